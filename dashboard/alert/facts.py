@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
 
-from dashboard.alert.compose import Links, MessageTemplates, NetworkName
+from dashboard.alert.compose import Links, NetworkName
 from dashboard.alert.message import Message
 from dashboard.domain.condition import INSTALLATION, Transition
 from dashboard.domain.exclusion import StoredRejection
@@ -17,20 +16,17 @@ from dashboard.wire.timestamp import format_timestamp
 
 
 def with_facts(
-    compose: Callable[[Notification, MessageTemplates], Message], templates: MessageTemplates
+    compose: Callable[[Notification], Message],
+    networks: Mapping[NetworkId, NetworkName],
+    links: Links,
 ) -> Callable[[Notification], Message]:
     """Return who writes messages with what programs get beside the text."""
-    return partial(_composed, compose=compose, templates=templates)
 
+    def composed(notification: Notification) -> Message:
+        message = compose(notification)
+        return replace(message, facts=facts_of(notification, message, networks, links))
 
-def _composed(
-    notification: Notification,
-    compose: Callable[[Notification, MessageTemplates], Message],
-    templates: MessageTemplates,
-) -> Message:
-    message = compose(notification, templates)
-    facts = facts_of(notification, message, templates.networks, templates.links)
-    return replace(message, facts=facts)
+    return composed
 
 
 def facts_of(

@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-from dashboard.alert.channels.http_exchange import parse_target
+from dashboard.alert.channels.http_exchange import HttpTarget, parse_target
 from dashboard.alert.channels.webhook import parse_signing_secret
 from dashboard.domain.quantity import shorten
 from dashboard.domain.secret import Secret
@@ -27,18 +27,37 @@ _NAME: Final = re.compile(r"[a-z][a-z0-9-]{0,39}", re.ASCII)
 class ChannelSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """[channels.NAME]: one channel besides mail.
 
-    `secrets` sign what a webhook gets: several while one takes over from another. `default`:
+    `secrets` sign what a webhook gets: several while one takes over from another. `username` and
+    `password` are for an Alertmanager that wants a login. `default`:
     whether it gets what the recipients of [mail] get. `allow_private`: it may be on this machine
     or its networks; `allow_clear_text`: it may be asked without TLS.
     """
 
-    kind: Literal["webhook"]
+    kind: Literal["webhook", "alertmanager"]
     url: Secret
     secrets: list[Secret] = []
+    username: str = ""
+    password: Secret = Secret("")
     default: bool = True
     allow_private: bool = False
     allow_clear_text: bool = False
     timeout: Duration = Duration(seconds=10)
+
+
+def check_heartbeat(url: Secret) -> Iterator[Remark]:
+    """Find an address to which no heartbeat can be sent; it may hold a key, so it is not shown."""
+    if not url:
+        return
+    try:
+        target = parse_target(url)
+    except InputError as error:
+        yield ("alerts", "heartbeat_url"), str(error)
+        return
+    if is_clear_text(target):
+        message = (
+            "begins with http://, so that others could read its key on the way: write https://"
+        )
+        yield ("alerts", "heartbeat_url"), message
 
 
 @as_far_as_readable
@@ -70,7 +89,7 @@ def _check_url(channel: ChannelSettings, path: SettingPath) -> Iterator[Remark]:
     except InputError as error:
         yield (*path, "url"), str(error)
         return
-    if not target.is_tls and not is_loopback(target.host) and not channel.allow_clear_text:
+    if is_clear_text(target) and not channel.allow_clear_text:
         message = (
             "begins with http://, so that others could read alerts and keys on the way: write "
             "https://, or allow_clear_text = true beside it"
@@ -78,8 +97,19 @@ def _check_url(channel: ChannelSettings, path: SettingPath) -> Iterator[Remark]:
         yield (*path, "url"), message
 
 
+def is_clear_text(target: HttpTarget) -> bool:
+    """Whether what goes there could be read beyond this machine."""
+    return not target.is_tls and not is_loopback(target.host)
+
+
 @as_far_as_readable
 def _check_secrets(channel: ChannelSettings, path: SettingPath) -> Iterator[Remark]:
+    if channel.kind != "webhook":
+        if channel.secrets:
+            yield (*path, "secrets"), "is for webhooks only: remove it"
+        return
+    if channel.username or channel.password:
+        yield (*path, "username"), "and password are for kind alertmanager only: remove them"
     if not channel.secrets:
         yield path, "lacks secrets, by which the receiver knows who sends: add one"
     for secret in channel.secrets:

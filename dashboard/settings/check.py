@@ -13,7 +13,7 @@ from dashboard.domain.api_key import KEY_PREFIX
 from dashboard.domain.quantity import shorten
 from dashboard.domain.secret import Secret
 from dashboard.errors import SettingsError
-from dashboard.settings.channels import check_channels
+from dashboard.settings.channels import check_channels, check_heartbeat
 from dashboard.settings.check_addresses import check_addresses
 from dashboard.settings.check_clear_text import check_clear_text
 from dashboard.settings.fees import FeeSettings, check_fees, fees_of
@@ -70,6 +70,7 @@ def check_together(settings: Settings) -> Iterator[Remark]:
     yield from _check_sender(settings.mail)
     yield from _check_ehlo_name(settings.mail)
     yield from _check_channels(settings)
+    yield from _check_heartbeat(settings)
     yield from _check_fees(settings)
 
 
@@ -145,6 +146,11 @@ def _check_sender(mail: MailSettings) -> Iterator[Remark]:
 @as_far_as_readable
 def _check_channels(settings: Settings) -> Iterator[Remark]:
     yield from check_channels(settings.channels)
+
+
+@as_far_as_readable
+def _check_heartbeat(settings: Settings) -> Iterator[Remark]:
+    yield from check_heartbeat(settings.alerts.heartbeat_url)
 
 
 @as_far_as_readable

@@ -164,6 +164,9 @@ class AlertSettings(Struct, frozen=True, forbid_unknown_fields=True):
     silence_pending: Duration
     silence_keep_firing: Duration
     stale_pending: Duration
+    heartbeat_url: Secret
+    heartbeat_period: Duration
+    heartbeat_allow_private: bool
 
 
 class MailSettings(Struct, frozen=True, forbid_unknown_fields=True):

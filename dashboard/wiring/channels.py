@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import socket
 import ssl
-from collections.abc import Mapping
 from typing import Final
 
+from dashboard.alert.channels.alertmanager import AlertmanagerChannel
 from dashboard.alert.channels.http_exchange import HttpRules, parse_target
 from dashboard.alert.channels.maildir import MaildirChannel
 from dashboard.alert.channels.smtp import Security, SmtpChannel, SmtpServer
@@ -45,15 +45,26 @@ def recipient_named(text: str, settings: Settings) -> Recipient:
 def channel_of(name: str, settings: Settings, watch: Watch = ignore) -> Channel:
     """Return the channel of a name in [channels]."""
     channel = settings.channels[name]
-    return WebhookChannel(
+    if channel.kind == "alertmanager":
+        return alertmanager_of(channel, settings, watch)
+    rules = _http_rules(channel, settings, watch)
+    return WebhookChannel(parse_target(channel.url), channel.secrets, utc_now, rules)
+
+
+def alertmanager_of(
+    channel: ChannelSettings, settings: Settings, watch: Watch = ignore
+) -> AlertmanagerChannel:
+    """Return the channel of an Alertmanager."""
+    return AlertmanagerChannel(
         parse_target(channel.url),
-        channel.secrets,
         utc_now,
-        http_rules(channel, settings, watch),
+        _http_rules(channel, settings, watch),
+        channel.username,
+        channel.password,
     )
 
 
-def http_rules(channel: ChannelSettings, settings: Settings, watch: Watch) -> HttpRules:
+def _http_rules(channel: ChannelSettings, settings: Settings, watch: Watch) -> HttpRules:
     """Return how a channel's address is asked."""
     return HttpRules(
         timeout=channel.timeout,
@@ -69,11 +80,6 @@ def mail_channel(settings: Settings, watch: Watch = ignore) -> Channel:
     if not mail.smtp_host:
         return MaildirChannel(settings.home / "mail", mail.sender)
     return SmtpChannel(_smtp_server(mail, tls_context(settings.tls)), mail.sender, watch)
-
-
-def channels_by_kind(settings: Settings) -> Mapping[str, str]:
-    """Return the kind of each channel by its name, mail first."""
-    return {MAIL: MAIL, **{name: each.kind for name, each in settings.channels.items()}}
 
 
 def _smtp_server(mail: MailSettings, trust: ssl.SSLContext) -> SmtpServer:

@@ -6,6 +6,7 @@ import asyncio
 import os
 import socket
 from contextlib import closing
+from functools import partial
 from uuid import uuid4
 
 from dashboard.alert.compose import Links, NetworkName, compose
@@ -13,6 +14,7 @@ from dashboard.alert.deliver import Deliverer
 from dashboard.alert.delivery_attempt import Sending
 from dashboard.alert.facts import with_facts
 from dashboard.alert.notify import Notifier
+from dashboard.alert.side_tasks import DeliveryRounds
 from dashboard.alert.template_loader import load_templates
 from dashboard.poll.clocks import Clocks
 from dashboard.poll.gas import GasPeriods
@@ -29,6 +31,7 @@ from dashboard.wiring.clients import Clients, open_clients
 from dashboard.wiring.clock import elapsed, utc_now
 from dashboard.wiring.condition_rules import condition_rules
 from dashboard.wiring.networks import Network, gas_periods, module_limits, networks_of
+from dashboard.wiring.side_tasks import side_tasks
 from dashboard.wiring.store import open_role_store
 
 
@@ -44,7 +47,7 @@ async def run_worker(settings: Settings, stop: asyncio.Event) -> None:
                     store, WORKER_LEASE, _name_of_this_process(), settings.worker.lease, elapsed
                 ),
                 networks=watched,
-                delivery=_notifier(settings, store, networks),
+                delivery=_delivery(settings, store, networks),
                 periods=_periods(settings),
                 cadence=CadencePolicy(shortest_interval=settings.poll.shortest_interval),
                 clocks=Clocks(utc_now, elapsed),
@@ -80,15 +83,17 @@ def _periods(settings: Settings) -> Periods:
     )
 
 
-def _notifier(settings: Settings, store: Store, networks: tuple[Network, ...]) -> Notifier:
+def _delivery(settings: Settings, store: Store, networks: tuple[Network, ...]) -> DeliveryRounds:
     recipients = default_recipients(settings)
     names = {
         each.network_id: NetworkName(each.title, each.is_simulated, module_limits(each))
         for each in networks
     }
-    templates = load_templates(names, Links(settings.pages.public_url))
-    sending = Sending(open_channels(settings), with_facts(compose, templates))
-    return Notifier(store, recipients, Deliverer(store, sending, utc_now, elapsed), utc_now)
+    links = Links(settings.pages.public_url)
+    write = partial(compose, templates=load_templates(names, links))
+    sending = Sending(open_channels(settings), with_facts(write, names, links))
+    notifier = Notifier(store, recipients, Deliverer(store, sending, utc_now, elapsed), utc_now)
+    return DeliveryRounds(notifier, side_tasks(settings, store, names))
 
 
 def _name_of_this_process() -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 
 import pytest
 
@@ -126,7 +127,10 @@ def test_message_is_composed_with_facts_that_are_json() -> None:
     record = a_record(sender=an_address(3))
     notification = a_notification(rejection=a_rejection(record=record))
 
-    message = with_facts(compose, load_templates(NETWORKS, Links()))(notification)
+    templates = load_templates(NETWORKS, NO_LINKS)
+    write = with_facts(partial(compose, templates=templates), NETWORKS, NO_LINKS)
+
+    message = write(notification)
 
     assert message.subject.startswith("[Linewatch]")
     assert json.loads(json.dumps(message.facts))["data"]["text"] == message.text

@@ -1,0 +1,133 @@
+"""Push to Alertmanager (API v2): each incident is one alert, which fires until it is over."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from dashboard.alert.channels.http_answer import judge
+from dashboard.alert.channels.http_exchange import HttpRequest, HttpRules, HttpTarget, exchange
+from dashboard.alert.message import MaySend, Message, MessageHeaders, always
+from dashboard.domain.clock import Clock
+from dashboard.domain.condition import SubjectKind
+from dashboard.domain.secret import Secret
+from dashboard.wire.timestamp import format_timestamp, parse_timestamp
+
+_PATH: Final = "/api/v2/alerts"
+
+FIRES_FOR: Final = timedelta(minutes=5)
+"""How long an alert fires after a push: it ends by itself where this worker ends and no other
+begins."""
+
+REJECTION_FIRES_FOR: Final = timedelta(minutes=15)
+"""The same for a rejection, which is not repeated: nothing ever undoes it."""
+
+_TEST_FIRES_FOR: Final = timedelta(minutes=1)
+
+_NAMES: Final = {
+    SubjectKind.TRANSACTION: "LinewatchTransactionRejected",
+    SubjectKind.BUSYNESS: "LinewatchNetworkBusy",
+    SubjectKind.FEES: "LinewatchFeesStale",
+    SubjectKind.GAS_API: "LinewatchGasApiSilent",
+    SubjectKind.EXCLUSION_API: "LinewatchExclusionApiSilent",
+    SubjectKind.DISK: "LinewatchDiskFilling",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PushedAlert:
+    """One alert: the same `labels` are the same alert. `link` is empty where there is no page."""
+
+    labels: Mapping[str, str]
+    annotations: Mapping[str, str]
+    starts_at: datetime
+    ends_at: datetime
+    link: str = ""
+
+    def form(self) -> dict[str, object]:
+        """Write it as the API takes it."""
+        form: dict[str, object] = {
+            "labels": {name: text for name, text in self.labels.items() if text},
+            "annotations": dict(self.annotations),
+            "startsAt": format_timestamp(self.starts_at),
+            "endsAt": format_timestamp(max(self.ends_at, self.starts_at)),
+        }
+        return form | ({"generatorURL": self.link} if self.link else {})
+
+
+def labels_of(
+    condition: str, network_id: int | None, network: str, more: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """Return the labels of a condition; an incident has the same from its opening to its end."""
+    labels = {
+        "alertname": _NAMES.get(SubjectKind(condition), "Linewatch"),
+        "condition": condition,
+        "network": network,
+        "network_id": "" if network_id is None else str(network_id),
+    }
+    return labels | dict(more or {})
+
+
+def alert_of(facts: Mapping[str, Any], now: datetime) -> PushedAlert:
+    """Return the alert that a message is, from what it says to programs."""
+    data = facts["data"]
+    annotations = {"summary": _headline(data["subject"]), "description": data["text"]}
+    if facts["type"] == "test":
+        labels = {"alertname": "LinewatchTest"}
+        return PushedAlert(labels, annotations, now, now + _TEST_FIRES_FOR)
+    network, transaction = data["network"] or {}, data["transaction"] or {}
+    more = {"stage": transaction.get("stage", ""), "tx_hash": transaction.get("hash", "")}
+    is_over = facts["type"] == "incident.resolved"
+    fires_for = REJECTION_FIRES_FOR if transaction else FIRES_FOR
+    return PushedAlert(
+        labels_of(data["condition"], network.get("id"), network.get("title", ""), more),
+        annotations,
+        parse_timestamp(data["incident"]["openedAt"]),
+        parse_timestamp(facts["timestamp"]) if is_over else now + fires_for,
+        data["link"] or "",
+    )
+
+
+class AlertmanagerChannel:
+    """Pushes to one Alertmanager; `username` and `password` where it wants a login."""
+
+    def __init__(
+        self,
+        target: HttpTarget,
+        clock: Clock,
+        rules: HttpRules,
+        username: str = "",
+        password: Secret = Secret(""),  # noqa: B008 - it holds nothing and never changes
+    ) -> None:
+        """Push nothing yet."""
+        base = target.path.partition("?")[0].rstrip("/")
+        self._target = replace(target, path=f"{base}{_PATH}")
+        self._clock = clock
+        self._rules = rules
+        self._username = username
+        self._password = password
+
+    def send(self, message: Message, headers: MessageHeaders, may_send: MaySend = always) -> str:  # noqa: ARG002 - an alert is recognised by its labels
+        """Push the alert that a message is; raises as `judge` does, and DeliveryBlocked."""
+        return self.push([alert_of(message.facts, self._clock())], may_send)
+
+    def push(self, alerts: Sequence[PushedAlert], may_send: MaySend = always) -> str:
+        """Push alerts, again or for the first time."""
+        body = json.dumps([each.form() for each in alerts], ensure_ascii=True).encode()
+        request = HttpRequest(lambda: (body, self._headers()))
+        return judge(exchange(self._target, request, self._rules, may_send))
+
+    def _headers(self) -> dict[str, str]:
+        headers = {"Content-Type": "application/json"}
+        if self._username:
+            login = f"{self._username}:{self._password.reveal()}".encode()
+            headers["Authorization"] = f"Basic {b64encode(login).decode()}"
+        return headers
+
+
+def _headline(subject: str) -> str:
+    return subject.removeprefix("[Linewatch] ")

@@ -1,0 +1,56 @@
+"""What a worker does beside delivery: repeat alerts to Alertmanagers, send the heartbeat."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from dashboard.alert import repeat_alerts
+from dashboard.alert.channels.http_exchange import HttpRules, parse_target
+from dashboard.alert.compose import Links, NetworkName
+from dashboard.alert.heartbeat import Heartbeat
+from dashboard.alert.repeat_alerts import AlertRepeater
+from dashboard.alert.side_tasks import SideTask, SideTasks
+from dashboard.domain.quantity import NetworkId
+from dashboard.settings import Settings
+from dashboard.settings.tls import tls_context
+from dashboard.store.engine.engine import Store
+from dashboard.wiring.channels import alertmanager_of
+from dashboard.wiring.clock import elapsed, utc_now
+from dashboard.wiring.networks import Network, networks_of
+
+
+def side_tasks(
+    settings: Settings, store: Store, names: Mapping[NetworkId, NetworkName]
+) -> SideTasks:
+    """Return what the settings ask for; `names` are those of the watched networks."""
+    links = Links(settings.pages.public_url)
+    tasks = [*_repeaters(settings, store, names, links), *_heartbeat(settings, store)]
+    return SideTasks(tasks, elapsed)
+
+
+def _repeaters(
+    settings: Settings, store: Store, names: Mapping[NetworkId, NetworkName], links: Links
+) -> Iterator[SideTask]:
+    for name, each in settings.channels.items():
+        if each.kind == "alertmanager":
+            channel = alertmanager_of(each, settings)
+            repeater = AlertRepeater(store, channel, names, links, utc_now)
+            yield SideTask(f"repeat to {name}", repeat_alerts.PERIOD, repeater.work)
+
+
+def _heartbeat(settings: Settings, store: Store) -> Iterator[SideTask]:
+    alerts = settings.alerts
+    if alerts.heartbeat_url:
+        rules = HttpRules(
+            trust=tls_context(settings.tls), allow_private=alerts.heartbeat_allow_private
+        )
+        target = parse_target(alerts.heartbeat_url)
+        networks = [each.network_id for each in networks_of(settings) if _is_watched(each)]
+        heartbeat = Heartbeat(store, networks, target, rules, utc_now)
+        yield SideTask("heartbeat", alerts.heartbeat_period, heartbeat.work)
+
+
+def _is_watched(network: Network) -> bool:
+    """Whether anything is asked about a network."""
+    endpoints = network.endpoints
+    return bool(endpoints.exclusion or endpoints.gas or endpoints.all_nodes)

@@ -1,0 +1,134 @@
+"""Alerts in a real Alertmanager: they fire, are repeated while open, and end with the incident."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from dashboard.alert.channels.alertmanager import AlertmanagerChannel
+from dashboard.alert.channels.http_exchange import HttpRules, parse_target
+from dashboard.alert.compose import Links, NetworkName
+from dashboard.alert.facts import facts_of
+from dashboard.alert.message import Message, always
+from dashboard.alert.repeat_alerts import AlertRepeater
+from dashboard.domain.condition import State, Subject, SubjectKind
+from dashboard.domain.grounds import FeeGrounds, Signal
+from dashboard.domain.quantity import Wei
+from dashboard.domain.secret import Secret
+from dashboard.errors import DeliveryDeferred
+from dashboard.store.alerts.conditions import record_transition
+from dashboard.store.engine.engine import Store, open_store
+from dashboard.wiring.clock import utc_now
+from tests.alertmanager import RunningAlertmanager, running_alertmanager
+from tests.builders import A_NETWORK, a_notification, a_transition, an_id
+from tests.databases import new_sqlite_store
+from tests.recording_channel import some_headers
+from tests.webhook_server import Receiver, http_receiver
+
+NETWORKS = {A_NETWORK: NetworkName("devnet")}
+BUSY = Subject(SubjectKind.BUSYNESS, A_NETWORK)
+NEARBY = HttpRules(timedelta(seconds=10), allow_private=True)
+GROUNDS = FeeGrounds(Signal.BASE_FEE, Wei(20 * 10**9), Wei(10 * 10**9))
+
+
+@pytest.fixture(scope="module")
+def alertmanager(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningAlertmanager]:
+    with running_alertmanager(tmp_path_factory.mktemp("alertmanager")) as running:
+        yield running
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with open_store(new_sqlite_store(tmp_path / "linewatch.db")) as opened:
+        yield opened
+
+
+def channel_to(url: str, **login: object) -> AlertmanagerChannel:
+    target = parse_target(Secret(url))
+    return AlertmanagerChannel(target, utc_now, NEARBY, **login)  # type: ignore[arg-type]  # a name and a secret
+
+
+def message_of(subject: Subject, before: State | None, after: State, number: int) -> Message:
+    transition = a_transition(number, subject=subject, before=before, after=after, at=utc_now())
+    changes = {} if subject.tx_hash else {"rejection": None}
+    notification = a_notification(transition=transition, **changes)
+    message = Message("[Linewatch] Something", "It is so.\n", "")
+    facts = facts_of(notification, message, NETWORKS, Links("https://watch.example"))
+    return replace(message, facts=facts)
+
+
+def firing(alertmanager: RunningAlertmanager, name: str) -> list[str]:
+    return [
+        each["annotations"]["summary"]
+        for each in alertmanager.alerts()
+        if each["labels"]["alertname"] == name
+    ]
+
+
+def test_rejection_fires_in_alertmanager(alertmanager: RunningAlertmanager) -> None:
+    transition = a_transition()
+    answer = channel_to(f"{alertmanager.url}/").send(
+        message_of(transition.subject, None, State.REJECTED, 1), some_headers()
+    )
+
+    assert answer == "200 OK"
+    assert firing(alertmanager, "LinewatchTransactionRejected") == ["Something"]
+
+
+def test_open_incident_is_repeated_to_one_that_restarted_and_ends_when_it_is_over(
+    alertmanager: RunningAlertmanager, store: Store
+) -> None:
+    channel = channel_to(alertmanager.url)
+    repeater = AlertRepeater(store, channel, NETWORKS, Links(), utc_now)
+    with store.write() as connection:
+        opening = a_transition(
+            subject=BUSY, before=None, after=State.BUSY, at=utc_now(), grounds=GROUNDS
+        )
+        assert record_transition(connection, opening, None)
+    repeater.work(always)
+    opened = firing(alertmanager, "LinewatchNetworkBusy")
+    with store.write() as connection:
+        end = a_transition(
+            subject=BUSY,
+            before=State.BUSY,
+            after=State.CALM,
+            at=utc_now(),
+            transition_id=an_id(2),
+            grounds=GROUNDS,
+        )
+        assert record_transition(connection, end, None)
+
+    repeater.work(always)
+
+    assert opened == ["devnet is busy: 20 gwei, threshold 10"]
+    assert firing(alertmanager, "LinewatchNetworkBusy") == []
+
+
+def test_alert_that_was_pushed_ends_with_the_message_that_it_is_over(
+    alertmanager: RunningAlertmanager,
+) -> None:
+    channel, stale = channel_to(alertmanager.url), Subject(SubjectKind.FEES, A_NETWORK)
+
+    channel.send(message_of(stale, State.FRESH, State.STALE, 1), some_headers())
+    opened = firing(alertmanager, "LinewatchFeesStale")
+    channel.send(message_of(stale, State.STALE, State.FRESH, 2), some_headers())
+
+    assert opened == ["Something"]
+    assert firing(alertmanager, "LinewatchFeesStale") == []
+
+
+def test_login_is_sent_and_a_refusal_hides_it() -> None:
+    receiver = Receiver(400, body=b"bad alert")
+
+    with http_receiver(receiver) as port, pytest.raises(DeliveryDeferred, match="bad alert") as it:
+        channel_to(
+            f"http://127.0.0.1:{port}/am/", username="linewatch", password=Secret("canary")
+        ).send(message_of(BUSY, State.CALM, State.BUSY, 1), some_headers())
+
+    assert receiver.requests[0].path == "/am/api/v2/alerts"
+    assert receiver.requests[0].headers["Authorization"] == "Basic bGluZXdhdGNoOmNhbmFyeQ=="
+    assert "canary" not in str(it.value)

@@ -1,0 +1,90 @@
+"""What is pushed to Alertmanager: one alert for each incident, the same from opening to end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dashboard.alert.channels.alertmanager import FIRES_FOR, REJECTION_FIRES_FOR, alert_of
+from dashboard.alert.compose import Links, NetworkName
+from dashboard.alert.facts import facts_of
+from dashboard.alert.message import Message
+from dashboard.alert.trial_message import message_of_trial
+from dashboard.domain.audit import Actor
+from dashboard.domain.condition import INSTALLATION, State, Subject, SubjectKind
+from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_notification, a_transition, seconds
+
+NETWORKS = {A_NETWORK: NetworkName("devnet")}
+LATER = A_MOMENT + seconds(60)
+BUSY = Subject(SubjectKind.BUSYNESS, A_NETWORK)
+
+
+def pushed(subject: Subject, before: State | None, after: State, url: str = "") -> dict[str, Any]:
+    transition = a_transition(subject=subject, before=before, after=after)
+    rejection = {} if subject.tx_hash else {"rejection": None}
+    notification = a_notification(transition=transition, **rejection)
+    message = Message("[Linewatch] devnet is busy", "It is busy.\n", "")
+    return alert_of(facts_of(notification, message, NETWORKS, Links(url)), LATER).form()
+
+
+def test_alert_has_labels_annotations_and_a_link() -> None:
+    assert pushed(BUSY, State.CALM, State.BUSY, "https://watch.example") == {
+        "labels": {
+            "alertname": "LinewatchNetworkBusy",
+            "condition": "busyness",
+            "network": "devnet",
+            "network_id": "424242",
+        },
+        "annotations": {"summary": "devnet is busy", "description": "It is busy.\n"},
+        "startsAt": "2026-11-20T12:00:00Z",
+        "endsAt": "2026-11-20T12:06:00Z",
+        "generatorURL": "https://watch.example/alerts?network=424242",
+    }
+    assert seconds(300) == FIRES_FOR
+
+
+def test_end_of_an_incident_ends_its_alert() -> None:
+    opened, over = (
+        pushed(BUSY, State.CALM, State.BUSY),
+        pushed(BUSY, State.BUSY, State.CALM),
+    )
+
+    assert opened["labels"] == over["labels"]
+    assert over["endsAt"] == "2026-11-20T12:00:00Z"
+    assert "generatorURL" not in over
+
+
+def test_rejection_is_an_alert_of_its_hash_that_ends_by_itself() -> None:
+    alert = pushed(Subject.transaction(A_NETWORK, a_hash(2)), None, State.REJECTED)
+
+    assert alert["labels"]["alertname"] == "LinewatchTransactionRejected"
+    assert (alert["labels"]["tx_hash"], alert["labels"]["stage"]) == (str(a_hash(2)), "RPC")
+    assert alert["endsAt"] == "2026-11-20T12:16:00Z"
+    assert seconds(900) == REJECTION_FIRES_FOR
+
+
+def test_what_is_about_the_installation_has_no_label_of_a_network() -> None:
+    disk = Subject(SubjectKind.DISK, INSTALLATION)
+
+    labels = pushed(disk, State.ROOMY, State.LOW_ON_SPACE)["labels"]
+
+    assert labels == {"alertname": "LinewatchDiskFilling", "condition": "disk"}
+
+
+@pytest.mark.parametrize("kind", SubjectKind)
+def test_each_condition_has_a_name_of_its_own(kind: SubjectKind) -> None:
+    tx_hash = a_hash() if kind is SubjectKind.TRANSACTION else None
+
+    assert pushed(Subject(kind, A_NETWORK, tx_hash), None, State.BUSY)["labels"][
+        "alertname"
+    ] not in {"Linewatch", ""}
+
+
+def test_test_message_is_an_alert_of_a_minute() -> None:
+    facts = message_of_trial(Actor("kim", A_MOMENT)).facts
+
+    alert = alert_of(facts, LATER)
+
+    assert alert.labels == {"alertname": "LinewatchTest"}
+    assert alert.ends_at - alert.starts_at == seconds(60)
