@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import email
-import email.policy
 import socket
 import ssl
 import threading
@@ -16,6 +14,8 @@ from email.message import EmailMessage
 from typing import Any, cast
 
 from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
+
+from tests.received_mail import read_mail
 
 USERNAME = "linewatch"
 PASSWORD = "correct horse"
@@ -37,6 +37,7 @@ class Inbox:
         self.arrived_at: list[float] = []
         self.holes: set[str] = set()
         self.takes: float = 0.0
+        self.unreadable: list[Exception] = []
         self._refusals = refusals
 
     async def handle_MAIL(  # noqa: N802 - aiosmtpd's name
@@ -73,7 +74,11 @@ class Inbox:
         if "DATA" in self._refusals:
             return self._refusals["DATA"]
         content = cast("bytes", envelope.content)
-        self.mails.append(email.message_from_bytes(content, policy=email.policy.default))
+        try:
+            self.mails.append(read_mail(content))
+        except Exception as error:
+            self.unreadable.append(error)
+            raise
         self.were_encrypted.append(session.ssl is not None)
         self.greetings.append(session.host_name)
         self.arrived_at.append(time.monotonic())
@@ -123,6 +128,7 @@ def mail_server(
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
         loop.close()
+    assert not inbox.unreadable, inbox.unreadable
 
 
 Rudeness = Callable[[socket.socket, threading.Event], None]

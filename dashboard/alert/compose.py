@@ -4,32 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime, tzinfo
 from typing import Final
 
 from jinja2 import Template
 
-from dashboard.alert.incident_text import describe, tone_of
+from dashboard.alert.incident_text import IncidentText, describe, tone_of
 from dashboard.alert.message import Message
-from dashboard.domain.advice import advise
+from dashboard.alert.rejection_text import RejectionContext, describe_rejection
 from dashboard.domain.condition import INSTALLATION, SubjectKind
-from dashboard.domain.exclusion import CLOCK_IS_WRONG, StoredRejection
 from dashboard.domain.foreign_text import visible
-from dashboard.domain.formatting import moment
+from dashboard.domain.formatting import moment_in
 from dashboard.domain.module_limits import ModuleLimits
 from dashboard.domain.notification import Notification
+from dashboard.domain.notified_change import NotifiedChange
 from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.domain.reason_explanation import explain, overrun
-from dashboard.domain.reason_parser import Reason, ReasonKind, parse_reason
 
-_LONGEST_REASON: Final = 1100
-"""Characters of a reason that are quoted; the exclusion API takes at most 1024."""
-
-_HEADLINES: Final = {
-    ReasonKind.MODULE_UNDEFINED: "no limit known for {module}",
-    ReasonKind.INVALID_COUNT: "proof lines could not be counted",
-    ReasonKind.OTHER_RULE: "another rule than a line limit",
-    ReasonKind.UNPARSED: "unknown reason",
-}
+_CODE: Final = frozenset({"Transaction", "Sender"})
+"""Labels of lines whose values are hexadecimal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,119 +61,75 @@ class TemplatePair:
 
 @dataclass(frozen=True, slots=True)
 class MessageTemplates:
-    """The loaded templates, and what every message of this installation needs."""
+    """The loaded templates, and what every message of this installation needs.
 
-    rejection: TemplatePair
-    condition: TemplatePair
+    Times are printed in UTC and in `zone`.
+    """
+
+    change: TemplatePair
     networks: Mapping[NetworkId, NetworkName]
     links: Links = Links()
+    zone: tzinfo = UTC
 
 
-def compose(notification: Notification, templates: MessageTemplates) -> Message:
-    """Write the message; the same notification gives the same message at every attempt.
+def compose(
+    notification: Notification,
+    templates: MessageTemplates,
+    change: NotifiedChange | None = None,
+) -> Message:
+    """Write the message; the same notification and facts give the same message at every attempt.
 
-    Foreign text appears only as the reason's quotation, with unseen characters shown as codes
+    `change` is what the store knows beside the notification; without it the message says less.
+    Foreign text appears only as quotation and as labels, with unseen characters shown as codes
     and, in HTML, escaped by the template.
     """
-    subject = notification.transition.subject
-    named = NetworkName(f"network {subject.network_id}")
-    if subject.network_id == INSTALLATION:
-        named = NetworkName("none: this is about Linewatch itself")
-    network = templates.networks.get(subject.network_id, named)
-    if subject.kind is SubjectKind.TRANSACTION:
-        pair = templates.rejection
-        facts = _transaction_facts(notification, network, templates.links)
-    else:
-        pair = templates.condition
-        facts = _condition_facts(notification, network, templates.links)
-    facts |= {"is_simulated": network.is_simulated, "tone": tone_of(notification.transition)}
+    if change is None:
+        change = NotifiedChange(
+            notification.transition, notification.rejection, _opened_at(notification)
+        )
+    network = _network_of(change, templates)
+    text = _text_of(change, network, templates.zone)
+    simulated = " (simulated data)" if network.is_simulated else ""
+    facts = {
+        "text": text,
+        "subject": f"{text.subject or text.headline}{simulated}",
+        "preheader": text.preheader or text.explanation or text.opening,
+        "kicker": text.kicker or str(change.transition.after),
+        "rows": (("Network", f"{visible(network.title)}{simulated}"), *text.rows),
+        "code": _CODE,
+        "link": _link(change, text, templates.links),
+        "link_label": "Look it up" if text.page == "lookup" else "See what is known now",
+        "network": visible(network.title),
+        "is_simulated": network.is_simulated,
+        "tone": tone_of(change.transition),
+        "changed_at": moment_in(change.transition.at, templates.zone),
+        "has_links": bool(templates.links.public_url),
+    }
+    pair = templates.change
     return Message(str(facts["subject"]), pair.text.render(facts), pair.html.render(facts))
 
 
-def _condition_facts(
-    notification: Notification, network: NetworkName, links: Links
-) -> dict[str, object]:
-    """Return the variables of the templates of a network's condition."""
+def _network_of(change: NotifiedChange, templates: MessageTemplates) -> NetworkName:
+    network_id = change.transition.subject.network_id
+    unknown = NetworkName(f"network {network_id}")
+    if network_id == INSTALLATION:
+        unknown = NetworkName("none: this is about Linewatch itself")
+    return templates.networks.get(network_id, unknown)
+
+
+def _text_of(change: NotifiedChange, network: NetworkName, zone: tzinfo) -> IncidentText:
     title = visible(network.title)
-    text = describe(notification.transition, notification.incident, title)
-    simulated = " (simulated data)" if network.is_simulated else ""
-    return {
-        "subject": f"[Linewatch] {text.headline}{simulated}",
-        "network": title,
-        "kicker": str(notification.transition.after),
-        "headline": text.headline,
-        "opening": text.opening,
-        "explanation": text.explanation,
-        "next_steps": text.next_steps,
-        "rows": text.rows,
-        "quote": text.quote,
-        "link": links.page(text.page, notification.transition.subject.network_id),
-        "changed_at": moment(notification.transition.at),
-    }
+    if change.transition.subject.kind is SubjectKind.TRANSACTION:
+        return describe_rejection(change, RejectionContext(title, network.module_limits, zone))
+    return describe(change.transition, change.opened_at, title, zone)
 
 
-def _transaction_facts(
-    notification: Notification, network: NetworkName, links: Links
-) -> dict[str, object]:
-    """Return the variables of the templates of a rejection."""
-    tx_hash = notification.transition.subject.tx_hash
-    is_changed = notification.transition.before is notification.transition.after
-    facts: dict[str, object] = {
-        "network": visible(network.title),
-        "is_changed": is_changed,
-        "headline": "a rejection was recorded",
-        "tx_hash": str(tx_hash or ""),
-        "short_hash": "" if tx_hash is None else shorten_hash(tx_hash),
-        "link": "" if tx_hash is None else links.lookup(tx_hash),
-        "changed_at": moment(notification.transition.at),
-    }
-    if notification.rejection is not None:
-        facts |= _rejection_facts(notification.rejection, network.module_limits)
-    what = "Rejection changed" if is_changed else "Rejected"
-    simulated = " (simulated data)" if network.is_simulated else ""
-    subject = f"{what} on {facts['network']}{simulated}: {facts['headline']}"
-    return facts | {"subject": f"[Linewatch] {subject} ({facts['short_hash']})"}
+def _link(change: NotifiedChange, text: IncidentText, links: Links) -> str:
+    subject = change.transition.subject
+    if text.page != "lookup":
+        return links.page(text.page, subject.network_id)
+    return "" if subject.tx_hash is None else links.lookup(subject.tx_hash)
 
 
-def _rejection_facts(rejection: StoredRejection, limits: ModuleLimits | None) -> dict[str, object]:
-    record = rejection.record
-    reason = parse_reason(record.reason_message, limits)
-    return {
-        "headline": headline(reason),
-        "explanation": explain(reason),
-        "overrun": overrun(reason),
-        "reason": visible(record.reason_message, _LONGEST_REASON),
-        "next_steps": advise(reason, record.nonce),
-        "rows": _rows(rejection),
-    }
-
-
-def _rows(rejection: StoredRejection) -> list[tuple[str, str]]:
-    """Return the record as labelled lines, those without a value left out."""
-    record = rejection.record
-    wrong = f". {CLOCK_IS_WRONG}" if rejection.is_dated_ahead else ""
-    rows = [
-        ("Sender", str(record.sender)),
-        ("Nonce", str(record.nonce)),
-        ("Stage", str(record.tx_rejection_stage)),
-        ("Dated", f"{moment(record.timestamp)}, as the node claims{wrong}"),
-        ("First seen", f"{moment(rejection.first_seen_at)}, by Linewatch"),
-    ]
-    if record.block_number is not None:
-        rows.append(("Block", str(record.block_number)))
-    return rows
-
-
-def headline(reason: Reason) -> str:
-    """Say the reason in a few words, without foreign text."""
-    if reason.kind is not ReasonKind.OVER_LIMIT:
-        return _HEADLINES[reason.kind].format(module=reason.module)
-    if reason.module is None:
-        return "more proof lines than a block holds"
-    return f"{reason.module} {'is not supported' if reason.limit == 0 else 'over its limit'}"
-
-
-def shorten_hash(tx_hash: TxHash) -> str:
-    """Print the ends of a hash, such as ``0x2d6a…800e``."""
-    text = str(tx_hash)
-    return f"{text[:6]}…{text[-4:]}"
+def _opened_at(notification: Notification) -> datetime | None:
+    return None if notification.incident is None else notification.incident.opened_at

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, datetime, tzinfo
 from typing import Final, TypeAlias
 
-from dashboard.domain.condition import Incident, State, SubjectKind, Transition
+from dashboard.domain.condition import State, SubjectKind, Transition
 from dashboard.domain.foreign_text import visible
-from dashboard.domain.formatting import compared, moment, period, size, span
+from dashboard.domain.formatting import compared, moment, moment_in, period, size, span
 from dashboard.domain.grounds import AgeGrounds, FeeGrounds, Signal, SilenceGrounds, SpaceGrounds
 from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import format_gwei
@@ -87,7 +88,9 @@ class IncidentText:
     """The text about a change of a condition.
 
     `headline` is what changed in a few words, `opening` the same as a sentence. `page` is the
-    one that shows more; `quote` is foreign text, made visible.
+    one that shows more; `quote` is foreign text, made visible, below its title. `changed` are the
+    fields of a record that is another now: label, before and now. Where `subject` is empty the
+    headline is the subject; `kicker` stands above it, `preheader` beside it in lists of mails.
     """
 
     headline: str
@@ -97,21 +100,34 @@ class IncidentText:
     explanation: str = ""
     next_steps: tuple[str, ...] = ()
     quote: str = ""
+    quote_title: str = "Why there is no answer"
+    kicker: str = ""
+    subject: str = ""
+    preheader: str = ""
+    changed: tuple[tuple[str, str, str], ...] = ()
+    remark: str = ""
 
 
-def describe(transition: Transition, incident: Incident | None, network: str) -> IncidentText:
-    """Say what a change of a network's condition means; `network` is its name, made visible."""
+def describe(
+    transition: Transition, opened_at: datetime | None, network: str, zone: tzinfo = UTC
+) -> IncidentText:
+    """Say what a change of a network's condition means; `network` is its name, made visible.
+
+    `opened_at` is when the condition began that is over now. Times are in UTC, those of labelled
+    lines also in `zone`.
+    """
+    lasted = _lasted(transition, opened_at, zone)
     match transition.grounds:
         case FeeGrounds() as grounds:
-            return _of_fees(transition, grounds, network, _lasted(transition, incident))
+            return _of_fees(transition, grounds, network, lasted)
         case SilenceGrounds() as grounds:
-            return _of_silence(transition.subject.kind, grounds, network)
+            return _of_silence(transition.subject.kind, grounds, network, zone)
         case AgeGrounds() as grounds:
-            return _of_age(grounds, network)
+            return _of_age(grounds, network, zone)
         case SpaceGrounds() as grounds:
-            return _of_space(transition, grounds, _lasted(transition, incident))
+            return _of_space(transition, grounds, lasted)
         case _:
-            return _of_figureless(transition, network, _lasted(transition, incident))
+            return _of_figureless(transition, network, lasted)
 
 
 def tone_of(transition: Transition) -> str:
@@ -121,12 +137,12 @@ def tone_of(transition: Transition) -> str:
     return "notable" if transition.after is State.BUSY else "alarm"
 
 
-def _lasted(transition: Transition, incident: Incident | None) -> Rows:
-    """Return how long an incident that is over lasted, as a labelled line."""
-    if incident is None or transition.after.is_open:
+def _lasted(transition: Transition, opened_at: datetime | None, zone: tzinfo) -> Rows:
+    """Return how long a condition that is over lasted, as a labelled line."""
+    if opened_at is None or transition.after.is_open:
         return ()
-    length = span(transition.at - incident.opened_at)
-    return (("Lasted", f"{length}, since {moment(incident.opened_at)}"),)
+    length = span(transition.at - opened_at)
+    return (("Lasted", f"{length}, since {moment_in(opened_at, zone)}"),)
 
 
 def _of_fees(
@@ -155,26 +171,29 @@ def _of_fees(
     )
 
 
-def _of_silence(kind: SubjectKind, grounds: SilenceGrounds, network: str) -> IncidentText:
+def _of_silence(
+    kind: SubjectKind, grounds: SilenceGrounds, network: str, zone: tzinfo
+) -> IncidentText:
     source, consequence = _SOURCES[kind]
     since = grounds.failing_since
     return IncidentText(
         headline=f"{network}: {source} is silent since {since:%H:%M} UTC",
         opening=f"The {source} of {network} {_SILENCES[kind].format(moment(since))}.",
         page="health",
-        rows=(("Silent since", moment(since)),),
+        rows=(("Silent since", moment_in(since, zone)),),
         explanation=consequence,
         next_steps=_ASK_ONCE,
         quote=visible(grounds.message),
+        preheader=visible(grounds.message),
     )
 
 
-def _of_age(grounds: AgeGrounds, network: str) -> IncidentText:
+def _of_age(grounds: AgeGrounds, network: str, zone: tzinfo) -> IncidentText:
     at = grounds.answered_at
     headline, answered, last = "fees are stale", "was never answered", "never"
     if at is not None:
         headline = f"fees are stale, last seen at {at:%H:%M} UTC"
-        answered, last = f"was answered last on {moment(at)}", moment(at)
+        answered, last = f"was answered last on {moment(at)}", moment_in(at, zone)
     return IncidentText(
         headline=f"{network}: {headline}",
         opening=f"The fees of {network} are stale: {grounds.operation} {answered}.",

@@ -12,6 +12,23 @@ MaySend: TypeAlias = Callable[[], bool]
 
 
 @dataclass(frozen=True, slots=True)
+class Attachment:
+    """A file that a message carries; `media_type` such as ``text/csv``."""
+
+    name: str
+    media_type: str
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class InlineImage:
+    """A PNG that the HTML shows as ``cid:`` and its `content_id`; that is unique in the world."""
+
+    content_id: str
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
     """The text of a notification: one line of subject, plain text, and the same as HTML.
 
@@ -22,6 +39,8 @@ class Message:
     text: str
     html: str
     facts: Mapping[str, object] = field(default_factory=dict)
+    attachments: tuple[Attachment, ...] = ()
+    images: tuple[InlineImage, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

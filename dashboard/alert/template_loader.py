@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import UTC, tzinfo
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
@@ -10,8 +11,10 @@ from dashboard.alert.compose import Links, MessageTemplates, NetworkName, Templa
 from dashboard.domain.quantity import NetworkId
 
 
-def load_templates(networks: Mapping[NetworkId, NetworkName], links: Links) -> MessageTemplates:
-    """Read the templates from the package."""
+def load_templates(
+    networks: Mapping[NetworkId, NetworkName], links: Links, zone: tzinfo = UTC
+) -> MessageTemplates:
+    """Read the templates from the package; times are printed in UTC and in `zone`."""
     environment = Environment(
         loader=PackageLoader("dashboard.alert"),
         autoescape=select_autoescape(["html"]),
@@ -21,10 +24,10 @@ def load_templates(networks: Mapping[NetworkId, NetworkName], links: Links) -> M
         keep_trailing_newline=True,
     )
     return MessageTemplates(
-        rejection=_pair(environment, "rejection"),
-        condition=_pair(environment, "condition"),
+        change=_pair(environment, "change"),
         networks=networks,
         links=links,
+        zone=zone,
     )
 
 

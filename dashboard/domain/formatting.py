@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Final
 
 from dashboard.domain.quantity import Wei
@@ -43,6 +43,16 @@ def period(length: timedelta) -> str:
 def moment(at: datetime) -> str:
     """Print a moment to the second, in UTC."""
     return f"{at:%Y-%m-%d %H:%M:%S} UTC"
+
+
+def moment_in(at: datetime, zone: tzinfo) -> str:
+    """Print a moment in UTC and, where its clock shows another time, as in a zone."""
+    local = at.astimezone(zone)
+    if not local.utcoffset():
+        return moment(at)
+    is_same_day = local.date() == at.astimezone(UTC).date()
+    shown = f"{local:%H:%M:%S}" if is_same_day else f"{local:%Y-%m-%d %H:%M:%S}"
+    return f"{moment(at)} ({shown} in {zone})"
 
 
 def unit_of(largest: Wei) -> tuple[int, str]:

@@ -10,9 +10,10 @@ from typing import Final
 from dashboard.devnet.networks import SIMULATED, SimulatedNetwork
 from dashboard.domain.allowed_hosts import HOST_NAME
 from dashboard.domain.api_key import KEY_PREFIX
+from dashboard.domain.mail_address import MailAddress
 from dashboard.domain.quantity import shorten
 from dashboard.domain.secret import Secret
-from dashboard.errors import SettingsError
+from dashboard.errors import InputError, SettingsError
 from dashboard.settings.channels import check_channels, check_heartbeat
 from dashboard.settings.check_addresses import check_addresses
 from dashboard.settings.check_clear_text import check_clear_text
@@ -28,9 +29,9 @@ from dashboard.settings.schema import (
     Settings,
     StoreSettings,
 )
+from dashboard.settings.time_zone import zone_of
 from dashboard.settings.tls import check_tls
 
-_MAIL_ADDRESS: Final = re.compile(r"[!-?A-~]+@[!-?A-~]+", re.ASCII)
 _EHLO_NAME: Final = re.compile(
     r"(?=.{1,255}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*"
     r"|\[(IPv6:)?[0-9a-f:.]{1,45}\]",
@@ -71,6 +72,7 @@ def check_together(settings: Settings) -> Iterator[Remark]:
     yield from _check_ehlo_name(settings.mail)
     yield from _check_channels(settings)
     yield from _check_heartbeat(settings)
+    yield from _check_time_zone(settings.mail)
     yield from _check_fees(settings)
 
 
@@ -139,7 +141,7 @@ def _check_own_fees(name: str, network: NetworkSettings, common: FeeSettings) ->
 
 @as_far_as_readable
 def _check_sender(mail: MailSettings) -> Iterator[Remark]:
-    if not _MAIL_ADDRESS.fullmatch(mail.sender):
+    if not _is_mail_address(mail.sender):
         yield ("mail", "sender"), _no_address(mail.sender)
 
 
@@ -165,14 +167,30 @@ def _check_ehlo_name(mail: MailSettings) -> Iterator[Remark]:
 @as_far_as_readable
 def _check_recipients(mail: MailSettings) -> Iterator[Remark]:
     for recipient in mail.recipients:
-        if not _MAIL_ADDRESS.fullmatch(recipient):
+        if not _is_mail_address(recipient):
             yield ("mail", "recipients"), _no_address(recipient)
     if not mail.recipients and mail.smtp_host:
         yield ("mail", "recipients"), "is empty and mail.smtp_host is set: say who gets mail"
 
 
 def _no_address(text: str) -> str:
-    return f"holds {shorten(text)}, which is no mail address: write name@host in ASCII"
+    return f"holds {shorten(text)}, which is no mail address: write name@example.org"
+
+
+def _is_mail_address(text: str) -> bool:
+    try:
+        MailAddress.parse(text)
+    except InputError:
+        return False
+    return True
+
+
+@as_far_as_readable
+def _check_time_zone(mail: MailSettings) -> Iterator[Remark]:
+    try:
+        zone_of(mail.time_zone)
+    except SettingsError as error:
+        yield ("mail", "time_zone"), str(error)
 
 
 def is_ehlo_name(text: str) -> bool:

@@ -174,6 +174,7 @@ class MailSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     recipients: list[str]
     sender: str
+    time_zone: str
     smtp_host: str
     smtp_port: Port
     security: Literal["starttls", "tls", "none"]

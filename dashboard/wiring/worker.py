@@ -6,13 +6,13 @@ import asyncio
 import os
 import socket
 from contextlib import closing
-from functools import partial
 from uuid import uuid4
 
-from dashboard.alert.compose import Links, NetworkName, compose
+from dashboard.alert.compose import Links, NetworkName
 from dashboard.alert.deliver import Deliverer
 from dashboard.alert.delivery_attempt import Sending
 from dashboard.alert.facts import with_facts
+from dashboard.alert.message_writer import MessageWriter
 from dashboard.alert.notify import Notifier
 from dashboard.alert.side_tasks import DeliveryRounds
 from dashboard.alert.template_loader import load_templates
@@ -24,6 +24,7 @@ from dashboard.poll.lease import Lease
 from dashboard.poll.next_check import CadencePolicy
 from dashboard.poll.worker_loop import run_polling_worker
 from dashboard.settings import Settings
+from dashboard.settings.time_zone import zone_of
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import WORKER_LEASE
 from dashboard.wiring.channels import default_recipients, open_channels
@@ -90,7 +91,8 @@ def _delivery(settings: Settings, store: Store, networks: tuple[Network, ...]) -
         for each in networks
     }
     links = Links(settings.pages.public_url)
-    write = partial(compose, templates=load_templates(names, links))
+    templates = load_templates(names, links, zone_of(settings.mail.time_zone))
+    write = MessageWriter(store, templates).write
     sending = Sending(open_channels(settings), with_facts(write, names, links))
     notifier = Notifier(store, recipients, Deliverer(store, sending, utc_now, elapsed), utc_now)
     return DeliveryRounds(notifier, side_tasks(settings, store, names))

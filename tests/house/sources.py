@@ -19,6 +19,7 @@ PURE = (
     "dashboard/poll/next_check.py",
     "dashboard/alert/compose.py",
     "dashboard/alert/incident_text.py",
+    "dashboard/alert/rejection_text.py",
 )
 NOT_OURS = re.compile(r"(^|/)(\.\w|node_modules/|build/|dist/)")
 

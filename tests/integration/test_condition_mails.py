@@ -6,9 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
-from email import message_from_bytes
 from email.message import EmailMessage
-from email.policy import default
 from itertools import count
 from pathlib import Path
 from time import monotonic
@@ -17,9 +15,10 @@ from uuid import uuid4
 import pytest
 
 from dashboard.alert.channels.maildir import MaildirChannel
-from dashboard.alert.compose import Links, NetworkName, compose
+from dashboard.alert.compose import Links, NetworkName
 from dashboard.alert.deliver import Deliverer
 from dashboard.alert.delivery_attempt import Sending
+from dashboard.alert.message_writer import MessageWriter
 from dashboard.alert.notify import Notifier
 from dashboard.alert.template_loader import load_templates
 from dashboard.detect.condition_start_end import ConditionRules, HoldPeriods
@@ -36,6 +35,7 @@ from dashboard.poll.worker_loop import run_polling_worker
 from dashboard.store.engine.engine import Store, open_store
 from tests.builders import A_NETWORK, GWEI, suggested_gas_fees
 from tests.databases import new_sqlite_store
+from tests.received_mail import mails_of
 from tests.recording_channel import ONCALL, SENDER
 from tests.scripted_upstreams import ScriptedGas
 from tests.waiting import eventually_async
@@ -87,9 +87,7 @@ def mails(tmp_path: Path) -> Callable[[], list[EmailMessage]]:
     """Return what reads the mails that arrived, the one that opened the thread first."""
 
     def read() -> list[EmailMessage]:
-        files = (tmp_path / "mail" / "new").glob("*")
-        parsed = [message_from_bytes(each.read_bytes(), policy=default) for each in files]
-        return sorted(parsed, key=lambda mail: "In-Reply-To" in mail)
+        return sorted(mails_of(tmp_path / "mail"), key=lambda mail: "In-Reply-To" in mail)
 
     return read
 
@@ -100,7 +98,7 @@ async def working(store: Store, folder: Path, upstream: ScriptedGas) -> AsyncIte
     templates = load_templates({A_NETWORK: NetworkName("devnet", is_simulated=True)}, Links())
     channels = {"mail": MaildirChannel(folder / "mail", SENDER)}
     deliverer = Deliverer(
-        store, Sending(channels, lambda each: compose(each, templates)), CLOCKS.now, CLOCKS.elapsed
+        store, Sending(channels, MessageWriter(store, templates).write), CLOCKS.now, CLOCKS.elapsed
     )
     watcher = PollingWorker(
         store=store,

@@ -60,6 +60,25 @@ def test_message_arrives_whole() -> None:
     assert plain_part.get_content().replace("\r\n", "\n") == MESSAGE.text
 
 
+def test_address_in_another_script_is_written_to_where_the_server_takes_it() -> None:
+    inbox = Inbox()
+
+    with mail_server(inbox, enable_SMTPUTF8=True) as port:
+        channel = SmtpChannel(plain(port), "Wächter <linewatch@bücher.example>")
+        channel.send(MESSAGE, some_headers(to="grüße@bücher.example"))
+
+    [mail] = inbox.mails
+    assert mail["To"] == "grüße@xn--bcher-kva.example"
+    assert mail["From"] == "Wächter <linewatch@xn--bcher-kva.example>"
+
+
+def test_server_that_takes_ascii_only_is_told_of_by_name() -> None:
+    with mail_server(Inbox()) as port:
+        channel = SmtpChannel(plain(port), SENDER)
+        with pytest.raises(DeliveryBlocked, match="does not offer SMTPUTF8, which grüße@example"):
+            channel.send(MESSAGE, some_headers(to="grüße@example.org"))
+
+
 def test_starttls_protects_message_and_login(certificate: Certificate) -> None:
     inbox = Inbox()
 

@@ -7,8 +7,6 @@ import re
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from email import message_from_bytes
-from email.policy import default
 from pathlib import Path
 
 import httpx
@@ -18,6 +16,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.anvil import CHAIN_ID, running_anvil
 from tests.chromium import running_browser
 from tests.installation import Installation, command, free_ports, new_installation
+from tests.received_mail import mails_of
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.timeout(180)
@@ -72,8 +71,7 @@ class Site:
 
     def messages(self) -> list[str]:
         """Return the subjects of all mails about the network whose node dies."""
-        folder = self.installation.home / "mail" / "new"
-        mails = [message_from_bytes(each.read_bytes(), policy=default) for each in folder.iterdir()]
+        mails = mails_of(self.installation.home / "mail")
         return [mail["Subject"] for mail in mails if "My chain" in mail["Subject"]]
 
 

@@ -36,6 +36,7 @@ from tests.integration.whole_workers import (
     working,
 )
 from tests.mail_server import Inbox, mail_server
+from tests.received_mail import mails_of
 from tests.recording_channel import SENDER, message_about
 from tests.scripted_upstreams import ScriptedExclusion, ScriptedGas, SilentExclusion
 from tests.waiting import eventually_async
@@ -102,8 +103,8 @@ async def test_rejection_of_a_tracked_hash_becomes_a_mail(store: Store, tmp_path
         follow(store)
         await eventually_async(lambda: sent(store) == 1, what="the mail")
 
-    [mail] = (tmp_path / "mail" / "new").iterdir()
-    assert b"Rejected on devnet (simulated data): ADD over" in mail.read_bytes()
+    [mail] = mails_of(tmp_path / "mail")
+    assert mail["Subject"] == "ADD over its limit 1.14 × · 0x0000…0001 · devnet (simulated data)"
 
 
 async def test_gas_of_every_network_is_kept(store: Store, tmp_path: Path) -> None:

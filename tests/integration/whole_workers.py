@@ -11,9 +11,10 @@ from time import monotonic
 from uuid import uuid4
 
 from dashboard.alert.channels.maildir import MaildirChannel
-from dashboard.alert.compose import Links, NetworkName, compose
+from dashboard.alert.compose import Links, NetworkName
 from dashboard.alert.deliver import Deliverer
 from dashboard.alert.delivery_attempt import Sending
+from dashboard.alert.message_writer import MessageWriter
 from dashboard.alert.notify import Notifier
 from dashboard.alert.template_loader import load_templates
 from dashboard.poll.clocks import Clocks
@@ -39,7 +40,7 @@ def a_post_office(store: Store, maildir: Path) -> Notifier:
     """Return who delivers into a Maildir what real templates say."""
     templates = load_templates({A_NETWORK: NetworkName("devnet", is_simulated=True)}, Links())
     channels = {"mail": MaildirChannel(maildir, SENDER)}
-    return a_notifier(store, Sending(channels, lambda each: compose(each, templates)))
+    return a_notifier(store, Sending(channels, MessageWriter(store, templates).write))
 
 
 def a_notifier(store: Store, sending: Sending) -> Notifier:

@@ -2,66 +2,96 @@
 
 from __future__ import annotations
 
-from email.errors import HeaderParseError
 from email.headerregistry import Address
 from email.message import EmailMessage
-from email.policy import SMTP
+from email.policy import SMTP, SMTPUTF8
 from email.utils import format_datetime
+from typing import Final
 
 from dashboard.alert.message import Message, MessageHeaders
 from dashboard.domain.foreign_text import visible
+from dashboard.domain.mail_address import MailAddress
 from dashboard.errors import DeliveryBlocked, InputError
 
+_LONGEST_SUBJECT: Final = 300
 
-def parse_sender(text: str) -> Address:
+
+def parse_sender(text: str) -> MailAddress:
     """Read the address that messages come from; InputError where it is none."""
     try:
-        return _parse_address(text, "Linewatch")
-    except ValueError as error:
+        return MailAddress.parse(text)
+    except InputError as error:
         raise InputError(f"{text!a} is no mail address; correct sender in [mail]") from error
 
 
-def write_message(message: Message, headers: MessageHeaders, sender: Address) -> EmailMessage:
-    """Return plain text with HTML as its alternative, under its headers.
+def parse_recipient(text: str) -> MailAddress:
+    """Read the address of a recipient.
 
-    `Auto-Submitted` keeps vacation responders quiet (RFC 3834). DeliveryBlocked where the
-    recipient's address is none: it stays pending until the settings are corrected.
+    DeliveryBlocked where it is none: the message stays pending until the settings are corrected.
     """
-    mail = EmailMessage(policy=SMTP)
-    mail["From"] = sender
-    mail["To"] = _recipient(headers.to)
-    mail["Subject"] = visible(message.subject)
-    mail["Date"] = format_datetime(headers.date)
-    mail["Message-ID"] = headers.message_id
-    if headers.in_reply_to:
-        mail["In-Reply-To"] = headers.in_reply_to
-        mail["References"] = headers.in_reply_to
-    mail["Auto-Submitted"] = "auto-generated"
-    mail.set_content(message.text, cte="quoted-printable")
-    mail.add_alternative(message.html, subtype="html", cte="quoted-printable")
-    mail.set_boundary(f"=_{_token(headers.message_id)}")
-    return mail
-
-
-def _recipient(text: str) -> Address:
     try:
-        return _parse_address(text)
-    except ValueError as error:
+        return MailAddress.parse(text)
+    except InputError as error:
         raise DeliveryBlocked(
             f"{text!a} is no mail address; correct recipients in [mail]"
         ) from error
 
 
-def _parse_address(text: str, display_name: str = "") -> Address:
-    """Read local@domain in ASCII; international addresses need a server that speaks SMTPUTF8."""
-    if not text.isascii():
-        raise ValueError(f"{text!a} is not ASCII")
-    try:
-        return Address(display_name, addr_spec=text)
-    except (IndexError, HeaderParseError) as error:
-        raise ValueError(f"{text!a} cannot be read") from error
+def write_message(message: Message, headers: MessageHeaders, sender: MailAddress) -> EmailMessage:
+    """Return plain text with HTML as its alternative, and its files, under its headers.
+
+    `Auto-Submitted` keeps vacation responders quiet (RFC 3834), `List-Id` lets people file it
+    (RFC 2919). DeliveryBlocked where the recipient's address is none.
+    """
+    recipient = parse_recipient(headers.to)
+    is_international = sender.is_international or recipient.is_international
+    mail = EmailMessage(policy=SMTPUTF8 if is_international else SMTP)
+    mail["From"] = _mailbox(sender, "Linewatch")
+    mail["To"] = _mailbox(recipient)
+    mail["Subject"] = one_line(message.subject)
+    mail["Date"] = format_datetime(headers.date)
+    mail["Message-ID"] = headers.message_id
+    if headers.in_reply_to:
+        mail["In-Reply-To"] = headers.in_reply_to
+        mail["References"] = headers.in_reply_to
+    mail["List-Id"] = f"Linewatch <alerts.{sender.domain.strip('[]')}>"
+    mail["Auto-Submitted"] = "auto-generated"
+    _write_content(mail, message)
+    _fix_boundaries(mail, headers.message_id)
+    return mail
 
 
-def _token(message_id: str) -> str:
-    """Return the part of an id that may stand in a boundary."""
-    return "".join(character for character in message_id if character.isalnum())[:60]
+def one_line(text: str) -> str:
+    """Return foreign text as a header says it to every reader: one line, blanks not doubled.
+
+    The mark of an encoded word would be decoded once more by whoever reads it.
+    """
+    shown = visible(" ".join(text.split()), _LONGEST_SUBJECT)
+    return shown.replace("=?", "=\\u003f")
+
+
+def _mailbox(address: MailAddress, default_name: str = "") -> Address:
+    return Address(address.display_name or default_name, address.local, address.domain)
+
+
+def _write_content(mail: EmailMessage, message: Message) -> None:
+    mail.set_content(message.text, cte="quoted-printable")
+    mail.add_alternative(message.html, subtype="html", cte="quoted-printable")
+    *_, html = mail.iter_parts()
+    for image in message.images:
+        html.add_related(
+            image.content, "image", "png", cid=f"<{image.content_id}>", disposition="inline"
+        )
+    for attachment in message.attachments:
+        maintype, _, subtype = attachment.media_type.partition("/")
+        mail.add_attachment(
+            attachment.content, maintype=maintype, subtype=subtype, filename=attachment.name
+        )
+
+
+def _fix_boundaries(mail: EmailMessage, message_id: str) -> None:
+    """Give every multipart a boundary that is the same at each attempt."""
+    token = "".join(character for character in message_id if character.isalnum())[:50]
+    for number, part in enumerate(mail.walk()):
+        if part.is_multipart():
+            part.set_boundary(f"=_{token}.{number}")

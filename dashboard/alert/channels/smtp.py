@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Final
 
 from dashboard.alert.channels.deadline import Deadline
-from dashboard.alert.channels.mime import parse_sender, write_message
+from dashboard.alert.channels.mime import parse_recipient, parse_sender, write_message
 from dashboard.alert.channels.smtp_connection import SmtpConnection
 from dashboard.alert.channels.smtp_reply import (
     SmtpReply,
@@ -23,6 +23,8 @@ from dashboard.alert.channels.smtp_reply import (
 )
 from dashboard.alert.channels.stage import Watch, ignore
 from dashboard.alert.message import MaySend, Message, MessageHeaders, always
+from dashboard.domain.foreign_text import visible
+from dashboard.domain.mail_address import MailAddress
 from dashboard.domain.secret import Secret
 from dashboard.errors import DeliveryBlocked, DeliveryDeferred, DeliveryRefused, DeliveryWithheld
 
@@ -84,11 +86,13 @@ class SmtpChannel:
         DeliveryBlocked for what is wrong with the server, the connection, our account or the
         recipient; DeliveryDeferred where the server saw the message and may take it later.
         """
+        recipient = parse_recipient(headers.to)
         content = write_message(message, headers, self._sender).as_bytes()
         with self._connected() as connection:
             self._secure_and_log_in(connection)
-            _require(connection.mail(self._sender.addr_spec), "the sender")
-            _send_rcpt(connection, headers.to)
+            options = _international_options(connection, self._sender, recipient)
+            _require(connection.mail(self._sender.spec, options), "the sender")
+            _send_rcpt(connection, recipient.spec)
             if not may_send():
                 raise DeliveryWithheld("the lease of this worker is over")
             reply = _send_data(connection, content)
@@ -147,6 +151,20 @@ def _tls_reason(error: ssl.SSLError) -> str:
     if "ALERT" in reason:
         return f"refused our TLS handshake ({cause}); its log says why"
     return f"speaks no TLS that we accept ({cause}); it may take old versions only"
+
+
+def _international_options(connection: SmtpConnection, *parties: MailAddress) -> list[str]:
+    """Return what MAIL FROM says where an address is not ASCII (RFC 6531).
+
+    DeliveryBlocked where the server cannot take it: then only another address helps.
+    """
+    foreign = [each for each in parties if each.is_international]
+    if foreign and not connection.has_extn("smtputf8"):
+        raise DeliveryBlocked(
+            f"the mail server does not offer SMTPUTF8, which {visible(foreign[0].spec)} needs: "
+            "use an address in ASCII, or another server"
+        )
+    return ["SMTPUTF8", "BODY=8BITMIME"] if foreign else []
 
 
 def _send_rcpt(connection: SmtpConnection, address: str) -> None:

@@ -11,6 +11,7 @@ from dashboard.alert.message import Message
 from dashboard.alert.template_loader import load_templates
 from dashboard.domain.condition import State, Subject, SubjectKind
 from dashboard.domain.exclusion import RejectedTransaction, RejectionStage
+from dashboard.domain.notified_change import NotifiedChange
 from dashboard.domain.quantity import NetworkId, TxHash
 from tests.builders import (
     A_MOMENT,
@@ -44,12 +45,12 @@ def message_about(
     )
 
 
-def test_subject_names_network_reason_and_transaction() -> None:
+def test_subject_names_reason_transaction_and_network_in_this_order() -> None:
     reason = "Transaction line count for module MMU=2163904 is above the limit 2097152"
 
     message = message_about(a_record(tx_hash=TX_HASH, reason_message=reason))
 
-    assert message.subject == "[Linewatch] Rejected on Linea: MMU over its limit (0x2d6a…800e)"
+    assert message.subject == "MMU over its limit 1.03 × · 0x2d6a…800e · Linea"
 
 
 @pytest.mark.parametrize(
@@ -72,14 +73,14 @@ def test_subject_names_network_reason_and_transaction() -> None:
 def test_every_form_of_reason_has_a_headline(reason: str, headline: str) -> None:
     message = message_about(a_record(reason_message=reason))
 
-    assert f": {headline} (" in message.subject
+    assert message.subject.startswith(f"{headline} · ")
 
 
 def test_first_line_says_what_changed() -> None:
     message = message_about(a_record(tx_hash=TX_HASH))
 
     assert message.text.splitlines()[0] == (
-        "Transaction 0x2d6a…800e was rejected on Linea: ADD over its limit."
+        "Transaction 0x2d6a…800e was rejected on Linea: ADD over its limit 1.14 ×."
     )
 
 
@@ -160,7 +161,7 @@ def test_real_network_says_nothing_of_simulation() -> None:
 def test_network_that_left_the_configuration_is_told_by_its_id() -> None:
     message = message_about(a_record(), network=NetworkId(1))
 
-    assert "Rejected on network 1:" in message.subject
+    assert message.subject.endswith(" · network 1")
 
 
 def test_html_in_a_reason_is_inert() -> None:
@@ -213,6 +214,29 @@ def test_changed_record_says_that_it_is_no_new_rejection() -> None:
 
     message = compose(a_notification(transition=transition), SILENT)
 
-    assert message.subject.startswith("[Linewatch] Rejection changed on devnet (simulated data): ")
-    assert message.text.startswith("The rejection of transaction 0x0000…0001 on devnet changed: ")
-    assert "now its record says something else" in message.html
+    assert message.subject.startswith("Changed: ADD over its limit")
+    assert message.text.startswith("Transaction 0x0000…0001 now has another record on devnet: ")
+    assert "Record changed on devnet" in message.html
+
+
+def test_message_says_what_the_store_knows_of_the_transaction() -> None:
+    notification = a_notification()
+    known = NotifiedChange(
+        notification.transition, notification.rejection, label="<b>Case 1742</b>"
+    )
+
+    message = compose(notification, SILENT, known)
+
+    assert message.subject == (
+        "ADD over its limit 1.14 × · <b>Case 1742</b> · devnet (simulated data)"
+    )
+    assert "Label          <b>Case 1742</b>" in message.text
+    assert "<td>&lt;b&gt;Case 1742&lt;/b&gt;</td>" in message.html
+
+
+def test_mail_without_links_says_what_is_missing() -> None:
+    silent, linking = (message_about(a_record(), templates=each) for each in (SILENT, LINKING))
+
+    assert "There are no links here: set public_url in [pages]" in silent.text
+    assert "There are no links here" in silent.html
+    assert "no links" not in linking.text + linking.html

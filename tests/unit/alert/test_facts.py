@@ -132,5 +132,5 @@ def test_message_is_composed_with_facts_that_are_json() -> None:
 
     message = write(notification)
 
-    assert message.subject.startswith("[Linewatch]")
+    assert message.subject.startswith("ADD over its limit")
     assert json.loads(json.dumps(message.facts))["data"]["text"] == message.text

@@ -103,7 +103,7 @@ def message(
 def test_subject_says_what_changed(
     kind: SubjectKind, after: State, grounds: Grounds | None, subject: str
 ) -> None:
-    assert message(kind, after, grounds).subject == f"[Linewatch] {subject}"
+    assert message(kind, after, grounds).subject == subject
 
 
 @pytest.mark.parametrize(
@@ -236,9 +236,7 @@ def test_message_holds_no_link_without_a_public_address() -> None:
 def test_simulated_network_says_so_in_subject_and_both_parts() -> None:
     written = message(BUSYNESS, State.BUSY, ABOVE, A_NETWORK)
 
-    assert written.subject == (
-        "[Linewatch] devnet is busy: 23.1 gwei, threshold 19.6 (simulated data)"
-    )
+    assert written.subject == ("devnet is busy: 23.1 gwei, threshold 19.6 (simulated data)")
     assert "This is simulated data" in written.text
     assert "<strong>Simulated data.</strong>" in written.html
 

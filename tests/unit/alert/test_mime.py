@@ -3,19 +3,41 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from email.message import EmailMessage
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from dashboard.alert.channels.mime import parse_sender, write_message
-from dashboard.alert.message import Message
+from dashboard.alert.channels.mime import one_line, parse_sender, write_message
+from dashboard.alert.message import Attachment, InlineImage, Message, MessageHeaders
+from dashboard.domain.mail_address import MailAddress
 from dashboard.errors import DeliveryBlocked, InputError
+from tests.received_mail import read_mail
 from tests.recording_channel import MESSAGE, SENDER, some_headers
 
 FROM = parse_sender(SENDER)
+ANY_TEXT = st.text(alphabet=st.characters(), max_size=400)
+"""Any character, control characters and halves of pairs included."""
+
+LAID_OUT = replace(
+    MESSAGE,
+    attachments=(Attachment("linewatch.csv", "text/csv", "hash,label\r\n0x2d6a,ä\r\n".encode()),),
+    images=(InlineImage("chart.7@example.org", b"\x89PNG\r\n\x1a\n"),),
+)
+
+
+def received(
+    message: Message = MESSAGE,
+    headers: MessageHeaders | None = None,
+    sender: MailAddress = FROM,
+) -> EmailMessage:
+    """Return the mail as its reader gets it."""
+    return read_mail(write_message(message, headers or some_headers(), sender).as_bytes())
 
 
 def test_message_has_the_headers_of_an_automatic_message() -> None:
-    mail = write_message(MESSAGE, some_headers(7), FROM)
+    mail = received(headers=some_headers(7))
 
     assert dict(mail.items()) | {"Content-Type": ""} == {
         "From": "Linewatch <linewatch@example.org>",
@@ -23,6 +45,7 @@ def test_message_has_the_headers_of_an_automatic_message() -> None:
         "Subject": "[Linewatch] Rejected",
         "Date": "Fri, 20 Nov 2026 12:00:00 +0000",
         "Message-ID": "<00000000-0000-0000-0000-000000000007@linewatch.invalid>",
+        "List-Id": "Linewatch <alerts.example.org>",
         "Auto-Submitted": "auto-generated",
         "MIME-Version": "1.0",
         "Content-Type": "",
@@ -33,13 +56,21 @@ def test_message_that_opens_no_thread_names_the_one_that_did() -> None:
     opening = some_headers(7).message_id
     reply = replace(some_headers(8), in_reply_to=opening)
 
-    mail = write_message(MESSAGE, reply, FROM)
+    mail = received(headers=reply)
 
     assert (mail["In-Reply-To"], mail["References"]) == (opening, opening)
 
 
+def test_ids_below_a_long_domain_arrive_whole() -> None:
+    first, second = (f"<{number * 36}@{'a' * 63}.{'b' * 63}.example.org>" for number in "12")
+
+    mail = received(headers=replace(some_headers(), message_id=first, in_reply_to=second))
+
+    assert (mail["Message-ID"], mail["In-Reply-To"], mail["References"]) == (first, second, second)
+
+
 def test_message_holds_plain_text_with_html_as_its_alternative() -> None:
-    mail = write_message(MESSAGE, some_headers(), FROM)
+    mail = received()
 
     assert mail.get_content_type() == "multipart/alternative"
     plain, html = mail.iter_parts()
@@ -47,29 +78,101 @@ def test_message_holds_plain_text_with_html_as_its_alternative() -> None:
     assert html.get_content().replace("\r\n", "\n") == MESSAGE.html
 
 
+def test_files_follow_the_text_and_pictures_belong_to_the_html() -> None:
+    mail = received(LAID_OUT)
+
+    assert [part.get_content_type() for part in mail.walk()] == [
+        "multipart/mixed",
+        "multipart/alternative",
+        "text/plain",
+        "multipart/related",
+        "text/html",
+        "image/png",
+        "text/csv",
+    ]
+    [attached] = mail.iter_attachments()
+    assert attached.get_filename() == "linewatch.csv"
+    assert attached.get_payload(decode=True) == LAID_OUT.attachments[0].content
+    picture = next(part for part in mail.walk() if part.get_content_type() == "image/png")
+    assert picture["Content-ID"] == "<chart.7@example.org>"
+    assert picture.get_content() == LAID_OUT.images[0].content
+    body = mail.get_body(("html",))
+    assert body is not None
+    assert "It was rejected" in body.get_content()
+
+
 def test_same_message_is_the_same_bytes_at_every_attempt() -> None:
-    first, second = (write_message(MESSAGE, some_headers(), FROM).as_bytes() for _ in range(2))
+    first, second = (write_message(LAID_OUT, some_headers(), FROM).as_bytes() for _ in range(2))
 
     assert first == second
 
 
 def test_message_travels_over_seven_bit_servers() -> None:
-    message = Message("Rejected (0x2d6a…800e)", "Grüße …\n", "<p>Grüße …</p>\n")
+    message = replace(LAID_OUT, subject="Rejected (0x2d6a…800e)", text="Grüße …\n")
 
     assert write_message(message, some_headers(), FROM).as_bytes().isascii()
 
 
 def test_subject_with_line_breaks_adds_no_header() -> None:
-    message = Message("Hello\r\nBcc: evil@example.org", "text", "html")
-
-    mail = write_message(message, some_headers(), FROM)
+    mail = received(replace(MESSAGE, subject="Hello\0\x85Bcc: evil@example.org"))
 
     assert mail["Bcc"] is None
-    assert mail["Subject"] == "Hello\\u000d\\u000aBcc: evil@example.org"
+    assert mail["Subject"] == "Hello\\u0000 Bcc: evil@example.org"
+
+
+@given(ANY_TEXT)
+def test_any_subject_arrives_as_it_was_shown_and_changes_no_other_header(subject: str) -> None:
+    mail = received(replace(MESSAGE, subject=f"x{subject}"))
+
+    assert mail["Subject"] == one_line(f"x{subject}")
+    assert mail.keys() == received().keys()
+
+
+@given(ANY_TEXT.filter(lambda name: "<" not in name and ">" not in name))
+def test_any_name_of_the_sender_changes_no_other_header(name: str) -> None:
+    try:
+        sender = parse_sender(f"{name} <{SENDER}>")
+    except InputError:
+        return
+
+    mail = received(sender=sender)
+
+    assert mail["From"].addresses[0].addr_spec == SENDER
+    assert mail.keys() == received().keys()
+
+
+@given(ANY_TEXT, ANY_TEXT)
+def test_any_text_and_html_arrive_whole(text: str, html: str) -> None:
+    lines, marked = (each.encode("utf-8", "ignore").decode() for each in (text, html))
+
+    mail = received(replace(MESSAGE, text=lines, html=marked))
+
+    assert mail.keys() == received().keys()
+    assert len(list(mail.walk())) == 3
+
+
+def test_sender_may_have_a_name_in_any_script() -> None:
+    mail = received(sender=parse_sender("Wächter Zürich <linewatch@example.org>"))
+
+    assert mail["From"] == "Wächter Zürich <linewatch@example.org>"
+
+
+def test_domain_in_another_script_is_written_as_dns_has_it() -> None:
+    written = write_message(MESSAGE, some_headers(to="ops@bücher.example"), FROM)
+
+    assert written["To"] == "ops@xn--bcher-kva.example"
+    assert written.as_bytes().isascii()
+
+
+def test_address_in_another_script_is_written_as_it_is() -> None:
+    mail = received(headers=some_headers(to="grüße@bücher.example"))
+
+    assert mail["To"] == "grüße@xn--bcher-kva.example"
+    assert mail["Subject"] == MESSAGE.subject
 
 
 @pytest.mark.parametrize(
-    "address", ["", "oncall", "a@b\r\nBcc: c@d", "a@b, c@d", "<a@b>", "grüße@example.org", '"a']
+    "address", ["", "oncall", "a@b\r\nBcc: c@d", "a@b, c@d", "a@b, <c@d>, e@f", '"a', "a@b c"]
 )
 def test_recipient_that_is_no_address_waits_for_a_correction(address: str) -> None:
     with pytest.raises(DeliveryBlocked, match="is no mail address; correct recipients"):

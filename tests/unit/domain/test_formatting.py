@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.domain.formatting import compared, fee, moment, period, size, span, unit_of
+from dashboard.domain.formatting import (
+    compared,
+    fee,
+    moment,
+    moment_in,
+    period,
+    size,
+    span,
+    unit_of,
+)
 from dashboard.domain.quantity import LARGEST_FEE, Wei
 from tests.builders import A_MOMENT, GWEI
 
@@ -25,6 +35,30 @@ def test_length_of_time_has_one_fitting_unit(seconds: float, said: str) -> None:
 
 def test_moment_is_printed_to_the_second_in_utc() -> None:
     assert moment(A_MOMENT) == "2026-11-20 12:00:00 UTC"
+
+
+@pytest.mark.parametrize(
+    ("at", "zone", "printed"),
+    [
+        (A_MOMENT, "UTC", "2026-11-20 12:00:00 UTC"),
+        (A_MOMENT, "Europe/London", "2026-11-20 12:00:00 UTC"),
+        (A_MOMENT, "Europe/Zurich", "2026-11-20 12:00:00 UTC (13:00:00 in Europe/Zurich)"),
+        (
+            A_MOMENT,
+            "Pacific/Auckland",
+            "2026-11-20 12:00:00 UTC (2026-11-21 01:00:00 in Pacific/Auckland)",
+        ),
+        (
+            A_MOMENT.replace(month=7),
+            "Europe/London",
+            "2026-07-20 12:00:00 UTC (13:00:00 in Europe/London)",
+        ),
+    ],
+)
+def test_moment_is_printed_in_a_zone_too_where_its_clock_differs(
+    at: datetime, zone: str, printed: str
+) -> None:
+    assert moment_in(at, ZoneInfo(zone)) == printed
 
 
 @pytest.mark.parametrize(

@@ -120,11 +120,20 @@ MISTAKES = {
     "an open development key": ("[serve]\nhost = '0.0.0.0'\n", ("serve.host", "[serve.keys.NAME]")),
     "a recipient without a host": (
         "[mail]\nrecipients = ['oncall']\n",
-        ("mail.recipients", "'oncall'", "name@host"),
+        ("mail.recipients", "'oncall'", "name@example.org"),
     ),
     "a sender that would be a header": (
         '[mail]\nsender = "a@b\\nBcc: c@d"\n',
-        ("mail.sender", "name@host"),
+        ("mail.sender", "name@example.org"),
+    ),
+    "a zone": (
+        "[mail]\ntime_zone = 'Europe/Zurych'\n",
+        ("mail.time_zone", "'Europe/Zurych'", "no time zone"),
+    ),
+    "half a zone": ("[mail]\ntime_zone = 'Europe'\n", ("mail.time_zone", "no time zone")),
+    "a path for a zone": (
+        "[mail]\ntime_zone = '/etc/passwd'\n",
+        ("mail.time_zone", "no time zone"),
     ),
     "a greeting": ("[mail]\nehlo_name = 'my host'\n", ("mail.ehlo_name", "'my host'", "mx.exam")),
     "a mail server and nobody to write to": (

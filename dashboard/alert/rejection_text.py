@@ -1,0 +1,227 @@
+"""The text of a message about a rejected transaction: why, by how much, and what changed since."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import tzinfo
+from typing import Final
+
+from dashboard.alert.incident_text import IncidentText, Rows
+from dashboard.domain.advice import advise
+from dashboard.domain.exclusion import CLOCK_IS_WRONG, StoredRejection
+from dashboard.domain.foreign_text import visible
+from dashboard.domain.formatting import moment_in
+from dashboard.domain.module_limits import ModuleLimits
+from dashboard.domain.notified_change import NotifiedChange
+from dashboard.domain.quantity import TxHash
+from dashboard.domain.reason_explanation import explain, overrun
+from dashboard.domain.reason_parser import Reason, ReasonKind, parse_reason
+
+_LONGEST_REASON: Final = 1100
+"""Characters of a reason that are quoted; the exclusion API takes at most 1024."""
+
+_LONGEST_LABEL: Final = 60
+_LONGEST_QUOTE: Final = 200
+_HEADLINES: Final = {
+    ReasonKind.MODULE_UNDEFINED: "no limit known for {module}",
+    ReasonKind.INVALID_COUNT: "proof lines could not be counted",
+    ReasonKind.OTHER_RULE: "another rule than a line limit",
+    ReasonKind.UNPARSED: "unknown reason",
+}
+_UNKNOWN: Final = "a rejection was recorded"
+_NOT_KEPT: Final = "The record before this one is not kept any more, so it cannot be compared."
+_NOTHING: Final = "–"
+
+
+@dataclass(frozen=True, slots=True)
+class RejectionContext:
+    """What a text about a rejection needs to know: the network's name, made visible, and more.
+
+    `limits` is the table of the network for reasons that name none; times are in UTC and `zone`.
+    """
+
+    network: str
+    limits: ModuleLimits | None
+    zone: tzinfo
+
+
+def describe_rejection(change: NotifiedChange, context: RejectionContext) -> IncidentText:
+    """Say why a transaction was rejected; of a changed record also what it said before."""
+    reason = _reason_of(change.rejection, context)
+    said = _UNKNOWN if reason is None else headline(reason)
+    changed = _changed(change, context)
+    happened = "now has another record" if change.is_changed_record else "was rejected"
+    kicker = "Record changed" if change.is_changed_record else "Rejected"
+    is_lost = change.is_changed_record and change.previous is None
+    return IncidentText(
+        headline=said[0].upper() + said[1:],
+        opening=f"{_subject_of_sentence(change)} {happened} on {context.network}: {said}.",
+        page="lookup",
+        rows=(*_identity(change), *_record_rows(change, context)),
+        explanation="" if reason is None else explain(reason),
+        next_steps=_next_steps(reason, change.rejection),
+        quote="" if reason is None else visible(reason.text, _LONGEST_REASON),
+        quote_title="The reason as sent",
+        kicker=f"{kicker} on {context.network}",
+        subject=f"{_news(change, said, changed)} · {name_of(change)} · {context.network}",
+        preheader=_preheader(change, reason, changed, context),
+        changed=changed,
+        remark=_NOT_KEPT if is_lost else "",
+    )
+
+
+def headline(reason: Reason) -> str:
+    """Say the reason in a few words, without foreign text: ``ADD over its limit 1.14 ×``."""
+    if reason.kind is not ReasonKind.OVER_LIMIT:
+        return _HEADLINES[reason.kind].format(module=reason.module)
+    if reason.module is None:
+        return "more proof lines than a block holds"
+    if reason.limit == 0:
+        return f"{reason.module} is not supported"
+    times = overrun_text(reason)
+    return f"{reason.module} over its limit{times and ' '}{times}"
+
+
+def overrun_text(reason: Reason) -> str:
+    """Print how many times the limit was needed, nothing where that is not known."""
+    times = overrun(reason)
+    return "" if times is None else f"{times:,.2f} ×"
+
+
+def name_of(change: NotifiedChange) -> str:
+    """Return the label under which people track a transaction, or its short hash."""
+    tx_hash = change.transition.subject.tx_hash
+    return label_of(change) or ("no hash" if tx_hash is None else shorten_hash(tx_hash))
+
+
+def label_of(change: NotifiedChange) -> str:
+    """Return the label, made visible on one line and not too long."""
+    return visible(" ".join(change.label.split()), _LONGEST_LABEL)
+
+
+def shorten_hash(tx_hash: TxHash) -> str:
+    """Print the ends of a hash, such as ``0x2d6a…800e``."""
+    text = str(tx_hash)
+    return f"{text[:6]}…{text[-4:]}"
+
+
+def _subject_of_sentence(change: NotifiedChange) -> str:
+    tx_hash = change.transition.subject.tx_hash
+    short = "" if tx_hash is None else shorten_hash(tx_hash)
+    label = label_of(change)
+    if label:
+        return f"{label} ({short})" if short else label
+    return f"Transaction {short}" if short else "A transaction"
+
+
+def _news(change: NotifiedChange, said: str, changed: tuple[tuple[str, str, str], ...]) -> str:
+    """Return what the subject says first: the reason, or what of the record is another now."""
+    if not change.is_changed_record:
+        return said
+    if any(label in {"Module", "Overrun", "Reason"} for label, _, _ in changed):
+        return f"Now {said}"
+    if changed:
+        return f"{said}, {changed[0][0].lower()} changed"
+    return f"Changed: {said}"
+
+
+def _preheader(
+    change: NotifiedChange,
+    reason: Reason | None,
+    changed: tuple[tuple[str, str, str], ...],
+    context: RejectionContext,
+) -> str:
+    """Return what mail programs show beside the subject: the figures, or old and new."""
+    if changed:
+        return " · ".join(f"{label} {before} → {now}" for label, before, now in changed)
+    said = [_figures(reason)]
+    if change.rejection is not None:
+        said.append(f"stage {change.rejection.record.tx_rejection_stage}")
+    if change.attempted_at is not None:
+        said.append(f"attempted {moment_in(change.attempted_at, context.zone)}")
+    tx_hash = change.transition.subject.tx_hash
+    said.append("" if tx_hash is None else shorten_hash(tx_hash))
+    return " · ".join(filter(None, said))
+
+
+def _figures(reason: Reason | None) -> str:
+    if reason is None or reason.limit is None:
+        return "" if reason is None else explain(reason).rstrip(".")
+    limit = f"limit {reason.limit:,}"
+    return limit if reason.count is None else f"{reason.count:,} lines, {limit}"
+
+
+def _identity(change: NotifiedChange) -> Iterator[tuple[str, str]]:
+    """Yield what names the transaction and never changes."""
+    if label := label_of(change):
+        yield "Label", label
+    if change.transition.subject.tx_hash is not None:
+        yield "Transaction", str(change.transition.subject.tx_hash)
+
+
+def _record_rows(change: NotifiedChange, context: RejectionContext) -> Iterator[tuple[str, str]]:
+    if change.rejection is not None:
+        record = change.rejection.record
+        yield "Sender", str(record.sender)
+        yield "Nonce", str(record.nonce)
+    if change.attempted_at is not None:
+        yield "Attempted", moment_in(change.attempted_at, context.zone)
+    if change.rejection is not None:
+        yield from _reason_rows(change.rejection, context)
+        seen = moment_in(change.rejection.first_seen_at, context.zone)
+        yield "First seen", f"{seen}, by Linewatch"
+
+
+def _reason_rows(
+    rejection: StoredRejection, context: RejectionContext
+) -> Iterator[tuple[str, str]]:
+    """Yield what another record of the same transaction may say otherwise, without empty lines."""
+    record = rejection.record
+    reason = parse_reason(record.reason_message, context.limits)
+    if reason.module is not None:
+        yield "Module", reason.module
+    if reason.count is not None:
+        yield "Count", f"{reason.count:,} lines"
+    if reason.limit is not None:
+        source = "" if reason.limit_from is None else f", from {reason.limit_from}"
+        yield "Limit", f"{reason.limit:,} lines{source}"
+    if times := overrun_text(reason):
+        yield "Overrun", times
+    yield "Stage", str(record.tx_rejection_stage)
+    if record.block_number is not None:
+        yield "Block", str(record.block_number)
+    wrong = f". {CLOCK_IS_WRONG}" if rejection.is_dated_ahead else ""
+    yield "Dated", f"{moment_in(record.timestamp, context.zone)}, as the node claims{wrong}"
+
+
+def _changed(change: NotifiedChange, context: RejectionContext) -> tuple[tuple[str, str, str], ...]:
+    """Return the fields that differ from the record before: label, old and new."""
+    if not change.is_changed_record or change.previous is None or change.rejection is None:
+        return ()
+    old = dict(_compared_rows(change.previous, context))
+    new = dict(_compared_rows(change.rejection, context))
+    labels = [*new, *(each for each in old if each not in new)]
+    pairs = ((each, old.get(each, _NOTHING), new.get(each, _NOTHING)) for each in labels)
+    return tuple(pair for pair in pairs if pair[1] != pair[2])
+
+
+def _compared_rows(rejection: StoredRejection, context: RejectionContext) -> Rows:
+    """Return the fields of a record; a reason that names no module is compared as it was sent."""
+    record = rejection.record
+    reason = parse_reason(record.reason_message, context.limits)
+    said = (("Reason", visible(reason.text, _LONGEST_QUOTE)),) if reason.module is None else ()
+    sender = (("Sender", str(record.sender)), ("Nonce", str(record.nonce)))
+    return (*said, *_reason_rows(rejection, context), *sender)
+
+
+def _reason_of(rejection: StoredRejection | None, context: RejectionContext) -> Reason | None:
+    if rejection is None:
+        return None
+    return parse_reason(rejection.record.reason_message, context.limits)
+
+
+def _next_steps(reason: Reason | None, rejection: StoredRejection | None) -> tuple[str, ...]:
+    if reason is None or rejection is None:
+        return ()
+    return advise(reason, rejection.record.nonce)

@@ -1,0 +1,68 @@
+"""Messages say what the store knows beside their notification."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from dashboard.alert.compose import Links, NetworkName
+from dashboard.alert.message_writer import MessageWriter
+from dashboard.alert.notify import expand_outbox
+from dashboard.alert.template_loader import load_templates
+from dashboard.domain.condition import State
+from dashboard.errors import DeliveryDeferred, StoreUnavailable
+from dashboard.store.engine.connection import Connection
+from dashboard.store.engine.engine import Store
+from dashboard.store.tracking.transactions import TrackRequest, track
+from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_notification, a_transition, an_id, seconds
+from tests.delivery_checks import notifications, reject
+from tests.flaky_store import FlakyStore
+from tests.recording_channel import ONCALL
+
+TEMPLATES = load_templates({A_NETWORK: NetworkName("Linea")}, Links())
+
+
+def test_message_names_label_and_attempt(store: Store) -> None:
+    attempted_at = A_MOMENT - seconds(9)
+    with store.write() as connection:
+        request = TrackRequest(a_hash(), (A_NETWORK,), attempted_at, "Case 1742")
+        track(connection, request, A_MOMENT)
+
+    message = MessageWriter(store, TEMPLATES).write(a_notification())
+
+    assert message.subject == "ADD over its limit 1.14 × · Case 1742 · Linea"
+    assert "Attempted      2026-11-20 11:59:51 UTC" in message.text
+
+
+def test_message_of_a_changed_record_says_old_and_new(store: Store) -> None:
+    reject(store)
+    changed = a_transition(transition_id=an_id(2), before=State.REJECTED)
+    reject(store, transition=changed, nonce=6)
+    expand_outbox(store, [ONCALL], lambda: A_MOMENT)
+    [second] = [each for each in notifications(store) if each.transition == changed]
+
+    message = MessageWriter(store, TEMPLATES).write(second)
+
+    assert "Nonce          5 → 6" in message.text
+    assert "<s>5</s> → <strong>6</strong>" in message.html
+
+
+def test_message_waits_while_the_store_cannot_be_read(store: Store) -> None:
+    writer = MessageWriter(UnreadableStore(store), TEMPLATES)
+
+    with pytest.raises(DeliveryDeferred, match="the message cannot be written: the disk is gone"):
+        writer.write(a_notification())
+
+
+class UnreadableStore(FlakyStore):
+    """A store whose disk was pulled out."""
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """Fail until it is calm, which it never is."""
+        if self.is_calm:
+            raise StoreUnavailable("the disk is gone")
+        with super().read() as connection:
+            yield connection
