@@ -1,5 +1,8 @@
 # Everything a developer, an operator or CI types; `make` alone lists it.
 
+# Compiled once: else each of the hundreds of processes that tests start compiles all that it imports.
+unexport PYTHONDONTWRITEBYTECODE
+
 VENV   := .venv
 BIN    := $(VENV)/bin
 # The first Python on PATH that is new enough and can make virtual environments; 3.11 is what CI runs.

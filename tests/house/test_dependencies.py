@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from importlib.metadata import packages_distributions
 from typing import Any
 
@@ -22,15 +22,15 @@ UNIMPORTED = {"httptools", "tzdata"}
 
 @pytest.mark.parametrize(
     ("sources", "groups"),
-    [(sources_of_product(), ()), (sources_of_tests(), ("dev",))],
+    [(sources_of_product, ()), (sources_of_tests, ("dev",))],
     ids=["run", "dev"],
 )
 def test_import_is_of_a_declared_package(
-    sources: tuple[Source, ...], groups: tuple[str, ...]
+    sources: Callable[[], tuple[Source, ...]], groups: tuple[str, ...]
 ) -> None:
     declared = _declared(*groups)
 
-    offences = {package: path for package, path in _imported(sources) if package not in declared}
+    offences = {package: path for package, path in _imported(sources()) if package not in declared}
 
     assert offences == {}
 
