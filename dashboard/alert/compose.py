@@ -9,7 +9,8 @@ from typing import Final
 
 from jinja2 import Template
 
-from dashboard.alert.incident_text import IncidentText, describe, tone_of
+from dashboard.alert.change_text import IncidentText
+from dashboard.alert.incident_text import describe, tone_of
 from dashboard.alert.message import Message
 from dashboard.alert.rejection_text import RejectionContext, describe_rejection
 from dashboard.domain.condition import INSTALLATION, SubjectKind

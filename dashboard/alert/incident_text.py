@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
-from typing import Final, TypeAlias
+from typing import Final
 
+from dashboard.alert.change_text import IncidentText, Rows
+from dashboard.alert.measured_text import describe_measured
 from dashboard.domain.condition import State, SubjectKind, Transition
 from dashboard.domain.foreign_text import visible
 from dashboard.domain.formatting import compared, moment, moment_in, period, size, span
-from dashboard.domain.grounds import AgeGrounds, FeeGrounds, Signal, SilenceGrounds, SpaceGrounds
+from dashboard.domain.grounds import (
+    AgeGrounds,
+    FeeGrounds,
+    FeeLimitGrounds,
+    RateGrounds,
+    Signal,
+    SilenceGrounds,
+    SpaceGrounds,
+)
 from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import format_gwei
 
@@ -79,34 +88,6 @@ _MAKE_ROOM: Final = (
 )
 _ENDS: Final = {State.ANSWERING: "answers again", State.FRESH: "are fresh again"}
 
-Rows: TypeAlias = tuple[tuple[str, str], ...]
-"""Labelled lines."""
-
-
-@dataclass(frozen=True, slots=True)
-class IncidentText:
-    """The text about a change of a condition.
-
-    `headline` is what changed in a few words, `opening` the same as a sentence. `page` is the
-    one that shows more; `quote` is foreign text, made visible, below its title. `changed` are the
-    fields of a record that is another now: label, before and now. Where `subject` is empty the
-    headline is the subject; `kicker` stands above it, `preheader` beside it in lists of mails.
-    """
-
-    headline: str
-    opening: str
-    page: str
-    rows: Rows = ()
-    explanation: str = ""
-    next_steps: tuple[str, ...] = ()
-    quote: str = ""
-    quote_title: str = "Why there is no answer"
-    kicker: str = ""
-    subject: str = ""
-    preheader: str = ""
-    changed: tuple[tuple[str, str, str], ...] = ()
-    remark: str = ""
-
 
 def describe(
     transition: Transition, opened_at: datetime | None, network: str, zone: tzinfo = UTC
@@ -126,6 +107,8 @@ def describe(
             return _of_age(grounds, network, zone)
         case SpaceGrounds() as grounds:
             return _of_space(transition, grounds, lasted)
+        case RateGrounds() | FeeLimitGrounds() as grounds:
+            return describe_measured(transition, grounds, network, lasted)
         case _:
             return _of_figureless(transition, network, lasted)
 

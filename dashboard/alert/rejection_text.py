@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import tzinfo
 from typing import Final
 
-from dashboard.alert.incident_text import IncidentText, Rows
+from dashboard.alert.change_text import IncidentText, Rows
 from dashboard.domain.advice import advise
 from dashboard.domain.exclusion import CLOCK_IS_WRONG, StoredRejection
 from dashboard.domain.foreign_text import visible

@@ -18,6 +18,8 @@ _STATES: Final = {
     SubjectKind.GAS_API: (State.ANSWERING, State.SILENT),
     SubjectKind.EXCLUSION_API: (State.ANSWERING, State.SILENT),
     SubjectKind.DISK: (State.ROOMY, State.LOW_ON_SPACE),
+    SubjectKind.REJECTION_RATE: (State.WITHIN_LIMITS, State.BEYOND_LIMITS),
+    SubjectKind.FEE_LIMIT: (State.WITHIN_LIMITS, State.BEYOND_LIMITS),
 }
 """The closed and the open state of each kind of subject that is held."""
 

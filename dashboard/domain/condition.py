@@ -13,7 +13,10 @@ from dashboard.domain.quantity import NetworkId, TxHash
 
 
 class SubjectKind(StrEnum):
-    """What a condition is about: one transaction, one side of a network, or our own disk."""
+    """What a condition is about: one transaction, one side of a network, or our own disk.
+
+    REJECTION_RATE and FEE_LIMIT are what a rule measures.
+    """
 
     TRANSACTION = "transaction"
     BUSYNESS = "busyness"
@@ -21,6 +24,8 @@ class SubjectKind(StrEnum):
     GAS_API = "gas API"
     EXCLUSION_API = "exclusion API"
     DISK = "disk"
+    REJECTION_RATE = "rejection rate"
+    FEE_LIMIT = "fee limit"
 
 
 INSTALLATION: Final = NetworkId(0)
@@ -29,11 +34,17 @@ INSTALLATION: Final = NetworkId(0)
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """One thing that has a condition: a transaction on a network, or a side of the network."""
+    """One thing that has a condition: a transaction on a network, or a side of the network.
+
+    What a rule measures is named by the `rule`, and by the value of the `dimension` by which it
+    tells things apart, if it does; that is foreign text.
+    """
 
     kind: SubjectKind
     network_id: NetworkId
     tx_hash: TxHash | None = None
+    rule: str = ""
+    dimension: str = ""
 
     @classmethod
     def transaction(cls, network_id: NetworkId, tx_hash: TxHash) -> Subject:
@@ -42,7 +53,8 @@ class Subject:
 
     def key(self) -> str:
         """Return the text under which the store keeps this subject's condition."""
-        return f"{self.kind}:{self.network_id}:{self.tx_hash or ''}"
+        key = f"{self.kind}:{self.network_id}:{self.tx_hash or ''}"
+        return f"{key}:{self.rule}:{self.dimension}" if self.rule else key
 
 
 class State(StrEnum):
@@ -52,7 +64,8 @@ class State(StrEnum):
     REJECTED: a record was seen. BUSY: the fee was above its threshold for long enough. STALE: a
     fee is older than two of its own poll periods. SILENT: an API answers nothing, or a source of
     fees has none, whatever else it answers. The others are their opposites, as far as is known.
-    LOW_ON_SPACE: the disk of the store has too little room.
+    LOW_ON_SPACE: the disk of the store has too little room. BEYOND_LIMITS: what a rule measures is
+    more, or less, than it allows.
     """
 
     UNREPORTED = "unreported"
@@ -65,6 +78,8 @@ class State(StrEnum):
     SILENT = "silent"
     ROOMY = "roomy"
     LOW_ON_SPACE = "low on space"
+    WITHIN_LIMITS = "within limits"
+    BEYOND_LIMITS = "beyond limits"
 
     @property
     def is_open(self) -> bool:
@@ -74,6 +89,7 @@ class State(StrEnum):
 
 _OPEN: Final = frozenset(
     {State.REJECTED, State.BUSY, State.STALE, State.SILENT, State.LOW_ON_SPACE}
+    | {State.BEYOND_LIMITS}
 )
 
 

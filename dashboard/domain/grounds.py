@@ -64,4 +64,36 @@ class SpaceGrounds:
     least: int
 
 
-Grounds: TypeAlias = FeeGrounds | SilenceGrounds | AgeGrounds | SpaceGrounds
+@dataclass(frozen=True, slots=True)
+class RateGrounds:
+    """How many rejections arrived within a time, beside how many a rule allows.
+
+    `by` is the dimension by which the rule tells them apart, empty for none, and `value` theirs,
+    which is foreign text.
+    """
+
+    count: int
+    more_than: int
+    window: timedelta
+    by: str = ""
+    value: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FeeLimitGrounds:
+    """A fee beside the limit that a rule sets it, from above or from below."""
+
+    signal: Signal
+    fee: Wei
+    limit: Wei
+    is_upper: bool
+
+    @property
+    def is_beyond(self) -> bool:
+        """Strictly above an upper limit, strictly below a lower one."""
+        return self.fee > self.limit if self.is_upper else self.fee < self.limit
+
+
+Grounds: TypeAlias = (
+    FeeGrounds | SilenceGrounds | AgeGrounds | SpaceGrounds | RateGrounds | FeeLimitGrounds
+)

@@ -6,13 +6,14 @@ import re
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
-from typing import Final
+from typing import Final, TypeAlias
 
 from dashboard.domain.active_hours import ActiveHours
 from dashboard.domain.condition import State, SubjectKind, Transition
 from dashboard.domain.exclusion import RejectionStage, StoredRejection
+from dashboard.domain.grounds import RateGrounds, Signal
 from dashboard.domain.notification import Recipient
-from dashboard.domain.quantity import Address, NetworkId
+from dashboard.domain.quantity import Address, NetworkId, Wei
 from dashboard.domain.reason_parser import parse_reason
 
 GROUP_WAIT: Final = timedelta(seconds=30)
@@ -25,12 +26,15 @@ class RuleKind(StrEnum):
     """What a rule is about.
 
     REJECTED: a transaction is rejected for the first time. CHANGED: a rejected one has another
-    record. BUSY: a network is busy, and calm again.
+    record. REJECTION_RATE: more rejections than usual arrive within a time. BUSY: a network is
+    busy, and calm again. FEE: a fee is above or below a value.
     """
 
     REJECTED = "rejected"
     CHANGED = "changed"
+    REJECTION_RATE = "rejection-rate"
     BUSY = "busy"
+    FEE = "fee"
     UPSTREAM_SILENT = "upstream-silent"
     DATA_STALE = "data-stale"
     DISK_FILLING = "disk-filling"
@@ -51,9 +55,9 @@ class RuleKind(StrEnum):
         return self in _MEASURED
 
 
-_OF_REJECTIONS: Final = frozenset({RuleKind.REJECTED, RuleKind.CHANGED})
+_OF_REJECTIONS: Final = frozenset({RuleKind.REJECTED, RuleKind.CHANGED, RuleKind.REJECTION_RATE})
 _OF_INSTALLATION: Final = frozenset({RuleKind.DISK_FILLING})
-_MEASURED: Final[frozenset[RuleKind]] = frozenset()
+_MEASURED: Final = frozenset({RuleKind.REJECTION_RATE, RuleKind.FEE})
 
 _KINDS: Final = {
     SubjectKind.BUSYNESS: RuleKind.BUSY,
@@ -61,6 +65,8 @@ _KINDS: Final = {
     SubjectKind.GAS_API: RuleKind.UPSTREAM_SILENT,
     SubjectKind.EXCLUSION_API: RuleKind.UPSTREAM_SILENT,
     SubjectKind.DISK: RuleKind.DISK_FILLING,
+    SubjectKind.REJECTION_RATE: RuleKind.REJECTION_RATE,
+    SubjectKind.FEE_LIMIT: RuleKind.FEE,
 }
 """The kind of rule that a change of each kind of subject concerns, transactions aside."""
 
@@ -82,6 +88,29 @@ class Dimension(StrEnum):
     SENDER = "sender"
     LABEL = "label"
 
+
+@dataclass(frozen=True, slots=True)
+class RateMeasure:
+    """More than so many rejections within a time, on each network by itself.
+
+    With `by`, also of each module, stage, sender or label by itself.
+    """
+
+    more_than: int
+    window: timedelta
+    by: Dimension | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FeeMeasure:
+    """A fee strictly above its upper limit, or strictly below its lower one."""
+
+    signal: Signal
+    limit: Wei
+    is_upper: bool
+
+
+RuleMeasure: TypeAlias = RateMeasure | FeeMeasure
 
 DEFAULT_GROUP: Final = (Dimension.NETWORK, Dimension.MODULE, Dimension.STAGE)
 
@@ -115,6 +144,12 @@ class ObservedChange:
         """Return what it is in one dimension; empty where that says nothing of it."""
         if dimension is Dimension.NETWORK:
             return str(self.transition.subject.network_id)
+        grounds = self.transition.grounds
+        if isinstance(grounds, RateGrounds) and grounds.by == dimension.value:
+            return grounds.value
+        return self._of_rejection(dimension)
+
+    def _of_rejection(self, dimension: Dimension) -> str:
         if dimension is Dimension.MODULE:
             return self.module
         if dimension is Dimension.LABEL:
@@ -186,6 +221,7 @@ class Rule:
     severity: Severity = Severity.WARNING
     is_enabled: bool = True
     scope: RuleScope = ANYTHING
+    measure: RuleMeasure | None = None
     recipients: tuple[Recipient, ...] = ()
     pending: timedelta = timedelta()
     keep_firing: timedelta = timedelta()
@@ -216,6 +252,7 @@ def fits(rule: Rule, change: ObservedChange) -> bool:
     """Whether a change concerns a rule: it is on, of this kind, and takes it."""
     return (
         rule.is_enabled
+        and change.transition.subject.rule in {"", rule.name}
         and change.transition.is_news
         and kind_of(change.transition) is rule.kind
         and rule.scope.fits(change)

@@ -10,11 +10,12 @@ from typing import Any, Final, TypeVar
 
 from dashboard.domain.active_hours import WeekSpan
 from dashboard.domain.exclusion import RejectionStage
+from dashboard.domain.grounds import Signal
 from dashboard.domain.notification import Recipient
-from dashboard.domain.quantity import Address, shorten
+from dashboard.domain.quantity import Address, Wei, shorten
 from dashboard.domain.rule import Dimension, RuleKind, Severity, tags_in
 from dashboard.domain.track_list import LONGEST_LABEL
-from dashboard.domain.written_values import read_duration, write_duration
+from dashboard.domain.written_values import read_duration, read_fee, write_duration
 from dashboard.errors import InputError
 
 MAIL: Final = "mail"
@@ -24,6 +25,12 @@ _MODULE: Final = re.compile(r"[A-Za-z0-9_]{1,64}", re.ASCII)
 _ADDRESS: Final = re.compile(r"[^\s<>,;:@\"]{1,200}@[^\s<>,;:@\"]{1,200}")
 _OF_CHANNEL: Final = re.compile(r"([a-z]{1,40}):(\S{1,300})", re.ASCII)
 _LONE: Final = re.compile("[\ud800-\udfff]")
+
+MOST_COUNTED: Final = 50_000
+"""The largest number of rejections that a rule counts to."""
+
+SHORTEST_WINDOW: Final = timedelta(seconds=10)
+LONGEST_WINDOW: Final = timedelta(hours=24)
 
 _Word = TypeVar("_Word", bound=StrEnum)
 
@@ -146,6 +153,32 @@ def _spans(written: object) -> tuple[WeekSpan, ...]:
         raise InputError(f"holds what is wrong: {error}") from error
 
 
+def _count(written: object) -> int:
+    if type(written) is not int or not 0 <= written <= MOST_COUNTED:
+        raise InputError(f"is {shorten(str(written))}: write a number up to {MOST_COUNTED:,}")
+    return written
+
+
+def _window(written: object) -> timedelta:
+    window = _duration(written)
+    if not SHORTEST_WINDOW <= window <= LONGEST_WINDOW:
+        raise InputError(f"is {written}: write 10s to 24h")
+    return window
+
+
+def _by(written: object) -> Dimension:
+    if written == Dimension.NETWORK:
+        raise InputError("is network, and networks are counted by themselves anyway: leave it out")
+    return _word(Dimension)(written)
+
+
+def _fee(written: object) -> Wei:
+    try:
+        return read_fee(written)
+    except InputError as error:
+        raise InputError(f"is wrong: {error}") from error
+
+
 def _reports(written: object) -> bool:
     if written not in {"tracked", "all"}:
         raise InputError(f"is {shorten(str(written))}: choose one of tracked, all")
@@ -172,6 +205,12 @@ READERS: Final[Mapping[str, Callable[[object], object]]] = {
     "escalate_to": _recipients,
     "active": _spans,
     "pierces": _flag,
+    "more_than": _count,
+    "window": _window,
+    "by": _by,
+    "fee": _word(Signal),
+    "above": _fee,
+    "below": _fee,
 }
 """Reads the value of each key that needs nothing else; InputError says what is wrong with it."""
 

@@ -12,6 +12,7 @@ from dashboard.domain.active_hours import ActiveHours
 from dashboard.domain.quantity import NetworkId, shorten
 from dashboard.domain.rule import Rule, RuleKind, RuleScope, Severity
 from dashboard.domain.rule_keys import READERS, WRITERS, items, listed, text_of
+from dashboard.domain.rule_measures import check_figures, measure_of, write_measure
 from dashboard.errors import InputError
 
 RuleTable: TypeAlias = dict[str, Any]
@@ -72,6 +73,7 @@ def write_rule(rule: Rule) -> RuleTable:
     for key, (name, write) in WRITERS.items():
         if values[name] != usual[name]:
             table[key] = write(values[name])
+    table |= write_measure(rule.measure)
     if rule.active_hours is not None:
         table["active"] = [str(span) for span in rule.active_hours.spans]
         table["time_zone"] = rule.active_hours.zone
@@ -122,6 +124,7 @@ def _check_together(table: Mapping[str, object], values: RuleTable) -> Iterator[
     kind = values.get("kind")
     if isinstance(kind, RuleKind):
         yield from _check_scope(kind, table)
+        yield from (RuleRemark(*each) for each in check_figures(kind, table))
     for has, lacks in (("escalate_after", "escalate_to"), ("escalate_to", "escalate_after")):
         if has in table and lacks not in table:
             yield RuleRemark(has, f"needs {lacks} beside it; add it, or leave both out")
@@ -147,6 +150,7 @@ def _assembled(name: str, values: RuleTable) -> Rule:
     if "active" in values:
         said["active_hours"] = ActiveHours(values["active"], values.get("time_zone", "UTC"))
     said["severity"] = values.get("severity", Severity.WARNING)
+    said["measure"] = measure_of(values["kind"], values)
     return Rule(name, values["kind"], scope=scope, **said)
 
 

@@ -26,6 +26,7 @@ from dashboard.poll.exclusion_queue import ExclusionQueue
 from dashboard.poll.gas import GasArchive, GasAsker, GasPeriods, GasPoll
 from dashboard.poll.inclusion import FOLLOW_UP_CADENCE, InclusionAsker, InclusionPoll
 from dashboard.poll.lease import Lease, LeaseLost, Term
+from dashboard.poll.measured_rules import MeasuredRules
 from dashboard.poll.network_store import NetworkStore
 from dashboard.poll.next_check import CadencePolicy
 from dashboard.poll.receipt_queue import ReceiptQueue
@@ -114,14 +115,21 @@ class PollingWorker:
 def jobs_of(worker: PollingWorker, term: Term, over: asyncio.Event) -> list[Job]:
     """Return the jobs of one term, with nothing left of an earlier one; `over` ends it."""
     disk = DiskSpace(worker.store, worker.low_space, worker.rules, worker.clocks, worker.new_id)
+    measured = _measured_rules(worker)
     housekeeping = RetentionRounds(worker.store, worker.retention, worker.clocks, anyio.sleep)
     return [
         Job("lease", worker.lease.duration / 4, lambda: _renew(worker.lease, term, over)),
         *(job for network in worker.networks for job in _polls(worker, term, network)),
         Job("delivery", worker.periods.delivery, lambda: _deliver(worker, term, over)),
         Job("disk space", worker.periods.conditions, lambda: run_sync(disk.look, term)),
+        Job("rules", worker.periods.conditions, lambda: run_sync(measured.look, term)),
         Job("housekeeping", worker.periods.housekeeping, housekeeping.run),
     ]
+
+
+def _measured_rules(worker: PollingWorker) -> MeasuredRules:
+    with_fees = [each.network_id for each in worker.networks if each.has_gas]
+    return MeasuredRules(worker.store, with_fees, worker.clocks, worker.new_id)
 
 
 def _polls(worker: PollingWorker, term: Term, network: WatchedNetwork) -> Iterator[Job]:

@@ -81,7 +81,7 @@ def latest_gas(connection: Connection, network_id: NetworkId, now: datetime) -> 
         for operation in (Operation.BASE_FEE_PERCENTILE, Operation.BUSY_THRESHOLD)
     )
     return LatestGas(
-        suggested_gas_fees=_latest_fees(connection, network_id, now),
+        suggested_gas_fees=latest_fees(connection, network_id, now),
         base_fee_history=_latest_history(connection, network_id, now),
         base_fee_percentile=percentile,
         busy_threshold=threshold,
@@ -98,7 +98,7 @@ def latest_percentile(
     return None if row is None else Dated(row.fee, row.asked_at, GasSource(row.source))
 
 
-def _latest_fees(
+def latest_fees(
     connection: Connection, network_id: NetworkId, now: datetime
 ) -> Dated[SuggestedGasFees] | None:
     query = _until(suggested_gas_fees, network_id, now)

@@ -18,7 +18,9 @@ PURE = (
     "dashboard/detect/",
     "dashboard/poll/next_check.py",
     "dashboard/alert/compose.py",
+    "dashboard/alert/change_text.py",
     "dashboard/alert/incident_text.py",
+    "dashboard/alert/measured_text.py",
     "dashboard/alert/rejection_text.py",
 )
 NOT_OURS = re.compile(r"(^|/)(\.\w|node_modules/|build/|dist/)")

@@ -35,6 +35,8 @@ _NAMES: Final = {
     SubjectKind.GAS_API: "LinewatchGasApiSilent",
     SubjectKind.EXCLUSION_API: "LinewatchExclusionApiSilent",
     SubjectKind.DISK: "LinewatchDiskFilling",
+    SubjectKind.REJECTION_RATE: "LinewatchRejectionRate",
+    SubjectKind.FEE_LIMIT: "LinewatchFeeLimit",
 }
 
 

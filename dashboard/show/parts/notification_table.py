@@ -38,6 +38,8 @@ _CONDITION_STATES: Final = {
     State.ANSWERING: ("calm", "●", "Answering again"),
     State.LOW_ON_SPACE: ("bad", "!", "Low on space"),
     State.ROOMY: ("calm", "●", "Room again"),
+    State.BEYOND_LIMITS: ("bad", "▲", "Beyond its limit"),
+    State.WITHIN_LIMITS: ("calm", "●", "Within its limit"),
 }
 _DELIVERY_STATES: Final = {
     NotificationState.SENT: ("calm", "✓", "Sent"),
@@ -74,6 +76,8 @@ def about(kind: SubjectKind, network: str) -> str:
         SubjectKind.GAS_API: f"gas API of {network}",
         SubjectKind.EXCLUSION_API: f"exclusion API of {network}",
         SubjectKind.DISK: f"disk of {network}",
+        SubjectKind.REJECTION_RATE: f"rejections on {network}",
+        SubjectKind.FEE_LIMIT: f"fee of {network}",
     }
     return sides.get(kind, network)
 

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, case, func, or_, select
 from dashboard.domain.condition import Condition, State, Subject, SubjectKind
 from dashboard.domain.grounds import Grounds, SilenceGrounds
 from dashboard.domain.notification import NotificationState
-from dashboard.store.alerts.conditions import grounds_of_row
+from dashboard.store.alerts.conditions import grounds_of_row, subject_of
 from dashboard.store.alerts.held_notifications import count_held
 from dashboard.store.alerts.notification_claims import IS_PENDING
 from dashboard.store.schema import conditions, notifications, transitions
@@ -59,17 +59,17 @@ def open_incidents(connection: Connection) -> list[OpenIncident]:
     )
     opening = transitions.c.transition_id == column.incident_id
     query = select(conditions, transitions.c.grounds).outerjoin(transitions, opening)
-    rows = connection.execute(query.where(of_networks).order_by(column.since))
+    rows = connection.execute(query.where(of_networks).order_by(column.since)).mappings()
     return [
         OpenIncident(
-            Subject(SubjectKind(row.kind), row.network_id),
-            State(row.state),
-            row.opened_at or row.since,
-            row.turning_since,
-            grounds_of_row(row.grounds),
+            subject_of(row, conditions),
+            State(row[column.state]),
+            row[column.opened_at] or row[column.since],
+            row[column.turning_since],
+            grounds_of_row(row[transitions.c.grounds]),
         )
         for row in rows
-        if State(row.state).is_open
+        if State(row[column.state]).is_open
     ]
 
 

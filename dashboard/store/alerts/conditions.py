@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import Connection, RowMapping, select, update
+from sqlalchemy import Connection, RowMapping, Table, or_, select, update
 
 from dashboard.domain.condition import Condition, State, Subject, SubjectKind, Transition
-from dashboard.domain.grounds import AgeGrounds, FeeGrounds, Grounds, SilenceGrounds, SpaceGrounds
+from dashboard.domain.grounds import (
+    AgeGrounds,
+    FeeGrounds,
+    FeeLimitGrounds,
+    Grounds,
+    RateGrounds,
+    SilenceGrounds,
+    SpaceGrounds,
+)
 from dashboard.store.engine.upsert import insert_new
 from dashboard.store.schema import conditions, outbox, transitions
 
@@ -66,16 +75,42 @@ def record_transition(
 def transition_of(row: RowMapping) -> Transition:
     """Read a row that holds the columns of a transition."""
     column = transitions.c
-    kind = SubjectKind(row[column.kind])
     before = row[column.before]
     return Transition(
         row[column.transition_id],
-        Subject(kind, row[column.network_id], row[column.tx_hash]),
+        subject_of(row, transitions),
         None if before is None else State(before),
         State(row[column.after]),
         row[column.at],
         grounds_of_row(row[column.grounds]),
     )
+
+
+def subject_of(row: RowMapping, table: Table) -> Subject:
+    """Read the columns of a subject, of conditions or transitions."""
+    column = table.c
+    return Subject(
+        SubjectKind(row[column.kind]),
+        row[column.network_id],
+        row[column.tx_hash],
+        row[column.rule],
+        row[column.dimension],
+    )
+
+
+def measured_conditions(
+    connection: Connection, kinds: Iterable[SubjectKind]
+) -> dict[Subject, Condition]:
+    """Return what is held of everything that rules measure."""
+    column = conditions.c
+    of_kinds = or_(*(column.subject.between(f"{kind}:", f"{kind};") for kind in kinds))
+    rows = connection.execute(select(conditions).where(of_kinds)).mappings()
+    return {
+        subject_of(row, conditions): Condition(
+            State(row[column.state]), row[column.since], row[column.turning_since]
+        )
+        for row in rows
+    }
 
 
 def _is_stored(connection: Connection, transition: Transition, rejection_id: int | None) -> bool:
@@ -131,6 +166,8 @@ def _subject_row(subject: Subject) -> dict[str, object]:
         "kind": subject.kind,
         "network_id": subject.network_id,
         "tx_hash": subject.tx_hash,
+        "rule": subject.rule,
+        "dimension": subject.dimension,
     }
 
 
@@ -139,6 +176,8 @@ _KINDS: Final = {
     "silence": SilenceGrounds,
     "age": AgeGrounds,
     "space": SpaceGrounds,
+    "rate": RateGrounds,
+    "fee limit": FeeLimitGrounds,
 }
 _NAMES: Final = {kind: name for name, kind in _KINDS.items()}
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.alert.incident_text import IncidentText
+from dashboard.alert.change_text import IncidentText
 from dashboard.alert.rejection_text import RejectionContext, describe_rejection
 from dashboard.domain.condition import State, Subject, SubjectKind
 from dashboard.domain.exclusion import RejectionStage, StoredRejection

@@ -8,10 +8,12 @@ import pytest
 
 from dashboard.domain.condition import INSTALLATION, State, Subject, SubjectKind
 from dashboard.domain.exclusion import RejectionStage
+from dashboard.domain.grounds import RateGrounds
 from dashboard.domain.rule import (
     DEFAULT_RULES,
     Dimension,
     ObservedChange,
+    RateMeasure,
     Rule,
     RuleKind,
     RuleScope,
@@ -147,6 +149,32 @@ def test_dimension_that_a_change_says_nothing_of_is_empty() -> None:
         (Dimension.LABEL, ""),
     )
     assert unnamed.module == ""
+
+
+def test_rate_is_of_the_value_that_it_was_measured_of() -> None:
+    grounds = RateGrounds(9, 5, seconds(60), "module", "HUB")
+    subject = Subject(SubjectKind.REJECTION_RATE, A_NETWORK, rule="storm", dimension="HUB")
+    change = ObservedChange(
+        a_transition(subject=subject, after=State.BEYOND_LIMITS, grounds=grounds)
+    )
+
+    assert change.value_of(Dimension.MODULE) == "HUB"
+    assert change.value_of(Dimension.SENDER) == ""
+
+
+def test_measured_change_concerns_the_rule_that_measured_it_and_no_other() -> None:
+    subject = Subject(SubjectKind.REJECTION_RATE, A_NETWORK, rule="storm")
+    change = ObservedChange(a_transition(subject=subject, after=State.BEYOND_LIMITS))
+    storm = Rule("storm", RuleKind.REJECTION_RATE, measure=RateMeasure(5, seconds(60)))
+
+    assert fits(storm, change)
+    assert not fits(replace(storm, name="other"), change)
+
+
+def test_incident_of_a_measured_rule_waits_no_second_time() -> None:
+    storm = Rule("storm", RuleKind.REJECTION_RATE, pending=seconds(9), keep_firing=seconds(9))
+
+    assert storm.incident_pending == storm.incident_keep_firing == seconds(0)
 
 
 def test_hold_periods_of_a_change_are_those_of_its_incident() -> None:

@@ -12,13 +12,24 @@ from hypothesis import strategies as st
 
 from dashboard.domain.active_hours import ActiveHours, WeekSpan
 from dashboard.domain.exclusion import RejectionStage
+from dashboard.domain.grounds import Signal
 from dashboard.domain.notification import Recipient
-from dashboard.domain.quantity import Address, NetworkId
-from dashboard.domain.rule import DEFAULT_RULES, Dimension, Rule, RuleKind, RuleScope, Severity
+from dashboard.domain.quantity import LARGEST_FEE, Address, NetworkId, Wei
+from dashboard.domain.rule import (
+    DEFAULT_RULES,
+    Dimension,
+    FeeMeasure,
+    RateMeasure,
+    Rule,
+    RuleKind,
+    RuleScope,
+    Severity,
+)
 from dashboard.domain.rule_table import RuleNames, RuleRemark, read_rule, write_rule
 from dashboard.domain.toml_text import write_toml
 from tests.builders import A_NETWORK
 
+RATE = {"kind": "rejection-rate", "more_than": 5, "window": "5m"}
 NAMES = RuleNames({"Linea": NetworkId(59144)}, lambda zone: zone == "Europe/Berlin")
 
 lengths = st.integers(0, 10**9).map(lambda count: timedelta(milliseconds=count))
@@ -59,6 +70,21 @@ spans = st.builds(
 hours = st.builds(ActiveHours, several(spans, 1), st.sampled_from(["UTC", "Asia/Tokyo"]))
 
 
+rates = st.builds(
+    RateMeasure,
+    st.integers(0, 50_000),
+    st.integers(10_000, 86_400_000).map(lambda count: timedelta(milliseconds=count)),
+    st.none() | st.sampled_from(list(Dimension)[1:]),
+)
+fees = st.builds(
+    FeeMeasure, st.sampled_from(Signal), st.integers(0, LARGEST_FEE).map(Wei), st.booleans()
+)
+MEASURES: dict[RuleKind, st.SearchStrategy[Any]] = {
+    RuleKind.REJECTION_RATE: rates,
+    RuleKind.FEE: fees,
+}
+
+
 @st.composite
 def rules(draw: st.DrawFn) -> Rule:
     """Draw a rule that a file may hold."""
@@ -71,6 +97,7 @@ def rules(draw: st.DrawFn) -> Rule:
         kind,
         severity,
         is_enabled=draw(st.booleans()),
+        measure=draw(MEASURES[kind]) if kind in MEASURES else None,
         scope=draw(scopes) if kind.is_of_rejections else scope,
         recipients=draw(several(recipients)),
         pending=draw(lengths),
@@ -126,7 +153,7 @@ def test_names_stand_for_networks_and_words_may_be_in_either_case() -> None:
 @pytest.mark.parametrize(
     ("key", "value", "remark"),
     [
-        ("kind", "rejection", "choose one of rejected, changed"),
+        ("kind", "rejection", "choose one of rejected, changed, rejection-rate"),
         ("severity", 5, "choose one of info, warning, critical"),
         ("enabled", "yes", "write true or false"),
         ("networks", ["base"], "such as Linea (59144)"),
@@ -177,6 +204,16 @@ def test_wrong_value_is_named_with_what_to_write(key: str, value: object, remark
         ({"kind": "busy", "pierces": True}, "pierces", 'needs severity = "critical"'),
         ({"kind": "busy", "time_zone": "Europe/Berlin"}, "time_zone", "needs active"),
         ({"severity": "info"}, "", "lacks kind"),
+        ({"kind": "busy", "window": "5m"}, "window", "belongs to rules of kind rejection-rate"),
+        ({"kind": "rejection-rate", "window": "5m"}, "", "lacks more_than"),
+        ({**RATE, "more_than": -1}, "more_than", "write a number up to 50,000"),
+        ({**RATE, "more_than": True}, "more_than", "write a number up to 50,000"),
+        ({**RATE, "window": "1s"}, "window", "write 10s to 24h"),
+        ({**RATE, "by": "network"}, "by", "leave it out"),
+        ({**RATE, "by": "hour"}, "by", "choose one of network, module"),
+        ({"kind": "fee", "fee": "base fee"}, "", "needs above or below"),
+        ({"kind": "fee", "fee": "base fee", "above": "5"}, "above", "1.5gwei or 7wei"),
+        ({"kind": "fee", "fee": "base", "above": "5gwei"}, "fee", "base fee, priority fee"),
         ("busy", "", "write a table of settings"),
     ],
 )

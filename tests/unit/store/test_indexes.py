@@ -18,9 +18,14 @@ from dashboard.domain.exclusion import RejectionStage
 from dashboard.domain.fee_rollup import FeeSeries
 from dashboard.domain.observation import ExclusionAnswer, Operation
 from dashboard.domain.rejection_filter import HashRange, RejectionFilter
+from dashboard.domain.rule import Dimension, RuleScope
 from dashboard.store.access.api_keys import find_key, keys_version
 from dashboard.store.alerts.alert_status import notification_counts, open_incidents
-from dashboard.store.alerts.conditions import current_condition, current_state
+from dashboard.store.alerts.conditions import (
+    current_condition,
+    current_state,
+    measured_conditions,
+)
 from dashboard.store.alerts.notification_claims import ClaimRequest, claim
 from dashboard.store.alerts.notification_search import (
     NotificationFilter,
@@ -67,6 +72,7 @@ from dashboard.store.rejections.counts import (
     rank_senders,
 )
 from dashboard.store.rejections.filter import hashes_with_label
+from dashboard.store.rejections.rates import count_arrivals
 from dashboard.store.rejections.read import newest, queryable_record, versions
 from dashboard.store.rejections.save import watched_among
 from dashboard.store.rejections.search import first_arrival, search
@@ -232,6 +238,10 @@ READS: dict[str, Read] = {
         it, NotificationFilter(tx_hashes=HashRange.of(a_hash()))
     ),
     "open_incidents": open_incidents,
+    "measured_conditions": lambda it: measured_conditions(it, [SubjectKind.FEE_LIMIT]),
+    "count_arrivals": lambda it: count_arrivals(
+        it, RuleScope(modules=("HUB",)), Dimension.SENDER, A_MOMENT, A_MOMENT
+    ),
     "notification_counts": lambda it: notification_counts(it, A_MOMENT),
     "find_key": lambda it: find_key(it, "wallet"),
     "keys_version": keys_version,

@@ -7,7 +7,9 @@ import pytest
 from dashboard.domain.grounds import (
     AgeGrounds,
     FeeGrounds,
+    FeeLimitGrounds,
     Grounds,
+    RateGrounds,
     Signal,
     SilenceGrounds,
     SpaceGrounds,
@@ -23,6 +25,8 @@ GROUNDS = (
     SilenceGrounds(A_MOMENT, "no answer"),
     AgeGrounds(Operation.SUGGESTED_GAS_FEES, A_MOMENT, parse_duration("4s")),
     SpaceGrounds(41_000, parse_size("500MB")),
+    RateGrounds(51, 50, parse_duration("10m"), "label", "a\u202e"),
+    FeeLimitGrounds(Signal.PRIORITY_FEE, Wei(8), Wei(7), is_upper=True),
 )
 
 

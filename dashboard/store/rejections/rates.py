@@ -1,0 +1,82 @@
+"""How many rejections that a rule takes arrived within a time, by network and one dimension."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any, Final
+
+from sqlalchemy import ColumnElement, Connection, Select, func, literal, or_, select
+
+from dashboard.domain.quantity import NetworkId
+from dashboard.domain.rule import Dimension, RuleScope, tags_in
+from dashboard.store.schema import rejections, tracked_hashes
+
+MOST_READ: Final = 100_000
+"""Rejections that are read at most, the latest ones; a rule counts to half of it."""
+
+_COLUMNS: Final = {
+    Dimension.MODULE: rejections.c.module,
+    Dimension.STAGE: rejections.c.tx_rejection_stage,
+    Dimension.SENDER: rejections.c.sender,
+    Dimension.LABEL: tracked_hashes.c.label,
+}
+
+
+def count_arrivals(
+    connection: Connection,
+    scope: RuleScope,
+    by: Dimension | None,
+    since: datetime,
+    until: datetime,
+) -> Counter[tuple[NetworkId, str]]:
+    """Count what arrived after `since` until `until`, by network and the value of a dimension."""
+    latest = _arrivals(scope, by, since, until).limit(MOST_READ).subquery().c
+    keys = (latest.network_id, latest.value, latest.label, latest.note)
+    counted: Counter[tuple[NetworkId, str]] = Counter()
+    for network_id, value, label, note, many in connection.execute(
+        select(*keys, func.count()).group_by(*keys)
+    ):
+        if not scope.tags or not tags_in(f"{label} {note}").isdisjoint(scope.tags):
+            counted[network_id, str(value if value is not None else "")] += many
+    return counted
+
+
+def _arrivals(
+    scope: RuleScope, by: Dimension | None, since: datetime, until: datetime
+) -> Select[Any]:
+    arrived, tracked = rejections.c.first_seen_at, tracked_hashes.c
+    value = literal("") if by is None else _COLUMNS[by]
+    has_text = bool(scope.tags)
+    query = select(
+        rejections.c.network_id,
+        value.label("value"),
+        (tracked.label if has_text else literal("")).label("label"),
+        (tracked.note if has_text else literal("")).label("note"),
+    ).where(arrived > since, arrived <= until, *_conditions(scope))
+    is_joined = not scope.takes_all_reports or scope.labels or scope.tags
+    if is_joined or by is Dimension.LABEL:
+        same = tracked.tx_hash == rejections.c.tx_hash
+        query = query.select_from(rejections.join(tracked_hashes, same, isouter=not is_joined))
+    return query.order_by(arrived.desc())
+
+
+def _conditions(scope: RuleScope) -> Iterator[ColumnElement[bool]]:
+    column = rejections.c
+    for of_row, values in (
+        (column.network_id, scope.networks),
+        (column.module, scope.modules),
+        (column.tx_rejection_stage, [each.value for each in scope.stages]),
+        (column.sender, scope.senders),
+        (tracked_hashes.c.label, scope.labels),
+    ):
+        if values:
+            yield of_row.in_(values)
+    if scope.tags:
+        yield or_(
+            *(
+                column.contains("#", autoescape=True)
+                for column in (tracked_hashes.c.label, tracked_hashes.c.note)
+            )
+        )

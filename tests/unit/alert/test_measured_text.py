@@ -1,0 +1,91 @@
+"""What a message says of what a rule measures: the figures, the limit, and the rule."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from dashboard.alert.incident_text import describe
+from dashboard.domain.condition import State, Subject, SubjectKind, Transition
+from dashboard.domain.grounds import FeeLimitGrounds, Grounds, RateGrounds, Signal
+from dashboard.domain.quantity import Wei
+from tests.builders import A_NETWORK, GWEI, a_transition
+
+WINDOW = timedelta(minutes=10)
+BEYOND, WITHIN = State.BEYOND_LIMITS, State.WITHIN_LIMITS
+
+
+def a_change(grounds: Grounds, after: State = BEYOND) -> Transition:
+    """Return a change of what the rule `storm` measures."""
+    kind = SubjectKind.FEE_LIMIT
+    if isinstance(grounds, RateGrounds):
+        kind = SubjectKind.REJECTION_RATE
+    subject = Subject(kind, A_NETWORK, rule="storm")
+    before = WITHIN if after is BEYOND else BEYOND
+    return a_transition(subject=subject, before=before, after=after, grounds=grounds)
+
+
+@pytest.mark.parametrize(
+    ("grounds", "after", "headline"),
+    [
+        (
+            RateGrounds(1200, 50, WINDOW),
+            BEYOND,
+            "Linea: 1,200 rejections in 10 min, more than 50",
+        ),
+        (
+            RateGrounds(51, 50, WINDOW, "module", "HUB"),
+            BEYOND,
+            "Linea: 51 rejections of module HUB in 10 min, more than 50",
+        ),
+        (
+            RateGrounds(3, 2, WINDOW, "module", ""),
+            BEYOND,
+            "Linea: 3 rejections of module none in 10 min, more than 2",
+        ),
+        (
+            RateGrounds(1, 50, WINDOW, "label", "a\nb\u202e"),
+            WITHIN,
+            r"Linea: 1 rejection of label a\u000ab\u202e in 10 min, no more than 50",
+        ),
+        (
+            FeeLimitGrounds(Signal.BASE_FEE, Wei(31 * GWEI), Wei(30 * GWEI), is_upper=True),
+            BEYOND,
+            "Linea: base fee 31 gwei is above 30",
+        ),
+        (
+            FeeLimitGrounds(Signal.BASE_FEE, Wei(29 * GWEI), Wei(30 * GWEI), is_upper=True),
+            WITHIN,
+            "Linea: base fee 29 gwei is not above 30 any more",
+        ),
+        (
+            FeeLimitGrounds(Signal.PRIORITY_FEE, Wei(1), Wei(7), is_upper=False),
+            BEYOND,
+            "Linea: medium suggested priority fee 1 wei is below 7",
+        ),
+    ],
+)
+def test_headline_has_the_figure_and_the_limit(
+    grounds: Grounds, after: State, headline: str
+) -> None:
+    assert describe(a_change(grounds, after), None, "Linea").headline == headline
+
+
+def test_text_of_a_rate_names_the_rule_and_what_to_look_at() -> None:
+    text = describe(a_change(RateGrounds(51, 50, WINDOW)), None, "Linea")
+
+    assert text.opening == (
+        "51 rejections in 10 min arrived on Linea: more than the 50 of the rule storm."
+    )
+    assert text.page == "rejections"
+    assert ("Rule", "storm") in text.rows
+    assert text.next_steps
+
+
+def test_text_of_a_fee_has_it_in_full() -> None:
+    grounds = FeeLimitGrounds(Signal.BASE_FEE, Wei(30_123_456_789), Wei(30 * GWEI), is_upper=True)
+    text = describe(a_change(grounds), None, "Linea")
+
+    assert text.opening == "The base fee of Linea is above 30 gwei: it is 30.1 gwei."
+    assert ("Base fee", "30.123456789 gwei") in text.rows
