@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, tzinfo
 from typing import Final
 
 from jinja2 import Template
 
+from dashboard.alert.busy_text import BusyText, describe_busy
 from dashboard.alert.change_text import IncidentText
 from dashboard.alert.incident_text import describe, tone_of
-from dashboard.alert.message import Message
+from dashboard.alert.message import InlineImage, Message
 from dashboard.alert.rejection_text import RejectionContext, describe_rejection
+from dashboard.domain.busy_context import BusyContext
 from dashboard.domain.condition import INSTALLATION, SubjectKind
 from dashboard.domain.foreign_text import visible
 from dashboard.domain.formatting import moment_in
@@ -73,28 +75,37 @@ class MessageTemplates:
     zone: tzinfo = UTC
 
 
+@dataclass(frozen=True, slots=True)
+class MessageFacts:
+    """What the store knows of a change, and of the fees around a network that became busy."""
+
+    change: NotifiedChange
+    busy: BusyContext | None = None
+
+
 def compose(
     notification: Notification,
     templates: MessageTemplates,
-    change: NotifiedChange | None = None,
+    facts: MessageFacts | None = None,
 ) -> Message:
     """Write the message; the same notification and facts give the same message at every attempt.
 
-    `change` is what the store knows beside the notification; without it the message says less.
+    `facts` are what the store knows beside the notification; without them the message says less.
     Foreign text appears only as quotation and as labels, with unseen characters shown as codes
     and, in HTML, escaped by the template.
     """
-    if change is None:
-        change = NotifiedChange(
-            notification.transition, notification.rejection, _opened_at(notification)
-        )
+    change = _change_of(notification) if facts is None else facts.change
+    busy = _busy_text(facts, templates.zone)
     network = _network_of(change, templates)
     text = _text_of(change, network, templates.zone)
     simulated = " (simulated data)" if network.is_simulated else ""
-    facts = {
+    chart_id = f"chart.{notification.message_id.strip('<>')}" if busy.chart else ""
+    variables = {
         "text": text,
+        "busy": busy,
+        "chart_id": chart_id,
         "subject": f"{text.subject or text.headline}{simulated}",
-        "preheader": text.preheader or text.explanation or text.opening,
+        "preheader": busy.preheader or text.preheader or text.explanation or text.opening,
         "kicker": text.kicker or str(change.transition.after),
         "rows": (("Network", f"{visible(network.title)}{simulated}"), *text.rows),
         "code": _CODE,
@@ -107,7 +118,12 @@ def compose(
         "has_links": bool(templates.links.public_url),
     }
     pair = templates.change
-    return Message(str(facts["subject"]), pair.text.render(facts), pair.html.render(facts))
+    return Message(
+        str(variables["subject"]),
+        pair.text.render(variables),
+        pair.html.render(variables),
+        images=(InlineImage(chart_id, busy.chart),) if busy.chart else (),
+    )
 
 
 def _network_of(change: NotifiedChange, templates: MessageTemplates) -> NetworkName:
@@ -132,5 +148,13 @@ def _link(change: NotifiedChange, text: IncidentText, links: Links) -> str:
     return "" if subject.tx_hash is None else links.lookup(subject.tx_hash)
 
 
-def _opened_at(notification: Notification) -> datetime | None:
-    return None if notification.incident is None else notification.incident.opened_at
+def _change_of(notification: Notification) -> NotifiedChange:
+    incident = notification.incident
+    opened_at = None if incident is None else incident.opened_at
+    return NotifiedChange(notification.transition, notification.rejection, opened_at)
+
+
+def _busy_text(facts: MessageFacts | None, zone: tzinfo) -> BusyText:
+    if facts is None or facts.busy is None:
+        return BusyText()
+    return describe_busy(facts.busy, zone)

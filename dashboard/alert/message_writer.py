@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Final
 
-from dashboard.alert.compose import MessageTemplates, compose
+from dashboard.alert.compose import MessageFacts, MessageTemplates, compose
 from dashboard.alert.message import Message
+from dashboard.domain.busy_context import BusyContext
+from dashboard.domain.condition import State
+from dashboard.domain.grounds import FeeGrounds
 from dashboard.domain.notification import Notification
 from dashboard.domain.notified_change import NotifiedChange
 from dashboard.errors import DeliveryDeferred, StoreError
+from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
+from dashboard.store.evidence.busy_context import read_busy_context
 from dashboard.store.evidence.notified_changes import with_labels, with_previous
+from dashboard.store.gas import latest_fees
+
+_LATEST: Final = timedelta(minutes=10)
+"""Suggested fees that are older say nothing of now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +38,20 @@ class MessageWriter:
         try:
             with self.store.read() as connection:
                 [known] = with_labels(connection, [change])
-                return compose(notification, self.templates, with_previous(connection, known))
+                facts = MessageFacts(with_previous(connection, known), _busy(connection, known))
         except StoreError as error:
             raise DeliveryDeferred(f"the message cannot be written: {error}") from error
+        return compose(notification, self.templates, facts)
+
+
+def _busy(connection: Connection, change: NotifiedChange) -> BusyContext | None:
+    """Read what surrounds a network that became busy; None for any other change."""
+    transition, grounds = change.transition, change.transition.grounds
+    if transition.after is not State.BUSY or not isinstance(grounds, FeeGrounds):
+        return None
+    network_id, at = transition.subject.network_id, transition.at
+    context = read_busy_context(connection, network_id, grounds, at)
+    latest = latest_fees(connection, network_id, at)
+    if latest is None or at - latest.asked_at > _LATEST:
+        return context
+    return replace(context, suggested=latest.value, suggested_at=latest.asked_at)

@@ -101,6 +101,7 @@ def latest_percentile(
 def latest_fees(
     connection: Connection, network_id: NetworkId, now: datetime
 ) -> Dated[SuggestedGasFees] | None:
+    """Return the last `suggestedGasFees` until now."""
     query = _until(suggested_gas_fees, network_id, now)
     newest = query.order_by(suggested_gas_fees.c.asked_at.desc()).limit(1)
     row = connection.execute(newest).mappings().first()

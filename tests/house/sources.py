@@ -22,6 +22,8 @@ PURE = (
     "dashboard/alert/incident_text.py",
     "dashboard/alert/measured_text.py",
     "dashboard/alert/rejection_text.py",
+    "dashboard/alert/fee_chart.py",
+    "dashboard/alert/busy_text.py",
 )
 NOT_OURS = re.compile(r"(^|/)(\.\w|node_modules/|build/|dist/)")
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.alert.compose import Links, MessageTemplates, NetworkName, compose
+from dashboard.alert.compose import Links, MessageFacts, MessageTemplates, NetworkName, compose
 from dashboard.alert.message import Message
 from dashboard.alert.template_loader import load_templates
 from dashboard.domain.condition import State, Subject, SubjectKind
@@ -225,7 +225,7 @@ def test_message_says_what_the_store_knows_of_the_transaction() -> None:
         notification.transition, notification.rejection, label="<b>Case 1742</b>"
     )
 
-    message = compose(notification, SILENT, known)
+    message = compose(notification, SILENT, MessageFacts(known))
 
     assert message.subject == (
         "ADD over its limit 1.14 × · <b>Case 1742</b> · devnet (simulated data)"

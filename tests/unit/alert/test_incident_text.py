@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.alert.compose import Links, NetworkName, compose
+from dashboard.alert.compose import Links, MessageFacts, NetworkName, compose
 from dashboard.alert.message import Message
 from dashboard.alert.template_loader import load_templates
+from dashboard.domain.busy_context import BusyContext, FeePoint, UsualSpells
 from dashboard.domain.condition import INSTALLATION, Incident, State, Subject, SubjectKind
 from dashboard.domain.grounds import (
     AgeGrounds,
@@ -21,9 +22,19 @@ from dashboard.domain.grounds import (
     SpaceGrounds,
 )
 from dashboard.domain.notification import Notification
+from dashboard.domain.notified_change import NotifiedChange
 from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import NetworkId, Wei
-from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_notification, a_transition, an_id
+from tests.builders import (
+    A_MOMENT,
+    A_NETWORK,
+    ANOTHER_NETWORK,
+    GWEI,
+    a_notification,
+    a_transition,
+    an_id,
+    suggested_gas_fees,
+)
 
 NAMES = {A_NETWORK: NetworkName("devnet", is_simulated=True), ANOTHER_NETWORK: NetworkName("Linea")}
 STATIONERY = load_templates(NAMES, Links("https://watch.example/"))
@@ -266,3 +277,27 @@ def test_message_about_the_disk_names_no_network() -> None:
     assert "network 0" not in written.text
     assert "41.0 kB are free, 500.0 MB should be at least" in written.text
     assert "https://watch.example/health\n" in written.text
+
+
+def test_message_of_a_busy_network_shows_what_surrounds_it() -> None:
+    notification = notification_of(BUSYNESS, State.BUSY, ABOVE)
+    minutes = [FeePoint(AT - timedelta(minutes=minute), 20 * GWEI) for minute in (3, 2, 1)]
+    around = BusyContext(
+        grounds=ABOVE,
+        since=AT - timedelta(days=1),
+        until=AT,
+        suggested=suggested_gas_fees(),
+        suggested_at=AT,
+        fees=tuple(minutes),
+        usual=UsualSpells(9, timedelta(minutes=14), timedelta(minutes=52), is_of_hour=True),
+    )
+
+    written = compose(
+        notification, STATIONERY, MessageFacts(NotifiedChange(notification.transition), around)
+    )
+
+    [image] = written.images
+    assert f'src="cid:{image.content_id}"' in written.html
+    for fact in ("14.000 gwei", "15 s to 30 s", "usually last 14 min", "base fee of the last 24 h"):
+        assert fact in written.text
+        assert fact in written.html

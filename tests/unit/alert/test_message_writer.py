@@ -11,16 +11,31 @@ from dashboard.alert.compose import Links, NetworkName
 from dashboard.alert.message_writer import MessageWriter
 from dashboard.alert.notify import expand_outbox
 from dashboard.alert.template_loader import load_templates
-from dashboard.domain.condition import State
+from dashboard.domain.condition import State, Subject, SubjectKind
+from dashboard.domain.gas import GasObservation
+from dashboard.domain.grounds import FeeGrounds, Signal
+from dashboard.domain.quantity import Wei
 from dashboard.errors import DeliveryDeferred, StoreUnavailable
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
+from dashboard.store.gas import save_gas
 from dashboard.store.tracking.transactions import TrackRequest, track
-from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_notification, a_transition, an_id, seconds
+from tests.builders import (
+    A_MOMENT,
+    A_NETWORK,
+    GWEI,
+    a_hash,
+    a_notification,
+    a_transition,
+    an_id,
+    seconds,
+    suggested_gas_fees,
+)
 from tests.delivery_checks import notifications, reject
 from tests.flaky_store import FlakyStore
 from tests.recording_channel import ONCALL
 
+ABOVE = FeeGrounds(Signal.BASE_FEE, Wei(23 * GWEI), Wei(20 * GWEI))
 TEMPLATES = load_templates({A_NETWORK: NetworkName("Linea")}, Links())
 
 
@@ -47,6 +62,26 @@ def test_message_of_a_changed_record_says_old_and_new(store: Store) -> None:
 
     assert "Nonce          5 → 6" in message.text
     assert "<s>5</s> → <strong>6</strong>" in message.html
+
+
+@pytest.mark.parametrize(("age", "is_named"), [(60, True), (660, False)])
+def test_message_of_a_busy_network_names_fees_that_are_not_old(
+    store: Store, age: int, *, is_named: bool
+) -> None:
+    observed = GasObservation(
+        A_NETWORK, A_MOMENT - seconds(age), suggested_gas_fees=suggested_gas_fees()
+    )
+    with store.write() as connection:
+        save_gas(connection, observed)
+    transition = a_transition(
+        subject=Subject(SubjectKind.BUSYNESS, A_NETWORK), after=State.BUSY, grounds=ABOVE
+    )
+
+    message = MessageWriter(store, TEMPLATES).write(
+        a_notification(transition=transition, rejection=None)
+    )
+
+    assert ("medium   2.0000 gwei" in message.text) is is_named
 
 
 def test_message_waits_while_the_store_cannot_be_read(store: Store) -> None:

@@ -1,0 +1,64 @@
+"""What the store knows around the moment at which a network became busy."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Final
+
+from sqlalchemy import Connection, select
+
+from dashboard.domain.busy_context import (
+    USUAL_WINDOW,
+    BusyContext,
+    BusySpell,
+    FeePoint,
+    usual_spells,
+)
+from dashboard.domain.condition import State, SubjectKind
+from dashboard.domain.fee_rollup import FeeSeries
+from dashboard.domain.grounds import FeeGrounds, Signal
+from dashboard.domain.quantity import NetworkId
+from dashboard.store.fees.series import ChartRange, fee_steps
+from dashboard.store.schema import transitions
+
+_SHOWN: Final = timedelta(hours=24)
+_STEP: Final = timedelta(minutes=5)
+_MOST_SPELLS: Final = 1000
+_SERIES: Final = {
+    Signal.BASE_FEE: FeeSeries.ESTIMATED_BASE_FEE,
+    Signal.PRIORITY_FEE: FeeSeries.MEDIUM_MAX_PRIORITY_FEE,
+}
+
+
+def read_busy_context(
+    connection: Connection, network_id: NetworkId, grounds: FeeGrounds, at: datetime
+) -> BusyContext:
+    """Read how fees moved until that moment, and spells before; the same whenever it is asked."""
+    between = ChartRange(at - _SHOWN, at, _STEP)
+    steps = fee_steps(connection, network_id, _SERIES[grounds.signal], between)
+    return BusyContext(
+        grounds=grounds,
+        since=between.since,
+        until=at,
+        fees=tuple(FeePoint(step.last_at, step.highest) for step in steps),
+        usual=usual_spells(_spells(connection, network_id, at), at),
+    )
+
+
+def _spells(connection: Connection, network_id: NetworkId, at: datetime) -> list[BusySpell]:
+    """Return the spells that ended before, the latest first."""
+    column = transitions.c
+    query = (
+        select(column.opened_at, column.at)
+        .where(
+            column.network_id == network_id,
+            column.kind == SubjectKind.BUSYNESS,
+            column.after == State.CALM,
+            column.opened_at.is_not(None),
+            column.at.between(at - USUAL_WINDOW, at),
+        )
+        .order_by(column.at.desc())
+        .limit(_MOST_SPELLS)
+    )
+    rows = connection.execute(query)
+    return [BusySpell(opened_at, ended_at - opened_at) for opened_at, ended_at in rows]

@@ -1,0 +1,46 @@
+"""How long busy spells usually last."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from dashboard.domain.busy_context import BusySpell, UsualSpells, usual_spells
+from tests.builders import A_MOMENT
+
+
+def spells(*hours_and_minutes: tuple[float, int]) -> list[BusySpell]:
+    """Return spells that began so many hours before now, with their length in minutes."""
+    return [
+        BusySpell(A_MOMENT - timedelta(hours=hours), timedelta(minutes=minutes))
+        for hours, minutes in hours_and_minutes
+    ]
+
+
+def test_spells_of_about_the_same_hour_are_compared() -> None:
+    found = spells((24, 10), (47, 12), (71.5, 14), (73.5, 90), (12, 500), (30, 600))
+
+    assert usual_spells(found, A_MOMENT) == UsualSpells(
+        4, timedelta(minutes=13), timedelta(minutes=90), is_of_hour=True
+    )
+
+
+def test_spells_of_any_hour_stand_in_where_those_are_too_few() -> None:
+    found = spells((24, 10), (47, 12), (60, 200))
+
+    assert usual_spells(found, A_MOMENT) == UsualSpells(
+        3, timedelta(minutes=12), timedelta(minutes=200), is_of_hour=False
+    )
+
+
+def test_two_spells_make_nothing_usual() -> None:
+    assert usual_spells(spells((24, 10), (48, 12)), A_MOMENT) is None
+
+
+def test_hours_are_near_each_other_across_midnight() -> None:
+    midnight = A_MOMENT.replace(hour=0)
+    found = spells((12.5, 10), (36.5, 10), (11.5, 10))
+
+    usual = usual_spells(found, midnight)
+
+    assert usual is not None
+    assert usual.is_of_hour

@@ -1,0 +1,77 @@
+"""What the store knows around the moment at which a network became busy."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from uuid import UUID
+
+from dashboard.domain.busy_context import UsualSpells
+from dashboard.domain.condition import State, Subject, SubjectKind
+from dashboard.domain.gas import GasObservation
+from dashboard.domain.grounds import FeeGrounds, Signal
+from dashboard.domain.quantity import Wei
+from dashboard.store.alerts.conditions import record_transition
+from dashboard.store.engine.engine import Store
+from dashboard.store.evidence.busy_context import read_busy_context
+from dashboard.store.gas import save_gas
+from tests.builders import A_MOMENT, A_NETWORK, GWEI, a_transition, seconds, suggested_gas_fees
+
+ABOVE = FeeGrounds(Signal.BASE_FEE, Wei(23 * GWEI), Wei(20 * GWEI))
+
+
+def poll(store: Store, age: timedelta, gwei: int) -> None:
+    """See a base fee so long ago."""
+    fees = suggested_gas_fees(estimated_base_fee=Wei(gwei * GWEI))
+    with store.write() as connection:
+        save_gas(connection, GasObservation(A_NETWORK, A_MOMENT - age, suggested_gas_fees=fees))
+
+
+def live_through(store: Store, number: int, age: timedelta, length: timedelta) -> None:
+    """Be busy for a length of time that began so long ago."""
+    subject = Subject(SubjectKind.BUSYNESS, A_NETWORK)
+    began = A_MOMENT - age
+    before_all = None if number == 0 else State.CALM
+    changes = [(before_all, State.BUSY, began), (State.BUSY, State.CALM, began + length)]
+    with store.write() as connection:
+        for place, (before, after, at) in enumerate(changes):
+            transition = a_transition(
+                transition_id=UUID(int=2 * number + place + 1),
+                subject=subject,
+                before=before,
+                after=after,
+                at=at,
+            )
+            assert record_transition(connection, transition, None)
+
+
+def test_fees_are_those_of_the_day_until_that_moment(store: Store) -> None:
+    for age, gwei in ((90_000, 5), (3_600, 10), (60, 23), (-60, 99)):
+        poll(store, seconds(age), gwei)
+
+    with store.read() as connection:
+        found = read_busy_context(connection, A_NETWORK, ABOVE, A_MOMENT)
+
+    assert [(each.at, each.fee) for each in found.fees] == [
+        (A_MOMENT - seconds(3_600), 10 * GWEI),
+        (A_MOMENT - seconds(60), 23 * GWEI),
+    ]
+
+
+def test_usual_length_is_that_of_spells_that_are_over(store: Store) -> None:
+    for number in range(4):
+        live_through(store, number, timedelta(days=100 - 10 * number), seconds(60 * (number + 1)))
+
+    with store.read() as connection:
+        found = read_busy_context(connection, A_NETWORK, ABOVE, A_MOMENT)
+
+    assert found.usual == UsualSpells(3, seconds(180), seconds(240), is_of_hour=True)
+
+
+def test_priority_fee_is_shown_where_it_decides(store: Store) -> None:
+    poll(store, seconds(60), 23)
+    priority = FeeGrounds(Signal.PRIORITY_FEE, Wei(2 * GWEI), Wei(GWEI))
+
+    with store.read() as connection:
+        found = read_busy_context(connection, A_NETWORK, priority, A_MOMENT)
+
+    assert [each.fee for each in found.fees] == [2 * GWEI]
