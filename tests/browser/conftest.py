@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, Literal
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, expect
+from playwright.sync_api import Browser, Page, expect
 
+from tests.browser.page_checks import SIZE, Screen
 from tests.browser.page_server import serving
 from tests.chromium import running_browser
 
-SCHEMES: Final = ("light", "dark")
+SCHEMES: Final[tuple[Literal["light", "dark"], ...]] = ("light", "dark")
 WIDTHS: Final = (360, 768, 1280)
 
 expect.set_options(timeout=30_000)  # a busy machine may take that long to draw its first chart
@@ -31,34 +32,27 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="module")
-def warm_context(browser: Browser) -> Iterator[BrowserContext]:
-    """Yield a visitor whose cache holds the scripts of the pages: half of the time goes there."""
-    with browser.new_context(viewport={"width": 1280, "height": 900}) as made:
-        yield made
+def warm_page(browser: Browser) -> Iterator[Page]:
+    """Yield a window that has loaded the scripts of the pages: half of the time goes there."""
+    with browser.new_context(viewport=SIZE) as context:
+        yield context.new_page()
 
 
 @pytest.fixture
-def context(warm_context: BrowserContext) -> Iterator[BrowserContext]:
-    """Yield that visitor as somebody new: without open pages, cookies and stored choices."""
-    yield warm_context
-    for page in warm_context.pages:
-        if page.url.startswith("http"):
-            page.evaluate("localStorage.clear()")
-        page.close()
-    warm_context.clear_cookies()
+def page(warm_page: Page) -> Iterator[Page]:
+    """Yield that window as somebody new has it: without cookies, stored choices, other windows."""
+    yield warm_page
+    for other in warm_page.context.pages[1:]:
+        other.close()
+    warm_page.evaluate("localStorage.clear()")
+    warm_page.context.clear_cookies()
+    warm_page.set_viewport_size(SIZE)
+    warm_page.emulate_media(color_scheme="null")
 
 
 @pytest.fixture
-def cold_context(browser: Browser) -> Iterator[BrowserContext]:
-    """Yield a visitor who has nothing in the cache, for tests that count or change requests."""
-    with browser.new_context(viewport={"width": 1280, "height": 900}) as made:
-        yield made
-
-
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Draw on every width, each in one scheme; on all in both where the whole matrix is asked."""
-    if "screen" in metafunc.fixturenames:
-        is_full = metafunc.config.getoption("--full")
-        screens = [(width, scheme) for width in WIDTHS for scheme in SCHEMES]
-        chosen = screens if is_full else [(360, "dark"), (768, "light"), (1280, "light")]
-        metafunc.parametrize("screen", chosen, ids=[f"{each[0]}-{each[1]}" for each in chosen])
+def screens(pytestconfig: pytest.Config) -> tuple[Screen, ...]:
+    """Return every width, each in one scheme; in both where the whole matrix is asked."""
+    if pytestconfig.getoption("--full"):
+        return tuple((width, scheme) for width in WIDTHS for scheme in SCHEMES)
+    return ((360, "dark"), (768, "light"), (1280, "light"))

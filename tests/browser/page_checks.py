@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final, Literal, TypeAlias
 
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import ConsoleMessage, Page, Request, ViewportSize, expect
 
 from tests.chromium import SETTLED
 
 Screen: TypeAlias = tuple[int, Literal["light", "dark"]]
 """The width of a window, and the colours that its owner likes."""
+
+SIZE: Final[ViewportSize] = {"width": 1280, "height": 900}
+"""The window of tests that are about no screen in particular."""
 
 _TEXT_CUT_OR_OUTSIDE: Final = """
 () => [...document.querySelector('[data-testid="stMain"]')
@@ -22,6 +26,9 @@ _TEXT_CUT_OR_OUTSIDE: Final = """
   })
   .map((e) => e.textContent.slice(0, 60))
 """
+_NEXT_FRAMES: Final = """
+() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))
+"""
 _TRAPS: Final = (
     "script",
     "img[src*=outside]",
@@ -32,14 +39,7 @@ _TRAPS: Final = (
 """What a hostile text would make of itself, were it not inert."""
 
 
-def visit(context: BrowserContext, address: str) -> Page:
-    """Open a page and wait until it is whole."""
-    page = context.new_page()
-    load(page, address)
-    return page
-
-
-def load(page: Page, address: str) -> None:
+def visit(page: Page, address: str) -> None:
     """Go to an address and wait until the page is whole."""
     page.goto(address)
     page.wait_for_selector(SETTLED)
@@ -55,35 +55,48 @@ def expect_inert(page: Page) -> None:
     assert "\u202e" not in inside.inner_text()
 
 
-def expect_strict(context: BrowserContext, site: str, address: str) -> None:
+def expect_strict(page: Page, site: str, address: str) -> None:
     """Open a page and check that it asks no other host and offends no policy of its own."""
     asked: list[str] = []
     complaints: list[str] = []
-    context.on("request", lambda request: asked.append(request.url))
-    context.on("console", lambda message: complaints.append(message.text))
 
-    page = visit(context, site + address)
+    def note_request(request: Request) -> None:
+        asked.append(request.url)
+
+    def note_message(message: ConsoleMessage) -> None:
+        complaints.append(message.text)
+
+    page.on("request", note_request)
+    page.on("console", note_message)
+    visit(page, site + address)
     page.wait_for_load_state("networkidle")
+    page.remove_listener("request", note_request)
+    page.remove_listener("console", note_message)
 
     own = (site, site.replace("http", "ws"), "data:", "blob:")
+    assert asked
     assert [url for url in asked if not url.startswith(own)] == []
     assert [text for text in complaints if "Security Policy" in text] == []
 
 
-def expect_nothing_cut(context: BrowserContext, address: str, screen: Screen) -> None:
-    """Open a page on a screen and check that no text is cut or runs off it."""
-    page = on_screen(context, screen)
-    load(page, address)
+def expect_nothing_cut(page: Page, address: str, screens: Sequence[Screen]) -> None:
+    """Open a page and check that on no screen a text is cut or runs off it.
 
-    assert page.evaluate(_TEXT_CUT_OR_OUTSIDE) == []
-    main = "document.querySelector('[data-testid=stMain]')"
-    assert page.evaluate(f"{main}.scrollWidth <= {main}.clientWidth")
+    It is loaded on the first screen, the smallest, and grows from there.
+    """
+    put_on_screen(page, screens[0])
+    visit(page, address)
+    for screen in screens:
+        put_on_screen(page, screen)
+        page.evaluate(_NEXT_FRAMES)
+
+        assert page.evaluate(_TEXT_CUT_OR_OUTSIDE) == [], screen
+        main = "document.querySelector('[data-testid=stMain]')"
+        assert page.evaluate(f"{main}.scrollWidth <= {main}.clientWidth"), screen
 
 
-def on_screen(context: BrowserContext, screen: Screen) -> Page:
-    """Open an empty page on a screen."""
+def put_on_screen(page: Page, screen: Screen) -> None:
+    """Give a page the size of a screen, and the colours that its owner likes."""
     width, scheme = screen
-    page = context.new_page()
     page.set_viewport_size({"width": width, "height": 900})
     page.emulate_media(color_scheme=scheme)
-    return page

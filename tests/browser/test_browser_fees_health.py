@@ -6,7 +6,7 @@ import csv
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import Page, expect
 
 from tests.browser.page_checks import Screen, expect_nothing_cut, expect_strict, visit
 
@@ -18,8 +18,8 @@ def badge(page: Page, word: str) -> None:
     expect(page.locator(".lw-badge", has_text=word).first).to_be_visible()
 
 
-def test_fees_draw_line_levels_busy_times_and_gaps(context: BrowserContext, site: str) -> None:
-    page = visit(context, f"{site}/fees?network=Devnet")
+def test_fees_draw_line_levels_busy_times_and_gaps(page: Page, site: str) -> None:
+    visit(page, f"{site}/fees?network=Devnet")
 
     plot = page.locator(".js-plotly-plot")
     expect(plot).to_have_count(1)
@@ -29,18 +29,16 @@ def test_fees_draw_line_levels_busy_times_and_gaps(context: BrowserContext, site
     expect(page.get_by_text("1 gap (hatched): 5 min from")).to_be_visible()
 
 
-def test_network_is_chosen_by_its_id_and_the_address_says_its_name(
-    context: BrowserContext, site: str
-) -> None:
-    page = visit(context, f"{site}/fees?network=59141")
+def test_network_is_chosen_by_its_id_and_the_address_says_its_name(page: Page, site: str) -> None:
+    visit(page, f"{site}/fees?network=59141")
 
     expect(page.get_by_role("heading", name="Linea Sepolia")).to_be_visible()
     expect(page.get_by_role("heading", name="Devnet")).to_have_count(0)
     expect(page).to_have_url(f"{site}/fees?network=Linea+Sepolia")
 
 
-def test_choice_of_a_network_stays_from_page_to_page(context: BrowserContext, site: str) -> None:
-    page = visit(context, f"{site}/fees")
+def test_choice_of_a_network_stays_from_page_to_page(page: Page, site: str) -> None:
+    visit(page, f"{site}/fees")
     page.get_by_role("combobox").click()
     page.get_by_role("option", name="Linea", exact=True).click()
     expect(page.locator("h1 + p")).to_contain_text("Stale: Linea.")
@@ -53,10 +51,8 @@ def test_choice_of_a_network_stays_from_page_to_page(context: BrowserContext, si
     expect(page).to_have_url(f"{site}/health?network=Linea")
 
 
-def test_choice_of_a_network_can_be_changed_again_and_again(
-    context: BrowserContext, site: str
-) -> None:
-    page = visit(context, f"{site}/fees?network=Linea")
+def test_choice_of_a_network_can_be_changed_again_and_again(page: Page, site: str) -> None:
+    visit(page, f"{site}/fees?network=Linea")
 
     for name in ("Devnet", "All networks", "Linea"):
         page.get_by_role("combobox").click()
@@ -65,8 +61,8 @@ def test_choice_of_a_network_can_be_changed_again_and_again(
         expect(page.locator(".lw-card-head h2")).to_have_count(count)
 
 
-def test_length_of_time_goes_into_the_address(context: BrowserContext, site: str) -> None:
-    page = visit(context, f"{site}/fees?network=Devnet")
+def test_length_of_time_goes_into_the_address(page: Page, site: str) -> None:
+    visit(page, f"{site}/fees?network=Devnet")
 
     page.get_by_role("radio", name="10 min").click()
 
@@ -74,18 +70,16 @@ def test_length_of_time_goes_into_the_address(context: BrowserContext, site: str
     assert "range=10" in page.url
 
 
-def test_flat_chain_is_said_to_be_one_and_told_by_priority_fees(
-    context: BrowserContext, site: str
-) -> None:
-    page = visit(context, f"{site}/fees?network=59141")
+def test_flat_chain_is_said_to_be_one_and_told_by_priority_fees(page: Page, site: str) -> None:
+    visit(page, f"{site}/fees?network=59141")
 
     badge(page, "Flat fee")
     expect(page.get_by_text("The base fee never moves here: 7 wei.")).to_be_visible()
     expect(page.get_by_role("heading", name="Medium priority fee")).to_be_visible()
 
 
-def test_csv_holds_the_figures_of_the_chart_in_wei(context: BrowserContext, site: str) -> None:
-    page = visit(context, f"{site}/fees?network=59141")
+def test_csv_holds_the_figures_of_the_chart_in_wei(page: Page, site: str) -> None:
+    visit(page, f"{site}/fees?network=59141")
 
     with page.expect_download() as saved:
         page.get_by_role("button", name="CSV").click()
@@ -97,18 +91,16 @@ def test_csv_holds_the_figures_of_the_chart_in_wei(context: BrowserContext, site
     assert int(rows[0]["lowest_wei"]) > 29_000_000
 
 
-def test_health_says_what_fails_and_what_to_do(context: BrowserContext, site: str) -> None:
-    page = visit(context, f"{site}/health")
+def test_health_says_what_fails_and_what_to_do(page: Page, site: str) -> None:
+    visit(page, f"{site}/health")
 
     expect(page.locator("h1 + p")).to_contain_text("Needs a look:")
     expect(page.get_by_text("suggestedGasFees: no answer since")).to_be_visible()
     expect(page.get_by_role("table", name="Operations of Devnet")).to_be_visible()
 
 
-def test_overview_leads_to_the_fees_and_the_health_of_a_network(
-    context: BrowserContext, site: str
-) -> None:
-    page = visit(context, site)
+def test_overview_leads_to_the_fees_and_the_health_of_a_network(page: Page, site: str) -> None:
+    visit(page, site)
 
     page.get_by_role("link", name="Suggested fees and longer times").nth(1).click()
 
@@ -118,13 +110,13 @@ def test_overview_leads_to_the_fees_and_the_health_of_a_network(
 
 @pytest.mark.parametrize("address", ADDRESSES)
 def test_page_neither_asks_another_host_nor_offends_its_policy(
-    cold_context: BrowserContext, site: str, address: str
+    page: Page, site: str, address: str
 ) -> None:
-    expect_strict(cold_context, site, address)
+    expect_strict(page, site, address)
 
 
 @pytest.mark.parametrize("address", ADDRESSES)
-def test_no_text_is_cut_or_runs_off_the_screen(
-    context: BrowserContext, site: str, address: str, screen: Screen
+def test_no_text_is_cut_or_runs_off_any_screen(
+    page: Page, site: str, address: str, screens: tuple[Screen, ...]
 ) -> None:
-    expect_nothing_cut(context, site + address, screen)
+    expect_nothing_cut(page, site + address, screens)

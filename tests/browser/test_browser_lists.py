@@ -6,7 +6,7 @@ import csv
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import Page, expect
 
 from tests.browser.page_checks import (
     Screen,
@@ -39,24 +39,23 @@ def choose(page: Page, label: str, option: str) -> None:
     page.get_by_role("option", name=option, exact=True).click()
 
 
-def test_filters_of_rejections_go_into_the_address_and_come_back(
-    context: BrowserContext, site: str
-) -> None:
-    page = visit(context, f"{site}/rejections")
+def test_filters_of_rejections_go_into_the_address_and_come_back(page: Page, site: str) -> None:
+    visit(page, f"{site}/rejections")
     page.get_by_role("radio", name="7 d").click()
     choose(page, "Module", "HUB")
     choose(page, "Stage", "RPC")
     expect(page.locator("h1 + p")).to_contain_text("1 rejection in the last 7 days")
 
-    shared = visit(context, page.url)
+    shared = page.context.new_page()
+    visit(shared, page.url)
 
     assert {"period=7+d", "module=HUB", "stage=RPC"} <= {*page.url.partition("?")[2].split("&")}
     expect(shared.locator("h1 + p")).to_contain_text("1 rejection in the last 7 days")
     expect(shared.locator(".st-key-card-rejections tbody tr")).to_have_count(1)
 
 
-def test_rejections_leave_as_csv(context: BrowserContext, site: str, tmp_path: Path) -> None:
-    page = visit(context, f"{site}/rejections?stage=P2P")
+def test_rejections_leave_as_csv(page: Page, site: str, tmp_path: Path) -> None:
+    visit(page, f"{site}/rejections?stage=P2P")
 
     with page.expect_download() as download:
         page.get_by_role("button", name="CSV").click()
@@ -68,16 +67,16 @@ def test_rejections_leave_as_csv(context: BrowserContext, site: str, tmp_path: P
     assert "\\u202egnp.exe\\u000d\\u000aBcc" in row["reason_as_sent"]
 
 
-def test_rejection_of_the_table_leads_to_its_lookup(context: BrowserContext, site: str) -> None:
-    page = visit(context, f"{site}/rejections")
+def test_rejection_of_the_table_leads_to_its_lookup(page: Page, site: str) -> None:
+    visit(page, f"{site}/rejections")
 
     page.get_by_role("link", name="0x03030303…030303").click()
 
     expect(page.get_by_role("heading", name=str(tx_hash(3)))).to_be_visible()
 
 
-def test_csv_file_is_tracked_with_a_report_of_each_line(context: BrowserContext, site: str) -> None:
-    page = visit(context, f"{site}/tracked")
+def test_csv_file_is_tracked_with_a_report_of_each_line(page: Page, site: str) -> None:
+    visit(page, f"{site}/tracked")
     page.get_by_role("tab", name="CSV file").click()
     content = LIST.format(first=tx_hash(130), second=tx_hash(131)).encode()
 
@@ -96,8 +95,8 @@ def test_csv_file_is_tracked_with_a_report_of_each_line(context: BrowserContext,
     expect(page.get_by_text("=1+1").first).to_be_visible()
 
 
-def test_tracked_transaction_is_corrected_and_removed(context: BrowserContext, site: str) -> None:
-    page = visit(context, f"{site}/tracked?tracked_search={tx_hash(9)}")
+def test_tracked_transaction_is_corrected_and_removed(page: Page, site: str) -> None:
+    visit(page, f"{site}/tracked?tracked_search={tx_hash(9)}")
     page.get_by_role("button", name="Edit").click()
     dialog = page.get_by_role("dialog")
     dialog.get_by_label("Label").fill("Case 77")
@@ -110,10 +109,8 @@ def test_tracked_transaction_is_corrected_and_removed(context: BrowserContext, s
     expect(page.get_by_text("Nothing fits these filters")).to_be_visible()
 
 
-def test_page_of_the_tracked_is_in_the_address_and_filters_lead_back(
-    context: BrowserContext, site: str
-) -> None:
-    page = visit(context, f"{site}/tracked?tracked_page=3")
+def test_page_of_the_tracked_is_in_the_address_and_filters_lead_back(page: Page, site: str) -> None:
+    visit(page, f"{site}/tracked?tracked_page=3")
     rows = page.locator("[class*='st-key-tracked-0x']")
     expect(rows.last).to_be_visible()
 
@@ -123,8 +120,8 @@ def test_page_of_the_tracked_is_in_the_address_and_filters_lead_back(
     assert "tracked_page=" not in page.url
 
 
-def test_alerts_answer_whether_a_message_was_sent(context: BrowserContext, site: str) -> None:
-    page = visit(context, f"{site}/alerts")
+def test_alerts_answer_whether_a_message_was_sent(page: Page, site: str) -> None:
+    visit(page, f"{site}/alerts")
     expect(page.locator("h1 + p")).to_contain_text(
         "1 notification is pending. 1 notification is dead."
     )
@@ -147,9 +144,9 @@ def test_alerts_answer_whether_a_message_was_sent(context: BrowserContext, site:
     ],
 )
 def test_what_is_shown_can_be_searched(
-    context: BrowserContext, site: str, address: str, text: str, found: str
+    page: Page, site: str, address: str, text: str, found: str
 ) -> None:
-    page = visit(context, f"{site}/{address}")
+    visit(page, f"{site}/{address}")
 
     page.get_by_label("Search").fill(text)
     page.get_by_label("Search").press("Enter")
@@ -158,10 +155,8 @@ def test_what_is_shown_can_be_searched(
     expect(page.get_by_text("No notification fits")).to_have_count(0)
 
 
-def test_opened_attempts_stay_open_while_the_page_refreshes(
-    context: BrowserContext, site: str
-) -> None:
-    page = visit(context, f"{site}/alerts?state=Dead")
+def test_opened_attempts_stay_open_while_the_page_refreshes(page: Page, site: str) -> None:
+    visit(page, f"{site}/alerts?state=Dead")
     page.get_by_text("1 attempt", exact=True).click()
     answer = page.locator("h1 + p")
     before = answer.inner_text()
@@ -173,16 +168,16 @@ def test_opened_attempts_stay_open_while_the_page_refreshes(
 
 @pytest.mark.parametrize("address", ADDRESSES)
 def test_page_neither_asks_another_host_nor_offends_its_policy(
-    cold_context: BrowserContext, site: str, address: str
+    page: Page, site: str, address: str
 ) -> None:
-    expect_strict(cold_context, site, address)
+    expect_strict(page, site, address)
 
 
 @pytest.mark.parametrize("address", ["/rejections", "/tracked", "/alerts"])
 def test_hostile_text_is_shown_as_text_and_does_nothing(
-    context: BrowserContext, site: str, address: str
+    page: Page, site: str, address: str
 ) -> None:
-    page = visit(context, site + address)
+    visit(page, site + address)
 
     expect(page.get_by_text("onerror=\"document.title='owned'\"").first).to_be_visible()
 
@@ -190,7 +185,7 @@ def test_hostile_text_is_shown_as_text_and_does_nothing(
 
 
 @pytest.mark.parametrize("address", ADDRESSES)
-def test_no_text_is_cut_or_runs_off_the_screen(
-    context: BrowserContext, site: str, address: str, screen: Screen
+def test_no_text_is_cut_or_runs_off_any_screen(
+    page: Page, site: str, address: str, screens: tuple[Screen, ...]
 ) -> None:
-    expect_nothing_cut(context, site + address, screen)
+    expect_nothing_cut(page, site + address, screens)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from http import HTTPStatus
+
 import pytest
-from playwright.sync_api import BrowserContext, expect
+from playwright.sync_api import Page, Response, expect
 
 from dashboard.show.web.site_map import PAGES
 from tests.browser.page_checks import (
@@ -23,8 +25,8 @@ ADDRESSES = (
 )
 
 
-def test_overview_answers_at_first_sight(context: BrowserContext, site: str) -> None:
-    page = visit(context, site)
+def test_overview_answers_at_first_sight(page: Page, site: str) -> None:
+    visit(page, site)
 
     expect(page.locator("h1 + p")).to_contain_text("Stale: Linea.")
     expect(page.locator(".lw-badge.stale")).to_contain_text("Stale")
@@ -32,8 +34,8 @@ def test_overview_answers_at_first_sight(context: BrowserContext, site: str) -> 
     expect(page.get_by_text("Simulated data.")).to_be_visible()
 
 
-def test_rejection_leads_to_its_lookup_and_back(context: BrowserContext, site: str) -> None:
-    page = visit(context, site)
+def test_rejection_leads_to_its_lookup_and_back(page: Page, site: str) -> None:
+    visit(page, site)
 
     page.get_by_role("link", name="0x02020202…020202").first.click()
 
@@ -44,8 +46,8 @@ def test_rejection_leads_to_its_lookup_and_back(context: BrowserContext, site: s
     expect(page.locator("h1")).to_have_text("Overview")
 
 
-def test_messy_paste_is_answered_and_shareable(context: BrowserContext, site: str) -> None:
-    page = visit(context, f"{site}/lookup")
+def test_messy_paste_is_answered_and_shareable(page: Page, site: str) -> None:
+    visit(page, f"{site}/lookup")
     box = page.get_by_label("Transaction hashes or explorer links")
 
     box.fill(f"https://explorer.example/tx/{tx_hash(2)}?x=1,\n {tx_hash(120)};{tx_hash(2)}\n0x12ab")
@@ -59,8 +61,8 @@ def test_messy_paste_is_answered_and_shareable(context: BrowserContext, site: st
     assert page.url.endswith(f"/lookup?tx={tx_hash(2)}&tx={tx_hash(120)}")
 
 
-def test_live_question_shows_its_result(context: BrowserContext, site: str) -> None:
-    page = visit(context, f"{site}/lookup?tx={tx_hash(121)}")
+def test_live_question_shows_its_result(page: Page, site: str) -> None:
+    visit(page, f"{site}/lookup?tx={tx_hash(121)}")
     expect(page.get_by_text("Asked about 1 transaction")).to_be_visible()
     page.reload()
     expect(page.get_by_text("Asked about 1 transaction")).to_have_count(0)
@@ -71,8 +73,8 @@ def test_live_question_shows_its_result(context: BrowserContext, site: str) -> N
     expect(page.locator(".lw-badge", has_text="No rejection on record")).to_be_visible()
 
 
-def test_hash_is_tracked_with_the_keyboard_alone(context: BrowserContext, site: str) -> None:
-    page = visit(context, f"{site}/lookup?tx={tx_hash(122)}")
+def test_hash_is_tracked_with_the_keyboard_alone(page: Page, site: str) -> None:
+    visit(page, f"{site}/lookup?tx={tx_hash(122)}")
 
     page.get_by_role("button", name="Track", exact=True).focus()
     page.keyboard.press("Enter")
@@ -83,10 +85,8 @@ def test_hash_is_tracked_with_the_keyboard_alone(context: BrowserContext, site: 
     expect(page.locator(".lw-badge", has_text="Tracked")).to_be_visible()
 
 
-def test_refresh_keeps_keyboard_focus_and_tells_new_ages(
-    context: BrowserContext, site: str
-) -> None:
-    page = visit(context, site)
+def test_refresh_keeps_keyboard_focus_and_tells_new_ages(page: Page, site: str) -> None:
+    visit(page, site)
     link = page.get_by_role("link", name="0x03030303…030303")
     link.focus()
     answer = page.locator("h1 + p")
@@ -99,16 +99,16 @@ def test_refresh_keeps_keyboard_focus_and_tells_new_ages(
 
 @pytest.mark.parametrize("address", ADDRESSES)
 def test_page_neither_asks_another_host_nor_offends_its_policy(
-    cold_context: BrowserContext, site: str, address: str
+    page: Page, site: str, address: str
 ) -> None:
-    expect_strict(cold_context, site, address)
+    expect_strict(page, site, address)
 
 
 @pytest.mark.parametrize("address", ["/", f"/lookup?tx={tx_hash(3)}"])
 def test_hostile_reason_is_shown_as_text_and_does_nothing(
-    context: BrowserContext, site: str, address: str
+    page: Page, site: str, address: str
 ) -> None:
-    page = visit(context, site + address)
+    visit(page, site + address)
 
     expect(page.get_by_text("onerror=\"document.title='owned'\"").first).to_be_visible()
 
@@ -116,14 +116,14 @@ def test_hostile_reason_is_shown_as_text_and_does_nothing(
 
 
 @pytest.mark.parametrize("address", ADDRESSES)
-def test_no_text_is_cut_or_runs_off_the_screen(
-    context: BrowserContext, site: str, address: str, screen: Screen
+def test_no_text_is_cut_or_runs_off_any_screen(
+    page: Page, site: str, address: str, screens: tuple[Screen, ...]
 ) -> None:
-    expect_nothing_cut(context, site + address, screen)
+    expect_nothing_cut(page, site + address, screens)
 
 
-def test_favicon_is_a_picture_of_ours(context: BrowserContext, site: str) -> None:
-    page = visit(context, site)
+def test_favicon_is_a_picture_of_ours(page: Page, site: str) -> None:
+    visit(page, site)
 
     icon = page.locator("link[rel~=icon]").get_attribute("href")
 
@@ -133,21 +133,23 @@ def test_favicon_is_a_picture_of_ours(context: BrowserContext, site: str) -> Non
 
 @pytest.mark.parametrize(("name", "title"), PAGES.items())
 def test_page_on_the_map_finds_its_server_without_a_wrong_question(
-    cold_context: BrowserContext, site: str, name: str, title: str
+    page: Page, site: str, name: str, title: str
 ) -> None:
     failed: list[str] = []
-    cold_context.on(
-        "response", lambda reply: failed.append(reply.url) if reply.status >= 400 else None
-    )
 
-    page = visit(cold_context, f"{site}/{name}")
+    def note_failure(reply: Response) -> None:
+        if reply.status >= HTTPStatus.BAD_REQUEST:
+            failed.append(reply.url)
+
+    page.on("response", note_failure)
+    visit(page, f"{site}/{name}")
+    page.remove_listener("response", note_failure)
 
     assert page.title() == f"{title} · Linewatch"
     assert failed == []
 
 
-def test_wrong_address_is_answered_in_words(context: BrowserContext, site: str) -> None:
-    page = context.new_page()
+def test_wrong_address_is_answered_in_words(page: Page, site: str) -> None:
     page.goto(f"{site}/settings/<b>bold")
 
     expect(page.get_by_role("heading", name="Page not found")).to_be_visible()
@@ -157,8 +159,8 @@ def test_wrong_address_is_answered_in_words(context: BrowserContext, site: str) 
     expect(page.locator("h1")).to_have_text("Fees")
 
 
-def test_wrong_parameters_are_told_and_ignored(context: BrowserContext, site: str) -> None:
-    page = visit(context, f"{site}/fees?range=7d&<b>colour=red&network=nowhere&as=Table")
+def test_wrong_parameters_are_told_and_ignored(page: Page, site: str) -> None:
+    visit(page, f"{site}/fees?range=7d&<b>colour=red&network=nowhere&as=Table")
 
     told = page.locator("p", has_text="Part of the address was ignored:")
     expect(told).to_contain_text("7d is no choice for range here")
@@ -167,7 +169,7 @@ def test_wrong_parameters_are_told_and_ignored(context: BrowserContext, site: st
     expect(told).not_to_contain_text("Table")
 
 
-def test_right_parameters_are_not_told(context: BrowserContext, site: str) -> None:
-    page = visit(context, f"{site}/fees?range=1+h&network=Devnet&as=Chart")
+def test_right_parameters_are_not_told(page: Page, site: str) -> None:
+    visit(page, f"{site}/fees?range=1+h&network=Devnet&as=Chart")
 
     expect(page.get_by_text("Part of the address was ignored:")).to_have_count(0)

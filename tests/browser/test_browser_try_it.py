@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, Route, expect
+from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 
-from tests.browser.page_checks import Screen, on_screen
+from tests.browser.page_checks import SIZE, Screen, put_on_screen
 from tests.integration.running_server import (
     KEY,
     SECRET,
@@ -43,9 +43,10 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture
-def context(cold_context: BrowserContext) -> BrowserContext:
-    """Return a visitor whose requests and storage are looked at."""
-    return cold_context
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    """Yield a visitor of its own, whose requests and storage are looked at."""
+    with browser.new_context(viewport=SIZE) as made:
+        yield made
 
 
 def visit(context: BrowserContext, site: str, operation: str = "") -> Page:
@@ -221,14 +222,18 @@ def test_page_is_used_by_keyboard_alone(context: BrowserContext, site: str) -> N
     expect(page.locator("#ways input:checked")).to_be_focused()
 
 
-def test_nothing_is_cut_on_any_screen(context: BrowserContext, site: str, screen: Screen) -> None:
-    page = on_screen(context, screen)
-    page.goto(f"{site}/#suggestedGasFees")
-    expect(page.locator("h1")).to_have_text("suggestedGasFees")
-    page.get_by_text("The request as it is sent").click()
+def test_nothing_is_cut_on_any_screen(
+    context: BrowserContext, site: str, screens: tuple[Screen, ...]
+) -> None:
+    for screen in screens:
+        page = context.new_page()
+        put_on_screen(page, screen)
+        page.goto(f"{site}/#suggestedGasFees")
+        expect(page.locator("h1")).to_have_text("suggestedGasFees")
+        page.get_by_text("The request as it is sent").click()
 
-    assert page.evaluate(_CUT) == []
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert page.evaluate(_CUT) == []
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 def test_documents_that_cannot_be_read_are_said(context: BrowserContext, site: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import BrowserContext, expect
+from playwright.sync_api import Page, expect
 
 from dashboard.show.time_ranges import TIME_RANGES
 from tests.browser.page_checks import visit
@@ -26,10 +26,8 @@ def past(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield address
 
 
-def test_every_length_of_time_is_drawn_for_every_network(
-    context: BrowserContext, past: str
-) -> None:
-    page = visit(context, f"{past}/fees")
+def test_every_length_of_time_is_drawn_for_every_network(page: Page, past: str) -> None:
+    visit(page, f"{past}/fees")
 
     for span in OFFERED:
         zoom(page, span, charts=3)
@@ -41,7 +39,7 @@ def test_every_length_of_time_is_drawn_for_every_network(
     expect(page.locator(".lw-badge.simulated")).to_have_count(3)
 
 
-def test_all_three_networks_are_said_to_be_simulated(context: BrowserContext, past: str) -> None:
-    page = visit(context, f"{past}/fees")
+def test_all_three_networks_are_said_to_be_simulated(page: Page, past: str) -> None:
+    visit(page, f"{past}/fees")
 
     expect(page.get_by_text("devnet, devnet calm and devnet flat fee are chains")).to_be_visible()

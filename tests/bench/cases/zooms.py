@@ -59,7 +59,8 @@ def _flipped(
     """Return the seconds that each length took, in the order of its turns."""
     width, scheme = screen
     context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
-    page = visit(context, f"{address}/fees")
+    page = context.new_page()
+    visit(page, f"{address}/fees")
     took: dict[TimeRange, list[float]] = {}
     for span in spans:
         took.setdefault(span, []).append(zoom(page, span, _NETWORKS))
