@@ -13,7 +13,7 @@ from dashboard.alert.busy_text import BusyText, describe_busy
 from dashboard.alert.change_text import IncidentText
 from dashboard.alert.incident_text import describe, tone_of
 from dashboard.alert.message import InlineImage, Message
-from dashboard.alert.rejection_text import RejectionContext, describe_rejection
+from dashboard.alert.rejection_text import RejectionContext, describe_inclusion, describe_rejection
 from dashboard.domain.busy_context import BusyContext
 from dashboard.domain.condition import INSTALLATION, SubjectKind
 from dashboard.domain.foreign_text import visible
@@ -138,6 +138,8 @@ def _text_of(change: NotifiedChange, network: NetworkName, zone: tzinfo) -> Inci
     title = visible(network.title)
     if change.transition.subject.kind is SubjectKind.TRANSACTION:
         return describe_rejection(change, RejectionContext(title, network.module_limits, zone))
+    if change.transition.subject.kind is SubjectKind.INCLUSION:
+        return describe_inclusion(change, RejectionContext(title, network.module_limits, zone))
     return describe(change.transition, change.opened_at, title, zone)
 
 

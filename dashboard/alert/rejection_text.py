@@ -12,6 +12,7 @@ from dashboard.domain.advice import advise
 from dashboard.domain.exclusion import CLOCK_IS_WRONG, StoredRejection
 from dashboard.domain.foreign_text import visible
 from dashboard.domain.formatting import moment_in
+from dashboard.domain.grounds import InclusionGrounds
 from dashboard.domain.module_limits import ModuleLimits
 from dashboard.domain.notified_change import NotifiedChange
 from dashboard.domain.quantity import TxHash
@@ -68,6 +69,29 @@ def describe_rejection(change: NotifiedChange, context: RejectionContext) -> Inc
         preheader=_preheader(change, reason, changed, context),
         changed=changed,
         remark=_NOT_KEPT if is_lost else "",
+    )
+
+
+def describe_inclusion(change: NotifiedChange, context: RejectionContext) -> IncidentText:
+    """Say in which block a transaction is that was rejected before."""
+    grounds = change.transition.grounds
+    rows: Rows = ()
+    block, failed = "a block", ""
+    if isinstance(grounds, InclusionGrounds):
+        block = f"block {grounds.block_number:,}"
+        failed = "; its execution failed there" if grounds.is_successful is False else ""
+        rows = (("Block", f"{grounds.block_number:,}"),)
+    said = f"included in {block} after it was rejected"
+    return IncidentText(
+        headline=said[0].upper() + said[1:],
+        opening=f"{_subject_of_sentence(change)} is in {block} of {context.network}, although "
+        f"a node rejected it before{failed}.",
+        page="lookup",
+        rows=(*_identity(change), *rows, *_record_rows(change, context)),
+        explanation="Another node may take what one refuses. Within some minutes a chain can "
+        "still be reorganised, and the block with it.",
+        kicker=f"Included on {context.network}",
+        subject=f"{said[0].upper()}{said[1:]} · {name_of(change)} · {context.network}",
     )
 
 

@@ -15,7 +15,8 @@ from dashboard.domain.quantity import NetworkId, TxHash
 class SubjectKind(StrEnum):
     """What a condition is about: one transaction, one side of a network, or our own disk.
 
-    REJECTION_RATE and FEE_LIMIT are what a rule measures.
+    REJECTION_RATE and FEE_LIMIT are what a rule measures. INCLUSION is whether a block holds a
+    transaction that was rejected.
     """
 
     TRANSACTION = "transaction"
@@ -26,6 +27,7 @@ class SubjectKind(StrEnum):
     DISK = "disk"
     REJECTION_RATE = "rejection rate"
     FEE_LIMIT = "fee limit"
+    INCLUSION = "inclusion"
 
 
 INSTALLATION: Final = NetworkId(0)
@@ -65,7 +67,7 @@ class State(StrEnum):
     fee is older than two of its own poll periods. SILENT: an API answers nothing, or a source of
     fees has none, whatever else it answers. The others are their opposites, as far as is known.
     LOW_ON_SPACE: the disk of the store has too little room. BEYOND_LIMITS: what a rule measures is
-    more, or less, than it allows.
+    more, or less, than it allows. INCLUDED: a block holds the transaction; nothing is wrong.
     """
 
     UNREPORTED = "unreported"
@@ -80,6 +82,7 @@ class State(StrEnum):
     LOW_ON_SPACE = "low on space"
     WITHIN_LIMITS = "within limits"
     BEYOND_LIMITS = "beyond limits"
+    INCLUDED = "included"
 
     @property
     def is_open(self) -> bool:
@@ -123,7 +126,8 @@ class Transition:
     @property
     def is_news(self) -> bool:
         """Whether it opens, changes or closes an incident."""
-        return self.after.is_open or (self.before is not None and self.before.is_open)
+        was_open = self.before is not None and self.before.is_open
+        return was_open or self.after.is_open or self.after is State.INCLUDED
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,6 +94,20 @@ class FeeLimitGrounds:
         return self.fee > self.limit if self.is_upper else self.fee < self.limit
 
 
+@dataclass(frozen=True, slots=True)
+class InclusionGrounds:
+    """The block that holds a transaction; `is_successful` is None where the node does not say."""
+
+    block_number: int
+    is_successful: bool | None
+
+
 Grounds: TypeAlias = (
-    FeeGrounds | SilenceGrounds | AgeGrounds | SpaceGrounds | RateGrounds | FeeLimitGrounds
+    FeeGrounds
+    | SilenceGrounds
+    | AgeGrounds
+    | SpaceGrounds
+    | RateGrounds
+    | FeeLimitGrounds
+    | InclusionGrounds
 )

@@ -26,12 +26,14 @@ class RuleKind(StrEnum):
     """What a rule is about.
 
     REJECTED: a transaction is rejected for the first time. CHANGED: a rejected one has another
-    record. REJECTION_RATE: more rejections than usual arrive within a time. BUSY: a network is
-    busy, and calm again. FEE: a fee is above or below a value.
+    record. INCLUDED: a rejected one is in a block all the same. REJECTION_RATE: more rejections
+    than usual arrive within a time. BUSY: a network is busy, and calm again. FEE: a fee is above
+    or below a value.
     """
 
     REJECTED = "rejected"
     CHANGED = "changed"
+    INCLUDED = "included"
     REJECTION_RATE = "rejection-rate"
     BUSY = "busy"
     FEE = "fee"
@@ -55,7 +57,9 @@ class RuleKind(StrEnum):
         return self in _MEASURED
 
 
-_OF_REJECTIONS: Final = frozenset({RuleKind.REJECTED, RuleKind.CHANGED, RuleKind.REJECTION_RATE})
+_OF_REJECTIONS: Final = frozenset(
+    {RuleKind.REJECTED, RuleKind.CHANGED, RuleKind.INCLUDED, RuleKind.REJECTION_RATE}
+)
 _OF_INSTALLATION: Final = frozenset({RuleKind.DISK_FILLING})
 _MEASURED: Final = frozenset({RuleKind.REJECTION_RATE, RuleKind.FEE})
 
@@ -67,6 +71,7 @@ _KINDS: Final = {
     SubjectKind.DISK: RuleKind.DISK_FILLING,
     SubjectKind.REJECTION_RATE: RuleKind.REJECTION_RATE,
     SubjectKind.FEE_LIMIT: RuleKind.FEE,
+    SubjectKind.INCLUSION: RuleKind.INCLUDED,
 }
 """The kind of rule that a change of each kind of subject concerns, transactions aside."""
 
@@ -259,6 +264,12 @@ def fits(rule: Rule, change: ObservedChange) -> bool:
     )
 
 
+def takes_all_reports(rule: Rule) -> bool:
+    """Whether a rule asks for the rejection of each transaction that any node reports."""
+    is_of_each = rule.kind in {RuleKind.REJECTED, RuleKind.CHANGED}
+    return rule.is_enabled and is_of_each and rule.scope.takes_all_reports
+
+
 def kind_of(transition: Transition) -> RuleKind | None:
     """Return the kind of rule that a change concerns."""
     if transition.subject.kind is SubjectKind.TRANSACTION:
@@ -270,6 +281,7 @@ def kind_of(transition: Transition) -> RuleKind | None:
 DEFAULT_RULES: Final = (
     Rule("rejections", RuleKind.REJECTED),
     Rule("changed-records", RuleKind.CHANGED),
+    Rule("included", RuleKind.INCLUDED, Severity.INFO),
     Rule("busy", RuleKind.BUSY, Severity.INFO),
     Rule("upstream", RuleKind.UPSTREAM_SILENT, remind_every=timedelta(hours=12)),
     Rule("stale-fees", RuleKind.DATA_STALE),

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final, Protocol
+from uuid import UUID
 
+from dashboard.domain.condition import State, Subject, SubjectKind, Transition
+from dashboard.domain.grounds import InclusionGrounds
 from dashboard.domain.included_or_replaced import (
     SETTLES_AFTER,
     FollowUp,
@@ -20,6 +23,8 @@ from dashboard.poll.network_store import NetworkStore
 from dashboard.poll.next_check import CadencePolicy
 from dashboard.poll.poll_loop import PollLoop, PollRules
 from dashboard.poll.receipt_queue import ReceiptQueue, ScheduledHash, ScheduledHashes
+from dashboard.store.alerts.conditions import record_inclusion
+from dashboard.store.engine.connection import Connection
 from dashboard.store.monitoring.upstream_failures import record_answer, record_failure
 from dashboard.store.tracking.follow_ups import (
     OpenFollowUp,
@@ -67,11 +72,13 @@ class InclusionPoll(
         store: NetworkStore,
         schedule: ReceiptQueue,
         clocks: Clocks,
+        new_id: Callable[[], UUID],
     ) -> None:
-        """Read and ask nothing yet."""
+        """Read and ask nothing yet; `new_id` gives ids that nobody else has."""
         super().__init__(store, schedule, clocks)
         self._asker = asker
         self._schedule = schedule
+        self._new_id = new_id
         self._last_watch_id = 0
 
     def load(self) -> None:
@@ -107,7 +114,27 @@ class InclusionPoll(
             else:
                 record_failure(connection, network_id, asked_at, (operation, failures[0]))
             pairs = zip(questions, answers, strict=True)
-            return record_inclusion_answers(connection, network_id, asked_at, pairs)
+            known = record_inclusion_answers(connection, network_id, asked_at, pairs)
+            self._note_included(connection, known, asked_at)
+            return known
+
+    def _note_included(
+        self, connection: Connection, known: Mapping[TxHash, FollowUp], asked_at: datetime
+    ) -> None:
+        """Let people be notified of those that were rejected and are in a block."""
+        for tx_hash, follow_up in known.items():
+            if follow_up.inclusion is None:
+                continue
+            block = follow_up.inclusion
+            transition = Transition(
+                self._new_id(),
+                Subject(SubjectKind.INCLUSION, self.store.network_id, tx_hash),
+                None,
+                State.INCLUDED,
+                asked_at,
+                InclusionGrounds(block.block_number, block.is_successful),
+            )
+            record_inclusion(connection, transition)
 
     def reschedule(
         self, due: Sequence[ScheduledHashes], recorded: Mapping[TxHash, FollowUp], now: timedelta

@@ -151,7 +151,7 @@ def _polls(worker: PollingWorker, term: Term, network: WatchedNetwork) -> Iterat
         yield Job(f"exclusion poll of {network_id}", worker.periods.exclusion, exclusion.tick)
     if network.inclusion is not None:
         receipts = ReceiptQueue(FOLLOW_UP_CADENCE)
-        inclusion = InclusionPoll(network.inclusion, store, receipts, clocks)
+        inclusion = InclusionPoll(network.inclusion, store, receipts, clocks, worker.new_id)
         yield Job(f"inclusion poll of {network_id}", worker.periods.inclusion, inclusion.tick)
     if network.has_gas:
         gas_archive = GasArchive(

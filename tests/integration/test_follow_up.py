@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager, closing
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
+from uuid import uuid4
 
 import pytest
 from eth_account import Account
@@ -68,7 +69,7 @@ def a_poll(
     term = Lease(store, "worker", "worker 1", timedelta(days=1), clocks.elapsed).acquire()
     assert term is not None
     own = NetworkStore(store, network_id, term)
-    return InclusionPoll(asker, own, ReceiptQueue(FOLLOW_UP_CADENCE), clocks)
+    return InclusionPoll(asker, own, ReceiptQueue(FOLLOW_UP_CADENCE), clocks, uuid4)
 
 
 def verdict_on(store: Store, tx_hash: TxHash) -> Verdict:

@@ -37,6 +37,7 @@ _NAMES: Final = {
     SubjectKind.DISK: "LinewatchDiskFilling",
     SubjectKind.REJECTION_RATE: "LinewatchRejectionRate",
     SubjectKind.FEE_LIMIT: "LinewatchFeeLimit",
+    SubjectKind.INCLUSION: "LinewatchTransactionIncluded",
 }
 
 

@@ -12,6 +12,7 @@ from dashboard.domain.condition import Subject
 from dashboard.domain.exclusion import SaveStatus
 from dashboard.domain.observation import ExclusionAnswer
 from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.domain.rule import takes_all_reports
 from dashboard.errors import StoreError, WireError
 from dashboard.logs import get_logger
 from dashboard.serve.dependencies import ServeDependencies
@@ -19,6 +20,7 @@ from dashboard.serve.keys.key_ring import ApiKey
 from dashboard.serve.rpc.dispatch import CallResult
 from dashboard.serve.rpc.group_commit import GroupCommit, QueueFull
 from dashboard.store.alerts.conditions import current_state, record_transition
+from dashboard.store.alerts.rules import rules_in_force
 from dashboard.store.engine.connection import Connection
 from dashboard.store.evidence.save_rejections import save_reports
 from dashboard.store.rejections.read import queryable_version
@@ -181,12 +183,15 @@ def update_watched_conditions(
 ) -> None:
     """Change the conditions of those saved hashes that are watched, as the poll would.
 
+    Where a rule takes all reports, those are all that were saved.
+
     The poll asks about an old hash every few minutes, or no longer at all. When it sees the same
     rejection later, nothing changes.
     """
     if not saved:
         return
-    for tx_hash, network_id in watched_among(connection, saved):
+    takes_all = any(takes_all_reports(each) for each in rules_in_force(connection))
+    for tx_hash, network_id in saved if takes_all else watched_among(connection, saved):
         stored = queryable_version(connection, [network_id], tx_hash, now)
         if stored is None:
             continue

@@ -38,6 +38,7 @@ _CONDITION_STATES: Final = {
     State.ANSWERING: ("calm", "●", "Answering again"),
     State.LOW_ON_SPACE: ("bad", "!", "Low on space"),
     State.ROOMY: ("calm", "●", "Room again"),
+    State.INCLUDED: ("calm", "●", "Included after all"),
     State.BEYOND_LIMITS: ("bad", "▲", "Beyond its limit"),
     State.WITHIN_LIMITS: ("calm", "●", "Within its limit"),
 }

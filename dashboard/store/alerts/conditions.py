@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -15,6 +16,7 @@ from dashboard.domain.grounds import (
     FeeGrounds,
     FeeLimitGrounds,
     Grounds,
+    InclusionGrounds,
     RateGrounds,
     SilenceGrounds,
     SpaceGrounds,
@@ -70,6 +72,16 @@ def record_transition(
     connection.execute(transitions.insert().values(**row))
     connection.execute(outbox.insert().values(transition_id=transition.transition_id))
     return True
+
+
+def record_inclusion(connection: Connection, included: Transition) -> bool:
+    """Record that a rejected transaction is included, once; False for one that is not rejected."""
+    of_transaction = replace(included.subject, kind=SubjectKind.TRANSACTION)
+    rejected = select(conditions.c.rejection_id).where(
+        conditions.c.subject == of_transaction.key(), conditions.c.state == State.REJECTED
+    )
+    found = connection.execute(rejected).one_or_none()
+    return found is not None and record_transition(connection, included, found.rejection_id)
 
 
 def transition_of(row: RowMapping) -> Transition:
@@ -178,6 +190,7 @@ _KINDS: Final = {
     "space": SpaceGrounds,
     "rate": RateGrounds,
     "fee limit": FeeLimitGrounds,
+    "inclusion": InclusionGrounds,
 }
 _NAMES: Final = {kind: name for name, kind in _KINDS.items()}
 

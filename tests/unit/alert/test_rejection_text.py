@@ -11,9 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.alert.change_text import IncidentText
-from dashboard.alert.rejection_text import RejectionContext, describe_rejection
+from dashboard.alert.rejection_text import (
+    RejectionContext,
+    describe_inclusion,
+    describe_rejection,
+)
 from dashboard.domain.condition import State, Subject, SubjectKind
 from dashboard.domain.exclusion import RejectionStage, StoredRejection
+from dashboard.domain.grounds import InclusionGrounds
 from dashboard.domain.module_limits import ModuleLimits
 from dashboard.domain.notified_change import NotifiedChange
 from dashboard.domain.quantity import TxHash
@@ -50,6 +55,34 @@ def changed_record(before: StoredRejection | None, now: StoredRejection) -> Inci
 
 def rows(change: NotifiedChange, context: RejectionContext = LINEA) -> dict[str, str]:
     return dict(describe_rejection(change, context).rows)
+
+
+@pytest.mark.parametrize(
+    ("is_successful", "failed"),
+    [(True, ""), (None, ""), (False, "; its execution failed there")],
+)
+def test_inclusion_names_the_block_and_whether_execution_failed(
+    *, is_successful: bool | None, failed: str
+) -> None:
+    subject = Subject(SubjectKind.INCLUSION, A_NETWORK, TX_HASH)
+    grounds = InclusionGrounds(1_234_567, is_successful)
+    transition = a_transition(subject=subject, after=State.INCLUDED, grounds=grounds)
+
+    text = describe_inclusion(a_change(transition=transition, label="Case 1742"), LINEA)
+
+    assert text.subject == "Included in block 1,234,567 after it was rejected · Case 1742 · Linea"
+    assert text.opening == (
+        "Case 1742 (0x2d6a…800e) is in block 1,234,567 of Linea, although a node rejected it "
+        f"before{failed}."
+    )
+    assert ("Transaction", str(TX_HASH)) in text.rows
+
+
+def test_inclusion_without_a_block_is_said_without_one() -> None:
+    subject = Subject(SubjectKind.INCLUSION, A_NETWORK, TX_HASH)
+    change = a_change(transition=a_transition(subject=subject, after=State.INCLUDED))
+
+    assert "in a block of Linea" in describe_inclusion(change, LINEA).opening
 
 
 def test_subject_says_the_reason_first_then_label_and_network() -> None:

@@ -21,6 +21,7 @@ from dashboard.domain.rule import (
     fits,
     kind_of,
     tags_in,
+    takes_all_reports,
 )
 from tests.builders import (
     A_NETWORK,
@@ -78,6 +79,15 @@ def test_transaction_that_nobody_tracks_is_taken_only_with_all_reports() -> None
     assert fits(takes_all, untracked)
 
 
+def test_rule_for_all_reports_is_one_of_single_rejections_that_is_on() -> None:
+    takes_all = replace(REJECTED, scope=RuleScope(takes_all_reports=True))
+
+    assert takes_all_reports(takes_all)
+    assert not takes_all_reports(replace(takes_all, is_enabled=False))
+    assert not takes_all_reports(replace(takes_all, kind=RuleKind.REJECTION_RATE))
+    assert not takes_all_reports(REJECTED)
+
+
 def test_rule_that_is_off_takes_nothing() -> None:
     assert not fits(replace(REJECTED, is_enabled=False), a_change())
 
@@ -101,6 +111,7 @@ def test_rule_of_rejections_takes_no_changed_record() -> None:
     [
         (SubjectKind.BUSYNESS, State.CALM, State.BUSY, RuleKind.BUSY),
         (SubjectKind.BUSYNESS, State.BUSY, State.CALM, RuleKind.BUSY),
+        (SubjectKind.INCLUSION, None, State.INCLUDED, RuleKind.INCLUDED),
         (SubjectKind.FEES, State.FRESH, State.STALE, RuleKind.DATA_STALE),
         (SubjectKind.GAS_API, None, State.SILENT, RuleKind.UPSTREAM_SILENT),
         (SubjectKind.EXCLUSION_API, None, State.SILENT, RuleKind.UPSTREAM_SILENT),

@@ -153,7 +153,7 @@ def test_names_stand_for_networks_and_words_may_be_in_either_case() -> None:
 @pytest.mark.parametrize(
     ("key", "value", "remark"),
     [
-        ("kind", "rejection", "choose one of rejected, changed, rejection-rate"),
+        ("kind", "rejection", "choose one of rejected, changed, included"),
         ("severity", 5, "choose one of info, warning, critical"),
         ("enabled", "yes", "write true or false"),
         ("networks", ["base"], "such as Linea (59144)"),

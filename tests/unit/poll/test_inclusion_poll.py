@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
+from uuid import uuid4
 
 import pytest
 
+from dashboard.domain.condition import State, Subject, SubjectKind
+from dashboard.domain.grounds import InclusionGrounds
 from dashboard.domain.included_or_replaced import (
     SETTLES_AFTER,
     Inclusion,
@@ -21,14 +24,24 @@ from dashboard.poll.inclusion import FOLLOW_UP_CADENCE, InclusionPoll
 from dashboard.poll.lease import Lease, LeaseLost
 from dashboard.poll.network_store import NetworkStore
 from dashboard.poll.receipt_queue import ReceiptQueue
+from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import release
 from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.monitoring.upstream_failures import read_standing_failures
-from tests.builders import A_NETWORK, ANOTHER_NETWORK, a_hash, a_record, an_address, seconds
+from tests.builders import (
+    A_NETWORK,
+    ANOTHER_NETWORK,
+    a_hash,
+    a_record,
+    a_transition,
+    an_address,
+    seconds,
+)
 from tests.fake_clock import FakeClock
 from tests.flaky_store import FlakyStore
 from tests.scripted_upstreams import SILENCE
+from tests.unit.poll.condition_scene import told
 from tests.unit.poll.exclusion_poll_scene import LEASE, evidence_of, watch
 
 pytestmark = pytest.mark.anyio
@@ -79,7 +92,7 @@ def a_poll(store: Store, node: ScriptedNode, fake_clock: FakeClock) -> Inclusion
     term = Lease(store, "worker", "worker 1", LEASE, fake_clock.elapsed).acquire()
     assert term is not None
     own = NetworkStore(store, A_NETWORK, term)
-    return InclusionPoll(node, own, ReceiptQueue(FOLLOW_UP_CADENCE), fake_clock.clocks)
+    return InclusionPoll(node, own, ReceiptQueue(FOLLOW_UP_CADENCE), fake_clock.clocks, uuid4)
 
 
 def reject(store: Store, fake_clock: FakeClock, nonce: int = 5) -> None:
@@ -121,6 +134,30 @@ async def test_rejected_hash_that_is_included_later_is_found(
     await tick_for(poll, fake_clock, seconds(45))
 
     assert verdict_on(store) is VerdictKind.REJECTED_THEN_INCLUDED
+
+
+async def test_people_hear_once_that_a_rejected_transaction_is_included(
+    store: Store, poll: InclusionPoll, node: ScriptedNode, fake_clock: FakeClock
+) -> None:
+    watch(store, fake_clock, 1)
+    watch(store, fake_clock, 2)
+    reject(store, fake_clock)
+    subject = Subject.transaction(A_NETWORK, a_hash())
+    with store.write() as connection:
+        record_transition(connection, a_transition(subject=subject), 1)
+    node.include(1, block=9)
+    node.include(2)
+
+    await tick_for(poll, fake_clock, 2 * SETTLES_AFTER)
+
+    assert [(each.subject, each.after, each.grounds) for each in told(store)] == [
+        (subject, State.REJECTED, None),
+        (
+            Subject(SubjectKind.INCLUSION, A_NETWORK, a_hash()),
+            State.INCLUDED,
+            InclusionGrounds(9, is_successful=True),
+        ),
+    ]
 
 
 async def test_nonce_used_by_another_is_found_once_a_record_names_it(

@@ -8,14 +8,17 @@ from pathlib import Path
 
 import pytest
 
+from dashboard.domain.audit import Actor
 from dashboard.domain.condition import State, Subject
 from dashboard.domain.quantity import Address, NetworkId, TxHash
+from dashboard.domain.rule import Rule, RuleKind, RuleScope
 from dashboard.domain.secret import Secret
 from dashboard.serve.dependencies import ServeDependencies, ServedNetwork
 from dashboard.serve.keys.key_ring import ApiKey
 from dashboard.serve.rpc.reports import ReportSaver
 from dashboard.store.alerts import outbox
 from dashboard.store.alerts.conditions import current_state
+from dashboard.store.alerts.rules import save_rules
 from dashboard.store.tracking.senders import WatchedSender, watch_sender
 from dashboard.store.tracking.transactions import TrackRequest, newest_tracked, track
 from tests.builders import an_address
@@ -116,6 +119,19 @@ async def test_report_that_claims_to_be_older_than_seven_days_is_no_news(
     await report(dependencies, transaction, timestamp=(utc_now() - timedelta(days=8)).isoformat())
 
     assert pending(dependencies) == []
+
+
+async def test_rule_for_all_reports_makes_news_of_what_nobody_watches(
+    dependencies: ServeDependencies,
+) -> None:
+    scope = RuleScope(takes_all_reports=True)
+    with dependencies.store.write() as connection:
+        rule = Rule("all", RuleKind.REJECTED, scope=scope)
+        save_rules(connection, [rule], Actor("ana", utc_now()))
+
+    await report(dependencies, a_signed_transaction(1))
+
+    assert pending(dependencies) == [(None, State.REJECTED)]
 
 
 async def test_report_of_what_is_watched_elsewhere_is_no_news(

@@ -9,6 +9,7 @@ from dashboard.domain.grounds import (
     FeeGrounds,
     FeeLimitGrounds,
     Grounds,
+    InclusionGrounds,
     RateGrounds,
     Signal,
     SilenceGrounds,
@@ -26,6 +27,7 @@ GROUNDS = (
     AgeGrounds(Operation.SUGGESTED_GAS_FEES, A_MOMENT, parse_duration("4s")),
     SpaceGrounds(41_000, parse_size("500MB")),
     RateGrounds(51, 50, parse_duration("10m"), "label", "a\u202e"),
+    InclusionGrounds(7, None),
     FeeLimitGrounds(Signal.PRIORITY_FEE, Wei(8), Wei(7), is_upper=True),
 )
 
