@@ -31,6 +31,7 @@ class Inbox:
         mail.
         """
         self.mails: list[EmailMessage] = []
+        self.contents: list[bytes] = []
         self.logins: list[str] = []
         self.were_encrypted: list[bool] = []
         self.greetings: list[str | None] = []
@@ -76,6 +77,7 @@ class Inbox:
         content = cast("bytes", envelope.content)
         try:
             self.mails.append(read_mail(content))
+            self.contents.append(content)
         except Exception as error:
             self.unreadable.append(error)
             raise

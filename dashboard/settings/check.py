@@ -17,6 +17,7 @@ from dashboard.errors import InputError, SettingsError
 from dashboard.settings.channels import check_channels, check_heartbeat
 from dashboard.settings.check_addresses import check_addresses
 from dashboard.settings.check_clear_text import check_clear_text
+from dashboard.settings.dkim import check_dkim
 from dashboard.settings.fees import FeeSettings, check_fees, fees_of
 from dashboard.settings.key_limits import check_keys
 from dashboard.settings.layers import Remark, SettingPath
@@ -73,6 +74,7 @@ def check_together(settings: Settings) -> Iterator[Remark]:
     yield from _check_channels(settings)
     yield from _check_heartbeat(settings)
     yield from _check_time_zone(settings.mail)
+    yield from check_dkim(settings.mail)
     yield from _check_fees(settings)
 
 

@@ -181,6 +181,8 @@ class MailSettings(Struct, frozen=True, forbid_unknown_fields=True):
     username: str
     password: Secret
     ehlo_name: str
+    dkim_key_file: str
+    dkim_selector: str
     allow_clear_text: bool
     timeout: Duration
 

@@ -17,6 +17,7 @@ from dashboard.domain.notification import Recipient
 from dashboard.settings import MailSettings, Settings
 from dashboard.settings.channels import MAIL, ChannelSettings
 from dashboard.settings.check import is_ehlo_name
+from dashboard.settings.dkim import dkim_signer
 from dashboard.settings.tls import tls_context
 from dashboard.wiring.clock import utc_now
 
@@ -79,7 +80,8 @@ def mail_channel(settings: Settings, watch: Watch = ignore) -> Channel:
     mail = settings.mail
     if not mail.smtp_host:
         return MaildirChannel(settings.home / "mail", mail.sender)
-    return SmtpChannel(_smtp_server(mail, tls_context(settings.tls)), mail.sender, watch)
+    server = _smtp_server(mail, tls_context(settings.tls))
+    return SmtpChannel(server, mail.sender, watch, dkim_signer(mail))
 
 
 def _smtp_server(mail: MailSettings, trust: ssl.SSLContext) -> SmtpServer:

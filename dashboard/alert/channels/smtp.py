@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import Final
 
 from dashboard.alert.channels.deadline import Deadline
+from dashboard.alert.channels.dkim_signature import DkimSigner
 from dashboard.alert.channels.mime import parse_recipient, parse_sender, write_message
 from dashboard.alert.channels.smtp_connection import SmtpConnection
 from dashboard.alert.channels.smtp_reply import (
@@ -73,10 +74,20 @@ class SmtpServer:
 class SmtpChannel:
     """Sends messages to one mail server, each over a connection of its own."""
 
-    def __init__(self, server: SmtpServer, sender: str, watch: Watch = ignore) -> None:
-        """Ask nothing yet; InputError where the sender is no address."""
+    def __init__(
+        self,
+        server: SmtpServer,
+        sender: str,
+        watch: Watch = ignore,
+        signer: DkimSigner | None = None,
+    ) -> None:
+        """Ask nothing yet; InputError where the sender is no address.
+
+        Where a `signer` is given, every message carries its signature.
+        """
         self._server = server
         self._watch = watch
+        self._signer = signer
         self._sender = parse_sender(sender)
 
     def send(self, message: Message, headers: MessageHeaders, may_send: MaySend = always) -> str:
@@ -88,6 +99,8 @@ class SmtpChannel:
         """
         recipient = parse_recipient(headers.to)
         content = write_message(message, headers, self._sender).as_bytes()
+        if self._signer is not None:
+            content = self._signer.sign(content)
         with self._connected() as connection:
             self._secure_and_log_in(connection)
             options = _international_options(connection, self._sender, recipient)

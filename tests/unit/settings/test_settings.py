@@ -130,6 +130,18 @@ MISTAKES = {
         "[mail]\ntime_zone = 'Europe/Zurych'\n",
         ("mail.time_zone", "'Europe/Zurych'", "no time zone"),
     ),
+    "a key without its name": (
+        "[mail]\ndkim_key_file = '/no/such.pem'\n",
+        ("mail.dkim_selector", "name the public key in DNS"),
+    ),
+    "a key that is not there": (
+        "[mail]\ndkim_key_file = '/no/such.pem'\ndkim_selector = 'watch'\n",
+        ("mail.dkim_key_file", "/no/such.pem cannot be read"),
+    ),
+    "a name without its key": (
+        "[mail]\ndkim_selector = 'watch'\n",
+        ("mail.dkim_selector", "set mail.dkim_key_file as well"),
+    ),
     "half a zone": ("[mail]\ntime_zone = 'Europe'\n", ("mail.time_zone", "no time zone")),
     "a path for a zone": (
         "[mail]\ntime_zone = '/etc/passwd'\n",
