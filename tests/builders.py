@@ -15,6 +15,7 @@ from dashboard.domain.exclusion import (
     StoredRejection,
 )
 from dashboard.domain.gas import FeeSuggestion, SuggestedGasFees
+from dashboard.domain.incident import Incident, IncidentState
 from dashboard.domain.notification import Notification, Recipient
 from dashboard.domain.quantity import Address, NetworkId, TxHash, Wei
 
@@ -119,6 +120,20 @@ def a_notification(**changes: Any) -> Notification:  # noqa: ANN401 - any field
         "created_at": A_MOMENT,
     }
     return Notification(**(fields | changes))
+
+
+def an_incident(**changes: Any) -> Incident:  # noqa: ANN401 - any field
+    """Return the incident of one rejection, which opened at `A_MOMENT`."""
+    fields: dict[str, Any] = {
+        "incident_id": an_id(9),
+        "rule": "rejections",
+        "severity": "warning",
+        "group": (("network", str(A_NETWORK)), ("module", "ADD"), ("stage", "RPC")),
+        "state": IncidentState.FIRING,
+        "opened_at": A_MOMENT,
+        "changed_at": A_MOMENT,
+    }
+    return Incident(**(fields | changes))
 
 
 def a_suggestion(priority_fee: int = 2 * GWEI, fee: int = 20 * GWEI) -> FeeSuggestion:

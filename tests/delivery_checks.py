@@ -10,21 +10,24 @@ from dashboard.alert.deliver import DeliveryPolicy
 from dashboard.alert.notify import expand_outbox
 from dashboard.domain.condition import Transition
 from dashboard.domain.notification import Notification, NotificationState, Recipient
+from dashboard.domain.notification_pace import UNLIMITED
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.notification_claims import ClaimRequest, claim, pending_recipients
 from dashboard.store.alerts.notifications import recent_notifications
+from dashboard.store.alerts.release import open_notifications
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import acquire
 from dashboard.store.evidence.save_rejections import save_polled
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, a_transition
 from tests.recording_channel import ONCALL
+from tests.routes import alone, closings_for
 
 LEASE = timedelta(seconds=20)
-PATIENT = DeliveryPolicy(patience=timedelta(seconds=30))
-"""Every message has the time that it needs."""
+PATIENT = DeliveryPolicy(patience=timedelta(seconds=30), pace=UNLIMITED)
+"""Every message has the time that it needs, and none is merged with another."""
 
-HASTY = DeliveryPolicy(patience=timedelta(milliseconds=50))
+HASTY = DeliveryPolicy(patience=timedelta(milliseconds=50), pace=UNLIMITED)
 """A message that is held is left to the next rounds."""
 
 
@@ -52,10 +55,10 @@ def make_pending(
     recipients: Sequence[Recipient] = (ONCALL,),
     now: datetime = A_MOMENT,
 ) -> None:
-    """Make a notification of each of `count` rejections pending for each recipient."""
+    """Make a notification of each of `count` rejections pending for each recipient, by itself."""
     for number in range(1, count + 1):
         reject(store, number)
-    while expand_outbox(store, recipients, lambda: now):
+    while expand_outbox(store, recipients, lambda: now, alone):
         pass
 
 
@@ -63,7 +66,13 @@ def claim_for_all(
     connection: Connection, token: int, now: datetime, limit: int
 ) -> list[Notification]:
     """Claim at most so many notifications for every recipient."""
-    wanted = [ClaimRequest(each, limit) for each in pending_recipients(connection)]
+    gathering = {each.recipient for each in open_notifications(connection)}
+    wanted = [
+        ClaimRequest(each, limit, closings=closings_for(connection, each))
+        for each in sorted(
+            {*pending_recipients(connection), *gathering}, key=lambda each: each.address
+        )
+    ]
     return claim(connection, token, wanted, now)
 
 

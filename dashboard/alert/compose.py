@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, tzinfo
+from datetime import UTC, datetime, tzinfo
 from typing import Final
 
 from jinja2 import Template
@@ -70,6 +70,7 @@ class MessageTemplates:
     """
 
     change: TemplatePair
+    gathered: TemplatePair
     networks: Mapping[NetworkId, NetworkName]
     links: Links = Links()
     zone: tzinfo = UTC
@@ -151,12 +152,15 @@ def _link(change: NotifiedChange, text: IncidentText, links: Links) -> str:
 
 
 def _change_of(notification: Notification) -> NotifiedChange:
-    incident = notification.incident
-    opened_at = None if incident is None else incident.opened_at
-    return NotifiedChange(notification.transition, notification.rejection, opened_at)
+    return NotifiedChange(notification.transition, notification.rejection, opened_at(notification))
 
 
 def _busy_text(facts: MessageFacts | None, zone: tzinfo) -> BusyText:
     if facts is None or facts.busy is None:
         return BusyText()
     return describe_busy(facts.busy, zone)
+
+
+def opened_at(notification: Notification) -> datetime | None:
+    """Return when the condition began that a notification is about."""
+    return None if notification.opening is None else notification.opening.opened_at

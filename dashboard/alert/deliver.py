@@ -15,11 +15,15 @@ from typing import Final, TypeAlias
 from dashboard.alert.delivery_attempt import FinishedAttempt, Sending, attempt, log_failure, record
 from dashboard.alert.delivery_queue import DeliveryQueue, QueueLimits
 from dashboard.alert.delivery_retry import Elapsed, RetryRule, RetryTimes
+from dashboard.alert.gather_times import GatherTimes
 from dashboard.alert.message import MaySend, always
 from dashboard.domain.clock import Clock
 from dashboard.domain.notification import DeliveryResult, Notification, Recipient
+from dashboard.domain.notification_pace import Closing, OpenNotification, Pace, plan_closings
 from dashboard.store.alerts import notification_claims
 from dashboard.store.alerts.notification_claims import ClaimRequest
+from dashboard.store.alerts.release import open_notifications, traffic_to
+from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 
 _UNCONFIGURED: Final = "unconfigured"
@@ -36,6 +40,7 @@ class DeliveryPolicy:
     patience: timedelta = timedelta(milliseconds=250)
     limits: QueueLimits = field(default_factory=QueueLimits)
     retry: RetryRule = field(default_factory=RetryRule)
+    pace: Pace = field(default_factory=Pace)
 
 
 class Deliverer:
@@ -45,6 +50,10 @@ class Deliverer:
     of its events. Where nothing can be delivered to a recipient, all of theirs pause, so that a
     silent server costs one time-out and not one for each notification. One that is deferred for a
     reason of its own delays no other, and no recipient delays another.
+
+    What is due is closed when it is claimed: from then on its members are fixed. For a recipient
+    whose cap is reached, or to whom nothing can be delivered, notifications go on gathering, and
+    are merged when they go.
     """
 
     def __init__(
@@ -69,6 +78,8 @@ class Deliverer:
         self._token = 0
         self._may_send: MaySend = always
         self._retries = RetryTimes(policy.retry, elapsed)
+        self._gathering = GatherTimes(elapsed)
+        self._closings: dict[Recipient, list[Closing]] = {}
         self._queue = DeliveryQueue(limits)
         self._to_claim: set[Recipient] = set()
         self._finished: SimpleQueue[tuple[Notification, FinishedAttempt | None]] = SimpleQueue()
@@ -93,7 +104,9 @@ class Deliverer:
         self._may_send = may_send
         results = self._record()
         with self._store.read() as connection:
-            self._to_claim = set(notification_claims.pending_recipients(connection))
+            self._closings = self._planned(connection)
+            pending = notification_claims.pending_recipients(connection)
+        self._to_claim = {*pending, *self._closings}
         deadline = time.monotonic() + self._policy.patience.total_seconds()
         while self._claim_and_start() and self._collect_until(deadline):
             results += self._record()
@@ -120,11 +133,31 @@ class Deliverer:
             self._queue.drop_waiting()  # the worker that has the lease now claims it again
         return self._queue.is_sending
 
+    def _planned(self, connection: Connection) -> dict[Recipient, list[Closing]]:
+        """Return what is to be closed for whom, of those who can be reached."""
+        now = self._clock()
+        due: dict[Recipient, list[OpenNotification]] = {}
+        for each in self._gathering.due(open_notifications(connection), now):
+            if not self._retries.is_paused(each.recipient):
+                due.setdefault(each.recipient, []).append(each)
+        planned = {
+            recipient: plan_closings(
+                some, traffic_to(connection, recipient, now), now, self._policy.pace
+            )
+            for recipient, some in due.items()
+        }
+        return {recipient: closings for recipient, closings in planned.items() if closings}
+
     def _claim(self) -> None:
         """Fill the queue of each recipient that is at least half empty, up to its share."""
         least = self._policy.limits.per_recipient // 2
         wanted = [
-            ClaimRequest(each, self._queue.room(each), self._retries.waiting(each))
+            ClaimRequest(
+                each,
+                self._queue.room(each),
+                self._retries.waiting(each),
+                self._closings.get(each, ()),
+            )
             for each in self._to_claim
             if self._queue.room(each) >= least and not self._retries.is_paused(each)
         ]

@@ -89,7 +89,7 @@ def _send(notification: Notification, sending: Sending, may_send: MaySend) -> st
     headers = MessageHeaders(
         notification.message_id,
         notification.recipient.address,
-        notification.created_at,
+        notification.dated,
         notification.in_reply_to,
     )
     return channel.send(sending.compose(notification), headers, may_send)

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
 
-from dashboard.alert.compose import MessageFacts, MessageTemplates, compose
+from dashboard.alert.compose import MessageFacts, MessageTemplates, compose, opened_at
+from dashboard.alert.gathered_text import compose_gathered
 from dashboard.alert.message import Message
 from dashboard.domain.busy_context import BusyContext
 from dashboard.domain.condition import State
@@ -14,6 +15,7 @@ from dashboard.domain.grounds import FeeGrounds
 from dashboard.domain.notification import Notification
 from dashboard.domain.notified_change import NotifiedChange
 from dashboard.errors import DeliveryDeferred, StoreError
+from dashboard.store.alerts.members import all_members
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.busy_context import read_busy_context
@@ -33,9 +35,12 @@ class MessageWriter:
 
     def write(self, notification: Notification) -> Message:
         """Write the message; DeliveryDeferred where the store cannot be read now."""
-        opened_at = None if notification.incident is None else notification.incident.opened_at
-        change = NotifiedChange(notification.transition, notification.rejection, opened_at)
+        since = opened_at(notification)
+        change = NotifiedChange(notification.transition, notification.rejection, since)
         try:
+            if notification.is_gathered:
+                members = all_members(self.store, notification.notification_id)
+                return compose_gathered(notification, self.templates, members)
             with self.store.read() as connection:
                 [known] = with_labels(connection, [change])
                 facts = MessageFacts(with_previous(connection, known), _busy(connection, known))

@@ -1,20 +1,24 @@
-"""Turn transitions into notifications, one for each recipient, and deliver what is due."""
+"""Turn transitions into incidents and notifications, and deliver what is due."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Final
+from functools import partial
+from typing import Final, TypeAlias
 
 from dashboard.alert.deliver import Deliverer
 from dashboard.alert.message import MaySend
+from dashboard.detect.routing import routes_of
 from dashboard.domain.clock import Clock
-from dashboard.domain.condition import Transition
 from dashboard.domain.notification import DeliveryResult, Recipient
+from dashboard.domain.route import RuleRoute
+from dashboard.domain.rule import ObservedChange
 from dashboard.logs import get_logger
 from dashboard.store.alerts import outbox
+from dashboard.store.alerts.rules import rules_in_force
 from dashboard.store.engine.engine import Store
 
 _ENTRIES_AT_ONCE: Final = 200
@@ -23,21 +27,29 @@ _ENTRIES_AT_ONCE: Final = 200
 _log = get_logger("delivery")
 
 
+Router: TypeAlias = Callable[[ObservedChange, Sequence[Recipient]], Sequence[RuleRoute]]
+"""Says what each rule makes of a change, given the recipients of rules that name none."""
+
+
 @dataclass(frozen=True, slots=True)
 class Notifier:
-    """Notifies `recipients` of every transition that opens, changes or closes an incident."""
+    """Notifies of every transition that a rule fits, `recipients` where the rule names none.
+
+    `routes` stands in for the stored rules.
+    """
 
     store: Store
     recipients: Sequence[Recipient]
     deliverer: Deliverer
     clock: Clock
+    routes: Router | None = None
 
     def run(self, holder_token: int, may_send: MaySend) -> bool:
         """Do one round: expand what is new, deliver what is due; raises StoreError.
 
         Return whether the next round is to follow at once, since answers are awaited.
         """
-        entries = expand_outbox(self.store, self.recipients, self.clock)
+        entries = expand_outbox(self.store, self.recipients, self.clock, self.routes)
         _log_results(self.deliverer.deliver_due(holder_token, may_send))
         return entries > 0 or self.deliverer.is_sending
 
@@ -46,8 +58,13 @@ class Notifier:
         return self.deliverer.finish(within)
 
 
-def expand_outbox(store: Store, recipients: Sequence[Recipient], clock: Clock) -> int:
-    """Turn the next entries of the outbox into notifications, one for each recipient.
+def expand_outbox(
+    store: Store,
+    recipients: Sequence[Recipient],
+    clock: Clock,
+    routes: Router | None = None,
+) -> int:
+    """Take the next entries of the outbox into incidents, and tell each recipient of each.
 
     Return how many entries were expanded, none when all are done.
     """
@@ -56,15 +73,10 @@ def expand_outbox(store: Store, recipients: Sequence[Recipient], clock: Clock) -
             return 0
     with store.write() as connection:
         entries = outbox.pending_expansion(connection, _ENTRIES_AT_ONCE)
-        for entry in entries:
-            routed = recipients_of(entry.transition, recipients)
-            outbox.expand(connection, entry, routed, clock())
+        router = routes or partial(routes_of, rules_in_force(connection))
+        routed = [(each, router(each.change, recipients)) for each in entries]
+        outbox.expand(connection, routed, clock())
     return len(entries)
-
-
-def recipients_of(transition: Transition, everyone: Sequence[Recipient]) -> Sequence[Recipient]:
-    """Return all recipients where an incident opens, changes or closes, and nobody otherwise."""
-    return everyone if transition.is_news else ()
 
 
 def _log_results(results: Counter[DeliveryResult]) -> None:

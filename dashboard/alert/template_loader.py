@@ -25,6 +25,7 @@ def load_templates(
     )
     return MessageTemplates(
         change=_pair(environment, "change"),
+        gathered=_pair(environment, "gathered"),
         networks=networks,
         links=links,
         zone=zone,

@@ -86,7 +86,7 @@ class State(StrEnum):
 
     @property
     def is_open(self) -> bool:
-        """Whether an incident lasts while a subject is in this state."""
+        """Whether something is wrong while a subject is in this state."""
         return self in _OPEN
 
 
@@ -125,14 +125,14 @@ class Transition:
 
     @property
     def is_news(self) -> bool:
-        """Whether it opens, changes or closes an incident."""
+        """Whether it opens, changes or ends something that people are notified of."""
         was_open = self.before is not None and self.before.is_open
         return was_open or self.after.is_open or self.after is State.INCLUDED
 
 
 @dataclass(frozen=True, slots=True)
-class Incident:
-    """A condition from its opening to its close, named by the transition that opened it."""
+class Opening:
+    """The transition with which a condition opened that lasts, or has just ended."""
 
-    incident_id: UUID
+    transition_id: UUID
     opened_at: datetime

@@ -1,14 +1,19 @@
-"""Notifications: what a recipient is to get because of a transition, until it is delivered."""
+"""Notifications: what a recipient is to get because of transitions, until it is delivered."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import Final
 from uuid import UUID
 
-from dashboard.domain.condition import Incident, Transition
+from dashboard.domain.condition import Opening, Transition
 from dashboard.domain.exclusion import StoredRejection
+from dashboard.domain.incident import Incident
+
+FIRST_MEMBERS: Final = 20
+"""Members that a notification carries itself, and that the text of its message names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +37,33 @@ class NotificationState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Notification:
-    """What one recipient is to get because of one transition.
+class NotificationMember:
+    """One transition that a notification tells of, with the rejection behind it, if there is one.
 
-    `message_id` never changes, so that a repeated message is recognised. `attempts` counts finished
-    attempts. `claimed_by` is the fencing token of the last claim. `outcome` is the channel's last
-    answer, or the error. `incident` is the incident that it belongs to, and `in_reply_to` the
-    Message-ID that opened it, where this one did not.
+    `opening` is the transition with which the condition opened that this one changes or ends.
+    """
+
+    transition: Transition
+    rejection: StoredRejection | None = None
+    opening: Opening | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Notification:
+    """What one recipient is to get because of one transition, or of several that were gathered.
+
+    `transition`, `rejection` and `opening` are those of its first member. `members` are the first
+    `FIRST_MEMBERS` of `member_count`, in the order of events; of all others only the number is
+    known here, see `store/alerts/members.py`. `incident` is what they belong to, None where that
+    is more than one.
+
+    It gathers members until a worker claims it first, at `closed_at`: from then on members,
+    `message_id` and `in_reply_to` never change, so that a repeated message is recognised and says
+    the same. `in_reply_to` is the Message-ID that opened the thread, where this one did not. It is
+    not claimed before `release_at`, so that followers gather.
+
+    `attempts` counts finished attempts. `claimed_by` is the fencing token of the last claim.
+    `outcome` is the channel's last answer, or the error.
     """
 
     notification_id: UUID
@@ -53,8 +78,23 @@ class Notification:
     claimed_by: int | None = None
     sent_at: datetime | None = None
     outcome: str = ""
-    incident: Incident | None = None
+    opening: Opening | None = None
     in_reply_to: str = ""
+    incident: Incident | None = None
+    members: tuple[NotificationMember, ...] = ()
+    member_count: int = 1
+    release_at: datetime | None = None
+    closed_at: datetime | None = None
+
+    @property
+    def is_gathered(self) -> bool:
+        """Whether it tells of more than one transition."""
+        return self.member_count > 1
+
+    @property
+    def dated(self) -> datetime:
+        """The date of its message: when its membership was fixed."""
+        return self.closed_at or self.created_at
 
 
 class DeliveryResult(StrEnum):

@@ -157,7 +157,7 @@ class WorkerSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class AlertSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """[alerts]: how long a condition lasts before it opens or closes an incident."""
+    """[alerts]: how long a condition lasts before it opens or closes, and how many messages go."""
 
     busy_pending: Duration
     busy_keep_firing: Duration
@@ -167,6 +167,7 @@ class AlertSettings(Struct, frozen=True, forbid_unknown_fields=True):
     heartbeat_url: Secret
     heartbeat_period: Duration
     heartbeat_allow_private: bool
+    largest_hourly: Positive
 
 
 class MailSettings(Struct, frozen=True, forbid_unknown_fields=True):

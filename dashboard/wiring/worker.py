@@ -9,13 +9,14 @@ from contextlib import closing
 from uuid import uuid4
 
 from dashboard.alert.compose import Links, NetworkName
-from dashboard.alert.deliver import Deliverer
+from dashboard.alert.deliver import Deliverer, DeliveryPolicy
 from dashboard.alert.delivery_attempt import Sending
 from dashboard.alert.facts import with_facts
 from dashboard.alert.message_writer import MessageWriter
 from dashboard.alert.notify import Notifier
 from dashboard.alert.side_tasks import DeliveryRounds
 from dashboard.alert.template_loader import load_templates
+from dashboard.domain.notification_pace import Pace
 from dashboard.poll.clocks import Clocks
 from dashboard.poll.gas import GasPeriods
 from dashboard.poll.gas_from_node import GasFromNode
@@ -94,7 +95,9 @@ def _delivery(settings: Settings, store: Store, networks: tuple[Network, ...]) -
     templates = load_templates(names, links, zone_of(settings.mail.time_zone))
     write = MessageWriter(store, templates).write
     sending = Sending(open_channels(settings), with_facts(write, names, links))
-    notifier = Notifier(store, recipients, Deliverer(store, sending, utc_now, elapsed), utc_now)
+    policy = DeliveryPolicy(pace=Pace(settings.alerts.largest_hourly))
+    deliverer = Deliverer(store, sending, utc_now, elapsed, policy)
+    notifier = Notifier(store, recipients, deliverer, utc_now)
     return DeliveryRounds(notifier, side_tasks(settings, store, names))
 
 

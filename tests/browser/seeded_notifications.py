@@ -10,7 +10,7 @@ from dashboard.domain.notification import Recipient
 from dashboard.domain.quantity import TxHash
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.notification_claims import mark_dead, mark_sent, reschedule
-from dashboard.store.alerts.outbox import expand, pending_expansion
+from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import acquire, release
@@ -19,6 +19,7 @@ from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.browser.seeded_store import HOSTILE, SILENT, SIMULATED, tx_hash
 from tests.builders import an_id
 from tests.delivery_checks import claim_for_all
+from tests.routes import expand_alone
 
 OPS: Final = Recipient("mail", "operations-and-on-call@mail.example.org")
 MORE_TRACKED: Final = 40
@@ -35,7 +36,7 @@ def seed_notifications(store: Store, now: datetime) -> None:
         token = acquire(connection, "worker", "seed", timedelta(hours=1))
         assert token is not None
         for entry in pending_expansion(connection, 10):
-            expand(connection, entry, [OPS], entry.transition.at)
+            expand_alone(connection, entry, [OPS], entry.transition.at)
     with store.write() as connection:
         _deliver(connection, token, now)
         release(connection, "worker", token)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import cast
+from email.message import EmailMessage
+from typing import Final, cast
 
 from aiosmtpd.smtp import SMTP, Envelope, Session
 
 from tests.faults.hosted_apis import nothing
 from tests.mail_server import Inbox
+
+_HASH: Final = re.compile(rb"0x[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +24,15 @@ class TakenMail:
     message_id: str
     to: str
     life: int
+    hashes: frozenset[str] = frozenset()
+    """The transactions that it names, in its text or its table."""
+
+
+def hashes_in(mail: EmailMessage) -> frozenset[str]:
+    """Return the transactions that a mail names, in its text or its table."""
+    parts = [part for part in mail.walk() if part.get_content_maintype() == "text"]
+    found = (_HASH.findall(cast("bytes", part.get_payload(decode=True))) for part in parts)
+    return frozenset(each.decode() for some in found for each in some)
 
 
 class CountingMailServer(Inbox):
@@ -56,9 +69,11 @@ class CountingMailServer(Inbox):
     ) -> str:
         """Take a message; whether its sender ever learns so is another matter."""
         answer = await super().handle_DATA(server, session, envelope)
-        message_id = cast("str", self.mails.pop()["Message-ID"])
+        mail = self.mails.pop()
+        message_id = cast("str", mail["Message-ID"])
         life = self._lives[id(session)]
-        self.taken += [TakenMail(message_id, to, life) for to in envelope.rcpt_tos]
+        hashes = hashes_in(mail)
+        self.taken += [TakenMail(message_id, to, life, hashes) for to in envelope.rcpt_tos]
         self.arrival.set()
         self.reached("message")
         return answer

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -20,6 +20,7 @@ from dashboard.store.schema import (
     conditions,
     deliveries,
     fee_percentiles,
+    notification_members,
     notifications,
     outbox,
     rejections,
@@ -61,6 +62,10 @@ class StoredDeliveries:
     outbox: tuple[tuple[UUID, bool], ...]
     """Each transition that is pending to somebody, and whether it was turned into notifications."""
     messages: tuple[Message, ...]
+    members: tuple[tuple[UUID, str], ...]
+    """Each transition that was notified, with the address."""
+    told: dict[str, frozenset[str]]
+    """The transactions that each message is to name, by its Message-ID."""
     deliveries: Counter[str]
     """How often each notification, by its Message-ID, was marked as sent."""
 
@@ -96,6 +101,8 @@ def stored_deliveries(store: Store) -> StoredDeliveries:
                 )
             ),
             tuple(_messages(connection)),
+            tuple(_pairs(connection, _members())),
+            _told(connection),
             Counter(dict(_pairs(connection, _marks_of_sending()))),
         )
 
@@ -115,7 +122,7 @@ def check_deliveries(
     assert set(found.news) <= set(pending), "news is pending to nobody"
     assert set(pending.values()) <= {1}, "news is pending twice"
     expected = Counter((news, each.address) for news in found.news for each in recipients)
-    assert Counter((each.transition_id, each.address) for each in found.messages) == expected
+    assert Counter(found.members) == expected, "a change reached nobody, or somebody twice"
     assert found.is_settled, "a notification is still pending"
     assert found.deliveries == Counter(each.message_id for each in found.messages)
     check_mails_arrived(found, taken)
@@ -128,6 +135,10 @@ def check_mails_arrived(found: StoredDeliveries, taken: Sequence[TakenMail]) -> 
         (each.message_id, each.address) for each in found.messages if each.message_id in found.sent
     }
     assert marked <= arrived, f"{len(marked - arrived)} messages are marked as sent and never came"
+    for each in taken:
+        if each.message_id in found.sent:
+            told = found.told.get(each.message_id, frozenset())
+            assert told == each.hashes, f"{each.message_id} names others than it was to name"
     unknown = arrived - {(each.message_id, each.address) for each in found.messages}
     assert not unknown, f"{len(unknown)} messages came that nobody pending"
     lives = Counter(taken)
@@ -174,6 +185,25 @@ def _messages(connection: Connection) -> list[Message]:
     column = notifications.c
     query = select(column.message_id, column.transition_id, column.address, column.state)
     return [Message(*row) for row in connection.execute(query)]
+
+
+def _members() -> Any:  # noqa: ANN401 - a query
+    member = notification_members.c
+    return select(member.transition_id, member.address).where(member.notification_id.is_not(None))
+
+
+def _told(connection: Connection) -> dict[str, frozenset[str]]:
+    member = notification_members.c
+    query = (
+        select(notifications.c.message_id, transitions.c.tx_hash)
+        .join(notification_members, member.notification_id == notifications.c.notification_id)
+        .join(transitions, transitions.c.transition_id == member.transition_id)
+        .where(transitions.c.tx_hash.is_not(None))
+    )
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    for message_id, tx_hash in _pairs(connection, query):
+        found[message_id].add(str(tx_hash))
+    return {message_id: frozenset(hashes) for message_id, hashes in found.items()}
 
 
 def _marks_of_sending() -> Any:  # noqa: ANN401 - a query

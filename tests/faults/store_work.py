@@ -16,7 +16,7 @@ from dashboard.domain.quantity import TxHash, Wei
 from dashboard.store.access.api_keys import Credential, create_key, revoke_key
 from dashboard.store.alerts.conditions import current_state, record_transition
 from dashboard.store.alerts.notification_claims import mark_sent, reschedule
-from dashboard.store.alerts.outbox import expand, pending_expansion
+from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.leases import acquire
 from dashboard.store.evidence.record_answers import record_lookup
@@ -35,6 +35,7 @@ from tests.builders import (
     suggested_gas_fees,
 )
 from tests.delivery_checks import claim_for_all
+from tests.routes import expand_alone
 
 Work: TypeAlias = Callable[[Connection, Random, int], object]
 """Write something in a transaction; the number is another one each time."""
@@ -91,7 +92,7 @@ def _poll(connection: Connection, chance: Random, number: int) -> None:
 def _tell(connection: Connection, chance: Random, number: int) -> None:
     """Turn news into notifications."""
     for entry in pending_expansion(connection, chance.randrange(1, 10)):
-        expand(connection, entry, _RECIPIENTS, _at(number))
+        expand_alone(connection, entry, _RECIPIENTS, _at(number))
 
 
 def _deliver(connection: Connection, chance: Random, number: int) -> None:

@@ -6,19 +6,22 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
 from typing import Final
 
+from dashboard.domain.audit import Actor
 from dashboard.domain.exclusion import RejectedTransaction
 from dashboard.domain.notification import Recipient
 from dashboard.domain.quantity import TxHash
+from dashboard.domain.rule import DEFAULT_RULES
+from dashboard.store.alerts.rules import save_rules
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.engine.leases import WORKER_LEASE, holder, release
 from dashboard.store.tracking.transactions import TrackRequest, track
-from tests.builders import A_NETWORK, a_record
+from tests.builders import A_MOMENT, A_NETWORK, a_record
 from tests.faults.counting_mail_server import CountingMailServer
 from tests.faults.delivery_promises import StoredDeliveries, stored_deliveries
 from tests.faults.hosted_apis import HostedApis, hosted_apis, nothing
@@ -34,6 +37,7 @@ RECIPIENTS: Final = (
 _YOUTH: Final = timedelta(seconds=8)
 """A transaction that is older is asked about too rarely to wait for what is new of it."""
 
+_GROUP_WAIT: Final = timedelta(milliseconds=300)
 _MODULES: Final = ("HUB", "EXP", "MMU", "ADD")
 _SETTINGS: Final = """
 [store]
@@ -46,6 +50,8 @@ history_period = "150ms"
 threshold_period = "150ms"
 exclusion_tick = "40ms"
 shortest_interval = "40ms"
+[alerts]
+largest_hourly = 100000
 [mail]
 recipients = [{recipients}]
 sender = "linewatch@example.org"
@@ -182,8 +188,16 @@ def worker_site(home: Path, url: str, launcher: Launcher) -> Iterator[WorkerSite
             network=A_NETWORK,
         )
         (home / "linewatch.toml").write_text(settings, encoding="utf-8")
+        _gather_briefly(store)
         variables = new_installation(home).environment()
         yield WorkerSite(home, url, store, hosted, post, launcher, variables)
+
+
+def _gather_briefly(store: Store) -> None:
+    """Let followers wait for each other as long as a life lasts that is cut short."""
+    rules = [replace(rule, group_wait=_GROUP_WAIT) for rule in DEFAULT_RULES]
+    with store.write() as connection:
+        save_rules(connection, rules, Actor("tests", A_MOMENT))
 
 
 def pause(seconds: float) -> None:

@@ -16,7 +16,7 @@ from dashboard.domain.quantity import Wei
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.notification_claims import mark_sent
 from dashboard.store.alerts.notifications import recent_notifications
-from dashboard.store.alerts.outbox import expand, pending_expansion
+from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.evidence.record_answers import record_lookup
@@ -32,6 +32,7 @@ from tests.builders import (
     suggested_gas_fees,
 )
 from tests.installation import Installation
+from tests.routes import expand_alone
 
 HOSTILE: Final = "\x1b[2J\u202egnp.exe\r\nBcc: x =1+1"
 HUB: Final = "TX_MODULE_LINE_COUNT_OVERFLOW(HUB)"
@@ -76,7 +77,7 @@ def _tell(connection: Connection) -> None:
     subject = Subject.transaction(A_NETWORK, a_hash(1))
     record_transition(connection, a_transition(subject=subject, after=State.REJECTED, at=_now()), 1)
     (entry,) = pending_expansion(connection, 1)
-    expand(connection, entry, [Recipient("mail", "ops@example.org")], _now())
+    expand_alone(connection, entry, [Recipient("mail", "ops@example.org")], _now())
     (notification,) = recent_notifications(connection, 1)
     mark_sent(connection, notification.notification_id, f"250 {HOSTILE}", _now())
     busyness = Subject(SubjectKind.BUSYNESS, A_NETWORK)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID, uuid5
 
 from dashboard.domain.condition import (
     Condition,
-    Incident,
+    Opening,
     State,
     Subject,
     SubjectKind,
@@ -25,6 +25,7 @@ from dashboard.domain.notification import (
     Recipient,
 )
 from dashboard.domain.rejection_filter import HashRange
+from dashboard.domain.rule import GROUP_WAIT
 from dashboard.store.alerts.alert_status import open_incidents
 from dashboard.store.alerts.conditions import current_condition as held_now
 from dashboard.store.alerts.notification_search import (
@@ -61,15 +62,16 @@ class Message:
     notification: Notification
     rejection: int | None
     claimed_at: datetime | None = None
+    closed_by: int | None = None
     deliveries: list[DeliveryAttempt] = field(default_factory=list)
 
 
 @dataclass
 class Held:
-    """A condition, the incident that lasts with it, and the rejection that it rests on."""
+    """A condition, its opening while it lasts, and the rejection that it rests on."""
 
     condition: Condition
-    incident: Incident | None
+    opening: Opening | None
     rejection: int | None
 
 
@@ -78,7 +80,7 @@ class Alerting:
     """Conditions by subject, transitions in their order, and notifications by id."""
 
     held: dict[Subject, Held] = field(default_factory=dict)
-    told: list[tuple[Transition, int | None, Incident | None]] = field(default_factory=list)
+    told: list[tuple[Transition, int | None, Opening | None]] = field(default_factory=list)
     expanded: set[UUID] = field(default_factory=set)
     messages: dict[UUID, Message] = field(default_factory=dict)
     tries: list[tuple[UUID, DeliveryResult, str]] = field(default_factory=list)
@@ -90,15 +92,15 @@ class Alerting:
             return False
         if (before and before.condition.state) is not transition.before:
             return False
-        incident = None
+        opening = None
         if transition.before is not None and transition.before.is_open:
-            incident = before.incident if before else None
+            opening = before.opening if before else None
         elif transition.after.is_open:
-            incident = Incident(transition.transition_id, transition.at)
-        lasting = incident if transition.after.is_open else None
+            opening = Opening(transition.transition_id, transition.at)
+        lasting = opening if transition.after.is_open else None
         condition = Condition(transition.after, transition.at)
         self.held[transition.subject] = Held(condition, lasting, rejection)
-        self.told.append((transition, rejection, incident))
+        self.told.append((transition, rejection, opening))
         return True
 
     def state(self, subject: Subject) -> State | None:
@@ -110,7 +112,7 @@ class Alerting:
         if (before := self.held.get(subject)) is not None:
             before.condition = replace(before.condition, turning_since=since)
 
-    def unexpanded(self) -> list[tuple[Transition, int | None, Incident | None]]:
+    def unexpanded(self) -> list[tuple[Transition, int | None, Opening | None]]:
         """Return what was not made into notifications, oldest first."""
         return [each for each in self.told if each[0].transition_id not in self.expanded]
 
@@ -133,18 +135,37 @@ class Alerting:
             if each.notification.state is NotificationState.PENDING
             and each.notification.recipient == recipient
         ]
-        first = {each.incident: each for each in sorted(pending, key=self._place, reverse=True)}
+        unsent = {each.message_id for each in pending}
         found = [
             each
             for each in pending
             if each.claimed_by not in alive
-            and (each.incident is None or first[each.incident] is each)
+            and each.closed_at is not None
+            and each.in_reply_to not in unsent
         ]
         return sorted(found, key=lambda each: (each.attempts, each.created_at, self._place(each)))
 
     def _place(self, notification: Notification) -> int:
         """Return which of all transitions it is about."""
         return [told for told, _, _ in self.told].index(notification.transition)
+
+    def close(self, recipient: Recipient, token: int, now: datetime) -> None:
+        """Fix the thread of everything that is pending for a recipient."""
+        for message in self.messages.values():
+            mine = message.notification
+            is_pending = mine.state is NotificationState.PENDING and mine.closed_at is None
+            if mine.recipient == recipient and is_pending:
+                message.notification = replace(mine, closed_at=now, in_reply_to=self._thread(mine))
+                message.closed_by = token
+
+    def _thread(self, notification: Notification) -> str:
+        """Return the message in which a recipient heard of a rejection that changed."""
+        transition, opening = notification.transition, notification.opening
+        is_change = transition.before is transition.after is State.REJECTED
+        if not is_change or opening is None:
+            return ""
+        message = self.messages.get(_id(opening.transition_id, notification.recipient))
+        return "" if message is None else message.notification.message_id
 
     def claim(self, ids: Sequence[UUID], token: int, now: datetime) -> None:
         """Let the holder of a token have these."""
@@ -188,7 +209,10 @@ class Alerting:
                 and notification.recipient == recipient
             )
             if is_pending and notification.claimed_by == token:
-                message.notification = replace(notification, claimed_by=None)
+                is_fresh = message.closed_by == token and not notification.attempts
+                closed_at = None if is_fresh else notification.closed_at
+                message.closed_by = None if is_fresh else message.closed_by
+                message.notification = replace(notification, claimed_by=None, closed_at=closed_at)
 
     def _is_known(self, transition: Transition, rejection: int | None) -> bool:
         is_same = transition.before is transition.after
@@ -203,9 +227,10 @@ class Alerting:
 
 
 def _notification(
-    cause: tuple[Transition, int | None, Incident | None], recipient: Recipient, now: datetime
+    cause: tuple[Transition, int | None, Opening | None], recipient: Recipient, now: datetime
 ) -> Notification:
-    transition, _, incident = cause
+    transition, _, opening = cause
+    wait = timedelta() if transition.before is not State.REJECTED else GROUP_WAIT
     return Notification(
         _id(transition.transition_id, recipient),
         _message_id(transition.transition_id, recipient),
@@ -213,13 +238,9 @@ def _notification(
         transition,
         None,
         now,
-        next_attempt_at=now,
-        incident=incident,
-        in_reply_to=(
-            ""
-            if incident is None or incident.incident_id == transition.transition_id
-            else _message_id(incident.incident_id, recipient)
-        ),
+        next_attempt_at=now + wait,
+        opening=opening,
+        release_at=now + wait,
     )
 
 
@@ -252,7 +273,7 @@ def check_alerting(
         for each in messages
     ]
     found = [
-        replace(each, rejection=each.rejection and numbers.of(each.rejection))
+        replace(each, rejection=each.rejection and numbers.of(each.rejection), members=())
         for each in recent_notifications(connection, _MANY)
     ]
     assert found == expected
@@ -266,9 +287,9 @@ def check_alerting(
 def _check_incidents(connection: Connection, held: Alerting) -> None:
     found = {each.subject: (each.state, each.opened_at) for each in open_incidents(connection)}
     assert found == {
-        subject: (each.condition.state, each.incident.opened_at)
+        subject: (each.condition.state, each.opening.opened_at)
         for subject, each in held.held.items()
-        if subject.tx_hash is None and each.incident is not None
+        if subject.tx_hash is None and each.opening is not None
     }
 
 

@@ -20,13 +20,13 @@ def purge_notifications(
     archive: Archive, tracking: Tracking, alerting: Alerting, before: datetime
 ) -> None:
     """Forget what was told before, with its messages and every attempt to hand them over."""
-    lasting = {each.incident for each in alerting.held.values() if each.incident is not None}
+    lasting = {each.opening for each in alerting.held.values() if each.opening is not None}
     pending = _pending(alerting)
     gone: set[UUID] = set()
-    for transition, place, incident in alerting.told:
+    for transition, place, opening in alerting.told:
         is_old = place is None or _is_old(archive.rejections[place - 1], before)
         is_network = transition.subject.kind is not SubjectKind.TRANSACTION
-        is_kept = incident in lasting if is_network else _is_watched(tracking, transition)
+        is_kept = opening in lasting if is_network else _is_watched(tracking, transition)
         if transition.at < before and is_old and not is_kept:
             gone.add(transition.transition_id)
     gone -= pending
@@ -89,8 +89,8 @@ def _renumber(alerting: Alerting, places: Mapping[int, int]) -> None:
         if each.rejection is None or each.rejection in places
     }
     alerting.told = [
-        (transition, place and places.get(place), incident)
-        for transition, place, incident in alerting.told
+        (transition, place and places.get(place), opening)
+        for transition, place, opening in alerting.told
     ]
     for message in alerting.messages.values():
         message.rejection = message.rejection and places.get(message.rejection)

@@ -21,12 +21,14 @@ from dashboard.store.alerts.notification_claims import (
     release_claims,
     reschedule,
 )
-from dashboard.store.alerts.outbox import expand, pending_expansion
+from dashboard.store.alerts.outbox import pending_expansion
+from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.leases import acquire, release, renew
 from tests.model.alerting import OPPOSITES, SUBJECTS
 from tests.model.leases import JOBS
 from tests.model.machine import Memory, Part, StoreMachine
 from tests.model.world import networks
+from tests.routes import closings_for, expand_alone
 
 _RECIPIENTS: Final = (
     Recipient("mail", "ops@example.org"),
@@ -72,7 +74,9 @@ class TellingMachine(StoreMachine):
         with self.lives.store.read() as connection:
             entries = pending_expansion(connection, limit)
         self.change(
-            lambda connection: [expand(connection, each, recipients, now) for each in entries],
+            lambda connection: [
+                expand_alone(connection, each, recipients, now) for each in entries
+            ],
             lambda held, said: _same(
                 said,
                 [
@@ -123,10 +127,12 @@ class TellingMachine(StoreMachine):
         grant = self.held.leases.grants.get(job)
         token = -1 if grant is None or is_stale else grant.holder.token
         now, clock = self.now, self.machine.clock
-        wanted = [ClaimRequest(each, limit) for each in _RECIPIENTS]
 
         def expect(held: Memory, claimed: list[Notification]) -> None:
             alive = held.leases.tokens(clock())
+            if token in alive:
+                for recipient in _RECIPIENTS:
+                    held.alerting.close(recipient, token, now)
             ids = [
                 each.notification_id
                 for recipient in _RECIPIENTS
@@ -137,7 +143,14 @@ class TellingMachine(StoreMachine):
             held.alerting.claim(ids, token, now)
             self.hands += claimed
 
-        self.change(lambda connection: claim(connection, token, wanted, now), expect, Part.ALERTING)
+        def close_and_claim(connection: Connection) -> list[Notification]:
+            wanted = [
+                ClaimRequest(each, limit, closings=closings_for(connection, each))
+                for each in _RECIPIENTS
+            ]
+            return claim(connection, token, wanted, now)
+
+        self.change(close_and_claim, expect, Part.ALERTING)
 
     @rule(network_id=networks, limit=st.integers(1, 3))
     def postman_does_a_round(self, network_id: NetworkId, limit: int) -> None:

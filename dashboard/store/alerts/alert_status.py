@@ -57,7 +57,7 @@ def open_incidents(connection: Connection) -> list[OpenIncident]:
             if kind is not SubjectKind.TRANSACTION
         )
     )
-    opening = transitions.c.transition_id == column.incident_id
+    opening = transitions.c.transition_id == column.opening_id
     query = select(conditions, transitions.c.grounds).outerjoin(transitions, opening)
     rows = connection.execute(query.where(of_networks).order_by(column.since)).mappings()
     return [

@@ -57,10 +57,10 @@ def record_transition(
     """
     if _is_stored(connection, transition, rejection_id):
         return False
-    incident = _incident(connection, transition)
-    if not _compare_and_set(connection, transition, rejection_id, incident):
+    opening = _opening(connection, transition)
+    if not _compare_and_set(connection, transition, rejection_id, opening):
         return False
-    row = _subject_row(transition.subject) | incident
+    row = _subject_row(transition.subject) | opening
     row |= {
         "transition_id": transition.transition_id,
         "before": transition.before,
@@ -141,16 +141,16 @@ def _is_stored(connection: Connection, transition: Transition, rejection_id: int
     return connection.execute(same).first() is not None
 
 
-def _incident(connection: Connection, transition: Transition) -> dict[str, Any]:
-    """Return the incident that a transition opens, changes or closes, as columns."""
+def _opening(connection: Connection, transition: Transition) -> dict[str, Any]:
+    """Return the opening of what a transition opens, changes or ends, as columns."""
     if transition.before is not None and transition.before.is_open:
         column = conditions.c
-        mine = select(column.incident_id, column.opened_at).where(
+        mine = select(column.opening_id, column.opened_at).where(
             column.subject == transition.subject.key()
         )
         return dict(connection.execute(mine).mappings().one_or_none() or {})
     if transition.after.is_open:
-        return {"incident_id": transition.transition_id, "opened_at": transition.at}
+        return {"opening_id": transition.transition_id, "opened_at": transition.at}
     return {}
 
 
@@ -158,11 +158,11 @@ def _compare_and_set(
     connection: Connection,
     transition: Transition,
     rejection_id: int | None,
-    incident: dict[str, Any],
+    opening: dict[str, Any],
 ) -> bool:
     subject = transition.subject
     new = {"state": transition.after, "since": transition.at, "rejection_id": rejection_id}
-    new |= incident if transition.after.is_open else {"incident_id": None, "opened_at": None}
+    new |= opening if transition.after.is_open else {"opening_id": None, "opened_at": None}
     new["turning_since"] = None
     if transition.before is None:
         return insert_new(connection, conditions, _subject_row(subject) | new)

@@ -86,7 +86,11 @@ def resend(connection: Connection, which: DeadNotifications, now: datetime) -> i
         column == which, notifications.c.state == NotificationState.DEAD
     )
     pending = dead.values(
-        state=NotificationState.PENDING, attempts=0, claimed_by=None, next_attempt_at=now
+        state=NotificationState.PENDING,
+        attempts=0,
+        claimed_by=None,
+        closed_by=None,
+        next_attempt_at=now,
     )
     return connection.execute(pending).rowcount
 

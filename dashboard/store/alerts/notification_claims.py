@@ -1,8 +1,8 @@
 """Claims on notifications, which fence deliveries: a worker that lost its claim records no attempt.
 
-A worker claims notifications under the fencing token of its lease, sends them, and then marks each
-as sent, tried or dead. Once its lease is over, another worker may claim the same ones, and the
-first can mark them no longer, except as sent: what was sent is sent.
+A worker closes what is due, claims it under the fencing token of its lease, sends it, and then
+marks each as sent, tried or dead. Once its lease is over, another worker may claim the same ones,
+and the first can mark them no longer, except as sent: what was sent is sent.
 """
 
 from __future__ import annotations
@@ -18,11 +18,13 @@ from sqlalchemy import (
     Connection,
     Select,
     and_,
+    case,
     exists,
     func,
     insert,
     literal,
     literal_column,
+    null,
     or_,
     select,
     update,
@@ -34,12 +36,15 @@ from dashboard.domain.notification import (
     NotificationState,
     Recipient,
 )
+from dashboard.domain.notification_pace import Closing
+from dashboard.store.alerts.members import with_members
 from dashboard.store.alerts.notifications import (
     notification_of,
     select_notifications,
 )
+from dashboard.store.alerts.release import close
 from dashboard.store.engine.leases import live_tokens
-from dashboard.store.schema import deliveries, notifications, outbox, transitions
+from dashboard.store.schema import deliveries, notification_incidents, notifications
 from dashboard.store.schema.columns import ForeignText, Moment
 
 # Written out, so that the planner sees that the partial index fits.
@@ -48,16 +53,22 @@ IS_PENDING: Final = notifications.c.state == literal_column("'pending'")
 
 @dataclass(frozen=True, slots=True)
 class ClaimRequest:
-    """What to claim for a recipient: at most `limit` notifications, and none of `besides`."""
+    """What to claim for a recipient: at most `limit` notifications, and none of `besides`.
+
+    `closings` are made first: what is closed gathers no more and can be claimed.
+    """
 
     recipient: Recipient
     limit: int
     besides: Sequence[UUID] = ()
+    closings: Sequence[Closing] = ()
 
 
 def pending_recipients(connection: Connection) -> list[Recipient]:
-    """Return every recipient with a pending notification, claimed or not."""
-    query = select(notifications.c.channel, notifications.c.address).where(IS_PENDING).distinct()
+    """Return every recipient with a pending notification that gathers no more, claimed or not."""
+    column = notifications.c
+    closed = select(column.channel, column.address).where(IS_PENDING, column.closed_at.is_not(None))
+    query = closed.distinct()
     return [Recipient(*row) for row in connection.execute(query)]
 
 
@@ -73,7 +84,10 @@ def claim(
     alive = live_tokens(connection)
     if holder_token not in alive:
         return []
-    ids = [each for wish in wanted for each in connection.scalars(_claimable(wish, alive))]
+    ids: list[UUID] = []
+    for wish in wanted:
+        close(connection, wish.closings, holder_token, now)
+        ids += connection.scalars(_claimable(wish, alive))
     if not ids:
         return []
     taken = update(notifications).where(notifications.c.notification_id.in_(ids))
@@ -81,8 +95,9 @@ def claim(
     rows = connection.execute(
         select_notifications().where(notifications.c.notification_id.in_(ids))
     ).mappings()
-    found = {each.notification_id: each for each in map(notification_of, rows)}
-    return [found[each] for each in ids]
+    claimed = with_members(connection, [notification_of(row) for row in rows])
+    by_id = {each.notification_id: each for each in claimed}
+    return [by_id[each] for each in ids]
 
 
 def mark_sent(connection: Connection, notification_id: UUID, answer: str, at: datetime) -> None:
@@ -109,11 +124,20 @@ def reschedule(
 
 
 def release_claims(connection: Connection, holder_token: int, recipient: Recipient) -> None:
-    """Release what is claimed under this token for a recipient and was not tried."""
+    """Release what is claimed under this token for a recipient and was not tried.
+
+    What this worker closed itself, and nobody ever tried, gathers on: no message was written yet.
+    """
+    column = notifications.c
     mine = update(notifications).where(
-        IS_PENDING, _is_to(recipient), notifications.c.claimed_by == holder_token
+        IS_PENDING, _is_to(recipient), column.claimed_by == holder_token
     )
-    connection.execute(mine.values(claimed_by=None))
+    is_fresh = and_(column.closed_by == holder_token, column.attempts == 0)
+    open_again = {
+        "closed_at": case((is_fresh, null()), else_=column.closed_at),
+        "closed_by": case((is_fresh, null()), else_=column.closed_by),
+    }
+    connection.execute(mine.values(claimed_by=None, **open_again))
 
 
 def mark_dead(connection: Connection, notification: Notification, error: str, at: datetime) -> bool:
@@ -129,29 +153,33 @@ def _claimable(wanted: ClaimRequest, alive: Sequence[int]) -> Select[Any]:
     besides = [notifications.c.notification_id.not_in(wanted.besides)] if wanted.besides else []
     return (
         select(notifications.c.notification_id)
-        .join(transitions, transitions.c.transition_id == notifications.c.transition_id)
-        .join(outbox, outbox.c.transition_id == notifications.c.transition_id)
-        .where(IS_PENDING, _is_to(wanted.recipient))
+        .where(IS_PENDING, _is_to(wanted.recipient), notifications.c.closed_at.is_not(None))
         .where(or_(notifications.c.claimed_by.is_(None), notifications.c.claimed_by.not_in(alive)))
         .where(~_has_an_earlier_one(), *besides)
-        .order_by(notifications.c.attempts, notifications.c.created_at, outbox.c.outbox_id)
+        .order_by(notifications.c.attempts, notifications.c.created_at, notifications.c.position)
         .limit(wanted.limit)
         .with_for_update(skip_locked=True, of=notifications)
     )
 
 
 def _has_an_earlier_one() -> ColumnElement[bool]:
-    """Whether one of an earlier event of the same incident is pending for the same recipient."""
-    earlier, cause, entry = notifications.alias(), transitions.alias(), outbox.alias()
-    return exists().where(
-        cause.c.incident_id == transitions.c.incident_id,
-        entry.c.transition_id == cause.c.transition_id,
-        entry.c.outbox_id < outbox.c.outbox_id,
-        earlier.c.transition_id == cause.c.transition_id,
+    """Whether an earlier one about the same incident, or the one it answers, is pending."""
+    earlier, of_mine = notifications.alias(), notification_incidents.alias()
+    of_earlier, answered = notification_incidents.alias(), notifications.alias()
+    answers = exists().where(
+        answered.c.message_id == notifications.c.in_reply_to,
+        answered.c.state == NotificationState.PENDING,
+    )
+    follows = exists().where(
+        of_mine.c.notification_id == notifications.c.notification_id,
+        of_earlier.c.incident_id == of_mine.c.incident_id,
+        earlier.c.notification_id == of_earlier.c.notification_id,
         earlier.c.channel == notifications.c.channel,
         earlier.c.address == notifications.c.address,
+        earlier.c.position < notifications.c.position,
         earlier.c.state == NotificationState.PENDING,
     )
+    return or_(answers, follows)
 
 
 def _is_to(recipient: Recipient) -> ColumnElement[bool]:

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Connection, exists, false, func, or_, select
+from sqlalchemy import ColumnElement, Connection, and_, exists, false, func, or_, select
 
 from dashboard.domain.condition import State
 from dashboard.domain.notification import Notification, NotificationState
@@ -17,7 +17,13 @@ from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejection_filter import HashRange
 from dashboard.domain.search import bare_beginning
 from dashboard.store.alerts.notifications import notification_of, select_notifications
-from dashboard.store.schema import conditions, notifications, rejections, transitions
+from dashboard.store.schema import (
+    conditions,
+    notification_members,
+    notifications,
+    rejections,
+    transitions,
+)
 from dashboard.store.shown_search import (
     hash_in_range,
     hash_or_sender_in_range,
@@ -51,7 +57,10 @@ class NotificationFilter:
 def search_notifications(
     connection: Connection, wanted: NotificationFilter, limit: int | None = None, skipped: int = 0
 ) -> list[Notification]:
-    """Return at most `limit` notifications that fit after the first `skipped`, the latest first."""
+    """Return at most `limit` notifications that fit after the first `skipped`, the latest first.
+
+    One that gathered several transitions fits where any of them does.
+    """
     query = (
         select_notifications()
         .where(*_conditions(connection, wanted))
@@ -64,17 +73,29 @@ def search_notifications(
 
 def count_notifications(connection: Connection, wanted: NotificationFilter) -> int:
     """Count the notifications that fit."""
-    of_transition = notifications.c.transition_id == transitions.c.transition_id
-    query = select(func.count()).select_from(notifications).join(transitions, of_transition)
+    query = select(func.count()).select_from(notifications)
     return connection.scalars(query.where(*_conditions(connection, wanted))).one()
 
 
 def _conditions(
     connection: Connection, wanted: NotificationFilter
 ) -> Iterator[ColumnElement[bool]]:
+    if wanted.state is not None:
+        yield notifications.c.state == wanted.state
+    of_members = [*_member_conditions(wanted)]
+    if of_members:
+        yield _has_member(and_(*of_members))
+    if wanted.search:
+        yield or_(_is_to(connection, wanted.search), *_is_found(wanted.search))
+    if wanted.since is not None:
+        yield notifications.c.created_at >= wanted.since
+    if wanted.until is not None:
+        yield notifications.c.created_at <= wanted.until
+
+
+def _member_conditions(wanted: NotificationFilter) -> Iterator[ColumnElement[bool]]:
     for column, value in (
         (transitions.c.network_id, wanted.network_id),
-        (notifications.c.state, wanted.state),
         (transitions.c.after, wanted.after),
     ):
         if value is not None:
@@ -83,12 +104,6 @@ def _conditions(
         yield _is_about(hash_in_range(conditions.c.tx_hash, wanted.tx_hashes))
     if wanted.beginning is not None:
         yield _is_about(hash_or_sender_in_range(conditions.c.tx_hash, wanted.beginning))
-    if wanted.search:
-        yield or_(_is_to(connection, wanted.search), *_is_found(wanted.search))
-    if wanted.since is not None:
-        yield notifications.c.created_at >= wanted.since
-    if wanted.until is not None:
-        yield notifications.c.created_at <= wanted.until
 
 
 def _is_found(text: str) -> Iterator[ColumnElement[bool]]:
@@ -99,16 +114,30 @@ def _is_found(text: str) -> Iterator[ColumnElement[bool]]:
         yield notifications.c.notification_id == UUID(identity[0])
     if "@" in text:
         return
+    yield notifications.c.outcome.icontains(text, autoescape=True)
+    yield _has_member(or_(*_member_is_found(text, typed)))
+
+
+def _member_is_found(text: str, typed: str) -> Iterator[ColumnElement[bool]]:
     states = [state for state in State if typed in state.value or state.value in typed]
     if states:
         yield transitions.c.after.in_(states)
-    yield notifications.c.outcome.icontains(text, autoescape=True)
     hashes = bare_beginning(text)
     if hashes is not None:
         yield _is_about(hash_or_sender_in_range(conditions.c.tx_hash, hashes))
     yield _is_about(conditions.c.tx_hash.in_(hashes_with_label_containing(text)))
     of_rejection = rejections.c.rejection_id == transitions.c.rejection_id
     yield exists().where(of_rejection, shows_words(text)).correlate(transitions)
+
+
+def _has_member(of_transition: ColumnElement[bool]) -> ColumnElement[bool]:
+    member = notification_members.c
+    fitting = (
+        select(member.notification_id)
+        .join(transitions, transitions.c.transition_id == member.transition_id)
+        .where(member.notification_id.is_not(None), of_transition)
+    )
+    return notifications.c.notification_id.in_(fitting.correlate(None))
 
 
 def _is_about(of_condition: ColumnElement[bool]) -> ColumnElement[bool]:

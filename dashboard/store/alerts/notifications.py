@@ -1,4 +1,4 @@
-"""Notifications and the attempts to deliver them, read with the transition behind each."""
+"""Notifications and the attempts to deliver them, read with the transitions behind each."""
 
 from __future__ import annotations
 
@@ -6,19 +6,15 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID, uuid5
 
-from sqlalchemy import (
-    Connection,
-    RowMapping,
-    Select,
-    select,
-)
+from sqlalchemy import Connection, RowMapping, Select, select
 
-from dashboard.domain.condition import Incident, Transition
+from dashboard.domain.condition import Opening, Transition
 from dashboard.domain.exclusion import StoredRejection
 from dashboard.domain.notification import (
     DeliveryAttempt,
     DeliveryResult,
     Notification,
+    NotificationMember,
     NotificationState,
     Recipient,
 )
@@ -28,7 +24,7 @@ from dashboard.store.schema.rejections import stored_rejection
 
 
 def notification_id_of(transition_id: UUID, recipient: Recipient) -> UUID:
-    """Return the id of a recipient's notification of a transition, always the same."""
+    """Return the id of a recipient's notification whose first member is a transition."""
     return uuid5(transition_id, f"{recipient.channel}:{recipient.address}")
 
 
@@ -47,7 +43,7 @@ def select_transitions() -> Select[Any]:
 
 
 def select_notifications() -> Select[Any]:
-    """Select notifications with their causes."""
+    """Select notifications with their first member."""
     of_transition = notifications.c.transition_id == transitions.c.transition_id
     return select_transitions().add_columns(*notifications.c).join(notifications, of_transition)
 
@@ -58,18 +54,23 @@ def transition_and_rejection(row: RowMapping) -> tuple[Transition, StoredRejecti
     return transition_of(row), stored_rejection(row) if has_rejection else None
 
 
+def member_of(row: RowMapping) -> NotificationMember:
+    """Read a row of `select_transitions` as a member."""
+    opening_id = row[transitions.c.opening_id]
+    opening = None if opening_id is None else Opening(opening_id, row[transitions.c.opened_at])
+    return NotificationMember(*transition_and_rejection(row), opening)
+
+
 def notification_of(row: RowMapping) -> Notification:
-    """Read a row of `select_notifications`."""
-    transition, rejection = transition_and_rejection(row)
+    """Read a row of `select_notifications`; it knows its first member only, and no incident."""
+    first = member_of(row)
     column = notifications.c
-    recipient = Recipient(row[column.channel], row[column.address])
-    incident = _incident_of(row)
     return Notification(
         notification_id=row[column.notification_id],
         message_id=row[column.message_id],
-        recipient=recipient,
-        transition=transition,
-        rejection=rejection,
+        recipient=Recipient(row[column.channel], row[column.address]),
+        transition=first.transition,
+        rejection=first.rejection,
         created_at=row[column.created_at],
         state=NotificationState(row[column.state]),
         attempts=row[column.attempts],
@@ -77,21 +78,13 @@ def notification_of(row: RowMapping) -> Notification:
         claimed_by=row[column.claimed_by],
         sent_at=row[column.sent_at],
         outcome=row[column.outcome],
-        incident=incident,
-        in_reply_to=_opening(incident, transition, recipient),
+        opening=first.opening,
+        in_reply_to=row[column.in_reply_to],
+        members=(first,),
+        member_count=row[column.members],
+        release_at=row[column.release_at],
+        closed_at=row[column.closed_at],
     )
-
-
-def _incident_of(row: RowMapping) -> Incident | None:
-    incident_id = row[transitions.c.incident_id]
-    return None if incident_id is None else Incident(incident_id, row[transitions.c.opened_at])
-
-
-def _opening(incident: Incident | None, transition: Transition, recipient: Recipient) -> str:
-    """Return the message in which this recipient heard of the incident first, if another did."""
-    if incident is None or incident.incident_id == transition.transition_id:
-        return ""
-    return message_id_of(notification_id_of(incident.incident_id, recipient))
 
 
 def recent_notifications(connection: Connection, limit: int) -> list[Notification]:

@@ -5,87 +5,80 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
-from sqlalchemy import (
-    Connection,
-    update,
-)
+from sqlalchemy import Connection, update
 
 from dashboard.domain.condition import Transition
 from dashboard.domain.exclusion import StoredRejection
-from dashboard.domain.notification import (
-    NotificationState,
-    Recipient,
-)
+from dashboard.domain.route import RuleRoute
+from dashboard.domain.rule import ObservedChange
+from dashboard.store.alerts.gathering import Gathering
 from dashboard.store.alerts.held_notifications import is_uncertain, restored_at
-from dashboard.store.alerts.notifications import (
-    message_id_of,
-    notification_id_of,
-    select_transitions,
-    transition_and_rejection,
-)
-from dashboard.store.engine.upsert import insert_new
-from dashboard.store.schema import notifications, outbox, transitions
+from dashboard.store.alerts.notifications import select_transitions, transition_and_rejection
+from dashboard.store.schema import outbox, transitions
 
 
 @dataclass(frozen=True, slots=True)
 class OutboxEntry:
     """A transition without notifications so far, with the rejection behind it.
 
-    `is_held`: it is of a time of which a restored store does not know who was notified.
+    `position` orders the entries. `is_held`: it is of a time of which a restored store does not
+    know who was notified.
     """
 
     transition: Transition
     rejection: StoredRejection | None
     is_held: bool = False
+    position: int = 0
+
+    @property
+    def change(self) -> ObservedChange:
+        """What rules look at."""
+        return ObservedChange(self.transition, self.rejection)
 
 
 def pending_expansion(connection: Connection, limit: int) -> list[OutboxEntry]:
     """Return the transitions without notifications so far, the oldest first."""
     query = (
         select_transitions()
+        .add_columns(outbox.c.outbox_id)
         .join(outbox, outbox.c.transition_id == transitions.c.transition_id)
         .where(outbox.c.expanded_at.is_(None))
         .order_by(outbox.c.outbox_id)
         .limit(limit)
     )
-    causes = [transition_and_rejection(row) for row in connection.execute(query).mappings()]
-    last_restored = restored_at(connection) if causes else None
-    return [OutboxEntry(*cause, is_uncertain(*cause, last_restored)) for cause in causes]
+    rows = connection.execute(query).mappings().all()
+    last_restored = restored_at(connection) if rows else None
+    found = [(*transition_and_rejection(row), row[outbox.c.outbox_id]) for row in rows]
+    return [
+        OutboxEntry(transition, rejection, is_uncertain(transition, rejection, last_restored), at)
+        for transition, rejection, at in found
+    ]
 
 
 def expand(
-    connection: Connection, entry: OutboxEntry, recipients: Sequence[Recipient], now: datetime
+    connection: Connection,
+    routed: Sequence[tuple[OutboxEntry, Sequence[RuleRoute]]],
+    now: datetime,
 ) -> int:
-    """Insert one notification for each recipient; return how many are new, none the second time.
+    """Take transitions, each with the rules that fit, into incidents and notifications.
 
-    A notification's id and Message-ID follow from transition and recipient, so a store that was
-    restored from a backup repeats them. One that is held is not sent before a person releases it.
+    Each transition reaches each recipient once, by the first of its routes that names them: it
+    joins the notification of its incident that still gathers for them, or begins one. Return how
+    many reached somebody, counted by recipient; none the second time.
+
+    The id and Message-ID of a notification follow from its first member and its recipient, so a
+    store that was restored from a backup repeats them. One that is held is not sent before a
+    person releases it.
     """
-    transition_id = entry.transition.transition_id
-    mine = outbox.c.transition_id == transition_id
+    gathering = Gathering(connection, now)
+    for entry, routes in routed:
+        if _is_first(connection, entry, now):
+            gathering.take(entry.transition, entry.position, routes, is_held=entry.is_held)
+    return gathering.write()
+
+
+def _is_first(connection: Connection, entry: OutboxEntry, now: datetime) -> bool:
+    mine = outbox.c.transition_id == entry.transition.transition_id
     first = update(outbox).where(mine, outbox.c.expanded_at.is_(None)).values(expanded_at=now)
-    if connection.execute(first).rowcount == 0:
-        return 0
-    return sum(
-        insert_new(connection, notifications, _new_notification(entry, recipient, now))
-        for recipient in recipients
-    )
-
-
-def _new_notification(entry: OutboxEntry, recipient: Recipient, now: datetime) -> dict[str, Any]:
-    transition_id = entry.transition.transition_id
-    notification_id = notification_id_of(transition_id, recipient)
-    return {
-        "notification_id": notification_id,
-        "transition_id": transition_id,
-        "channel": recipient.channel,
-        "address": recipient.address,
-        "message_id": message_id_of(notification_id),
-        "created_at": now,
-        "state": NotificationState.HELD if entry.is_held else NotificationState.PENDING,
-        "attempts": 0,
-        "next_attempt_at": now,
-        "outcome": "",
-    }
+    return connection.execute(first).rowcount == 1

@@ -191,7 +191,8 @@ def _notifications() -> Source:
     fields = (
         *(field(name, column[name]) for name in names),
         *(field(name, cause[name]) for name in of_cause),
-        field("incident_id", cause.incident_id),
+        field("opening_id", cause.opening_id),
+        field("members", column.members),
     )
     rows = notifications.join(transitions, cause.transition_id == column.transition_id)
     order = (column.created_at, column.notification_id)

@@ -8,6 +8,7 @@ from alembic import op
 from dashboard.store.migrations.revision_columns import (
     add_index,
     big,
+    flag,
     hash_32,
     integer,
     json,
@@ -20,6 +21,7 @@ from dashboard.store.migrations.revision_columns import (
     uuid,
     word_10,
     word_20,
+    word_30,
     word_40,
     word_64,
     word_200,
@@ -33,7 +35,7 @@ def create_alerts() -> None:
         *needed(kind=word_20, network_id=big, state=word_20, since=big),
         preset("rule", word_64, ""),
         preset("dimension", text, ""),
-        *optional(tx_hash=hash_32, turning_since=big, incident_id=uuid, opened_at=big),
+        *optional(tx_hash=hash_32, turning_since=big, opening_id=uuid, opened_at=big),
         *optional(rejection_id=row_id),
         sa.ForeignKeyConstraint(["rejection_id"], ["rejections.rejection_id"]),
     )
@@ -45,11 +47,11 @@ def create_alerts() -> None:
         *needed(subject=word_200, kind=word_20, network_id=big, after=word_20, at=big),
         preset("rule", word_64, ""),
         preset("dimension", text, ""),
-        *optional(tx_hash=hash_32, before=word_20, grounds=json, incident_id=uuid, opened_at=big),
+        *optional(tx_hash=hash_32, before=word_20, grounds=json, opening_id=uuid, opened_at=big),
         *optional(rejection_id=row_id),
         sa.ForeignKeyConstraint(["rejection_id"], ["rejections.rejection_id"]),
     )
-    add_index("transitions", "incident_id")
+    add_index("transitions", "opening_id")
     add_index("transitions", "rejection_id", where="rejection_id IS NOT NULL")
     add_index("transitions", "subject", "rejection_id")
 
@@ -65,17 +67,26 @@ def create_outbox() -> None:
         sqlite_autoincrement=True,
     )
     add_index("outbox", "outbox_id", name="ix_outbox_unexpanded", where="expanded_at IS NULL")
+
+
+def create_notifications() -> None:
     op.create_table(
         "notifications",
         *key(notification_id=uuid),
-        *needed(transition_id=uuid, channel=word_40, address=text, message_id=word_200),
-        *needed(created_at=big, state=word_10, attempts=integer, outcome=text),
-        *optional(next_attempt_at=big, claimed_by=big, claimed_at=big, sent_at=big),
+        *needed(transition_id=uuid, position=big, channel=word_40, address=text),
+        *needed(message_id=word_200, created_at=big, release_at=big, state=word_10),
+        *needed(attempts=integer, outcome=text),
+        preset("in_reply_to", word_200, ""),
+        preset("members", integer, "1"),
+        preset("is_urgent", flag, sa.false()),
+        *optional(closed_at=big, closed_by=big, next_attempt_at=big, claimed_by=big),
+        *optional(claimed_at=big, sent_at=big),
         sa.ForeignKeyConstraint(["transition_id"], ["transitions.transition_id"]),
         sa.UniqueConstraint("message_id"),
-        sa.UniqueConstraint("transition_id", "channel", "address"),
     )
+    add_index("notifications", "transition_id")
     add_index("notifications", "created_at", "state", "sent_at")
+    add_index("notifications", "channel", "address", "closed_at")
     add_index("notifications", "created_at", name="ix_notifications_held", where="state = 'held'")
     add_index(
         "notifications",
@@ -94,6 +105,60 @@ def create_outbox() -> None:
         sqlite_autoincrement=True,
     )
     add_index("deliveries", "notification_id")
+
+
+def create_incidents() -> None:
+    op.create_table(
+        "incidents",
+        *key(incident_id=uuid),
+        *needed(rule=text, severity=word_20, grouped_by=json, state=word_20),
+        *needed(opened_at=big, changed_at=big, transitions=integer, troubled=integer),
+        *needed(version=integer),
+        *optional(open_key=word_64, next_at=big, resolved_at=big),
+        sa.UniqueConstraint("open_key"),
+    )
+    add_index("incidents", "next_at")
+    add_index("incidents", "opened_at")
+    op.create_table(
+        "incident_transitions",
+        *key(incident_id=uuid, transition_id=uuid),
+        sa.ForeignKeyConstraint(["incident_id"], ["incidents.incident_id"]),
+        sa.ForeignKeyConstraint(["transition_id"], ["transitions.transition_id"]),
+        sqlite_with_rowid=False,
+    )
+    add_index("incident_transitions", "transition_id")
+    op.create_table(
+        "incident_events",
+        *key(event_id=row_id),
+        *needed(incident_id=uuid, at=big, kind=word_30, transitions=integer),
+        *needed(actor=text, note=text),
+        sa.ForeignKeyConstraint(["incident_id"], ["incidents.incident_id"]),
+        sqlite_autoincrement=True,
+    )
+    add_index("incident_events", "incident_id")
+
+
+def create_members() -> None:
+    op.create_table(
+        "notification_members",
+        *key(transition_id=uuid, channel=word_40, address=text),
+        *needed(position=big, incident_id=uuid, reason=text),
+        *optional(notification_id=uuid),
+        sa.ForeignKeyConstraint(["transition_id"], ["transitions.transition_id"]),
+        sa.ForeignKeyConstraint(["incident_id"], ["incidents.incident_id"]),
+        sa.ForeignKeyConstraint(["notification_id"], ["notifications.notification_id"]),
+        sqlite_with_rowid=False,
+    )
+    add_index("notification_members", "notification_id", "position")
+    add_index("notification_members", "incident_id")
+    op.create_table(
+        "notification_incidents",
+        *key(notification_id=uuid, incident_id=uuid),
+        sa.ForeignKeyConstraint(["notification_id"], ["notifications.notification_id"]),
+        sa.ForeignKeyConstraint(["incident_id"], ["incidents.incident_id"]),
+        sqlite_with_rowid=False,
+    )
+    add_index("notification_incidents", "incident_id")
 
 
 def create_rules() -> None:

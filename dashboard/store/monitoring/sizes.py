@@ -28,7 +28,9 @@ _TABLES: Final = {
     StoreKind.TRACKED: {"tracked_hashes", "cohorts", "watched_cohorts", "checks", "follow_ups"}
     | {"watched_senders", "last_answers", "tracked_labels", "saved_lookups"},
     StoreKind.NOTIFICATIONS: {"notifications", "deliveries", "outbox", "transitions", "conditions"}
-    | {"silences"},
+    | {"silences"}
+    | {"incidents", "incident_transitions", "incident_events"}
+    | {"notification_members", "notification_incidents"},
     StoreKind.AUDIT_LOG: {"audit_log"},
     StoreKind.CREDITS: {"credit_ledger"},
     StoreKind.COVERAGE_GAPS: {"coverage_gaps"},

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
-from sqlalchemy import Connection, delete, func, select
+from sqlalchemy import Connection, delete, exists, func, select, update
 
 from dashboard.domain.condition import SubjectKind
 from dashboard.domain.notification import NotificationState
@@ -18,6 +18,11 @@ from dashboard.store.rejections.save import watched_among
 from dashboard.store.schema import (
     conditions,
     deliveries,
+    incident_events,
+    incident_transitions,
+    incidents,
+    notification_incidents,
+    notification_members,
     notifications,
     outbox,
     rejections,
@@ -49,7 +54,7 @@ def _expanded_changes(store: Store, after: int) -> Sequence[Any]:
     query = (
         select(
             outbox.c.outbox_id,
-            *transitions.c["transition_id", "kind", "network_id", "tx_hash", "at", "incident_id"],
+            *transitions.c["transition_id", "kind", "network_id", "tx_hash", "at", "opening_id"],
             seen,
         )
         .select_from(outbox)
@@ -66,23 +71,69 @@ def _expanded_changes(store: Store, after: int) -> Sequence[Any]:
 def _purge(connection: Connection, found: Sequence[Any], before: datetime) -> int:
     ids = {row.transition_id for row in found if row.seen is None or row.seen < before}
     ids -= _of_tracked(connection, found)
-    ids -= _of_open_incidents(connection, found)
-    is_open = notifications.c.state.in_(OPEN_STATES)
-    pending = select(notifications.c.transition_id).where(
-        notifications.c.transition_id.in_(ids), is_open
-    )
-    ids -= set(connection.scalars(pending))
+    ids -= _of_lasting(connection, found)
+    ids -= _pending(connection, ids)
     if not ids:
         return 0
-    of_change = notifications.c.transition_id.in_(ids)
-    notification_ids = connection.scalars(
-        select(notifications.c.notification_id).where(of_change)
-    ).all()
-    connection.execute(delete(deliveries).where(deliveries.c.notification_id.in_(notification_ids)))
-    connection.execute(delete(notifications).where(of_change))
+    _delete_notifications(connection, ids)
+    touched = _leave_incidents(connection, ids)
     connection.execute(delete(outbox).where(outbox.c.transition_id.in_(ids)))
     connection.execute(delete(transitions).where(transitions.c.transition_id.in_(ids)))
+    _delete_incidents(connection, touched)
     return len(ids)
+
+
+def _pending(connection: Connection, ids: Collection[UUID]) -> set[UUID]:
+    """Return those changes that a notification tells of which may still be handed over."""
+    member = notification_members.c
+    query = (
+        select(member.transition_id)
+        .join(notifications, notifications.c.notification_id == member.notification_id)
+        .where(member.transition_id.in_(ids), notifications.c.state.in_(OPEN_STATES))
+    )
+    return set(connection.scalars(query))
+
+
+def _delete_notifications(connection: Connection, ids: Collection[UUID]) -> None:
+    """Take changes out of their notifications; one that tells of no other goes as well."""
+    member = notification_members.c
+    first = notifications.c.transition_id.in_(ids)
+    begun = set(connection.scalars(select(notifications.c.notification_id).where(first)))
+    connection.execute(delete(notification_members).where(member.transition_id.in_(ids)))
+    remaining = select(member.notification_id, member.transition_id)
+    of_begun = remaining.where(member.notification_id.in_(begun)).order_by(member.position.desc())
+    kept = {row.notification_id: row.transition_id for row in connection.execute(of_begun)}
+    for notification_id, transition_id in kept.items():
+        mine = notifications.c.notification_id == notification_id
+        connection.execute(update(notifications).where(mine).values(transition_id=transition_id))
+    gone = begun - kept.keys()
+    for table in (deliveries, notification_incidents, notifications):
+        connection.execute(delete(table).where(table.c.notification_id.in_(gone)))
+
+
+def _leave_incidents(connection: Connection, ids: Collection[UUID]) -> set[UUID]:
+    """Take changes out of their incidents; return these."""
+    column = incident_transitions.c
+    mine = column.transition_id.in_(ids)
+    touched = set(connection.scalars(select(column.incident_id).where(mine).distinct()))
+    connection.execute(delete(incident_transitions).where(mine))
+    return touched
+
+
+def _delete_incidents(connection: Connection, ids: Collection[UUID]) -> None:
+    """Delete those incidents that are over and have neither a change nor a notification left."""
+    column = incidents.c
+    over = select(column.incident_id).where(
+        column.incident_id.in_(ids),
+        column.open_key.is_(None),
+        *(
+            ~exists().where(table.c.incident_id == column.incident_id)
+            for table in (incident_transitions, notification_members, notification_incidents)
+        ),
+    )
+    gone = connection.scalars(over).all()
+    for table in (incident_events, incidents):
+        connection.execute(delete(table).where(table.c.incident_id.in_(gone)))
 
 
 def _of_tracked(connection: Connection, found: Sequence[Any]) -> set[UUID]:
@@ -91,10 +142,10 @@ def _of_tracked(connection: Connection, found: Sequence[Any]) -> set[UUID]:
     return {transition_id for transition_id, place in places.items() if place in tracked}
 
 
-def _of_open_incidents(connection: Connection, found: Sequence[Any]) -> set[UUID]:
-    """Return the changes of incidents of networks that are open; a rejection never closes."""
+def _of_lasting(connection: Connection, found: Sequence[Any]) -> set[UUID]:
+    """Return the changes of what lasts on a network; a rejection never ends."""
     of_networks = [row for row in found if row.kind != SubjectKind.TRANSACTION]
-    column = conditions.c.incident_id
-    incidents = {row.incident_id for row in of_networks if row.incident_id is not None}
-    lasting = set(connection.scalars(select(column).where(column.in_(incidents))))
-    return {row.transition_id for row in of_networks if row.incident_id in lasting}
+    column = conditions.c.opening_id
+    openings = {row.opening_id for row in of_networks if row.opening_id is not None}
+    lasting = set(connection.scalars(select(column).where(column.in_(openings))))
+    return {row.transition_id for row in of_networks if row.opening_id in lasting}

@@ -25,7 +25,8 @@ AND NOT EXISTS (
     SELECT 1 FROM transitions JOIN outbox USING (transition_id)
     WHERE rejection_id = rejections.rejection_id AND expanded_at IS NULL)
 AND NOT EXISTS (
-    SELECT 1 FROM transitions JOIN notifications USING (transition_id)
+    SELECT 1 FROM transitions JOIN notification_members USING (transition_id)
+    JOIN notifications USING (notification_id)
     WHERE rejection_id = rejections.rejection_id AND state IN {})
 """
 """Those that are not seen again, nor tracked, and have no notification pending or held."""

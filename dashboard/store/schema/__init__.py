@@ -3,7 +3,18 @@
 from __future__ import annotations
 
 from dashboard.store.schema.access import api_key_credentials, api_key_uses, api_keys, audit_log
-from dashboard.store.schema.alerts import conditions, deliveries, notifications, outbox, transitions
+from dashboard.store.schema.alerts import (
+    conditions,
+    deliveries,
+    incident_events,
+    incident_transitions,
+    incidents,
+    notification_incidents,
+    notification_members,
+    notifications,
+    outbox,
+    transitions,
+)
 from dashboard.store.schema.base import metadata
 from dashboard.store.schema.fees import (
     base_fee_histories,
@@ -61,10 +72,15 @@ __all__ = [
     "fee_percentiles",
     "fee_rollups",
     "follow_ups",
+    "incident_events",
+    "incident_transitions",
+    "incidents",
     "installation",
     "last_answers",
     "leases",
     "metadata",
+    "notification_incidents",
+    "notification_members",
     "notifications",
     "outbox",
     "rejection_counters",

@@ -1,10 +1,11 @@
-"""Tables of conditions, their transitions, and the notifications that follow from these."""
+"""Tables of conditions, their transitions, the incidents and notifications that follow."""
 
 from __future__ import annotations
 
 from sqlalchemy import (
     JSON,
     BigInteger,
+    Boolean,
     Column,
     ForeignKey,
     ForeignKeyConstraint,
@@ -12,8 +13,8 @@ from sqlalchemy import (
     Integer,
     String,
     Table,
-    UniqueConstraint,
     Uuid,
+    false,
 )
 
 from dashboard.store.schema.base import key, metadata, needed
@@ -31,7 +32,7 @@ conditions = Table(
     needed("state", String(20)),
     needed("since", Moment),
     Column("turning_since", Moment),
-    Column("incident_id", Uuid),
+    Column("opening_id", Uuid),
     Column("opened_at", Moment),
     Column("rejection_id", RowId, ForeignKey("rejections.rejection_id")),
     Index(None, "tx_hash", "network_id"),
@@ -51,11 +52,11 @@ transitions = Table(
     needed("after", String(20)),
     needed("at", Moment),
     Column("grounds", JSON(none_as_null=True)),
-    Column("incident_id", Uuid),
+    Column("opening_id", Uuid),
     Column("opened_at", Moment),
     Column("rejection_id", RowId, ForeignKey("rejections.rejection_id")),
     Index(None, "subject", "rejection_id"),
-    Index(None, "incident_id"),
+    Index(None, "opening_id"),
 )
 
 for _table in (conditions, transitions):
@@ -87,11 +88,21 @@ notifications = Table(
     "notifications",
     metadata,
     key("notification_id", Uuid),
+    # Its first member; the others stand in `notification_members`.
     needed("transition_id", Uuid, ForeignKey("transitions.transition_id")),
+    # The place of its first member in the outbox: notifications are sent in this order.
+    needed("position", BigInteger),
     needed("channel", String(40)),
     needed("address", ForeignText),
     needed("message_id", String(200), unique=True),
+    needed("in_reply_to", String(200), server_default=""),
+    needed("members", Integer, server_default="1"),
+    needed("is_urgent", Boolean, server_default=false()),
     needed("created_at", Moment),
+    needed("release_at", Moment),
+    # Null while it gathers members; the token is that of the worker that fixed them.
+    Column("closed_at", Moment),
+    Column("closed_by", BigInteger),
     needed("state", String(10)),
     needed("attempts", Integer),
     Column("next_attempt_at", Moment),
@@ -99,8 +110,9 @@ notifications = Table(
     Column("claimed_at", Moment),
     Column("sent_at", Moment),
     needed("outcome", ForeignText),
-    UniqueConstraint("transition_id", "channel", "address"),
+    Index(None, "transition_id"),
     Index(None, "created_at", "state", "sent_at"),
+    Index(None, "channel", "address", "closed_at"),
 )
 
 Index(
@@ -118,6 +130,76 @@ Index(
     notifications.c.created_at,
     sqlite_where=notifications.c.state == "held",
     postgresql_where=notifications.c.state == "held",
+)
+
+incidents = Table(
+    "incidents",
+    metadata,
+    key("incident_id", Uuid),
+    # What no two open incidents share; null once it is over.
+    Column("open_key", String(64), unique=True),
+    needed("rule", ForeignText),
+    needed("severity", String(20)),
+    needed("grouped_by", JSON(none_as_null=True)),
+    needed("state", String(20)),
+    needed("opened_at", Moment),
+    needed("changed_at", Moment),
+    needed("transitions", Integer),
+    needed("troubled", Integer),
+    Column("next_at", Moment),
+    Column("resolved_at", Moment),
+    needed("version", Integer),
+    Index(None, "next_at"),
+    Index(None, "opened_at"),
+)
+
+incident_transitions = Table(
+    "incident_transitions",
+    metadata,
+    key("incident_id", Uuid, ForeignKey("incidents.incident_id")),
+    key("transition_id", Uuid, ForeignKey("transitions.transition_id")),
+    Index(None, "transition_id"),
+    sqlite_with_rowid=False,
+)
+
+incident_events = Table(
+    "incident_events",
+    metadata,
+    key("event_id", RowId),
+    needed("incident_id", Uuid, ForeignKey("incidents.incident_id")),
+    needed("at", Moment),
+    needed("kind", String(30)),
+    needed("transitions", Integer),
+    needed("actor", ForeignText),
+    needed("note", ForeignText),
+    Index(None, "incident_id"),
+    sqlite_autoincrement=True,
+)
+
+# Each transition reaches each recipient once: in a notification, or not at all, with the reason.
+notification_members = Table(
+    "notification_members",
+    metadata,
+    key("transition_id", Uuid, ForeignKey("transitions.transition_id")),
+    key("channel", String(40)),
+    key("address", ForeignText),
+    needed("position", BigInteger),
+    needed("incident_id", Uuid, ForeignKey("incidents.incident_id")),
+    Column("notification_id", Uuid, ForeignKey("notifications.notification_id")),
+    needed("reason", ForeignText),
+    Index(None, "notification_id", "position"),
+    Index(None, "incident_id"),
+    sqlite_with_rowid=False,
+)
+
+# Which incidents a notification tells of.
+notification_incidents = Table(
+    "notification_incidents",
+    metadata,
+    key("notification_id", Uuid, ForeignKey("notifications.notification_id")),
+    key("incident_id", Uuid, ForeignKey("incidents.incident_id")),
+    Index(None, "incident_id"),
+    sqlite_with_rowid=False,
 )
 
 deliveries = Table(

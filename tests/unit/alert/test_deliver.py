@@ -11,6 +11,7 @@ from dashboard.alert.message import always
 from dashboard.alert.notify import Notifier, expand_outbox
 from dashboard.domain.condition import State
 from dashboard.domain.notification import DeliveryResult, NotificationState
+from dashboard.domain.rule import GROUP_WAIT
 from dashboard.errors import DeliveryDeferred, DeliveryRefused
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.engine.engine import Store
@@ -47,7 +48,7 @@ def test_notification_is_sent_and_marked(
     assert [headers.message_id for headers in channel.taken] == [notification.message_id]
 
 
-def test_message_is_dated_when_the_notification_was_made(
+def test_message_is_dated_when_its_members_were_fixed(
     store: Store, deliverer: Deliverer, channel: RecordingChannel, fake_clock: FakeClock
 ) -> None:
     make_pending(store)
@@ -57,7 +58,7 @@ def test_message_is_dated_when_the_notification_was_made(
     deliverer.deliver_due(token)
 
     assert [each.date for each in channel.taken] == [
-        each.created_at for each in notifications(store)
+        each.closed_at for each in notifications(store)
     ]
 
 
@@ -81,9 +82,10 @@ def test_message_about_the_same_incident_answers_the_first(
     with store.write() as connection:
         rejection_id = save_polled(connection, A_NETWORK, a_record(nonce=6), A_MOMENT)
         assert record_transition(connection, again, rejection_id)
-    fake_clock.wait(LEASE / 2)
     expand_outbox(store, [ONCALL], fake_clock.now)
 
+    deliverer.deliver_due(take_worker_lease(store))
+    fake_clock.wait(GROUP_WAIT)
     deliverer.deliver_due(take_worker_lease(store))
 
     opening, changed = channel.taken

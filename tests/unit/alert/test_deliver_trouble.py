@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 from structlog.testing import capture_logs
 
-from dashboard.alert.deliver import Deliverer, DeliveryPolicy
+from dashboard.alert.deliver import Deliverer
 from dashboard.alert.delivery_attempt import Sending
 from dashboard.alert.delivery_queue import QueueLimits
 from dashboard.alert.delivery_retry import RetryRule
@@ -40,6 +41,7 @@ from tests.delivery_checks import (
 from tests.fake_clock import FakeClock
 from tests.flaky_store import FlakyStore
 from tests.recording_channel import ONCALL, OTHERS, RecordingChannel
+from tests.routes import alone
 
 DEFERRED = DeliveryDeferred("451 try again later")
 SILENT = DeliveryBlocked("did not answer within 20 s")
@@ -252,8 +254,7 @@ def test_messages_of_a_recovered_address_go_at_once_in_the_order_of_events(
     for number in range(1, 4):
         reject(store, number)
         reject_again(store, number)
-    while expand_outbox(store, [ONCALL], fake_clock.now):
-        pass
+        expand_outbox(store, [ONCALL], fake_clock.now, alone)
     token = take_worker_lease(store)
     channel.errors[ONCALL.address] = SILENT
     for _ in range(5):
@@ -302,7 +303,7 @@ def test_memory_holds_no_more_notifications_than_allowed(
 ) -> None:
     make_pending(store, 5)
     channel = RecordingChannel(ONCALL.address)
-    policy = DeliveryPolicy(patience=HASTY.patience, limits=QueueLimits(per_recipient=2))
+    policy = replace(HASTY, limits=QueueLimits(per_recipient=2))
     deliverer = Deliverer(store, channel.sending, fake_clock.now, fake_clock.elapsed, policy)
 
     deliverer.deliver_due(take_worker_lease(store))

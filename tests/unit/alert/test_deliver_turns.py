@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from datetime import timedelta
 
-from dashboard.alert.deliver import Deliverer, DeliveryPolicy
+from dashboard.alert.deliver import Deliverer
 from dashboard.alert.delivery_retry import RetryRule
 from dashboard.domain.notification import DeliveryResult, NotificationState
 from dashboard.errors import DeliveryBlocked, DeliveryDeferred
@@ -95,12 +96,12 @@ def test_nothing_is_given_up_without_attempts_of_its_own(
     make_pending(store, 3)
     channel.errors[ONCALL.address] = SILENT
     rule = RetryRule(patience=timedelta(days=1), fewest_attempts=4)
-    policy = DeliveryPolicy(patience=PATIENT.patience, retry=rule)
+    policy = replace(PATIENT, retry=rule)
     deliverer = Deliverer(store, channel.sending, fake_clock.now, fake_clock.elapsed, policy)
 
     while states(store)[NotificationState.PENDING]:
         deliverer.deliver_due(take_worker_lease(store))
         fake_clock.wait(timedelta(hours=12))
 
-    assert attempts_of(store) == [4, 4, 4]
+    assert set(attempts_of(store)) == {4}
     assert_attempts_are_written_down(store)

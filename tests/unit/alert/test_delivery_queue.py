@@ -5,10 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 
 from dashboard.alert.delivery_queue import DeliveryQueue, QueueLimits
-from dashboard.alert.notify import recipients_of
-from dashboard.domain.condition import State
 from dashboard.domain.notification import Notification, Recipient
-from tests.builders import a_notification, a_transition, an_id
+from tests.builders import a_notification, an_id
 from tests.recording_channel import ONCALL, OTHERS
 
 NOW = timedelta(hours=1)
@@ -119,11 +117,3 @@ def test_forgetting_leaves_what_travels() -> None:
 
     assert queue.is_sending
     assert queue.room(ONCALL) == LANES.per_recipient
-
-
-def test_everyone_is_told_of_a_rejection() -> None:
-    assert recipients_of(a_transition(after=State.REJECTED), [ONCALL, OTHERS]) == [ONCALL, OTHERS]
-
-
-def test_nobody_is_told_that_a_transaction_is_not_reported() -> None:
-    assert list(recipients_of(a_transition(after=State.UNREPORTED), [ONCALL])) == []

@@ -13,7 +13,6 @@ from dashboard.alert.message import Message
 from dashboard.alert.template_loader import load_templates
 from dashboard.domain.condition import (
     INSTALLATION,
-    Incident,
     State,
     Subject,
     SubjectKind,
@@ -29,6 +28,7 @@ from tests.builders import (
     a_transition,
     an_address,
     an_id,
+    an_incident,
     seconds,
 )
 
@@ -91,7 +91,7 @@ def test_rejection_comes_with_its_record_and_network() -> None:
 def test_type_says_what_happened_to_the_incident(before: State, after: State, kind: str) -> None:
     notification = a_notification(
         transition=a_transition(before=before, after=after),
-        incident=Incident(an_id(9), A_MOMENT - seconds(60)),
+        incident=an_incident(opened_at=A_MOMENT - seconds(60)),
     )
 
     assert facts(notification)["type"] == kind

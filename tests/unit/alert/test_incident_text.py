@@ -12,7 +12,7 @@ from dashboard.alert.compose import Links, MessageFacts, NetworkName, compose
 from dashboard.alert.message import Message
 from dashboard.alert.template_loader import load_templates
 from dashboard.domain.busy_context import BusyContext, FeePoint, UsualSpells
-from dashboard.domain.condition import INSTALLATION, Incident, State, Subject, SubjectKind
+from dashboard.domain.condition import INSTALLATION, Opening, State, Subject, SubjectKind
 from dashboard.domain.grounds import (
     AgeGrounds,
     FeeGrounds,
@@ -64,9 +64,7 @@ def notification_of(
     transition = a_transition(
         subject=Subject(kind, network), before=before, after=after, at=AT, grounds=grounds
     )
-    return a_notification(
-        transition=transition, rejection=None, incident=Incident(an_id(), A_MOMENT)
-    )
+    return a_notification(transition=transition, rejection=None, opening=Opening(an_id(), A_MOMENT))
 
 
 def message(

@@ -28,7 +28,7 @@ from dashboard.show.text import size
 from dashboard.store.alerts.alert_status import NotificationCounts
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.notification_claims import mark_dead, reschedule
-from dashboard.store.alerts.outbox import expand, pending_expansion
+from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import Holder, acquire
 from dashboard.store.gas import save_gas
@@ -37,6 +37,7 @@ from dashboard.store.monitoring.upstream_failures import StandingFailure
 from tests.browser.seeded_store import HOSTILE, SILENT, SIMULATED, seed
 from tests.builders import a_transition
 from tests.delivery_checks import claim_for_all
+from tests.routes import expand_alone
 from tests.unit.show.page_runs import UnreadableStore, visit, words_of
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -70,7 +71,7 @@ def make_pending(store: Store, *, dead: bool) -> None:
     with store.write() as connection:
         token = acquire(connection, "worker", "host-1/77/abc", MINUTE) or 0
         record_transition(connection, a_transition(at=NOW - 10 * MINUTE), None)
-        expand(connection, pending_expansion(connection, 1)[0], [OPERATOR], NOW - 10 * MINUTE)
+        expand_alone(connection, pending_expansion(connection, 1)[0], [OPERATOR], NOW - 10 * MINUTE)
         (notification,) = claim_for_all(connection, token, NOW - MINUTE, 1)
         if dead:
             mark_dead(connection, notification, f"550 {HOSTILE}", NOW)

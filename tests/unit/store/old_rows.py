@@ -16,7 +16,7 @@ from dashboard.domain.retention import Before
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.notification_claims import mark_sent
 from dashboard.store.alerts.notifications import notification_id_of
-from dashboard.store.alerts.outbox import expand, pending_expansion
+from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.batching import LONGEST_STEP, AdaptiveBatches
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
@@ -33,6 +33,7 @@ from tests.builders import (
     a_transition,
     suggested_gas_fees,
 )
+from tests.routes import expand_alone
 
 DAY = timedelta(days=1)
 OPERATOR = Recipient("mail", "ops@example.org")
@@ -81,7 +82,7 @@ def reject(store: Store, number: int, at: datetime, *, is_told: bool = True) -> 
 def hand_over(connection: Connection, at: datetime, *, is_told: bool = True) -> None:
     """Make notifications of what is in the outbox, and mark them as sent if they are told."""
     for entry in pending_expansion(connection, 100):
-        expand(connection, entry, [OPERATOR], at)
+        expand_alone(connection, entry, [OPERATOR], at)
         notification_id = notification_id_of(entry.transition.transition_id, OPERATOR)
         if is_told:
             mark_sent(connection, notification_id, "250", at)

@@ -8,12 +8,13 @@ from typing import Final
 
 from dashboard.domain.notification import Notification, Recipient
 from dashboard.store.alerts.conditions import record_transition
-from dashboard.store.alerts.outbox import expand, pending_expansion
+from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import acquire
 from dashboard.store.evidence.save_rejections import save_polled
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, a_transition, seconds
 from tests.delivery_checks import claim_for_all
+from tests.routes import expand_alone
 
 OPS: Final = Recipient("mail", "ops@example.org")
 DEV: Final = Recipient("mail", "dev@example.org")
@@ -33,7 +34,7 @@ def make_pending(store: Store, count: int = 1, recipients: Sequence[Recipient] =
     reject(store, count)
     with store.write() as connection:
         for entry in pending_expansion(connection, count):
-            expand(connection, entry, recipients, A_MOMENT)
+            expand_alone(connection, entry, recipients, A_MOMENT)
 
 
 def take_lease(store: Store, name: str = "worker", who: str = "us") -> int:

@@ -6,7 +6,7 @@ from dashboard.domain.notification import DeliveryResult, Recipient
 from dashboard.domain.observation import ExclusionAnswer, Failure, FailureKind
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.notification_claims import reschedule
-from dashboard.store.alerts.outbox import expand, pending_expansion
+from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import Holder, acquire, holders
 from dashboard.store.evidence.record_answers import record_lookup
@@ -20,6 +20,7 @@ from dashboard.store.schema import REVISION
 from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_transition, seconds
 from tests.delivery_checks import claim_for_all
+from tests.routes import expand_alone
 from tests.unit.store.fake_machine import Machine
 
 SILENCE = Failure(FailureKind.UNAVAILABLE, "no answer within 5 s")
@@ -39,7 +40,7 @@ def test_last_attempt_is_told_with_the_word_of_the_server(store: Store) -> None:
     with store.write() as connection:
         token = acquire(connection, "worker", "a", seconds(60)) or 0
         record_transition(connection, a_transition(), None)
-        expand(connection, pending_expansion(connection, 1)[0], [OPERATOR], A_MOMENT)
+        expand_alone(connection, pending_expansion(connection, 1)[0], [OPERATOR], A_MOMENT)
         (notification,) = claim_for_all(connection, token, A_MOMENT, 1)
         reschedule(connection, notification, "451 come back later", A_MOMENT + seconds(60))
 

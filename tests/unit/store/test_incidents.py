@@ -1,14 +1,15 @@
-"""An incident lasts from its opening to its close, and all that is told of it is one thread."""
+"""What is notified of one subject is one thread, from its opening to its end."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
 
 import pytest
 
-from dashboard.domain.condition import Condition, Incident, State, Subject, SubjectKind
+from dashboard.domain.condition import Condition, Opening, State, Subject, SubjectKind
 from dashboard.domain.grounds import AgeGrounds, FeeGrounds, Grounds, Signal, SilenceGrounds
-from dashboard.domain.notification import Notification
+from dashboard.domain.notification import Notification, Recipient
 from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import Wei
 from dashboard.store.alerts.conditions import (
@@ -18,9 +19,12 @@ from dashboard.store.alerts.conditions import (
 )
 from dashboard.store.alerts.notifications import recent_notifications
 from dashboard.store.alerts.outbox import expand, pending_expansion
+from dashboard.store.alerts.release import close
+from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.save_rejections import save_polled
 from tests.builders import A_MOMENT, A_NETWORK, a_record, a_transition, an_id, seconds
+from tests.routes import by_subject, closings_for
 from tests.unit.store.pending_notifications import DEV, OPS
 
 NETWORK = Subject(SubjectKind.BUSYNESS, A_NETWORK)
@@ -35,9 +39,17 @@ def go_through(store: Store, *states: State) -> list[Notification]:
             at = A_MOMENT + seconds(60 * number)
             transition = a_transition(number, subject=NETWORK, before=before, after=after, at=at)
             assert record_transition(connection, transition, None)
-        for entry in pending_expansion(connection, 100):
-            expand(connection, entry, [OPS, DEV], entry.transition.at)
+        expand_and_close(connection, [OPS, DEV])
         return recent_notifications(connection, 100)[::-1]
+
+
+def expand_and_close(connection: Connection, recipients: Sequence[Recipient]) -> None:
+    """Make each transition a notification by itself, as if each were claimed at once."""
+    for entry in pending_expansion(connection, 100):
+        at = entry.transition.at
+        expand(connection, [(entry, by_subject(entry.transition, recipients))], at)
+        for each in recipients:
+            close(connection, closings_for(connection, each), 1, at)
 
 
 @pytest.mark.parametrize(
@@ -58,12 +70,12 @@ def test_grounds_of_a_transition_are_kept_exactly(store: Store, grounds: Grounds
     assert entry.transition == transition
 
 
-def test_opening_and_end_belong_to_one_incident(store: Store) -> None:
+def test_opening_and_end_name_the_same_opening(store: Store) -> None:
     notifications = go_through(store, State.CALM, State.BUSY, State.CALM)
 
     of_incident = [each for each in notifications if each.transition.is_news]
-    incident = Incident(an_id(2), A_MOMENT + seconds(120))
-    assert [each.incident for each in of_incident] == [incident] * 4
+    opening = Opening(an_id(2), A_MOMENT + seconds(120))
+    assert [each.opening for each in of_incident] == [opening] * 4
 
 
 def test_end_answers_the_message_in_which_the_same_recipient_heard_of_it(store: Store) -> None:
@@ -77,7 +89,7 @@ def test_end_answers_the_message_in_which_the_same_recipient_heard_of_it(store: 
 
 def test_next_incident_is_another_thread(store: Store) -> None:
     first, second = (
-        each.incident
+        each.opening
         for each in go_through(store, State.BUSY, State.CALM, State.BUSY)
         if each.recipient == OPS and each.transition.after is State.BUSY
     )
@@ -85,18 +97,17 @@ def test_next_incident_is_another_thread(store: Store) -> None:
     assert first != second
 
 
-def test_new_version_of_a_rejection_belongs_to_its_incident(store: Store) -> None:
+def test_new_version_of_a_rejection_answers_the_rejection(store: Store) -> None:
     with store.write() as connection:
         first = save_polled(connection, A_NETWORK, a_record(), A_MOMENT)
         second = save_polled(connection, A_NETWORK, a_record(nonce=6), LATER)
         record_transition(connection, a_transition(), first)
         again = a_transition(transition_id=an_id(2), before=State.REJECTED, at=LATER)
         record_transition(connection, again, second)
-        for entry in pending_expansion(connection, 10):
-            expand(connection, entry, [OPS], entry.transition.at)
+        expand_and_close(connection, [OPS])
         changed, opening = recent_notifications(connection, 10)
 
-    assert changed.incident == opening.incident == Incident(an_id(1), A_MOMENT)
+    assert changed.opening == opening.opening == Opening(an_id(1), A_MOMENT)
     assert changed.in_reply_to == opening.message_id
 
 

@@ -11,7 +11,7 @@ from dashboard.domain.exclusion import SaveStatus
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.notification_claims import mark_sent
 from dashboard.store.alerts.notifications import deliveries_of
-from dashboard.store.alerts.outbox import expand, pending_expansion
+from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.engine.leases import acquire
 from dashboard.store.evidence.save_rejections import save_polled, save_report
@@ -28,6 +28,7 @@ from tests.builders import (
     seconds,
 )
 from tests.delivery_checks import claim_for_all
+from tests.routes import expand_alone
 from tests.unit.store.pending_notifications import DEV, OPS, make_pending, reject
 from tests.unit.store.races import CONTENDERS, Race, race_of_processes, race_of_threads
 
@@ -84,7 +85,7 @@ def expand_all(store: Store, _number: int) -> int:
     pending = 0
     for entry in entries:
         with store.write() as connection:
-            pending += expand(connection, entry, [OPS, DEV], A_MOMENT)
+            pending += expand_alone(connection, entry, [OPS, DEV], A_MOMENT)
     return pending
 
 

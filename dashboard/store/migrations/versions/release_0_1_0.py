@@ -10,6 +10,9 @@ from alembic import op
 
 from dashboard.store.migrations.alerts_0_1_0 import (
     create_alerts,
+    create_incidents,
+    create_members,
+    create_notifications,
     create_outbox,
     create_rules,
     create_silences,
@@ -57,6 +60,9 @@ def upgrade() -> None:
     _create_look_ups()
     create_alerts()
     create_outbox()
+    create_notifications()
+    create_incidents()
+    create_members()
     create_rules()
     create_silences()
     _create_coverage()

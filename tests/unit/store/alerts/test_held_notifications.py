@@ -20,7 +20,7 @@ from dashboard.store.alerts.held_notifications import (
 )
 from dashboard.store.alerts.notification_claims import mark_dead, mark_sent
 from dashboard.store.alerts.notifications import recent_notifications
-from dashboard.store.alerts.outbox import expand, pending_expansion
+from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.maintenance.backup import back_up
@@ -33,6 +33,7 @@ from tests.builders import (
     seconds,
 )
 from tests.delivery_checks import claim_for_all
+from tests.routes import expand_alone
 from tests.unit.store.pending_notifications import (
     DEV,
     OPS,
@@ -140,7 +141,7 @@ def test_notification_that_is_let_go_stays_on_record(url: str, backup: Path) -> 
 def _expand(store: Store) -> None:
     with store.write() as connection:
         for entry in pending_expansion(connection, 10):
-            expand(connection, entry, [OPS], AN_HOUR_LATER)
+            expand_alone(connection, entry, [OPS], AN_HOUR_LATER)
 
 
 def test_what_was_given_up_is_pending_again_and_tried_as_often_as_new(store: Store) -> None:

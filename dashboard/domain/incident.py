@@ -1,0 +1,131 @@
+"""Incidents: what a rule holds true of a group, from its opening to its end."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Final, TypeAlias
+from uuid import UUID, uuid5
+
+from dashboard.domain.condition import SubjectKind, Transition
+
+Group: TypeAlias = tuple[tuple[str, str], ...]
+"""What the transitions of an incident have in common: names such as network or module, with their
+values; foreign text."""
+
+QUIET_AFTER: Final = timedelta(minutes=15)
+"""How long after its last transition an incident of rejections ends: none of these ever does."""
+
+
+class IncidentState(StrEnum):
+    """Where an incident stands.
+
+    PENDING: seen, but not for long enough. FIRING: people are notified. ACKNOWLEDGED: somebody
+    has it in hand. SILENCED: a silence or a maintenance window holds everything about it back.
+    NO_DATA: what it rests on is not known now. RESOLVED: it is over.
+    """
+
+    PENDING = "pending"
+    FIRING = "firing"
+    ACKNOWLEDGED = "acknowledged"
+    SILENCED = "silenced"
+    NO_DATA = "no data"
+    RESOLVED = "resolved"
+
+
+class IncidentEventKind(StrEnum):
+    """What happened to an incident."""
+
+    OPENED = "opened"
+    GREW = "grew"
+    RESOLVED = "resolved"
+
+
+@dataclass(frozen=True, slots=True)
+class Incident:
+    """One incident of a rule.
+
+    `changed_at` is the time of its last transition, `transitions` counts them. `troubled` counts
+    the subjects of networks that are in trouble now. `next_at` is when time alone changes it, None
+    where it never does. `version` counts what was stored of it.
+    """
+
+    incident_id: UUID
+    rule: str
+    severity: str
+    group: Group
+    state: IncidentState
+    opened_at: datetime
+    changed_at: datetime
+    transitions: int = 1
+    troubled: int = 0
+    next_at: datetime | None = None
+    resolved_at: datetime | None = None
+    version: int = 1
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is not over."""
+        return self.state is not IncidentState.RESOLVED
+
+    @property
+    def key(self) -> str:
+        """What no two open incidents share."""
+        return incident_key(self.rule, self.group)
+
+
+@dataclass(frozen=True, slots=True)
+class IncidentEvent:
+    """One line of the story of an incident; `actor` is empty where nobody acted."""
+
+    at: datetime
+    kind: IncidentEventKind
+    transitions: int = 0
+    actor: str = ""
+    note: str = ""
+
+
+def incident_key(rule: str, group: Group) -> str:
+    """Return a short text that stands for a rule and a group."""
+    words = (rule, *(word for pair in sorted(group) for word in pair))
+    text = "".join(f"{len(word)}:{word}" for word in words)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def open_incident(
+    rule: str, severity: str, group: Group, transition: Transition, quiet_after: timedelta
+) -> Incident:
+    """Open an incident with its first transition; its id follows from both, always the same.
+
+    Where that ends a condition, nothing is open afterwards: the rule came later than its beginning.
+    """
+    beginning = Incident(
+        incident_id=uuid5(transition.transition_id, rule),
+        rule=rule,
+        severity=severity,
+        group=group,
+        state=IncidentState.FIRING,
+        opened_at=transition.at,
+        changed_at=transition.at,
+        transitions=0,
+    )
+    return grow(beginning, transition, quiet_after)
+
+
+def grow(incident: Incident, transition: Transition, quiet_after: timedelta) -> Incident:
+    """Take in one more transition; with the last subject that recovers the incident is over."""
+    at = max(incident.changed_at, transition.at)
+    grown = replace(incident, changed_at=at, transitions=incident.transitions + 1)
+    if transition.subject.kind is SubjectKind.TRANSACTION:
+        return replace(grown, next_at=at + quiet_after)
+    was_open = transition.before is not None and transition.before.is_open
+    troubled = max(0, incident.troubled + transition.after.is_open - was_open)
+    grown = replace(grown, troubled=troubled)
+    return grown if troubled else resolve(grown, transition.at)
+
+
+def resolve(incident: Incident, at: datetime) -> Incident:
+    """End an incident."""
+    return replace(incident, state=IncidentState.RESOLVED, resolved_at=at, next_at=None)

@@ -1,0 +1,143 @@
+"""The pace of notifications: how many a recipient gets in an hour, and what is merged into one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+from uuid import UUID
+
+from dashboard.domain.notification import Recipient
+
+LARGEST_HOURLY: Final = 12
+LARGEST_MEMBERS: Final = 5_000
+"""Transitions that one notification gathers, so that its attachment stays a few megabytes."""
+
+HOUR: Final = timedelta(hours=1)
+LATE_AFTER: Final = timedelta(minutes=2)
+"""What waits for so long beyond its time was held up, by a cap or an outage, and is merged."""
+
+FEW: Final = 3
+"""Messages that are tried in turn for a recipient to whom none can be delivered."""
+
+_LONGER_TRIAL: Final = timedelta(minutes=10)
+"""After how long one more is tried, should all of the few be the cause; that doubles each time."""
+
+_SPACED: Final = timedelta(minutes=50)
+"""The time over which the second half of an hour's notifications is spaced out."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenNotification:
+    """A notification that still gathers members; nobody has claimed it.
+
+    `position` orders it by its first member. It is due at `release_at`.
+    """
+
+    notification_id: UUID
+    recipient: Recipient
+    position: int
+    created_at: datetime
+    release_at: datetime
+    members: int = 1
+    is_urgent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Closing:
+    """Open notifications that become one, the first of them: its membership is fixed then."""
+
+    notification_id: UUID
+    merged: tuple[UUID, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RecipientTraffic:
+    """What went to a recipient: `recent` are the times of the last hour, in order.
+
+    `waiting` is how many that gather no more are not delivered yet, the latest since `latest`.
+    """
+
+    recent: Sequence[datetime] = ()
+    waiting: int = 0
+    latest: datetime | None = None
+
+    def is_stuck(self, now: datetime) -> bool:
+        """Whether enough wait to be delivered already, so that all others go on gathering."""
+        if self.waiting < FEW or self.latest is None:
+            return False
+        trial = _LONGER_TRIAL * (1 << min(self.waiting - FEW, 10))
+        return timedelta() <= now - self.latest < trial
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How many notifications a recipient gets within an hour.
+
+    Half of them may follow each other at once. Between the others the wait doubles, so that a storm
+    of any length is named in full within minutes and the hour still ends below the cap.
+    """
+
+    largest_hourly: int = LARGEST_HOURLY
+    largest_members: int = LARGEST_MEMBERS
+
+    def room(self, recent: Sequence[datetime], now: datetime) -> int:
+        """Return how many may go now, after those that went at the `recent` times, in order.
+
+        Times that lie ahead do not count: the clock was set back.
+        """
+        within = [each for each in recent if now - HOUR < each <= now]
+        free = (self.largest_hourly + 1) // 2
+        if len(within) < free:
+            return free - len(within)
+        return int(now - within[-1] >= self._gap(len(within)))
+
+    def _gap(self, sent: int) -> timedelta:
+        """Return the least time between the last of so many within an hour and the next."""
+        spaced = self.largest_hourly // 2
+        place = sent - (self.largest_hourly - spaced)
+        if place >= spaced:
+            return HOUR
+        return _SPACED * (1 << place) / ((1 << spaced) - 1)
+
+
+UNLIMITED: Final = Pace(largest_hourly=1_000_000)
+"""Every notification goes by itself."""
+
+
+def plan_closings(
+    due: Sequence[OpenNotification], traffic: RecipientTraffic, now: datetime, pace: Pace
+) -> list[Closing]:
+    """Return which of the due notifications of one recipient go now, and what is merged into one.
+
+    `due` is in order of position. What is urgent goes at once, by itself. Of the rest, as many go
+    by themselves as there is room for; the last that goes takes all others with it. So does the
+    first, where two or more were held up. Nothing goes while enough waits to be delivered.
+    """
+    if traffic.is_stuck(now):
+        return []
+    closings = [Closing(each.notification_id) for each in due if each.is_urgent]
+    rest = [each for each in due if not each.is_urgent]
+    room = pace.room([*traffic.recent, *[now] * len(closings)], now)
+    if room == 0 or not rest:
+        return closings
+    late = sum(now - each.release_at > LATE_AFTER for each in rest)
+    alone = 0 if late > 1 else len(rest) if len(rest) <= room else room - 1
+    closings += [Closing(each.notification_id) for each in rest[:alone]]
+    if rest[alone:]:
+        first, *others = _within(rest[alone:], pace.largest_members)
+        closings.append(Closing(first, tuple(others)))
+    return closings
+
+
+def _within(notifications: Iterable[OpenNotification], most: int) -> list[UUID]:
+    """Return the first that together have at most so many members, at least one."""
+    taken: list[UUID] = []
+    members = 0
+    for each in notifications:
+        members += each.members
+        if taken and members > most:
+            break
+        taken.append(each.notification_id)
+    return taken

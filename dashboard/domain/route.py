@@ -1,0 +1,27 @@
+"""Routes: what one rule makes of a transition, an incident to belong to and people to notify."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from dashboard.domain.incident import QUIET_AFTER, Group
+from dashboard.domain.notification import Recipient
+from dashboard.domain.rule import GROUP_WAIT
+
+
+@dataclass(frozen=True, slots=True)
+class RuleRoute:
+    """One rule that fits a transition.
+
+    `group_wait` is how long followers are gathered, `quiet_after` how long after its last
+    transition an incident of rejections ends. What `is_urgent` is neither capped nor held.
+    """
+
+    rule: str
+    group: Group
+    recipients: tuple[Recipient, ...]
+    severity: str = "warning"
+    group_wait: timedelta = GROUP_WAIT
+    quiet_after: timedelta = QUIET_AFTER
+    is_urgent: bool = False

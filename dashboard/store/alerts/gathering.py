@@ -1,0 +1,253 @@
+"""Gathering: transitions join incidents, and what still gathers for each recipient."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, TypeAlias
+from uuid import UUID
+
+from sqlalchemy import Connection, Table, insert, select, update
+
+from dashboard.domain.condition import SubjectKind, Transition
+from dashboard.domain.incident import (
+    Incident,
+    IncidentEvent,
+    IncidentEventKind,
+    grow,
+    incident_key,
+    open_incident,
+)
+from dashboard.domain.notification import NotificationState, Recipient
+from dashboard.domain.notification_pace import LARGEST_MEMBERS
+from dashboard.domain.route import RuleRoute
+from dashboard.store.alerts.incidents import (
+    add_events,
+    insert_incident,
+    open_incident_by_key,
+    save_incident,
+)
+from dashboard.store.alerts.notifications import message_id_of, notification_id_of
+from dashboard.store.engine.upsert import insert_all_new
+from dashboard.store.schema import (
+    incident_transitions,
+    notification_incidents,
+    notification_members,
+    notifications,
+)
+
+_Place: TypeAlias = tuple[UUID, Recipient, NotificationState]
+"""An incident, a recipient, and whether what is gathered for them is pending or held."""
+
+
+@dataclass(slots=True)
+class _GrowingIncident:
+    """An incident as it is now, and as it was read; None where it is new."""
+
+    now: Incident
+    before: Incident | None
+
+
+@dataclass(slots=True)
+class _GrowingNotification:
+    """A notification that gathers, and how many members it had and has."""
+
+    notification_id: UUID
+    before: int
+    members: int
+
+
+class Gathering:
+    """What one transaction makes of some transitions, written at its end."""
+
+    def __init__(self, connection: Connection, now: datetime) -> None:
+        """Begin with nothing."""
+        self._connection = connection
+        self._now = now
+        self._incidents: dict[str, _GrowingIncident] = {}
+        self._over: list[_GrowingIncident] = []
+        self._open: dict[_Place, _GrowingNotification | None] = {}
+        self._touched: list[_GrowingNotification] = []
+        self._growth: list[tuple[UUID, UUID]] = []
+        self._new: list[dict[str, Any]] = []
+        self._members: list[dict[str, Any]] = []
+
+    def take(
+        self, transition: Transition, position: int, routes: Sequence[RuleRoute], *, is_held: bool
+    ) -> None:
+        """Let a transition join an incident by each route, and reach each recipient once."""
+        state = NotificationState.HELD if is_held else NotificationState.PENDING
+        reached: set[Recipient] = set()
+        for route in routes:
+            incident, is_new = self._grown(transition, route)
+            for recipient in route.recipients:
+                if recipient not in reached:
+                    reached.add(recipient)
+                    place = (incident.incident_id, recipient, state)
+                    wait = _wait(transition, route, is_new=is_new)
+                    self._reach(place, transition, position, wait, route)
+
+    def write(self) -> int:
+        """Write it all; return how many members are new."""
+        changed = [*self._over, *self._incidents.values()]
+        for each in changed:
+            if each.before is None:
+                insert_incident(self._connection, each.now)
+            elif each.now is not each.before:
+                save_incident(self._connection, each.now)
+        self._tell(changed)
+        self._insert(incident_transitions, ("incident_id", "transition_id"), self._growth)
+        if self._new:
+            self._connection.execute(insert(notifications), self._new)
+        for gathered in self._touched:
+            if gathered.members != gathered.before:
+                mine = notifications.c.notification_id == gathered.notification_id
+                grown = update(notifications).where(mine).values(members=gathered.members)
+                self._connection.execute(grown)
+        if self._members:
+            self._connection.execute(insert(notification_members), self._members)
+        pairs = {(each["notification_id"], each["incident_id"]) for each in self._members}
+        self._insert(notification_incidents, ("notification_id", "incident_id"), sorted(pairs))
+        return len(self._members)
+
+    def _grown(self, transition: Transition, route: RuleRoute) -> tuple[Incident, bool]:
+        """Return the incident that a transition joins or opens, and whether it opens it."""
+        key = incident_key(route.rule, route.group)
+        found = self._incidents.get(key)
+        if found is None:
+            stored = open_incident_by_key(self._connection, key)
+            found = None if stored is None else _GrowingIncident(stored, stored)
+        is_new = found is None
+        if found is None:
+            begun = open_incident(
+                route.rule, route.severity, route.group, transition, route.quiet_after
+            )
+            found = _GrowingIncident(begun, None)
+        else:
+            found.now = grow(found.now, transition, route.quiet_after)
+        self._growth.append((found.now.incident_id, transition.transition_id))
+        if found.now.is_open:
+            self._incidents[key] = found
+        else:
+            self._incidents.pop(key, None)
+            self._over.append(found)
+        return found.now, is_new
+
+    def _reach(
+        self,
+        place: _Place,
+        transition: Transition,
+        position: int,
+        wait: timedelta,
+        route: RuleRoute,
+    ) -> None:
+        """Let a transition join what gathers for a recipient, or begin a notification."""
+        incident_id, recipient, _ = place
+        gathering = self._gathering(place)
+        if gathering is None or gathering.members >= LARGEST_MEMBERS:
+            gathering = self._begin(place, transition, position, wait, route)
+        gathering.members += 1
+        self._members.append(
+            {
+                "transition_id": transition.transition_id,
+                "channel": recipient.channel,
+                "address": recipient.address,
+                "position": position,
+                "incident_id": incident_id,
+                "notification_id": gathering.notification_id,
+                "reason": "",
+            }
+        )
+
+    def _gathering(self, place: _Place) -> _GrowingNotification | None:
+        if place not in self._open:
+            found = self._open[place] = self._stored(place)
+            self._touched += [found] if found else []
+        return self._open[place]
+
+    def _stored(self, place: _Place) -> _GrowingNotification | None:
+        """Return the latest notification of an incident that nobody has claimed."""
+        incident_id, recipient, state = place
+        column = notifications.c
+        query = (
+            select(column.notification_id, column.members)
+            .join(
+                notification_incidents,
+                notification_incidents.c.notification_id == column.notification_id,
+            )
+            .where(notification_incidents.c.incident_id == incident_id)
+            .where(column.channel == recipient.channel, column.address == recipient.address)
+            .where(column.state == state, column.closed_at.is_(None))
+            .order_by(column.position.desc())
+            .limit(1)
+            .with_for_update(of=notifications)
+        )
+        row = self._connection.execute(query).one_or_none()
+        return (
+            None
+            if row is None
+            else _GrowingNotification(row.notification_id, row.members, row.members)
+        )
+
+    def _begin(
+        self,
+        place: _Place,
+        transition: Transition,
+        position: int,
+        wait: timedelta,
+        route: RuleRoute,
+    ) -> _GrowingNotification:
+        _, recipient, state = place
+        notification_id = notification_id_of(transition.transition_id, recipient)
+        self._new.append(
+            {
+                "notification_id": notification_id,
+                "transition_id": transition.transition_id,
+                "position": position,
+                "channel": recipient.channel,
+                "address": recipient.address,
+                "message_id": message_id_of(notification_id),
+                "is_urgent": route.is_urgent,
+                "created_at": self._now,
+                "release_at": self._now + wait,
+                "state": state,
+                "attempts": 0,
+                "next_attempt_at": self._now + wait,
+                "outcome": "",
+            }
+        )
+        begun = self._open[place] = _GrowingNotification(notification_id, 0, 0)
+        self._touched.append(begun)
+        return begun
+
+    def _tell(self, changed: Sequence[_GrowingIncident]) -> None:
+        """Continue the story of each incident: that it opened, by how much it grew, its end."""
+        events: list[tuple[UUID, IncidentEvent]] = []
+        for each in changed:
+            incident = each.now
+            grown = incident.transitions - (0 if each.before is None else each.before.transitions)
+            kind = IncidentEventKind.OPENED if each.before is None else IncidentEventKind.GREW
+            events.append((incident.incident_id, IncidentEvent(self._now, kind, grown)))
+            if not incident.is_open:
+                ended = IncidentEvent(self._now, IncidentEventKind.RESOLVED)
+                events.append((incident.incident_id, ended))
+        add_events(self._connection, events)
+
+    def _insert(
+        self, table: Table, names: tuple[str, str], pairs: Sequence[tuple[UUID, UUID]]
+    ) -> None:
+        rows = [dict(zip(names, pair, strict=True)) for pair in pairs]
+        insert_all_new(self._connection, table, rows)
+
+
+def _wait(transition: Transition, route: RuleRoute, *, is_new: bool) -> timedelta:
+    """Return how long a notification that begins with a transition gathers others.
+
+    Not at all where it opens its incident, or says how things stand with a network. A new version
+    of a rejection is never urgent: the rejection itself was notified.
+    """
+    is_of_transaction = transition.subject.kind is SubjectKind.TRANSACTION
+    if is_of_transaction and (not is_new or transition.before is not None):
+        return route.group_wait
+    return timedelta()

@@ -1,0 +1,122 @@
+"""Incidents as they are stored: found by group, changed by one writer at a time, with their story.
+
+`incidents_by_id` and `incident_story` read them. Every change goes through `save_incident`, which
+compares the version that was read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Connection, RowMapping, select, update
+
+from dashboard.domain.incident import Incident, IncidentEvent, IncidentEventKind, IncidentState
+from dashboard.errors import StoreError
+from dashboard.store.schema import incident_events, incidents
+
+
+def incidents_by_id(connection: Connection, ids: Collection[UUID]) -> dict[UUID, Incident]:
+    """Return those of these incidents that are stored."""
+    query = select(incidents).where(incidents.c.incident_id.in_(ids))
+    found = [incident_of(row) for row in connection.execute(query).mappings()]
+    return {each.incident_id: each for each in found}
+
+
+def open_incident_by_key(connection: Connection, key: str) -> Incident | None:
+    """Return the open incident of a rule and group, which is then this transaction's to change."""
+    query = select(incidents).where(incidents.c.open_key == key).with_for_update()
+    row = connection.execute(query).mappings().one_or_none()
+    return None if row is None else incident_of(row)
+
+
+def due_incidents(connection: Connection, now: datetime, limit: int) -> list[Incident]:
+    """Return incidents that time has changed by now, those that are due longest first."""
+    column = incidents.c
+    query = select(incidents).where(column.next_at <= now).order_by(column.next_at).limit(limit)
+    return [incident_of(row) for row in connection.execute(query.with_for_update()).mappings()]
+
+
+def insert_incident(connection: Connection, incident: Incident) -> None:
+    """Store a new incident."""
+    row = {"incident_id": incident.incident_id, **_row_of(incident)}
+    connection.execute(incidents.insert().values(**row))
+
+
+def save_incident(connection: Connection, incident: Incident) -> None:
+    """Store a change of an incident whose stored version is still the one that it was read with.
+
+    StoreError where another writer changed it since: the caller begins again.
+    """
+    column = incidents.c
+    unchanged = update(incidents).where(
+        column.incident_id == incident.incident_id, column.version == incident.version
+    )
+    changed = unchanged.values(_row_of(incident) | {"version": incident.version + 1})
+    if connection.execute(changed).rowcount != 1:
+        raise StoreError(f"incident {incident.incident_id} was changed meanwhile; try again")
+
+
+def add_events(connection: Connection, events: Sequence[tuple[UUID, IncidentEvent]]) -> None:
+    """Continue the story of incidents."""
+    rows = [
+        {
+            "incident_id": incident_id,
+            "at": event.at,
+            "kind": event.kind,
+            "transitions": event.transitions,
+            "actor": event.actor,
+            "note": event.note,
+        }
+        for incident_id, event in events
+    ]
+    if rows:
+        connection.execute(incident_events.insert(), rows)
+
+
+def incident_story(connection: Connection, incident_id: UUID) -> list[IncidentEvent]:
+    """Return what happened to an incident, the oldest first."""
+    column = incident_events.c
+    query = select(incident_events).where(column.incident_id == incident_id)
+    return [
+        IncidentEvent(row.at, IncidentEventKind(row.kind), row.transitions, row.actor, row.note)
+        for row in connection.execute(query.order_by(column.event_id))
+    ]
+
+
+def incident_of(row: RowMapping) -> Incident:
+    """Read a whole row."""
+    column = incidents.c
+    return Incident(
+        incident_id=row[column.incident_id],
+        rule=row[column.rule],
+        severity=row[column.severity],
+        group=tuple((name, value) for name, value in row[column.grouped_by]),
+        state=IncidentState(row[column.state]),
+        opened_at=row[column.opened_at],
+        changed_at=row[column.changed_at],
+        transitions=row[column.transitions],
+        troubled=row[column.troubled],
+        next_at=row[column.next_at],
+        resolved_at=row[column.resolved_at],
+        version=row[column.version],
+    )
+
+
+def _row_of(incident: Incident) -> dict[str, Any]:
+    return {
+        "open_key": incident.key if incident.is_open else None,
+        "rule": incident.rule,
+        "severity": incident.severity,
+        "grouped_by": [list(pair) for pair in incident.group],
+        "state": incident.state,
+        "opened_at": incident.opened_at,
+        "changed_at": incident.changed_at,
+        "transitions": incident.transitions,
+        "troubled": incident.troubled,
+        "next_at": incident.next_at,
+        "resolved_at": incident.resolved_at,
+        "version": incident.version,
+    }

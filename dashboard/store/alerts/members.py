@@ -1,0 +1,90 @@
+"""The members of a notification: every transition that it tells of, and those that reach nobody.
+
+`with_members` gives notifications that were claimed their first members and their incident: what
+the text of a message is written from. `all_members` reads all of them in parts, for the attached
+table. Whoever needs more of a member (a label, the version before) adds it to `NotificationMember`
+and reads it here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Final
+from uuid import UUID
+
+from sqlalchemy import Connection, select
+
+from dashboard.domain.notification import FIRST_MEMBERS, Notification, NotificationMember
+from dashboard.store.alerts.incidents import incidents_by_id
+from dashboard.store.alerts.notifications import member_of, select_transitions
+from dashboard.store.engine.engine import Store
+from dashboard.store.schema import notification_incidents, notification_members, transitions
+
+_PORTION: Final = 500
+
+
+def with_members(
+    connection: Connection, notifications: Sequence[Notification]
+) -> list[Notification]:
+    """Return the same notifications with their first members, and the one incident of each."""
+    ids = [each.notification_id for each in notifications]
+    incidents = _incidents_of(connection, ids)
+    known = incidents_by_id(connection, {each[0] for each in incidents.values() if len(each) == 1})
+    return [
+        replace(
+            each,
+            members=_members(connection, each),
+            incident=known.get(incidents.get(each.notification_id, [each.notification_id])[0])
+            if len(incidents.get(each.notification_id, ())) == 1
+            else None,
+        )
+        for each in notifications
+    ]
+
+
+def all_members(store: Store, notification_id: UUID) -> Iterator[NotificationMember]:
+    """Read every member in the order of events, some hundred at a time; raises StoreError."""
+    after = -1
+    while True:
+        with store.read() as connection:
+            found = _part(connection, notification_id, after, _PORTION)
+        for _, member in found:
+            yield member
+        if len(found) < _PORTION:
+            return
+        after = found[-1][0]
+
+
+def _members(connection: Connection, notification: Notification) -> tuple[NotificationMember, ...]:
+    if not notification.is_gathered:
+        return notification.members
+    found = _part(connection, notification.notification_id, -1, FIRST_MEMBERS)
+    return tuple(member for _, member in found)
+
+
+def _part(
+    connection: Connection, notification_id: UUID, after: int, limit: int
+) -> list[tuple[int, NotificationMember]]:
+    column = notification_members.c
+    query = (
+        select_transitions()
+        .add_columns(column.position)
+        .join(notification_members, column.transition_id == transitions.c.transition_id)
+        .where(column.notification_id == notification_id, column.position > after)
+        .order_by(column.position)
+        .limit(limit)
+    )
+    rows = connection.execute(query).mappings()
+    return [(row[column.position], member_of(row)) for row in rows]
+
+
+def _incidents_of(connection: Connection, ids: Sequence[UUID]) -> dict[UUID, list[UUID]]:
+    column = notification_incidents.c
+    found: dict[UUID, list[UUID]] = {}
+    query = select(column.notification_id, column.incident_id).where(
+        column.notification_id.in_(ids)
+    )
+    for notification_id, incident_id in connection.execute(query):
+        found.setdefault(notification_id, []).append(incident_id)
+    return found

@@ -1,0 +1,40 @@
+"""Routes for tests of notifications that are not about gathering: each is about one transition."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from dashboard.domain.condition import Transition
+from dashboard.domain.notification import Recipient
+from dashboard.domain.notification_pace import Closing
+from dashboard.domain.route import RuleRoute
+from dashboard.domain.rule import ObservedChange
+from dashboard.store.alerts.outbox import OutboxEntry, expand
+from dashboard.store.alerts.release import open_notifications
+from dashboard.store.engine.connection import Connection
+
+
+def alone(change: ObservedChange, recipients: Sequence[Recipient]) -> list[RuleRoute]:
+    """RuleRoute each transition that is news to everybody, as an incident of its own."""
+    group = (("transition", str(change.transition.transition_id)),)
+    return [RuleRoute("alone", group, tuple(recipients))] if change.transition.is_news else []
+
+
+def by_subject(transition: Transition, recipients: Sequence[Recipient]) -> list[RuleRoute]:
+    """RuleRoute each transition to everybody; those of one subject are one incident."""
+    return [RuleRoute("by subject", (("subject", transition.subject.key()),), tuple(recipients))]
+
+
+def expand_alone(
+    connection: Connection, entry: OutboxEntry, recipients: Sequence[Recipient], now: datetime
+) -> int:
+    """Make a notification for each recipient of one transition, an incident of its own."""
+    group = (("transition", str(entry.transition.transition_id)),)
+    return expand(connection, [(entry, [RuleRoute("alone", group, tuple(recipients))])], now)
+
+
+def closings_for(connection: Connection, recipient: Recipient) -> Sequence[Closing]:
+    """Close everything that gathers for a recipient, each notification by itself."""
+    mine = [each for each in open_notifications(connection) if each.recipient == recipient]
+    return [Closing(each.notification_id) for each in mine]

@@ -1,0 +1,70 @@
+"""Incidents: what opens one, what joins it, and when it is over."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from dashboard.domain.condition import State, Subject, SubjectKind, Transition
+from dashboard.domain.incident import (
+    QUIET_AFTER,
+    Incident,
+    IncidentState,
+    grow,
+    incident_key,
+    open_incident,
+)
+from dashboard.domain.quantity import NetworkId
+from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_transition, an_id, seconds
+
+GROUP = (("network", "1"), ("module", "ADD"))
+
+
+def busy(number: int, network: NetworkId = A_NETWORK, *, is_over: bool = False) -> Transition:
+    before, after = (State.BUSY, State.CALM) if is_over else (State.CALM, State.BUSY)
+    subject = Subject(SubjectKind.BUSYNESS, network)
+    at = A_MOMENT + seconds(number)
+    return a_transition(number, subject=subject, before=before, after=after, at=at)
+
+
+def opened(transition: Transition) -> Incident:
+    return open_incident("busy", "info", GROUP, transition, QUIET_AFTER)
+
+
+def test_incident_of_rejections_is_over_when_nothing_joined_it_for_a_while() -> None:
+    incident = opened(a_transition())
+
+    later = grow(incident, a_transition(2, at=A_MOMENT + seconds(60)), timedelta(minutes=5))
+
+    assert (incident.state, incident.next_at) == (IncidentState.FIRING, A_MOMENT + QUIET_AFTER)
+    assert (later.transitions, later.next_at) == (2, A_MOMENT + seconds(360))
+
+
+def test_incident_of_networks_is_over_with_the_last_of_them() -> None:
+    incident = opened(busy(1))
+    both = grow(incident, busy(2, ANOTHER_NETWORK), QUIET_AFTER)
+    one = grow(both, busy(3, is_over=True), QUIET_AFTER)
+    none = grow(one, busy(4, ANOTHER_NETWORK, is_over=True), QUIET_AFTER)
+
+    assert [each.troubled for each in (incident, both, one, none)] == [1, 2, 1, 0]
+    assert (one.is_open, none.is_open) == (True, False)
+    assert (none.resolved_at, none.transitions) == (A_MOMENT + seconds(4), 4)
+
+
+def test_end_whose_beginning_no_rule_saw_is_an_incident_that_is_over() -> None:
+    assert not opened(busy(1, is_over=True)).is_open
+
+
+def test_same_transition_opens_the_same_incident() -> None:
+    assert opened(busy(1)).incident_id == opened(busy(1)).incident_id != an_id(1)
+
+
+def test_key_tells_groups_apart_whatever_stands_in_them() -> None:
+    keys = {
+        incident_key("rule", (("module", "A"), ("stage", "B"))),
+        incident_key("rule", (("module", "AB"), ("stage", ""))),
+        incident_key("rulemodule", (("A", "stage"), ("B", ""))),
+        incident_key("rule", (("module", "\ud800"),)),
+    }
+
+    assert len(keys) == 4
+    assert opened(busy(1)).key == incident_key("busy", GROUP[::-1])

@@ -1,0 +1,194 @@
+"""What follows the first notification of an incident is gathered until it is claimed."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from itertools import pairwise
+
+from dashboard.detect.routing import routes_of
+from dashboard.domain.condition import State, Subject, SubjectKind
+from dashboard.domain.incident import IncidentEventKind, IncidentState
+from dashboard.domain.notification import FIRST_MEMBERS, Notification
+from dashboard.domain.notification_pace import Closing
+from dashboard.domain.rule import DEFAULT_RULES, GROUP_WAIT
+from dashboard.store.alerts.conditions import record_transition
+from dashboard.store.alerts.incidents import incident_story
+from dashboard.store.alerts.members import all_members
+from dashboard.store.alerts.notification_claims import (
+    ClaimRequest,
+    claim,
+    mark_sent,
+    release_claims,
+)
+from dashboard.store.alerts.notifications import recent_notifications
+from dashboard.store.alerts.outbox import expand, pending_expansion
+from dashboard.store.alerts.release import open_notifications
+from dashboard.store.engine.engine import Store
+from dashboard.store.evidence.save_rejections import save_polled
+from tests.builders import (
+    A_MOMENT,
+    A_NETWORK,
+    a_hash,
+    a_record,
+    a_transition,
+    an_id,
+    seconds,
+)
+from tests.unit.store.pending_notifications import DEV, OPS, claim_due, take_lease
+
+
+def reject(store: Store, *numbers: int, module: str = "ADD") -> None:
+    reason = f"Transaction line count for module {module}=6 is above the limit 5"
+    with store.write() as connection:
+        for number in numbers:
+            record = a_record(tx_hash=a_hash(number), reason_message=reason)
+            rejection_id = save_polled(connection, A_NETWORK, record, A_MOMENT)
+            assert record_transition(connection, a_transition(number), rejection_id)
+
+
+def change(store: Store, number: int) -> None:
+    with store.write() as connection:
+        record = a_record(tx_hash=a_hash(number), nonce=9)
+        rejection_id = save_polled(connection, A_NETWORK, record, A_MOMENT)
+        transition = a_transition(number, transition_id=an_id(100 + number), before=State.REJECTED)
+        assert record_transition(connection, transition, rejection_id)
+
+
+def take_in(store: Store, now: datetime = A_MOMENT) -> int:
+    with store.write() as connection:
+        entries = pending_expansion(connection, 10_000)
+        routed = [(each, routes_of(DEFAULT_RULES, each.change, [OPS, DEV])) for each in entries]
+        return expand(connection, routed, now)
+
+
+def to_ops(store: Store) -> list[Notification]:
+    with store.read() as connection:
+        found = recent_notifications(connection, 100)
+    return [each for each in found if each.recipient == OPS][::-1]
+
+
+def test_first_goes_at_once_and_followers_wait_for_each_other(store: Store) -> None:
+    reject(store, 1)
+    take_in(store)
+    claim_due(store, take_lease(store))
+    reject(store, 2, 3)
+    take_in(store, A_MOMENT + seconds(1))
+    reject(store, 4)
+    take_in(store, A_MOMENT + seconds(9))
+
+    first, followers = to_ops(store)
+
+    assert (first.member_count, first.release_at) == (1, A_MOMENT)
+    assert followers.member_count == 3
+    assert followers.release_at == A_MOMENT + seconds(1) + GROUP_WAIT
+
+
+def test_other_module_is_an_incident_of_its_own(store: Store) -> None:
+    reject(store, 1)
+    reject(store, 2, module="MUL")
+    take_in(store)
+
+    assert [each.member_count for each in to_ops(store)] == [1, 1]
+
+
+def test_change_waits_for_others_and_answers_the_rejection(store: Store) -> None:
+    reject(store, 1, 2)
+    take_in(store)
+    token = take_lease(store)
+    claim_due(store, token)
+    change(store, 2)
+    take_in(store, A_MOMENT + seconds(1))
+    with store.write() as connection:
+        openings = open_notifications(connection)
+        closings = [Closing(each.notification_id) for each in openings if each.recipient == OPS]
+        claim(connection, token, [ClaimRequest(OPS, 9, closings=closings)], A_MOMENT)
+    rejections, changed = to_ops(store)
+
+    assert changed.release_at == A_MOMENT + seconds(1) + GROUP_WAIT
+    assert changed.in_reply_to == rejections.message_id
+
+
+def test_claimed_notification_carries_its_incident_and_first_members(store: Store) -> None:
+    reject(store, *range(1, 31))
+    assert take_in(store) == 60
+
+    claimed = claim_due(store, take_lease(store))[0]
+
+    assert claimed.member_count == 30
+    hashes = [each.transition.subject.tx_hash for each in claimed.members]
+    assert hashes == [a_hash(number) for number in range(1, FIRST_MEMBERS + 1)]
+    assert claimed.incident is not None
+    assert (claimed.incident.rule, claimed.incident.transitions) == ("rejections", 30)
+    members = [*all_members(store, claimed.notification_id)]
+    assert [each.transition.transition_id for each in members] == [an_id(n) for n in range(1, 31)]
+    with store.read() as connection:
+        (event,) = incident_story(connection, claimed.incident.incident_id)
+    assert (event.kind, event.transitions) == (IncidentEventKind.OPENED, 30)
+
+
+def test_what_was_claimed_gathers_no_more(store: Store) -> None:
+    reject(store, 1)
+    take_in(store)
+    claim_due(store, take_lease(store))
+    reject(store, 2)
+    take_in(store)
+
+    assert [each.member_count for each in to_ops(store)] == [1, 1]
+
+
+def test_what_was_claimed_and_never_tried_gathers_on(store: Store) -> None:
+    reject(store, 1)
+    take_in(store)
+    token = take_lease(store)
+    claim_due(store, token)
+    with store.write() as connection:
+        release_claims(connection, token, OPS)
+    reject(store, 2)
+    take_in(store)
+
+    assert [each.member_count for each in to_ops(store)] == [2]
+
+
+def test_merged_notifications_are_one_with_all_members_in_order(store: Store) -> None:
+    reject(store, 1)
+    reject(store, 2, module="MUL")
+    reject(store, 3)
+    take_in(store)
+    token = take_lease(store)
+    with store.write() as connection:
+        first, second = (each for each in open_notifications(connection) if each.recipient == OPS)
+        merged = Closing(first.notification_id, (second.notification_id, an_id(99)))
+        (claimed,) = claim(connection, token, [ClaimRequest(OPS, 9, closings=[merged])], A_MOMENT)
+
+    assert claimed.member_count == 3
+    assert [each.transition.transition_id for each in claimed.members] == [*map(an_id, (1, 2, 3))]
+    assert (claimed.incident, claimed.in_reply_to) == (None, "")
+    assert [each.notification_id for each in to_ops(store)] == [claimed.notification_id]
+
+
+def test_end_of_an_incident_answers_its_beginning_and_ends_it(store: Store) -> None:
+    network = Subject(SubjectKind.BUSYNESS, A_NETWORK)
+    states = [None, State.CALM, State.BUSY, State.CALM, State.BUSY]
+    token = take_lease(store)
+    claimed = []
+    for number, (before, after) in enumerate(pairwise(states), start=1):
+        at = A_MOMENT + timedelta(minutes=number)
+        with store.write() as connection:
+            turned = a_transition(number, subject=network, before=before, after=after, at=at)
+            record_transition(connection, turned, None)
+        take_in(store, at)
+        for each in claim_due(store, token, at):
+            claimed += [each] if each.recipient == OPS else []
+            with store.write() as connection:
+                mark_sent(connection, each.notification_id, "250", at)
+
+    busy, calm, again = claimed
+    assert calm.in_reply_to == busy.message_id
+    assert (busy.in_reply_to, again.in_reply_to) == ("", "")
+    assert calm.incident is not None
+    assert busy.incident is not None
+    assert calm.incident.incident_id == busy.incident.incident_id
+    assert calm.incident.state is IncidentState.RESOLVED
+    with store.read() as connection:
+        story = incident_story(connection, busy.incident.incident_id)
+    assert [each.kind.value for each in story] == ["opened", "grew", "resolved"]
