@@ -44,6 +44,14 @@ class ChannelSettings(Struct, frozen=True, forbid_unknown_fields=True):
     timeout: Duration = Duration(seconds=10)
 
 
+def check_fallback(name: str, channels: Mapping[str, ChannelSettings]) -> Iterator[Remark]:
+    """Find a fallback that is no channel."""
+    if name and name not in channels:
+        known = ", ".join(channels) or "none"
+        message = f"is {shorten(name)}, which is no table of [channels]: there are {known}"
+        yield ("alerts", "fallback"), message
+
+
 def check_heartbeat(url: Secret) -> Iterator[Remark]:
     """Find an address to which no heartbeat can be sent; it may hold a key, so it is not shown."""
     if not url:

@@ -14,7 +14,7 @@ from dashboard.domain.mail_address import MailAddress
 from dashboard.domain.quantity import shorten
 from dashboard.domain.secret import Secret
 from dashboard.errors import InputError, SettingsError
-from dashboard.settings.channels import check_channels, check_heartbeat
+from dashboard.settings.channels import check_channels, check_fallback, check_heartbeat
 from dashboard.settings.check_addresses import check_addresses
 from dashboard.settings.check_clear_text import check_clear_text
 from dashboard.settings.dkim import check_dkim
@@ -75,6 +75,7 @@ def check_together(settings: Settings) -> Iterator[Remark]:
     yield from _check_heartbeat(settings)
     yield from _check_time_zone(settings.mail)
     yield from check_dkim(settings.mail)
+    yield from _check_fallback(settings)
     yield from _check_fees(settings)
 
 
@@ -155,6 +156,11 @@ def _check_channels(settings: Settings) -> Iterator[Remark]:
 @as_far_as_readable
 def _check_heartbeat(settings: Settings) -> Iterator[Remark]:
     yield from check_heartbeat(settings.alerts.heartbeat_url)
+
+
+@as_far_as_readable
+def _check_fallback(settings: Settings) -> Iterator[Remark]:
+    yield from check_fallback(settings.alerts.fallback, settings.channels)
 
 
 @as_far_as_readable

@@ -164,6 +164,8 @@ class AlertSettings(Struct, frozen=True, forbid_unknown_fields=True):
     silence_pending: Duration
     silence_keep_firing: Duration
     stale_pending: Duration
+    fallback: str
+    fallback_after: Duration
     heartbeat_url: Secret
     heartbeat_period: Duration
     heartbeat_allow_private: bool

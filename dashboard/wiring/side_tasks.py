@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from dashboard.alert import repeat_alerts
+from dashboard.alert import mail_fallback, repeat_alerts
 from dashboard.alert.channels.http_exchange import HttpRules, parse_target
 from dashboard.alert.compose import Links, NetworkName
 from dashboard.alert.heartbeat import Heartbeat
+from dashboard.alert.mail_fallback import MailFallback
 from dashboard.alert.repeat_alerts import AlertRepeater
 from dashboard.alert.side_tasks import SideTask, SideTasks
 from dashboard.domain.quantity import NetworkId
 from dashboard.settings import Settings
+from dashboard.settings.channels import MAIL
 from dashboard.settings.tls import tls_context
 from dashboard.store.engine.engine import Store
-from dashboard.wiring.channels import alertmanager_of
+from dashboard.wiring.channels import alertmanager_of, channel_of
 from dashboard.wiring.clock import elapsed, utc_now
 from dashboard.wiring.networks import Network, networks_of
 
@@ -24,7 +26,11 @@ def side_tasks(
 ) -> SideTasks:
     """Return what the settings ask for; `names` are those of the watched networks."""
     links = Links(settings.pages.public_url)
-    tasks = [*_repeaters(settings, store, names, links), *_heartbeat(settings, store)]
+    tasks = [
+        *_repeaters(settings, store, names, links),
+        *_fallback(settings, store),
+        *_heartbeat(settings, store),
+    ]
     return SideTasks(tasks, elapsed)
 
 
@@ -36,6 +42,14 @@ def _repeaters(
             channel = alertmanager_of(each, settings)
             repeater = AlertRepeater(store, channel, names, links, utc_now)
             yield SideTask(f"repeat to {name}", repeat_alerts.PERIOD, repeater.work)
+
+
+def _fallback(settings: Settings, store: Store) -> Iterator[SideTask]:
+    name = settings.alerts.fallback
+    if name:
+        channel, after = channel_of(name, settings), settings.alerts.fallback_after
+        watch = MailFallback(store, MAIL, name, channel, after, utc_now)
+        yield SideTask("mail fallback", mail_fallback.PERIOD, watch.work)
 
 
 def _heartbeat(settings: Settings, store: Store) -> Iterator[SideTask]:

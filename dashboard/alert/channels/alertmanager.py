@@ -27,6 +27,7 @@ REJECTION_FIRES_FOR: Final = timedelta(minutes=15)
 """The same for a rejection, which is not repeated: nothing ever undoes it."""
 
 _TEST_FIRES_FOR: Final = timedelta(minutes=1)
+_MAIL_FIRES_FOR: Final = timedelta(days=1)
 
 _NAMES: Final = {
     SubjectKind.TRANSACTION: "LinewatchTransactionRejected",
@@ -82,6 +83,8 @@ def alert_of(facts: Mapping[str, Any], now: datetime) -> PushedAlert:
     if facts["type"] == "test":
         labels = {"alertname": "LinewatchTest"}
         return PushedAlert(labels, annotations, now, now + _TEST_FIRES_FOR)
+    if "condition" not in data:
+        return _alert_of_mail(data, annotations, now)
     network, transaction = data["network"] or {}, data["transaction"] or {}
     more = {"stage": transaction.get("stage", ""), "tx_hash": transaction.get("hash", "")}
     is_over = facts["type"] == "incident.resolved"
@@ -93,6 +96,16 @@ def alert_of(facts: Mapping[str, Any], now: datetime) -> PushedAlert:
         parse_timestamp(facts["timestamp"]) if is_over else now + fires_for,
         data["link"] or "",
     )
+
+
+def _alert_of_mail(
+    data: Mapping[str, Any], annotations: Mapping[str, str], now: datetime
+) -> PushedAlert:
+    """Return the alert that mail fails, which fires until mail works again, or for a day."""
+    labels = {"alertname": "LinewatchMailFailing", "severity": data["severity"]}
+    over = data.get("endedAt")
+    ends_at = now + _MAIL_FIRES_FOR if over is None else parse_timestamp(over)
+    return PushedAlert(labels, annotations, parse_timestamp(data["since"]), ends_at)
 
 
 class AlertmanagerChannel:

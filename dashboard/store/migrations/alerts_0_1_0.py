@@ -169,6 +169,16 @@ def create_rules() -> None:
     )
 
 
+def create_mail_outages() -> None:
+    """Create the times in which no mail was taken."""
+    op.create_table(
+        "mail_outages",
+        *key(after_delivery=row_id),
+        *needed(since=big),
+        *optional(reported_at=big, ended_at=big, end_reported_at=big),
+    )
+
+
 def create_silences() -> None:
     """Create what people silence and plan."""
     op.create_table(

@@ -24,6 +24,7 @@ from dashboard.store.schema.fees import (
     suggested_gas_fees,
 )
 from dashboard.store.schema.installation import installation, leases
+from dashboard.store.schema.mail_outages import mail_outages
 from dashboard.store.schema.monitoring import (
     coverage,
     coverage_gaps,
@@ -78,6 +79,7 @@ __all__ = [
     "installation",
     "last_answers",
     "leases",
+    "mail_outages",
     "metadata",
     "notification_incidents",
     "notification_members",

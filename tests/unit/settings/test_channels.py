@@ -118,6 +118,7 @@ def test_alertmanager_is_a_channel_that_what_is_open_is_repeated_to(tmp_path: Pa
             "alerts.heartbeat_url",
             "write https://",
         ),
+        (f'{HOOK}[alerts]\nfallback = "pager"', "alerts.fallback", "there are ops-hook"),
         ('[alerts]\nheartbeat_url = "canary"', "alerts.heartbeat_url", "write https://host/path"),
     ],
 )

@@ -11,6 +11,7 @@ from alembic import op
 from dashboard.store.migrations.alerts_0_1_0 import (
     create_alerts,
     create_incidents,
+    create_mail_outages,
     create_members,
     create_notifications,
     create_outbox,
@@ -65,6 +66,7 @@ def upgrade() -> None:
     create_members()
     create_rules()
     create_silences()
+    create_mail_outages()
     _create_coverage()
     _create_api_keys()
     for statement in TRIGGERS[op.get_bind().dialect.name]:

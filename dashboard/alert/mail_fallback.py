@@ -1,0 +1,135 @@
+"""Report over a second channel that no mail is taken, and that mail works again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from html import escape
+from typing import Final
+from uuid import UUID, uuid5
+
+from dashboard.alert.message import Channel, MaySend, Message, MessageHeaders
+from dashboard.domain.clock import Clock
+from dashboard.domain.foreign_text import visible
+from dashboard.domain.formatting import moment, span
+from dashboard.domain.mail_outage import MailOutage, MailTrouble
+from dashboard.logs import get_logger
+from dashboard.store.alerts.mail_outages import (
+    begin_outage,
+    mail_trouble,
+    note_outage,
+    unreported_outage,
+    was_sent_after,
+)
+from dashboard.store.engine.engine import Store
+from dashboard.wire.timestamp import format_timestamp
+
+PERIOD: Final = timedelta(seconds=10)
+_FAILING: Final = "mail.failing"
+_WORKING: Final = "mail.working"
+_NEXT_STEPS: Final = (
+    "They stay pending and are sent once the server takes them. `linewatch alerts test-send` shows "
+    "each answer of the server; `linewatch alerts --state pending` lists what is pending."
+)
+_IDS: Final = UUID("0c6f2a2e-6f0b-4b57-9d1e-3f1f0f9b7a10")
+"""Names the ids of these messages, so that a repeated one has the same."""
+
+_log = get_logger("delivery")
+
+
+@dataclass(frozen=True, slots=True)
+class MailFallback:
+    """Watches one channel, that of mail, and reports its outages over `fallback`.
+
+    Outages are stored: a restart neither repeats a report nor loses the one that mail works again.
+    """
+
+    store: Store
+    watched: str
+    name: str
+    fallback: Channel
+    after: timedelta
+    clock: Clock
+
+    def work(self, may_send: MaySend) -> None:
+        """Look, and report what is new; after DeliveryError or StoreError it is repeated."""
+        if not may_send():
+            return
+        outage, trouble = self._look()
+        if outage is None:
+            return
+        if outage.reported_at is None and trouble is not None:
+            self._send(_failing(outage, trouble), outage, may_send)
+            self._note(outage, reported_at=self.clock())
+            _log.error("mail fails; this was reported", over=self.name, since=str(outage.since))
+        if outage.ended_at is not None:
+            if outage.reported_at is not None:
+                self._send(_working(outage, outage.ended_at), outage, may_send)
+            self._note(outage, end_reported_at=self.clock())
+
+    def _look(self) -> tuple[MailOutage | None, MailTrouble | None]:
+        """Return the outage to report, if there is one, and what fails now."""
+        now = self.clock()
+        with self.store.read() as connection:
+            trouble = mail_trouble(connection, self.watched)
+            outage = unreported_outage(connection)
+            is_over = (
+                outage is not None
+                and outage.ended_at is None
+                and was_sent_after(connection, self.watched, outage.after_delivery)
+            )
+        if outage is None and trouble is not None and trouble.is_outage(now, self.after):
+            with self.store.write() as connection:
+                begin_outage(connection, trouble)
+                outage = unreported_outage(connection)
+        if outage is not None and is_over:
+            self._note(outage, ended_at=now)
+            outage = replace(outage, ended_at=now)
+        return outage, trouble
+
+    def _send(self, message: Message, outage: MailOutage, may_send: MaySend) -> None:
+        number = uuid5(_IDS, f"{format_timestamp(outage.since)} {message.facts['type']}")
+        headers = MessageHeaders(f"<{number}@linewatch.invalid>", self.name, self.clock())
+        self.fallback.send(message, headers, may_send)
+
+    def _note(self, outage: MailOutage, **times: datetime) -> None:
+        with self.store.write() as connection:
+            note_outage(connection, outage, **times)
+
+
+def _failing(outage: MailOutage, trouble: MailTrouble) -> Message:
+    many = "1 mail is" if trouble.pending == 1 else f"{trouble.pending:,} mails are"
+    return _message(
+        _FAILING,
+        f"Mail fails since {moment(outage.since)}",
+        (
+            f"No mail was taken since {moment(outage.since)}; {many} pending and nobody has them.",
+            f"The mail server's answer: {visible(trouble.answer)}",
+            _NEXT_STEPS,
+        ),
+        {
+            "since": format_timestamp(outage.since),
+            "pending": trouble.pending,
+            "answer": visible(trouble.answer),
+        },
+    )
+
+
+def _working(outage: MailOutage, ended_at: datetime) -> Message:
+    return _message(
+        _WORKING,
+        f"Mail works again after {span(ended_at - outage.since)}",
+        (f"A mail was taken at {moment(ended_at)}, the first since {moment(outage.since)}.",),
+        {"since": format_timestamp(outage.since), "endedAt": format_timestamp(ended_at)},
+    )
+
+
+def _message(kind: str, headline: str, parts: tuple[str, ...], data: dict[str, object]) -> Message:
+    subject, text = f"[Linewatch] {headline}", "\n\n".join(parts) + "\n"
+    html = "".join(f"<p>{escape(each)}</p>\n" for each in parts)
+    facts = {
+        "type": kind,
+        "timestamp": data.get("endedAt", data["since"]),
+        "data": {"subject": subject, "text": text, "severity": "critical", **data},
+    }
+    return Message(subject, text, html, facts=facts)
