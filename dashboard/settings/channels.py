@@ -8,6 +8,7 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
+from dashboard.alert.channels.apprise_service import service_scheme
 from dashboard.alert.channels.http_exchange import HttpTarget, parse_target
 from dashboard.alert.channels.webhook import parse_signing_secret
 from dashboard.domain.quantity import shorten
@@ -33,7 +34,7 @@ class ChannelSettings(Struct, frozen=True, forbid_unknown_fields=True):
     or its networks; `allow_clear_text`: it may be asked without TLS.
     """
 
-    kind: Literal["webhook", "alertmanager"]
+    kind: Literal["webhook", "alertmanager", "apprise"]
     url: Secret
     secrets: list[Secret] = []
     username: str = ""
@@ -93,6 +94,9 @@ def _check_name(name: str, path: SettingPath) -> Iterator[Remark]:
 def _check_url(channel: ChannelSettings, path: SettingPath) -> Iterator[Remark]:
     """Find an address that cannot be used; it may hold a key, so it is not shown."""
     try:
+        if channel.kind == "apprise":
+            service_scheme(channel.url)
+            return
         target = parse_target(channel.url)
     except InputError as error:
         yield (*path, "url"), str(error)
@@ -112,13 +116,11 @@ def is_clear_text(target: HttpTarget) -> bool:
 
 @as_far_as_readable
 def _check_secrets(channel: ChannelSettings, path: SettingPath) -> Iterator[Remark]:
-    if channel.kind != "webhook":
-        if channel.secrets:
-            yield (*path, "secrets"), "is for webhooks only: remove it"
-        return
-    if channel.username or channel.password:
+    if channel.kind != "webhook" and channel.secrets:
+        yield (*path, "secrets"), "is for webhooks only: remove it"
+    if channel.kind != "alertmanager" and (channel.username or channel.password):
         yield (*path, "username"), "and password are for kind alertmanager only: remove them"
-    if not channel.secrets:
+    if channel.kind == "webhook" and not channel.secrets:
         yield path, "lacks secrets, by which the receiver knows who sends: add one"
     for secret in channel.secrets:
         try:

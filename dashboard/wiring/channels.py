@@ -7,6 +7,7 @@ import ssl
 from typing import Final
 
 from dashboard.alert.channels.alertmanager import AlertmanagerChannel
+from dashboard.alert.channels.apprise_service import AppriseChannel
 from dashboard.alert.channels.http_exchange import HttpRules, parse_target
 from dashboard.alert.channels.maildir import MaildirChannel
 from dashboard.alert.channels.smtp import Security, SmtpChannel, SmtpServer
@@ -48,6 +49,8 @@ def channel_of(name: str, settings: Settings, watch: Watch = ignore) -> Channel:
     channel = settings.channels[name]
     if channel.kind == "alertmanager":
         return alertmanager_of(channel, settings, watch)
+    if channel.kind == "apprise":
+        return AppriseChannel(channel.url, channel.timeout, channel.allow_private, watch)
     rules = _http_rules(channel, settings, watch)
     return WebhookChannel(parse_target(channel.url), channel.secrets, utc_now, rules)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from dashboard.alert.channels.alertmanager import AlertmanagerChannel
+from dashboard.alert.channels.apprise_service import AppriseChannel
 from dashboard.domain.notification import Recipient
 from dashboard.domain.secret import Secret
 from dashboard.settings.listing import effective_settings
@@ -135,3 +136,19 @@ def test_webhook_on_this_machine_may_do_without_tls(tmp_path: Path) -> None:
     text = HOOK.replace("https://hooks.example", "http://127.0.0.1:9000")
 
     assert read(tmp_path, text, OLD_SECRET=SECRET).mistakes() == []
+
+
+def test_chat_service_is_a_channel_and_its_address_is_masked(tmp_path: Path) -> None:
+    text = '[channels.chat]\nkind = "apprise"\nurl = "slack://canary/canary/canary"\n'
+
+    assert isinstance(open_channels(loaded(tmp_path, text))["chat"], AppriseChannel)
+    assert "canary" not in str(list(effective_settings(read(tmp_path, text))))
+
+
+def test_chat_service_that_is_none_is_a_mistake(tmp_path: Path) -> None:
+    text = '[channels.chat]\nkind = "apprise"\nurl = "json://canary.example/"\n'
+
+    [mistake] = read(tmp_path, text).mistakes()
+
+    assert "which is no chat or paging service" in str(mistake)
+    assert "canary" not in str(mistake)

@@ -1,0 +1,160 @@
+"""Chat and paging services through Apprise, which knows how each of them is asked."""
+
+from __future__ import annotations
+
+import logging
+import re
+import threading
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import timedelta
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Final
+from urllib.parse import unquote
+
+from dashboard.alert.channels.stage import Stage, Watch, ignore
+from dashboard.alert.message import MaySend, Message, MessageHeaders, always
+from dashboard.domain.foreign_text import visible
+from dashboard.domain.secret import Secret
+from dashboard.errors import DeliveryBlocked, DeliveryWithheld, InputError
+
+if TYPE_CHECKING:
+    from apprise import Apprise, AppriseResult
+    from apprise.logger import NotifyLogEntry
+
+_SCHEME: Final = re.compile(r"([a-z0-9]{2,32})://[!-~]+", re.ASCII)
+_GENERIC: Final = frozenset(
+    {
+        "json",
+        "xml",
+        "form",
+        "apprise",
+        "mailto",
+        "amqp",
+        "mqtt",
+        "syslog",
+        "rsyslog",
+        "http",
+        "file",
+    }
+)
+"""What asks any address, or none beyond this machine; with an s at the end through TLS."""
+
+_LOCAL: Final = frozenset({"dbus", "gio", "glib", "gnome", "kde", "macosx", "qt", "windows"})
+_BRACKETS: Final = str.maketrans({"<": "\u2039", ">": "\u203a"})
+"""Single quotation marks that look the same: chats take the others for links and calls."""
+
+_SHORTEST_KEY: Final = 6
+_QUOTED: Final = 200
+
+
+def service_scheme(url: Secret) -> str:
+    """Return the name of a service; InputError, which does not show the address, for no service."""
+    match = _SCHEME.fullmatch(url.reveal())
+    if match is None:
+        raise InputError("is no address of Apprise: write it as slack://… or pagerduty://…")
+    scheme = match[1]
+    if {scheme, scheme.removesuffix("s")} & (_GENERIC | _LOCAL):
+        raise InputError(
+            f"begins with {scheme}://, which is no chat or paging service: take kind webhook, "
+            "or mail"
+        )
+    return scheme
+
+
+def inert(text: str) -> str:
+    """Keep foreign text from calling people, or from hiding a link, in a chat."""
+    shown = text.translate(_BRACKETS).replace("](", "] (")
+    return re.sub(r"@(?=\w)", "\uff20", shown)
+
+
+@dataclass(frozen=True, slots=True)
+class AppriseChannel:
+    """Sends the text of messages to one service.
+
+    Services on a host of one's own are asked only with `allow_private`, since Apprise resolves
+    names by itself. Where `timeout` passes, the message may still arrive.
+    """
+
+    url: Secret
+    timeout: timedelta
+    allow_private: bool = False
+    watch: Watch = ignore
+
+    def send(self, message: Message, headers: MessageHeaders, may_send: MaySend = always) -> str:  # noqa: ARG002 - services know no ids
+        """Send one message; DeliveryBlocked for whatever fails: services say only that much."""
+        service = self._service()
+        if not may_send():
+            raise DeliveryWithheld("the lease of this worker is over")
+        answers: SimpleQueue[AppriseResult | Exception] = SimpleQueue()
+        work = threading.Thread(target=_notify, args=(service, message, answers), daemon=True)
+        work.start()
+        try:
+            answer = answers.get(timeout=self.timeout.total_seconds())
+        except Empty:
+            raise DeliveryBlocked("the service did not answer in time") from None
+        if isinstance(answer, Exception):
+            raise DeliveryBlocked(f"the library failed ({type(answer).__name__})") from answer
+        said: Iterable[NotifyLogEntry] = answer.logs()
+        why = self._shown(" ".join(each.message for each in said))
+        self.watch(Stage("answer", "taken" if answer else why or "not taken"))
+        if not answer:
+            raise DeliveryBlocked(f"the service did not take it: {why or 'it says no more'}")
+        return "taken"
+
+    def _service(self) -> Apprise:
+        """Read the address; imported late, since the library takes 0.2 s and 36 MB."""
+        import apprise  # noqa: PLC0415 - see above
+
+        _keep_quiet()
+        scheme = service_scheme(self.url)
+        asset = apprise.AppriseAsset(
+            app_id="Linewatch", app_desc="Linewatch", http_redirects=False, secure_logging=True
+        )
+        service = apprise.Apprise.instantiate(
+            self.url.reveal(), asset=asset, suppress_exceptions=True
+        )
+        if not isinstance(service, apprise.NotifyBase):
+            raise DeliveryBlocked(
+                f"Apprise cannot use the address of {scheme}://: check its url in [channels]"
+            )
+        forms: tuple[str, ...] = service.templates
+        if not self.allow_private and any("{host" in each for each in forms):
+            raise DeliveryBlocked(
+                f"{scheme}:// asks a host of one's own: set allow_private = true for it"
+            )
+        service.redirects, service.verify_certificate = False, True
+        asked = apprise.Apprise(asset=asset)
+        asked.add(service)
+        return asked
+
+    def _shown(self, text: str) -> str:
+        """Return what was said, unless it quotes a part of the address."""
+        address = self.url.reveal()
+        parts = [form for part in re.split(r"[/?&=@:]", address) for form in (part, unquote(part))]
+        if any(len(part) >= _SHORTEST_KEY and part in text for part in parts):
+            return ""
+        return visible(" ".join(text.split()), _QUOTED)
+
+
+def _notify(
+    service: Apprise, message: Message, answers: SimpleQueue[AppriseResult | Exception]
+) -> None:
+    """Run in a thread of its own, which is left behind where it does not end."""
+    try:
+        result = service.notify(
+            body=inert(message.text),
+            title=inert(message.subject.removeprefix("[Linewatch] ")),
+            body_format="text",
+        )
+        answers.put(result)
+    except Exception as error:  # noqa: BLE001 - the top of a thread; a plugin may raise anything
+        answers.put(error)
+
+
+def _keep_quiet() -> None:
+    """Let the library log nothing by itself: it may quote an address."""
+    log = logging.getLogger("apprise")
+    log.propagate = False
+    if not log.handlers:
+        log.addHandler(logging.NullHandler())
