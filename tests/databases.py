@@ -12,7 +12,7 @@ from typing import Final
 from sqlalchemy import create_engine, text
 
 from dashboard.store.maintenance.migrate import migrate
-from tests.postgresql import migrated_database
+from tests.postgresql import filled_database, migrated_database
 
 DATABASES: Final = ("sqlite", "postgresql")
 
@@ -21,6 +21,16 @@ DATABASES: Final = ("sqlite", "postgresql")
 def new_store(database: str, folder: Path) -> Iterator[str]:
     """Yield the address of a new store; `folder` is where a file may be."""
     yield from _NEW[database](folder)
+
+
+@contextmanager
+def copied_store(database: str, folder: Path, fill: Callable[[str], None]) -> Iterator[str]:
+    """Yield the address of a copy of a store that `fill` filled once in this process."""
+    if database == "postgresql":
+        with filled_database(fill) as url:
+            yield url
+    else:
+        yield put_file(folder / "linewatch.db", _filled_file(fill))
 
 
 def set_schema(url: str, revision: str) -> None:
@@ -53,6 +63,14 @@ def _migrated_file() -> bytes:
     with TemporaryDirectory() as folder:
         file = Path(folder) / "linewatch.db"
         migrate(f"sqlite:///{file}")
+        return file.read_bytes()
+
+
+@cache
+def _filled_file(fill: Callable[[str], None]) -> bytes:
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "linewatch.db"
+        fill(new_sqlite_store(file))
         return file.read_bytes()
 
 

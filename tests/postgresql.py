@@ -6,7 +6,7 @@ import atexit
 import os
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -73,6 +73,22 @@ def migrated_database() -> Iterator[str]:
         yield address
 
 
+@contextmanager
+def filled_database(fill: Callable[[str], None]) -> Iterator[str]:
+    """Yield the address of a new store, copied from one that was filled once in this process."""
+    with _database(_filled_template(fill)) as address:
+        yield address
+
+
+@cache
+def _filled_template(fill: Callable[[str], None]) -> str:
+    """Fill a store that ends with the server; return the name of its database."""
+    _make_template()
+    name = _create(_TEMPLATE)
+    fill(address_of(name))
+    return name
+
+
 @cache
 def _make_template() -> None:
     with administering() as connection:
@@ -91,13 +107,18 @@ def _make_template() -> None:
 
 @contextmanager
 def _database(template: str) -> Iterator[str]:
-    name = f"test_{uuid4().hex}"
-    create = sql.SQL("CREATE DATABASE {} TEMPLATE {}")
-    with administering() as connection:
-        connection.execute(create.format(sql.Identifier(name), sql.Identifier(template)))
+    name = _create(template)
     try:
         yield address_of(name)
     finally:
         drop = sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name))
         with psycopg.connect(server_address(), autocommit=True) as connection:
             connection.execute(drop)
+
+
+def _create(template: str) -> str:
+    name = f"test_{uuid4().hex}"
+    create = sql.SQL("CREATE DATABASE {} TEMPLATE {}")
+    with administering() as connection:
+        connection.execute(create.format(sql.Identifier(name), sql.Identifier(template)))
+    return name

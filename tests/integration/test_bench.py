@@ -96,7 +96,7 @@ def test_bench_of_a_restore_drill_measures_both_databases(tmp_path: Path) -> Non
 
 
 def test_bench_of_rebuilding_loses_and_rebuilds_all_that_is_derived(tmp_path: Path) -> None:
-    printed = _bench(tmp_path, "rebuild", "--days", "20")
+    printed = _bench(tmp_path, "rebuild", "--days", "4")
 
     for measured in ("verified", "rebuilt, nothing wrong", "rebuilt, everything lost"):
         assert f"| {measured} |" in printed

@@ -13,6 +13,7 @@ from tests.databases import DATABASES, new_store
 from tests.postgresql import empty_database
 from tests.unit.store.fake_machine import Machine
 from tests.unit.store.filled_store import live_in
+from tests.unit.store.races import Race, race_of_threads, races_of_processes
 
 
 @pytest.fixture(params=DATABASES)
@@ -58,3 +59,19 @@ def backup(url: str, tmp_path: Path) -> Path:
     with open_store(url, Machine().clock) as store:
         live_in(store)
         return back_up(store, tmp_path / "backup.sqlite").path
+
+
+@pytest.fixture(scope="module")
+def racing_processes() -> Iterator[Race]:
+    """Yield races of processes, which start once."""
+    with races_of_processes() as race:
+        yield race
+
+
+@pytest.fixture(params=["threads", "processes"])
+def race(request: pytest.FixtureRequest) -> Race:
+    """Return a race: of threads that share one open store, or of processes."""
+    if request.param == "threads":
+        return race_of_threads
+    found: Race = request.getfixturevalue("racing_processes")
+    return found

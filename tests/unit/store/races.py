@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import multiprocessing
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from multiprocessing.synchronize import Barrier
 from typing import Final, Protocol, TypeVar
 
@@ -36,13 +37,18 @@ def race_of_threads(url: str, contend: Callable[[Store, int], T]) -> list[T]:
         return list(threads.map(start, range(CONTENDERS)))
 
 
-def race_of_processes(url: str, contend: Callable[[Store, int], T]) -> list[T]:
-    """Let processes contend; `contend` is a function of a module, so that they can import it."""
+@contextmanager
+def races_of_processes() -> Iterator[Race]:
+    """Start processes that contend in every race; `contend` is a function they can import."""
     context = multiprocessing.get_context("spawn")
     together = context.Barrier(CONTENDERS)
     with context.Pool(CONTENDERS, _enter, (together,)) as processes:
-        lanes = [(url, contend, number) for number in range(CONTENDERS)]
-        return processes.starmap(_start, lanes, chunksize=1)
+
+        def race(url: str, contend: Callable[[Store, int], T]) -> list[T]:
+            lanes = [(url, contend, number) for number in range(CONTENDERS)]
+            return processes.starmap(_start, lanes, chunksize=1)
+
+        yield race
 
 
 _together: list[Barrier] = []

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from uuid import UUID
 
-import pytest
-
 from dashboard.domain.exclusion import SaveStatus
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.notification_claims import mark_sent
@@ -30,11 +28,9 @@ from tests.builders import (
 from tests.delivery_checks import claim_for_all
 from tests.routes import expand_alone
 from tests.unit.store.pending_notifications import DEV, OPS, make_pending, reject
-from tests.unit.store.races import CONTENDERS, Race, race_of_processes, race_of_threads
+from tests.unit.store.races import CONTENDERS, Race
 
 ROUNDS = 15
-
-races = pytest.mark.parametrize("race", [race_of_threads, race_of_processes])
 
 
 def change_all(store: Store, number: int) -> list[bool]:
@@ -115,7 +111,6 @@ def take_all(store: Store, number: int) -> list[int | None]:
     return tokens
 
 
-@races
 def test_racing_changes_of_a_condition_have_one_winner(url: str, race: Race) -> None:
     results = race(url, change_all)
 
@@ -126,7 +121,6 @@ def test_racing_changes_of_a_condition_have_one_winner(url: str, race: Race) -> 
         assert len(pending_expansion(connection, 10 * ROUNDS)) == ROUNDS
 
 
-@races
 def test_racing_reports_of_one_reason_are_saved_once(url: str, race: Race) -> None:
     results = race(url, report_all)
 
@@ -137,21 +131,18 @@ def test_racing_reports_of_one_reason_are_saved_once(url: str, race: Race) -> No
         assert len(newest(connection, 10 * ROUNDS)) == ROUNDS
 
 
-@races
 def test_racing_polls_of_one_version_get_one_id(url: str, race: Race) -> None:
     results = race(url, poll_all)
 
     assert [len(set(each)) for each in zip(*results, strict=True)] == [1] * ROUNDS
 
 
-@races
 def test_racing_wishes_for_one_hash_are_new_once(url: str, race: Race) -> None:
     results = race(url, track_all)
 
     assert [sum(each) for each in zip(*results, strict=True)] == [1] * ROUNDS
 
 
-@races
 def test_racing_expansions_owe_each_notification_once(url: str, race: Race) -> None:
     with open_store(url) as store:
         reject(store, ROUNDS)
@@ -159,7 +150,6 @@ def test_racing_expansions_owe_each_notification_once(url: str, race: Race) -> N
     assert sum(race(url, expand_all)) == 2 * ROUNDS
 
 
-@races
 def test_racing_claims_never_get_the_same_notification(url: str, race: Race) -> None:
     with open_store(url) as store:
         make_pending(store, ROUNDS)
@@ -171,7 +161,6 @@ def test_racing_claims_never_get_the_same_notification(url: str, race: Race) -> 
         assert {len(deliveries_of(connection, each)) for each in sent} == {1}
 
 
-@races
 def test_racing_for_a_lease_has_one_winner_and_no_token_twice(url: str, race: Race) -> None:
     results = race(url, take_all)
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-import pytest
-
 from dashboard.domain.api_key import KeyLimits
 from dashboard.store.access.api_keys import (
     Credential,
@@ -26,7 +24,7 @@ from dashboard.store.access.api_keys import (
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store, open_store
 from tests.builders import A_MOMENT, A_NETWORK, seconds
-from tests.unit.store.races import CONTENDERS, Race, race_of_processes, race_of_threads
+from tests.unit.store.races import CONTENDERS, Race
 
 LIMITS = KeyLimits(
     network_ids=frozenset({A_NETWORK}),
@@ -76,7 +74,6 @@ def contend(store: Store, number: int) -> bool:
     return make(store, number=number + 1)
 
 
-@pytest.mark.parametrize("race", [race_of_threads, race_of_processes])
 def test_name_is_given_once_whoever_asks_at_once(url: str, race: Race) -> None:
     assert sorted(race(url, contend)) == [False] * (CONTENDERS - 1) + [True]
 

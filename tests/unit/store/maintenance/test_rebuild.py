@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict, deque
+from collections.abc import Iterator
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from sqlalchemy import text
@@ -15,7 +17,7 @@ from dashboard.domain.quantity import Wei
 from dashboard.domain.retention import Before
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.engine.connection import Connection
-from dashboard.store.engine.engine import Store
+from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.gas import save_gas
 from dashboard.store.maintenance.rebuild import Rebuilt, rebuild, wrong_derived
@@ -33,6 +35,8 @@ from tests.builders import (
     seconds,
     suggested_gas_fees,
 )
+from tests.databases import copied_store
+from tests.unit.store.fake_machine import Machine
 from tests.unit.store.filled_store import content_of, live_in
 
 BY = Actor("operator", A_MOMENT)
@@ -84,22 +88,28 @@ def see_fees(connection: Connection, offset: int) -> None:
     save_gas(connection, seen, block_time=seconds(2))
 
 
+def live(url: str) -> None:
+    """Fill a store with two days of fees, tracked hashes, and rejections of some of them."""
+    with open_store(url, Machine().clock) as store:
+        live_in(store)
+        with store.write() as connection:
+            for offset in (*range(0, 200, 20), *range(3600, 3700, 30), 90_000, 90_030, 300_000):
+                see_fees(connection, offset)
+            requests = [
+                TrackRequest(a_hash(number), (A_NETWORK, ANOTHER_NETWORK), None, "")
+                for number in range(100, 106)
+            ]
+            track_all(connection, requests, A_MOMENT)
+            for number in range(2):
+                at = A_MOMENT + timedelta(days=20 * number)
+                save_polled(connection, A_NETWORK, a_record(tx_hash=a_hash(100 + number)), at)
+
+
 @pytest.fixture
-def lived(store: Store) -> Store:
-    """Return a store with two days of fees, tracked hashes, and rejections of some of them."""
-    live_in(store)
-    with store.write() as connection:
-        for offset in (*range(0, 200, 20), *range(3600, 3700, 30), 90_000, 90_030, 300_000):
-            see_fees(connection, offset)
-        requests = [
-            TrackRequest(a_hash(number), (A_NETWORK, ANOTHER_NETWORK), None, "")
-            for number in range(100, 106)
-        ]
-        track_all(connection, requests, A_MOMENT)
-        for number in range(2):
-            at = A_MOMENT + timedelta(days=20 * number)
-            save_polled(connection, A_NETWORK, a_record(tx_hash=a_hash(100 + number)), at)
-    return store
+def lived(database: str, tmp_path: Path) -> Iterator[Store]:
+    """Yield a store in which everything happened."""
+    with copied_store(database, tmp_path, live) as url, open_store(url) as store:
+        yield store
 
 
 COUNTED = {"rejection_counters", "rejection_modules", "rejection_senders", "sender_counters"}
