@@ -11,7 +11,7 @@ from dashboard.alert.change_text import IncidentText, Rows
 from dashboard.domain.advice import advise
 from dashboard.domain.exclusion import CLOCK_IS_WRONG, StoredRejection
 from dashboard.domain.foreign_text import visible
-from dashboard.domain.formatting import moment_in
+from dashboard.domain.formatting import moment, moment_in
 from dashboard.domain.grounds import InclusionGrounds
 from dashboard.domain.module_limits import ModuleLimits
 from dashboard.domain.notified_change import NotifiedChange
@@ -193,6 +193,9 @@ def _record_rows(change: NotifiedChange, context: RejectionContext) -> Iterator[
         yield "Attempted", moment_in(change.attempted_at, context.zone)
     if change.rejection is not None:
         yield from _reason_rows(change.rejection, context)
+        wrong = f". {CLOCK_IS_WRONG}" if change.rejection.is_dated_ahead else ""
+        dated = moment_in(change.rejection.record.timestamp, context.zone)
+        yield "Dated", f"{dated}, as the node claims{wrong}"
         seen = moment_in(change.rejection.first_seen_at, context.zone)
         yield "First seen", f"{seen}, by Linewatch"
 
@@ -215,8 +218,6 @@ def _reason_rows(
     yield "Stage", str(record.tx_rejection_stage)
     if record.block_number is not None:
         yield "Block", str(record.block_number)
-    wrong = f". {CLOCK_IS_WRONG}" if rejection.is_dated_ahead else ""
-    yield "Dated", f"{moment_in(record.timestamp, context.zone)}, as the node claims{wrong}"
 
 
 def _changed(change: NotifiedChange, context: RejectionContext) -> tuple[tuple[str, str, str], ...]:
@@ -235,8 +236,9 @@ def _compared_rows(rejection: StoredRejection, context: RejectionContext) -> Row
     record = rejection.record
     reason = parse_reason(record.reason_message, context.limits)
     said = (("Reason", visible(reason.text, _LONGEST_QUOTE)),) if reason.module is None else ()
+    dated = ("Dated", moment(record.timestamp))
     sender = (("Sender", str(record.sender)), ("Nonce", str(record.nonce)))
-    return (*said, *_reason_rows(rejection, context), *sender)
+    return (*said, *_reason_rows(rejection, context), *sender, dated)
 
 
 def _reason_of(rejection: StoredRejection | None, context: RejectionContext) -> Reason | None:

@@ -206,11 +206,7 @@ def test_other_stage_is_named_after_the_reason_that_stays() -> None:
     assert text.changed == (
         ("Stage", "RPC", "SEQUENCER"),
         ("Block", "–", "71"),
-        (
-            "Dated",
-            "2026-11-20 12:00:00 UTC, as the node claims",
-            "2026-11-20 12:01:00 UTC, as the node claims",
-        ),
+        ("Dated", "2026-11-20 12:00:00 UTC", "2026-11-20 12:01:00 UTC"),
     )
 
 

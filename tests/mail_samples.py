@@ -1,0 +1,235 @@
+"""One mail of each kind, as people get them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+from functools import partial
+from typing import Final
+from zoneinfo import ZoneInfo
+
+from dashboard.alert.channels.mime import parse_sender, write_message
+from dashboard.alert.compose import Links, MessageFacts, NetworkName, compose
+from dashboard.alert.message import Message, MessageHeaders
+from dashboard.alert.template_loader import load_templates
+from dashboard.domain.busy_context import BusyContext, FeePoint, UsualSpells
+from dashboard.domain.condition import INSTALLATION, State, Subject, SubjectKind
+from dashboard.domain.exclusion import RejectionStage, StoredRejection
+from dashboard.domain.grounds import (
+    AgeGrounds,
+    FeeGrounds,
+    FeeLimitGrounds,
+    Grounds,
+    RateGrounds,
+    Signal,
+    SilenceGrounds,
+    SpaceGrounds,
+)
+from dashboard.domain.module_limits import ModuleLimits
+from dashboard.domain.notification import Notification
+from dashboard.domain.notified_change import NotifiedChange
+from dashboard.domain.observation import Operation
+from dashboard.domain.quantity import Address, NetworkId, TxHash, Wei
+from tests.builders import (
+    A_MOMENT,
+    ANOTHER_NETWORK,
+    GWEI,
+    a_notification,
+    a_record,
+    a_rejection,
+    a_suggestion,
+    a_transition,
+    seconds,
+    suggested_gas_fees,
+)
+
+SENDER: Final = "Linewatch <linewatch@watch.example>"
+TO: Final = "oncall@watch.example"
+TX_HASH: Final = TxHash.parse("0x2d6a" + "4be1" * 14 + "800e")
+_LIMITS: Final = ModuleLimits("Linea limits", "1.4", "", {"MMU": 2_097_152})
+TEMPLATES: Final = load_templates(
+    {ANOTHER_NETWORK: NetworkName("Linea", module_limits=_LIMITS)},
+    Links("https://watch.example"),
+    ZoneInfo("Europe/Zurich"),
+)
+_LINKLESS: Final = replace(TEMPLATES, links=Links())
+_ABOVE: Final = FeeGrounds(Signal.BASE_FEE, Wei(23_123_456_789), Wei(19_600_000_000))
+_BELOW: Final = FeeGrounds(Signal.BASE_FEE, Wei(15_200_000_000), Wei(19_600_000_000))
+
+
+def sample_kinds() -> list[str]:
+    """Return the names of the kinds."""
+    return list(_samples())
+
+
+def mail_sample(kind: str) -> Message:
+    """Return the message of a kind."""
+    return _samples()[kind]()
+
+
+def _samples() -> dict[str, Callable[[], Message]]:
+    return {
+        "rejection": _rejection,
+        "rejection without links": partial(compose, _rejected(), _LINKLESS, MessageFacts(_known())),
+        "changed": _changed_record,
+        "busy": _busy,
+        "calm": partial(_of, SubjectKind.BUSYNESS, State.CALM, _BELOW, State.BUSY),
+        "silent": partial(
+            _of,
+            SubjectKind.EXCLUSION_API,
+            State.SILENT,
+            SilenceGrounds(A_MOMENT - seconds(120), "Linea exclusion endpoint: no answer in 5 s"),
+        ),
+        "answers": partial(_of, SubjectKind.EXCLUSION_API, State.ANSWERING, None, State.SILENT),
+        "stale": partial(
+            _of,
+            SubjectKind.FEES,
+            State.STALE,
+            AgeGrounds(Operation.BUSY_THRESHOLD, A_MOMENT - seconds(400), timedelta(minutes=1)),
+        ),
+        "disk": partial(
+            _of,
+            SubjectKind.DISK,
+            State.LOW_ON_SPACE,
+            SpaceGrounds(410_000_000, 500_000_000),
+            network=INSTALLATION,
+        ),
+        "rate": partial(
+            _of,
+            SubjectKind.REJECTION_RATE,
+            State.BEYOND_LIMITS,
+            RateGrounds(42, 20, timedelta(minutes=10), "module", "ADD"),
+        ),
+        "fee limit": partial(
+            _of,
+            SubjectKind.FEE_LIMIT,
+            State.BEYOND_LIMITS,
+            FeeLimitGrounds(Signal.BASE_FEE, Wei(31 * GWEI), Wei(30 * GWEI), is_upper=True),
+        ),
+    }
+
+
+def as_mail(message: Message) -> bytes:
+    """Return a message as a mail server takes it."""
+    headers = MessageHeaders(
+        "<00000000-0000-0000-0000-000000001742@watch.example>", TO, A_MOMENT + seconds(4)
+    )
+    return write_message(message, headers, parse_sender(SENDER)).as_bytes()
+
+
+def _version(reason: str, **record: object) -> StoredRejection:
+    fields = {
+        "tx_hash": TX_HASH,
+        "sender": Address.parse("0x" + "5f3c" * 10),
+        "nonce": 71,
+        "reason_message": reason,
+        **record,
+    }
+    return a_rejection(record=a_record(**fields), network_id=ANOTHER_NETWORK)
+
+
+def _rejected(before: State | None = None) -> Notification:
+    transition = a_transition(
+        subject=Subject.transaction(ANOTHER_NETWORK, TX_HASH),
+        before=before,
+        at=A_MOMENT + seconds(4),
+    )
+    reason = f"Transaction {TX_HASH} line count for module ADD=676331 is above the limit 524288"
+    return a_notification(transition=transition, rejection=_version(reason))
+
+
+def _known() -> NotifiedChange:
+    notification = _rejected()
+    return NotifiedChange(
+        notification.transition,
+        notification.rejection,
+        label="Case 1742",
+        attempted_at=A_MOMENT - seconds(9),
+    )
+
+
+def _rejection() -> Message:
+    return compose(_rejected(), TEMPLATES, MessageFacts(_known()))
+
+
+def _changed_record() -> Message:
+    notification = _rejected(State.REJECTED)
+    later = _version(
+        "TX_MODULE_LINE_COUNT_OVERFLOW(MMU)",
+        tx_rejection_stage=RejectionStage.SEQUENCER,
+        block_number=16_123_456,
+        timestamp=A_MOMENT + seconds(60),
+    )
+    change = replace(
+        _known(),
+        transition=notification.transition,
+        rejection=later,
+        previous=notification.rejection,
+    )
+    return compose(notification, TEMPLATES, MessageFacts(change))
+
+
+def _busy() -> Message:
+    notification = _notification_of(SubjectKind.BUSYNESS, State.BUSY, _ABOVE)
+    since = A_MOMENT - timedelta(days=1)
+    fees = (
+        FeePoint(since + timedelta(minutes=5 * step), _fee_at(step))
+        for step in range(276)
+        if not 100 < step < 112
+    )
+    rising = (
+        FeePoint(A_MOMENT - timedelta(minutes=5 * step), (23 - step) * GWEI)
+        for step in range(11, -1, -1)
+    )
+    around = BusyContext(
+        grounds=_ABOVE,
+        since=since,
+        until=A_MOMENT,
+        suggested=suggested_gas_fees(
+            low=a_suggestion(1_100_000_000, 25_500_000_000),
+            medium=a_suggestion(1_600_000_000, 28_400_000_000),
+            high=a_suggestion(2_400_000_000, 31_300_000_000),
+            estimated_base_fee=_ABOVE.fee,
+        ),
+        suggested_at=A_MOMENT - seconds(2),
+        fees=(*fees, *rising),
+        usual=UsualSpells(9, timedelta(minutes=14), timedelta(minutes=52), is_of_hour=True),
+    )
+    return compose(
+        notification, TEMPLATES, MessageFacts(NotifiedChange(notification.transition), around)
+    )
+
+
+def _fee_at(step: int) -> int:
+    """Return a fee that goes up and down in waves, and a little at every step."""
+    wave = abs(step % 92 - 46) / 46
+    return round((9 + 6 * wave + step * 7919 % 13 / 12) * GWEI)
+
+
+def _of(
+    kind: SubjectKind,
+    after: State,
+    grounds: Grounds | None,
+    before: State | None = None,
+    network: NetworkId = ANOTHER_NETWORK,
+) -> Message:
+    notification = _notification_of(kind, after, grounds, before, network)
+    opened_at = None if after.is_open else A_MOMENT - timedelta(minutes=14)
+    change = NotifiedChange(notification.transition, opened_at=opened_at)
+    return compose(notification, TEMPLATES, MessageFacts(change))
+
+
+def _notification_of(
+    kind: SubjectKind,
+    after: State,
+    grounds: Grounds | None,
+    before: State | None = None,
+    network: NetworkId = ANOTHER_NETWORK,
+) -> Notification:
+    rule = "night shift" if kind in {SubjectKind.REJECTION_RATE, SubjectKind.FEE_LIMIT} else ""
+    subject = Subject(kind, network, rule=rule)
+    transition = a_transition(
+        subject=subject, before=before, after=after, at=A_MOMENT, grounds=grounds
+    )
+    return a_notification(transition=transition, rejection=None)
