@@ -6,11 +6,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
+from hashlib import sha256
 from typing import Final
 from zoneinfo import ZoneInfo
 
 from dashboard.alert.channels.mime import parse_sender, write_message
 from dashboard.alert.compose import Links, MessageFacts, NetworkName, compose
+from dashboard.alert.gathered_text import compose_gathered
 from dashboard.alert.message import Message, MessageHeaders
 from dashboard.alert.template_loader import load_templates
 from dashboard.domain.busy_context import BusyContext, FeePoint, UsualSpells
@@ -40,6 +42,7 @@ from tests.builders import (
     a_rejection,
     a_suggestion,
     a_transition,
+    an_incident,
     seconds,
     suggested_gas_fees,
 )
@@ -55,6 +58,9 @@ TEMPLATES: Final = load_templates(
 )
 _LINKLESS: Final = replace(TEMPLATES, links=Links())
 _ABOVE: Final = FeeGrounds(Signal.BASE_FEE, Wei(23_123_456_789), Wei(19_600_000_000))
+_SILENCE: Final = SilenceGrounds(
+    A_MOMENT - seconds(120), "Linea exclusion endpoint: no answer in 5 s"
+)
 _BELOW: Final = FeeGrounds(Signal.BASE_FEE, Wei(15_200_000_000), Wei(19_600_000_000))
 
 
@@ -73,13 +79,15 @@ def _samples() -> dict[str, Callable[[], Message]]:
         "rejection": _rejection,
         "rejection without links": partial(compose, _rejected(), _LINKLESS, MessageFacts(_known())),
         "changed": _changed_record,
+        "storm": _storm,
+        "digest": _digest,
         "busy": _busy,
         "calm": partial(_of, SubjectKind.BUSYNESS, State.CALM, _BELOW, State.BUSY),
         "silent": partial(
             _of,
             SubjectKind.EXCLUSION_API,
             State.SILENT,
-            SilenceGrounds(A_MOMENT - seconds(120), "Linea exclusion endpoint: no answer in 5 s"),
+            _SILENCE,
         ),
         "answers": partial(_of, SubjectKind.EXCLUSION_API, State.ANSWERING, None, State.SILENT),
         "stale": partial(
@@ -168,6 +176,55 @@ def _changed_record() -> Message:
         previous=notification.rejection,
     )
     return compose(notification, TEMPLATES, MessageFacts(change))
+
+
+def _storm() -> Message:
+    """Return the message about what followed a first rejection."""
+    changes = [_one_of_many(number) for number in range(1, 120)]
+    notification = replace(
+        _rejected(),
+        member_count=len(changes),
+        closed_at=A_MOMENT + seconds(34),
+        in_reply_to="<00000000-0000-0000-0000-000000001741@watch.example>",
+        incident=an_incident(rule="rejected"),
+    )
+    return compose_gathered(notification, TEMPLATES, changes)
+
+
+def _digest() -> Message:
+    """Return the message after an outage of the mail server."""
+    busy, silent = (
+        _notification_of(kind, after, grounds).transition
+        for kind, after, grounds in (
+            (SubjectKind.BUSYNESS, State.BUSY, _ABOVE),
+            (SubjectKind.EXCLUSION_API, State.SILENT, _SILENCE),
+        )
+    )
+    changes = [NotifiedChange(busy), *map(_one_of_many, range(1, 9)), NotifiedChange(silent)]
+    notification = replace(
+        _rejected(), member_count=len(changes), closed_at=A_MOMENT + timedelta(hours=1)
+    )
+    return compose_gathered(notification, TEMPLATES, changes)
+
+
+def _one_of_many(number: int) -> NotifiedChange:
+    """Return one rejection of a storm: most for one reason, some at another stage."""
+    tx_hash = TxHash(sha256(bytes([number])).digest())
+    reason = (
+        f"Transaction line count for module ADD={524_288 + 911 * number} is above the limit 524288"
+    )
+    stage = RejectionStage.RPC
+    if number % 5 == 0:
+        reason, stage = "TX_MODULE_LINE_COUNT_OVERFLOW(MMU)", RejectionStage.SEQUENCER
+    return NotifiedChange(
+        a_transition(
+            number,
+            subject=Subject.transaction(ANOTHER_NETWORK, tx_hash),
+            at=A_MOMENT + seconds(number / 4),
+        ),
+        _version(reason, tx_hash=tx_hash, tx_rejection_stage=stage),
+        label=f"Payroll {number}" if number % 3 == 0 else "",
+    )
 
 
 def _busy() -> Message:

@@ -97,8 +97,8 @@ def compose(
     """
     change = _change_of(notification) if facts is None else facts.change
     busy = _busy_text(facts, templates.zone)
-    network = _network_of(change, templates)
-    text = _text_of(change, network, templates.zone)
+    network = network_named(change.transition.subject.network_id, templates)
+    text = text_of(change, network, templates.zone)
     simulated = " (simulated data)" if network.is_simulated else ""
     chart_id = f"chart.{notification.message_id.strip('<>')}" if busy.chart else ""
     variables = {
@@ -127,15 +127,16 @@ def compose(
     )
 
 
-def _network_of(change: NotifiedChange, templates: MessageTemplates) -> NetworkName:
-    network_id = change.transition.subject.network_id
+def network_named(network_id: NetworkId, templates: MessageTemplates) -> NetworkName:
+    """Return what is known of a network, or of what is about none."""
     unknown = NetworkName(f"network {network_id}")
     if network_id == INSTALLATION:
         unknown = NetworkName("none: this is about Linewatch itself")
     return templates.networks.get(network_id, unknown)
 
 
-def _text_of(change: NotifiedChange, network: NetworkName, zone: tzinfo) -> IncidentText:
+def text_of(change: NotifiedChange, network: NetworkName, zone: tzinfo) -> IncidentText:
+    """Say what a change means; times are in UTC and in `zone`."""
     title = visible(network.title)
     if change.transition.subject.kind is SubjectKind.TRANSACTION:
         return describe_rejection(change, RejectionContext(title, network.module_limits, zone))

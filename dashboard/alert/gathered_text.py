@@ -1,124 +1,274 @@
-"""The message about several changes: the first of them in the text, all of them in a table."""
+"""The message about several changes: counted, the first of them named, all of them in a table."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import UTC
-from typing import Final
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final, NamedTuple
 
-from dashboard.alert.compose import MessageTemplates, NetworkName
-from dashboard.alert.incident_text import describe, tone_of
+from dashboard.alert.change_text import IncidentText
+from dashboard.alert.compose import MessageTemplates, NetworkName, network_named, text_of
+from dashboard.alert.incident_text import tone_of
 from dashboard.alert.message import Attachment, Message
-from dashboard.domain.condition import INSTALLATION, State, SubjectKind
+from dashboard.alert.rejection_text import cause_of, name_of, shorten_hash
+from dashboard.domain.condition import INSTALLATION, SubjectKind
 from dashboard.domain.foreign_text import visible
-from dashboard.domain.formatting import moment_in
-from dashboard.domain.notification import Notification, NotificationMember
+from dashboard.domain.formatting import moment, moment_in
+from dashboard.domain.notification import FIRST_MEMBERS, Notification
+from dashboard.domain.notified_change import NotifiedChange
 from dashboard.domain.quantity import NetworkId
-from dashboard.domain.reason_labels import name_of
+from dashboard.domain.reason_explanation import overrun
 from dashboard.domain.reason_parser import parse_reason
 from dashboard.domain.spreadsheet import write_csv
 
 _HEADER: Final = (
-    *("noticed_at", "network_id", "network", "change", "transaction", "sender", "nonce", "stage"),
-    *("module", "count", "limit", "block", "dated", "reason"),
+    *("noticed_at", "network_id", "network", "change", "transaction", "label", "attempted_at"),
+    *("sender", "nonce", "stage", "module", "count", "limit", "overrun", "block", "dated"),
+    *("first_seen_at", "reason"),
 )
+_UNRECORDED: Final = "reason not kept"
+_TONES: Final = ("alarm", "notable", "relief")
+"""From the most to the least alarming."""
+
+
+class ChangeLine(NamedTuple):
+    """One change in the text: when it was noticed, whom it concerns, what happened, and where.
+
+    `link` is empty where there is none, as is `stage` for what is no rejection.
+    """
+
+    at: str
+    name: str
+    said: str
+    stage: str = ""
+    link: str = ""
+
+
+class CauseLine(NamedTuple):
+    """Rejections that have network, reason and stage in common."""
+
+    many: int
+    network: str
+    cause: str
+    stage: str
+
+
+class _Cause(NamedTuple):
+    """What rejections are counted by."""
+
+    network: str
+    cause: str
+    stage: str
+
+
+@dataclass(slots=True)
+class _Gathered:
+    """What a message says of its changes; it sees each of them once, in order.
+
+    `lines` are the first rejections and `others` the first of all other changes, which are few
+    among many and not lost so. `untold` counts what neither names.
+    """
+
+    templates: MessageTemplates
+    lines: list[ChangeLine] = field(default_factory=list)
+    others: list[ChangeLine] = field(default_factory=list)
+    causes: Counter[_Cause] = field(default_factory=Counter)
+    networks: dict[NetworkId, NetworkName] = field(default_factory=dict)
+    many: int = 0
+    new: int = 0
+    of_networks: int = 0
+    first_at: datetime | None = None
+    last_at: datetime | None = None
+    tones: set[str] = field(default_factory=set)
+
+    def take(self, change: NotifiedChange) -> tuple[str | int | None, ...]:
+        """Count a change, name it if it is among the first, and return its row of the table."""
+        transition = change.transition
+        network_id = transition.subject.network_id
+        network = self.networks.setdefault(network_id, network_named(network_id, self.templates))
+        self.many += 1
+        self.tones.add(tone_of(transition))
+        self.first_at = min(transition.at, self.first_at or transition.at)
+        self.last_at = max(transition.at, self.last_at or transition.at)
+        if transition.subject.kind is SubjectKind.TRANSACTION:
+            self._take_rejection(change, network)
+        else:
+            self._take_other(change, network)
+        return _row(change, network)
+
+    def _take_rejection(self, change: NotifiedChange, network: NetworkName) -> None:
+        self.new += not change.is_changed_record
+        cause, stage = _UNRECORDED, ""
+        if change.rejection is not None:
+            record = change.rejection.record
+            cause = cause_of(parse_reason(record.reason_message, network.module_limits))
+            stage = str(record.tx_rejection_stage)
+        self.causes[_Cause(visible(network.title), cause, stage)] += 1
+        if len(self.lines) < FIRST_MEMBERS:
+            text = self._text_of(change, network)
+            said = text.subject.partition(" · ")[0]
+            tx_hash = change.transition.subject.tx_hash
+            short = "" if tx_hash is None else shorten_hash(tx_hash)
+            name = name_of(change)
+            link = "" if tx_hash is None else self.templates.links.lookup(tx_hash)
+            whole = name if short in {name, ""} else f"{name} ({short})"
+            self.lines.append(ChangeLine(_clock(change), whole, said, stage, link))
+
+    def _take_other(self, change: NotifiedChange, network: NetworkName) -> None:
+        self.of_networks += 1
+        if len(self.others) < FIRST_MEMBERS:
+            text = self._text_of(change, network)
+            network_id = change.transition.subject.network_id
+            link = self.templates.links.page(text.page, network_id)
+            said = text.headline
+            self.others.append(ChangeLine(_clock(change), visible(network.title), said, link=link))
+
+    def _text_of(self, change: NotifiedChange, network: NetworkName) -> IncidentText:
+        return text_of(change, network, self.templates.zone)
+
+    @property
+    def untold(self) -> int:
+        """Changes that the text does not name one by one."""
+        return self.many - len(self.lines) - len(self.others)
+
+    @property
+    def spans_days(self) -> bool:
+        """Whether a time of day does not say when a change was noticed."""
+        return len({at.date() for at in (self.first_at, self.last_at) if at is not None}) > 1
+
+    @property
+    def where(self) -> str:
+        """The network, or how many there are."""
+        titles = [visible(each.title) for each in self.networks.values()]
+        return titles[0] if len(titles) == 1 else f"{len(titles)} networks"
+
+    @property
+    def is_simulated(self) -> bool:
+        """Whether some of it is made up."""
+        return any(each.is_simulated for each in self.networks.values())
+
+    @property
+    def tone(self) -> str:
+        """How the message looks: as the most alarming of its changes."""
+        return next((each for each in _TONES if each in self.tones), "notable")
 
 
 def compose_gathered(
-    notification: Notification, templates: MessageTemplates, members: Iterable[NotificationMember]
+    notification: Notification, templates: MessageTemplates, changes: Iterable[NotifiedChange]
 ) -> Message:
     """Write one message about several changes; the same ones give the same message.
 
-    The text names the first, which the notification carries itself; `members` are all of them, one
-    row each in the attached table, and are read while this runs.
+    `changes` are all of them in the order of events; each is read once and not kept, but for its
+    row in the attached table.
     """
-    first = notification.members
-    ids = sorted({each.transition.subject.network_id for each in first})
-    known = {each: templates.networks.get(each, _unknown(each)) for each in ids}
-    where = visible(known[ids[0]].title) if len(ids) == 1 else f"{len(ids)} networks"
-    is_simulated = any(each.is_simulated for each in known.values())
-    headline = f"{notification.member_count:,} {_what_they_are(first)} on {where}"
-    names = {network_id: visible(each.title) for network_id, each in known.items()}
-    lines = [line_of(each, names[each.transition.subject.network_id]) for each in first]
-    subject = f"{headline}{' (simulated data)' if is_simulated else ''}"
-    facts = {
+    gathered = _Gathered(templates)
+    table = write_csv(_HEADER, map(gathered.take, changes)).encode("utf-8-sig")
+    file = f"linewatch-{notification.dated:%Y%m%d-%H%M%S}.csv"
+    simulated = " (simulated data)" if gathered.is_simulated else ""
+    more = "more " if notification.in_reply_to else ""
+    subject = f"{_news(gathered, more)} · {gathered.where}{simulated}"
+    network_ids = list(gathered.networks)
+    about = network_ids[0] if len(network_ids) == 1 else INSTALLATION
+    variables = {
         "subject": subject,
-        "headline": headline,
-        "preheader": lines[0],
-        "network": where,
-        "is_simulated": is_simulated,
-        "tone": tone_of(first[-1].transition),
-        "lines": lines,
-        "others": notification.member_count - len(first),
-        "link": templates.links.page("alerts", ids[0] if len(ids) == 1 else INSTALLATION),
+        "headline": f"{_counted(gathered, more)} on {gathered.where}",
+        "period": _period(gathered, templates),
+        "preheader": _preheader(gathered),
+        "gathered": gathered,
+        "causes": _causes(gathered),
+        "has_networks": len(network_ids) > 1,
+        "spans_days": gathered.spans_days,
+        "file": file,
+        "rule": "" if notification.incident is None else visible(notification.incident.rule),
+        "network": gathered.where,
+        "is_simulated": gathered.is_simulated,
+        "tone": gathered.tone,
+        "link": templates.links.page("alerts", about),
         "changed_at": moment_in(notification.dated, templates.zone),
         "has_links": bool(templates.links.public_url),
     }
-    titles = {network_id: each.title for network_id, each in templates.networks.items()}
-    table = Attachment("changes.csv", "text/csv", table_of(members, titles))
-    text, html = templates.gathered.text.render(facts), templates.gathered.html.render(facts)
-    return Message(subject, text, html, attachments=(table,))
+    pair = templates.gathered
+    attached = Attachment(file, "text/csv", table)
+    text, html = pair.text.render(variables), pair.html.render(variables)
+    return Message(subject, text, html, attachments=(attached,))
 
 
-def line_of(member: NotificationMember, network: str) -> str:
-    """Say a change in one line; `network` is its name, made visible."""
-    transition, opening = member.transition, member.opening
-    if transition.subject.tx_hash is None:
-        since = None if opening is None else opening.opened_at
-        said = describe(transition, since, network).headline
-    else:
-        why = "" if member.rejection is None else _why(member.rejection.record.reason_message)
-        said = f"{transition.subject.tx_hash} {_change_of(member)} on {network}{why}"
-    return f"{moment_in(transition.at, UTC)}  {said}"
+def _news(gathered: _Gathered, more: str) -> str:
+    """Return what the subject says first: the commonest reason, or the first other change."""
+    if not gathered.causes:
+        return f"{gathered.others[0].said}, and {_plural(gathered.many - 1, 'other change')}"
+    by_cause: Counter[str] = Counter()
+    for key, many in gathered.causes.items():
+        by_cause[key.cause] += many
+    [(cause, _)] = by_cause.most_common(1)
+    rest = len(by_cause) - 1
+    beside = f" and {_plural(rest, 'other reason')}" if rest else ""
+    return f"{cause}{beside} · {_counted(gathered, more)}"
 
 
-def table_of(members: Iterable[NotificationMember], networks: Mapping[NetworkId, str]) -> bytes:
-    """Write one row for each change, as CSV in UTF-8 with the mark that spreadsheets look for."""
-    return write_csv(_HEADER, _rows(members, networks)).encode("utf-8-sig")
+def _counted(gathered: _Gathered, more: str) -> str:
+    """Say how many changes there are, and of what."""
+    rejections = gathered.many - gathered.of_networks
+    word = "rejection" if gathered.new == rejections else "changed record"
+    if 0 < gathered.new < rejections:
+        word = "new or changed rejection"
+    said = [_plural(rejections, f"{more}{word}")] if rejections else []
+    if gathered.of_networks:
+        other = "other change" if rejections else f"{more}change"
+        said.append(_plural(gathered.of_networks, other))
+    return ", ".join(said)
 
 
-def _unknown(network_id: NetworkId) -> NetworkName:
-    return NetworkName("Linewatch" if network_id == INSTALLATION else f"network {network_id}")
+def _plural(many: int, word: str) -> str:
+    return f"{many:,} {word}{'' if many == 1 else 's'}"
 
 
-def _what_they_are(first: Sequence[NotificationMember]) -> str:
-    """Name several changes by what the first of them have in common."""
-    known = {each.transition.subject.kind for each in first}
-    are_new = all(each.transition.before is None for each in first)
-    return "rejections" if known == {SubjectKind.TRANSACTION} and are_new else "changes"
+def _period(gathered: _Gathered, templates: MessageTemplates) -> str:
+    """Say from when to when the changes were noticed."""
+    begin, end = (
+        "" if at is None else moment_in(at, templates.zone)
+        for at in (gathered.first_at, gathered.last_at)
+    )
+    return begin if begin == end else f"{begin} to {end}"
 
 
-def _change_of(member: NotificationMember) -> str:
-    """Name a change in a word or two."""
-    transition = member.transition
-    if transition.before is transition.after is State.REJECTED:
-        return "record changed"
-    return str(transition.after)
+def _preheader(gathered: _Gathered) -> str:
+    commonest = gathered.causes.most_common(3)
+    said = [f"{many:,} {key.cause} {key.stage}".strip() for key, many in commonest]
+    return " · ".join(said or [each.said for each in gathered.others[:3]])
 
 
-def _why(text: str) -> str:
-    reason = parse_reason(text)
-    return f": {name_of((reason.kind, reason.module))}"
+def _causes(gathered: _Gathered) -> list[CauseLine]:
+    """Return what rejections have in common, the commonest first, as many as changes are named."""
+    commonest = gathered.causes.most_common(FIRST_MEMBERS)
+    return [CauseLine(many, *key) for key, many in commonest]
 
 
-def _rows(
-    members: Iterable[NotificationMember], networks: Mapping[NetworkId, str]
-) -> Iterator[tuple[str | int | None, ...]]:
-    for each in members:
-        transition, rejection = each.transition, each.rejection
-        network_id = transition.subject.network_id
-        about = (
-            *(transition.at.isoformat(), network_id, networks.get(network_id, "")),
-            *(_change_of(each), str(transition.subject.tx_hash or transition.subject.kind)),
-        )
-        if rejection is None:
-            yield about
-            continue
-        record = rejection.record
-        reason = parse_reason(record.reason_message)
-        yield (
-            *about,
-            *(str(record.sender), str(record.nonce), str(record.tx_rejection_stage)),
-            *(reason.module, reason.count, reason.limit, record.block_number),
-            *(record.timestamp.isoformat(), visible(record.reason_message)),
-        )
+def _clock(change: NotifiedChange) -> str:
+    return moment(change.transition.at)
+
+
+def _row(change: NotifiedChange, network: NetworkName) -> tuple[str | int | None, ...]:
+    """Return the row of a change; what is not known of it is empty."""
+    transition = change.transition
+    tx_hash = transition.subject.tx_hash
+    said = "record changed" if change.is_changed_record else str(transition.after)
+    attempted = None if change.attempted_at is None else change.attempted_at.isoformat()
+    about = (
+        *(transition.at.isoformat(), transition.subject.network_id, network.title, said),
+        *(str(tx_hash or transition.subject.kind), change.label, attempted),
+    )
+    if change.rejection is None:
+        return (*about, *[None] * (len(_HEADER) - len(about)))
+    record = change.rejection.record
+    reason = parse_reason(record.reason_message, network.module_limits)
+    times = overrun(reason)
+    return (
+        *about,
+        *(str(record.sender), str(record.nonce), str(record.tx_rejection_stage)),
+        *(reason.module, reason.count, reason.limit, None if times is None else f"{times:.2f}"),
+        *(record.block_number, record.timestamp.isoformat()),
+        *(change.rejection.first_seen_at.isoformat(), record.reason_message),
+    )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from itertools import islice
 from typing import Final
 
 from dashboard.alert.compose import MessageFacts, MessageTemplates, compose, opened_at
@@ -12,7 +14,7 @@ from dashboard.alert.message import Message
 from dashboard.domain.busy_context import BusyContext
 from dashboard.domain.condition import State
 from dashboard.domain.grounds import FeeGrounds
-from dashboard.domain.notification import Notification
+from dashboard.domain.notification import FIRST_MEMBERS, Notification, NotificationMember
 from dashboard.domain.notified_change import NotifiedChange
 from dashboard.errors import DeliveryDeferred, StoreError
 from dashboard.store.alerts.members import all_members
@@ -22,6 +24,7 @@ from dashboard.store.evidence.busy_context import read_busy_context
 from dashboard.store.evidence.notified_changes import with_labels, with_previous
 from dashboard.store.gas import latest_fees
 
+_PORTION: Final = 500
 _LATEST: Final = timedelta(minutes=10)
 """Suggested fees that are older say nothing of now."""
 
@@ -39,14 +42,32 @@ class MessageWriter:
         change = NotifiedChange(notification.transition, notification.rejection, since)
         try:
             if notification.is_gathered:
-                members = all_members(self.store, notification.notification_id)
-                return compose_gathered(notification, self.templates, members)
+                return compose_gathered(notification, self.templates, self._changes(notification))
             with self.store.read() as connection:
                 [known] = with_labels(connection, [change])
                 facts = MessageFacts(with_previous(connection, known), _busy(connection, known))
         except StoreError as error:
             raise DeliveryDeferred(f"the message cannot be written: {error}") from error
         return compose(notification, self.templates, facts)
+
+    def _changes(self, notification: Notification) -> Iterator[NotifiedChange]:
+        """Read every change in the order of events, some hundred at a time; raises StoreError.
+
+        Those that the text names come with the record before, all with their labels.
+        """
+        members = all_members(self.store, notification.notification_id)
+        named = FIRST_MEMBERS
+        while part := [_change_of(each) for each in islice(members, _PORTION)]:
+            with self.store.read() as connection:
+                known = with_labels(connection, part)
+                known[:named] = [with_previous(connection, each) for each in known[:named]]
+            named = 0
+            yield from known
+
+
+def _change_of(member: NotificationMember) -> NotifiedChange:
+    since = None if member.opening is None else member.opening.opened_at
+    return NotifiedChange(member.transition, member.rejection, since)
 
 
 def _busy(connection: Connection, change: NotifiedChange) -> BusyContext | None:

@@ -13,7 +13,7 @@ from dashboard.alert.deliver import Deliverer
 from dashboard.alert.message import MaySend
 from dashboard.detect.routing import routes_of
 from dashboard.domain.clock import Clock
-from dashboard.domain.notification import DeliveryResult, Recipient
+from dashboard.domain.notification import NO_DOMAIN, DeliveryResult, Recipient
 from dashboard.domain.route import RuleRoute
 from dashboard.domain.rule import ObservedChange
 from dashboard.logs import get_logger
@@ -35,7 +35,7 @@ Router: TypeAlias = Callable[[ObservedChange, Sequence[Recipient]], Sequence[Rul
 class Notifier:
     """Notifies of every transition that a rule fits, `recipients` where the rule names none.
 
-    `routes` stands in for the stored rules.
+    `routes` stands in for the stored rules. Message-IDs stand below `domain`.
     """
 
     store: Store
@@ -43,13 +43,14 @@ class Notifier:
     deliverer: Deliverer
     clock: Clock
     routes: Router | None = None
+    domain: str = NO_DOMAIN
 
     def run(self, holder_token: int, may_send: MaySend) -> bool:
         """Do one round: expand what is new, deliver what is due; raises StoreError.
 
         Return whether the next round is to follow at once, since answers are awaited.
         """
-        entries = expand_outbox(self.store, self.recipients, self.clock, self.routes)
+        entries = expand_outbox(self.store, self.recipients, self.clock, self.routes, self.domain)
         _log_results(self.deliverer.deliver_due(holder_token, may_send))
         return entries > 0 or self.deliverer.is_sending
 
@@ -63,6 +64,7 @@ def expand_outbox(
     recipients: Sequence[Recipient],
     clock: Clock,
     routes: Router | None = None,
+    domain: str = NO_DOMAIN,
 ) -> int:
     """Take the next entries of the outbox into incidents, and tell each recipient of each.
 
@@ -75,7 +77,7 @@ def expand_outbox(
         entries = outbox.pending_expansion(connection, _ENTRIES_AT_ONCE)
         router = routes or partial(routes_of, rules_in_force(connection))
         routed = [(each, router(each.change, recipients)) for each in entries]
-        outbox.expand(connection, routed, clock())
+        outbox.expand(connection, routed, clock(), domain)
     return len(entries)
 
 

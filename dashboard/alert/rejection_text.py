@@ -97,14 +97,19 @@ def describe_inclusion(change: NotifiedChange, context: RejectionContext) -> Inc
 
 def headline(reason: Reason) -> str:
     """Say the reason in a few words, without foreign text: ``ADD over its limit 1.14 ×``."""
+    times = overrun_text(reason)
+    return f"{cause_of(reason)}{times and ' '}{times}"
+
+
+def cause_of(reason: Reason) -> str:
+    """Say the same without the figure, so that rejections of one cause have it in common."""
     if reason.kind is not ReasonKind.OVER_LIMIT:
         return _HEADLINES[reason.kind].format(module=reason.module)
     if reason.module is None:
         return "more proof lines than a block holds"
     if reason.limit == 0:
         return f"{reason.module} is not supported"
-    times = overrun_text(reason)
-    return f"{reason.module} over its limit{times and ' '}{times}"
+    return f"{reason.module} over its limit"
 
 
 def overrun_text(reason: Reason) -> str:

@@ -12,6 +12,9 @@ from dashboard.domain.condition import Opening, Transition
 from dashboard.domain.exclusion import StoredRejection
 from dashboard.domain.incident import Incident
 
+NO_DOMAIN: Final = "linewatch.invalid"
+"""The domain of Message-IDs where no sender lends its own; nobody can ever own it (RFC 2606)."""
+
 FIRST_MEMBERS: Final = 20
 """Members that a notification carries itself, and that the text of its message names."""
 

@@ -17,7 +17,7 @@ from dashboard.settings.channels import MAIL
 from dashboard.store.access.audit_log import note_action
 from dashboard.store.alerts.notifications import message_id_of
 from dashboard.store.engine.engine import Store
-from dashboard.wiring.channels import channel_of, default_recipients, mail_channel
+from dashboard.wiring.channels import channel_of, default_recipients, mail_channel, message_domain
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,9 @@ def try_recipient(
     recipient: Recipient, settings: Settings, store: Store, actor: Actor, watch: Watch
 ) -> TriedRecipient:
     """Send a test message, and log in the audit log that it was sent or refused."""
-    headers = MessageHeaders(message_id_of(uuid4()), recipient.address, actor.at)
+    headers = MessageHeaders(
+        message_id_of(uuid4(), message_domain(settings)), recipient.address, actor.at
+    )
     try:
         answer = _channel(recipient, settings, watch).send(message_of_trial(actor), headers)
         tried = TriedRecipient(recipient, was_sent=True, answer=answer)

@@ -14,13 +14,17 @@ from dashboard.alert.channels.smtp import Security, SmtpChannel, SmtpServer
 from dashboard.alert.channels.stage import Watch, ignore
 from dashboard.alert.channels.webhook import WebhookChannel
 from dashboard.alert.message import Channel
-from dashboard.domain.notification import Recipient
+from dashboard.domain.mail_address import MailAddress
+from dashboard.domain.notification import NO_DOMAIN, Recipient
 from dashboard.settings import MailSettings, Settings
 from dashboard.settings.channels import MAIL, ChannelSettings
 from dashboard.settings.check import is_ehlo_name
 from dashboard.settings.dkim import dkim_signer
 from dashboard.settings.tls import tls_context
 from dashboard.wiring.clock import utc_now
+
+_LONGEST_DOMAIN: Final = 150
+"""What the store has room for, beside the rest of a Message-ID."""
 
 NOBODY: Final = "oncall@localhost"
 """The recipient of an installation that names none: its mails are files in its Maildir."""
@@ -37,6 +41,12 @@ def default_recipients(settings: Settings) -> list[Recipient]:
     mailed = [Recipient(MAIL, each) for each in settings.mail.recipients]
     named = [Recipient(name, name) for name, each in settings.channels.items() if each.default]
     return mailed + named or [Recipient(MAIL, NOBODY)]
+
+
+def message_domain(settings: Settings) -> str:
+    """Return the domain below which Message-IDs stand: the sender's, as mail providers expect."""
+    domain = MailAddress.parse(settings.mail.sender).domain.strip("[]")
+    return domain if len(domain) <= _LONGEST_DOMAIN else NO_DOMAIN
 
 
 def recipient_named(text: str, settings: Settings) -> Recipient:

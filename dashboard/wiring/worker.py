@@ -28,7 +28,7 @@ from dashboard.settings import Settings
 from dashboard.settings.time_zone import zone_of
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import WORKER_LEASE
-from dashboard.wiring.channels import default_recipients, open_channels
+from dashboard.wiring.channels import default_recipients, message_domain, open_channels
 from dashboard.wiring.clients import Clients, open_clients
 from dashboard.wiring.clock import elapsed, utc_now
 from dashboard.wiring.condition_rules import condition_rules
@@ -97,7 +97,8 @@ def _delivery(settings: Settings, store: Store, networks: tuple[Network, ...]) -
     sending = Sending(open_channels(settings), with_facts(write, names, links))
     policy = DeliveryPolicy(pace=Pace(settings.alerts.largest_hourly))
     deliverer = Deliverer(store, sending, utc_now, elapsed, policy)
-    notifier = Notifier(store, recipients, deliverer, utc_now)
+    domain = message_domain(settings)
+    notifier = Notifier(store, recipients, deliverer, utc_now, domain=domain)
     return DeliveryRounds(notifier, side_tasks(settings, store, names))
 
 

@@ -61,8 +61,9 @@ class _GrowingNotification:
 class Gathering:
     """What one transaction makes of some transitions, written at its end."""
 
-    def __init__(self, connection: Connection, now: datetime) -> None:
-        """Begin with nothing."""
+    def __init__(self, connection: Connection, now: datetime, domain: str) -> None:
+        """Begin with nothing; Message-IDs stand below `domain`."""
+        self._domain = domain
         self._connection = connection
         self._now = now
         self._incidents: dict[str, _GrowingIncident] = {}
@@ -207,7 +208,7 @@ class Gathering:
                 "position": position,
                 "channel": recipient.channel,
                 "address": recipient.address,
-                "message_id": message_id_of(notification_id),
+                "message_id": message_id_of(notification_id, self._domain),
                 "is_urgent": route.is_urgent,
                 "created_at": self._now,
                 "release_at": self._now + wait,

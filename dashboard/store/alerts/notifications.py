@@ -11,6 +11,7 @@ from sqlalchemy import Connection, RowMapping, Select, select
 from dashboard.domain.condition import Opening, Transition
 from dashboard.domain.exclusion import StoredRejection
 from dashboard.domain.notification import (
+    NO_DOMAIN,
     DeliveryAttempt,
     DeliveryResult,
     Notification,
@@ -28,9 +29,9 @@ def notification_id_of(transition_id: UUID, recipient: Recipient) -> UUID:
     return uuid5(transition_id, f"{recipient.channel}:{recipient.address}")
 
 
-def message_id_of(notification_id: UUID) -> str:
-    """Return the Message-ID of a notification."""
-    return f"<{notification_id}@linewatch.invalid>"
+def message_id_of(notification_id: UUID, domain: str = NO_DOMAIN) -> str:
+    """Return the Message-ID of a notification, below the domain that its message comes from."""
+    return f"<{notification_id}@{domain}>"
 
 
 def select_transitions() -> Select[Any]:

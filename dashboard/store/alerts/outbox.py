@@ -10,6 +10,7 @@ from sqlalchemy import Connection, update
 
 from dashboard.domain.condition import Transition
 from dashboard.domain.exclusion import StoredRejection
+from dashboard.domain.notification import NO_DOMAIN
 from dashboard.domain.route import RuleRoute
 from dashboard.domain.rule import ObservedChange
 from dashboard.store.alerts.gathering import Gathering
@@ -60,6 +61,7 @@ def expand(
     connection: Connection,
     routed: Sequence[tuple[OutboxEntry, Sequence[RuleRoute]]],
     now: datetime,
+    domain: str = NO_DOMAIN,
 ) -> int:
     """Take transitions, each with the rules that fit, into incidents and notifications.
 
@@ -67,11 +69,11 @@ def expand(
     joins the notification of its incident that still gathers for them, or begins one. Return how
     many reached somebody, counted by recipient; none the second time.
 
-    The id and Message-ID of a notification follow from its first member and its recipient, so a
-    store that was restored from a backup repeats them. One that is held is not sent before a
-    person releases it.
+    The id and Message-ID of a notification follow from its first member, its recipient and the
+    `domain` of the sender, so a store that was restored from a backup repeats them. One that is
+    held is not sent before a person releases it.
     """
-    gathering = Gathering(connection, now)
+    gathering = Gathering(connection, now, domain)
     for entry, routes in routed:
         if _is_first(connection, entry, now):
             gathering.take(entry.transition, entry.position, routes, is_held=entry.is_held)

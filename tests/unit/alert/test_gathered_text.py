@@ -1,17 +1,25 @@
-"""What a message about several changes says: the first in its text, all of them in its table."""
+"""What a message about several changes says: counts, the first in its text, all in its table."""
 
 from __future__ import annotations
 
 import csv
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dashboard.alert.compose import Links, NetworkName
 from dashboard.alert.gathered_text import compose_gathered
 from dashboard.alert.message import Message
 from dashboard.alert.template_loader import load_templates
-from dashboard.domain.condition import INSTALLATION, Opening, State, Subject, SubjectKind
-from dashboard.domain.notification import Notification, NotificationMember
+from dashboard.domain.condition import INSTALLATION, State, Subject, SubjectKind
+from dashboard.domain.exclusion import RejectionStage
+from dashboard.domain.notification import Notification
+from dashboard.domain.notified_change import NotifiedChange
+from dashboard.domain.quantity import NetworkId
 from tests.builders import (
     A_MOMENT,
     A_NETWORK,
@@ -21,84 +29,283 @@ from tests.builders import (
     a_record,
     a_rejection,
     a_transition,
-    an_id,
+    an_incident,
     seconds,
 )
 
 NAMES = {A_NETWORK: NetworkName("devnet", is_simulated=True), ANOTHER_NETWORK: NetworkName("Linea")}
 SILENT = load_templates(NAMES, Links())
 LINKING = load_templates(NAMES, Links("https://watch.example/"))
+MMU = "TX_MODULE_LINE_COUNT_OVERFLOW(MMU)"
 
 
-def gathered(*members: NotificationMember) -> Notification:
-    return a_notification(
-        transition=members[0].transition,
-        members=members[:20],
-        member_count=len(members),
-        closed_at=A_MOMENT + seconds(30),
-    )
+def gathered(changes: list[NotifiedChange], **fields: Any) -> Notification:  # noqa: ANN401 - any field
+    known = {"member_count": len(changes), "closed_at": A_MOMENT + seconds(30)}
+    return a_notification(transition=changes[0].transition, **(known | fields))
 
 
-def rejected(number: int, **changes: Any) -> NotificationMember:  # noqa: ANN401 - any field
-    subject = Subject.transaction(ANOTHER_NETWORK, a_hash(number))
-    record = a_record(tx_hash=a_hash(number))
-    return NotificationMember(
-        a_transition(number, subject=subject, **changes), a_rejection(record=record)
-    )
+def written(changes: list[NotifiedChange], **fields: Any) -> Message:  # noqa: ANN401 - any field
+    return compose_gathered(gathered(changes, **fields), SILENT, iter(changes))
 
 
-def of_network(kind: SubjectKind, before: State, after: State) -> NotificationMember:
-    network = INSTALLATION if kind is SubjectKind.DISK else A_NETWORK
+def rejected(
+    number: int,
+    reason: str | None = None,
+    network: NetworkId = ANOTHER_NETWORK,
+    **changes: Any,  # noqa: ANN401 - any field
+) -> NotifiedChange:
+    """Return the change that a transaction was rejected, so many seconds after the first."""
+    before = changes.pop("before", None)
+    subject = Subject.transaction(network, a_hash(number))
+    at = A_MOMENT + seconds(number)
+    record = a_record(tx_hash=a_hash(number), reason_message=reason or a_record().reason_message)
+    transition = a_transition(number, subject=subject, at=at, before=before)
+    return NotifiedChange(transition, **({"rejection": a_rejection(record=record)} | changes))
+
+
+def of_network(
+    kind: SubjectKind, before: State, after: State, network: NetworkId = ANOTHER_NETWORK
+) -> NotifiedChange:
     transition = a_transition(2, subject=Subject(kind, network), before=before, after=after)
-    return NotificationMember(transition, opening=Opening(an_id(1), A_MOMENT - seconds(60)))
+    return NotifiedChange(transition, opened_at=A_MOMENT - seconds(60))
 
 
-def rows_of(message: Message) -> list[list[str]]:
+BUSY = of_network(SubjectKind.BUSYNESS, State.CALM, State.BUSY)
+ROOMY = of_network(SubjectKind.DISK, State.LOW_ON_SPACE, State.ROOMY, INSTALLATION)
+
+
+def rows_of(message: Message) -> list[dict[str, str]]:
     (table,) = message.attachments
-    return list(csv.reader(table.content.decode("utf-8-sig").splitlines()))
+    return list(csv.DictReader(table.content.decode("utf-8-sig").splitlines()))
 
 
-def test_many_rejections_are_one_message_that_names_all_of_them_in_a_table() -> None:
-    members = [rejected(number) for number in range(1, 31)]
+def test_first_twenty_are_named_and_all_stand_in_the_table() -> None:
+    message = written([rejected(number) for number in range(1, 31)])
 
-    message = compose_gathered(gathered(*members), SILENT, members)
-
-    assert message.subject == "30 rejections on Linea"
-    assert f"{a_hash(20)} rejected on Linea: ADD" in message.text
-    assert str(a_hash(21)) not in message.text
-    assert "… and 10 more." in message.text
-    assert "and 10 more" in message.html
-    header, *rows = rows_of(message)
-    assert header[:5] == ["noticed_at", "network_id", "network", "change", "transaction"]
-    assert [row[4] for row in rows] == [str(a_hash(number)) for number in range(1, 31)]
-    assert rows[0][7:11] == ["RPC", "ADD", "600000", "524288"]
-
-
-def test_different_changes_on_several_networks_are_one_message_as_well() -> None:
-    members = (
-        rejected(1),
-        of_network(SubjectKind.BUSYNESS, State.CALM, State.BUSY),
-        rejected(3, before=State.REJECTED),
-        replace(rejected(4), rejection=None),
-        replace(of_network(SubjectKind.DISK, State.LOW_ON_SPACE, State.ROOMY), opening=None),
-    )
-
-    message = compose_gathered(gathered(*members), LINKING, members)
-
-    assert message.subject == "5 changes on 3 networks (simulated data)"
-    assert "record changed on Linea: ADD" in message.text
-    assert "See them all: https://watch.example/alerts" in message.text
-    assert [row[3:5] for row in rows_of(message)[2:4]] == [
-        ["busy", "busyness"],
-        ["record changed", str(a_hash(3))],
+    for part in (message.text, message.html):
+        assert "0x0000…0014" in part
+        assert "0x0000…0015" not in part
+        assert "… and 10 more." in part
+    assert [row["transaction"] for row in rows_of(message)] == [
+        str(a_hash(number)) for number in range(1, 31)
     ]
 
 
-def test_reason_stays_text_in_the_table() -> None:
-    hostile = rejected(1)
-    record = a_record(reason_message='=HYPERLINK("http://x")\r\n\u202e')
-    hostile = replace(hostile, rejection=a_rejection(record=record))
+def test_subject_says_the_reason_first_then_how_many_and_where() -> None:
+    message = written([rejected(number) for number in (1, 2, 3)])
 
-    message = compose_gathered(gathered(hostile, hostile), SILENT, [hostile])
+    assert message.subject == "ADD over its limit · 3 rejections · Linea"
+    assert message.text.splitlines()[:2] == [
+        "3 rejections on Linea.",
+        "2026-11-20 12:00:01 UTC to 2026-11-20 12:00:03 UTC",
+    ]
 
-    assert rows_of(message)[1][-1] == '\'=HYPERLINK("http://x")\\u000d\\u000a\\u202e'
+
+def test_followers_are_said_to_be_more() -> None:
+    message = written([rejected(1), rejected(2)], in_reply_to="<1@watch.example>")
+
+    assert message.subject == "ADD over its limit · 2 more rejections · Linea"
+
+
+@pytest.mark.parametrize(
+    ("reasons", "subject"),
+    [
+        ([None, None, MMU], "ADD over its limit and 1 other reason · 3 rejections · Linea"),
+        (
+            [MMU, "out of luck", MMU, None],
+            "MMU over its limit and 2 other reasons · 4 rejections · Linea",
+        ),
+    ],
+)
+def test_commonest_of_several_reasons_comes_first(reasons: list[str | None], subject: str) -> None:
+    message = written([rejected(number, reason) for number, reason in enumerate(reasons)])
+
+    assert message.subject == subject
+
+
+@pytest.mark.parametrize(
+    ("before", "counted"),
+    [
+        ([State.REJECTED, State.REJECTED], "2 changed records"),
+        ([None, State.REJECTED], "2 new or changed rejections"),
+    ],
+)
+def test_changed_records_are_no_new_rejections(before: list[State | None], counted: str) -> None:
+    message = written([rejected(number, before=each) for number, each in enumerate(before)])
+
+    assert message.subject == f"ADD over its limit · {counted} · Linea"
+    assert rows_of(message)[1]["change"] == "record changed"
+
+
+def test_rejections_are_counted_by_reason_and_stage() -> None:
+    late = a_record(tx_rejection_stage=RejectionStage.SEQUENCER, reason_message=MMU)
+    changes = [rejected(number) for number in range(1, 4)]
+    changes.append(rejected(4, rejection=a_rejection(record=late)))
+
+    message = written(changes)
+
+    assert (
+        "      3  ADD over its limit, RPC\n      1  MMU over its limit, SEQUENCER\n" in message.text
+    )
+    assert "3 ADD over its limit RPC · 1 MMU over its limit SEQUENCER" in message.html
+
+
+def test_line_names_label_hash_and_what_is_another_now() -> None:
+    change = rejected(1, MMU, before=State.REJECTED, label="Case 1742")
+    change = replace(change, previous=rejected(1).rejection)
+
+    message = written([change, rejected(2)])
+
+    assert (
+        "2026-11-20 12:00:01 UTC  Case 1742 (0x0000…0001): Now MMU over its limit, RPC\n"
+    ) in message.text
+
+
+def test_changes_of_networks_are_not_lost_among_many_rejections() -> None:
+    changes = [*(rejected(number) for number in range(1, 31)), BUSY, ROOMY]
+
+    message = written(changes)
+
+    assert message.subject == "ADD over its limit · 30 rejections, 2 other changes · 2 networks"
+    assert message.text.index("Linea: fees changed to busy") < message.text.index("0x0000…0001")
+    assert rows_of(message)[-1] | {"noticed_at": ""} == dict.fromkeys(rows_of(message)[0], "") | {
+        "network_id": "0",
+        "network": "none: this is about Linewatch itself",
+        "change": "roomy",
+        "transaction": "disk",
+    }
+
+
+def test_changes_of_networks_alone_begin_with_the_first() -> None:
+    message = written([BUSY, ROOMY])
+
+    assert message.subject == "Linea: fees changed to busy, and 1 other change · 2 networks"
+    assert message.text.startswith("2 changes on 2 networks.\n2026-11-20 12:00:00 UTC\n")
+    assert "What they have in common" not in message.text + message.html
+
+
+def test_times_name_their_day_where_there_are_several() -> None:
+    changes = [rejected(1), rejected(86_400)]
+
+    assert ">12:00:01 UTC</th>" in written(changes[:1] * 2).html
+    assert ">2026-11-20 12:00:01 UTC</th>" in written(changes).html
+
+
+def test_only_the_first_changes_of_networks_are_named() -> None:
+    message = written([BUSY] * 25)
+
+    assert message.text.count("fees changed to busy") == 20
+    assert "… and 5 more." in message.text
+
+
+@pytest.mark.parametrize(
+    ("changes", "tone"),
+    [
+        ([ROOMY, BUSY], "notable"),
+        ([ROOMY, BUSY, rejected(1)], "alarm"),
+        ([ROOMY, ROOMY], "relief"),
+    ],
+)
+def test_message_looks_as_bad_as_its_worst_change(changes: list[NotifiedChange], tone: str) -> None:
+    assert f'class="card {tone}"' in written(changes).html
+
+
+def test_rejections_of_several_networks_name_theirs() -> None:
+    message = written([rejected(1), rejected(2, network=A_NETWORK)])
+
+    assert "1  ADD over its limit, RPC, devnet\n" in message.text
+    assert message.subject.endswith(" · 2 networks (simulated data)")
+    assert "This is simulated data" in message.text
+
+
+def test_rejection_whose_record_is_not_kept_is_counted_too() -> None:
+    message = written([rejected(1, rejection=None), rejected(2, rejection=None)])
+
+    assert message.subject == "reason not kept · 2 rejections · Linea"
+    assert rows_of(message)[0]["sender"] == ""
+
+
+def test_rejection_without_hash_is_named_as_well_as_it_can_be() -> None:
+    change = rejected(1)
+    nameless = replace(change.transition, subject=Subject(SubjectKind.TRANSACTION, ANOTHER_NETWORK))
+
+    message = written([replace(change, transition=nameless), change])
+
+    assert " UTC  no hash: ADD over" in message.text
+    assert rows_of(message)[0]["transaction"] == "transaction"
+
+
+def test_links_lead_to_each_transaction_and_to_all() -> None:
+    changes = [rejected(1), BUSY]
+
+    message = compose_gathered(gathered(changes), LINKING, changes)
+
+    assert f'href="https://watch.example/lookup?tx={a_hash(1)}"' in message.html
+    assert 'href="https://watch.example/health?network=59144"' in message.html
+    assert "See them all: https://watch.example/alerts?network=59144\n" in message.text
+
+
+def test_rule_of_the_incident_is_named() -> None:
+    message = written([rejected(1), rejected(2)], incident=an_incident(rule="night shift"))
+
+    assert "Rule: night shift\n" in message.text
+    assert "Rule: night shift" in message.html
+
+
+def test_table_has_all_that_is_known_of_a_rejection() -> None:
+    change = rejected(1, label="Case 1742", attempted_at=A_MOMENT)
+
+    [row, _] = rows_of(written([change, rejected(2)]))
+
+    assert row == {
+        "noticed_at": "2026-11-20T12:00:01+00:00",
+        "network_id": "59144",
+        "network": "Linea",
+        "change": "rejected",
+        "transaction": str(a_hash(1)),
+        "label": "Case 1742",
+        "attempted_at": "2026-11-20T12:00:00+00:00",
+        "sender": "0x0000000000000000000000000000000000000001",
+        "nonce": "5",
+        "stage": "RPC",
+        "module": "ADD",
+        "count": "600000",
+        "limit": "524288",
+        "overrun": "1.14",
+        "block": "",
+        "dated": "2026-11-20T12:00:00+00:00",
+        "first_seen_at": "2026-11-20T12:00:03+00:00",
+        "reason": a_record().reason_message,
+    }
+
+
+def test_table_is_named_after_the_message() -> None:
+    [table] = written([rejected(1), rejected(2)]).attachments
+
+    assert (table.name, table.media_type) == ("linewatch-20261120-120030.csv", "text/csv")
+
+
+@given(st.text(alphabet=st.characters(), max_size=60))
+def test_foreign_text_stays_text_in_every_part(text: str) -> None:
+    calm = written([rejected(1, "out of luck", label="x"), rejected(2)])
+
+    message = written([rejected(1, f"=HYPERLINK(1) {text}", label=f"x{text}"), rejected(2)])
+
+    assert len(message.text.splitlines()) == len(calm.text.splitlines())
+    assert message.html.count("<") == calm.html.count("<")
+    [first, _] = rows_of(message)
+    assert first["reason"].startswith("'=HYPERLINK(1)")
+    assert len(rows_of(message)) == 2
+
+
+def test_changes_are_read_once_and_not_kept() -> None:
+    def some() -> Iterator[NotifiedChange]:
+        for number in range(500):
+            yield rejected(number)
+
+    first = rejected(0)
+
+    message = compose_gathered(gathered([first], member_count=500), SILENT, some())
+
+    assert len(rows_of(message)) == 500
+    assert "… and 480 more." in message.text

@@ -11,7 +11,7 @@ from tests.received_mail import read_mail
 
 SAMPLES = pytest.mark.parametrize("kind", sample_kinds())
 _TOLD = {"p", "td", "li"}
-_LARGEST = 60_000
+_LARGEST = 100_000
 
 
 class ToldPieces(HTMLParser):
@@ -24,7 +24,9 @@ class ToldPieces(HTMLParser):
         self._is_told = False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Begin a piece."""
+        """Begin a piece; what stands below a line break belongs to it."""
+        if tag == "br" and self._is_told:
+            self.pieces[-1] += ": "
         if tag in _TOLD:
             is_for_the_eye = dict(attrs).get("class") in {"kicker", "small", "foot", "chart"}
             self._is_told = not is_for_the_eye
@@ -59,7 +61,7 @@ def test_plain_text_says_all_that_the_html_says(kind: str) -> None:
 
     missing = [piece for piece in told.pieces if " ".join(piece.split()) not in plain]
 
-    assert missing in ([], ["Look it up"], ["See what is known now"])
+    assert set(missing) <= {"Look it up", "See what is known now", "See them all"}
 
 
 @SAMPLES

@@ -84,6 +84,22 @@ def test_message_of_a_busy_network_names_fees_that_are_not_old(
     assert ("medium   2.0000 gwei" in message.text) is is_named
 
 
+def test_message_of_several_names_labels_in_text_and_table(store: Store) -> None:
+    with store.write() as connection:
+        track(connection, TrackRequest(a_hash(2), (A_NETWORK,), None, "Case 1742"), A_MOMENT)
+    for number in (1, 2, 3):
+        reject(store, number)
+    expand_outbox(store, [ONCALL], lambda: A_MOMENT)
+    [notification] = notifications(store)
+
+    message = MessageWriter(store, TEMPLATES).write(notification)
+
+    assert message.subject == "ADD over its limit · 3 rejections · Linea"
+    assert "Case 1742 (0x0000…0002): ADD over its limit 1.14 ×, RPC\n" in message.text
+    [table] = message.attachments
+    assert b",Case 1742," in table.content
+
+
 def test_message_waits_while_the_store_cannot_be_read(store: Store) -> None:
     writer = MessageWriter(UnreadableStore(store), TEMPLATES)
 

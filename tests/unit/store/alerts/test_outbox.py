@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
+from dashboard.alert.notify import expand_outbox
 from dashboard.domain.notification import NotificationState, Recipient
 from dashboard.store.alerts.notification_claims import (
     mark_dead,
@@ -92,6 +93,16 @@ def test_message_id_is_fixed_by_transition_channel_and_address(store: Store) -> 
     assert ids["00000000-0000-0000-0000-000000000001"] == (
         "<7229d745-1af7-5782-abc9-ee5e975fb200@linewatch.invalid>"
     )
+
+
+def test_message_id_stands_below_the_domain_of_the_sender(store: Store) -> None:
+    reject(store)
+
+    expand_outbox(store, [OPS], lambda: A_MOMENT, domain="watch.example")
+
+    with store.read() as connection:
+        [notification] = recent_notifications(connection, 10)
+    assert notification.message_id == "<7229d745-1af7-5782-abc9-ee5e975fb200@watch.example>"
 
 
 def test_sent_notification_is_pending_no_more(store: Store, machine: Machine) -> None:
