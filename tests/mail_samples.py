@@ -61,6 +61,8 @@ _ABOVE: Final = FeeGrounds(Signal.BASE_FEE, Wei(23_123_456_789), Wei(19_600_000_
 _SILENCE: Final = SilenceGrounds(
     A_MOMENT - seconds(120), "Linea exclusion endpoint: no answer in 5 s"
 )
+_RATE: Final = RateGrounds(42, 20, timedelta(minutes=10), "module", "ADD")
+_LIMIT: Final = FeeLimitGrounds(Signal.BASE_FEE, Wei(31 * GWEI), Wei(30 * GWEI), is_upper=True)
 _BELOW: Final = FeeGrounds(Signal.BASE_FEE, Wei(15_200_000_000), Wei(19_600_000_000))
 
 
@@ -103,18 +105,8 @@ def _samples() -> dict[str, Callable[[], Message]]:
             SpaceGrounds(410_000_000, 500_000_000),
             network=INSTALLATION,
         ),
-        "rate": partial(
-            _of,
-            SubjectKind.REJECTION_RATE,
-            State.BEYOND_LIMITS,
-            RateGrounds(42, 20, timedelta(minutes=10), "module", "ADD"),
-        ),
-        "fee limit": partial(
-            _of,
-            SubjectKind.FEE_LIMIT,
-            State.BEYOND_LIMITS,
-            FeeLimitGrounds(Signal.BASE_FEE, Wei(31 * GWEI), Wei(30 * GWEI), is_upper=True),
-        ),
+        "rate": partial(_of, SubjectKind.REJECTION_RATE, State.BEYOND_LIMITS, _RATE),
+        "fee limit": partial(_of, SubjectKind.FEE_LIMIT, State.BEYOND_LIMITS, _LIMIT),
     }
 
 
