@@ -15,7 +15,7 @@ from dashboard.cli import key_options, key_table
 from dashboard.cli.installation import open_installation
 from dashboard.cli.key_options import GivenLimits
 from dashboard.cli.listing import Listing, Output, output, print_list
-from dashboard.cli.options import Parsed, as_json
+from dashboard.cli.options import DURATION, Parsed, as_json
 from dashboard.cli.output import Json, instant, print_json, say
 from dashboard.domain.api_key import KEY_PREFIX, SECRET_PREFIX, KeyLimits, parse_key_name
 from dashboard.domain.audit import Action, Detail
@@ -25,7 +25,6 @@ from dashboard.errors import InputError
 from dashboard.serve.keys.key_ring import digest
 from dashboard.serve.keys.key_sync import ConfiguredKeys
 from dashboard.settings import Settings
-from dashboard.settings.values import parse_duration
 from dashboard.show.queries.network_status import NetworkProfile
 from dashboard.store.access.api_keys import (
     Credential,
@@ -60,13 +59,6 @@ def keys() -> None:
     A key is shown once, when it is made; the store keeps digests. Every change reaches each
     running `linewatch serve` within a second, without a restart.
     """
-
-
-def _grace(text: str) -> timedelta:
-    try:
-        return parse_duration(text)
-    except ValueError as error:
-        raise InputError(str(error)) from error
 
 
 NAME = Parsed("name", parse_key_name)
@@ -187,7 +179,7 @@ def revoke(*, name: str, as_json: bool) -> None:
 @click.argument("name")
 @click.option(
     "--grace",
-    type=Parsed("duration", _grace),
+    type=DURATION,
     default=None,
     help="How long the old key works on, such as 24h. Without, it ends at once.",
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import wraps
 from typing import Any, Final, TypeVar, cast
 
@@ -69,6 +69,14 @@ def moment(text: str, now: datetime) -> datetime:
     )
 
 
+def duration(text: str) -> timedelta:
+    """Read a length of time such as 24h or 7d; InputError for another form."""
+    try:
+        return parse_duration(text)
+    except ValueError as error:
+        raise InputError(str(error)) from error
+
+
 def prover_module(text: str) -> str:
     """Read the name of a prover module, in either case; InputError where it cannot be one."""
     if not _MODULE.fullmatch(text):
@@ -94,6 +102,7 @@ NOTE: Final = Parsed("note", _at_most(LONGEST_NOTE))
 MOMENT: Final = Parsed("time", lambda text: moment(text, utc_now()))
 ATTEMPT: Final = Parsed("time", lambda text: parse_attempt(text, utc_now()))
 HASH_RANGE: Final = Parsed("hash", hash_range)
+DURATION: Final = Parsed("duration", duration)
 MODULE: Final = Parsed("module", prover_module)
 ADDRESS: Final = Parsed("address", Address.parse)
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from datetime import timedelta
 from pathlib import Path
 from typing import NoReturn
+from zoneinfo import ZoneInfo
 
 import click
 
 from dashboard.cli.installation import Installation, open_installation, standard_input
 from dashboard.cli.listing import Listing, Output, output, print_list
-from dashboard.cli.options import as_json
+from dashboard.cli.options import DURATION, as_json
 from dashboard.cli.output import WRONG_INPUT, Json, instant, print_json, say, warn
 from dashboard.cli.rule_options import given_rule, plain_table
 from dashboard.domain.audit import Actor
@@ -26,13 +28,20 @@ from dashboard.domain.rule_changes import (
     removed,
     replaced_by,
 )
+from dashboard.domain.rule_preview import Firing
 from dashboard.domain.rule_table import write_rule
-from dashboard.domain.rule_text import recipients_in_words, scope_in_words
+from dashboard.domain.rule_text import (
+    group_in_words,
+    preview_in_words,
+    recipients_in_words,
+    scope_in_words,
+)
 from dashboard.domain.toml_text import write_toml
 from dashboard.errors import InputError
 from dashboard.settings.layers import Mistake
 from dashboard.settings.rule_file import TABLE, read_rule_file
 from dashboard.show.queries.rules import RuleQueries, written
+from dashboard.show.text import moment
 from dashboard.store.alerts.rules import StoredRule
 from dashboard.wiring.actor import os_user
 from dashboard.wiring.clock import utc_now
@@ -173,6 +182,83 @@ def remove(*, names: tuple[str, ...], dry_run: bool, as_json: bool) -> None:
     """Remove rules."""
     with open_installation() as here:
         _change(here, removed(names), dry_run=dry_run, as_json=as_json)
+
+
+@rules.command()
+@click.argument("name")
+@click.option(
+    "--within",
+    type=DURATION,
+    default="7d",
+    show_default=True,
+    help="How far back to look; 31d at most.",
+)
+@click.option(
+    "--file",
+    type=click.Path(path_type=Path, allow_dash=True),
+    help="Take the rule from this file instead of those in force; - is standard input.",
+)
+@output
+def preview(*, name: str, within: timedelta, file: Path | None, output: Output) -> None:
+    """Show how often a rule would have fired in the stored past, and when.
+
+    Night is from 22:00 to 06:00 in the time zone of the rule, or in UTC.
+    """
+    with open_installation() as here:
+        queries = RuleQueries(here.source)
+        held = tuple(each.rule for each in queries.in_force())
+        rule = found_rule(held if file is None else _rules_of(here, file), name)
+        found = queries.preview(rule, within)
+        zone = ZoneInfo("UTC" if rule.active_hours is None else rule.active_hours.zone)
+        print_list(
+            Listing(
+                "firings",
+                found.firings,
+                ("AT", "UNTIL", "NETWORK", "CHANGES", "WHAT"),
+                row=lambda each: _firing_row(here, each),
+                form=lambda each: _firing_form(here, each),
+                nothing="Nothing is listed.",
+                more={
+                    "rule": rule.name,
+                    "since": instant(found.since),
+                    "until": instant(found.until),
+                    "count": len(found.firings),
+                    "atNight": found.at_night(zone),
+                    "isCut": found.is_cut,
+                },
+                before=(preview_in_words(found, zone),),
+            ),
+            output,
+        )
+
+
+def _rules_of(here: Installation, file: Path) -> tuple[Rule, ...]:
+    text, source = _text_of(file)
+    read = read_rule_file(source, text, rule_names(here.settings))
+    if read.mistakes:
+        _refuse(read.mistakes, as_json=False)
+    return read.rules
+
+
+def _firing_row(here: Installation, firing: Firing) -> tuple[str, ...]:
+    return (
+        moment(firing.at),
+        "lasts" if firing.ends is None else moment(firing.ends),
+        here.label(firing.network_id),
+        f"{firing.changes:,}",
+        group_in_words(firing),
+    )
+
+
+def _firing_form(here: Installation, firing: Firing) -> Json:
+    return {
+        "at": instant(firing.at),
+        "until": instant(firing.ends),
+        "networkId": firing.network_id,
+        "network": here.source.network_name(firing.network_id),
+        "changes": firing.changes,
+        "group": {dimension.value: value for dimension, value in firing.group},
+    }
 
 
 def _text_of(file: Path) -> tuple[str, str]:

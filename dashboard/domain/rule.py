@@ -270,6 +270,11 @@ def takes_all_reports(rule: Rule) -> bool:
     return rule.is_enabled and is_of_each and rule.scope.takes_all_reports
 
 
+def subject_kinds(kind: RuleKind) -> tuple[SubjectKind, ...]:
+    """Return the kinds of subjects whose changes concern a kind of rule, transactions aside."""
+    return tuple(subject for subject, of_rule in _KINDS.items() if of_rule is kind)
+
+
 def kind_of(transition: Transition) -> RuleKind | None:
     """Return the kind of rule that a change concerns."""
     if transition.subject.kind is SubjectKind.TRANSACTION:

@@ -52,5 +52,5 @@ def write_measure(measure: RuleMeasure | None) -> dict[str, Any]:
             return said if by is None else said | {"by": by.value}
         case FeeMeasure(signal, limit, is_upper):
             return {"fee": signal.value, "above" if is_upper else "below": write_fee(limit)}
-        case None:
+        case _:
             return {}

@@ -3,16 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from datetime import tzinfo
 
+from dashboard.domain.formatting import span
 from dashboard.domain.notification import Recipient
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rule import Rule
 from dashboard.domain.rule_keys import write_recipients
+from dashboard.domain.rule_preview import Firing, RulePreview
 
 
 def scope_in_words(rule: Rule, network_name: Callable[[NetworkId], str]) -> str:
     """Say which changes a rule takes; texts of people stay foreign text."""
     return "; ".join(_scope(rule, network_name)) or "all"
+
+
+def preview_in_words(preview: RulePreview, zone: tzinfo) -> str:
+    """Say how often a rule would have fired, and how often of that at night in a zone."""
+    many, nights = len(preview.firings), preview.at_night(zone)
+    times = {0: "not once", 1: "once"}.get(many, f"{many:,} times")
+    night = f", {nights:,} of them at night" if nights else ""
+    days = span(preview.until - preview.since)
+    cut = (
+        "; only the latest part of that was read, since there is too much" if preview.is_cut else ""
+    )
+    return f"{preview.rule.name} would have fired {times} in the last {days}{night}{cut}."
+
+
+def group_in_words(firing: Firing) -> str:
+    """Say what the changes of an incident have in common, beside their network."""
+    named = (f"{dimension} {value}" for dimension, value in firing.group if value)
+    return ", ".join(named)
 
 
 def _scope(rule: Rule, network_name: Callable[[NetworkId], str]) -> Iterator[str]:

@@ -95,3 +95,18 @@ def test_rules_are_added_shown_and_removed(installation: Installation) -> None:
         'remind_every = "1h"\n'
     )
     assert [each["after"] for each in json.loads(gone.stdout)["changes"]] == [None, None]
+
+
+def test_rule_is_tried_on_the_stored_past(installation: Installation, tmp_path: Path) -> None:
+    file = tmp_path / "rules.toml"
+    file.write_text(RULES, "utf-8")
+
+    held = installation.run("rules", "preview", "rejections")
+    of_file = json.loads(
+        installation.run("rules", "preview", "hub", "--file", str(file), "--json").stdout
+    )
+    too_long = installation.run("rules", "preview", "rejections", "--within", "40d")
+
+    assert held.stdout.startswith("rejections would have fired not once in the last 7 days.")
+    assert (of_file["count"], of_file["atNight"], of_file["firings"]) == (0, 0, [])
+    assert (too_long.returncode, "31 days at most" in too_long.stderr) == (2, True)

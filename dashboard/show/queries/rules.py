@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 
 from dashboard.domain.audit import Action, Actor, Detail
+from dashboard.domain.rule import Rule
 from dashboard.domain.rule_changes import RuleDifference, RuleEdit, differences
+from dashboard.domain.rule_preview import RulePreview
 from dashboard.show.queries.context import QueryContext
+from dashboard.show.queries.rule_preview import preview_rule
 from dashboard.store.access.audit_log import note_action
 from dashboard.store.alerts.rules import StoredRule, read_rules, rules_in_force, save_rules
 
@@ -22,6 +26,13 @@ class RuleQueries:
         """Return the rules in their order, the default ones where none is stored."""
         with self._context.store.read() as connection:
             return read_rules(connection)
+
+    def preview(self, rule: Rule, within: timedelta) -> RulePreview:
+        """Return what a rule would have reported lately; InputError for more than 31 days."""
+        now = self._context.now()
+        networks = [each.network_id for each in self._context.networks]
+        with self._context.store.read() as connection:
+            return preview_rule(connection, rule, (now - within, now), networks)
 
     def plan(self, edit: RuleEdit) -> list[RuleDifference]:
         """Return what an edit would change; InputError where it cannot be done."""

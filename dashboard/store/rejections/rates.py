@@ -32,29 +32,54 @@ def count_arrivals(
     until: datetime,
 ) -> Counter[tuple[NetworkId, str]]:
     """Count what arrived after `since` until `until`, by network and the value of a dimension."""
-    latest = _arrivals(scope, by, since, until).limit(MOST_READ).subquery().c
+    latest = _arrivals(scope, by, (since, until)).limit(MOST_READ).subquery().c
     keys = (latest.network_id, latest.value, latest.label, latest.note)
     counted: Counter[tuple[NetworkId, str]] = Counter()
     for network_id, value, label, note, many in connection.execute(
         select(*keys, func.count()).group_by(*keys)
     ):
-        if not scope.tags or not tags_in(f"{label} {note}").isdisjoint(scope.tags):
-            counted[network_id, str(value if value is not None else "")] += many
+        if _has_tag(scope, label, note):
+            counted[network_id, _written(value)] += many
     return counted
 
 
+def arrivals_of(
+    connection: Connection,
+    scope: RuleScope,
+    by: Dimension | None,
+    between: tuple[datetime, datetime],
+    limit: int,
+) -> Iterator[tuple[datetime, NetworkId, str]]:
+    """Yield what arrived after the first moment until the second, one by one, the latest first."""
+    for at, network_id, value, label, note in connection.execute(
+        _arrivals(scope, by, between).limit(limit)
+    ):
+        if _has_tag(scope, label, note):
+            yield at, network_id, _written(value)
+
+
+def _has_tag(scope: RuleScope, label: str, note: str) -> bool:
+    return not scope.tags or not tags_in(f"{label} {note}").isdisjoint(scope.tags)
+
+
+def _written(value: object) -> str:
+    """Write the value of a dimension; one that a rejection does not have is empty."""
+    return "" if value is None else str(value)
+
+
 def _arrivals(
-    scope: RuleScope, by: Dimension | None, since: datetime, until: datetime
+    scope: RuleScope, by: Dimension | None, between: tuple[datetime, datetime]
 ) -> Select[Any]:
     arrived, tracked = rejections.c.first_seen_at, tracked_hashes.c
     value = literal("") if by is None else _COLUMNS[by]
     has_text = bool(scope.tags)
     query = select(
+        arrived,
         rejections.c.network_id,
         value.label("value"),
         (tracked.label if has_text else literal("")).label("label"),
         (tracked.note if has_text else literal("")).label("note"),
-    ).where(arrived > since, arrived <= until, *_conditions(scope))
+    ).where(arrived > between[0], arrived <= between[1], *scope_conditions(scope))
     is_joined = not scope.takes_all_reports or scope.labels or scope.tags
     if is_joined or by is Dimension.LABEL:
         same = tracked.tx_hash == rejections.c.tx_hash
@@ -62,7 +87,11 @@ def _arrivals(
     return query.order_by(arrived.desc())
 
 
-def _conditions(scope: RuleScope) -> Iterator[ColumnElement[bool]]:
+def scope_conditions(scope: RuleScope) -> Iterator[ColumnElement[bool]]:
+    """Yield the conditions on rows of rejections, and of tracked hashes where they are joined.
+
+    Of tags, only that some are there: which ones, the caller looks at.
+    """
     column = rejections.c
     for of_row, values in (
         (column.network_id, scope.networks),

@@ -20,6 +20,7 @@ from dashboard.domain.rule import (
     Severity,
     fits,
     kind_of,
+    subject_kinds,
     tags_in,
     takes_all_reports,
 )
@@ -86,6 +87,12 @@ def test_rule_for_all_reports_is_one_of_single_rejections_that_is_on() -> None:
     assert not takes_all_reports(replace(takes_all, is_enabled=False))
     assert not takes_all_reports(replace(takes_all, kind=RuleKind.REJECTION_RATE))
     assert not takes_all_reports(REJECTED)
+
+
+def test_rule_of_silence_is_about_both_apis() -> None:
+    apis = (SubjectKind.GAS_API, SubjectKind.EXCLUSION_API)
+
+    assert subject_kinds(RuleKind.UPSTREAM_SILENT) == apis
 
 
 def test_rule_that_is_off_takes_nothing() -> None:

@@ -1,0 +1,168 @@
+"""What a rule would have reported in the past: each time that it would have fired."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta, tzinfo
+from typing import Final, NamedTuple
+
+from dashboard.domain.condition import Subject, Transition
+from dashboard.domain.quantity import NetworkId, Wei
+from dashboard.domain.rule import Dimension, FeeMeasure, ObservedChange, RateMeasure, Rule, fits
+
+QUIET: Final = timedelta(minutes=15)
+"""Rejections of a group with less between them are one incident."""
+
+_NIGHT_BEGINS: Final = 22
+_NIGHT_ENDS: Final = 6
+
+
+class Spell(NamedTuple):
+    """A time in which something was in trouble without a break, and was not any more at its end."""
+
+    begins: datetime
+    ends: datetime
+
+
+class FeeStep(NamedTuple):
+    """The lowest and the highest fee that was seen in a short time."""
+
+    begins: datetime
+    ends: datetime
+    lowest: Wei
+    highest: Wei
+
+
+@dataclass(frozen=True, slots=True)
+class Firing:
+    """One incident that a rule would have opened.
+
+    `ends` is None where it lasts. `group` is what its changes have in common, network aside: pairs
+    of a dimension and a value, which is foreign text. `changes` counts what it would report.
+    """
+
+    at: datetime
+    ends: datetime | None
+    network_id: NetworkId
+    group: tuple[tuple[Dimension, str], ...] = ()
+    changes: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class RulePreview:
+    """The incidents that a rule would have opened within a time, oldest first.
+
+    `is_cut`: more had to be read than one preview may, so that only the latest part of the time
+    is known.
+    """
+
+    rule: Rule
+    since: datetime
+    until: datetime
+    firings: tuple[Firing, ...]
+    is_cut: bool = False
+
+    def at_night(self, zone: tzinfo) -> int:
+        """Count those that open between 22:00 and 06:00 of a zone."""
+        hours = [each.at.astimezone(zone).hour for each in self.firings]
+        return sum(hour >= _NIGHT_BEGINS or hour < _NIGHT_ENDS for hour in hours)
+
+
+def firings_of_changes(rule: Rule, changes: Iterable[ObservedChange]) -> list[Firing]:
+    """Gather the changes that a rule takes, oldest first, into the incidents that they would be."""
+    opened: dict[object, Firing] = {}
+    found: list[Firing] = []
+    for change in changes:
+        if not fits(rule, change):
+            continue
+        at, group = change.transition.at, rule.group_of(change)
+        before = opened.get(group)
+        if before is not None and before.ends is not None and at <= before.ends:
+            opened[group] = replace(before, ends=at + QUIET, changes=before.changes + 1)
+            continue
+        if before is not None:
+            found.append(before)
+        named = tuple(pair for pair in group if pair[0] is not Dimension.NETWORK)
+        opened[group] = Firing(at, at + QUIET, change.transition.subject.network_id, named)
+    return sorted([*found, *opened.values()], key=lambda each: each.at)
+
+
+def firings_of_conditions(rule: Rule, transitions: Iterable[Transition]) -> list[Firing]:
+    """Return the openings of conditions that a rule takes, each until its end; oldest first."""
+    lasting: dict[Subject, Firing] = {}
+    found: list[Firing] = []
+    for each in transitions:
+        if not fits(rule, ObservedChange(each)):
+            continue
+        begun = lasting.pop(each.subject, None)
+        if begun is not None:
+            found.append(replace(begun, ends=each.at))
+        if each.after.is_open:
+            lasting[each.subject] = Firing(each.at, None, each.subject.network_id)
+    return sorted([*found, *lasting.values()], key=lambda each: each.at)
+
+
+def fired_spells(rule: Rule, spells: Iterable[Spell]) -> Iterator[Spell]:
+    """Yield when a rule would have fired, with its hold periods."""
+    fired: Spell | None = None
+    for spell in spells:
+        if fired is not None and spell.begins - fired.ends <= rule.keep_firing:
+            fired = fired._replace(ends=spell.ends)
+            continue
+        if fired is not None:
+            yield fired._replace(ends=fired.ends + rule.keep_firing)
+            fired = None
+        if not rule.pending or spell.ends - spell.begins > rule.pending:
+            fired = Spell(spell.begins + rule.pending, spell.ends)
+    if fired is not None:
+        yield fired._replace(ends=fired.ends + rule.keep_firing)
+
+
+def rate_spells(arrivals: Iterable[datetime], measure: RateMeasure) -> Iterator[Spell]:
+    """Yield when more than so many arrivals, oldest first, lay within the window."""
+    within: deque[datetime] = deque()
+    begun: datetime | None = None
+    for at in arrivals:
+        over = at if begun is None else _over_at(within, measure)
+        while within and within[0] <= at - measure.window:
+            within.popleft()
+        within.append(at)
+        if begun is not None and (over < at or len(within) <= measure.more_than):
+            yield Spell(begun, over)
+            begun = None
+        if begun is None and len(within) > measure.more_than:
+            begun = at
+    if begun is not None:
+        yield Spell(begun, _over_at(within, measure))
+
+
+def _over_at(within: Sequence[datetime], measure: RateMeasure) -> datetime:
+    """Return when as many as are allowed are left, if no more arrive."""
+    return within[len(within) - measure.more_than - 1] + measure.window
+
+
+def fee_spells(steps: Iterable[FeeStep], rule: Rule, measure: FeeMeasure) -> Iterator[Spell]:
+    """Yield when a fee was beyond its limit, as far as short steps tell.
+
+    With a pending period a step counts where all of its fees are beyond; without one, any will do.
+    """
+    is_beyond = _beyond(measure, is_any=not rule.pending)
+    begun: datetime | None = None
+    ends: datetime | None = None
+    for step in steps:
+        if is_beyond(step):
+            begun, ends = begun or step.begins, step.ends
+        elif begun is not None:
+            yield Spell(begun, step.begins)
+            begun = None
+    if begun is not None and ends is not None:
+        yield Spell(begun, ends)
+
+
+def _beyond(measure: FeeMeasure, *, is_any: bool) -> Callable[[FeeStep], bool]:
+    limit = measure.limit
+    if measure.is_upper:
+        return lambda step: (step.highest if is_any else step.lowest) > limit
+    return lambda step: (step.lowest if is_any else step.highest) < limit

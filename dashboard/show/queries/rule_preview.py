@@ -1,0 +1,130 @@
+"""What a rule would have reported in the stored past, read in a bounded time."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from typing import Final
+
+from dashboard.domain.fee_rollup import FeeSeries, RollupLevel
+from dashboard.domain.grounds import Signal
+from dashboard.domain.quantity import NetworkId, Wei
+from dashboard.domain.rule import FeeMeasure, RateMeasure, Rule, RuleKind, subject_kinds
+from dashboard.domain.rule_preview import (
+    FeeStep,
+    Firing,
+    RulePreview,
+    fee_spells,
+    fired_spells,
+    firings_of_changes,
+    firings_of_conditions,
+    rate_spells,
+)
+from dashboard.errors import InputError
+from dashboard.store.alerts.past_transitions import MOST_TRANSITIONS, past_transitions
+from dashboard.store.engine.connection import Connection
+from dashboard.store.fees.rollups import summaries_between
+from dashboard.store.fees.stored_fees import SeriesKey
+from dashboard.store.rejections.past import (
+    MOST_ARRIVALS,
+    MOST_CHANGES,
+    past_arrivals,
+    past_rejections,
+)
+from dashboard.store.schema.columns import milliseconds_of, moment_of
+
+LONGEST_PREVIEW: Final = timedelta(days=31)
+_SERIES: Final = {
+    Signal.BASE_FEE: FeeSeries.ESTIMATED_BASE_FEE,
+    Signal.PRIORITY_FEE: FeeSeries.MEDIUM_MAX_PRIORITY_FEE,
+}
+
+
+def preview_rule(
+    connection: Connection,
+    rule: Rule,
+    between: tuple[datetime, datetime],
+    networks: Sequence[NetworkId],
+) -> RulePreview:
+    """Return what a rule would have reported in a time; InputError for more than 31 days.
+
+    Labels and tags are those of today. Fees are read minute by minute, of these networks where the
+    rule names none.
+    """
+    since, until = between
+    if until - since > LONGEST_PREVIEW:
+        raise InputError(f"a preview reads {LONGEST_PREVIEW.days} days at most: let it begin later")
+    match rule.measure:
+        case RateMeasure() as rate:
+            return _of_rate(connection, rule, rate, between)
+        case FeeMeasure() as limit:
+            firings = _of_fees(connection, rule, limit, between, networks)
+            return RulePreview(rule, since, until, tuple(sorted(firings, key=_opened_at)))
+        case None:
+            return _of_changes(connection, rule, since, until)
+
+
+def _of_changes(
+    connection: Connection, rule: Rule, since: datetime, until: datetime
+) -> RulePreview:
+    if rule.kind in {RuleKind.REJECTED, RuleKind.CHANGED}:
+        seen = past_rejections(connection, rule.scope, since, until)
+        firings = firings_of_changes(rule, seen)
+        return RulePreview(rule, since, until, tuple(firings), len(seen) == MOST_CHANGES)
+    changes = past_transitions(connection, subject_kinds(rule.kind), since, until)
+    if rule.kind is RuleKind.INCLUDED:
+        firings = firings_of_changes(rule, changes)
+    else:
+        firings = firings_of_conditions(rule, (each.transition for each in changes))
+    return RulePreview(rule, since, until, tuple(firings), len(changes) == MOST_TRANSITIONS)
+
+
+def _of_rate(
+    connection: Connection, rule: Rule, rate: RateMeasure, between: tuple[datetime, datetime]
+) -> RulePreview:
+    since, until = between
+    found = past_arrivals(connection, rule.scope, rate.by, since, until)
+    arrivals: defaultdict[tuple[NetworkId, str], list[datetime]] = defaultdict(list)
+    for at, network_id, value in found:
+        arrivals[network_id, value].append(at)
+    firings = [
+        Firing(
+            fired.begins,
+            fired.ends if fired.ends <= until else None,
+            network_id,
+            () if rate.by is None else ((rate.by, value),),
+        )
+        for (network_id, value), moments in arrivals.items()
+        for fired in fired_spells(rule, rate_spells(moments, rate))
+    ]
+    is_cut = len(found) == MOST_ARRIVALS
+    return RulePreview(rule, since, until, tuple(sorted(firings, key=_opened_at)), is_cut)
+
+
+def _of_fees(
+    connection: Connection,
+    rule: Rule,
+    limit: FeeMeasure,
+    between: tuple[datetime, datetime],
+    networks: Sequence[NetworkId],
+) -> Iterator[Firing]:
+    for network_id in rule.scope.networks or networks:
+        steps = _minutes(connection, SeriesKey(network_id, _SERIES[limit.signal]), between)
+        for fired in fired_spells(rule, fee_spells(steps, rule, limit)):
+            ends = fired.ends if fired.ends <= between[1] else None
+            yield Firing(fired.begins, ends, network_id)
+
+
+def _minutes(
+    connection: Connection, key: SeriesKey, between: tuple[datetime, datetime]
+) -> Iterator[FeeStep]:
+    since, until = map(milliseconds_of, between)
+    minute = RollupLevel.MINUTE
+    for row in summaries_between(connection, key, minute, minute.begin_of(since), until + 1):
+        first_at, last_at, lowest, highest = row[:4]
+        yield FeeStep(moment_of(first_at), moment_of(last_at), Wei(lowest), Wei(highest))
+
+
+def _opened_at(firing: Firing) -> datetime:
+    return firing.at

@@ -1,0 +1,42 @@
+"""Transitions of the past as rules see them: those of networks, and inclusions of transactions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Final
+
+from sqlalchemy import Connection, or_
+
+from dashboard.domain.condition import SubjectKind
+from dashboard.domain.rule import ObservedChange
+from dashboard.store.alerts.notifications import select_transitions, transition_and_rejection
+from dashboard.store.schema import tracked_hashes, transitions
+
+MOST_TRANSITIONS: Final = 20_000
+"""Transitions that are read at most, the latest ones."""
+
+
+def past_transitions(
+    connection: Connection, kinds: Iterable[SubjectKind], since: datetime, until: datetime
+) -> list[ObservedChange]:
+    """Return the transitions of some kinds of subjects, oldest first."""
+    column, tracked = transitions.c, tracked_hashes.c
+    of_kinds = or_(*(column.subject.between(f"{kind}:", f"{kind};") for kind in kinds))
+    query = (
+        select_transitions()
+        .outerjoin(tracked_hashes, tracked.tx_hash == column.tx_hash)
+        .add_columns(tracked.tracked_id, tracked.label, tracked.note)
+        .where(of_kinds, column.at > since, column.at <= until)
+        .order_by(column.at.desc())
+        .limit(MOST_TRANSITIONS)
+    )
+    return [
+        ObservedChange(
+            *transition_and_rejection(row),
+            row[tracked.label] or "",
+            row[tracked.note] or "",
+            row[tracked.tracked_id] is not None,
+        )
+        for row in connection.execute(query).mappings()
+    ][::-1]

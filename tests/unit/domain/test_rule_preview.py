@@ -1,0 +1,201 @@
+"""What a rule would have reported is what it would report when it is measured moment by moment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dashboard.detect.condition_start_end import HoldPeriods, Reading, conclude
+from dashboard.domain.condition import Condition, State, Subject, SubjectKind, Transition
+from dashboard.domain.grounds import Signal
+from dashboard.domain.quantity import Wei
+from dashboard.domain.rule import (
+    Dimension,
+    FeeMeasure,
+    ObservedChange,
+    RateMeasure,
+    Rule,
+    RuleKind,
+)
+from dashboard.domain.rule_preview import (
+    FeeStep,
+    Firing,
+    RulePreview,
+    Spell,
+    fee_spells,
+    fired_spells,
+    firings_of_changes,
+    firings_of_conditions,
+    rate_spells,
+)
+from dashboard.domain.rule_text import group_in_words, preview_in_words
+from tests.builders import (
+    A_MOMENT,
+    A_NETWORK,
+    a_record,
+    a_rejection,
+    a_transition,
+    an_id,
+    seconds,
+)
+
+MINUTE = timedelta(minutes=1)
+REJECTED = Rule("rejections", RuleKind.REJECTED)
+RATE = Rule("storm", RuleKind.REJECTION_RATE)
+BASE_ABOVE = FeeMeasure(Signal.BASE_FEE, Wei(30), is_upper=True)
+BASE_BELOW = FeeMeasure(Signal.BASE_FEE, Wei(30), is_upper=False)
+
+
+def after(count: float) -> datetime:
+    """Return the moment so many seconds after `A_MOMENT`."""
+    return A_MOMENT + seconds(count)
+
+
+def rejected_at(count: float, reason: str = "no") -> ObservedChange:
+    """Return a rejection that arrived then."""
+    rejection = a_rejection(record=a_record(reason_message=reason))
+    return ObservedChange(a_transition(at=after(count)), rejection)
+
+
+def test_rejections_of_a_group_without_a_long_pause_are_one_firing() -> None:
+    hub = "TX_MODULE_LINE_COUNT_OVERFLOW(HUB)"
+    changes = [rejected_at(0), rejected_at(60, hub), rejected_at(900), rejected_at(2000)]
+
+    found = firings_of_changes(REJECTED, changes)
+
+    assert [(each.at, each.changes) for each in found] == [
+        (after(0), 2),
+        (after(60), 1),
+        (after(2000), 1),
+    ]
+    assert [group_in_words(each) for each in found] == [
+        "stage RPC",
+        "module HUB, stage RPC",
+        "stage RPC",
+    ]
+
+
+def test_change_that_the_rule_does_not_take_fires_nothing() -> None:
+    changed = replace(rejected_at(0), transition=a_transition(before=State.REJECTED))
+
+    assert firings_of_changes(REJECTED, [changed]) == []
+
+
+def test_conditions_fire_from_their_opening_to_their_end() -> None:
+    subject = Subject(SubjectKind.BUSYNESS, A_NETWORK)
+    states = [(State.CALM, State.BUSY), (State.BUSY, State.CALM), (State.CALM, State.BUSY)]
+    changes = [
+        Transition(an_id(number), subject, before, now, after(60 * number))
+        for number, (before, now) in enumerate(states)
+    ]
+    start = Transition(an_id(9), subject, None, State.CALM, after(-9))
+
+    found = firings_of_conditions(Rule("busy", RuleKind.BUSY), [start, *changes])
+
+    assert found == [Firing(after(0), after(60), A_NETWORK), Firing(after(120), None, A_NETWORK)]
+
+
+@given(
+    st.lists(st.integers(0, 60), max_size=25),
+    st.integers(0, 4),
+    st.integers(1, 15),
+    st.integers(0, 8),
+    st.integers(0, 8),
+)
+def test_rate_fires_as_if_it_had_been_measured_each_second(
+    arrivals: list[int], more_than: int, window: int, pending: int, keep_firing: int
+) -> None:
+    rule = replace(
+        RATE,
+        measure=RateMeasure(more_than, seconds(window)),
+        pending=seconds(pending),
+        keep_firing=seconds(keep_firing),
+    )
+    moments = [after(each) for each in sorted(arrivals)]
+
+    found = list(fired_spells(rule, rate_spells(moments, RateMeasure(more_than, seconds(window)))))
+
+    assert found == list(measured_each_second(rule, moments))
+
+
+def measured_each_second(rule: Rule, arrivals: list[datetime]) -> Iterator[Spell]:
+    """Conclude each second for two minutes, as the worker does."""
+    assert isinstance(rule.measure, RateMeasure)
+    held: Condition | None = Condition(State.WITHIN_LIMITS, after(-1))
+    periods = HoldPeriods(rule.pending, rule.keep_firing)
+    subject = Subject(SubjectKind.REJECTION_RATE, A_NETWORK, rule=rule.name)
+    begun: datetime | None = None
+    for now in (after(count) for count in range(120)):
+        count = sum(now - rule.measure.window < each <= now for each in arrivals)
+        reading = Reading(count > rule.measure.more_than, now)
+        concluded = conclude(subject, held, reading, periods, an_id())
+        held = concluded.condition
+        if concluded.transition is None:
+            continue
+        if concluded.transition.after is State.BEYOND_LIMITS:
+            begun = now
+        elif begun is not None:
+            yield Spell(begun, now)
+
+
+@pytest.mark.parametrize(
+    ("measure", "pending", "spells"),
+    [
+        (BASE_ABOVE, 60, [Spell(after(60), after(180)), Spell(after(240), after(299))]),
+        (BASE_ABOVE, 0, [Spell(after(0), after(180)), Spell(after(240), after(299))]),
+        (BASE_BELOW, 60, [Spell(after(180), after(240))]),
+        (BASE_BELOW, 0, [Spell(after(0), after(60)), Spell(after(180), after(240))]),
+    ],
+)
+def test_fee_is_beyond_its_limit_minute_by_minute(
+    measure: FeeMeasure, pending: int, spells: list[Spell]
+) -> None:
+    ranges = [(29, 31), (31, 33), (32, 40), (1, 29), (31, 32)]
+    steps = [
+        FeeStep(after(60 * at), after(60 * at + 59), Wei(lowest), Wei(highest))
+        for at, (lowest, highest) in enumerate(ranges)
+    ]
+    rule = Rule("dear", RuleKind.FEE, measure=measure, pending=seconds(pending))
+
+    assert list(fee_spells(steps, rule, measure)) == spells
+
+
+def test_no_fees_at_all_are_beyond_nothing() -> None:
+    rule = Rule("dear", RuleKind.FEE, measure=BASE_ABOVE)
+
+    assert list(fee_spells([], rule, BASE_ABOVE)) == []
+
+
+@pytest.mark.parametrize(
+    ("hours", "words"),
+    [
+        ([], "busy would have fired not once in the last 7 days."),
+        ([12], "busy would have fired once in the last 7 days."),
+        ([5, 6, 21, 22], "busy would have fired 4 times in the last 7 days, 2 of them at night."),
+    ],
+)
+def test_preview_says_how_often_and_how_often_at_night(hours: list[int], words: str) -> None:
+    firings = tuple(
+        Firing(datetime(2026, 11, 20, hour, tzinfo=UTC), None, A_NETWORK) for hour in hours
+    )
+    preview = RulePreview(
+        Rule("busy", RuleKind.BUSY), A_MOMENT - timedelta(days=7), A_MOMENT, firings
+    )
+
+    assert preview_in_words(preview, UTC) == words
+
+
+def test_night_is_that_of_the_zone_and_what_was_not_read_is_said() -> None:
+    at = datetime(2026, 11, 20, 21, 30, tzinfo=UTC)
+    firing = Firing(at, None, A_NETWORK, ((Dimension.MODULE, ""),))
+    preview = RulePreview(REJECTED, at - MINUTE, at, (firing,), is_cut=True)
+
+    assert (preview.at_night(UTC), preview.at_night(ZoneInfo("Europe/Berlin"))) == (0, 1)
+    assert "only the latest part" in preview_in_words(preview, UTC)
+    assert group_in_words(firing) == ""

@@ -1,0 +1,142 @@
+"""A rule is tried on the stored past: rejections, rates, fees and conditions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from dashboard.domain.condition import State, Subject, SubjectKind
+from dashboard.domain.exclusion import RejectionStage
+from dashboard.domain.gas import GasObservation
+from dashboard.domain.grounds import Signal
+from dashboard.domain.quantity import Wei
+from dashboard.domain.rule import (
+    Dimension,
+    FeeMeasure,
+    RateMeasure,
+    Rule,
+    RuleKind,
+    RuleScope,
+)
+from dashboard.domain.rule_preview import RulePreview
+from dashboard.errors import InputError
+from dashboard.show.queries.context import QueryContext
+from dashboard.show.queries.rules import RuleQueries
+from dashboard.store.alerts.conditions import record_transition
+from dashboard.store.engine.engine import Store
+from dashboard.store.evidence.save_rejections import save_polled
+from dashboard.store.gas import save_gas
+from dashboard.store.tracking.transactions import TrackRequest, track
+from tests.builders import (
+    A_MOMENT,
+    A_NETWORK,
+    GWEI,
+    a_hash,
+    a_record,
+    a_transition,
+    seconds,
+    suggested_gas_fees,
+)
+
+NOW = A_MOMENT + timedelta(hours=2)
+EVERYTHING = RuleScope(takes_all_reports=True)
+
+
+def preview(store: Store, rule: Rule, within: timedelta = timedelta(days=7)) -> RulePreview:
+    """Try a rule on what is stored."""
+    return RuleQueries(QueryContext(store, (), lambda: NOW)).preview(rule, within)
+
+
+@pytest.fixture
+def store(store: Store) -> Store:
+    """Hold rejections of three hashes, of which one is tracked and has two records."""
+    arrivals = ((1, "RPC", 0), (2, "RPC", 10), (1, "P2P", 20), (3, "RPC", 3000))
+    with store.write() as connection:
+        track(connection, TrackRequest(a_hash(1), (A_NETWORK,), None, "bot #vip"), A_MOMENT)
+        for number, stage, after in arrivals:
+            record = a_record(tx_hash=a_hash(number), tx_rejection_stage=RejectionStage(stage))
+            save_polled(connection, A_NETWORK, record, A_MOMENT + seconds(after))
+    return store
+
+
+@pytest.mark.parametrize(
+    ("rule", "firings"),
+    [
+        (Rule("r", RuleKind.REJECTED), [(0, 1)]),
+        (Rule("r", RuleKind.REJECTED, scope=EVERYTHING), [(0, 2), (3000, 1)]),
+        (Rule("r", RuleKind.CHANGED), [(20, 1)]),
+        (Rule("r", RuleKind.REJECTED, scope=RuleScope(tags=("vip",))), [(0, 1)]),
+        (Rule("r", RuleKind.REJECTED, scope=RuleScope(labels=("other",))), []),
+        (Rule("r", RuleKind.REJECTED, scope=replace(EVERYTHING, modules=("HUB",))), []),
+    ],
+    ids=["tracked", "all", "changed", "tag", "label", "module"],
+)
+def test_rejections_fire_as_the_rule_takes_them(
+    store: Store, rule: Rule, firings: list[tuple[int, int]]
+) -> None:
+    found = preview(store, rule)
+
+    assert [(each.at, each.changes) for each in found.firings] == [
+        (A_MOMENT + seconds(after), changes) for after, changes in firings
+    ]
+    assert not found.is_cut
+
+
+def test_rate_fires_by_the_dimension_of_the_rule(store: Store) -> None:
+    measure = RateMeasure(1, seconds(60), Dimension.STAGE)
+    rule = Rule("storm", RuleKind.REJECTION_RATE, scope=EVERYTHING, measure=measure)
+
+    (firing,) = preview(store, rule).firings
+
+    assert (firing.at, firing.ends) == (A_MOMENT + seconds(10), A_MOMENT + seconds(60))
+    assert firing.group == ((Dimension.STAGE, "RPC"),)
+
+
+def test_fee_fires_where_it_was_beyond_its_limit_for_long_enough(store: Store) -> None:
+    with store.write() as connection:
+        for minute, base_fee in enumerate((20, 31, 32, 33, 20, 31)):
+            fees = suggested_gas_fees(estimated_base_fee=Wei(base_fee * GWEI))
+            for second in (0, 59):
+                at = A_MOMENT + seconds(60 * minute + second)
+                save_gas(connection, GasObservation(A_NETWORK, at, fees))
+    measure = FeeMeasure(Signal.BASE_FEE, Wei(30 * GWEI), is_upper=True)
+    rule = Rule(
+        "dear",
+        RuleKind.FEE,
+        scope=RuleScope(networks=(A_NETWORK,)),
+        measure=measure,
+        pending=seconds(120),
+    )
+
+    (firing,) = preview(store, rule).firings
+
+    assert (firing.at, firing.ends) == (A_MOMENT + seconds(180), A_MOMENT + seconds(240))
+
+
+def test_conditions_of_networks_fire_as_they_were_stored(store: Store) -> None:
+    subject = Subject(SubjectKind.BUSYNESS, A_NETWORK)
+    with store.write() as connection:
+        for number, (before, after) in enumerate([(None, State.BUSY), (State.BUSY, State.CALM)]):
+            at = A_MOMENT + seconds(60 * number)
+            change = a_transition(number + 50, subject=subject, before=before, after=after, at=at)
+            assert record_transition(connection, change, None)
+
+    (firing,) = preview(store, Rule("busy", RuleKind.BUSY)).firings
+
+    assert (firing.at, firing.ends) == (A_MOMENT, A_MOMENT + seconds(60))
+
+
+def test_inclusions_fire_where_they_were_stored(store: Store) -> None:
+    subject = Subject(SubjectKind.INCLUSION, A_NETWORK, a_hash(1))
+    with store.write() as connection:
+        change = a_transition(60, subject=subject, after=State.INCLUDED)
+        assert record_transition(connection, change, 1)
+
+    assert len(preview(store, Rule("in", RuleKind.INCLUDED)).firings) == 1
+
+
+def test_preview_of_more_than_a_month_is_refused(store: Store) -> None:
+    with pytest.raises(InputError, match="31 days at most"):
+        preview(store, Rule("busy", RuleKind.BUSY), timedelta(days=32))
