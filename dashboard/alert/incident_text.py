@@ -6,15 +6,14 @@ from datetime import UTC, datetime, tzinfo
 from typing import Final
 
 from dashboard.alert.change_text import IncidentText, Rows
-from dashboard.alert.measured_text import describe_measured
+from dashboard.alert.measured_text import describe_end, describe_measured
 from dashboard.domain.condition import State, SubjectKind, Transition
 from dashboard.domain.foreign_text import visible
 from dashboard.domain.formatting import compared, moment, moment_in, period, size, span
 from dashboard.domain.grounds import (
     AgeGrounds,
     FeeGrounds,
-    FeeLimitGrounds,
-    RateGrounds,
+    InclusionGrounds,
     Signal,
     SilenceGrounds,
     SpaceGrounds,
@@ -107,10 +106,11 @@ def describe(
             return _of_age(grounds, network, zone)
         case SpaceGrounds() as grounds:
             return _of_space(transition, grounds, lasted)
-        case RateGrounds() | FeeLimitGrounds() as grounds:
+        case None | InclusionGrounds():
+            over = describe_end(transition, network, lasted)
+            return over or _of_figureless(transition, network, lasted)
+        case grounds:
             return describe_measured(transition, grounds, network, lasted)
-        case _:
-            return _of_figureless(transition, network, lasted)
 
 
 def tone_of(transition: Transition) -> str:

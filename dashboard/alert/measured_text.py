@@ -1,20 +1,59 @@
-"""The text of a message about what a rule measures: a rate of rejections, a fee at its limit."""
+"""The text of a message about what a rule measures: rates, fees, gaps, deliveries, credits."""
 
 from __future__ import annotations
 
-from typing import Final
+from datetime import timedelta
+from typing import Final, TypeAlias
 
 from dashboard.alert.change_text import IncidentText, Rows
-from dashboard.domain.condition import Transition
+from dashboard.domain.condition import SubjectKind, Transition
+from dashboard.domain.coverage import GapCause
 from dashboard.domain.foreign_text import visible
-from dashboard.domain.formatting import compared, period
-from dashboard.domain.grounds import FeeLimitGrounds, RateGrounds, Signal
+from dashboard.domain.formatting import compared, moment, period, span
+from dashboard.domain.grounds import (
+    CreditGrounds,
+    DeliveryGrounds,
+    ExpiryGrounds,
+    FeeLimitGrounds,
+    GapGrounds,
+    RateGrounds,
+    Signal,
+)
 from dashboard.domain.quantity import format_gwei
 
 _LOOK_AT_REJECTIONS: Final = (
     "The page Rejections shows which modules, stages and senders they have in common.",
     "A limit that many transactions run into at once points at a node, not at its senders.",
 )
+_AFTER_WORKER: Final = (
+    "What nodes reported meanwhile is stored, and hashes are asked about again by now.",
+    "Run a second `linewatch worker` on another machine: it takes over within seconds.",
+)
+_AFTER_GAP: Final = (
+    "The page Health lists the gaps; what upstream still knows is asked for again.",
+)
+_AFTER_FAILURE: Final = (
+    "Try the channel with `linewatch alerts test`, which shows the answer of the server.",
+    "Give this rule recipients of another channel, so that it reaches somebody meanwhile.",
+)
+_SAVE_CREDITS: Final = (
+    "Run `linewatch config try`: it says what the cadence costs a day.",
+    "Longer periods in [poll], or of a network, spend less.",
+)
+_BEFORE_END: Final = (
+    "A key is renewed with `linewatch keys rotate`, a certificate by its authority.",
+)
+_CAUSES: Final = {
+    GapCause.NOT_WATCHED: "no worker was at work",
+    GapCause.NOT_ANSWERED: "nobody answered",
+}
+_OVER: Final = {
+    SubjectKind.COVERAGE: "{network} is watched again",
+    SubjectKind.WORKER: "a worker is at work again",
+    SubjectKind.DELIVERY: "{what} takes notifications again",
+    SubjectKind.CREDITS: "the budget of credits is kept again",
+    SubjectKind.EXPIRY: "{what} does not end soon any more",
+}
 _OF_VALUE: Final = {
     "module": "of module",
     "stage": "at stage",
@@ -28,13 +67,110 @@ _FEES: Final = {
 }
 
 
+MeasuredGrounds: TypeAlias = (
+    RateGrounds | FeeLimitGrounds | GapGrounds | DeliveryGrounds | CreditGrounds | ExpiryGrounds
+)
+
+
 def describe_measured(
-    transition: Transition, grounds: RateGrounds | FeeLimitGrounds, network: str, lasted: Rows
+    transition: Transition, grounds: MeasuredGrounds, network: str, lasted: Rows
 ) -> IncidentText:
     """Say what a rule measured; `network` is its name, made visible."""
-    if isinstance(grounds, RateGrounds):
-        return _of_rate(transition, grounds, network, lasted)
-    return _of_fee_limit(transition, grounds, network, lasted)
+    match grounds:
+        case RateGrounds():
+            return _of_rate(transition, grounds, network, lasted)
+        case FeeLimitGrounds():
+            return _of_fee_limit(transition, grounds, network, lasted)
+        case GapGrounds():
+            return _of_gap(transition, grounds, network)
+        case DeliveryGrounds():
+            return _of_delivery(transition, grounds)
+        case CreditGrounds():
+            return _of_credits(transition, grounds, lasted)
+        case ExpiryGrounds():
+            return _of_expiry(transition, grounds)
+
+
+def describe_end(transition: Transition, network: str, lasted: Rows) -> IncidentText | None:
+    """Say that what a rule measured is over, where no figure stands behind that; else None."""
+    subject = transition.subject
+    said = _OVER.get(subject.kind)
+    if said is None:
+        return None
+    what = visible(subject.dimension, _LONGEST_VALUE)
+    headline = said.format(network=network, what=what)
+    rows = (("Rule", subject.rule), *lasted)
+    return IncidentText(headline, f"{headline[0].upper()}{headline[1:]}.", "health", rows)
+
+
+def _of_gap(transition: Transition, grounds: GapGrounds, network: str) -> IncidentText:
+    begun = moment(grounds.begins_at)
+    lasts = "since" if grounds.ends_at is None else "from"
+    ended = "" if grounds.ends_at is None else f" to {moment(grounds.ends_at)}"
+    if transition.subject.kind is SubjectKind.WORKER:
+        length = span((grounds.ends_at or transition.at) - grounds.begins_at)
+        headline = f"no worker was at work for {length}"
+        opening = f"No worker was at work {lasts} {begun}{ended}: nothing was asked and nobody was "
+        opening += "notified."
+        steps: tuple[str, ...] = _AFTER_WORKER
+    else:
+        headline = f"{network} was not watched {lasts} {begun}{ended}"
+        opening = f"{headline}: {_CAUSES[grounds.cause]}."
+        steps = _AFTER_GAP
+    return IncidentText(
+        headline=headline,
+        opening=opening,
+        page="health",
+        rows=(
+            ("Rule", transition.subject.rule),
+            ("Not watched since", begun),
+            *((("Until", moment(grounds.ends_at)),) if grounds.ends_at is not None else ()),
+        ),
+        next_steps=steps,
+        quote=visible(grounds.reason),
+    )
+
+
+def _of_delivery(transition: Transition, grounds: DeliveryGrounds) -> IncidentText:
+    channel = visible(transition.subject.dimension, _LONGEST_VALUE)
+    many = f"{grounds.pending:,} notification{'' if grounds.pending == 1 else 's'}"
+    waits = "waits" if grounds.pending == 1 else "wait"
+    return IncidentText(
+        headline=f"{channel} takes no notifications: {many} {waits}",
+        opening=f"The channel {channel} does not take notifications: {many} {waits} there, the "
+        f"oldest since {moment(grounds.oldest)}.",
+        page="alerts",
+        rows=(("Rule", transition.subject.rule), ("Waiting", f"{grounds.pending:,}")),
+        explanation="Nothing is lost: each is tried again until it is taken, for seven days.",
+        next_steps=_AFTER_FAILURE,
+        quote=visible(grounds.outcome),
+        quote_title="The last answer",
+    )
+
+
+def _of_credits(transition: Transition, grounds: CreditGrounds, lasted: Rows) -> IncidentText:
+    share = f"{grounds.spent / grounds.budget:.0%}"
+    spent = f"{grounds.spent:,} of {grounds.budget:,} credits of this {grounds.per}"
+    return IncidentText(
+        headline=f"{share} of the credits of this {grounds.per} are spent",
+        opening=f"{spent} are spent, {share}.",
+        page="health",
+        rows=(("Rule", transition.subject.rule), ("Spent", spent), *lasted),
+        next_steps=_SAVE_CREDITS if transition.after.is_open else (),
+    )
+
+
+def _of_expiry(transition: Transition, grounds: ExpiryGrounds) -> IncidentText:
+    what = visible(grounds.what, _LONGEST_VALUE)
+    left = grounds.ends_at - transition.at
+    when = f"ends in {span(left)}" if left > timedelta() else "has ended"
+    return IncidentText(
+        headline=f"{what} {when}",
+        opening=f"The {what} {when}, on {moment(grounds.ends_at)}.",
+        page="health",
+        rows=(("Rule", transition.subject.rule), ("Ends", moment(grounds.ends_at))),
+        next_steps=_BEFORE_END,
+    )
 
 
 def _of_rate(

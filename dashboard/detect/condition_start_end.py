@@ -20,6 +20,11 @@ _STATES: Final = {
     SubjectKind.DISK: (State.ROOMY, State.LOW_ON_SPACE),
     SubjectKind.REJECTION_RATE: (State.WITHIN_LIMITS, State.BEYOND_LIMITS),
     SubjectKind.FEE_LIMIT: (State.WITHIN_LIMITS, State.BEYOND_LIMITS),
+    SubjectKind.COVERAGE: (State.WATCHED, State.NOT_WATCHED),
+    SubjectKind.WORKER: (State.ANSWERING, State.SILENT),
+    SubjectKind.DELIVERY: (State.DELIVERING, State.FAILING),
+    SubjectKind.CREDITS: (State.WITHIN_LIMITS, State.BEYOND_LIMITS),
+    SubjectKind.EXPIRY: (State.WITHIN_LIMITS, State.BEYOND_LIMITS),
 }
 """The closed and the open state of each kind of subject that is held."""
 

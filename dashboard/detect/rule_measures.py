@@ -1,18 +1,26 @@
-"""Conclude what rules measure: rates of rejections and limits of fees, each subject by itself."""
+"""Conclude what rules measure: rates, fees, gaps, deliveries, credits, each subject by itself."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TypeAlias
+from typing import Final, TypeAlias
 from uuid import UUID
 
 from dashboard.detect.condition_start_end import Conclusion, HoldPeriods, Reading, conclude
-from dashboard.domain.condition import Condition, Subject, SubjectKind
-from dashboard.domain.grounds import FeeLimitGrounds, RateGrounds
+from dashboard.domain.condition import INSTALLATION, Condition, Subject, SubjectKind
+from dashboard.domain.coverage import Gap, GapCause
+from dashboard.domain.grounds import (
+    CreditGrounds,
+    DeliveryGrounds,
+    ExpiryGrounds,
+    FeeLimitGrounds,
+    GapGrounds,
+    RateGrounds,
+)
 from dashboard.domain.quantity import NetworkId, Wei
-from dashboard.domain.rule import FeeMeasure, RateMeasure, Rule
+from dashboard.domain.rule import CreditMeasure, FeeMeasure, RateMeasure, Rule, subject_kinds
 
 HeldConditions: TypeAlias = Mapping[Subject, Condition]
 """What is held of what rules measure."""
@@ -23,7 +31,13 @@ Counts: TypeAlias = Mapping[tuple[NetworkId, str], int]
 Readings: TypeAlias = dict[Subject, Reading | None]
 """What was read of each subject; None where nothing can be known now."""
 
-_AT_ONCE = HoldPeriods(timedelta())
+_AT_ONCE: Final = HoldPeriods(timedelta())
+
+LATE_NEWS: Final = timedelta(minutes=5)
+"""How long after its end a gap is still reported: only then may somebody know of it."""
+
+LONGEST_NAME: Final = 80
+"""Characters of a name that tell things apart that end soon."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +77,67 @@ def read_fee_limit(
     return {subject: Reading(grounds.is_beyond, at, grounds=grounds)}
 
 
+def read_gaps(
+    rule: Rule, gaps: Sequence[Gap], networks: Iterable[NetworkId], now: datetime
+) -> Readings:
+    """Return of each network whether it is not watched, or was not until a moment ago.
+
+    A gap while no worker was at work is known only afterwards, so it counts for a while.
+    """
+    return {
+        Subject(SubjectKind.COVERAGE, network_id, rule=rule.name): _read_gap(
+            rule, [each for each in gaps if each.network_id == network_id], now
+        )
+        for network_id in rule.scope.networks or networks
+    }
+
+
+def read_worker(rule: Rule, gaps: Sequence[Gap], now: datetime) -> Readings:
+    """Return whether no worker was at work until a moment ago; one that is there judges it."""
+    unwatched = [each for each in gaps if each.cause is GapCause.NOT_WATCHED]
+    subject = Subject(SubjectKind.WORKER, INSTALLATION, rule=rule.name)
+    return {subject: _read_gap(rule, unwatched, now)}
+
+
+def _read_gap(rule: Rule, gaps: Sequence[Gap], now: datetime) -> Reading:
+    """Read the longest gap that lasts, or ended within `LATE_NEWS`, and is long enough."""
+    late = [each for each in gaps if each.ends_at is None or now - each.ends_at < LATE_NEWS]
+    long = [each for each in late if each.length(now) >= rule.pending]
+    if not long:
+        return Reading(is_trouble=False, at=now)
+    worst = max(long, key=lambda each: each.length(now))
+    grounds = GapGrounds(worst.begins_at, worst.ends_at, worst.cause, worst.reason)
+    return Reading(is_trouble=True, at=now, since=worst.begins_at, grounds=grounds)
+
+
+def read_deliveries(rule: Rule, failing: Mapping[str, DeliveryGrounds], now: datetime) -> Readings:
+    """Return of each channel that it fails, with what it does not take."""
+    return {
+        Subject(SubjectKind.DELIVERY, INSTALLATION, rule=rule.name, dimension=channel): Reading(
+            is_trouble=True, at=now, grounds=grounds
+        )
+        for channel, grounds in failing.items()
+    }
+
+
+def read_credits(rule: Rule, measure: CreditMeasure, spent: int, now: datetime) -> Readings:
+    """Return whether as much of the budget is spent as the rule reports."""
+    subject = Subject(SubjectKind.CREDITS, INSTALLATION, rule=rule.name)
+    grounds = CreditGrounds(spent, measure.budget, measure.per.value)
+    is_trouble = spent * 100 >= measure.budget * measure.percent
+    return {subject: Reading(is_trouble, now, grounds=grounds)}
+
+
+def read_expiries(rule: Rule, ending: Iterable[ExpiryGrounds], now: datetime) -> Readings:
+    """Return of each thing that ends soon that it does."""
+    return {
+        Subject(
+            SubjectKind.EXPIRY, INSTALLATION, rule=rule.name, dimension=each.what[:LONGEST_NAME]
+        ): Reading(is_trouble=True, at=now, grounds=each)
+        for each in ending
+    }
+
+
 def conclude_measured(
     rule: Rule, readings: Readings, held: HeldConditions, new_id: Callable[[], UUID]
 ) -> Iterator[MeasuredChange]:
@@ -83,20 +158,25 @@ def conclude_measured(
 
 
 def unmeasured(readings: Readings, held: HeldConditions, rule: Rule, now: datetime) -> Readings:
-    """Return the readings of what is held of a rule and was not read now: a rate of none."""
+    """Return the readings of what is held of a rule and is in trouble no more.
+
+    Rates, channels and what ends soon are read only where there are some.
+    """
+    gone = [each for each in held if each.rule == rule.name and each not in readings]
+    kinds = {SubjectKind.REJECTION_RATE, SubjectKind.DELIVERY, SubjectKind.EXPIRY}
+    return {
+        subject: Reading(is_trouble=False, at=now, grounds=_no_rate(rule, subject))
+        for subject in gone
+        if subject.kind in kinds & set(subject_kinds(rule.kind))
+    }
+
+
+def _no_rate(rule: Rule, subject: Subject) -> RateGrounds | None:
     measure = rule.measure
     if not isinstance(measure, RateMeasure):
-        return {}
-    gone = [each for each in held if each.rule == rule.name and each not in readings]
+        return None
     by = "" if measure.by is None else measure.by.value
-    return {
-        subject: Reading(
-            is_trouble=False,
-            at=now,
-            grounds=RateGrounds(0, measure.more_than, measure.window, by, subject.dimension),
-        )
-        for subject in gone
-    }
+    return RateGrounds(0, measure.more_than, measure.window, by, subject.dimension)
 
 
 def end_without_rule(

@@ -15,8 +15,8 @@ from dashboard.domain.quantity import NetworkId, TxHash
 class SubjectKind(StrEnum):
     """What a condition is about: one transaction, one side of a network, or our own disk.
 
-    REJECTION_RATE and FEE_LIMIT are what a rule measures. INCLUSION is whether a block holds a
-    transaction that was rejected.
+    INCLUSION is whether a block holds a transaction that was rejected. REJECTION_RATE, FEE_LIMIT
+    and what follows INCLUSION are measured for each rule.
     """
 
     TRANSACTION = "transaction"
@@ -28,6 +28,11 @@ class SubjectKind(StrEnum):
     REJECTION_RATE = "rejection rate"
     FEE_LIMIT = "fee limit"
     INCLUSION = "inclusion"
+    COVERAGE = "coverage"
+    WORKER = "worker"
+    DELIVERY = "delivery"
+    CREDITS = "credits"
+    EXPIRY = "expiry"
 
 
 INSTALLATION: Final = NetworkId(0)
@@ -68,6 +73,7 @@ class State(StrEnum):
     fees has none, whatever else it answers. The others are their opposites, as far as is known.
     LOW_ON_SPACE: the disk of the store has too little room. BEYOND_LIMITS: what a rule measures is
     more, or less, than it allows. INCLUDED: a block holds the transaction; nothing is wrong.
+    NOT_WATCHED: nobody asks, or nobody answers. FAILING: notifications are not taken.
     """
 
     UNREPORTED = "unreported"
@@ -83,6 +89,10 @@ class State(StrEnum):
     WITHIN_LIMITS = "within limits"
     BEYOND_LIMITS = "beyond limits"
     INCLUDED = "included"
+    WATCHED = "watched"
+    NOT_WATCHED = "not watched"
+    DELIVERING = "delivering"
+    FAILING = "failing"
 
     @property
     def is_open(self) -> bool:
@@ -92,7 +102,7 @@ class State(StrEnum):
 
 _OPEN: Final = frozenset(
     {State.REJECTED, State.BUSY, State.STALE, State.SILENT, State.LOW_ON_SPACE}
-    | {State.BEYOND_LIMITS}
+    | {State.BEYOND_LIMITS, State.NOT_WATCHED, State.FAILING}
 )
 
 

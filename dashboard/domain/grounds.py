@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import TypeAlias
 
+from dashboard.domain.coverage import GapCause
 from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import Wei
 
@@ -102,6 +103,45 @@ class InclusionGrounds:
     is_successful: bool | None
 
 
+@dataclass(frozen=True, slots=True)
+class GapGrounds:
+    """A time in which a network was not watched, or no worker was at work; open without an end.
+
+    `reason` is the failure in words, safe to show; empty where no worker asked.
+    """
+
+    begins_at: datetime
+    ends_at: datetime | None
+    cause: GapCause
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryGrounds:
+    """How many notifications a channel does not take, since when, and its last answer (foreign)."""
+
+    pending: int
+    oldest: datetime
+    outcome: str
+
+
+@dataclass(frozen=True, slots=True)
+class CreditGrounds:
+    """Credits spent in this day or month, beside what a rule allows for it."""
+
+    spent: int
+    budget: int
+    per: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExpiryGrounds:
+    """What ends soon, such as ``key wallet`` (foreign text), and when."""
+
+    what: str
+    ends_at: datetime
+
+
 Grounds: TypeAlias = (
     FeeGrounds
     | SilenceGrounds
@@ -110,4 +150,8 @@ Grounds: TypeAlias = (
     | RateGrounds
     | FeeLimitGrounds
     | InclusionGrounds
+    | GapGrounds
+    | DeliveryGrounds
+    | CreditGrounds
+    | ExpiryGrounds
 )

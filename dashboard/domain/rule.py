@@ -28,7 +28,9 @@ class RuleKind(StrEnum):
     REJECTED: a transaction is rejected for the first time. CHANGED: a rejected one has another
     record. INCLUDED: a rejected one is in a block all the same. REJECTION_RATE: more rejections
     than usual arrive within a time. BUSY: a network is busy, and calm again. FEE: a fee is above
-    or below a value.
+    or below a value. COVERAGE_GAP: a network was not watched. WORKER_SILENT: no worker was at work.
+    DELIVERY_FAILING: a channel takes no notifications. CREDITS_SHORT: much of a budget is spent.
+    EXPIRY: a key or a certificate ends soon.
     """
 
     REJECTED = "rejected"
@@ -37,6 +39,11 @@ class RuleKind(StrEnum):
     REJECTION_RATE = "rejection-rate"
     BUSY = "busy"
     FEE = "fee"
+    COVERAGE_GAP = "coverage-gap"
+    WORKER_SILENT = "worker-silent"
+    DELIVERY_FAILING = "delivery-failing"
+    CREDITS_SHORT = "credits-short"
+    EXPIRY = "expiry"
     UPSTREAM_SILENT = "upstream-silent"
     DATA_STALE = "data-stale"
     DISK_FILLING = "disk-filling"
@@ -60,8 +67,14 @@ class RuleKind(StrEnum):
 _OF_REJECTIONS: Final = frozenset(
     {RuleKind.REJECTED, RuleKind.CHANGED, RuleKind.INCLUDED, RuleKind.REJECTION_RATE}
 )
-_OF_INSTALLATION: Final = frozenset({RuleKind.DISK_FILLING})
-_MEASURED: Final = frozenset({RuleKind.REJECTION_RATE, RuleKind.FEE})
+_OF_INSTALLATION: Final = frozenset(
+    {RuleKind.DISK_FILLING, RuleKind.WORKER_SILENT, RuleKind.DELIVERY_FAILING}
+    | {RuleKind.CREDITS_SHORT, RuleKind.EXPIRY}
+)
+_MEASURED: Final = frozenset(
+    {RuleKind.REJECTION_RATE, RuleKind.FEE, RuleKind.COVERAGE_GAP, RuleKind.WORKER_SILENT}
+    | {RuleKind.DELIVERY_FAILING, RuleKind.CREDITS_SHORT, RuleKind.EXPIRY}
+)
 
 _KINDS: Final = {
     SubjectKind.BUSYNESS: RuleKind.BUSY,
@@ -72,6 +85,11 @@ _KINDS: Final = {
     SubjectKind.REJECTION_RATE: RuleKind.REJECTION_RATE,
     SubjectKind.FEE_LIMIT: RuleKind.FEE,
     SubjectKind.INCLUSION: RuleKind.INCLUDED,
+    SubjectKind.COVERAGE: RuleKind.COVERAGE_GAP,
+    SubjectKind.WORKER: RuleKind.WORKER_SILENT,
+    SubjectKind.DELIVERY: RuleKind.DELIVERY_FAILING,
+    SubjectKind.CREDITS: RuleKind.CREDITS_SHORT,
+    SubjectKind.EXPIRY: RuleKind.EXPIRY,
 }
 """The kind of rule that a change of each kind of subject concerns, transactions aside."""
 
@@ -92,6 +110,13 @@ class Dimension(StrEnum):
     STAGE = "stage"
     SENDER = "sender"
     LABEL = "label"
+
+
+class BudgetPeriod(StrEnum):
+    """For how long a budget of credits is meant."""
+
+    DAY = "day"
+    MONTH = "month"
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +140,23 @@ class FeeMeasure:
     is_upper: bool
 
 
-RuleMeasure: TypeAlias = RateMeasure | FeeMeasure
+@dataclass(frozen=True, slots=True)
+class CreditMeasure:
+    """A share, in percent, of a budget of credits for a day or a month of UTC."""
+
+    budget: int
+    per: BudgetPeriod
+    percent: int
+
+
+@dataclass(frozen=True, slots=True)
+class ExpiryMeasure:
+    """Less than so long until something ends."""
+
+    within: timedelta
+
+
+RuleMeasure: TypeAlias = RateMeasure | FeeMeasure | CreditMeasure | ExpiryMeasure
 
 DEFAULT_GROUP: Final = (Dimension.NETWORK, Dimension.MODULE, Dimension.STAGE)
 
@@ -290,6 +331,20 @@ DEFAULT_RULES: Final = (
     Rule("busy", RuleKind.BUSY, Severity.INFO),
     Rule("upstream", RuleKind.UPSTREAM_SILENT, remind_every=timedelta(hours=12)),
     Rule("stale-fees", RuleKind.DATA_STALE),
+    Rule(
+        "worker",
+        RuleKind.WORKER_SILENT,
+        Severity.CRITICAL,
+        pending=timedelta(minutes=2),
+        pierces=True,
+    ),
+    Rule(
+        "delivery",
+        RuleKind.DELIVERY_FAILING,
+        pending=timedelta(minutes=10),
+        keep_firing=timedelta(minutes=1),
+    ),
+    Rule("expiry", RuleKind.EXPIRY, measure=ExpiryMeasure(timedelta(days=14))),
     Rule(
         "disk",
         RuleKind.DISK_FILLING,

@@ -13,7 +13,7 @@ from dashboard.domain.exclusion import RejectionStage
 from dashboard.domain.grounds import Signal
 from dashboard.domain.notification import Recipient
 from dashboard.domain.quantity import Address, Wei, shorten
-from dashboard.domain.rule import Dimension, RuleKind, Severity, tags_in
+from dashboard.domain.rule import BudgetPeriod, Dimension, RuleKind, Severity, tags_in
 from dashboard.domain.track_list import LONGEST_LABEL
 from dashboard.domain.written_values import read_duration, read_fee, write_duration
 from dashboard.errors import InputError
@@ -29,6 +29,8 @@ _LONE: Final = re.compile("[\ud800-\udfff]")
 MOST_COUNTED: Final = 50_000
 """The largest number of rejections that a rule counts to."""
 
+_LARGEST_BUDGET: Final = 10**15
+_ALL: Final = 100
 SHORTEST_WINDOW: Final = timedelta(seconds=10)
 LONGEST_WINDOW: Final = timedelta(hours=24)
 
@@ -159,6 +161,18 @@ def _count(written: object) -> int:
     return written
 
 
+def _budget(written: object) -> int:
+    if type(written) is not int or not 0 < written <= _LARGEST_BUDGET:
+        raise InputError(f"is {shorten(str(written))}: write a number of credits, such as 3000000")
+    return written
+
+
+def _percent(written: object) -> int:
+    if type(written) is not int or not 0 < written <= _ALL:
+        raise InputError(f"is {shorten(str(written))}: write 1 to 100")
+    return written
+
+
 def _window(written: object) -> timedelta:
     window = _duration(written)
     if not SHORTEST_WINDOW <= window <= LONGEST_WINDOW:
@@ -211,6 +225,10 @@ READERS: Final[Mapping[str, Callable[[object], object]]] = {
     "fee": _word(Signal),
     "above": _fee,
     "below": _fee,
+    "budget": _budget,
+    "per": _word(BudgetPeriod),
+    "used_percent": _percent,
+    "within": _positive_duration,
 }
 """Reads the value of each key that needs nothing else; InputError says what is wrong with it."""
 

@@ -5,19 +5,33 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from dashboard.domain.rule import FeeMeasure, RateMeasure, RuleKind, RuleMeasure
+from dashboard.domain.rule import (
+    CreditMeasure,
+    ExpiryMeasure,
+    FeeMeasure,
+    RateMeasure,
+    RuleKind,
+    RuleMeasure,
+)
 from dashboard.domain.written_values import write_duration, write_fee
 
 FIGURES: Final[Mapping[RuleKind, tuple[str, ...]]] = {
     RuleKind.REJECTION_RATE: ("more_than", "window", "by"),
     RuleKind.FEE: ("fee", "above", "below"),
+    RuleKind.CREDITS_SHORT: ("budget", "per", "used_percent"),
+    RuleKind.EXPIRY: ("within",),
 }
 """The keys of figures that rules of a kind have, and no others."""
 
 _NEEDED: Final[Mapping[RuleKind, tuple[str, ...]]] = {
     RuleKind.REJECTION_RATE: ("more_than", "window"),
     RuleKind.FEE: ("fee",),
+    RuleKind.CREDITS_SHORT: ("budget", "per"),
+    RuleKind.EXPIRY: ("within",),
 }
+USUAL_SHARE: Final = 80
+"""Percent of a budget that a rule reports unless it says another share."""
+
 _LIMITS: Final = ("above", "below")
 
 
@@ -41,7 +55,10 @@ def measure_of(kind: RuleKind, values: Mapping[str, Any]) -> RuleMeasure | None:
     if kind is RuleKind.FEE:
         limit = values.get("above", values.get("below"))
         return FeeMeasure(values["fee"], limit, is_upper="above" in values)
-    return None
+    if kind is RuleKind.CREDITS_SHORT:
+        share = values.get("used_percent", USUAL_SHARE)
+        return CreditMeasure(values["budget"], values["per"], share)
+    return ExpiryMeasure(values["within"]) if kind is RuleKind.EXPIRY else None
 
 
 def write_measure(measure: RuleMeasure | None) -> dict[str, Any]:
@@ -52,5 +69,9 @@ def write_measure(measure: RuleMeasure | None) -> dict[str, Any]:
             return said if by is None else said | {"by": by.value}
         case FeeMeasure(signal, limit, is_upper):
             return {"fee": signal.value, "above" if is_upper else "below": write_fee(limit)}
+        case CreditMeasure(budget, per, percent):
+            return {"budget": budget, "per": per.value, "used_percent": percent}
+        case ExpiryMeasure(within):
+            return {"within": write_duration(within)}
         case _:
             return {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Protocol
 from uuid import UUID
 
@@ -31,6 +31,7 @@ from dashboard.poll.network_store import NetworkStore
 from dashboard.poll.next_check import CadencePolicy
 from dashboard.poll.receipt_queue import ReceiptQueue
 from dashboard.poll.retention_rounds import RetentionRounds
+from dashboard.poll.rule_reader import RuleReader
 from dashboard.poll.scheduler import Job
 from dashboard.store.engine.engine import Store
 from dashboard.upstream.meter import Meter
@@ -97,6 +98,7 @@ class PollingWorker:
     """All that a worker works with; `new_id` gives ids that nobody else has.
 
     With less than `low_space` bytes free on the disk of the store, recipients are notified.
+    `certificates` are names of certificates in use, and when each ends.
     """
 
     store: Store
@@ -110,6 +112,7 @@ class PollingWorker:
     rules: ConditionRules = field(default_factory=ConditionRules)
     retention: Retention = field(default_factory=Retention)
     low_space: int = 0
+    certificates: Sequence[tuple[str, datetime]] = ()
 
 
 def jobs_of(worker: PollingWorker, term: Term, over: asyncio.Event) -> list[Job]:
@@ -128,8 +131,10 @@ def jobs_of(worker: PollingWorker, term: Term, over: asyncio.Event) -> list[Job]
 
 
 def _measured_rules(worker: PollingWorker) -> MeasuredRules:
+    networks = [each.network_id for each in worker.networks]
     with_fees = [each.network_id for each in worker.networks if each.has_gas]
-    return MeasuredRules(worker.store, with_fees, worker.clocks, worker.new_id)
+    reader = RuleReader(networks, with_fees, worker.certificates)
+    return MeasuredRules(worker.store, reader, worker.clocks, worker.new_id)
 
 
 def _polls(worker: PollingWorker, term: Term, network: WatchedNetwork) -> Iterator[Job]:

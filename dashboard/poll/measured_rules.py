@@ -1,32 +1,26 @@
-"""Measure what rules measure: rates of rejections and limits of fees, from the store alone."""
+"""Measure what rules measure, from the store alone, and write what changed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Final
 from uuid import UUID
 
 from dashboard.detect.rule_measures import (
     HeldConditions,
     MeasuredChange,
-    Readings,
     conclude_measured,
     end_without_rule,
-    read_fee_limit,
-    read_rates,
     unmeasured,
 )
-from dashboard.domain.condition import Condition, State, Subject, SubjectKind
-from dashboard.domain.gas import GasSource, SuggestedGasFees
-from dashboard.domain.grounds import Signal
-from dashboard.domain.quantity import NetworkId, Wei
-from dashboard.domain.rule import FeeMeasure, RateMeasure, Rule
+from dashboard.domain.condition import Condition, Subject
+from dashboard.domain.rule import Rule, RuleKind, subject_kinds
 from dashboard.poll.clocks import Clocks, SetClock
 from dashboard.poll.lease import Term
+from dashboard.poll.rule_reader import RuleReader
 from dashboard.store.alerts.conditions import (
-    current_state,
     measured_conditions,
     record_transition,
     set_turning_since,
@@ -34,23 +28,20 @@ from dashboard.store.alerts.conditions import (
 from dashboard.store.alerts.rules import rules_in_force
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
-from dashboard.store.gas import Dated, latest_fees
-from dashboard.store.rejections.rates import count_arrivals
 
-_KINDS: Final = (SubjectKind.REJECTION_RATE, SubjectKind.FEE_LIMIT)
+_KINDS: Final = tuple(
+    subject for kind in RuleKind if kind.is_measured for subject in subject_kinds(kind)
+)
 _REST: Final = 50
 """After a look that took long, the next one waits so many times as long."""
 
 
 @dataclass(slots=True)
 class MeasuredRules:
-    """What rules measure during one term; `networks` are those whose fees are watched.
-
-    Nothing is written unless something changes.
-    """
+    """What rules measure during one term; nothing is written unless something changes."""
 
     store: Store
-    networks: Sequence[NetworkId]
+    reader: RuleReader
     clocks: Clocks
     new_id: Callable[[], UUID]
     _set_clock: SetClock = field(init=False)
@@ -81,7 +72,7 @@ class MeasuredRules:
         now = self.clocks.now()
         read: set[Subject] = set()
         for rule in rules:
-            readings = self._read(connection, rule, now)
+            readings = self.reader.read(connection, rule, now)
             readings |= unmeasured(readings, held, rule, now)
             read |= readings.keys()
             yield from conclude_measured(rule, readings, held, self.new_id)
@@ -89,22 +80,6 @@ class MeasuredRules:
             ended = end_without_rule(subject, held[subject], now, self.new_id)
             if ended.changes_stored:
                 yield ended
-
-    def _read(self, connection: Connection, rule: Rule, now: datetime) -> Readings:
-        readings: Readings = {}
-        match rule.measure:
-            case RateMeasure() as rate:
-                counts = count_arrivals(connection, rule.scope, rate.by, now - rate.window, now)
-                readings |= read_rates(rule, rate, counts, now)
-            case FeeMeasure() as limit:
-                for network_id in rule.scope.networks or self.networks:
-                    found = _known_fees(connection, network_id, now)
-                    fee = None if found is None else _fee(limit.signal, found.value)
-                    at = now if found is None else found.asked_at
-                    readings |= read_fee_limit(rule, limit, network_id, fee, at)
-            case None:
-                pass
-        return readings
 
     def _trusted(self, held: HeldConditions) -> HeldConditions:
         """Return conditions with no `turning_since` from before the clock was set."""
@@ -119,27 +94,6 @@ class MeasuredRules:
 
 def _is_measured(rule: Rule) -> bool:
     return rule.is_enabled and rule.kind.is_measured
-
-
-def _known_fees(
-    connection: Connection, network_id: NetworkId, now: datetime
-) -> Dated[SuggestedGasFees] | None:
-    """Return the latest fees; None where they are stale, or their source is silent."""
-    found = latest_fees(connection, network_id, now)
-    if found is None or _state(connection, SubjectKind.FEES, network_id) is State.STALE:
-        return None
-    is_silent = _state(connection, SubjectKind.GAS_API, network_id) is State.SILENT
-    return None if is_silent and found.source is not GasSource.NODE_INSTEAD else found
-
-
-def _state(connection: Connection, kind: SubjectKind, network_id: NetworkId) -> State | None:
-    return current_state(connection, Subject(kind, network_id))
-
-
-def _fee(signal: Signal, fees: SuggestedGasFees) -> Wei:
-    if signal is Signal.BASE_FEE:
-        return fees.estimated_base_fee
-    return fees.medium.suggested_max_priority_fee_per_gas
 
 
 def _write(connection: Connection, change: MeasuredChange) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from dashboard.errors import SettingsError
 from dashboard.settings.layers import Remark
@@ -21,6 +23,28 @@ def tls_context(tls: TlsSettings) -> ssl.SSLContext:
     context = ssl.create_default_context()
     _load_authority(context, tls.ca_file)
     return context
+
+
+def own_authorities(tls: TlsSettings) -> list[tuple[str, datetime]]:
+    """Return each certificate of the authority of one's own, and when it ends.
+
+    SettingsError where the file cannot be used.
+    """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    _load_authority(context, tls.ca_file)
+    return [
+        (
+            _name_of(each),
+            datetime.fromtimestamp(ssl.cert_time_to_seconds(str(each["notAfter"])), UTC),
+        )
+        for each in context.get_ca_certs()
+    ]
+
+
+def _name_of(certificate: Mapping[str, Any]) -> str:
+    """Return the name of a certificate, else its number."""
+    names = {key: value for part in certificate.get("subject", ()) for key, value in part}
+    return str(names.get("commonName") or certificate.get("serialNumber", "without a name"))
 
 
 @as_far_as_readable

@@ -26,6 +26,7 @@ from dashboard.poll.next_check import CadencePolicy
 from dashboard.poll.worker_loop import run_polling_worker
 from dashboard.settings import Settings
 from dashboard.settings.time_zone import zone_of
+from dashboard.settings.tls import own_authorities
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import WORKER_LEASE
 from dashboard.wiring.channels import default_recipients, message_domain, open_channels
@@ -57,6 +58,7 @@ async def run_worker(settings: Settings, stop: asyncio.Event) -> None:
                 rules=condition_rules(settings),
                 retention=settings.store.retention,
                 low_space=settings.store.low_space,
+                certificates=own_authorities(settings.tls),
             )
             await run_polling_worker(watcher, stop)
 

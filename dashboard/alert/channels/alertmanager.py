@@ -39,6 +39,11 @@ _NAMES: Final = {
     SubjectKind.REJECTION_RATE: "LinewatchRejectionRate",
     SubjectKind.FEE_LIMIT: "LinewatchFeeLimit",
     SubjectKind.INCLUSION: "LinewatchTransactionIncluded",
+    SubjectKind.COVERAGE: "LinewatchCoverageGap",
+    SubjectKind.WORKER: "LinewatchWorkerSilent",
+    SubjectKind.DELIVERY: "LinewatchDeliveryFailing",
+    SubjectKind.CREDITS: "LinewatchCreditsShort",
+    SubjectKind.EXPIRY: "LinewatchExpiry",
 }
 
 

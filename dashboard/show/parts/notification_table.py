@@ -39,6 +39,10 @@ _CONDITION_STATES: Final = {
     State.LOW_ON_SPACE: ("bad", "!", "Low on space"),
     State.ROOMY: ("calm", "●", "Room again"),
     State.INCLUDED: ("calm", "●", "Included after all"),
+    State.NOT_WATCHED: ("stale", "◌", "Not watched"),
+    State.WATCHED: ("calm", "●", "Watched again"),
+    State.FAILING: ("bad", "!", "Failing"),
+    State.DELIVERING: ("calm", "●", "Delivering again"),
     State.BEYOND_LIMITS: ("bad", "▲", "Beyond its limit"),
     State.WITHIN_LIMITS: ("calm", "●", "Within its limit"),
 }
@@ -79,6 +83,10 @@ def about(kind: SubjectKind, network: str) -> str:
         SubjectKind.DISK: f"disk of {network}",
         SubjectKind.REJECTION_RATE: f"rejections on {network}",
         SubjectKind.FEE_LIMIT: f"fee of {network}",
+        SubjectKind.WORKER: f"worker of {network}",
+        SubjectKind.DELIVERY: f"notifications of {network}",
+        SubjectKind.CREDITS: f"credits of {network}",
+        SubjectKind.EXPIRY: f"key or certificate of {network}",
     }
     return sides.get(kind, network)
 

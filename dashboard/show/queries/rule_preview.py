@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
+from dashboard.domain.condition import INSTALLATION
+from dashboard.domain.coverage import GapCause
 from dashboard.domain.fee_rollup import FeeSeries, RollupLevel
 from dashboard.domain.grounds import Signal
 from dashboard.domain.quantity import NetworkId, Wei
@@ -26,6 +28,7 @@ from dashboard.store.alerts.past_transitions import MOST_TRANSITIONS, past_trans
 from dashboard.store.engine.connection import Connection
 from dashboard.store.fees.rollups import summaries_between
 from dashboard.store.fees.stored_fees import SeriesKey
+from dashboard.store.monitoring.coverage import gaps
 from dashboard.store.rejections.past import (
     MOST_ARRIVALS,
     MOST_CHANGES,
@@ -35,6 +38,7 @@ from dashboard.store.rejections.past import (
 from dashboard.store.schema.columns import milliseconds_of, moment_of
 
 LONGEST_PREVIEW: Final = timedelta(days=31)
+_NOT_STORED: Final = {RuleKind.CREDITS_SHORT, RuleKind.EXPIRY, RuleKind.DELIVERY_FAILING}
 _SERIES: Final = {
     Signal.BASE_FEE: FeeSeries.ESTIMATED_BASE_FEE,
     Signal.PRIORITY_FEE: FeeSeries.MEDIUM_MAX_PRIORITY_FEE,
@@ -55,14 +59,36 @@ def preview_rule(
     since, until = between
     if until - since > LONGEST_PREVIEW:
         raise InputError(f"a preview reads {LONGEST_PREVIEW.days} days at most: let it begin later")
-    match rule.measure:
-        case RateMeasure() as rate:
-            return _of_rate(connection, rule, rate, between)
-        case FeeMeasure() as limit:
-            firings = _of_fees(connection, rule, limit, between, networks)
-            return RulePreview(rule, since, until, tuple(sorted(firings, key=_opened_at)))
-        case None:
-            return _of_changes(connection, rule, since, until)
+    if rule.kind in _NOT_STORED:
+        raise InputError(f"rules of kind {rule.kind} have no preview: no past of that is stored")
+    if rule.kind in {RuleKind.COVERAGE_GAP, RuleKind.WORKER_SILENT}:
+        return RulePreview(rule, since, until, _of_gaps(connection, rule, between, networks))
+    if isinstance(rule.measure, RateMeasure):
+        return _of_rate(connection, rule, rule.measure, between)
+    if isinstance(rule.measure, FeeMeasure):
+        firings = _of_fees(connection, rule, rule.measure, between, networks)
+        return RulePreview(rule, since, until, tuple(sorted(firings, key=_opened_at)))
+    return _of_changes(connection, rule, since, until)
+
+
+def _of_gaps(
+    connection: Connection,
+    rule: Rule,
+    between: tuple[datetime, datetime],
+    networks: Sequence[NetworkId],
+) -> tuple[Firing, ...]:
+    """Return the gaps that were long enough, each where it was; those of workers once for all."""
+    is_worker = rule.kind is RuleKind.WORKER_SILENT
+    found = {
+        (INSTALLATION if is_worker else each.network_id, each.begins_at): each
+        for each in gaps(connection, rule.scope.networks or networks, between[0])
+        if each.length(between[1]) >= rule.pending
+        and (each.cause is GapCause.NOT_WATCHED or not is_worker)
+    }
+    firings = (
+        Firing(begins_at, gap.ends_at, network_id) for (network_id, begins_at), gap in found.items()
+    )
+    return tuple(sorted(firings, key=_opened_at))
 
 
 def _of_changes(

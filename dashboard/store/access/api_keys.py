@@ -224,3 +224,17 @@ def _note_change(connection: Connection) -> None:
     """Let every serve process see, with its next look, that something is new."""
     version = installation.c.api_keys_version
     connection.execute(update(installation).values(api_keys_version=version + 1))
+
+
+def keys_ending(
+    connection: Connection, now: datetime, until: datetime
+) -> list[tuple[str, datetime]]:
+    """Return the keys that have a credential which ends after now and until a moment."""
+    column = api_key_credentials.c
+    query = (
+        select(api_keys.c.name, column.ends_at)
+        .join(api_keys, api_keys.c.api_key_id == column.api_key_id)
+        .where(api_keys.c.revoked_at.is_(None), column.ends_at > now, column.ends_at <= until)
+        .order_by(column.ends_at)
+    )
+    return [(row.name, row.ends_at) for row in connection.execute(query)]

@@ -13,8 +13,12 @@ from sqlalchemy import Connection, RowMapping, Table, or_, select, update
 from dashboard.domain.condition import Condition, State, Subject, SubjectKind, Transition
 from dashboard.domain.grounds import (
     AgeGrounds,
+    CreditGrounds,
+    DeliveryGrounds,
+    ExpiryGrounds,
     FeeGrounds,
     FeeLimitGrounds,
+    GapGrounds,
     Grounds,
     InclusionGrounds,
     RateGrounds,
@@ -191,6 +195,10 @@ _KINDS: Final = {
     "rate": RateGrounds,
     "fee limit": FeeLimitGrounds,
     "inclusion": InclusionGrounds,
+    "gap": GapGrounds,
+    "delivery": DeliveryGrounds,
+    "credits": CreditGrounds,
+    "expiry": ExpiryGrounds,
 }
 _NAMES: Final = {kind: name for name, kind in _KINDS.items()}
 

@@ -6,11 +6,22 @@ from datetime import timedelta
 
 import pytest
 
+from dashboard.alert.change_text import IncidentText
 from dashboard.alert.incident_text import describe
-from dashboard.domain.condition import State, Subject, SubjectKind, Transition
-from dashboard.domain.grounds import FeeLimitGrounds, Grounds, RateGrounds, Signal
+from dashboard.domain.condition import INSTALLATION, State, Subject, SubjectKind, Transition
+from dashboard.domain.coverage import GapCause
+from dashboard.domain.grounds import (
+    CreditGrounds,
+    DeliveryGrounds,
+    ExpiryGrounds,
+    FeeLimitGrounds,
+    GapGrounds,
+    Grounds,
+    RateGrounds,
+    Signal,
+)
 from dashboard.domain.quantity import Wei
-from tests.builders import A_NETWORK, GWEI, a_transition
+from tests.builders import A_MOMENT, A_NETWORK, GWEI, a_transition
 
 WINDOW = timedelta(minutes=10)
 BEYOND, WITHIN = State.BEYOND_LIMITS, State.WITHIN_LIMITS
@@ -70,6 +81,90 @@ def test_headline_has_the_figure_and_the_limit(
     grounds: Grounds, after: State, headline: str
 ) -> None:
     assert describe(a_change(grounds, after), None, "Linea").headline == headline
+
+
+def of_installation(
+    kind: SubjectKind, grounds: Grounds | None, after: State, dimension: str = ""
+) -> IncidentText:
+    """Describe a change of what is about no network."""
+    subject = Subject(kind, INSTALLATION, rule="mine", dimension=dimension)
+    before = BEYOND if grounds is None else WITHIN
+    change = a_transition(subject=subject, before=before, after=after, grounds=grounds, at=A_MOMENT)
+    return describe(change, None, "Linea")
+
+
+HOUR = timedelta(hours=1)
+AGO = A_MOMENT - HOUR
+
+
+@pytest.mark.parametrize(
+    ("kind", "grounds", "headline"),
+    [
+        (
+            SubjectKind.COVERAGE,
+            GapGrounds(AGO, None, GapCause.NOT_ANSWERED, "refused\n"),
+            "Linea was not watched since 2026-11-20 11:00:00 UTC",
+        ),
+        (
+            SubjectKind.COVERAGE,
+            GapGrounds(AGO, A_MOMENT, GapCause.NOT_WATCHED),
+            "Linea was not watched from 2026-11-20 11:00:00 UTC to 2026-11-20 12:00:00 UTC",
+        ),
+        (
+            SubjectKind.WORKER,
+            GapGrounds(AGO, A_MOMENT, GapCause.NOT_WATCHED),
+            "no worker was at work for 60 min",
+        ),
+        (
+            SubjectKind.DELIVERY,
+            DeliveryGrounds(1, AGO, "451 later"),
+            "ma\\u202eil takes no notifications: 1 notification waits",
+        ),
+        (
+            SubjectKind.DELIVERY,
+            DeliveryGrounds(1200, AGO, "451 later"),
+            "ma\\u202eil takes no notifications: 1,200 notifications wait",
+        ),
+        (
+            SubjectKind.CREDITS,
+            CreditGrounds(2_400_000, 3_000_000, "day"),
+            "80% of the credits of this day are spent",
+        ),
+        (
+            SubjectKind.EXPIRY,
+            ExpiryGrounds("key wallet", A_MOMENT + HOUR),
+            "key wallet ends in 60 min",
+        ),
+        (SubjectKind.EXPIRY, ExpiryGrounds("certificate CA", AGO), "certificate CA has ended"),
+    ],
+)
+def test_headline_of_what_is_about_ourselves_has_its_figure(
+    kind: SubjectKind, grounds: Grounds, headline: str
+) -> None:
+    text = of_installation(kind, grounds, BEYOND, "ma\u202eil")
+
+    assert text.headline == headline
+    assert ("Rule", "mine") in text.rows
+    assert text.next_steps
+
+
+def test_credits_that_are_kept_again_need_no_steps() -> None:
+    grounds = CreditGrounds(0, 3_000_000, "month")
+
+    assert of_installation(SubjectKind.CREDITS, grounds, WITHIN).next_steps == ()
+
+
+@pytest.mark.parametrize(
+    ("kind", "headline"),
+    [
+        (SubjectKind.COVERAGE, "Linea is watched again"),
+        (SubjectKind.WORKER, "a worker is at work again"),
+        (SubjectKind.DELIVERY, "mail takes notifications again"),
+        (SubjectKind.EXPIRY, "mail does not end soon any more"),
+    ],
+)
+def test_end_of_what_was_measured_is_said_without_figures(kind: SubjectKind, headline: str) -> None:
+    assert of_installation(kind, None, WITHIN, "mail").headline == headline
 
 
 def test_text_of_a_rate_names_the_rule_and_what_to_look_at() -> None:

@@ -140,7 +140,7 @@ def test_beginning_without_trouble_concerns_nobody() -> None:
 
 
 def test_default_rules_wake_people_for_what_stops_everything() -> None:
-    assert [each.name for each in DEFAULT_RULES if each.pierces] == ["disk"]
+    assert [each.name for each in DEFAULT_RULES if each.pierces] == ["worker", "disk"]
     assert all(each.severity is Severity.CRITICAL for each in DEFAULT_RULES if each.pierces)
 
 

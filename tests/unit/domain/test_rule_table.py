@@ -17,7 +17,10 @@ from dashboard.domain.notification import Recipient
 from dashboard.domain.quantity import LARGEST_FEE, Address, NetworkId, Wei
 from dashboard.domain.rule import (
     DEFAULT_RULES,
+    BudgetPeriod,
+    CreditMeasure,
     Dimension,
+    ExpiryMeasure,
     FeeMeasure,
     RateMeasure,
     Rule,
@@ -30,6 +33,7 @@ from dashboard.domain.toml_text import write_toml
 from tests.builders import A_NETWORK
 
 RATE = {"kind": "rejection-rate", "more_than": 5, "window": "5m"}
+BUDGET = {"kind": "credits-short", "budget": 3_000_000, "per": "day"}
 NAMES = RuleNames({"Linea": NetworkId(59144)}, lambda zone: zone == "Europe/Berlin")
 
 lengths = st.integers(0, 10**9).map(lambda count: timedelta(milliseconds=count))
@@ -82,6 +86,13 @@ fees = st.builds(
 MEASURES: dict[RuleKind, st.SearchStrategy[Any]] = {
     RuleKind.REJECTION_RATE: rates,
     RuleKind.FEE: fees,
+    RuleKind.CREDITS_SHORT: st.builds(
+        CreditMeasure,
+        st.integers(1, 10**15),
+        st.sampled_from(BudgetPeriod),
+        st.integers(1, 100),
+    ),
+    RuleKind.EXPIRY: st.builds(ExpiryMeasure, some_time),
 }
 
 
@@ -122,6 +133,13 @@ def test_rule_is_read_back_from_its_file_as_it_was(rule: Rule) -> None:
 @pytest.mark.parametrize("rule", DEFAULT_RULES, ids=lambda each: each.name)
 def test_default_rule_is_one_that_a_person_could_write(rule: Rule) -> None:
     assert read_rule(rule.name, write_rule(rule)) == rule
+
+
+def test_share_of_a_budget_that_is_not_said_is_the_usual_one() -> None:
+    rule = read_rule("budget", BUDGET)
+
+    assert isinstance(rule, Rule)
+    assert rule.measure == CreditMeasure(3_000_000, BudgetPeriod.DAY, 80)
 
 
 def test_table_says_no_more_than_what_differs_from_the_defaults() -> None:
@@ -211,6 +229,9 @@ def test_wrong_value_is_named_with_what_to_write(key: str, value: object, remark
         ({**RATE, "window": "1s"}, "window", "write 10s to 24h"),
         ({**RATE, "by": "network"}, "by", "leave it out"),
         ({**RATE, "by": "hour"}, "by", "choose one of network, module"),
+        ({"kind": "expiry"}, "", "lacks within"),
+        ({**BUDGET, "budget": 0}, "budget", "write a number of credits"),
+        ({**BUDGET, "used_percent": 101}, "used_percent", "write 1 to 100"),
         ({"kind": "fee", "fee": "base fee"}, "", "needs above or below"),
         ({"kind": "fee", "fee": "base fee", "above": "5"}, "above", "1.5gwei or 7wei"),
         ({"kind": "fee", "fee": "base", "above": "5gwei"}, "fee", "base fee, priority fee"),

@@ -3,23 +3,43 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime, timedelta
 from uuid import uuid4
 
 import pytest
+from sqlalchemy import update
 
+from dashboard.domain.api_key import KeyLimits
 from dashboard.domain.audit import Actor
 from dashboard.domain.condition import State, Subject, SubjectKind
+from dashboard.domain.coverage import CoverageChange, Covered, Gap, GapCause, Watched
+from dashboard.domain.credit import Spent
 from dashboard.domain.gas import GasObservation
 from dashboard.domain.grounds import Signal
+from dashboard.domain.notification import NotificationState
 from dashboard.domain.quantity import Wei
-from dashboard.domain.rule import FeeMeasure, RateMeasure, Rule, RuleKind, RuleScope
+from dashboard.domain.rule import (
+    BudgetPeriod,
+    CreditMeasure,
+    ExpiryMeasure,
+    FeeMeasure,
+    RateMeasure,
+    Rule,
+    RuleKind,
+    RuleScope,
+)
 from dashboard.poll.lease import Lease, LeaseLost, Term
 from dashboard.poll.measured_rules import MeasuredRules
+from dashboard.poll.rule_reader import RuleReader
+from dashboard.store.access.api_keys import Credential, create_key, rotate_key
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.rules import save_rules
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.gas import save_gas
+from dashboard.store.monitoring.coverage import save_coverage
+from dashboard.store.monitoring.credits import record_credits
+from dashboard.store.schema import notifications
 from tests.builders import (
     A_MOMENT,
     A_NETWORK,
@@ -33,6 +53,7 @@ from tests.builders import (
 from tests.fake_clock import FakeClock
 from tests.unit.poll.condition_scene import told
 from tests.unit.poll.exclusion_poll_scene import LEASE
+from tests.unit.store.pending_notifications import make_pending
 
 pytestmark = pytest.mark.parametrize("database", ["sqlite"])
 
@@ -62,7 +83,13 @@ class Watch:
         term = Lease(store, "worker", "worker 1", LEASE, fake_clock.elapsed).acquire()
         assert term is not None
         self.term: Term = term
-        self.measured = MeasuredRules(store, [A_NETWORK], fake_clock.clocks, uuid4)
+        self.certificates: list[tuple[str, datetime]] = []
+        self.restart()
+
+    def restart(self) -> None:
+        """Begin again, with nothing left in memory."""
+        reader = RuleReader([A_NETWORK], [A_NETWORK], self.certificates)
+        self.measured = MeasuredRules(self.store, reader, self.fake_clock.clocks, uuid4)
 
     def hold(self, *rules: Rule) -> None:
         """Let these rules be in force."""
@@ -116,7 +143,7 @@ def test_restart_in_a_storm_tells_nobody_again(watch: Watch) -> None:
     watch.hold(STORM)
     watch.reject(1, 2, 3)
     watch.go_on(1)
-    watch.measured = MeasuredRules(watch.store, [A_NETWORK], watch.fake_clock.clocks, uuid4)
+    watch.restart()
 
     watch.go_on(3)
 
@@ -170,6 +197,119 @@ def test_fee_that_is_not_known_now_is_not_judged(
     watch.go_on(3, base_fee=31)
 
     assert watch.told() == [(subject, state)]
+
+
+GAP = Rule("gaps", RuleKind.COVERAGE_GAP, pending=seconds(60))
+WORKER = Rule("worker", RuleKind.WORKER_SILENT, pending=seconds(60))
+
+
+def covered_until(watch: Watch, *found: Gap) -> None:
+    """Write down these gaps."""
+    held = Covered(A_NETWORK, Watched.FEES, A_MOMENT, A_MOMENT)
+    with watch.store.write() as connection:
+        save_coverage(connection, None, CoverageChange(held, found))
+
+
+def a_gap(ends: datetime | None, cause: GapCause = GapCause.NOT_WATCHED) -> Gap:
+    """Return a gap from an hour ago."""
+    return Gap(A_NETWORK, Watched.FEES, A_MOMENT - timedelta(hours=1), ends, cause, "")
+
+
+@pytest.mark.parametrize(
+    ("rule", "kind", "states"),
+    [
+        (GAP, SubjectKind.COVERAGE, (State.NOT_WATCHED, State.WATCHED)),
+        (WORKER, SubjectKind.WORKER, (State.SILENT, State.ANSWERING)),
+    ],
+    ids=["coverage", "worker"],
+)
+def test_time_without_a_worker_is_told_by_the_next_one_and_is_over_then(
+    watch: Watch, rule: Rule, kind: SubjectKind, states: tuple[State, State]
+) -> None:
+    watch.hold(rule)
+    covered_until(watch, a_gap(A_MOMENT))
+
+    watch.go_on(120)
+
+    assert [(subject.kind, after) for subject, after in watch.told()] == [
+        (kind, state) for state in states
+    ]
+
+
+def test_gap_that_is_short_or_long_ago_is_not_told(watch: Watch) -> None:
+    watch.hold(replace(GAP, pending=timedelta(hours=2)), WORKER)
+    covered_until(watch, a_gap(A_MOMENT - timedelta(minutes=30)))
+
+    watch.go_on(3)
+
+    assert watch.told() == []
+
+
+def test_upstream_that_does_not_answer_is_a_gap_but_no_silent_worker(watch: Watch) -> None:
+    watch.hold(GAP, WORKER)
+    covered_until(watch, a_gap(A_MOMENT, GapCause.NOT_ANSWERED))
+
+    watch.go_on(1)
+
+    assert [subject.kind for subject, _ in watch.told()] == [SubjectKind.COVERAGE]
+
+
+@pytest.mark.parametrize("per", BudgetPeriod)
+def test_credits_are_told_when_the_share_of_the_budget_is_spent(
+    watch: Watch, per: BudgetPeriod
+) -> None:
+    measure = CreditMeasure(1000, per, 80)
+    watch.hold(Rule("budget", RuleKind.CREDITS_SHORT, measure=measure))
+    for credits_, told_by_then in ((799, 0), (1, 1)):
+        with watch.store.write() as connection:
+            spent = {"suggestedGasFees": Spent(1, credits_)}
+            record_credits(connection, A_NETWORK, watch.fake_clock.now(), spent)
+        watch.go_on(1)
+        assert len(watch.told()) == told_by_then
+
+
+def test_key_and_certificate_that_end_soon_are_told_once(watch: Watch) -> None:
+    day = timedelta(days=1)
+    watch.certificates += [("Our CA", A_MOMENT + 3 * day), ("Other CA", A_MOMENT + 90 * day)]
+    watch.restart()
+    rule = Rule("expiry", RuleKind.EXPIRY, measure=ExpiryMeasure(14 * day))
+    watch.hold(rule)
+    limits = KeyLimits(may_report=False)
+    with watch.store.write() as connection:
+        create_key(connection, "wallet", limits, Credential(b"k" * 32, b"s" * 32, A_MOMENT))
+        fresh = Credential(b"l" * 32, b"t" * 32, A_MOMENT)
+        rotate_key(connection, "wallet", fresh, A_MOMENT + day)
+
+    watch.go_on(2)
+
+    assert [subject.dimension for subject, _ in watch.told()] == [
+        "key wallet",
+        "certificate Our CA",
+    ]
+
+
+def set_notifications(store: Store, **values: object) -> None:
+    """Change all notifications as their delivery would."""
+    with store.write() as connection:
+        connection.execute(update(notifications).values(**values))
+
+
+def test_channel_that_takes_nothing_is_told_and_its_recovery(watch: Watch) -> None:
+    rule = Rule("delivery", RuleKind.DELIVERY_FAILING, pending=seconds(10))
+    watch.hold(rule)
+    make_pending(watch.store)
+    watch.go_on(4)
+    assert watch.told() == []
+
+    set_notifications(watch.store, attempts=3, outcome="451 try later")
+    watch.go_on(4)
+    set_notifications(watch.store, state=NotificationState.SENT)
+    watch.go_on(1)
+
+    assert [(subject.dimension, after) for subject, after in watch.told()] == [
+        ("mail", State.FAILING),
+        ("mail", State.DELIVERING),
+    ]
 
 
 def test_worker_that_lost_its_lease_writes_nothing(watch: Watch) -> None:

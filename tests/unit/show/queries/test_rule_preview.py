@@ -8,6 +8,7 @@ from datetime import timedelta
 import pytest
 
 from dashboard.domain.condition import State, Subject, SubjectKind
+from dashboard.domain.coverage import CoverageChange, Covered, Gap, GapCause, Watched
 from dashboard.domain.exclusion import RejectionStage
 from dashboard.domain.gas import GasObservation
 from dashboard.domain.grounds import Signal
@@ -28,6 +29,7 @@ from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.gas import save_gas
+from dashboard.store.monitoring.coverage import save_coverage
 from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.builders import (
     A_MOMENT,
@@ -135,6 +137,33 @@ def test_inclusions_fire_where_they_were_stored(store: Store) -> None:
         assert record_transition(connection, change, 1)
 
     assert len(preview(store, Rule("in", RuleKind.INCLUDED)).firings) == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "networks"), [(RuleKind.COVERAGE_GAP, A_NETWORK), (RuleKind.WORKER_SILENT, 0)]
+)
+def test_gaps_fire_where_they_were_long_enough(store: Store, kind: RuleKind, networks: int) -> None:
+    held = Covered(A_NETWORK, Watched.FEES, A_MOMENT, A_MOMENT)
+    found = [
+        Gap(A_NETWORK, Watched.FEES, A_MOMENT + seconds(at), A_MOMENT + seconds(ends), cause)
+        for at, ends, cause in (
+            (0, 59, GapCause.NOT_WATCHED),
+            (100, 160, GapCause.NOT_WATCHED),
+        )
+    ]
+    with store.write() as connection:
+        save_coverage(connection, None, CoverageChange(held, tuple(found)))
+    rule = Rule("gaps", kind, pending=seconds(60))
+    scoped = replace(rule, scope=RuleScope(networks=(A_NETWORK,)))
+
+    (firing,) = preview(store, scoped).firings
+
+    assert (firing.at, firing.network_id) == (A_MOMENT + seconds(100), networks)
+
+
+def test_rule_about_what_is_not_stored_has_no_preview(store: Store) -> None:
+    with pytest.raises(InputError, match="have no preview"):
+        preview(store, Rule("delivery", RuleKind.DELIVERY_FAILING))
 
 
 def test_preview_of_more_than_a_month_is_refused(store: Store) -> None:

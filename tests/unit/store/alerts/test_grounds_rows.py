@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import pytest
 
+from dashboard.domain.coverage import GapCause
 from dashboard.domain.grounds import (
     AgeGrounds,
+    CreditGrounds,
+    DeliveryGrounds,
+    ExpiryGrounds,
     FeeGrounds,
     FeeLimitGrounds,
+    GapGrounds,
     Grounds,
     InclusionGrounds,
     RateGrounds,
@@ -28,6 +33,10 @@ GROUNDS = (
     SpaceGrounds(41_000, parse_size("500MB")),
     RateGrounds(51, 50, parse_duration("10m"), "label", "a\u202e"),
     InclusionGrounds(7, None),
+    GapGrounds(A_MOMENT, None, GapCause.NOT_ANSWERED, "refused"),
+    DeliveryGrounds(3, A_MOMENT, "451"),
+    CreditGrounds(1, 2, "day"),
+    ExpiryGrounds("key wallet", A_MOMENT),
     FeeLimitGrounds(Signal.PRIORITY_FEE, Wei(8), Wei(7), is_upper=True),
 )
 
