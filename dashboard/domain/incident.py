@@ -9,14 +9,14 @@ from enum import StrEnum
 from typing import Final, TypeAlias
 from uuid import UUID, uuid5
 
-from dashboard.domain.condition import SubjectKind, Transition
+from dashboard.domain.condition import Transition
 
 Group: TypeAlias = tuple[tuple[str, str], ...]
 """What the transitions of an incident have in common: names such as network or module, with their
 values; foreign text."""
 
 QUIET_AFTER: Final = timedelta(minutes=15)
-"""How long after its last transition an incident of rejections ends: none of these ever does."""
+"""How long after its last transition an incident of transactions ends: no rejection ever does."""
 
 
 class IncidentState(StrEnum):
@@ -118,7 +118,7 @@ def grow(incident: Incident, transition: Transition, quiet_after: timedelta) -> 
     """Take in one more transition; with the last subject that recovers the incident is over."""
     at = max(incident.changed_at, transition.at)
     grown = replace(incident, changed_at=at, transitions=incident.transitions + 1)
-    if transition.subject.kind is SubjectKind.TRANSACTION:
+    if transition.subject.tx_hash is not None:
         return replace(grown, next_at=at + quiet_after)
     was_open = transition.before is not None and transition.before.is_open
     troubled = max(0, incident.troubled + transition.after.is_open - was_open)

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta, tzinfo
+from datetime import datetime, tzinfo
 from typing import Final, NamedTuple
 
 from dashboard.domain.condition import Subject, Transition
+from dashboard.domain.incident import QUIET_AFTER
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.domain.rule import Dimension, FeeMeasure, ObservedChange, RateMeasure, Rule, fits
-
-QUIET: Final = timedelta(minutes=15)
-"""Rejections of a group with less between them are one incident."""
 
 _NIGHT_BEGINS: Final = 22
 _NIGHT_ENDS: Final = 6
@@ -80,12 +78,12 @@ def firings_of_changes(rule: Rule, changes: Iterable[ObservedChange]) -> list[Fi
         at, group = change.transition.at, rule.group_of(change)
         before = opened.get(group)
         if before is not None and before.ends is not None and at <= before.ends:
-            opened[group] = replace(before, ends=at + QUIET, changes=before.changes + 1)
+            opened[group] = replace(before, ends=at + QUIET_AFTER, changes=before.changes + 1)
             continue
         if before is not None:
             found.append(before)
         named = tuple(pair for pair in group if pair[0] is not Dimension.NETWORK)
-        opened[group] = Firing(at, at + QUIET, change.transition.subject.network_id, named)
+        opened[group] = Firing(at, at + QUIET_AFTER, change.transition.subject.network_id, named)
     return sorted([*found, *opened.values()], key=lambda each: each.at)
 
 
