@@ -24,7 +24,7 @@ class Spell(NamedTuple):
     ends: datetime
 
 
-class FeeStep(NamedTuple):
+class FeeSpread(NamedTuple):
     """The lowest and the highest fee that was seen in a short time."""
 
     begins: datetime
@@ -141,7 +141,7 @@ def _over_at(within: Sequence[datetime], measure: RateMeasure) -> datetime:
     return within[len(within) - measure.more_than - 1] + measure.window
 
 
-def fee_spells(steps: Iterable[FeeStep], rule: Rule, measure: FeeMeasure) -> Iterator[Spell]:
+def fee_spells(steps: Iterable[FeeSpread], rule: Rule, measure: FeeMeasure) -> Iterator[Spell]:
     """Yield when a fee was beyond its limit, as far as short steps tell.
 
     With a pending period a step counts where all of its fees are beyond; without one, any will do.
@@ -159,7 +159,7 @@ def fee_spells(steps: Iterable[FeeStep], rule: Rule, measure: FeeMeasure) -> Ite
         yield Spell(begun, ends)
 
 
-def _beyond(measure: FeeMeasure, *, is_any: bool) -> Callable[[FeeStep], bool]:
+def _beyond(measure: FeeMeasure, *, is_any: bool) -> Callable[[FeeSpread], bool]:
     limit = measure.limit
     if measure.is_upper:
         return lambda step: (step.highest if is_any else step.lowest) > limit

@@ -14,7 +14,7 @@ from dashboard.domain.grounds import Signal
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.domain.rule import FeeMeasure, RateMeasure, Rule, RuleKind, subject_kinds
 from dashboard.domain.rule_preview import (
-    FeeStep,
+    FeeSpread,
     Firing,
     RulePreview,
     fee_spells,
@@ -144,12 +144,12 @@ def _of_fees(
 
 def _minutes(
     connection: Connection, key: SeriesKey, between: tuple[datetime, datetime]
-) -> Iterator[FeeStep]:
+) -> Iterator[FeeSpread]:
     since, until = map(milliseconds_of, between)
     minute = RollupLevel.MINUTE
     for row in summaries_between(connection, key, minute, minute.begin_of(since), until + 1):
         first_at, last_at, lowest, highest = row[:4]
-        yield FeeStep(moment_of(first_at), moment_of(last_at), Wei(lowest), Wei(highest))
+        yield FeeSpread(moment_of(first_at), moment_of(last_at), Wei(lowest), Wei(highest))
 
 
 def _opened_at(firing: Firing) -> datetime:

@@ -24,7 +24,7 @@ from dashboard.domain.rule import (
     RuleKind,
 )
 from dashboard.domain.rule_preview import (
-    FeeStep,
+    FeeSpread,
     Firing,
     RulePreview,
     Spell,
@@ -158,7 +158,7 @@ def test_fee_is_beyond_its_limit_minute_by_minute(
 ) -> None:
     ranges = [(29, 31), (31, 33), (32, 40), (1, 29), (31, 32)]
     steps = [
-        FeeStep(after(60 * at), after(60 * at + 59), Wei(lowest), Wei(highest))
+        FeeSpread(after(60 * at), after(60 * at + 59), Wei(lowest), Wei(highest))
         for at, (lowest, highest) in enumerate(ranges)
     ]
     rule = Rule("dear", RuleKind.FEE, measure=measure, pending=seconds(pending))
