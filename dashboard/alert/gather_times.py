@@ -19,7 +19,7 @@ class GatherTimes:
     def __init__(self, elapsed: Elapsed) -> None:
         """Know nothing yet."""
         self._elapsed = elapsed
-        self._due: dict[UUID, timedelta] = {}
+        self._due: dict[tuple[UUID, datetime], timedelta] = {}
 
     def due(
         self, notifications: Sequence[OpenNotification], now: datetime
@@ -28,10 +28,14 @@ class GatherTimes:
         elapsed = self._elapsed()
         known = self._due
         self._due = {
-            each.notification_id: known.get(each.notification_id, elapsed + _wait(each, now))
-            for each in notifications
+            _key(each): known.get(_key(each), elapsed + _wait(each, now)) for each in notifications
         }
-        return [each for each in notifications if self._due[each.notification_id] <= elapsed]
+        return [each for each in notifications if self._due[_key(each)] <= elapsed]
+
+
+def _key(notification: OpenNotification) -> tuple[UUID, datetime]:
+    """Return what a wait belongs to: maintenance that is ended early releases at another time."""
+    return notification.notification_id, notification.release_at
 
 
 def _wait(notification: OpenNotification, now: datetime) -> timedelta:

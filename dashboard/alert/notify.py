@@ -12,6 +12,7 @@ from typing import Final, TypeAlias
 from dashboard.alert.deliver import Deliverer
 from dashboard.alert.message import MaySend
 from dashboard.detect.routing import routes_of
+from dashboard.detect.withholding import withhold
 from dashboard.domain.clock import Clock
 from dashboard.domain.notification import NO_DOMAIN, DeliveryResult, Recipient
 from dashboard.domain.route import RuleRoute
@@ -19,6 +20,7 @@ from dashboard.domain.rule import ObservedChange
 from dashboard.logs import get_logger
 from dashboard.store.alerts import outbox
 from dashboard.store.alerts.rules import rules_in_force
+from dashboard.store.alerts.silences import unfinished_silences
 from dashboard.store.engine.engine import Store
 
 _ENTRIES_AT_ONCE: Final = 200
@@ -76,8 +78,19 @@ def expand_outbox(
     with store.write() as connection:
         entries = outbox.pending_expansion(connection, _ENTRIES_AT_ONCE)
         router = routes or partial(routes_of, rules_in_force(connection))
-        routed = [(each, router(each.change, recipients)) for each in entries]
-        outbox.expand(connection, routed, clock(), domain)
+        now = clock()
+        silences = unfinished_silences(connection, now)
+        routed = [
+            (
+                each,
+                [
+                    withhold(route, each.change, silences, now)
+                    for route in router(each.change, recipients)
+                ],
+            )
+            for each in entries
+        ]
+        outbox.expand(connection, routed, now, domain)
     return len(entries)
 
 

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, TypeAlias
 
-from dashboard.domain.condition import INSTALLATION, Transition
-from dashboard.domain.exclusion import RejectionStage, StoredRejection
+from dashboard.domain.condition import INSTALLATION
+from dashboard.domain.exclusion import RejectionStage
 from dashboard.domain.quantity import Address, NetworkId, shorten
-from dashboard.domain.reason_parser import parse_reason
-from dashboard.domain.rule import Severity
+from dashboard.domain.rule import Dimension, ObservedChange, Severity
 from dashboard.domain.track_list import LONGEST_LABEL
 from dashboard.errors import InputError
 
@@ -147,24 +146,7 @@ class RuleFacts:
 NO_RULE: Final = RuleFacts()
 
 
-def facts_of(
-    transition: Transition,
-    rejection: StoredRejection | None,
-    label: str = "",
-    rule: RuleFacts = NO_RULE,
-) -> ChangeFacts:
-    """Return what matchers compare of a change; `label` is that of its tracked transaction."""
-    facts = {
-        MatchedProperty.NETWORK: str(transition.subject.network_id),
-        MatchedProperty.RULE: rule.name,
-        MatchedProperty.SEVERITY: rule.severity,
-        MatchedProperty.LABEL: label,
-    }
-    if rejection is not None:
-        record = rejection.record
-        facts |= {
-            MatchedProperty.MODULE: parse_reason(record.reason_message).module or "",
-            MatchedProperty.STAGE: str(record.tx_rejection_stage),
-            MatchedProperty.SENDER: str(record.sender),
-        }
-    return facts
+def facts_of(change: ObservedChange, rule: RuleFacts = NO_RULE) -> ChangeFacts:
+    """Return what matchers compare of a change that fits a rule."""
+    of_change = {MatchedProperty(dimension): change.value_of(dimension) for dimension in Dimension}
+    return of_change | {MatchedProperty.RULE: rule.name, MatchedProperty.SEVERITY: rule.severity}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from dashboard.domain.incident import QUIET_AFTER, Group
 from dashboard.domain.notification import Recipient
@@ -16,6 +16,7 @@ class RuleRoute:
 
     `group_wait` is how long followers are gathered, `quiet_after` how long after its last
     transition an incident of rejections ends. What `is_urgent` is neither capped nor held.
+    `withheld` says why nobody is notified, empty where people are; `held_until` is before when not.
     """
 
     rule: str
@@ -25,3 +26,5 @@ class RuleRoute:
     group_wait: timedelta = GROUP_WAIT
     quiet_after: timedelta = QUIET_AFTER
     is_urgent: bool = False
+    withheld: str = ""
+    held_until: datetime | None = None

@@ -11,6 +11,7 @@ from uuid import UUID
 from sqlalchemy import Connection, Table, insert, select, update
 
 from dashboard.domain.condition import SubjectKind, Transition
+from dashboard.domain.formatting import moment
 from dashboard.domain.incident import (
     Incident,
     IncidentEvent,
@@ -22,6 +23,7 @@ from dashboard.domain.incident import (
 from dashboard.domain.notification import NotificationState, Recipient
 from dashboard.domain.notification_pace import LARGEST_MEMBERS
 from dashboard.domain.route import RuleRoute
+from dashboard.store.alerts.addresses_off import list_addresses_off
 from dashboard.store.alerts.incidents import (
     add_events,
     insert_incident,
@@ -37,8 +39,9 @@ from dashboard.store.schema import (
     notifications,
 )
 
-_Place: TypeAlias = tuple[UUID, Recipient, NotificationState]
-"""An incident, a recipient, and whether what is gathered for them is pending or held."""
+_Place: TypeAlias = tuple[UUID, Recipient, NotificationState, datetime | None]
+"""An incident, a recipient, whether what is gathered for them is pending or held since a restore,
+and until when maintenance holds it."""
 
 
 @dataclass(slots=True)
@@ -58,6 +61,28 @@ class _GrowingNotification:
     members: int
 
 
+@dataclass(frozen=True, slots=True)
+class _Member:
+    """One change for one recipient."""
+
+    incident_id: UUID
+    recipient: Recipient
+    transition_id: UUID
+    position: int
+
+    def row(self, notification_id: UUID | None = None, reason: str = "") -> dict[str, Any]:
+        """Return the row: in a notification, or why in none."""
+        return {
+            "transition_id": self.transition_id,
+            "channel": self.recipient.channel,
+            "address": self.recipient.address,
+            "position": self.position,
+            "incident_id": self.incident_id,
+            "notification_id": notification_id,
+            "reason": reason,
+        }
+
+
 class Gathering:
     """What one transaction makes of some transitions, written at its end."""
 
@@ -73,6 +98,10 @@ class Gathering:
         self._growth: list[tuple[UUID, UUID]] = []
         self._new: list[dict[str, Any]] = []
         self._members: list[dict[str, Any]] = []
+        self._off = {
+            each.recipient: f"this address is off since {moment(each.since)}: {each.cause}"
+            for each in list_addresses_off(connection)
+        }
 
     def take(
         self, transition: Transition, position: int, routes: Sequence[RuleRoute], *, is_held: bool
@@ -80,17 +109,25 @@ class Gathering:
         """Let a transition join an incident by each route, and reach each recipient once."""
         state = NotificationState.HELD if is_held else NotificationState.PENDING
         reached: set[Recipient] = set()
-        for route in routes:
+        for route in sorted(routes, key=lambda each: bool(each.withheld)):
             incident, is_new = self._grown(transition, route)
             for recipient in route.recipients:
-                if recipient not in reached:
-                    reached.add(recipient)
-                    place = (incident.incident_id, recipient, state)
-                    wait = _wait(transition, route, is_new=is_new)
-                    self._reach(place, transition, position, wait, route)
+                if recipient in reached:
+                    continue
+                reached.add(recipient)
+                reason = route.withheld or self._off.get(recipient, "")
+                if reason:
+                    member = _Member(
+                        incident.incident_id, recipient, transition.transition_id, position
+                    )
+                    self._members.append(member.row(reason=reason))
+                    continue
+                place = (incident.incident_id, recipient, state, route.held_until)
+                wait = _wait(transition, route, is_new=is_new)
+                self._reach(place, transition, position, wait, route)
 
     def write(self) -> int:
-        """Write it all; return how many members are new."""
+        """Write it all; return how many members notifications got."""
         changed = [*self._over, *self._incidents.values()]
         for each in changed:
             if each.before is None:
@@ -108,9 +145,13 @@ class Gathering:
                 self._connection.execute(grown)
         if self._members:
             self._connection.execute(insert(notification_members), self._members)
-        pairs = {(each["notification_id"], each["incident_id"]) for each in self._members}
+        pairs = {
+            (each["notification_id"], each["incident_id"])
+            for each in self._members
+            if each["notification_id"] is not None
+        }
         self._insert(notification_incidents, ("notification_id", "incident_id"), sorted(pairs))
-        return len(self._members)
+        return sum(each["notification_id"] is not None for each in self._members)
 
     def _grown(self, transition: Transition, route: RuleRoute) -> tuple[Incident, bool]:
         """Return the incident that a transition joins or opens, and whether it opens it."""
@@ -144,33 +185,32 @@ class Gathering:
         route: RuleRoute,
     ) -> None:
         """Let a transition join what gathers for a recipient, or begin a notification."""
-        incident_id, recipient, _ = place
-        gathering = self._gathering(place)
+        incident_id, recipient, *_ = place
+        gathering = self._gathering(place, route)
         if gathering is None or gathering.members >= LARGEST_MEMBERS:
             gathering = self._begin(place, transition, position, wait, route)
         gathering.members += 1
-        self._members.append(
-            {
-                "transition_id": transition.transition_id,
-                "channel": recipient.channel,
-                "address": recipient.address,
-                "position": position,
-                "incident_id": incident_id,
-                "notification_id": gathering.notification_id,
-                "reason": "",
-            }
-        )
+        member = _Member(incident_id, recipient, transition.transition_id, position)
+        self._members.append(member.row(notification_id=gathering.notification_id))
 
-    def _gathering(self, place: _Place) -> _GrowingNotification | None:
+    def _gathering(self, place: _Place, route: RuleRoute) -> _GrowingNotification | None:
         if place not in self._open:
-            found = self._open[place] = self._stored(place)
+            found = self._open[place] = self._stored(place, route)
             self._touched += [found] if found else []
         return self._open[place]
 
-    def _stored(self, place: _Place) -> _GrowingNotification | None:
-        """Return the latest notification of an incident that nobody has claimed."""
-        incident_id, recipient, state = place
+    def _stored(self, place: _Place, route: RuleRoute) -> _GrowingNotification | None:
+        """Return the latest notification of an incident that nobody has claimed.
+
+        What maintenance holds joins only what is held as long, and nothing else joins that.
+        """
+        incident_id, recipient, state, held_until = place
         column = notifications.c
+        is_released_alike = (
+            column.release_at <= self._now + route.group_wait
+            if held_until is None
+            else column.release_at >= held_until
+        )
         query = (
             select(column.notification_id, column.members)
             .join(
@@ -179,7 +219,7 @@ class Gathering:
             )
             .where(notification_incidents.c.incident_id == incident_id)
             .where(column.channel == recipient.channel, column.address == recipient.address)
-            .where(column.state == state, column.closed_at.is_(None))
+            .where(column.state == state, column.closed_at.is_(None), is_released_alike)
             .order_by(column.position.desc())
             .limit(1)
             .with_for_update(of=notifications)
@@ -199,7 +239,8 @@ class Gathering:
         wait: timedelta,
         route: RuleRoute,
     ) -> _GrowingNotification:
-        _, recipient, state = place
+        _, recipient, state, held_until = place
+        release_at = max(self._now + wait, held_until or self._now)
         notification_id = notification_id_of(transition.transition_id, recipient)
         self._new.append(
             {
@@ -211,10 +252,10 @@ class Gathering:
                 "message_id": message_id_of(notification_id, self._domain),
                 "is_urgent": route.is_urgent,
                 "created_at": self._now,
-                "release_at": self._now + wait,
+                "release_at": release_at,
                 "state": state,
                 "attempts": 0,
-                "next_attempt_at": self._now + wait,
+                "next_attempt_at": release_at,
                 "outcome": "",
             }
         )

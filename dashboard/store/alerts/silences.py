@@ -9,9 +9,10 @@ from sqlalchemy import Connection, Row, func, select, update
 
 from dashboard.domain.audit import Actor
 from dashboard.domain.matcher import MatchedProperty, Matcher
-from dashboard.domain.silence import Silence, SilenceKind, SilenceRequest
+from dashboard.domain.notification import NotificationState
+from dashboard.domain.silence import Silence, SilenceKind, SilenceRequest, SilenceState
 from dashboard.store.engine.upsert import insert_new
-from dashboard.store.schema import silences
+from dashboard.store.schema import notifications, silences
 
 
 def add_silence(connection: Connection, wish: SilenceRequest, by: Actor) -> tuple[Silence, bool]:
@@ -47,8 +48,28 @@ def end_silence(
     )
     if connection.execute(open_one.values(ended_at=by.at, ended_by=by.name)).rowcount == 0:
         return None
-    ended = select(silences).where(column.silence_id == silence_id)
-    return _silence_of(connection.execute(ended).one())
+    row = connection.execute(select(silences).where(column.silence_id == silence_id)).one()
+    ended = _silence_of(row)
+    if kind is SilenceKind.MAINTENANCE:
+        _release_held(connection, ended, by.at)
+    return ended
+
+
+def _release_held(connection: Connection, window: Silence, now: datetime) -> None:
+    """Release what this window held; what another window that is active holds waits for its end."""
+    others = unfinished_silences(connection, now)
+    if any(
+        each.kind is SilenceKind.MAINTENANCE and each.state(now) is SilenceState.ACTIVE
+        for each in others
+    ):
+        return
+    column = notifications.c
+    held = update(notifications).where(
+        column.state == NotificationState.PENDING,
+        column.closed_at.is_(None),
+        column.release_at == window.wish.ends_at,
+    )
+    connection.execute(held.values(release_at=now, next_attempt_at=now))
 
 
 def unfinished_silences(connection: Connection, at: datetime) -> list[Silence]:

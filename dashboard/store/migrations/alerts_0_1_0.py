@@ -114,6 +114,7 @@ def create_incidents() -> None:
         *needed(rule=text, severity=word_20, grouped_by=json, state=word_20),
         *needed(opened_at=big, changed_at=big, transitions=integer, troubled=integer),
         *needed(version=integer),
+        preset("owner", text, ""),
         *optional(open_key=word_64, next_at=big, resolved_at=big),
         sa.UniqueConstraint("open_key"),
     )
@@ -131,7 +132,7 @@ def create_incidents() -> None:
         "incident_events",
         *key(event_id=row_id),
         *needed(incident_id=uuid, at=big, kind=word_30, transitions=integer),
-        *needed(actor=text, note=text),
+        *needed(actor=text, note=text, owner=text),
         sa.ForeignKeyConstraint(["incident_id"], ["incidents.incident_id"]),
         sqlite_autoincrement=True,
     )
@@ -180,7 +181,7 @@ def create_mail_outages() -> None:
 
 
 def create_silences() -> None:
-    """Create what people silence and plan."""
+    """Create what people silence, plan and turn off."""
     op.create_table(
         "silences",
         *key(silence_id=row_id),
@@ -191,3 +192,9 @@ def create_silences() -> None:
         sqlite_autoincrement=True,
     )
     add_index("silences", "ends_at")
+    op.create_table(
+        "addresses_off",
+        *key(channel=word_40, address=text),
+        *needed(cause=word_20, since=big, by=text, note=text),
+        sqlite_with_rowid=False,
+    )

@@ -32,6 +32,7 @@ from dashboard.store.schema.monitoring import (
     standing_failures,
     store_growth,
 )
+from dashboard.store.schema.recipients import addresses_off
 from dashboard.store.schema.rejections import (
     rejection_counters,
     rejection_modules,
@@ -57,6 +58,7 @@ from dashboard.store.schema.tracking import (
 
 __all__ = [
     "REVISION",
+    "addresses_off",
     "api_key_credentials",
     "api_key_uses",
     "api_keys",

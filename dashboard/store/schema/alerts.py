@@ -149,6 +149,7 @@ incidents = Table(
     Column("next_at", Moment),
     Column("resolved_at", Moment),
     needed("version", Integer),
+    needed("owner", ForeignText, server_default=""),
     Index(None, "next_at"),
     Index(None, "opened_at"),
 )
@@ -172,6 +173,7 @@ incident_events = Table(
     needed("transitions", Integer),
     needed("actor", ForeignText),
     needed("note", ForeignText),
+    needed("owner", ForeignText),
     Index(None, "incident_id"),
     sqlite_autoincrement=True,
 )

@@ -5,11 +5,11 @@ from __future__ import annotations
 from sqlalchemy import BigInteger, Column, String, Table, Text, Uuid
 
 from dashboard.store.schema.base import key, metadata, needed
-from dashboard.store.schema.columns import Moment
+from dashboard.store.schema.columns import Digest, Moment
 
 # One row: whose store this is, the last fencing token that any lease was given, how often the API
-# keys were changed, when a backup was restored last, how far a move is or where it went, and before
-# when the audit log may be purged.
+# keys were changed, when a backup was restored last, how far a move is or where it went, before
+# when the audit log may be purged, and with what links in messages are signed.
 installation = Table(
     "installation",
     metadata,
@@ -19,6 +19,7 @@ installation = Table(
     Column("restored_at", Moment),
     Column("moved_to", Text),
     Column("audit_log_kept_since", Moment),
+    Column("link_key", Digest),
 )
 
 leases = Table(

@@ -14,6 +14,7 @@ from dashboard.domain.matcher import (
     in_words,
     parse_matcher,
 )
+from dashboard.domain.rule import ObservedChange
 from dashboard.errors import InputError
 from tests.builders import (
     A_NETWORK,
@@ -25,7 +26,9 @@ from tests.builders import (
 )
 
 NAMES = {A_NETWORK: "Devnet", ANOTHER_NETWORK: "Linea"}
-ADD_ON_RPC = facts_of(a_transition(), a_rejection(), "Payout", RuleFacts("rejections", "warning"))
+ADD_ON_RPC = facts_of(
+    ObservedChange(a_transition(), a_rejection(), "Payout"), RuleFacts("rejections", "warning")
+)
 
 
 @pytest.mark.parametrize(
@@ -100,14 +103,16 @@ def test_alternatives_are_of_one_property_and_all_else_holds_together(
 
 
 def test_change_without_a_property_differs_from_every_value() -> None:
-    facts = facts_of(a_transition(), None)
+    facts = facts_of(ObservedChange(a_transition()))
 
     assert not fits([parse_matcher("module=HUB", NAMES)], facts)
     assert fits([parse_matcher("module!=HUB", NAMES)], facts)
 
 
 def test_rejection_whose_reason_names_no_module_has_none() -> None:
-    facts = facts_of(a_transition(), a_rejection(record=a_record(reason_message="no idea")))
+    facts = facts_of(
+        ObservedChange(a_transition(), a_rejection(record=a_record(reason_message="no idea")))
+    )
 
     assert facts[MatchedProperty.MODULE] == ""
 

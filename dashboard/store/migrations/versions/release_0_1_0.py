@@ -79,7 +79,7 @@ def _create_installation() -> None:
         *key(installation_id=uuid),
         *needed(last_token=big),
         preset("api_keys_version", big, "0"),
-        *optional(restored_at=big, moved_to=text, audit_log_kept_since=big),
+        *optional(restored_at=big, moved_to=text, audit_log_kept_since=big, link_key=hash_32),
     )
     op.create_table(
         "leases",

@@ -1,0 +1,35 @@
+"""Withholding: what a silence keeps from everybody, and what maintenance holds until it ends."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from dashboard.domain.formatting import moment
+from dashboard.domain.matcher import RuleFacts, facts_of
+from dashboard.domain.route import RuleRoute
+from dashboard.domain.rule import ObservedChange
+from dashboard.domain.silence import Silence, held_by, silenced_by
+
+
+def withhold(
+    route: RuleRoute, change: ObservedChange, silences: Sequence[Silence], now: datetime
+) -> RuleRoute:
+    """Return the route of a change as the silences and maintenance windows of this moment leave it.
+
+    What is urgent is not held by maintenance; a silence keeps that from everybody, too.
+    """
+    facts = facts_of(change, RuleFacts(route.rule, route.severity))
+    silence = silenced_by(silences, facts, now)
+    if silence is not None:
+        return replace(route, withheld=_in_words(silence))
+    window = None if route.is_urgent else held_by(silences, facts, now)
+    return route if window is None else replace(route, held_until=window.over_at)
+
+
+def _in_words(silence: Silence) -> str:
+    return (
+        f"silenced until {moment(silence.over_at)} by {silence.author}: {silence.wish.reason} "
+        f"(silence {silence.silence_id})"
+    )
