@@ -8,15 +8,7 @@ import socket
 from contextlib import closing
 from uuid import uuid4
 
-from dashboard.alert.compose import Links, NetworkName
-from dashboard.alert.deliver import Deliverer, DeliveryPolicy
-from dashboard.alert.delivery_attempt import Sending
-from dashboard.alert.facts import with_facts
-from dashboard.alert.message_writer import MessageWriter
-from dashboard.alert.notify import Notifier
 from dashboard.alert.side_tasks import DeliveryRounds
-from dashboard.alert.template_loader import load_templates
-from dashboard.domain.notification_pace import Pace
 from dashboard.poll.clocks import Clocks
 from dashboard.poll.gas import GasPeriods
 from dashboard.poll.gas_from_node import GasFromNode
@@ -25,15 +17,14 @@ from dashboard.poll.lease import Lease
 from dashboard.poll.next_check import CadencePolicy
 from dashboard.poll.worker_loop import run_polling_worker
 from dashboard.settings import Settings
-from dashboard.settings.time_zone import zone_of
 from dashboard.settings.tls import own_authorities
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import WORKER_LEASE
-from dashboard.wiring.channels import default_recipients, message_domain, open_channels
 from dashboard.wiring.clients import Clients, open_clients
 from dashboard.wiring.clock import elapsed, utc_now
 from dashboard.wiring.condition_rules import condition_rules
-from dashboard.wiring.networks import Network, gas_periods, module_limits, networks_of
+from dashboard.wiring.networks import Network, gas_periods, networks_of
+from dashboard.wiring.notifier import network_names, open_notifier
 from dashboard.wiring.side_tasks import side_tasks
 from dashboard.wiring.store import open_role_store
 
@@ -88,20 +79,8 @@ def _periods(settings: Settings) -> Periods:
 
 
 def _delivery(settings: Settings, store: Store, networks: tuple[Network, ...]) -> DeliveryRounds:
-    recipients = default_recipients(settings)
-    names = {
-        each.network_id: NetworkName(each.title, each.is_simulated, module_limits(each))
-        for each in networks
-    }
-    links = Links(settings.pages.public_url)
-    templates = load_templates(names, links, zone_of(settings.mail.time_zone))
-    write = MessageWriter(store, templates).write
-    sending = Sending(open_channels(settings), with_facts(write, names, links))
-    policy = DeliveryPolicy(pace=Pace(settings.alerts.largest_hourly))
-    deliverer = Deliverer(store, sending, utc_now, elapsed, policy)
-    domain = message_domain(settings)
-    notifier = Notifier(store, recipients, deliverer, utc_now, domain=domain)
-    return DeliveryRounds(notifier, side_tasks(settings, store, names))
+    notifier = open_notifier(settings, store, networks)
+    return DeliveryRounds(notifier, side_tasks(settings, store, network_names(networks)))
 
 
 def _name_of_this_process() -> str:

@@ -1,0 +1,222 @@
+"""A rehearsal: a storm of rejections in a sandbox, and who would get how many messages when.
+
+The real rules, silences and settings are used; the store is a new one, the clock a simulated one,
+and every channel a Maildir in the sandbox, so that nothing leaves this machine.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from threading import Lock
+from typing import Final
+from uuid import UUID, uuid5
+
+from dashboard.alert.channels.maildir import MaildirChannel
+from dashboard.alert.message import Channel, MaySend, Message, MessageHeaders, always
+from dashboard.alert.notify import Notifier
+from dashboard.domain.exclusion import RejectedTransaction, RejectionStage
+from dashboard.domain.observation import ExclusionAnswer
+from dashboard.domain.quantity import Address, TxHash
+from dashboard.errors import StoreError
+from dashboard.poll.clocks import Clocks
+from dashboard.poll.exclusion import save_rejection
+from dashboard.settings import Settings
+from dashboard.store.alerts.alert_status import notification_counts
+from dashboard.store.engine.connection import Connection
+from dashboard.store.engine.engine import Store, open_store
+from dashboard.store.engine.leases import WORKER_LEASE, acquire
+from dashboard.store.maintenance.backup_file import address_of
+from dashboard.store.maintenance.copy import read_table, write_table
+from dashboard.store.maintenance.migrate import migrate
+from dashboard.store.schema import addresses_off, rules, silences
+from dashboard.store.tracking.transactions import TrackRequest, track_all
+from dashboard.wiring.networks import Network
+from dashboard.wiring.notifier import open_notifier
+
+_REAL_TABLES: Final = (rules, silences, addresses_off)
+"""What people have decided, which the sandbox takes over."""
+
+_MODULES: Final = ("HUB", "HUB", "HUB", "ADD", "MUL")
+_STAGES: Final = (RejectionStage.SEQUENCER, RejectionStage.SEQUENCER, RejectionStage.RPC)
+_SENDERS: Final = 10
+_SECOND: Final = timedelta(seconds=1)
+_FOLLOWED: Final = timedelta(hours=26)
+"""How long after its beginning a storm is followed: quiet hours end within a day."""
+
+_LEASE: Final = timedelta(hours=1)
+_SPACE: Final = UUID("a7c7a5de-6c0e-4e0c-8f3b-3f6c9a6d2a11")
+
+
+@dataclass(frozen=True, slots=True)
+class Storm:
+    """How many transactions are rejected on a network, from when on, within which time."""
+
+    network: Network
+    rejections: int
+    begins_at: datetime
+    length: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class RehearsedMessage:
+    """A message that a recipient would get."""
+
+    at: datetime
+    channel: str
+    address: str
+    subject: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsal:
+    """What a storm would bring, in the order of time; `pending`: so many were held to the end."""
+
+    storm: Storm
+    messages: Sequence[RehearsedMessage]
+    pending: int
+    folder: Path
+
+
+class _SimulatedTime:
+    """A clock that goes on only when it is told to."""
+
+    def __init__(self, now: datetime) -> None:
+        self._begun = self._now = now
+
+    def now(self) -> datetime:
+        return self._now
+
+    def elapsed(self) -> timedelta:
+        return self._now - self._begun + _LEASE
+
+    def go_on(self, step: timedelta) -> None:
+        self._now += step
+
+
+class _SandboxChannel:
+    """Writes messages into a Maildir and remembers them; stands in for a channel of any kind."""
+
+    def __init__(self, name: str, folder: Path, sender: str, time: _SimulatedTime) -> None:
+        self._maildir = MaildirChannel(folder / name, sender)
+        self._name = name
+        self._time = time
+        self._lock = Lock()
+        self.messages: list[RehearsedMessage] = []
+
+    def send(self, message: Message, headers: MessageHeaders, may_send: MaySend = always) -> str:
+        """Write one message."""
+        answer = self._maildir.send(message, headers, may_send)
+        sent = RehearsedMessage(self._time.now(), self._name, headers.to, message.subject)
+        with self._lock:
+            self.messages.append(sent)
+        return answer
+
+
+def rehearse(settings: Settings, real: Store, storm: Storm, folder: Path) -> Rehearsal:
+    """Play a storm into a new store below `folder`; messages stay there as Maildirs."""
+    url = address_of(folder / "linewatch.sqlite")
+    migrate(url)
+    time = _SimulatedTime(storm.begins_at)
+    names = ("mail", *settings.channels)
+    channels = {
+        name: _SandboxChannel(name, folder / "messages", settings.mail.sender, time)
+        for name in names
+    }
+    with closing(open_store(url)) as store:
+        _take_over(real, store)
+        pending = _play(settings, store, storm, channels, time)
+    messages = sorted(
+        (each for channel in channels.values() for each in channel.messages),
+        key=lambda each: (each.at, each.channel, each.address),
+    )
+    return Rehearsal(storm, messages, pending, folder)
+
+
+def _take_over(real: Store, sandbox: Store) -> None:
+    """Copy what people have decided."""
+    for table in _REAL_TABLES:
+        with real.read() as source, sandbox.write() as target:
+            write_table(target, table, read_table(source, table))
+
+
+def _play(
+    settings: Settings,
+    store: Store,
+    storm: Storm,
+    channels: Mapping[str, Channel],
+    time: _SimulatedTime,
+) -> int:
+    """Let the storm pass and everything be sent; return how many notifications were not."""
+    clocks = Clocks(time.now, time.elapsed)
+    notifier = open_notifier(settings, store, (storm.network,), channels, clocks)
+    token = _take_lease(store)
+    done = 0
+    while True:
+        passed = time.now() - storm.begins_at
+        share = 1.0 if passed >= storm.length else (passed + _SECOND) / (storm.length + _SECOND)
+        due = min(storm.rejections, int(storm.rejections * share) or 1)
+        _reject(store, storm, range(done, due), time.now())
+        done = due
+        _settle(notifier, token)
+        pending = _pending(store, time.now())
+        if done == storm.rejections and (not pending or passed > _FOLLOWED):
+            return pending
+        time.go_on(_SECOND if passed < storm.length + 120 * _SECOND else 30 * _SECOND)
+
+
+def _settle(notifier: Notifier, token: int) -> None:
+    while notifier.run(token, always):
+        pass
+
+
+def _pending(store: Store, now: datetime) -> int:
+    with store.read() as connection:
+        return notification_counts(connection, now).pending
+
+
+def _take_lease(store: Store) -> int:
+    with store.write() as connection:
+        token = acquire(connection, WORKER_LEASE, "rehearsal", _LEASE)
+    if token is None:
+        raise StoreError("the sandbox is used by another rehearsal: choose another folder")
+    return token
+
+
+def _reject(store: Store, storm: Storm, numbers: range, at: datetime) -> None:
+    """Track and reject the transactions with these numbers."""
+    network_id = storm.network.network_id
+    with store.write() as connection:
+        for number in numbers:
+            record = _record(number, at)
+            track_all(
+                connection, [TrackRequest(record.tx_hash, (network_id,), None, "rehearsal")], at
+            )
+            _save(connection, storm, record, at)
+
+
+def _save(connection: Connection, storm: Storm, record: RejectedTransaction, at: datetime) -> None:
+    answer = ExclusionAnswer(record.tx_hash, record)
+    new_id = uuid5(_SPACE, str(record.tx_hash))
+    save_rejection(connection, storm.network.network_id, answer, at, new_id)
+
+
+def _record(number: int, at: datetime) -> RejectedTransaction:
+    module = _MODULES[number % len(_MODULES)]
+    stage = _STAGES[number % len(_STAGES)]
+    return RejectedTransaction(
+        tx_hash=TxHash(hashlib.sha256(b"rehearsal %d" % number).digest()),
+        sender=Address(hashlib.sha256(b"sender %d" % (number % _SENDERS)).digest()[:20]),
+        nonce=number,
+        tx_rejection_stage=stage,
+        reason_message=(
+            f"Transaction line count for module {module}={600_000 + number} "
+            "is above the limit 524288"
+        ),
+        timestamp=at,
+        block_number=number + 1 if stage is RejectionStage.SEQUENCER else None,
+    )
