@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
 from typing import Final
+from uuid import UUID
 
 from jinja2 import Template
 
@@ -19,9 +20,16 @@ from dashboard.domain.condition import INSTALLATION, SubjectKind
 from dashboard.domain.foreign_text import visible
 from dashboard.domain.formatting import moment_in
 from dashboard.domain.module_limits import ModuleLimits
-from dashboard.domain.notification import Notification
+from dashboard.domain.notification import Notification, Recipient
 from dashboard.domain.notified_change import NotifiedChange
 from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.domain.signed_link import (
+    ACTION_VALID_FOR,
+    UNSUBSCRIBE_VALID_FOR,
+    LinkPurpose,
+    SignedLink,
+    sign,
+)
 
 _CODE: Final = frozenset({"Transaction", "Sender"})
 """Labels of lines whose values are hexadecimal."""
@@ -38,9 +46,13 @@ class NetworkName:
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """The addresses that messages link to; without `public_url` they hold no link."""
+    """The addresses that messages link to; without `public_url` they hold no link.
+
+    `key` signs the links by which recipients act; without it there are none of these.
+    """
 
     public_url: str = ""
+    key: bytes = field(default=b"", repr=False)
 
     def lookup(self, tx_hash: TxHash) -> str:
         """Return the address of the transaction's page, or nothing."""
@@ -52,6 +64,51 @@ class Links:
         base = self.public_url.rstrip("/")
         about = "" if network_id == INSTALLATION else f"?network={network_id}"
         return f"{base}/{name}{about}" if base else ""
+
+    def acknowledge(self, incident_id: UUID, recipient: Recipient, at: datetime) -> str:
+        """Return where a recipient acknowledges an incident, valid from `at` on, or nothing."""
+        until = at + ACTION_VALID_FOR
+        return self._signed(SignedLink(LinkPurpose.ACKNOWLEDGE, recipient, until, incident_id))
+
+    def silence(self, incident_id: UUID, recipient: Recipient, at: datetime) -> str:
+        """Return where a recipient silences what an incident is about, likewise."""
+        until = at + ACTION_VALID_FOR
+        return self._signed(SignedLink(LinkPurpose.SILENCE, recipient, until, incident_id))
+
+    def unsubscribe(self, recipient: Recipient, at: datetime) -> str:
+        """Return where a recipient asks for nothing more, likewise."""
+        until = at + UNSUBSCRIBE_VALID_FOR
+        return self._signed(SignedLink(LinkPurpose.UNSUBSCRIBE, recipient, until))
+
+    def _signed(self, link: SignedLink) -> str:
+        if not self.public_url or not self.key:
+            return ""
+        return f"{self.public_url.rstrip('/')}/link/{sign(link, self.key)}"
+
+
+@dataclass(frozen=True, slots=True)
+class ActionLinks:
+    """Where the recipient of a message acts, each empty where they cannot."""
+
+    acknowledge: str = ""
+    silence: str = ""
+    unsubscribe: str = ""
+
+
+def actions_of(notification: Notification, links: Links) -> ActionLinks:
+    """Return the links by which the recipient of a notification acts.
+
+    What is over needs no hand, and only people with an address unsubscribe.
+    """
+    recipient, at, incident = notification.recipient, notification.dated, notification.incident
+    unsubscribe = links.unsubscribe(recipient, at) if "@" in recipient.address else ""
+    if incident is None or not notification.transition.after.is_open:
+        return ActionLinks(unsubscribe=unsubscribe)
+    return ActionLinks(
+        links.acknowledge(incident.incident_id, recipient, at),
+        links.silence(incident.incident_id, recipient, at),
+        unsubscribe,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +158,7 @@ def compose(
     text = text_of(change, network, templates.zone)
     simulated = " (simulated data)" if network.is_simulated else ""
     chart_id = f"chart.{notification.message_id.strip('<>')}" if busy.chart else ""
+    actions = actions_of(notification, templates.links)
     variables = {
         "text": text,
         "busy": busy,
@@ -117,6 +175,7 @@ def compose(
         "tone": tone_of(change.transition),
         "changed_at": moment_in(change.transition.at, templates.zone),
         "has_links": bool(templates.links.public_url),
+        "actions": actions,
     }
     pair = templates.change
     return Message(
@@ -124,6 +183,7 @@ def compose(
         pair.text.render(variables),
         pair.html.render(variables),
         images=(InlineImage(chart_id, busy.chart),) if busy.chart else (),
+        unsubscribe=actions.unsubscribe,
     )
 
 

@@ -9,7 +9,13 @@ from datetime import datetime
 from typing import Final, NamedTuple
 
 from dashboard.alert.change_text import IncidentText
-from dashboard.alert.compose import MessageTemplates, NetworkName, network_named, text_of
+from dashboard.alert.compose import (
+    MessageTemplates,
+    NetworkName,
+    actions_of,
+    network_named,
+    text_of,
+)
 from dashboard.alert.incident_text import tone_of
 from dashboard.alert.message import Attachment, Message
 from dashboard.alert.rejection_text import cause_of, name_of, shorten_hash
@@ -171,6 +177,7 @@ def compose_gathered(
     subject = f"{_news(gathered, more)} · {gathered.where}{simulated}"
     network_ids = list(gathered.networks)
     about = network_ids[0] if len(network_ids) == 1 else INSTALLATION
+    actions = actions_of(notification, templates.links)
     variables = {
         "subject": subject,
         "headline": f"{_counted(gathered, more)} on {gathered.where}",
@@ -188,11 +195,12 @@ def compose_gathered(
         "link": templates.links.page("alerts", about),
         "changed_at": moment_in(notification.dated, templates.zone),
         "has_links": bool(templates.links.public_url),
+        "actions": actions,
     }
     pair = templates.gathered
     attached = Attachment(file, "text/csv", table)
     text, html = pair.text.render(variables), pair.html.render(variables)
-    return Message(subject, text, html, attachments=(attached,))
+    return Message(subject, text, html, attachments=(attached,), unsubscribe=actions.unsubscribe)
 
 
 def _news(gathered: _Gathered, more: str) -> str:

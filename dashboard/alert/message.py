@@ -32,7 +32,8 @@ class InlineImage:
 class Message:
     """The text of a notification: one line of subject, plain text, and the same as HTML.
 
-    `facts` is what programs get: a JSON object.
+    `facts` is what programs get: a JSON object. `unsubscribe` is where its recipient asks for
+    nothing more, empty where nobody can.
     """
 
     subject: str
@@ -41,6 +42,7 @@ class Message:
     facts: Mapping[str, object] = field(default_factory=dict)
     attachments: tuple[Attachment, ...] = ()
     images: tuple[InlineImage, ...] = ()
+    unsubscribe: str = ""
 
 
 @dataclass(frozen=True, slots=True)

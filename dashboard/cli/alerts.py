@@ -24,7 +24,15 @@ from dashboard.show.queries.alerts import AlertQueries, NotificationHistory, not
 from dashboard.show.text import moment, since_when
 from dashboard.store.alerts.alert_status import OpenIncident
 
-_COMMANDS: Final = {"test-send": "channel_trial"}
+_COMMANDS: Final = {
+    "incidents": "incidents",
+    "acknowledge": "incidents",
+    "unacknowledge": "incidents",
+    "hand-over": "incidents",
+    "resolve": "incidents",
+    "test-send": "channel_trial",
+    "rehearse": "rehearse",
+}
 """Every command below `linewatch alerts`, with the module of this package that holds it."""
 
 

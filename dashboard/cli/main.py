@@ -35,6 +35,7 @@ _COMMANDS: Final = {
     "alerts": "alerts",
     "resend": "alerts",
     "rules": "rules",
+    "recipients": "recipients",
     "silences": "silences",
     "maintenance": "silences",
     "keys": "keys",

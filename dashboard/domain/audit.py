@@ -46,6 +46,12 @@ class Action(StrEnum):
     END_SILENCE = "end-silence"
     PLAN_MAINTENANCE = "plan-maintenance"
     END_MAINTENANCE = "end-maintenance"
+    ACKNOWLEDGE = "acknowledge"
+    UNACKNOWLEDGE = "unacknowledge"
+    HAND_OVER = "hand-over"
+    RESOLVE = "resolve"
+    UNSUBSCRIBE = "unsubscribe"
+    SUBSCRIBE = "subscribe"
     KEEP = "keep"
     FORGET = "forget"
 

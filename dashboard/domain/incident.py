@@ -40,6 +40,9 @@ class IncidentEventKind(StrEnum):
 
     OPENED = "opened"
     GREW = "grew"
+    ACKNOWLEDGED = "acknowledged"
+    UNACKNOWLEDGED = "given back"
+    HANDED_OVER = "handed over"
     RESOLVED = "resolved"
 
 
@@ -49,7 +52,8 @@ class Incident:
 
     `changed_at` is the time of its last transition, `transitions` counts them. `troubled` counts
     the subjects of networks that are in trouble now. `next_at` is when time alone changes it, None
-    where it never does. `version` counts what was stored of it.
+    where it never does. `version` counts what was stored of it. `owner` is the name of the person
+    who has it in hand, empty where nobody has: foreign text.
     """
 
     incident_id: UUID
@@ -64,6 +68,7 @@ class Incident:
     next_at: datetime | None = None
     resolved_at: datetime | None = None
     version: int = 1
+    owner: str = ""
 
     @property
     def is_open(self) -> bool:
@@ -78,13 +83,17 @@ class Incident:
 
 @dataclass(frozen=True, slots=True)
 class IncidentEvent:
-    """One line of the story of an incident; `actor` is empty where nobody acted."""
+    """One line of the story of an incident; `actor` is empty where nobody acted.
+
+    `owner` is to whom it was handed over.
+    """
 
     at: datetime
     kind: IncidentEventKind
     transitions: int = 0
     actor: str = ""
     note: str = ""
+    owner: str = ""
 
 
 def incident_key(rule: str, group: Group) -> str:

@@ -27,6 +27,7 @@ from dashboard.serve.transport.http_connection import BoundedHttpConnection
 from dashboard.serve.transport.websocket_connection import BoundedWebSocketConnection
 from dashboard.settings import Settings, load_settings
 from dashboard.show.preload import warm_up
+from dashboard.show.queries.context import PageSettings
 from dashboard.show.queries.page_queries import PageQueries, register
 from dashboard.show.web.framework_logs import join_framework_logs
 from dashboard.show.web.upload_bound import UploadBound, UploadLimits, largest_message
@@ -136,8 +137,9 @@ def _page_queries(settings: Settings) -> Iterator[PageQueries]:
         live_lookup(settings, store, networks) as look_up,
     ):
         profiles = tuple(profile_of(network, settings) for network in networks)
-        deadline, low_space = settings.pages.lookup_deadline, settings.store.low_space
-        yield PageQueries(store, profiles, look_up, utc_now, deadline, low_space)
+        deadline = settings.pages.lookup_deadline
+        known = PageSettings(settings.store.low_space, settings.pages.public_url)
+        yield PageQueries(store, profiles, look_up, utc_now, deadline, known)
 
 
 @contextmanager

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from email.headerregistry import Address
+from email.headerregistry import Address, BaseHeader, HeaderRegistry, UnstructuredHeader
 from email.message import EmailMessage
-from email.policy import SMTP, SMTPUTF8
+from email.policy import SMTP, SMTPUTF8, Policy
 from email.utils import format_datetime
 from typing import Final
 
@@ -14,6 +14,21 @@ from dashboard.domain.mail_address import MailAddress
 from dashboard.errors import DeliveryBlocked, InputError
 
 _LONGEST_SUBJECT: Final = 300
+_LONGEST_LINE: Final = 900
+"""Characters of a header that is not folded; RFC 5322 allows 998."""
+
+
+class _UnfoldedHeader(UnstructuredHeader, BaseHeader):
+    """A header with one long address in it: folded, it would become an encoded word."""
+
+    def fold(self, *, policy: Policy) -> str:
+        return f"{self.name}: {self}{policy.linesep}"
+
+
+_HEADERS: Final = HeaderRegistry()
+_HEADERS.map_to_type("list-unsubscribe", _UnfoldedHeader)
+_PLAIN: Final = SMTP.clone(header_factory=_HEADERS)
+_INTERNATIONAL: Final = SMTPUTF8.clone(header_factory=_HEADERS)
 
 
 def parse_sender(text: str) -> MailAddress:
@@ -45,7 +60,7 @@ def write_message(message: Message, headers: MessageHeaders, sender: MailAddress
     """
     recipient = parse_recipient(headers.to)
     is_international = sender.is_international or recipient.is_international
-    mail = EmailMessage(policy=SMTPUTF8 if is_international else SMTP)
+    mail = EmailMessage(policy=_INTERNATIONAL if is_international else _PLAIN)
     mail["From"] = _mailbox(sender, "Linewatch")
     mail["To"] = _mailbox(recipient)
     mail["Subject"] = one_line(message.subject)
@@ -55,6 +70,10 @@ def write_message(message: Message, headers: MessageHeaders, sender: MailAddress
         mail["In-Reply-To"] = headers.in_reply_to
         mail["References"] = headers.in_reply_to
     mail["List-Id"] = f"Linewatch <alerts.{sender.domain.strip('[]')}>"
+    if message.unsubscribe and len(message.unsubscribe) < _LONGEST_LINE:
+        mail["List-Unsubscribe"] = f"<{message.unsubscribe}>"
+    if "List-Unsubscribe" in mail and message.unsubscribe.startswith("https://"):
+        mail["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"  # RFC 8058 wants HTTPS
     mail["Auto-Submitted"] = "auto-generated"
     _write_content(mail, message)
     _fix_boundaries(mail, headers.message_id)

@@ -77,6 +77,19 @@ def simulated_notice(profiles: Sequence[NetworkProfile]) -> None:
         )
 
 
+def missing_links_shown(public_url: str) -> None:
+    """Say what messages lack where nobody said at which address people open the pages."""
+    if not public_url:
+        st.html(
+            element(
+                "p",
+                "Messages hold no links, so nobody can acknowledge, silence or unsubscribe from a "
+                "mail: set public_url in [pages] to the address at which people open these pages.",
+                class_="lw-quiet",
+            )
+        )
+
+
 _LONGEST_PARAMETER: Final = 60
 _MOST_NAMED_PARAMETERS: Final = 5
 

@@ -50,6 +50,8 @@ _KIND_WORDS: Final = {
 _KINDS: Final[tuple[SilenceKind, ...]] = tuple(SilenceKind)
 _REQUEST: Final = "silence_request"
 _LONGEST_LIST: Final = 600
+_NARROW: Final = 230
+"""Pixels of a field, so that several stand side by side."""
 
 
 def silences_part(queries: PageQueries) -> None:
@@ -174,14 +176,15 @@ def _matcher_inputs(queries: PageQueries) -> tuple[str, ...]:
         MatchedProperty.SEVERITY: [each.value for each in Severity],
     }
     given: list[str] = []
-    for about in MatchedProperty:
-        label = about.capitalize()
-        if about in known:
-            value = st.selectbox(label, [_ANY, *known[about]], key=f"silence_{about}")
-            given += [] if value == _ANY else [f"{about}={value}"]
-        else:
-            text = st.text_input(label, key=f"silence_{about}", placeholder=_ANY)
-            given += [f"{about}={text}"] if text else []
+    with st.container(horizontal=True, gap="small"):
+        for about in MatchedProperty:
+            label, key = about.capitalize(), f"silence_{about}"
+            if about in known:
+                value = st.selectbox(label, [_ANY, *known[about]], key=key, width=_NARROW)
+                given += [] if value == _ANY else [f"{about}={value}"]
+            else:
+                text = st.text_input(label, key=key, placeholder=_ANY, width=_NARROW)
+                given += [f"{about}={text}"] if text else []
     more = st.text_input(
         "Other matchers",
         key="silence_more",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from dashboard.detect.condition_start_end import ConditionRules, HoldPeriods
 from dashboard.domain.audit import Action, Detail
@@ -19,18 +20,32 @@ from dashboard.store.engine.engine import Store
 
 
 @dataclass(frozen=True, slots=True)
+class PageSettings:
+    """What pages know of the settings.
+
+    With less than `low_space` bytes free on the disk of the store, pages warn. `public_url` is
+    where people open them, empty where nobody said so: then messages hold no links.
+    """
+
+    low_space: int = 0
+    public_url: str = ""
+
+
+NO_SETTINGS: Final = PageSettings()
+
+
+@dataclass(frozen=True, slots=True)
 class QueryContext:
     """The store, the networks of this installation, and the clock; shared by all sessions.
 
-    `actor` is whom the audit log names for changes. With less than `low_space` bytes free on the
-    disk of the store, pages warn.
+    `actor` is whom the audit log names for changes.
     """
 
     store: Store
     networks: tuple[NetworkProfile, ...]
     now: Clock
     actor: str = "pages"
-    low_space: int = 0
+    settings: PageSettings = NO_SETTINGS
 
     def audit(
         self,

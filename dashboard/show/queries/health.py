@@ -230,7 +230,7 @@ class HealthQueries:
     def _read_space(self) -> int | None:
         with self._context.store.read() as connection:
             free = free_space(connection).on_disk
-        return free if is_space_low(free, self._context.low_space) else None
+        return free if is_space_low(free, self._context.settings.low_space) else None
 
     def _read(self) -> Health:
         now, networks = self._context.now(), self._context.networks
@@ -255,7 +255,7 @@ class HealthQueries:
                     MOST_GAPS,
                 ),
                 open_incidents(connection),
-                self._context.low_space,
+                self._context.settings.low_space,
             )
 
 

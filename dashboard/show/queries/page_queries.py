@@ -16,9 +16,10 @@ from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.domain.track_list import ListedTransaction
 from dashboard.show.queries.alerts import AlertQueries
 from dashboard.show.queries.cache import TtlCache
-from dashboard.show.queries.context import QueryContext
+from dashboard.show.queries.context import NO_SETTINGS, PageSettings, QueryContext
 from dashboard.show.queries.fees import FeeQueries
 from dashboard.show.queries.health import HealthQueries
+from dashboard.show.queries.incidents import IncidentQueries
 from dashboard.show.queries.lookup_page import LookUp, LookupQueries, ask_in_portions
 from dashboard.show.queries.network_status import (
     NetworkFigures,
@@ -27,8 +28,10 @@ from dashboard.show.queries.network_status import (
     conclude_status,
     read_network_figures,
 )
+from dashboard.show.queries.recipients import RecipientQueries
 from dashboard.show.queries.rejections import RejectionListQueries
 from dashboard.show.queries.senders import SenderQueries
+from dashboard.show.queries.signed_links import LinkQueries
 from dashboard.show.queries.silences import SilenceQueries
 from dashboard.show.queries.tracked import TrackedQueries
 from dashboard.show.queries.transaction_summary import (
@@ -57,19 +60,18 @@ class PageQueries:
         look_up: LookUp | None,
         clock: Clock,
         look_up_deadline: timedelta = LOOK_UP_DEADLINE,
-        low_space: int = 0,
+        settings: PageSettings = NO_SETTINGS,
     ) -> None:
         """Read from `store`; `look_up` is the live question, None where no upstream can be asked.
 
-        `look_up_deadline` is the deadline that `look_up` keeps, to show it. `low_space` is how many
-        bytes the disk of the store should have free at least.
+        `look_up_deadline` is the deadline that `look_up` keeps, to show it.
         """
         self.networks = tuple(networks)
         self.look_up_deadline = look_up_deadline
         self._look_up = look_up
         self.now = clock
         self._store = store
-        self.context = context = QueryContext(store, self.networks, clock, low_space=low_space)
+        self.context = context = QueryContext(store, self.networks, clock, settings=settings)
         self.fees = FeeQueries(context)
         self.health = HealthQueries(context)
         self.rejections = RejectionListQueries(context)
@@ -77,6 +79,9 @@ class PageQueries:
         self.senders = SenderQueries(context)
         self.alerts = AlertQueries(context)
         self.silences = SilenceQueries(context)
+        self.recipients = RecipientQueries(context)
+        self.incidents = IncidentQueries(context)
+        self.links = LinkQueries(context)
         self.lookups = LookupQueries(context)
         self._figures: TtlCache[tuple[NetworkFigures, ...]] = TtlCache(_SHARED_FOR, clock)
         self._rejections: TtlCache[tuple[StoredRejection, ...]] = TtlCache(_SHARED_FOR, clock)

@@ -17,6 +17,7 @@ from dashboard.domain.rejection_filter import HashRange
 from dashboard.show.parts.acting import name_input
 from dashboard.show.parts.counts import Tile, tiles
 from dashboard.show.parts.heading import heading, section
+from dashboard.show.parts.incident_list import incidents_part
 from dashboard.show.parts.list_page import (
     choice_filter,
     filter_bar,
@@ -25,11 +26,18 @@ from dashboard.show.parts.list_page import (
 )
 from dashboard.show.parts.markup import join
 from dashboard.show.parts.network_chooser import chosen_network_id
-from dashboard.show.parts.notices import empty, notice, store_errors_shown
+from dashboard.show.parts.notices import (
+    empty,
+    missing_links_shown,
+    notice,
+    store_errors_shown,
+)
 from dashboard.show.parts.notification_table import incident_row, notification_table, resend_form
+from dashboard.show.parts.recipients_off import recipients_off_part
 from dashboard.show.parts.silences import silences_part
 from dashboard.show.queries import page_queries
 from dashboard.show.queries.alerts import notification_filter
+from dashboard.show.queries.incident_words import withheld_words
 from dashboard.show.queries.page_queries import PageQueries
 from dashboard.show.text import age, moment, moment_near
 from dashboard.store.alerts.alert_status import NotificationCounts, OpenIncident
@@ -71,9 +79,13 @@ def _live() -> None:
         incidents = _open_incidents(queries)
         _tiles(counts, incidents, now)
         _open(queries, incidents, now)
+        _incidents(queries)
+        if off := queries.recipients.off():
+            recipients_off_part(queries, off)
         if counts.dead:
             resend_form(queries)
         silences_part(queries)
+        missing_links_shown(queries.context.settings.public_url)
         _notifications(queries, counts)
 
 
@@ -126,6 +138,11 @@ def _open(queries: PageQueries, incidents: tuple[OpenIncident, ...], now: dateti
         st.html(join(*(incident_row(each, queries.context, now) for each in incidents)))
 
 
+def _incidents(queries: PageQueries) -> None:
+    chosen = chosen_network_id(queries.networks)
+    incidents_part(queries, queries.incidents.open(chosen), queries.incidents.finished(chosen))
+
+
 def _notifications(queries: PageQueries, counts: NotificationCounts) -> None:
     wanted = _filter(queries)
     total = queries.alerts.count(wanted)
@@ -162,8 +179,13 @@ def _about_hash(queries: PageQueries, tx_hash: TxHash) -> None:
     """Answer for one transaction, whatever else is filtered."""
     wanted = NotificationFilter(tx_hashes=HashRange.of(tx_hash))
     found = queries.alerts.page(wanted, 1, ROWS)
+    withheld = queries.incidents.withheld_about(tx_hash)
+    if withheld:
+        words = ". ".join(withheld_words(each) for each in withheld)
+        notice("busy", "Not everybody was notified.", f"{words}.")
     if found:
         notice(*sent_answer([each.notification for each in found]))
+    if found or withheld:
         return
     if queries.alerts.is_tracked(tx_hash):
         why = "It is tracked; a notification is sent when a rejection of it is seen."

@@ -20,7 +20,11 @@ from dashboard.show.parts.health_cards import (
 )
 from dashboard.show.parts.markup import Markup, element, join
 from dashboard.show.parts.network_chooser import chosen_networks
-from dashboard.show.parts.notices import no_network, store_errors_shown
+from dashboard.show.parts.notices import (
+    missing_links_shown,
+    no_network,
+    store_errors_shown,
+)
 from dashboard.show.parts.notification_table import incident_row
 from dashboard.show.queries import page_queries
 from dashboard.show.queries.health import health_problems
@@ -57,6 +61,7 @@ def _live() -> None:
             st.html(mail_part(health.mail, now))
         with store, st.container(key="card-store", height="stretch"):
             st.html(store_part(health.store, queries.store_name, is_space_low=health.is_space_low))
+        missing_links_shown(queries.context.settings.public_url)
         if not health.networks:
             no_network()
         chosen = chosen_networks(queries.networks)

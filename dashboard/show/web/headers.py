@@ -33,11 +33,19 @@ class StrictHeaders:
         }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass everything through, with our headers on each response that starts."""
+        """Pass everything through, with our headers on each response that starts.
+
+        A page with a form of its own says itself which referrer is sent: without any, a browser
+        names no origin either, and the form would be refused.
+        """
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(self._headers)
+                headers = MutableHeaders(scope=message)
+                own_policy = headers.get("Referrer-Policy")
+                headers.update(self._headers)
+                if own_policy is not None:
+                    headers["Referrer-Policy"] = own_policy
             await send(message)
 
         await self._app(scope, receive, send_with_headers)

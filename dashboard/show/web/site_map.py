@@ -10,7 +10,8 @@ from starlette.responses import HTMLResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dashboard.domain.foreign_text import visible
-from dashboard.show.parts.markup import Markup, element, join
+from dashboard.show.parts.markup import element, join
+from dashboard.show.web.plain_page import plain_page
 
 PAGES: Final[Mapping[str, str]] = {
     "": "Overview",
@@ -27,12 +28,6 @@ _BASE: Final = (
     '<script>window.__streamlit={BACKEND_BASE_URL:new URL(".",location.href).href}</script>'
 )
 """Tells Streamlit's script where its server is; else it asks below the page first, for a 404."""
-
-_STYLE: Final = Markup(
-    "<style>:root{color-scheme:light dark;background:Canvas;color:CanvasText}"
-    "body{font:1rem/1.5 system-ui,sans-serif;max-width:40rem;margin:4rem auto;padding:0 1rem}"
-    "code{overflow-wrap:anywhere}li{margin:.25rem 0}</style>"
-)
 
 
 def index_of_pages() -> str:
@@ -91,24 +86,9 @@ def not_found(path: str) -> str:
     links = [
         element("li", element("a", title, href=f"{up}{name}")) for name, title in PAGES.items()
     ]
-    return "<!doctype html>" + element(
-        "html",
-        element(
-            "head",
-            Markup('<meta charset="utf-8">'),
-            Markup('<meta name="viewport" content="width=device-width, initial-scale=1">'),
-            element("title", "Page not found · Linewatch"),
-            _STYLE,
-        ),
-        element(
-            "body",
-            element(
-                "main",
-                element("h1", "Page not found"),
-                element("p", "There is no page at ", element("code", visible(path, 200)), "."),
-                element("p", "These are the pages of Linewatch:"),
-                element("ul", join(*links)),
-            ),
-        ),
-        lang="en",
+    return plain_page(
+        "Page not found",
+        element("p", "There is no page at ", element("code", visible(path, 200)), "."),
+        element("p", "These are the pages of Linewatch:"),
+        element("ul", join(*links)),
     )

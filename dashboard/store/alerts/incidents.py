@@ -69,6 +69,7 @@ def add_events(connection: Connection, events: Sequence[tuple[UUID, IncidentEven
             "transitions": event.transitions,
             "actor": event.actor,
             "note": event.note,
+            "owner": event.owner,
         }
         for incident_id, event in events
     ]
@@ -81,7 +82,10 @@ def incident_story(connection: Connection, incident_id: UUID) -> list[IncidentEv
     column = incident_events.c
     query = select(incident_events).where(column.incident_id == incident_id)
     return [
-        IncidentEvent(row.at, IncidentEventKind(row.kind), row.transitions, row.actor, row.note)
+        IncidentEvent(
+            *(row.at, IncidentEventKind(row.kind), row.transitions),
+            *(row.actor, row.note, row.owner),
+        )
         for row in connection.execute(query.order_by(column.event_id))
     ]
 
@@ -102,6 +106,7 @@ def incident_of(row: RowMapping) -> Incident:
         next_at=row[column.next_at],
         resolved_at=row[column.resolved_at],
         version=row[column.version],
+        owner=row[column.owner],
     )
 
 
@@ -119,4 +124,5 @@ def _row_of(incident: Incident) -> dict[str, Any]:
         "next_at": incident.next_at,
         "resolved_at": incident.resolved_at,
         "version": incident.version,
+        "owner": incident.owner,
     }

@@ -52,6 +52,27 @@ def test_message_has_the_headers_of_an_automatic_message() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("scheme", "one_click"), [("https", "List-Unsubscribe=One-Click"), ("http", None)]
+)
+def test_address_to_unsubscribe_arrives_whole_and_one_click_needs_https(
+    scheme: str, one_click: str | None
+) -> None:
+    address = f"{scheme}://watch.example/link/{'A' * 300}.{'b' * 43}"
+    message = replace(MESSAGE, unsubscribe=address)
+
+    raw = write_message(message, some_headers(), FROM).as_bytes()
+
+    assert f"\r\nList-Unsubscribe: <{address}>\r\n".encode() in raw
+    assert read_mail(raw)["List-Unsubscribe-Post"] == one_click
+
+
+def test_address_that_no_header_can_hold_is_left_out() -> None:
+    mail = received(replace(MESSAGE, unsubscribe=f"https://watch.example/{'A' * 900}"))
+
+    assert "List-Unsubscribe" not in mail
+
+
 def test_message_that_opens_no_thread_names_the_one_that_did() -> None:
     opening = some_headers(7).message_id
     reply = replace(some_headers(8), in_reply_to=opening)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dashboard.domain.audit import Action
+from dashboard.domain.audit import Action, Actor
 from dashboard.domain.condition import State, Subject, SubjectKind, Transition
 from dashboard.domain.grounds import SilenceGrounds
 from dashboard.domain.silence import SilenceKind
@@ -164,7 +164,9 @@ def test_dead_notifications_can_be_sent_again(queries: PageQueries, store: Store
     page = visit("alerts", queries)
     [choice] = [each for each in page.selectbox if each.label == "What to send again"]
 
-    words = words_of(page.button[0].click().run())
+    [send] = [each for each in page.button if each.label == "Send again"]
+
+    words = words_of(send.click().run())
 
     assert choice.options[0].startswith("All 1 to ")
     assert choice.options[1].startswith(f"rejected {tx_hash(4)}")
@@ -238,3 +240,49 @@ def test_maintenance_that_was_planned_says_when_it_begins(queries: PageQueries) 
 
     assert "Maintenance planned" in words
     assert "from 2026-11-21 22:00:00 UTC for 60 min" in words
+
+
+def test_incident_is_acknowledged_handed_over_and_declared_over(queries: PageQueries) -> None:
+    [story, *_] = queries.incidents.open()
+    key = story.incident.incident_id
+    page = visit("alerts", queries)
+    page.text_input(key="who_acts").set_value("Ada")
+    page.text_input(key=f"note-{key}").set_value("on <it>")
+
+    acknowledged = words_of(page.button(key=f"acknowledge-{key}").click().run())
+    page.text_input(key=f"to-{key}").set_value("Bob")
+    handed_over = words_of(page.button(key=f"hand-over-{key}").click().run())
+    over = words_of(page.button(key=f"resolve-{key}").click().run())
+
+    assert "Ada has it in hand." in acknowledged
+    assert "acknowledged by Ada: on &lt;it&gt;" in acknowledged
+    assert "Bob has it in hand." in handed_over
+    assert "handed over to Bob by Ada" in handed_over
+    assert "resolved by Ada" in over
+    assert key not in {each.incident.incident_id for each in queries.incidents.open()}
+
+
+def test_incident_is_silenced_from_its_row(queries: PageQueries) -> None:
+    [story, *_] = queries.incidents.open()
+    key = story.incident.incident_id
+    page = visit("alerts", queries)
+    page.text_input(key="who_acts").set_value("Ada")
+
+    words_of(page.button(key=f"silence-{key}").click().run())
+
+    [silence] = queries.silences.stored().unfinished
+    assert silence.author == "Ada"
+    assert f"rule={story.incident.rule}" in queries.silences.scope_of(silence)
+
+
+def test_address_that_is_off_is_shown_and_turned_on(queries: PageQueries) -> None:
+    queries.recipients.turn_off(OPS, Actor("<ops>", NOW), "by a link")
+    page = visit("alerts", queries)
+    page.text_input(key="who_acts").set_value("Ada")
+    [turn_on] = [each for each in page.button if each.label == "Turn on"]
+
+    shown = words_of(page)
+    words_of(turn_on.click().run())
+
+    assert "since 12:00:00 UTC, by &lt;ops&gt;" in shown
+    assert queries.recipients.off() == ()

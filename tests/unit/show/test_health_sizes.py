@@ -12,6 +12,7 @@ import pytest
 from dashboard.domain.clock_jump import ClockJump
 from dashboard.domain.store_size import KindSize, StoreKind, StoreSize
 from dashboard.show.parts.health_cards import growth, store_part, until_full, worker_part
+from dashboard.show.queries.context import PageSettings
 from dashboard.show.queries.health import WORKER_UNKNOWN, Health, health_problems
 from dashboard.show.queries.page_queries import PageQueries
 from dashboard.store.alerts.alert_status import NotificationCounts
@@ -134,7 +135,9 @@ def test_lease_that_ran_out_proves_nothing_while_space_is_low(
 @pytest.mark.parametrize("page", ["overview", "health"])
 @pytest.mark.parametrize("low_space", [0, 2**62])
 def test_page_tells_early_that_space_is_low(store: Store, page: str, low_space: int) -> None:
-    queries = PageQueries(store, (SIMULATED, SILENT), None, lambda: NOW, low_space=low_space)
+    queries = PageQueries(
+        store, (SIMULATED, SILENT), None, lambda: NOW, settings=PageSettings(low_space)
+    )
 
     words = words_of(visit(page, queries))
 

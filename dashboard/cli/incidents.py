@@ -1,0 +1,155 @@
+"""`linewatch alerts incidents` and what people do about one: acknowledge, hand over, resolve."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from uuid import UUID
+
+import click
+
+from dashboard.cli import options
+from dashboard.cli.installation import open_installation
+from dashboard.cli.listing import Listing, Output, output, print_list
+from dashboard.cli.options import as_json
+from dashboard.cli.output import Json, instant, print_json, say
+from dashboard.cli.silence_options import NAME, actor, by
+from dashboard.domain.audit import Actor
+from dashboard.domain.incident import Incident
+from dashboard.domain.incident_response import IncidentResponse
+from dashboard.show.queries.incident_words import event_words, notified_words
+from dashboard.show.queries.incidents import IncidentQueries
+from dashboard.show.text import moment
+from dashboard.store.alerts.incident_list import IncidentStory
+
+_SHORT_ID = 8
+_incident = click.argument("incident", metavar="INCIDENT")
+_note = click.option("--note", default="", help="What to know about it.")
+
+
+@click.command()
+@options.network
+@click.option("--over", "with_over", is_flag=True, help="Also those that are over.")
+@options.limit
+@output
+def incidents(*, network_text: str | None, with_over: bool, limit: int, output: Output) -> None:
+    """List open incidents: state, since when, how many changes, who has it in hand.
+
+    JSON holds the whole story: what happened, who was notified, and what was withheld and why.
+    """
+    with open_installation() as here:
+        ask, network_id = IncidentQueries(here.source), here.chosen_id(network_text)
+        found = [*ask.open(network_id, limit)]
+        found += ask.finished(network_id, limit) if with_over else []
+        print_list(
+            Listing(
+                "incidents",
+                found,
+                ("ID", "STATE", "SINCE", "CHANGES", "SEVERITY", "OWNER", "WHAT"),
+                row=lambda each: _row(ask, each.incident),
+                form=lambda each: _form(ask, each),
+                nothing="No incident is open.",
+            ),
+            output,
+        )
+
+
+@click.command()
+@_incident
+@_note
+@by
+@as_json
+def acknowledge(*, incident: str, note: str, name: str | None, as_json: bool) -> None:
+    """Say that you have INCIDENT in hand; the first digits of its id suffice."""
+    _respond(
+        incident, name, lambda ask, each, who: ask.acknowledge(each, who, note), as_json=as_json
+    )
+
+
+@click.command()
+@_incident
+@_note
+@by
+@as_json
+def unacknowledge(*, incident: str, note: str, name: str | None, as_json: bool) -> None:
+    """Say that nobody has INCIDENT in hand any more."""
+    _respond(
+        incident, name, lambda ask, each, who: ask.unacknowledge(each, who, note), as_json=as_json
+    )
+
+
+@click.command()
+@_incident
+@click.option("--to", required=True, type=NAME, help="Who has it in hand from now on.")
+@_note
+@by
+@as_json
+def hand_over(*, incident: str, to: str, note: str, name: str | None, as_json: bool) -> None:
+    """Let another person have INCIDENT in hand."""
+    _respond(
+        incident, name, lambda ask, each, who: ask.hand_over(each, to, who, note), as_json=as_json
+    )
+
+
+@click.command()
+@_incident
+@_note
+@by
+@as_json
+def resolve(*, incident: str, note: str, name: str | None, as_json: bool) -> None:
+    """Declare INCIDENT over; what happens afterwards is a new incident."""
+    _respond(incident, name, lambda ask, each, who: ask.resolve(each, who, note), as_json=as_json)
+
+
+def _respond(
+    text: str,
+    name: str | None,
+    change: Callable[[IncidentQueries, UUID, Actor], IncidentResponse],
+    *,
+    as_json: bool,
+) -> None:
+    with open_installation() as here:
+        ask = IncidentQueries(here.source)
+        found = ask.named(text)
+        changed = change(ask, found.incident_id, actor(name, here.source.now()))
+        if as_json:
+            print_json(_plain(ask, changed.incident) | {"isChanged": changed.event is not None})
+            return
+        owner = changed.incident.owner
+        held = f", {owner} has it in hand" if owner else ""
+        unchanged = "" if changed.event else " It was so before."
+        say(f"{ask.title_of(changed.incident)}: {changed.incident.state}{held}.{unchanged}")
+
+
+def _row(ask: IncidentQueries, incident: Incident) -> tuple[str, ...]:
+    return (
+        str(incident.incident_id)[:_SHORT_ID],
+        str(incident.state),
+        moment(incident.opened_at),
+        str(incident.transitions),
+        incident.severity,
+        incident.owner,
+        ask.title_of(incident),
+    )
+
+
+def _plain(ask: IncidentQueries, incident: Incident) -> dict[str, Json]:
+    return {
+        "incidentId": str(incident.incident_id),
+        "what": ask.title_of(incident),
+        "rule": incident.rule,
+        "severity": incident.severity,
+        "group": [{"name": name, "value": value} for name, value in incident.group],
+        "state": str(incident.state),
+        "openedAt": instant(incident.opened_at),
+        "changedAt": instant(incident.changed_at),
+        "resolvedAt": instant(incident.resolved_at),
+        "changes": incident.transitions,
+        "owner": incident.owner or None,
+    }
+
+
+def _form(ask: IncidentQueries, story: IncidentStory) -> Json:
+    return _plain(ask, story.incident) | {
+        "story": [{"at": instant(each.at), "what": event_words(each)} for each in story.events],
+        "notified": list(notified_words(story)),
+    }

@@ -1,0 +1,81 @@
+"""What people do about an incident: acknowledge it, give it back, hand it over, declare it over."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from dashboard.domain.audit import Actor, parse_name
+from dashboard.domain.formatting import moment
+from dashboard.domain.incident import (
+    Incident,
+    IncidentEvent,
+    IncidentEventKind,
+    IncidentState,
+    resolve,
+)
+from dashboard.errors import InputError
+
+LONGEST_NOTE: Final = 300
+"""Characters of what a person says about an incident."""
+
+
+@dataclass(frozen=True, slots=True)
+class IncidentResponse:
+    """An incident as a person left it, and the line of its story; None where nothing changed."""
+
+    incident: Incident
+    event: IncidentEvent | None = None
+
+
+def acknowledge(incident: Incident, by: Actor, note: str = "") -> IncidentResponse:
+    """Note that a person has it in hand; nothing changes where somebody has.
+
+    InputError where it is over.
+    """
+    _refuse_over(incident, note)
+    if incident.owner:
+        return IncidentResponse(incident)
+    held = replace(incident, state=IncidentState.ACKNOWLEDGED, owner=by.name)
+    return _changed(held, IncidentEventKind.ACKNOWLEDGED, by, note)
+
+
+def unacknowledge(incident: Incident, by: Actor, note: str = "") -> IncidentResponse:
+    """Note that nobody has it in hand any more; nothing changes where nobody had."""
+    _refuse_over(incident, note)
+    if not incident.owner:
+        return IncidentResponse(incident)
+    free = replace(incident, state=IncidentState.FIRING, owner="")
+    return _changed(free, IncidentEventKind.UNACKNOWLEDGED, by, note)
+
+
+def hand_over(incident: Incident, to: str, by: Actor, note: str = "") -> IncidentResponse:
+    """Let another person have it in hand, acknowledged or not; nothing changes where they have."""
+    _refuse_over(incident, note)
+    owner = parse_name(to)
+    if incident.owner == owner:
+        return IncidentResponse(incident)
+    held = replace(incident, state=IncidentState.ACKNOWLEDGED, owner=owner)
+    event = IncidentEvent(
+        by.at, IncidentEventKind.HANDED_OVER, actor=by.name, note=note, owner=owner
+    )
+    return IncidentResponse(held, event)
+
+
+def declare_over(incident: Incident, by: Actor, note: str = "") -> IncidentResponse:
+    """End it for good: what happens later is a new incident. The second time nothing changes."""
+    if not incident.is_open:
+        return IncidentResponse(incident)
+    _refuse_over(incident, note)
+    return _changed(resolve(incident, by.at), IncidentEventKind.RESOLVED, by, note)
+
+
+def _changed(incident: Incident, kind: IncidentEventKind, by: Actor, note: str) -> IncidentResponse:
+    return IncidentResponse(incident, IncidentEvent(by.at, kind, actor=by.name, note=note))
+
+
+def _refuse_over(incident: Incident, note: str) -> None:
+    if len(note) > LONGEST_NOTE:
+        raise InputError(f"the note has {len(note):,} characters: write at most {LONGEST_NOTE}")
+    if incident.resolved_at is not None:
+        raise InputError(f"this incident is over since {moment(incident.resolved_at)}")

@@ -1,0 +1,46 @@
+"""The story of an incident in words, alike on the page and in commands."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from dashboard.domain.audit import LONGEST_NAME
+from dashboard.domain.foreign_text import visible
+from dashboard.domain.formatting import moment
+from dashboard.domain.incident import IncidentEvent, IncidentEventKind
+from dashboard.domain.incident_response import LONGEST_NOTE
+from dashboard.store.alerts.incident_list import IncidentStory, WithheldChanges
+
+_LONGEST_ADDRESS: Final = 120
+_LONGEST_REASON: Final = 400
+
+
+def event_words(event: IncidentEvent) -> str:
+    """Say what happened, and who did it with which words."""
+    by = f" by {visible(event.actor, LONGEST_NAME)}" if event.actor else ""
+    to = f" to {visible(event.owner, LONGEST_NAME)}" if event.owner else ""
+    note = f": {visible(event.note, LONGEST_NOTE)}" if event.note else ""
+    return f"{event.kind}{_by_how_many(event)}{to}{by}{note}"
+
+
+def _by_how_many(event: IncidentEvent) -> str:
+    many = "1 change" if event.transitions == 1 else f"{event.transitions:,} changes"
+    words = {IncidentEventKind.OPENED: f" with {many}", IncidentEventKind.GREW: f" by {many}"}
+    return words.get(event.kind, "")
+
+
+def notified_words(story: IncidentStory) -> list[str]:
+    """Say of each recipient what was sent to them, what was not, and why."""
+    words = []
+    for each in story.notified:
+        counts = ", ".join(f"{many:,} {state}" for state, many in each.states.items())
+        last = "" if each.last_sent is None else f", the last at {moment(each.last_sent)}"
+        words.append(f"{visible(each.recipient.address, _LONGEST_ADDRESS)}: {counts}{last}")
+    return words + [withheld_words(each) for each in story.withheld]
+
+
+def withheld_words(withheld: WithheldChanges) -> str:
+    """Say of how many changes somebody was not notified, and why."""
+    many = "1 change" if withheld.changes == 1 else f"{withheld.changes:,} changes"
+    address = visible(withheld.recipient.address, _LONGEST_ADDRESS)
+    return f"{address}: {many} not notified, {visible(withheld.reason, _LONGEST_REASON)}"

@@ -1,0 +1,159 @@
+"""What page, commands and links ask of incidents: their stories, and what people do about them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Final
+from uuid import UUID
+
+from dashboard.domain.audit import Action, Actor, Detail
+from dashboard.domain.incident import Incident
+from dashboard.domain.incident_response import (
+    IncidentResponse,
+    acknowledge,
+    declare_over,
+    hand_over,
+    unacknowledge,
+)
+from dashboard.domain.matcher import MatchedProperty, Matcher
+from dashboard.domain.quantity import NetworkId, TxHash, shorten
+from dashboard.errors import InputError
+from dashboard.show.queries.context import QueryContext
+from dashboard.store.access.audit_log import note_action
+from dashboard.store.alerts.incident_list import (
+    IncidentStory,
+    WithheldChanges,
+    finished_incident_stories,
+    incidents_beginning,
+    open_incident_stories,
+    respond,
+    withheld_about,
+)
+from dashboard.store.alerts.incidents import incidents_by_id
+
+MOST_OPEN: Final = 50
+MOST_FINISHED: Final = 20
+"""Incidents on the page; a command may ask for more."""
+
+_ID: Final = re.compile(r"[0-9a-f]{4,32}")
+_NAMED: Final = frozenset(MatchedProperty)
+
+
+class IncidentQueries:
+    """Every answer may raise StoreError."""
+
+    def __init__(self, context: QueryContext) -> None:
+        """Ask nothing yet."""
+        self._context = context
+
+    def open(
+        self, network_id: NetworkId | None = None, limit: int = MOST_OPEN
+    ) -> tuple[IncidentStory, ...]:
+        """Return the incidents of a network, or of all, that are not over."""
+        with self._context.store.read() as connection:
+            found = open_incident_stories(connection, limit)
+        return tuple(each for each in found if network_id in {None, network_of(each.incident)})
+
+    def finished(
+        self, network_id: NetworkId | None = None, limit: int = MOST_FINISHED
+    ) -> tuple[IncidentStory, ...]:
+        """Return the latest that are over, likewise."""
+        with self._context.store.read() as connection:
+            found = finished_incident_stories(connection, limit)
+        return tuple(each for each in found if network_id in {None, network_of(each.incident)})
+
+    def withheld_about(self, tx_hash: TxHash) -> tuple[WithheldChanges, ...]:
+        """Return why somebody was not notified of a transaction."""
+        with self._context.store.read() as connection:
+            return tuple(withheld_about(connection, tx_hash))
+
+    def find(self, incident_id: UUID) -> Incident | None:
+        """Return an incident, None where it is not stored."""
+        with self._context.store.read() as connection:
+            return incidents_by_id(connection, {incident_id}).get(incident_id)
+
+    def named(self, text: str) -> Incident:
+        """Return the incident whose id begins so; InputError where none or several do."""
+        digits = text.lower().replace("-", "")
+        found: list[Incident] = []
+        if _ID.fullmatch(digits):
+            with self._context.store.read() as connection:
+                found = incidents_beginning(connection, digits)
+        if len(found) != 1:
+            many = "no" if not found else "more than one"
+            raise InputError(
+                f"{shorten(text)} names {many} incident: `linewatch alerts incidents` lists them"
+            )
+        return found[0]
+
+    def acknowledge(self, incident_id: UUID, by: Actor, note: str = "") -> IncidentResponse:
+        """Let a person have it in hand, on record; InputError where it is over or not stored."""
+        return self._respond(
+            incident_id, lambda each: acknowledge(each, by, note), by, Action.ACKNOWLEDGE
+        )
+
+    def unacknowledge(self, incident_id: UUID, by: Actor, note: str = "") -> IncidentResponse:
+        """Let nobody have it in hand, likewise."""
+        return self._respond(
+            incident_id, lambda each: unacknowledge(each, by, note), by, Action.UNACKNOWLEDGE
+        )
+
+    def hand_over(self, incident_id: UUID, to: str, by: Actor, note: str = "") -> IncidentResponse:
+        """Let another person have it in hand, likewise."""
+        return self._respond(
+            incident_id, lambda each: hand_over(each, to, by, note), by, Action.HAND_OVER
+        )
+
+    def resolve(self, incident_id: UUID, by: Actor, note: str = "") -> IncidentResponse:
+        """Declare it over, likewise."""
+        return self._respond(
+            incident_id, lambda each: declare_over(each, by, note), by, Action.RESOLVE
+        )
+
+    def title_of(self, incident: Incident) -> str:
+        """Say what an incident is about: its rule, and what its changes have in common."""
+        values = []
+        for name, value in incident.group:
+            if name == MatchedProperty.NETWORK:
+                values.append(self._context.network_name(NetworkId(int(value))))
+            elif value:
+                values.append(value)
+        return f"{incident.rule}: {', '.join(values) or 'everything'}"
+
+    def _respond(
+        self,
+        incident_id: UUID,
+        change: Callable[[Incident], IncidentResponse],
+        by: Actor,
+        action: Action,
+    ) -> IncidentResponse:
+        with self._context.store.write() as connection:
+            response = respond(connection, incident_id, change)
+            if response is None:
+                raise InputError(f"the incident {incident_id} is not stored")
+            if response.event is not None:
+                details: dict[str, Detail] = {
+                    "incident": self.title_of(response.incident),
+                    "owner": response.incident.owner,
+                    "note": response.event.note,
+                }
+                note_action(connection, by.at, by.name, action, str(incident_id), details)
+        return response
+
+
+def network_of(incident: Incident) -> NetworkId | None:
+    """Return the network that all changes of an incident share, None where they need not."""
+    values = dict(incident.group)
+    text = values.get(MatchedProperty.NETWORK)
+    return None if text is None else NetworkId(int(text))
+
+
+def matchers_of(incident: Incident) -> tuple[Matcher, ...]:
+    """Return the matchers that name the changes of an incident, and those to come like them."""
+    of_group = [
+        Matcher(MatchedProperty(name), value)
+        for name, value in incident.group
+        if name in _NAMED and value
+    ]
+    return (Matcher(MatchedProperty.RULE, incident.rule), *of_group)

@@ -1,0 +1,25 @@
+"""The key with which links in messages are signed: made once for an installation, and kept."""
+
+from __future__ import annotations
+
+from sqlalchemy import Connection, select, update
+
+from dashboard.store.schema import installation
+
+
+def link_key(connection: Connection) -> bytes | None:
+    """Return the key, None before the first one was made."""
+    found: bytes | None = connection.scalar(select(installation.c.link_key))
+    return found
+
+
+def make_link_key(connection: Connection, new: bytes) -> bytes:
+    """Keep `new` as the key unless there is one; return the key that is kept.
+
+    A backup holds it, so that links keep their meaning after a restore.
+    """
+    first = update(installation).where(installation.c.link_key.is_(None))
+    connection.execute(first.values(link_key=new))
+    kept = link_key(connection)
+    assert kept is not None  # noqa: S101 - a store has exactly one row of its installation
+    return kept

@@ -1,0 +1,76 @@
+"""The links by which the recipient of a message acts: signed, theirs alone, only if useful."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from dashboard.alert.compose import ActionLinks, Links, actions_of, compose
+from dashboard.alert.template_loader import load_templates
+from dashboard.domain.condition import State
+from dashboard.domain.incident import Incident, IncidentState
+from dashboard.domain.notification import Recipient
+from dashboard.domain.signed_link import LinkPurpose, SignedLink, read_link
+from tests.builders import A_MOMENT, a_notification, a_transition, an_id
+
+KEY = b"k" * 32
+LINKS = Links("https://watch.example/", KEY)
+INCIDENT = Incident(an_id(9), "rejections", "warning", (), IncidentState.FIRING, A_MOMENT, A_MOMENT)
+NOTIFICATION = a_notification(incident=INCIDENT)
+
+
+def signed(address: str) -> SignedLink:
+    """Return what a link says."""
+    link = read_link(address.removeprefix("https://watch.example/link/"), KEY, A_MOMENT)
+    assert isinstance(link, SignedLink)
+    return link
+
+
+def test_each_link_is_for_one_purpose_one_recipient_and_one_incident() -> None:
+    actions = actions_of(NOTIFICATION, LINKS)
+
+    links = [signed(each) for each in (actions.acknowledge, actions.silence, actions.unsubscribe)]
+    assert [each.purpose for each in links] == [*LinkPurpose]
+    assert {each.recipient for each in links} == {NOTIFICATION.recipient}
+    assert [each.incident_id for each in links] == [an_id(9), an_id(9), None]
+
+
+def test_links_are_the_same_at_every_attempt() -> None:
+    later = replace(NOTIFICATION, attempts=3)
+
+    assert actions_of(later, LINKS) == actions_of(NOTIFICATION, LINKS)
+
+
+@pytest.mark.parametrize("links", [Links(), Links("https://watch.example/"), Links("", KEY)])
+def test_without_an_address_or_a_key_there_is_none(links: Links) -> None:
+    assert actions_of(NOTIFICATION, links) == ActionLinks()
+
+
+def test_what_is_over_or_of_several_incidents_needs_no_hand() -> None:
+    over = replace(NOTIFICATION, transition=a_transition(before=State.BUSY, after=State.CALM))
+    several = replace(NOTIFICATION, incident=None)
+
+    for each in (over, several):
+        actions = actions_of(each, LINKS)
+        assert (actions.acknowledge, actions.silence) == ("", "")
+        assert actions.unsubscribe
+
+
+def test_channel_without_an_address_does_not_unsubscribe() -> None:
+    hook = replace(NOTIFICATION, recipient=Recipient("ops-hook", "ops-hook"))
+
+    assert actions_of(hook, LINKS).unsubscribe == ""
+
+
+def test_message_holds_the_links_in_text_and_html() -> None:
+    actions = actions_of(NOTIFICATION, LINKS)
+
+    message = compose(NOTIFICATION, load_templates({}, LINKS))
+    silent = compose(NOTIFICATION, load_templates({}, Links()))
+
+    for each in (actions.acknowledge, f"{actions.silence}?for=8h", actions.unsubscribe):
+        assert each in message.text
+        assert each in message.html
+    assert message.unsubscribe == actions.unsubscribe
+    assert "/link/" not in silent.text + silent.html

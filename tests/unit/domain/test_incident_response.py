@@ -1,0 +1,96 @@
+"""What people do about an incident: each changes it once, and the story says who did it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from dashboard.domain.audit import Actor
+from dashboard.domain.incident import Incident, IncidentEventKind, IncidentState
+from dashboard.domain.incident_response import (
+    acknowledge,
+    declare_over,
+    hand_over,
+    unacknowledge,
+)
+from dashboard.errors import InputError
+from tests.builders import A_MOMENT, an_id, seconds
+
+ADA = Actor("ada", A_MOMENT + seconds(60))
+BOB = Actor("bob", A_MOMENT + seconds(90))
+FIRING = Incident(
+    incident_id=an_id(1),
+    rule="rejections",
+    severity="warning",
+    group=(("network", "1"), ("module", "HUB")),
+    state=IncidentState.FIRING,
+    opened_at=A_MOMENT,
+    changed_at=A_MOMENT,
+    next_at=A_MOMENT + seconds(900),
+)
+
+
+def test_first_who_acknowledges_has_it_in_hand() -> None:
+    response = acknowledge(FIRING, ADA, "looking")
+
+    assert response.incident == replace(FIRING, state=IncidentState.ACKNOWLEDGED, owner="ada")
+    assert response.event is not None
+    assert (response.event.kind, response.event.actor, response.event.note) == (
+        IncidentEventKind.ACKNOWLEDGED,
+        "ada",
+        "looking",
+    )
+
+
+@pytest.mark.parametrize("by", [ADA, BOB])
+def test_acknowledged_again_nothing_changes(by: Actor) -> None:
+    held = acknowledge(FIRING, ADA).incident
+
+    again = acknowledge(held, by)
+
+    assert (again.incident, again.event) == (held, None)
+
+
+def test_given_back_it_fires_again_and_nobody_has_it() -> None:
+    held = acknowledge(FIRING, ADA).incident
+
+    response = unacknowledge(held, BOB, "no time")
+
+    assert response.incident == FIRING
+    assert response.event is not None
+    assert response.event.kind is IncidentEventKind.UNACKNOWLEDGED
+    assert unacknowledge(FIRING, BOB).event is None
+
+
+@pytest.mark.parametrize("incident", [FIRING, acknowledge(FIRING, ADA).incident])
+def test_handed_over_another_has_it_and_the_story_says_by_whom(incident: Incident) -> None:
+    response = hand_over(incident, " carol ", BOB, "your shift")
+
+    assert response.incident.state is IncidentState.ACKNOWLEDGED
+    assert response.incident.owner == "carol"
+    assert response.event is not None
+    assert (response.event.actor, response.event.owner) == ("bob", "carol")
+    assert hand_over(response.incident, "carol", BOB).event is None
+
+
+def test_declared_over_it_ends_once() -> None:
+    over = declare_over(FIRING, ADA, "fixed")
+
+    assert over.incident.state is IncidentState.RESOLVED
+    assert (over.incident.resolved_at, over.incident.next_at) == (ADA.at, None)
+    assert over.event is not None
+    assert over.event.actor == "ada"
+    assert declare_over(over.incident, BOB).event is None
+
+
+def test_incident_that_is_over_takes_no_response() -> None:
+    over = declare_over(FIRING, ADA).incident
+
+    with pytest.raises(InputError, match="over since 2026-11-20 12:01:00 UTC"):
+        acknowledge(over, BOB)
+
+
+def test_note_that_is_too_long_is_refused() -> None:
+    with pytest.raises(InputError, match="301 characters: write at most 300"):
+        declare_over(FIRING, ADA, "x" * 301)

@@ -1,0 +1,201 @@
+"""Links in messages: opened they ask, only the form acts, and the second time it says so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from html import unescape
+from pathlib import Path
+
+import httpx
+import pytest
+from starlette.responses import PlainTextResponse
+from starlette.types import Receive, Scope, Send
+
+from dashboard.alert.notify import expand_outbox
+from dashboard.domain.incident import IncidentState
+from dashboard.domain.notification import Recipient
+from dashboard.domain.signed_link import LinkPurpose, SignedLink, sign
+from dashboard.show.queries import page_queries
+from dashboard.show.queries.page_queries import PageQueries
+from dashboard.show.web.headers import StrictHeaders
+from dashboard.show.web.signed_links import SignedLinks
+from dashboard.store.access.audit_log import AuditFilter, audit_entries
+from dashboard.store.alerts.link_key import link_key, make_link_key
+from dashboard.store.engine.engine import Store, open_store
+from tests.builders import A_MOMENT, an_id
+from tests.databases import new_sqlite_store
+from tests.delivery_checks import reject
+
+pytestmark = pytest.mark.anyio
+
+OPS = Recipient("mail", "<ops>@example.org")
+KEY = b"k" * 32
+HOUR = timedelta(hours=1)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    """Yield a store with one incident and a key for links."""
+    with open_store(new_sqlite_store(tmp_path / "links.sqlite")) as opened:
+        reject(opened, 1)
+        expand_outbox(opened, [OPS], lambda: A_MOMENT)
+        with opened.write() as connection:
+            make_link_key(connection, KEY)
+        yield opened
+
+
+@pytest.fixture
+def queries(store: Store) -> PageQueries:
+    """Register queries an hour after the incident began."""
+    made = PageQueries(store, (), None, lambda: A_MOMENT + HOUR)
+    page_queries.register(made)
+    return made
+
+
+def link(queries: PageQueries, purpose: LinkPurpose, until: datetime = A_MOMENT + 24 * HOUR) -> str:
+    """Return the path of a link about the one incident."""
+    [story] = queries.incidents.open()
+    about = None if purpose is LinkPurpose.UNSUBSCRIBE else story.incident.incident_id
+    return f"/link/{sign(SignedLink(purpose, OPS, until, about), KEY)}"
+
+
+async def pages(scope: Scope, receive: Receive, send: Send) -> None:
+    """Stand in for all other pages."""
+    await PlainTextResponse("a page")(scope, receive, send)
+
+
+async def ask(method: str, path: str, **form: str) -> httpx.Response:
+    """Open a link, or send its form."""
+    transport = httpx.ASGITransport(StrictHeaders(SignedLinks(pages)))
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+        return await client.request(method, path, data=form or None)
+
+
+def state(queries: PageQueries) -> tuple[IncidentState, str, int]:
+    """Return state and owner of the incident, and how many silences there are."""
+    [story] = queries.incidents.open()
+    silences = len(queries.silences.stored().unfinished)
+    return story.incident.state, story.incident.owner, silences
+
+
+@pytest.mark.parametrize("purpose", LinkPurpose)
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+async def test_link_that_a_scanner_follows_acts_nothing(
+    queries: PageQueries, purpose: LinkPurpose, method: str
+) -> None:
+    response = await ask(method, link(queries, purpose))
+
+    assert response.status_code == 200
+    assert state(queries) == (IncidentState.FIRING, "", 0)
+    assert queries.recipients.off() == ()
+    assert response.headers["Referrer-Policy"] == "same-origin"
+    assert response.headers["Cache-Control"] == "no-store"
+    assert ("<ops>@example.org" in response.text) is False
+
+
+async def test_incident_is_acknowledged_once_under_the_name_that_is_given(
+    queries: PageQueries, store: Store
+) -> None:
+    path = link(queries, LinkPurpose.ACKNOWLEDGE)
+
+    first = await ask("POST", path, name="Ada", note="on it")
+    again = await ask("POST", path, name="Bob")
+    shown = await ask("GET", path)
+
+    assert "Ada has it in hand" in first.text
+    assert "Acknowledged already" in again.text
+    assert "Ada has it in hand already." in shown.text
+    assert state(queries) == (IncidentState.ACKNOWLEDGED, "Ada", 0)
+    with store.read() as connection:
+        [entry] = audit_entries(connection, AuditFilter())
+    assert (entry.actor, entry.action, entry.details["note"]) == ("Ada", "acknowledge", "on it")
+
+
+async def test_name_of_who_acts_is_that_of_the_recipient_unless_given(
+    queries: PageQueries,
+) -> None:
+    asked = await ask("GET", link(queries, LinkPurpose.ACKNOWLEDGE))
+    await ask("POST", link(queries, LinkPurpose.ACKNOWLEDGE))
+
+    assert 'value="<ops>@example.org"' in unescape(asked.text)
+    assert state(queries)[1] == OPS.address
+
+
+async def test_incident_is_silenced_once_by_a_link_and_for_the_time_that_is_chosen(
+    queries: PageQueries,
+) -> None:
+    path = link(queries, LinkPurpose.SILENCE)
+
+    asked = await ask("GET", f"{path}?for=8h")
+    none = await ask("POST", path, name="Ada")
+    first = await ask("POST", path, name="Ada", **{"for": "8h"})
+    again = await ask("POST", path, name="Bob", **{"for": "24h"})
+
+    assert 'value="8h" checked' in asked.text
+    assert (none.status_code, "say how long" in none.text) == (400, True)
+    assert "Silenced<" in first.text
+    assert "Silenced already" in again.text
+    [silence] = queries.silences.stored().unfinished
+    assert (silence.author, silence.over_at) == ("Ada", A_MOMENT + 9 * HOUR)
+    assert queries.silences.scope_of(silence) == (
+        "rule=rejections, network=424242, module=ADD, stage=RPC"
+    )
+
+
+async def test_mail_program_unsubscribes_with_one_click(queries: PageQueries) -> None:
+    path = link(queries, LinkPurpose.UNSUBSCRIBE)
+
+    first = await ask("POST", path, **{"List-Unsubscribe": "One-Click"})
+    again = await ask("POST", path, **{"List-Unsubscribe": "One-Click"})
+
+    assert (first.status_code, again.status_code) == (200, 200)
+    assert "Unsubscribed already" in again.text
+    [off] = queries.recipients.off()
+    assert off.recipient == OPS
+
+
+async def test_link_that_is_forged_or_too_old_says_so_and_acts_nothing(
+    queries: PageQueries,
+) -> None:
+    expired = await ask("POST", link(queries, LinkPurpose.ACKNOWLEDGE, A_MOMENT))
+    forged = await ask("POST", link(queries, LinkPurpose.ACKNOWLEDGE)[:-1] + "!")
+
+    assert (expired.status_code, "has expired" in expired.text) == (410, True)
+    assert (forged.status_code, "not valid" in forged.text) == (404, True)
+    assert state(queries) == (IncidentState.FIRING, "", 0)
+
+
+@pytest.mark.usefixtures("queries")
+async def test_incident_that_is_gone_is_named() -> None:
+    gone = SignedLink(LinkPurpose.ACKNOWLEDGE, OPS, A_MOMENT + 24 * HOUR, an_id(99))
+    asked = await ask("GET", f"/link/{sign(gone, KEY)}")
+    sent = await ask("POST", f"/link/{sign(gone, KEY)}")
+
+    assert "not stored any more" in asked.text
+    assert (sent.status_code, "is not stored" in sent.text) == (400, True)
+
+
+async def test_form_that_is_none_is_refused(queries: PageQueries) -> None:
+    path = link(queries, LinkPurpose.ACKNOWLEDGE)
+
+    large = await ask("POST", path, note="x" * 9_000)
+    many = await ask("POST", path, **{f"field{number}": "x" for number in range(30)})
+    put = await ask("PUT", path)
+
+    assert [each.status_code for each in (large, many, put)] == [400, 400, 405]
+    assert state(queries) == (IncidentState.FIRING, "", 0)
+
+
+@pytest.mark.usefixtures("queries")
+async def test_all_else_is_left_to_the_pages() -> None:
+    response = await ask("GET", "/alerts")
+
+    assert response.text == "a page"
+    assert response.headers["Referrer-Policy"] == "no-referrer"
+
+
+def test_key_is_made_once_and_kept(store: Store) -> None:
+    with store.write() as connection:
+        assert make_link_key(connection, b"other" * 6) == KEY
+        assert link_key(connection) == KEY
