@@ -10,7 +10,7 @@ from dashboard.alert.message import Message
 from dashboard.domain.condition import INSTALLATION, Transition
 from dashboard.domain.exclusion import StoredRejection
 from dashboard.domain.foreign_text import visible
-from dashboard.domain.notification import Notification
+from dashboard.domain.notification import Notification, NotificationMember
 from dashboard.domain.quantity import NetworkId
 from dashboard.wire.timestamp import format_timestamp
 
@@ -36,37 +36,68 @@ def facts_of(
     links: Links,
 ) -> dict[str, object]:
     """Return the object, as docs/alerts.md describes it; the same at every attempt."""
-    transition, incident = notification.transition, notification.incident
-    subject = transition.subject
+    members = notification.members or (
+        NotificationMember(notification.transition, notification.rejection, notification.opening),
+    )
+    first = _member(members[0], networks)
     return {
-        "type": f"incident.{_phase(transition)}",
-        "timestamp": format_timestamp(transition.at),
+        "type": f"incident.{_phase(notification, members[-1].transition)}",
+        "timestamp": format_timestamp(members[-1].transition.at),
         "data": {
             "notificationId": str(notification.notification_id),
             "subject": visible(message.subject),
             "text": message.text,
-            "incident": {
-                "id": str(transition.transition_id if incident is None else incident.incident_id),
-                "openedAt": format_timestamp(
-                    transition.at if incident is None else incident.opened_at
-                ),
-            },
-            "condition": str(subject.kind),
-            "before": None if transition.before is None else str(transition.before),
-            "after": str(transition.after),
-            "network": _network(subject.network_id, networks),
-            "transaction": None
-            if subject.tx_hash is None
-            else _transaction(str(subject.tx_hash), notification.rejection),
+            "incident": _incident(notification),
+            **first,
             "link": _link(notification, links) or None,
+            "memberCount": notification.member_count,
+            "members": [_member(each, networks) for each in members],
         },
     }
 
 
-def _phase(transition: Transition) -> str:
-    if not transition.after.is_open:
+def _phase(notification: Notification, last: Transition) -> str:
+    """Return what became of the incident; what follows its first notification changes it."""
+    if not last.after.is_open:
         return "resolved"
-    return "changed" if transition.before is transition.after else "opened"
+    is_first = not notification.in_reply_to and last.before is not last.after
+    return "opened" if is_first else "changed"
+
+
+def _incident(notification: Notification) -> dict[str, object] | None:
+    """Return the incident; None for a summary of several."""
+    incident = notification.incident
+    if incident is None:
+        return None
+    return {
+        "id": str(incident.incident_id),
+        "rule": visible(incident.rule),
+        "severity": incident.severity,
+        "group": {visible(name): visible(value) for name, value in incident.group},
+        "openedAt": format_timestamp(incident.opened_at),
+    }
+
+
+def _member(
+    member: NotificationMember, networks: Mapping[NetworkId, NetworkName]
+) -> dict[str, object]:
+    """Return one change; `openedAt` is when the condition opened that it changes or ends."""
+    transition, subject = member.transition, member.transition.subject
+    opened_at = transition.at if member.opening is None else member.opening.opened_at
+    return {
+        "condition": str(subject.kind),
+        "rule": visible(subject.rule) or None,
+        "dimension": visible(subject.dimension) or None,
+        "before": None if transition.before is None else str(transition.before),
+        "after": str(transition.after),
+        "isOpen": transition.after.is_open,
+        "at": format_timestamp(transition.at),
+        "openedAt": format_timestamp(opened_at),
+        "network": _network(subject.network_id, networks),
+        "transaction": None
+        if subject.tx_hash is None
+        else _transaction(str(subject.tx_hash), member.rejection),
+    }
 
 
 def _network(network_id: NetworkId, networks: Mapping[NetworkId, NetworkName]) -> object:

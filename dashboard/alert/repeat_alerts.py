@@ -75,7 +75,13 @@ class AlertRepeater:
         )
         text = describe(opening, None, title)
         return PushedAlert(
-            labels_of(str(subject.kind), None if is_ours else int(subject.network_id), title),
+            labels_of(
+                str(subject.kind),
+                None if is_ours else int(subject.network_id),
+                title,
+                rule=visible(subject.rule),
+                dimension=visible(subject.dimension),
+            ),
             {"summary": text.headline, "description": text.opening},
             incident.opened_at,
             self._clock() + FIRES_FOR,

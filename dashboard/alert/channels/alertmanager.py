@@ -69,38 +69,46 @@ class PushedAlert:
 
 
 def labels_of(
-    condition: str, network_id: int | None, network: str, more: Mapping[str, str] | None = None
+    condition: str, network_id: int | None, network: str, **more: str | None
 ) -> dict[str, str]:
-    """Return the labels of a condition; an incident has the same from its opening to its end."""
+    """Return the labels of a condition: the same from its opening to its end."""
     labels = {
         "alertname": _NAMES.get(SubjectKind(condition), "Linewatch"),
         "condition": condition,
         "network": network,
         "network_id": "" if network_id is None else str(network_id),
     }
-    return labels | dict(more or {})
+    return labels | {name: text or "" for name, text in more.items()}
 
 
-def alert_of(facts: Mapping[str, Any], now: datetime) -> PushedAlert:
-    """Return the alert that a message is, from what it says to programs."""
+def alerts_of(facts: Mapping[str, Any], now: datetime) -> list[PushedAlert]:
+    """Return the alerts that a message is, one for each change that it names."""
     data = facts["data"]
     annotations = {"summary": _headline(data["subject"]), "description": data["text"]}
     if facts["type"] == "test":
         labels = {"alertname": "LinewatchTest"}
-        return PushedAlert(labels, annotations, now, now + _TEST_FIRES_FOR)
-    if "condition" not in data:
-        return _alert_of_mail(data, annotations, now)
-    network, transaction = data["network"] or {}, data["transaction"] or {}
-    more = {"stage": transaction.get("stage", ""), "tx_hash": transaction.get("hash", "")}
-    is_over = facts["type"] == "incident.resolved"
-    fires_for = REJECTION_FIRES_FOR if transaction else FIRES_FOR
-    return PushedAlert(
-        labels_of(data["condition"], network.get("id"), network.get("title", ""), more),
-        annotations,
-        parse_timestamp(data["incident"]["openedAt"]),
-        parse_timestamp(facts["timestamp"]) if is_over else now + fires_for,
-        data["link"] or "",
+        return [PushedAlert(labels, annotations, now, now + _TEST_FIRES_FOR)]
+    if "members" not in data:
+        return [_alert_of_mail(data, annotations, now)]
+    return [_alert_of(each, annotations, data["link"] or "", now) for each in data["members"]]
+
+
+def _alert_of(
+    member: Mapping[str, Any], annotations: Mapping[str, str], link: str, now: datetime
+) -> PushedAlert:
+    network, transaction = member["network"] or {}, member["transaction"] or {}
+    labels = labels_of(
+        member["condition"],
+        network.get("id"),
+        network.get("title", ""),
+        rule=member["rule"],
+        dimension=member["dimension"],
+        stage=transaction.get("stage"),
+        tx_hash=transaction.get("hash"),
     )
+    fires_for = REJECTION_FIRES_FOR if transaction else FIRES_FOR
+    ends_at = now + fires_for if member["isOpen"] else parse_timestamp(member["at"])
+    return PushedAlert(labels, annotations, parse_timestamp(member["openedAt"]), ends_at, link)
 
 
 def _alert_of_mail(
@@ -133,8 +141,8 @@ class AlertmanagerChannel:
         self._password = password
 
     def send(self, message: Message, headers: MessageHeaders, may_send: MaySend = always) -> str:  # noqa: ARG002 - an alert is recognised by its labels
-        """Push the alert that a message is; raises as `judge` does, and DeliveryBlocked."""
-        return self.push([alert_of(message.facts, self._clock())], may_send)
+        """Push the alerts that a message is; raises as `judge` does, and DeliveryBlocked."""
+        return self.push(alerts_of(message.facts, self._clock()), may_send)
 
     def push(self, alerts: Sequence[PushedAlert], may_send: MaySend = always) -> str:
         """Push alerts, again or for the first time."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dashboard.alert.channels.alertmanager import FIRES_FOR, REJECTION_FIRES_FOR, alert_of
+from dashboard.alert.channels.alertmanager import FIRES_FOR, REJECTION_FIRES_FOR, alerts_of
 from dashboard.alert.compose import Links, NetworkName
 from dashboard.alert.facts import facts_of
 from dashboard.alert.message import Message
@@ -25,7 +25,7 @@ def pushed(subject: Subject, before: State | None, after: State, url: str = "") 
     rejection = {} if subject.tx_hash else {"rejection": None}
     notification = a_notification(transition=transition, **rejection)
     message = Message("[Linewatch] devnet is busy", "It is busy.\n", "")
-    return alert_of(facts_of(notification, message, NETWORKS, Links(url)), LATER).form()
+    return alerts_of(facts_of(notification, message, NETWORKS, Links(url)), LATER)[0].form()
 
 
 def test_alert_has_labels_annotations_and_a_link() -> None:
@@ -84,7 +84,7 @@ def test_each_condition_has_a_name_of_its_own(kind: SubjectKind) -> None:
 def test_test_message_is_an_alert_of_a_minute() -> None:
     facts = message_of_trial(Actor("kim", A_MOMENT)).facts
 
-    alert = alert_of(facts, LATER)
+    alert = alerts_of(facts, LATER)[0]
 
     assert alert.labels == {"alertname": "LinewatchTest"}
     assert alert.ends_at - alert.starts_at == seconds(60)

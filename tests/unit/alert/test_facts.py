@@ -17,7 +17,7 @@ from dashboard.domain.condition import (
     Subject,
     SubjectKind,
 )
-from dashboard.domain.notification import Notification
+from dashboard.domain.notification import Notification, NotificationMember
 from tests.builders import (
     A_MOMENT,
     A_NETWORK,
@@ -53,31 +53,49 @@ def test_rejection_comes_with_its_record_and_network() -> None:
 
     found = facts(notification, Links("https://watch.example"))
 
-    assert found == {
-        "type": "incident.opened",
-        "timestamp": "2026-11-20T12:00:00Z",
-        "data": {
-            "notificationId": str(an_id()),
-            "subject": MESSAGE.subject,
-            "text": MESSAGE.text,
-            "incident": {"id": str(an_id(1)), "openedAt": "2026-11-20T12:00:00Z"},
-            "condition": "transaction",
-            "before": None,
-            "after": "rejected",
-            "network": {"id": 424242, "title": "devnet", "isSimulated": True},
-            "transaction": {
-                "hash": str(a_hash()),
-                "sender": str(record.sender),
-                "nonce": 7,
-                "stage": str(record.tx_rejection_stage),
-                "reason": "over\\u202e the limit",
-                "timestamp": "2026-11-20T12:00:00Z",
-                "blockNumber": None,
-                "firstSeenAt": "2026-11-20T12:00:03Z",
-            },
-            "link": f"https://watch.example/lookup?tx={a_hash()}",
+    change = {
+        "condition": "transaction",
+        "rule": None,
+        "dimension": None,
+        "before": None,
+        "after": "rejected",
+        "isOpen": True,
+        "at": "2026-11-20T12:00:00Z",
+        "openedAt": "2026-11-20T12:00:00Z",
+        "network": {"id": 424242, "title": "devnet", "isSimulated": True},
+        "transaction": {
+            "hash": str(a_hash()),
+            "sender": str(record.sender),
+            "nonce": 7,
+            "stage": str(record.tx_rejection_stage),
+            "reason": "over\\u202e the limit",
+            "timestamp": "2026-11-20T12:00:00Z",
+            "blockNumber": None,
+            "firstSeenAt": "2026-11-20T12:00:03Z",
         },
     }
+    assert (found["type"], found["timestamp"]) == ("incident.opened", "2026-11-20T12:00:00Z")
+    assert found["data"] == change | {
+        "notificationId": str(an_id()),
+        "subject": MESSAGE.subject,
+        "text": MESSAGE.text,
+        "incident": None,
+        "link": f"https://watch.example/lookup?tx={a_hash()}",
+        "memberCount": 1,
+        "members": [change],
+    }
+
+
+def test_gathered_changes_are_all_named_up_to_the_first_twenty() -> None:
+    members = tuple(NotificationMember(a_transition(number)) for number in (1, 2))
+    notification = a_notification(members=members, member_count=40, in_reply_to="<1@example.org>")
+
+    found = data(notification)
+
+    assert facts(notification)["type"] == "incident.changed"
+    assert found["memberCount"] == 40
+    assert isinstance(found["members"], list)
+    assert len(found["members"]) == 2
 
 
 @pytest.mark.parametrize(
@@ -97,6 +115,9 @@ def test_type_says_what_happened_to_the_incident(before: State, after: State, ki
     assert facts(notification)["type"] == kind
     assert data(notification)["incident"] == {
         "id": str(an_id(9)),
+        "rule": "rejections",
+        "severity": "warning",
+        "group": {"network": "424242", "module": "ADD", "stage": "RPC"},
         "openedAt": "2026-11-20T11:59:00Z",
     }
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from dashboard.alert.channels.alertmanager import alert_of
+from dashboard.alert.channels.alertmanager import alerts_of
 from dashboard.alert.deliver import Deliverer
 from dashboard.alert.mail_fallback import MailFallback
 from dashboard.alert.message import MaySend, Message, MessageHeaders, always
@@ -108,7 +108,7 @@ def test_end_is_reported_also_by_another_process(
         fallback_to(second, store, fake_clock).work(always)
 
     assert second.types() == ["mail.failing", "mail.working"]
-    opened, over = (alert_of(message.facts, fake_clock.now()) for message, _ in second.got)
+    opened, over = (alerts_of(message.facts, fake_clock.now())[0] for message, _ in second.got)
     assert opened.labels == over.labels
     assert (opened.ends_at > fake_clock.now(), over.ends_at <= fake_clock.now()) == (True, True)
 
