@@ -10,6 +10,7 @@ from dashboard.domain.condition import SubjectKind, Transition
 from dashboard.domain.coverage import GapCause
 from dashboard.domain.foreign_text import visible
 from dashboard.domain.formatting import compared, moment, period, span
+from dashboard.domain.formatting import fee as formatted
 from dashboard.domain.grounds import (
     CreditGrounds,
     DeliveryGrounds,
@@ -179,7 +180,7 @@ def _of_rate(
     which = ""
     if grounds.by:
         value = visible(grounds.value, _LONGEST_VALUE)
-        which = f" {_OF_VALUE[grounds.by]} {value or 'none'}"
+        which = f" {_OF_VALUE[grounds.by]} {value}" if value else f" without a {grounds.by}"
     window = period(grounds.window)
     many = f"{grounds.count:,} rejection{'' if grounds.count == 1 else 's'}{which} in {window}"
     is_over = not transition.after.is_open
@@ -203,13 +204,13 @@ def _of_fee_limit(
     transition: Transition, grounds: FeeLimitGrounds, network: str, lasted: Rows
 ) -> IncidentText:
     name = _FEES[grounds.signal]
-    fee, limit, unit = compared(grounds.fee, grounds.limit)
+    fee, limit = _in_units(grounds)
     side = "above" if grounds.is_upper else "below"
     claim = f"is {side}" if grounds.is_beyond else f"is not {side}"
     again = "" if transition.after.is_open else " any more"
     return IncidentText(
-        headline=f"{network}: {name} {fee} {unit} {claim} {limit}{again}",
-        opening=f"The {name} of {network} {claim} {limit} {unit}{again}: it is {fee} {unit}.",
+        headline=f"{network}: {name} {fee} {claim} {limit}{again}",
+        opening=f"The {name} of {network} {claim} {limit}{again}: it is {fee}.",
         page="fees",
         rows=(
             ("Rule", transition.subject.rule),
@@ -218,3 +219,11 @@ def _of_fee_limit(
             *lasted,
         ),
     )
+
+
+def _in_units(grounds: FeeLimitGrounds) -> tuple[str, str]:
+    """Print the fee and its limit in one unit, or in two where one of them would be nothing."""
+    fee, limit, unit = compared(grounds.fee, grounds.limit)
+    if "0" in {fee, limit}:
+        return " ".join(formatted(grounds.fee)), " ".join(formatted(grounds.limit))
+    return f"{fee} {unit}", f"{limit} {unit}"

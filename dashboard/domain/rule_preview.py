@@ -62,6 +62,14 @@ class RulePreview:
     firings: tuple[Firing, ...]
     is_cut: bool = False
 
+    def __post_init__(self) -> None:
+        """Let what ends later than the time that was looked at last."""
+        shown = tuple(
+            each if each.ends is None or each.ends <= self.until else replace(each, ends=None)
+            for each in self.firings
+        )
+        object.__setattr__(self, "firings", shown)
+
     def at_night(self, zone: tzinfo) -> int:
         """Count those that open between 22:00 and 06:00 of a zone."""
         hours = [each.at.astimezone(zone).hour for each in self.firings]

@@ -117,7 +117,7 @@ def _of_rate(
     firings = [
         Firing(
             fired.begins,
-            fired.ends if fired.ends <= until else None,
+            fired.ends,
             network_id,
             () if rate.by is None else ((rate.by, value),),
         )
@@ -138,8 +138,7 @@ def _of_fees(
     for network_id in rule.scope.networks or networks:
         steps = _minutes(connection, SeriesKey(network_id, _SERIES[limit.signal]), between)
         for fired in fired_spells(rule, fee_spells(steps, rule, limit)):
-            ends = fired.ends if fired.ends <= between[1] else None
-            yield Firing(fired.begins, ends, network_id)
+            yield Firing(fired.begins, fired.ends, network_id)
 
 
 def _minutes(

@@ -53,7 +53,7 @@ def a_change(grounds: Grounds, after: State = BEYOND) -> Transition:
         (
             RateGrounds(3, 2, WINDOW, "module", ""),
             BEYOND,
-            "Linea: 3 rejections of module none in 10 min, more than 2",
+            "Linea: 3 rejections without a module in 10 min, more than 2",
         ),
         (
             RateGrounds(1, 50, WINDOW, "label", "a\nb\u202e"),
@@ -63,17 +63,22 @@ def a_change(grounds: Grounds, after: State = BEYOND) -> Transition:
         (
             FeeLimitGrounds(Signal.BASE_FEE, Wei(31 * GWEI), Wei(30 * GWEI), is_upper=True),
             BEYOND,
-            "Linea: base fee 31 gwei is above 30",
+            "Linea: base fee 31 gwei is above 30 gwei",
         ),
         (
             FeeLimitGrounds(Signal.BASE_FEE, Wei(29 * GWEI), Wei(30 * GWEI), is_upper=True),
             WITHIN,
-            "Linea: base fee 29 gwei is not above 30 any more",
+            "Linea: base fee 29 gwei is not above 30 gwei any more",
+        ),
+        (
+            FeeLimitGrounds(Signal.BASE_FEE, Wei(31 * GWEI), Wei(7), is_upper=True),
+            BEYOND,
+            "Linea: base fee 31.000 gwei is above 7 wei",
         ),
         (
             FeeLimitGrounds(Signal.PRIORITY_FEE, Wei(1), Wei(7), is_upper=False),
             BEYOND,
-            "Linea: medium suggested priority fee 1 wei is below 7",
+            "Linea: medium suggested priority fee 1 wei is below 7 wei",
         ),
     ],
 )

@@ -191,6 +191,18 @@ def test_preview_says_how_often_and_how_often_at_night(hours: list[int], words: 
     assert preview_in_words(preview, UTC) == words
 
 
+def test_what_ends_later_than_now_lasts() -> None:
+    firings = (
+        Firing(A_MOMENT, A_MOMENT, A_NETWORK),
+        Firing(A_MOMENT, after(1), A_NETWORK),
+        Firing(A_MOMENT, None, A_NETWORK),
+    )
+
+    shown = RulePreview(REJECTED, A_MOMENT, A_MOMENT, firings).firings
+
+    assert [each.ends for each in shown] == [A_MOMENT, None, None]
+
+
 def test_night_is_that_of_the_zone_and_what_was_not_read_is_said() -> None:
     at = datetime(2026, 11, 20, 21, 30, tzinfo=UTC)
     firing = Firing(at, None, A_NETWORK, ((Dimension.MODULE, ""),))
