@@ -14,6 +14,7 @@ from dashboard.domain.mail_address import MailAddress
 from dashboard.domain.quantity import shorten
 from dashboard.domain.secret import Secret
 from dashboard.errors import InputError, SettingsError
+from dashboard.settings.bounces import check_bounces
 from dashboard.settings.channels import check_channels, check_fallback, check_heartbeat
 from dashboard.settings.check_addresses import check_addresses
 from dashboard.settings.check_clear_text import check_clear_text
@@ -76,6 +77,7 @@ def check_together(settings: Settings) -> Iterator[Remark]:
     yield from _check_time_zone(settings.mail)
     yield from check_dkim(settings.mail)
     yield from _check_fallback(settings)
+    yield from _check_bounces(settings)
     yield from _check_fees(settings)
 
 
@@ -161,6 +163,11 @@ def _check_heartbeat(settings: Settings) -> Iterator[Remark]:
 @as_far_as_readable
 def _check_fallback(settings: Settings) -> Iterator[Remark]:
     yield from check_fallback(settings.alerts.fallback, settings.channels)
+
+
+@as_far_as_readable
+def _check_bounces(settings: Settings) -> Iterator[Remark]:
+    yield from check_bounces(settings.bounces)
 
 
 @as_far_as_readable

@@ -10,6 +10,7 @@ from msgspec import Meta, Struct
 
 from dashboard.domain.retention import Retention
 from dashboard.domain.secret import Secret
+from dashboard.settings.bounces import BounceSettings
 from dashboard.settings.channels import ChannelSettings
 from dashboard.settings.fees import FeeSettings, OwnFeeSettings
 from dashboard.settings.values import ByteSize, Duration, KeptFor, Rate
@@ -269,6 +270,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     alerts: AlertSettings
     mail: MailSettings
     channels: dict[str, ChannelSettings]
+    bounces: BounceSettings
     networks: dict[str, NetworkSettings]
 
     @property

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 from dashboard.alert import mail_fallback, repeat_alerts
+from dashboard.alert.bounce_mailbox import (
+    BounceMailbox,
+    ImapMailbox,
+    ImapServer,
+    MaildirMailbox,
+)
 from dashboard.alert.channels.http_exchange import HttpRules, parse_target
 from dashboard.alert.compose import Links, NetworkName
 from dashboard.alert.heartbeat import Heartbeat
 from dashboard.alert.mail_fallback import MailFallback
 from dashboard.alert.repeat_alerts import AlertRepeater
 from dashboard.alert.side_tasks import SideTask, SideTasks
+from dashboard.alert.turn_off_bounced import BounceReader
 from dashboard.domain.quantity import NetworkId
 from dashboard.settings import Settings
 from dashboard.settings.channels import MAIL
@@ -30,6 +38,7 @@ def side_tasks(
         *_repeaters(settings, store, names, links),
         *_fallback(settings, store),
         *_heartbeat(settings, store),
+        *_bounces(settings, store),
     ]
     return SideTasks(tasks, elapsed)
 
@@ -62,6 +71,31 @@ def _heartbeat(settings: Settings, store: Store) -> Iterator[SideTask]:
         networks = [each.network_id for each in networks_of(settings) if _is_watched(each)]
         heartbeat = Heartbeat(store, networks, target, rules, utc_now)
         yield SideTask("heartbeat", alerts.heartbeat_period, heartbeat.work)
+
+
+def _bounces(settings: Settings, store: Store) -> Iterator[SideTask]:
+    mailbox = _bounce_mailbox(settings)
+    if mailbox is not None:
+        reader = BounceReader(store, mailbox, MAIL, utc_now)
+        yield SideTask("bounces", settings.bounces.period, reader.work)
+
+
+def _bounce_mailbox(settings: Settings) -> BounceMailbox | None:
+    bounces = settings.bounces
+    if bounces.maildir:
+        return MaildirMailbox(Path(bounces.maildir).expanduser())
+    if not bounces.imap_host:
+        return None
+    return ImapMailbox(
+        ImapServer(
+            bounces.imap_host,
+            bounces.imap_port,
+            bounces.username,
+            bounces.password,
+            bounces.mailbox,
+            trust=tls_context(settings.tls),
+        )
+    )
 
 
 def _is_watched(network: Network) -> bool:
