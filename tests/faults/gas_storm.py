@@ -69,7 +69,7 @@ GAS_STORM = Row(
         "a chain of thousands of blocks has its fees jump and its blocks replaced: after each "
         "change all four gas operations agree to the last wei with a computation of their own"
     ),
-    short=40,
+    short=20,
     full=1_000,
     stage=_storm,
 )

@@ -17,7 +17,7 @@ from tests.faults.rows import Play, Row
 from tests.model.empty_stores import store_maker_on
 from tests.model.whole_store import play
 
-_SEQUENCES: Final = 6
+_SEQUENCES: Final = 4
 _STEPS: Final = 22
 _SHOWN: Final = 70
 

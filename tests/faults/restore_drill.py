@@ -28,7 +28,7 @@ from dashboard.store.maintenance.verify import verify
 from dashboard.store.schema import rejections
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, a_transition, an_id
 from tests.databases import new_store
-from tests.delivery_checks import notifications
+from tests.faults.delivery_promises import stored_deliveries
 from tests.faults.mailing_worker import deliver
 from tests.faults.rows import Chance, Play, Row
 from tests.processes import PROJECT
@@ -104,10 +104,12 @@ def _see_again(store: Store, seen: list[int], kept: set[TxHash]) -> None:
 
 def _check_nothing_is_lost(store: Store, seen: list[int]) -> None:
     """See that each rejection was told, or is held, and that what is held can be sent."""
-    known = {each.transition.subject.tx_hash: each.state for each in notifications(store)}
-    missing = {a_hash(each) for each in seen} - set(known)
+    found = stored_deliveries(store)
+    known = {tx_hash for each in found.messages for tx_hash in found.told[each.message_id]}
+    missing = {str(a_hash(each)) for each in seen} - known
     assert not missing, f"of {len(missing)} rejections nobody is or was told"
-    assert set(known.values()) <= {NotificationState.SENT, NotificationState.HELD}, known.values()
+    states = {each.state for each in found.messages}
+    assert states <= {NotificationState.SENT, NotificationState.HELD}, states
     with store.write() as connection:
         held = count_held(connection)
         assert release_held(connection, datetime.now(UTC)) == held

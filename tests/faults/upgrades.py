@@ -44,9 +44,9 @@ _CHANGE: Final = (
     ),
     "INSERT INTO outbox (transition_id, expanded_at) VALUES (?, ?)",
     (
-        "INSERT INTO notifications (notification_id, transition_id, channel, address, "
-        "message_id, created_at, state, attempts, next_attempt_at, outcome) "
-        "VALUES (?, ?, 'mail', 'a', ?, ?, 'pending', 0, ?, '')"
+        "INSERT INTO notifications (notification_id, transition_id, position, channel, address, "
+        "message_id, created_at, release_at, state, attempts, next_attempt_at, outcome) "
+        "VALUES (?, ?, ?, 'mail', 'a', ?, ?, ?, 'pending', 0, ?, '')"
     ),
 )
 _COUNTERS: Final = """
@@ -150,7 +150,7 @@ def _insert(driver: sqlite3.Connection, number: int) -> None:
     transition, expanded, notification = _CHANGE
     driver.execute(transition, [mark, subject, A_NETWORK, tx_hash, _AT, inserted.lastrowid])
     driver.execute(expanded, [mark, _AT])
-    driver.execute(notification, [mark, mark, f"<{number}>", _AT, _AT])
+    driver.execute(notification, [mark, mark, number, f"<{number}>", _AT, _AT, _AT])
 
 
 def _check(path: Path, allowed: set[str]) -> None:
@@ -186,7 +186,7 @@ UPGRADES = Row(
         "the new one, whole; in the end every rejection, tracked hash, change and pending "
         "notification is there, each upgraded once, and the release before refuses the store"
     ),
-    short=8,
+    short=4,
     full=300,
     stage=_upgrading,
 )

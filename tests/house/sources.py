@@ -8,7 +8,7 @@ import re
 import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -30,11 +30,15 @@ NOT_OURS = re.compile(r"(^|/)(\.\w|node_modules/|build/|dist/)")
 
 @dataclass(frozen=True)
 class Source:
-    """A Python file: its path from the root, its text and its syntax tree."""
+    """A Python file: its path from the root and its text."""
 
     path: str
     text: str
-    tree: ast.Module
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        """Return the syntax tree, parsed when it is asked for: many rules need none."""
+        return ast.parse(self.text)
 
     def functions(self) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
         """Yield every function, methods and nested ones included."""
@@ -102,4 +106,4 @@ def _name(path: Path) -> str:
 
 def _read(path: Path) -> Source:
     text = path.read_text(encoding="utf-8")
-    return Source(_name(path), text, ast.parse(text))
+    return Source(_name(path), text)

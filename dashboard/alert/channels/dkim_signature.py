@@ -6,9 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-import dkim
-from dkim.crypto import UnparsableKeyError, parse_pem_private_key
-
 from dashboard.domain.secret import Secret
 from dashboard.errors import InputError
 
@@ -44,6 +41,8 @@ class DkimSigner:
 
     def sign(self, content: bytes) -> bytes:
         """Return a mail with its signature in front."""
+        import dkim  # noqa: PLC0415 - it brings a DNS client, for which each command would wait
+
         signature = dkim.DKIM(content).sign(
             self.selector.encode("ascii"),
             self.domain.encode("ascii"),
@@ -56,6 +55,8 @@ class DkimSigner:
 
 def read_dkim_key(file: str) -> Secret:
     """Read a private RSA key in PEM; InputError where the file holds none that can be used."""
+    from dkim.crypto import UnparsableKeyError, parse_pem_private_key  # noqa: PLC0415 - see above
+
     path = Path(file).expanduser()
     try:
         pem = path.read_text(encoding="ascii")

@@ -6,7 +6,7 @@ from collections import Counter
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dashboard.devnet.rejection_scripts import LIMITS, LONGEST_SECONDS, SCRIPTS
@@ -43,6 +43,7 @@ def reasons(stories: list[SimulatedRejection]) -> list[Reason]:
     return [parse_reason(report.reason_message) for each in stories for report in reports(each)]
 
 
+@settings(max_examples=25)
 @given(start=STARTS, cuts=st.lists(st.integers(0, 300), max_size=5))
 def test_traffic_is_the_same_in_one_piece_or_in_many(start: datetime, cuts: list[int]) -> None:
     moments = [start, *(start + cut * SECOND for cut in sorted(cuts)), start + 300 * SECOND]
@@ -56,6 +57,7 @@ def test_traffic_is_the_same_in_one_piece_or_in_many(start: datetime, cuts: list
     assert pieces == TRAFFIC.actions(start, moments[-1], LONG_AGO)
 
 
+@settings(max_examples=25)
 @given(start=STARTS)
 def test_tracked_rejection_is_reported_within_twenty_seconds_of_any_start(start: datetime) -> None:
     actions = TRAFFIC.actions(start - timedelta(minutes=5), start + 20 * SECOND, start)
@@ -67,6 +69,7 @@ def test_tracked_rejection_is_reported_within_twenty_seconds_of_any_start(start:
     assert tracked & rejected
 
 
+@settings(max_examples=25)
 @given(start=STARTS)
 def test_first_page_shows_rejections_and_payments_that_are_not_rejected(start: datetime) -> None:
     backlog = TRAFFIC.actions(start - timedelta(minutes=5), start, start)
