@@ -13,6 +13,7 @@ from dashboard.domain.foreign_text import visible
 from dashboard.domain.quantity import shorten
 from dashboard.errors import InputError
 
+_LONGEST_NAME: Final = 80
 _LONGEST_LOCAL: Final = 64
 _LONGEST_DOMAIN: Final = 253
 _WITH_NAME: Final = re.compile(r"(?P<name>[^<>]*?)\s*<(?P<address>[^<>]+)>")
@@ -44,10 +45,10 @@ class MailAddress:
         display_name, address = ("", text) if named is None else (named["name"], named["address"])
         local, _, domain = address.rpartition("@")
         local = unicodedata.normalize("NFC", local)
-        if not _is_local(local) or visible(display_name) != display_name:
+        if not _is_local(local) or not _is_name(display_name):
             raise _no_address(text)
         try:
-            return cls(local, _ascii_domain(domain), display_name.strip())
+            return cls(local, _ascii_domain(domain), " ".join(display_name.split()))
         except ValueError as error:
             raise _no_address(text) from error
 
@@ -60,6 +61,11 @@ class MailAddress:
     def is_international(self) -> bool:
         """Whether only servers that speak SMTPUTF8 (RFC 6531) can take it."""
         return not self.local.isascii()
+
+
+def _is_name(text: str) -> bool:
+    """Whether a name reads the same everywhere: the mark of an encoded word would be decoded."""
+    return visible(text, _LONGEST_NAME) == text and "=?" not in text
 
 
 def _is_local(local: str) -> bool:

@@ -20,6 +20,17 @@ FROM = parse_sender(SENDER)
 ANY_TEXT = st.text(alphabet=st.characters(), max_size=400)
 """Any character, control characters and halves of pairs included."""
 
+SUBJECT_WORDS = (
+    "ADD",
+    "over",
+    "1.29",
+    "×",
+    "·",
+    "0x2d6a…800e",
+    "Zürich",
+    "=?utf-8?q?a?=",
+    "例" * 60,
+)
 LAID_OUT = replace(
     MESSAGE,
     attachments=(Attachment("linewatch.csv", "text/csv", "hash,label\r\n0x2d6a,ä\r\n".encode()),),
@@ -147,6 +158,15 @@ def test_any_subject_arrives_as_it_was_shown_and_changes_no_other_header(subject
 
     assert mail["Subject"] == one_line(f"x{subject}")
     assert mail.keys() == received().keys()
+
+
+@given(st.lists(st.sampled_from(SUBJECT_WORDS), min_size=1, max_size=40))
+def test_blanks_of_a_long_subject_stay_where_they_are(words: list[str]) -> None:
+    subject = " ".join(words)
+
+    mail = received(replace(MESSAGE, subject=subject))
+
+    assert mail["Subject"] == one_line(subject)
 
 
 @given(ANY_TEXT.filter(lambda name: "<" not in name and ">" not in name))
