@@ -21,8 +21,11 @@ from dashboard.domain.quantity import shorten
 from dashboard.domain.rejection_filter import HashRange
 from dashboard.errors import InputError
 from dashboard.show.queries.alerts import AlertQueries, NotificationHistory, notification_filter
+from dashboard.show.queries.incident_words import withheld_words
+from dashboard.show.queries.incidents import IncidentQueries
 from dashboard.show.text import moment, since_when
 from dashboard.store.alerts.alert_status import OpenIncident
+from dashboard.store.alerts.incident_list import WithheldChanges
 
 _COMMANDS: Final = {
     "incidents": "incidents",
@@ -72,7 +75,8 @@ def alerts(  # noqa: PLR0913 - one for each option
 
     First the open incidents of networks, then each notification with recipient, time and the
     answer of the channel, the latest first. With --exit-code the status is 3 where there are
-    notifications, so that --state dead --exit-code watches the mail.
+    notifications, so that --state dead --exit-code watches the mail. With --tx and a whole hash
+    it also says who was not notified of it, and why.
     """
     if context.invoked_subcommand is not None:
         return
@@ -90,7 +94,9 @@ def alerts(  # noqa: PLR0913 - one for each option
         incidents = [
             each for each in ask.open() if wanted.network_id in {None, each.subject.network_id}
         ]
-        print_list(_listing(here, incidents, found), output)
+        one = None if wanted.tx_hashes is None else wanted.tx_hashes.only
+        withheld = () if one is None else IncidentQueries(here.source).withheld_about(one)
+        print_list(_listing(here, incidents, found, withheld), output)
     if sets_exit_status and found:
         sys.exit(FOUND)
 
@@ -112,8 +118,8 @@ def resend(*, notification_id: UUID | None, address: str | None, as_json: bool) 
         many = AlertQueries(here.source).send_again(which)
     if not many:
         raise InputError(
-            f"{shorten(str(which))}: no such notification is dead; "
-            "`linewatch alerts --state dead --json` lists those that are"
+            f"{shorten(str(which))}: no such notification is dead, or its address is off; "
+            "see `linewatch alerts --state dead --json` and `linewatch recipients list`"
         )
     if as_json:
         print_json({"notifications": many})
@@ -126,7 +132,10 @@ def resend(*, notification_id: UUID | None, address: str | None, as_json: bool) 
 
 
 def _listing(
-    here: Installation, incidents: Sequence[OpenIncident], found: Sequence[NotificationHistory]
+    here: Installation,
+    incidents: Sequence[OpenIncident],
+    found: Sequence[NotificationHistory],
+    withheld: Sequence[WithheldChanges],
 ) -> Listing[NotificationHistory]:
     return Listing(
         "alerts",
@@ -135,8 +144,12 @@ def _listing(
         row=lambda each: _row(here, each.notification),
         form=lambda each: _form(here, each),
         nothing="No such alert is stored.",
-        more={"open": [_open_form(here, each) for each in incidents]},
+        more={
+            "open": [_open_form(here, each) for each in incidents],
+            "withheld": [_withheld_form(each) for each in withheld],
+        },
         before=[_sentence(here, each) for each in incidents],
+        after=[f"Not notified: {withheld_words(each)}." for each in withheld],
     )
 
 
@@ -160,6 +173,15 @@ def _row(here: Installation, notification: Notification) -> tuple[str, ...]:
         str(notification.attempts),
         notification.outcome,
     )
+
+
+def _withheld_form(each: WithheldChanges) -> Json:
+    return {
+        "channel": each.recipient.channel,
+        "address": each.recipient.address,
+        "changes": each.changes,
+        "reason": each.reason,
+    }
 
 
 def _open_form(here: Installation, incident: OpenIncident) -> Json:

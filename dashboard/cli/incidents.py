@@ -45,7 +45,7 @@ def incidents(*, network_text: str | None, with_over: bool, limit: int, output: 
                 "incidents",
                 found,
                 ("ID", "STATE", "SINCE", "CHANGES", "SEVERITY", "OWNER", "WHAT"),
-                row=lambda each: _row(ask, each.incident),
+                row=lambda each: _row(ask, each),
                 form=lambda each: _form(ask, each),
                 nothing="No incident is open.",
             ),
@@ -120,10 +120,11 @@ def _respond(
         say(f"{ask.title_of(changed.incident)}: {changed.incident.state}{held}.{unchanged}")
 
 
-def _row(ask: IncidentQueries, incident: Incident) -> tuple[str, ...]:
+def _row(ask: IncidentQueries, story: IncidentStory) -> tuple[str, ...]:
+    incident = story.incident
     return (
         str(incident.incident_id)[:_SHORT_ID],
-        str(incident.state),
+        str(story.state),
         moment(incident.opened_at),
         str(incident.transitions),
         incident.severity,
@@ -150,6 +151,8 @@ def _plain(ask: IncidentQueries, incident: Incident) -> dict[str, Json]:
 
 def _form(ask: IncidentQueries, story: IncidentStory) -> Json:
     return _plain(ask, story.incident) | {
+        "state": str(story.state),
+        "silence": None if story.silence is None else story.silence.silence_id,
         "story": [{"at": instant(each.at), "what": event_words(each)} for each in story.events],
         "notified": list(notified_words(story)),
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 from uuid import uuid5
@@ -79,18 +79,23 @@ def incident_markup(queries: PageQueries, story: IncidentStory) -> Markup:
     title = visible(queries.incidents.title_of(incident), _LONGEST_TITLE)
     head = element(
         "div",
-        badge(*_STATES[incident.state]),
+        badge(*_STATES[story.state]),
         element("b", title),
         element("span", _changes(incident)),
         element("span", _times(incident, now), class_="lw-end"),
         class_="lw-row lw-remarks",
     )
-    owner = (
-        element("p", f"{visible(incident.owner, LONGEST_NAME)} has it in hand.", class_="lw-quiet")
-        if incident.owner
-        else Markup()
-    )
-    return join(head, owner, _story(story))
+    remarks = join(*(element("p", each, class_="lw-quiet") for each in _remarks(story, now)))
+    return join(head, remarks, _story(story))
+
+
+def _remarks(story: IncidentStory, now: datetime) -> Iterator[str]:
+    """Say who has it in hand, and which silence keeps it from everybody."""
+    if story.incident.owner:
+        yield f"{visible(story.incident.owner, LONGEST_NAME)} has it in hand."
+    if story.silence is not None:
+        until = moment_near(story.silence.over_at, now)
+        yield f"Nobody is notified until {until}: silence {story.silence.silence_id}."
 
 
 def _changes(incident: Incident) -> str:

@@ -222,5 +222,8 @@ def _send_again(queries: PageQueries, which: DeadNotifications) -> None:
     except StoreError as trouble:
         notice("bad", "Nothing is sent again.", f"{trouble} Try again in a moment.")
         return
+    if not count:
+        notice("bad", "Nothing is sent again.", "The address is off: turn it on first.")
+        return
     pending = "1 notification is" if count == 1 else f"{count:,} notifications are"
     notice("calm", f"{pending} pending again.", "The worker sends, usually within seconds.")

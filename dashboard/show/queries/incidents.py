@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final
 from uuid import UUID
 
@@ -16,8 +17,9 @@ from dashboard.domain.incident_response import (
     hand_over,
     unacknowledge,
 )
-from dashboard.domain.matcher import MatchedProperty, Matcher
+from dashboard.domain.matcher import ChangeFacts, MatchedProperty, Matcher
 from dashboard.domain.quantity import NetworkId, TxHash, shorten
+from dashboard.domain.silence import silenced_by
 from dashboard.errors import InputError
 from dashboard.show.queries.context import QueryContext
 from dashboard.store.access.audit_log import note_action
@@ -31,6 +33,7 @@ from dashboard.store.alerts.incident_list import (
     withheld_about,
 )
 from dashboard.store.alerts.incidents import incidents_by_id
+from dashboard.store.alerts.silences import unfinished_silences
 
 MOST_OPEN: Final = 50
 MOST_FINISHED: Final = 20
@@ -51,9 +54,15 @@ class IncidentQueries:
         self, network_id: NetworkId | None = None, limit: int = MOST_OPEN
     ) -> tuple[IncidentStory, ...]:
         """Return the incidents of a network, or of all, that are not over."""
+        now = self._context.now()
         with self._context.store.read() as connection:
             found = open_incident_stories(connection, limit)
-        return tuple(each for each in found if network_id in {None, network_of(each.incident)})
+            silences = unfinished_silences(connection, now)
+        return tuple(
+            replace(each, silence=silenced_by(silences, _facts_of(each.incident), now))
+            for each in found
+            if network_id in {None, network_of(each.incident)}
+        )
 
     def finished(
         self, network_id: NetworkId | None = None, limit: int = MOST_FINISHED
@@ -147,6 +156,15 @@ def network_of(incident: Incident) -> NetworkId | None:
     values = dict(incident.group)
     text = values.get(MatchedProperty.NETWORK)
     return None if text is None else NetworkId(int(text))
+
+
+def _facts_of(incident: Incident) -> ChangeFacts:
+    """Return what all changes of an incident share, as matchers compare it."""
+    of_group = {MatchedProperty(name): value for name, value in incident.group if name in _NAMED}
+    return of_group | {
+        MatchedProperty.RULE: incident.rule,
+        MatchedProperty.SEVERITY: incident.severity,
+    }
 
 
 def matchers_of(incident: Incident) -> tuple[Matcher, ...]:

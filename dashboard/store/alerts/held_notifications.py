@@ -6,12 +6,12 @@ from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 from uuid import UUID
 
-from sqlalchemy import Connection, func, literal_column, select, update
+from sqlalchemy import Connection, exists, func, literal_column, select, update
 
 from dashboard.domain.condition import SubjectKind, Transition
 from dashboard.domain.exclusion import StoredRejection
 from dashboard.domain.notification import NotificationState
-from dashboard.store.schema import installation, notifications
+from dashboard.store.schema import addresses_off, installation, notifications
 
 SETTLING: Final = timedelta(minutes=15)
 """How long after a restore a transition of a network may have been notified before: its condition
@@ -80,10 +80,17 @@ def count_dead_by_address(connection: Connection, since: datetime) -> dict[str, 
 
 
 def resend(connection: Connection, which: DeadNotifications, now: datetime) -> int:
-    """Make dead notifications pending again, as if not tried yet; return how many."""
+    """Make dead notifications pending again, as if not tried yet; return how many.
+
+    Those to an address that is off stay dead.
+    """
     column = notifications.c.address if isinstance(which, str) else notifications.c.notification_id
+    is_off = exists().where(
+        addresses_off.c.channel == notifications.c.channel,
+        addresses_off.c.address == notifications.c.address,
+    )
     dead = update(notifications).where(
-        column == which, notifications.c.state == NotificationState.DEAD
+        column == which, notifications.c.state == NotificationState.DEAD, ~is_off
     )
     pending = dead.values(
         state=NotificationState.PENDING,

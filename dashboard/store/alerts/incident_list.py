@@ -15,6 +15,7 @@ from dashboard.domain.incident import Incident, IncidentEvent, IncidentState
 from dashboard.domain.incident_response import IncidentResponse
 from dashboard.domain.notification import NotificationState, Recipient
 from dashboard.domain.quantity import TxHash
+from dashboard.domain.silence import Silence
 from dashboard.store.alerts.incidents import (
     add_events,
     incident_of,
@@ -51,12 +52,23 @@ class WithheldChanges:
 
 @dataclass(frozen=True, slots=True)
 class IncidentStory:
-    """An incident with all that happened to it, and what went to whom."""
+    """An incident with all that happened to it, and what went to whom.
+
+    `silence` is what keeps it from everybody now, None where nothing does.
+    """
 
     incident: Incident
     events: tuple[IncidentEvent, ...]
     notified: tuple[NotifiedRecipient, ...]
     withheld: tuple[WithheldChanges, ...]
+    silence: Silence | None = None
+
+    @property
+    def state(self) -> IncidentState:
+        """Where the incident stands, for everybody who looks at it."""
+        if self.silence is not None and self.incident.state is IncidentState.FIRING:
+            return IncidentState.SILENCED
+        return self.incident.state
 
 
 def open_incident_stories(connection: Connection, limit: int) -> list[IncidentStory]:

@@ -15,6 +15,7 @@ from dashboard.domain.matcher import MatchedProperty, Matcher
 from dashboard.domain.notification import Notification, NotificationState, Recipient
 from dashboard.domain.silence import Silence, SilenceKind, SilenceRequest
 from dashboard.store.alerts.addresses_off import list_addresses_off, turn_off, turn_on
+from dashboard.store.alerts.held_notifications import resend
 from dashboard.store.alerts.release import open_notifications
 from dashboard.store.alerts.silences import add_silence, end_silence
 from dashboard.store.engine.engine import Store
@@ -130,5 +131,7 @@ def test_address_that_is_off_gets_nothing_and_what_was_pending_dies(
     assert reasons(store) == {(DEV.address, why)}
     with store.write() as connection:
         assert list_addresses_off(connection) == [off]
+        assert resend(connection, DEV.address, A_MOMENT) == 0
         assert turn_on(connection, DEV)
         assert not turn_on(connection, DEV)
+        assert resend(connection, DEV.address, A_MOMENT) == 1

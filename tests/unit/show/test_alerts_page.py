@@ -9,10 +9,13 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from dashboard.alert.notify import expand_outbox
 from dashboard.domain.audit import Action, Actor
 from dashboard.domain.condition import State, Subject, SubjectKind, Transition
 from dashboard.domain.grounds import SilenceGrounds
-from dashboard.domain.silence import SilenceKind
+from dashboard.domain.incident import IncidentState
+from dashboard.domain.matcher import MatchedProperty, Matcher
+from dashboard.domain.silence import SilenceKind, SilenceRequest
 from dashboard.show.queries.page_queries import PageQueries
 from dashboard.show.views.alerts import headline
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
@@ -21,8 +24,9 @@ from dashboard.store.alerts.conditions import record_transition, set_turning_sin
 from dashboard.store.engine.engine import Store, open_store
 from tests.browser.seeded_notifications import OPS, seed_notifications
 from tests.browser.seeded_store import SILENT, SIMULATED, seed, tx_hash
-from tests.builders import an_id
+from tests.builders import a_hash, an_id
 from tests.databases import new_sqlite_store
+from tests.delivery_checks import reject
 from tests.unit.show.page_runs import visit, words_of
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -268,9 +272,11 @@ def test_incident_is_silenced_from_its_row(queries: PageQueries) -> None:
     page = visit("alerts", queries)
     page.text_input(key="who_acts").set_value("Ada")
 
-    words_of(page.button(key=f"silence-{key}").click().run())
+    words = words_of(page.button(key=f"silence-{key}").click().run())
 
     [silence] = queries.silences.stored().unfinished
+    assert "Nobody is notified until 13:00:00 UTC: silence 1." in words
+    assert queries.incidents.open()[0].state is IncidentState.SILENCED
     assert silence.author == "Ada"
     assert f"rule={story.incident.rule}" in queries.silences.scope_of(silence)
 
@@ -286,3 +292,20 @@ def test_address_that_is_off_is_shown_and_turned_on(queries: PageQueries) -> Non
 
     assert "since 12:00:00 UTC, by &lt;ops&gt;" in shown
     assert queries.recipients.off() == ()
+
+
+def test_change_that_was_silenced_says_why_nobody_was_notified(empty_store: Store) -> None:
+    queries = PageQueries(empty_store, (SIMULATED,), None, lambda: NOW)
+    wish = SilenceRequest(
+        *(an_id(1), SilenceKind.SILENCE, (Matcher(MatchedProperty.MODULE, "ADD"),)),
+        *(NOW, NOW + 60 * MINUTE, "known <b>"),
+    )
+    queries.silences.add(wish, Actor("ada", NOW))
+    reject(empty_store, 1)
+    expand_outbox(empty_store, [OPS], lambda: NOW)
+
+    words = words_of(visit("alerts", queries, alerts_search=str(a_hash(1))))
+
+    assert "Not everybody was notified." in words
+    assert "1 change not notified, silenced until 2026-11-20 13:00:00 UTC by ada" in words
+    assert "known &lt;b&gt; (silence 1)" in words
