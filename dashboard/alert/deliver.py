@@ -165,6 +165,11 @@ class Deliverer:
             return
         with self._store.write() as connection:
             claimed = notification_claims.claim(connection, self._token, wanted, self._clock())
+        self._closings = {
+            recipient: some
+            for recipient, some in self._closings.items()
+            if recipient not in {each.recipient for each in wanted}
+        }
         self._queue.add(claimed)
         found = Counter(notification.recipient for notification in claimed)
         self._to_claim -= {each.recipient for each in wanted if found[each.recipient] < each.limit}

@@ -13,8 +13,14 @@ from dashboard.alert.gathered_text import compose_gathered
 from dashboard.alert.message import Message
 from dashboard.domain.busy_context import BusyContext
 from dashboard.domain.condition import State
+from dashboard.domain.formatting import moment
 from dashboard.domain.grounds import FeeGrounds
-from dashboard.domain.notification import FIRST_MEMBERS, Notification, NotificationMember
+from dashboard.domain.notification import (
+    FIRST_MEMBERS,
+    Notification,
+    NotificationKind,
+    NotificationMember,
+)
 from dashboard.domain.notified_change import NotifiedChange
 from dashboard.errors import DeliveryDeferred, StoreError
 from dashboard.store.alerts.members import all_members
@@ -48,7 +54,7 @@ class MessageWriter:
                 facts = MessageFacts(with_previous(connection, known), _busy(connection, known))
         except StoreError as error:
             raise DeliveryDeferred(f"the message cannot be written: {error}") from error
-        return compose(notification, self.templates, facts)
+        return _repeated(notification, compose(notification, self.templates, facts))
 
     def _changes(self, notification: Notification) -> Iterator[NotifiedChange]:
         """Read every change in the order of events, some hundred at a time; raises StoreError.
@@ -68,6 +74,17 @@ class MessageWriter:
 def _change_of(member: NotificationMember) -> NotifiedChange:
     since = None if member.opening is None else member.opening.opened_at
     return NotifiedChange(member.transition, member.rejection, since)
+
+
+def _repeated(notification: Notification, message: Message) -> Message:
+    """Say of a repeated notification that it is one, and why it comes."""
+    if notification.kind is NotificationKind.CHANGE:
+        return message
+    incident = notification.incident
+    since = "" if incident is None else f" since {moment(incident.opened_at)}"
+    what = str(notification.kind).capitalize()
+    said = f"{what}: this lasts{since}, and nobody has acknowledged it."
+    return replace(message, subject=f"{what}: {message.subject}", text=f"{said}\n\n{message.text}")
 
 
 def _busy(connection: Connection, change: NotifiedChange) -> BusyContext | None:

@@ -10,8 +10,9 @@ from functools import partial
 from typing import Final, TypeAlias
 
 from dashboard.alert.deliver import Deliverer
+from dashboard.alert.incident_clock import IncidentClock
 from dashboard.alert.message import MaySend
-from dashboard.detect.routing import routes_of
+from dashboard.detect.routing import Zones, routes_of, utc_only
 from dashboard.detect.withholding import withhold
 from dashboard.domain.clock import Clock
 from dashboard.domain.notification import NO_DOMAIN, DeliveryResult, Recipient
@@ -19,6 +20,7 @@ from dashboard.domain.route import RuleRoute
 from dashboard.domain.rule import ObservedChange
 from dashboard.logs import get_logger
 from dashboard.store.alerts import outbox
+from dashboard.store.alerts.incidents import due_incidents
 from dashboard.store.alerts.rules import rules_in_force
 from dashboard.store.alerts.silences import unfinished_silences
 from dashboard.store.engine.engine import Store
@@ -38,6 +40,7 @@ class Notifier:
     """Notifies of every transition that a rule fits, `recipients` where the rule names none.
 
     `routes` stands in for the stored rules. Message-IDs stand below `domain`.
+    `zones` returns the time zone of a name.
     """
 
     store: Store
@@ -46,19 +49,35 @@ class Notifier:
     clock: Clock
     routes: Router | None = None
     domain: str = NO_DOMAIN
+    zones: Zones = utc_only
 
     def run(self, holder_token: int, may_send: MaySend) -> bool:
         """Do one round: expand what is new, deliver what is due; raises StoreError.
 
         Return whether the next round is to follow at once, since answers are awaited.
         """
-        entries = expand_outbox(self.store, self.recipients, self.clock, self.routes, self.domain)
+        entries = expand_outbox(
+            self.store, self.recipients, self.clock, self.routes, self.domain, self.zones
+        )
+        self._act_on_time()
         _log_results(self.deliverer.deliver_due(holder_token, may_send))
         return entries > 0 or self.deliverer.is_sending
 
     def finish(self, within: timedelta) -> Counter[DeliveryResult]:
         """Start nothing more and wait for the attempts that are running; raises StoreError."""
         return self.deliverer.finish(within)
+
+    def _act_on_time(self) -> None:
+        """Let time do to incidents what is due."""
+        now = self.clock()
+        with self.store.read() as connection:
+            if not due_incidents(connection, now, 1):
+                return
+        with self.store.write() as connection:
+            rules = {each.name: each for each in rules_in_force(connection)}
+            silences = unfinished_silences(connection, now)
+            clock = IncidentClock(now, rules, silences, self.recipients, self.zones, self.domain)
+            clock.act(connection)
 
 
 def expand_outbox(
@@ -67,6 +86,7 @@ def expand_outbox(
     clock: Clock,
     routes: Router | None = None,
     domain: str = NO_DOMAIN,
+    zones: Zones = utc_only,
 ) -> int:
     """Take the next entries of the outbox into incidents, and tell each recipient of each.
 
@@ -77,8 +97,8 @@ def expand_outbox(
             return 0
     with store.write() as connection:
         entries = outbox.pending_expansion(connection, _ENTRIES_AT_ONCE)
-        router = routes or partial(routes_of, rules_in_force(connection))
         now = clock()
+        router = routes or partial(routes_of, rules_in_force(connection), now=now, zones=zones)
         silences = unfinished_silences(connection, now)
         routed = [
             (

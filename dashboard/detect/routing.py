@@ -2,29 +2,72 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, tzinfo
+from typing import TypeAlias
 
+from dashboard.domain.incident import QUIET_AFTER
+from dashboard.domain.incident_timers import TIMERS, IncidentTimers
 from dashboard.domain.notification import Recipient
 from dashboard.domain.route import RuleRoute
 from dashboard.domain.rule import ObservedChange, Rule, fits
 
+Zones: TypeAlias = Callable[[str], tzinfo]
+"""Returns the time zone of a name."""
+
+
+def utc_only(_: str) -> tzinfo:
+    """Take every time zone for UTC."""
+    return UTC
+
 
 def routes_of(
-    rules: Sequence[Rule], change: ObservedChange, everyone: Sequence[Recipient]
+    rules: Sequence[Rule],
+    change: ObservedChange,
+    everyone: Sequence[Recipient],
+    now: datetime,
+    zones: Zones = utc_only,
 ) -> tuple[RuleRoute, ...]:
     """Return one route for each rule that fits, in their order; none where nothing is news.
 
-    A rule without recipients notifies everyone.
+    A rule without recipients notifies everyone. In its quiet hours what it notifies of is held.
     """
-    return tuple(_route(rule, change, everyone) for rule in rules if fits(rule, change))
+    return tuple(
+        replace(_route(rule, change, everyone), held_until=quiet_until(rule, zones, now))
+        for rule in rules
+        if fits(rule, change)
+    )
+
+
+def timers_of(rule: Rule | None) -> IncidentTimers:
+    """Return what time does to the incidents of a rule; None for one that is gone."""
+    if rule is None:
+        return TIMERS
+    quiet_after = rule.incident_keep_firing or QUIET_AFTER
+    escalate_after = rule.escalate_after if rule.escalate_to else None
+    return IncidentTimers(quiet_after, rule.remind_every, escalate_after)
+
+
+def quiet_until(rule: Rule, zones: Zones, now: datetime) -> datetime | None:
+    """Return the end of a rule's quiet hours; None outside of them, or where it pierces them."""
+    hours = rule.active_hours
+    if hours is None or rule.pierces:
+        return None
+    opens = hours.next_on(now, zones(hours.zone))
+    return opens if opens > now else None
 
 
 def _route(rule: Rule, change: ObservedChange, everyone: Sequence[Recipient]) -> RuleRoute:
+    timers = timers_of(rule)
     return RuleRoute(
         rule=rule.name,
         group=tuple((str(name), value) for name, value in rule.group_of(change)),
         recipients=rule.recipients or tuple(everyone),
         severity=str(rule.severity),
         group_wait=rule.group_wait,
+        quiet_after=timers.quiet_after,
         is_urgent=rule.pierces,
+        remind_every=timers.remind_every,
+        escalate_after=timers.escalate_after,
     )

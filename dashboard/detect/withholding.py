@@ -25,7 +25,11 @@ def withhold(
     if silence is not None:
         return replace(route, withheld=_in_words(silence))
     window = None if route.is_urgent else held_by(silences, facts, now)
-    return route if window is None else replace(route, held_until=window.over_at)
+    return (
+        route
+        if window is None
+        else replace(route, held_until=max(window.over_at, route.held_until or now))
+    )
 
 
 def _in_words(silence: Silence) -> str:

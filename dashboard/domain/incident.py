@@ -42,6 +42,9 @@ class IncidentEventKind(StrEnum):
     GREW = "grew"
     ACKNOWLEDGED = "acknowledged"
     UNACKNOWLEDGED = "given back"
+    SILENCED = "silenced"
+    REMINDED = "reminded"
+    ESCALATED = "escalated"
     HANDED_OVER = "handed over"
     RESOLVED = "resolved"
 
@@ -53,7 +56,8 @@ class Incident:
     `changed_at` is the time of its last transition, `transitions` counts them. `troubled` counts
     the subjects of networks that are in trouble now. `next_at` is when time alone changes it, None
     where it never does. `version` counts what was stored of it. `owner` is the name of the person
-    who has it in hand, empty where nobody has: foreign text.
+    who has it in hand, empty where nobody has: foreign text. `reminders` counts how often people
+    were reminded, the last time at `reminded_at`.
     """
 
     incident_id: UUID
@@ -69,6 +73,9 @@ class Incident:
     resolved_at: datetime | None = None
     version: int = 1
     owner: str = ""
+    reminders: int = 0
+    reminded_at: datetime | None = None
+    escalated_at: datetime | None = None
 
     @property
     def is_open(self) -> bool:

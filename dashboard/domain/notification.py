@@ -39,6 +39,14 @@ class NotificationState(StrEnum):
     HELD = "held"
 
 
+class NotificationKind(StrEnum):
+    """Why a notification is made: something changed, or an incident lasts and nobody has it."""
+
+    CHANGE = "change"
+    REMINDER = "reminder"
+    ESCALATION = "escalation"
+
+
 @dataclass(frozen=True, slots=True)
 class NotificationMember:
     """One transition that a notification tells of, with the rejection behind it, if there is one.
@@ -65,6 +73,8 @@ class Notification:
     the same. `in_reply_to` is the Message-ID that opened the thread, where this one did not. It is
     not claimed before `release_at`, so that followers gather.
 
+    A reminder or an escalation has no member: `transition` is the last of its incident.
+
     `attempts` counts finished attempts. `claimed_by` is the fencing token of the last claim.
     `outcome` is the channel's last answer, or the error.
     """
@@ -88,6 +98,7 @@ class Notification:
     member_count: int = 1
     release_at: datetime | None = None
     closed_at: datetime | None = None
+    kind: NotificationKind = NotificationKind.CHANGE
 
     @property
     def is_gathered(self) -> bool:

@@ -24,6 +24,9 @@ FEW: Final = 3
 _LONGER_TRIAL: Final = timedelta(minutes=10)
 """After how long one more is tried, should all of the few be the cause; that doubles each time."""
 
+HELD_FROM: Final = timedelta(minutes=10)
+"""What was to wait longer than this was held, not gathered: what was held together is merged."""
+
 _SPACED: Final = timedelta(minutes=50)
 """The time over which the second half of an hour's notifications is spaced out."""
 
@@ -42,6 +45,11 @@ class OpenNotification:
     release_at: datetime
     members: int = 1
     is_urgent: bool = False
+
+    @property
+    def was_held(self) -> bool:
+        """Whether it waits for the end of quiet hours or maintenance, far beyond any gathering."""
+        return self.release_at - self.created_at > HELD_FROM
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +130,7 @@ def plan_closings(
     room = pace.room([*traffic.recent, *[now] * len(closings)], now)
     if room == 0 or not rest:
         return closings
-    late = sum(now - each.release_at > LATE_AFTER for each in rest)
+    late = sum(each.was_held or now - each.release_at > LATE_AFTER for each in rest)
     alone = 0 if late > 1 else len(rest) if len(rest) <= room else room - 1
     closings += [Closing(each.notification_id) for each in rest[:alone]]
     if rest[alone:]:

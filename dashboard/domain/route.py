@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from dashboard.domain.incident import QUIET_AFTER, Group
+from dashboard.domain.incident_timers import IncidentTimers
 from dashboard.domain.notification import Recipient
 from dashboard.domain.rule import GROUP_WAIT
 
@@ -26,5 +27,12 @@ class RuleRoute:
     group_wait: timedelta = GROUP_WAIT
     quiet_after: timedelta = QUIET_AFTER
     is_urgent: bool = False
+    remind_every: timedelta | None = None
+    escalate_after: timedelta | None = None
     withheld: str = ""
     held_until: datetime | None = None
+
+    @property
+    def timers(self) -> IncidentTimers:
+        """What time does to incidents of this rule."""
+        return IncidentTimers(self.quiet_after, self.remind_every, self.escalate_after)

@@ -48,7 +48,7 @@ def open_notifier(
     policy = DeliveryPolicy(pace=Pace(settings.alerts.largest_hourly))
     deliverer = Deliverer(store, sending, clocks.now, clocks.elapsed, policy)
     recipients, domain = default_recipients(settings), message_domain(settings)
-    return Notifier(store, recipients, deliverer, clocks.now, domain=domain)
+    return Notifier(store, recipients, deliverer, clocks.now, None, domain, zone_of)
 
 
 def network_names(networks: tuple[Network, ...]) -> dict[NetworkId, NetworkName]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, TypeAlias
 from uuid import UUID
@@ -16,10 +16,12 @@ from dashboard.domain.incident import (
     Incident,
     IncidentEvent,
     IncidentEventKind,
+    IncidentState,
     grow,
     incident_key,
     open_incident,
 )
+from dashboard.domain.incident_timers import timed
 from dashboard.domain.notification import NotificationState, Recipient
 from dashboard.domain.notification_pace import LARGEST_MEMBERS
 from dashboard.domain.route import RuleRoute
@@ -168,6 +170,7 @@ class Gathering:
             found = _GrowingIncident(begun, None)
         else:
             found.now = grow(found.now, transition, route.quiet_after)
+        found.now = _watched(found.now, route, self._now, is_new=is_new)
         self._growth.append((found.now.incident_id, transition.transition_id))
         if found.now.is_open:
             self._incidents[key] = found
@@ -281,6 +284,17 @@ class Gathering:
     ) -> None:
         rows = [dict(zip(names, pair, strict=True)) for pair in pairs]
         insert_all_new(self._connection, table, rows)
+
+
+def _watched(incident: Incident, route: RuleRoute, now: datetime, *, is_new: bool) -> Incident:
+    """Set when time changes an incident next; one that is withheld is looked at now."""
+    if not incident.is_open:
+        return incident
+    if route.withheld:
+        return replace(incident, next_at=now) if is_new else incident
+    if incident.state is IncidentState.SILENCED:
+        incident = replace(incident, state=IncidentState.FIRING)
+    return timed(incident, route.timers)
 
 
 def _wait(transition: Transition, route: RuleRoute, *, is_new: bool) -> timedelta:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -122,7 +122,9 @@ def respond(
         return None
     response = change(incident_of(row))
     if response.event is not None:
-        save_incident(connection, response.incident)
+        # The worker looks at once at what time does from now on.
+        look_at = response.event.at if response.incident.is_open else None
+        save_incident(connection, replace(response.incident, next_at=look_at))
         add_events(connection, [(incident_id, response.event)])
     return response
 

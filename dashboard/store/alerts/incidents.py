@@ -107,6 +107,9 @@ def incident_of(row: RowMapping) -> Incident:
         resolved_at=row[column.resolved_at],
         version=row[column.version],
         owner=row[column.owner],
+        reminders=row[column.reminders],
+        reminded_at=row[column.reminded_at],
+        escalated_at=row[column.escalated_at],
     )
 
 
@@ -125,4 +128,7 @@ def _row_of(incident: Incident) -> dict[str, Any]:
         "resolved_at": incident.resolved_at,
         "version": incident.version,
         "owner": incident.owner,
+        "reminders": incident.reminders,
+        "reminded_at": incident.reminded_at,
+        "escalated_at": incident.escalated_at,
     }

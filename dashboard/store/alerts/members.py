@@ -15,7 +15,11 @@ from uuid import UUID
 
 from sqlalchemy import Connection, select
 
-from dashboard.domain.notification import FIRST_MEMBERS, Notification, NotificationMember
+from dashboard.domain.notification import (
+    FIRST_MEMBERS,
+    Notification,
+    NotificationMember,
+)
 from dashboard.store.alerts.incidents import incidents_by_id
 from dashboard.store.alerts.notifications import member_of, select_transitions
 from dashboard.store.engine.engine import Store

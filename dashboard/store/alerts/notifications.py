@@ -15,6 +15,7 @@ from dashboard.domain.notification import (
     DeliveryAttempt,
     DeliveryResult,
     Notification,
+    NotificationKind,
     NotificationMember,
     NotificationState,
     Recipient,
@@ -85,6 +86,7 @@ def notification_of(row: RowMapping) -> Notification:
         member_count=row[column.members],
         release_at=row[column.release_at],
         closed_at=row[column.closed_at],
+        kind=NotificationKind(row[column.kind]),
     )
 
 

@@ -9,7 +9,7 @@ from uuid import UUID
 from sqlalchemy import Connection, delete, func, literal_column, select, update
 
 from dashboard.domain.condition import State
-from dashboard.domain.notification import Recipient
+from dashboard.domain.notification import NotificationKind, Recipient
 from dashboard.domain.notification_pace import HOUR, Closing, OpenNotification, RecipientTraffic
 from dashboard.store.alerts.notifications import select_notifications
 from dashboard.store.engine.upsert import insert_all_new
@@ -103,7 +103,9 @@ def _merge(connection: Connection, target: UUID, merged: Sequence[UUID]) -> None
     connection.execute(delete(notifications).where(gone))
     many = select(func.count()).where(member.notification_id == target).scalar_subquery()
     mine = notifications.c.notification_id == target
-    connection.execute(update(notifications).where(mine).values(members=many))
+    connection.execute(
+        update(notifications).where(mine).values(members=many, kind=NotificationKind.CHANGE)
+    )
 
 
 def _thread_of(connection: Connection, notification_id: UUID) -> str:
@@ -131,7 +133,7 @@ def _thread_of(connection: Connection, notification_id: UUID) -> str:
         .join(notification_incidents, pair.notification_id == column.notification_id)
         .where(pair.incident_id == incidents[0], column.closed_at.is_not(None))
         .where(column.channel == row[column.channel], column.address == row[column.address])
-        .where(column.position < row[column.position])
+        .where(column.position <= row[column.position], column.notification_id != notification_id)
         .order_by(column.position)
         .limit(1)
     )

@@ -79,6 +79,7 @@ def create_notifications() -> None:
         preset("in_reply_to", word_200, ""),
         preset("members", integer, "1"),
         preset("is_urgent", flag, sa.false()),
+        preset("kind", word_20, "change"),
         *optional(closed_at=big, closed_by=big, next_attempt_at=big, claimed_by=big),
         *optional(claimed_at=big, sent_at=big),
         sa.ForeignKeyConstraint(["transition_id"], ["transitions.transition_id"]),
@@ -115,7 +116,9 @@ def create_incidents() -> None:
         *needed(opened_at=big, changed_at=big, transitions=integer, troubled=integer),
         *needed(version=integer),
         preset("owner", text, ""),
+        preset("reminders", integer, "0"),
         *optional(open_key=word_64, next_at=big, resolved_at=big),
+        *optional(reminded_at=big, escalated_at=big),
         sa.UniqueConstraint("open_key"),
     )
     add_index("incidents", "next_at")

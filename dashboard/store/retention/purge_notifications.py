@@ -91,7 +91,10 @@ def _pending(connection: Connection, ids: Collection[UUID]) -> set[UUID]:
         .join(notifications, notifications.c.notification_id == member.notification_id)
         .where(member.transition_id.in_(ids), notifications.c.state.in_(OPEN_STATES))
     )
-    return set(connection.scalars(query))
+    first = select(notifications.c.transition_id).where(
+        notifications.c.transition_id.in_(ids), notifications.c.state.in_(OPEN_STATES)
+    )
+    return {*connection.scalars(query), *connection.scalars(first)}
 
 
 def _delete_notifications(connection: Connection, ids: Collection[UUID]) -> None:

@@ -98,6 +98,7 @@ notifications = Table(
     needed("in_reply_to", String(200), server_default=""),
     needed("members", Integer, server_default="1"),
     needed("is_urgent", Boolean, server_default=false()),
+    needed("kind", String(20), server_default="change"),
     needed("created_at", Moment),
     needed("release_at", Moment),
     # Null while it gathers members; the token is that of the worker that fixed them.
@@ -146,6 +147,9 @@ incidents = Table(
     needed("changed_at", Moment),
     needed("transitions", Integer),
     needed("troubled", Integer),
+    needed("reminders", Integer, server_default="0"),
+    Column("reminded_at", Moment),
+    Column("escalated_at", Moment),
     Column("next_at", Moment),
     Column("resolved_at", Moment),
     needed("version", Integer),

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
-from dashboard.detect.routing import routes_of
+from dashboard.detect.routing import routes_of, timers_of
+from dashboard.domain.active_hours import ActiveHours, WeekSpan
 from dashboard.domain.condition import State
+from dashboard.domain.incident_timers import IncidentTimers
 from dashboard.domain.notification import Recipient
 from dashboard.domain.route import RuleRoute
 from dashboard.domain.rule import DEFAULT_RULES, ObservedChange, Rule, RuleKind, Severity
-from tests.builders import A_NETWORK, a_rejection, a_transition
+from tests.builders import A_MOMENT, A_NETWORK, a_rejection, a_transition
 
 ONCALL = Recipient("mail", "oncall@example.org")
 OTHERS = Recipient("mail", "others@example.org")
@@ -17,7 +20,7 @@ REJECTED = ObservedChange(a_transition(), a_rejection())
 
 
 def test_everyone_is_notified_of_a_rejection_by_the_default_rules() -> None:
-    (route,) = routes_of(DEFAULT_RULES, REJECTED, [ONCALL, OTHERS])
+    (route,) = routes_of(DEFAULT_RULES, REJECTED, [ONCALL, OTHERS], A_MOMENT)
 
     assert route == RuleRoute(
         "rejections",
@@ -29,7 +32,7 @@ def test_everyone_is_notified_of_a_rejection_by_the_default_rules() -> None:
 def test_nobody_is_notified_that_a_transaction_is_not_reported() -> None:
     change = ObservedChange(a_transition(after=State.UNREPORTED))
 
-    assert routes_of(DEFAULT_RULES, change, [ONCALL]) == ()
+    assert routes_of(DEFAULT_RULES, change, [ONCALL], A_MOMENT) == ()
 
 
 def test_each_rule_that_fits_says_whom_to_notify_and_how() -> None:
@@ -47,9 +50,32 @@ def test_each_rule_that_fits_says_whom_to_notify_and_how() -> None:
         Rule("busy", RuleKind.BUSY),
     ]
 
-    everyone, mine = routes_of(rules, REJECTED, [ONCALL])
+    everyone, mine = routes_of(rules, REJECTED, [ONCALL], A_MOMENT)
 
     assert everyone.recipients == (ONCALL,)
     assert mine == RuleRoute(
         "mine", (), (OTHERS,), "critical", timedelta(minutes=1), is_urgent=True
     )
+
+
+def test_rule_says_what_time_does_to_its_incidents() -> None:
+    hour = timedelta(hours=1)
+    rule = Rule("mine", RuleKind.REJECTED, remind_every=hour, escalate_after=hour)
+
+    assert timers_of(None) == IncidentTimers()
+    assert timers_of(rule) == IncidentTimers(remind_every=hour)
+    assert timers_of(replace(rule, keep_firing=hour, escalate_to=(OTHERS,))) == IncidentTimers(
+        hour, hour, hour
+    )
+
+
+def test_quiet_hours_hold_until_they_end_unless_the_rule_pierces_them() -> None:
+    hours = ActiveHours((WeekSpan.parse("mon-sun 14:00-20:00"),))
+    rule = Rule("mine", RuleKind.REJECTED, active_hours=hours)
+    opens = A_MOMENT + timedelta(hours=2)
+
+    (held,) = routes_of([rule], REJECTED, [ONCALL], A_MOMENT)
+    (free,) = routes_of([rule], REJECTED, [ONCALL], opens)
+    (piercing,) = routes_of([replace(rule, pierces=True)], REJECTED, [ONCALL], A_MOMENT)
+
+    assert (held.held_until, free.held_until, piercing.held_until) == (opens, None, None)

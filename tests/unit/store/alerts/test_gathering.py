@@ -57,7 +57,9 @@ def change(store: Store, number: int) -> None:
 def take_in(store: Store, now: datetime = A_MOMENT) -> int:
     with store.write() as connection:
         entries = pending_expansion(connection, 10_000)
-        routed = [(each, routes_of(DEFAULT_RULES, each.change, [OPS, DEV])) for each in entries]
+        routed = [
+            (each, routes_of(DEFAULT_RULES, each.change, [OPS, DEV], now)) for each in entries
+        ]
         return expand(connection, routed, now)
 
 

@@ -1,0 +1,113 @@
+"""What time alone does to an incident: it ends, is repeated, escalates, or is silent no more."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Final, TypeAlias
+
+from dashboard.domain.incident import (
+    QUIET_AFTER,
+    Incident,
+    IncidentEvent,
+    IncidentEventKind,
+    IncidentState,
+    resolve,
+)
+
+IncidentChange: TypeAlias = tuple[Incident, IncidentEvent]
+"""An incident after something happened to it, and the line of its story."""
+
+
+@dataclass(frozen=True, slots=True)
+class IncidentTimers:
+    """How long a rule lets things be; None for what time never does."""
+
+    quiet_after: timedelta = QUIET_AFTER
+    remind_every: timedelta | None = None
+    escalate_after: timedelta | None = None
+
+
+TIMERS: Final = IncidentTimers()
+
+
+def timed(incident: Incident, timers: IncidentTimers) -> Incident:
+    """Set when time alone changes an incident next."""
+    if not incident.is_open:
+        return replace(incident, next_at=None)
+    moments = (
+        _quiet_at(incident, timers),
+        _escalation_at(incident, timers),
+        _reminder_at(incident, timers),
+    )
+    return replace(incident, next_at=min(filter(None, moments), default=None))
+
+
+def pass_time(incident: Incident, timers: IncidentTimers, now: datetime) -> IncidentChange | None:
+    """Return what time did to an open incident by now, one thing at a time; None for nothing.
+
+    An incident that nobody took in hand escalates before anybody is reminded.
+    """
+    for due, act in (
+        (_quiet_at(incident, timers), _went_quiet),
+        (_escalation_at(incident, timers), _escalated),
+        (_reminder_at(incident, timers), _reminded),
+    ):
+        if due is not None and due <= now:
+            return act(incident, timers, now)
+    return None
+
+
+def silence(incident: Incident, until: datetime, now: datetime) -> IncidentChange | None:
+    """Silence an incident of which nobody is to hear until then; None where it is already.
+
+    What somebody has in hand stays so: nobody is reminded of it anyhow.
+    """
+    state = incident.state
+    if state is IncidentState.FIRING:
+        state = IncidentState.SILENCED
+    silent = replace(incident, state=state, next_at=until)
+    event = IncidentEvent(now, IncidentEventKind.SILENCED)
+    is_known = incident.state is silent.state and incident.next_at == until
+    return None if is_known else (silent, event)
+
+
+def end_silence(incident: Incident, timers: IncidentTimers, now: datetime) -> IncidentChange:
+    """Let an incident fire again that lasts longer than its silence: people are reminded of it."""
+    return _reminded(replace(incident, state=IncidentState.FIRING), timers, now)
+
+
+def _quiet_at(incident: Incident, timers: IncidentTimers) -> datetime | None:
+    """When an incident of transactions is over: not before it escalated, if it is to."""
+    if incident.troubled:
+        return None
+    escalation_at = incident.escalated_at or _escalation_at(incident, timers)
+    last = max(incident.changed_at, escalation_at or incident.changed_at)
+    return last + timers.quiet_after
+
+
+def _escalation_at(incident: Incident, timers: IncidentTimers) -> datetime | None:
+    is_waiting = incident.state is IncidentState.FIRING and incident.escalated_at is None
+    if timers.escalate_after is None or not is_waiting:
+        return None
+    return incident.opened_at + timers.escalate_after
+
+
+def _reminder_at(incident: Incident, timers: IncidentTimers) -> datetime | None:
+    if timers.remind_every is None or incident.state is not IncidentState.FIRING:
+        return None
+    return (incident.reminded_at or incident.opened_at) + timers.remind_every
+
+
+def _went_quiet(incident: Incident, _: IncidentTimers, now: datetime) -> IncidentChange:
+    return resolve(incident, now), IncidentEvent(now, IncidentEventKind.RESOLVED)
+
+
+def _escalated(incident: Incident, timers: IncidentTimers, now: datetime) -> IncidentChange:
+    higher = replace(incident, escalated_at=now)
+    return timed(higher, timers), IncidentEvent(now, IncidentEventKind.ESCALATED)
+
+
+def _reminded(incident: Incident, timers: IncidentTimers, now: datetime) -> IncidentChange:
+    again = replace(incident, reminders=incident.reminders + 1, reminded_at=now)
+    return timed(again, timers), IncidentEvent(now, IncidentEventKind.REMINDED)

@@ -1,0 +1,216 @@
+"""What the clock, quiet hours and silences do to incidents and to who is notified of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from dashboard.alert.deliver import Deliverer
+from dashboard.alert.message import always
+from dashboard.alert.notify import Notifier
+from dashboard.domain.active_hours import ActiveHours, WeekSpan
+from dashboard.domain.audit import Actor
+from dashboard.domain.condition import State, Subject, SubjectKind
+from dashboard.domain.incident import Incident, IncidentState
+from dashboard.domain.incident_response import acknowledge
+from dashboard.domain.matcher import MatchedProperty, Matcher
+from dashboard.domain.notification import Notification, NotificationKind, Recipient
+from dashboard.domain.rule import DEFAULT_RULES, Rule, RuleKind, Severity
+from dashboard.domain.silence import SilenceKind, SilenceRequest
+from dashboard.store.alerts.conditions import record_transition
+from dashboard.store.alerts.incident_list import (
+    finished_incident_stories,
+    open_incident_stories,
+    respond,
+    withheld_about,
+)
+from dashboard.store.alerts.rules import save_rules
+from dashboard.store.alerts.silences import add_silence
+from dashboard.store.engine.engine import Store
+from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_transition, an_id, seconds
+from tests.delivery_checks import PATIENT, notifications, reject, take_worker_lease
+from tests.fake_clock import FakeClock
+from tests.recording_channel import ONCALL, OTHERS, RecordingChannel
+
+HOUR = timedelta(hours=1)
+ANN = Actor("Ann", A_MOMENT)
+BUSY = Rule(
+    "busy", RuleKind.BUSY, remind_every=HOUR, escalate_after=2 * HOUR, escalate_to=(OTHERS,)
+)
+
+
+class Watch:
+    """One worker with a clock, rules and a channel."""
+
+    def __init__(self, store: Store, clock: FakeClock) -> None:
+        self.store, self.clock, self.channel = store, clock, RecordingChannel()
+        deliverer = Deliverer(store, self.channel.sending, clock.now, clock.elapsed, PATIENT)
+        self.notifier = Notifier(store, [ONCALL], deliverer, clock.now)
+
+    def rules(self, *rules: Rule) -> None:
+        with self.store.write() as connection:
+            save_rules(connection, rules, ANN)
+
+    def turn(self, number: int, before: State, after: State) -> None:
+        subject = Subject(SubjectKind.BUSYNESS, A_NETWORK)
+        at = self.clock.now()
+        with self.store.write() as connection:
+            turned = a_transition(100 + number, subject=subject, before=before, after=after, at=at)
+            if before is State.CALM and number == 1:
+                opened = replace(turned, before=None, after=State.CALM, transition_id=an_id(50))
+                assert record_transition(connection, opened, None)
+            assert record_transition(connection, turned, None)
+
+    def wait(self, length: timedelta = timedelta()) -> None:
+        self.clock.wait(length)
+        while self.notifier.run(take_worker_lease(self.store), always):
+            pass
+
+    def incident(self) -> Incident:
+        with self.store.read() as connection:
+            found = open_incident_stories(connection, 1) or finished_incident_stories(connection, 1)
+        return found[0].incident
+
+    def silence(self, kind: SilenceKind, length: timedelta) -> None:
+        now = self.clock.now()
+        matchers = (Matcher(MatchedProperty.NETWORK, str(A_NETWORK)),)
+        wish = SilenceRequest(an_id(7), kind, matchers, now, now + length, "new node")
+        with self.store.write() as connection:
+            add_silence(connection, wish, ANN)
+
+    def taken(self) -> list[tuple[Recipient, NotificationKind]]:
+        return [(each.recipient, each.kind) for each in self.sent()]
+
+    def sent(self) -> list[Notification]:
+        return [each for each in reversed(notifications(self.store)) if each.sent_at]
+
+
+@pytest.fixture
+def watch(store: Store, fake_clock: FakeClock) -> Watch:
+    return Watch(store, fake_clock)
+
+
+def test_incident_that_nobody_takes_in_hand_is_repeated_and_escalates(watch: Watch) -> None:
+    watch.rules(BUSY)
+    watch.turn(1, State.CALM, State.BUSY)
+    watch.wait()
+    watch.wait(HOUR)
+    watch.wait(HOUR)
+    watch.wait()
+
+    kinds = sorted((to.address, kind.value) for to, kind in watch.taken())
+    assert kinds == [
+        (ONCALL.address, "change"),
+        (ONCALL.address, "reminder"),
+        (ONCALL.address, "reminder"),
+        (OTHERS.address, "escalation"),
+    ]
+    opening = watch.sent()[0].message_id
+    assert {each.in_reply_to for each in watch.channel.taken if each.to == ONCALL.address} == {
+        *("", opening)
+    }
+
+
+def test_nobody_is_reminded_of_what_is_acknowledged_or_over(watch: Watch) -> None:
+    watch.rules(BUSY)
+    watch.turn(1, State.CALM, State.BUSY)
+    watch.wait()
+    incident_id = watch.incident().incident_id
+    with watch.store.write() as connection:
+        respond(connection, incident_id, lambda found: acknowledge(found, ANN))
+    watch.wait(3 * HOUR)
+    watch.turn(2, State.BUSY, State.CALM)
+    watch.wait(3 * HOUR)
+
+    assert [kind.value for _, kind in watch.taken()] == ["change", "change"]
+    assert watch.incident().state is IncidentState.RESOLVED
+
+
+def test_incident_of_rejections_is_over_after_a_quiet_time(watch: Watch) -> None:
+    reject(watch.store)
+    watch.wait()
+    watch.wait(timedelta(minutes=15))
+
+    assert watch.incident().state is IncidentState.RESOLVED
+    reject(watch.store, 2)
+    watch.wait()
+    assert len(watch.sent()) == 2
+
+
+def test_silenced_change_reaches_nobody_and_says_why(watch: Watch) -> None:
+    watch.silence(SilenceKind.SILENCE, HOUR)
+    reject(watch.store)
+    watch.wait()
+
+    assert watch.sent() == []
+    assert watch.incident().state is IncidentState.SILENCED
+    with watch.store.read() as connection:
+        [withheld] = withheld_about(connection, a_hash(1))
+    assert withheld.recipient == ONCALL
+    assert "by Ann: new node" in withheld.reason
+
+
+def test_end_of_a_silence_reminds_of_what_lasts(watch: Watch) -> None:
+    watch.silence(SilenceKind.SILENCE, HOUR)
+    watch.turn(1, State.CALM, State.BUSY)
+    watch.wait()
+    watch.wait(HOUR)
+
+    assert watch.taken() == [(ONCALL, NotificationKind.REMINDER)]
+
+
+def test_silence_that_begins_later_stops_reminders_while_it_lasts(watch: Watch) -> None:
+    watch.rules(replace(BUSY, escalate_after=None, escalate_to=()))
+    watch.turn(1, State.CALM, State.BUSY)
+    watch.wait()
+    watch.silence(SilenceKind.SILENCE, 2 * HOUR)
+    watch.wait(HOUR)
+    assert watch.incident().state is IncidentState.SILENCED
+    watch.wait(HOUR)
+
+    assert [kind.value for _, kind in watch.taken()] == ["change", "reminder"]
+
+
+def test_maintenance_and_quiet_hours_hold_and_then_summarise(watch: Watch) -> None:
+    night = ActiveHours((WeekSpan.parse("mon-sun 14:00-20:00"),))
+    watch.rules(*(replace(each, active_hours=night) for each in DEFAULT_RULES))
+    watch.turn(1, State.CALM, State.BUSY)
+    reject(watch.store)
+    watch.wait()
+    reject(watch.store, 2)
+    watch.wait(HOUR)
+    assert watch.sent() == []
+
+    watch.wait(HOUR)
+
+    (summary,) = watch.sent()
+    assert summary.member_count == 3
+    watch.silence(SilenceKind.MAINTENANCE, HOUR)
+    reject(watch.store, 3)
+    watch.wait(seconds(60))
+    assert len(watch.sent()) == 1
+    watch.wait(HOUR)
+    assert len(watch.sent()) == 2
+
+
+def test_critical_rule_that_pierces_goes_in_quiet_hours(watch: Watch) -> None:
+    night = ActiveHours((WeekSpan.parse("mon-sun 14:00-20:00"),))
+    critical = replace(BUSY, severity=Severity.CRITICAL, pierces=True)
+    watch.rules(replace(critical, active_hours=night))
+    watch.turn(1, State.CALM, State.BUSY)
+    watch.wait()
+
+    assert len(watch.sent()) == 1
+
+
+def test_rule_that_is_gone_reminds_nobody(watch: Watch) -> None:
+    watch.rules(BUSY)
+    watch.turn(1, State.CALM, State.BUSY)
+    watch.wait()
+    watch.rules(replace(BUSY, name="other"))
+    watch.wait(3 * HOUR)
+
+    assert [kind.value for _, kind in watch.taken()] == ["change"]
+    assert watch.incident().next_at is None

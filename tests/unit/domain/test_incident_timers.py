@@ -1,0 +1,80 @@
+"""What time alone does to an incident: quiet, reminders, escalation, the end of a silence."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+from dashboard.domain.incident import Incident, IncidentEventKind, IncidentState, resolve
+from dashboard.domain.incident_timers import (
+    TIMERS,
+    IncidentTimers,
+    end_silence,
+    pass_time,
+    silence,
+    timed,
+)
+from tests.builders import A_MOMENT, an_incident
+
+HOUR = timedelta(hours=1)
+REMINDING = IncidentTimers(remind_every=HOUR, escalate_after=2 * HOUR)
+REJECTIONS = an_incident()
+BUSY = an_incident(troubled=1)
+
+
+def what_happens(incident: Incident, timers: IncidentTimers, until: timedelta) -> list[str]:
+    """Let time pass, as far as it is due each time; return what happened, in hours."""
+    incident = timed(incident, timers)
+    said = []
+    while incident.next_at is not None and incident.next_at <= A_MOMENT + until:
+        passed = pass_time(incident, timers, incident.next_at)
+        assert passed is not None
+        incident, event = passed
+        said.append(f"{event.kind} {(event.at - A_MOMENT) / HOUR:g}")
+    return said
+
+
+def test_incident_that_nobody_takes_in_hand_is_repeated_and_escalates_once() -> None:
+    assert what_happens(BUSY, REMINDING, 4 * HOUR) == [
+        *("reminded 1", "escalated 2", "reminded 2", "reminded 3", "reminded 4")
+    ]
+
+
+def test_incident_in_somebodys_hand_is_neither_repeated_nor_escalates() -> None:
+    held = replace(BUSY, state=IncidentState.ACKNOWLEDGED)
+
+    assert what_happens(held, REMINDING, 4 * HOUR) == []
+
+
+def test_incident_of_transactions_goes_quiet_but_not_before_it_escalated() -> None:
+    escalating = IncidentTimers(escalate_after=HOUR)
+
+    assert what_happens(REJECTIONS, TIMERS, HOUR) == ["resolved 0.25"]
+    assert what_happens(REJECTIONS, escalating, 2 * HOUR) == ["escalated 1", "resolved 1.25"]
+
+
+def test_nothing_is_due_of_what_is_over() -> None:
+    assert timed(resolve(BUSY, A_MOMENT), REMINDING).next_at is None
+
+
+def test_silent_incident_waits_for_the_end_of_its_silence_and_then_reminds() -> None:
+    passed = silence(BUSY, A_MOMENT + HOUR, A_MOMENT)
+    assert passed is not None
+    silent, event = passed
+
+    assert (silent.state, silent.next_at) == (IncidentState.SILENCED, A_MOMENT + HOUR)
+    assert event.kind is IncidentEventKind.SILENCED
+    assert silence(silent, A_MOMENT + HOUR, A_MOMENT) is None
+    assert pass_time(silent, REMINDING, A_MOMENT + 3 * HOUR) is None
+    again, reminded = end_silence(silent, REMINDING, A_MOMENT + HOUR)
+    assert (again.state, again.reminders) == (IncidentState.FIRING, 1)
+    assert reminded.kind is IncidentEventKind.REMINDED
+
+
+def test_incident_in_somebodys_hand_stays_so_in_a_silence() -> None:
+    held = replace(BUSY, state=IncidentState.ACKNOWLEDGED)
+
+    passed = silence(held, A_MOMENT + HOUR, A_MOMENT)
+
+    assert passed is not None
+    assert passed[0].state is IncidentState.ACKNOWLEDGED
