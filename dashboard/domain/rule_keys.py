@@ -23,7 +23,8 @@ MAIL: Final = "mail"
 
 _MODULE: Final = re.compile(r"[A-Za-z0-9_]{1,64}", re.ASCII)
 _ADDRESS: Final = re.compile(r"[^\s<>,;:@\"]{1,200}@[^\s<>,;:@\"]{1,200}")
-_OF_CHANNEL: Final = re.compile(r"([a-z]{1,40}):(\S{1,300})", re.ASCII)
+_OF_CHANNEL: Final = re.compile(r"([a-z][a-z0-9-]{0,39})(?::(\S{1,300}))?", re.ASCII)
+"""A channel is its own recipient, unless somebody is meant there."""
 _LONE: Final = re.compile("[\ud800-\udfff]")
 
 MOST_COUNTED: Final = 50_000
@@ -138,12 +139,11 @@ def _recipients(written: object) -> tuple[Recipient, ...]:
 def _recipient(written: object) -> Recipient:
     text = str(written)
     if (match := _OF_CHANNEL.fullmatch(text)) and match[1] != MAIL and text.isprintable():
-        return Recipient(match[1], match[2])
+        return Recipient(match[1], match[2] or match[1])
     address = text.removeprefix(f"{MAIL}:")
     if not _ADDRESS.fullmatch(address) or not address.isprintable():
         raise InputError(
-            f"holds {shorten(text)}: write a mail address, or a channel and who is meant there, "
-            "such as webhook:pager"
+            f"holds {shorten(text)}: write a mail address, or a name in [channels], such as pager"
         )
     return Recipient(MAIL, address)
 
@@ -243,7 +243,7 @@ def _in_words(values: Iterable[Any]) -> list[str]:
 
 def write_recipients(recipients: Iterable[Recipient]) -> list[str]:
     return [
-        each.address if each.channel == MAIL else f"{each.channel}:{each.address}"
+        each.address if each.channel in {MAIL, each.address} else f"{each.channel}:{each.address}"
         for each in recipients
     ]
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from dashboard.domain.active_hours import ActiveHours
+from dashboard.domain.notification import Recipient
 from dashboard.domain.quantity import NetworkId, shorten
 from dashboard.domain.rule import Rule, RuleKind, RuleScope, Severity
-from dashboard.domain.rule_keys import READERS, WRITERS, items, listed, text_of
+from dashboard.domain.rule_keys import MAIL, READERS, WRITERS, items, listed, text_of
 from dashboard.domain.rule_measures import check_figures, measure_of, write_measure
 from dashboard.errors import InputError
 
@@ -22,6 +23,7 @@ KEYS: Final = (*READERS, "networks", "time_zone")
 """Every key that a rule may have."""
 
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}", re.ASCII)
+_RECIPIENTS: Final = frozenset({"recipients", "escalate_to"})
 _LARGEST_NETWORK: Final = 2**63 - 1
 _OF_REJECTIONS: Final = ("modules", "stages", "senders", "labels", "tags", "reports")
 
@@ -39,10 +41,14 @@ def _any_zone(_: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class RuleNames:
-    """What names in a rule stand for: networks by their names, and which time zones there are."""
+    """What names in a rule stand for: networks by their names, time zones and channels.
+
+    Without `channels` any may be named.
+    """
 
     networks: Mapping[str, NetworkId] = field(default_factory=dict)
     is_zone: Callable[[str], bool] = _any_zone
+    channels: Collection[str] | None = None
 
 
 ANY_NAMES: Final = RuleNames()
@@ -92,10 +98,24 @@ def _read(key: str, written: object, names: RuleNames) -> object:
     if key == "time_zone":
         return _zone(text_of(written), names)
     if key in READERS:
-        return READERS[key](written)
+        value: Any = READERS[key](written)
+        if key in _RECIPIENTS:
+            _check_channels(value, names)
+        return value
     near = difflib.get_close_matches(key, KEYS, n=1)
     hint = f"; did you mean {near[0]}?" if near else f": choose one of {', '.join(KEYS)}"
     raise InputError(f"is not a setting of a rule{hint}")
+
+
+def _check_channels(recipients: Iterable[Recipient], names: RuleNames) -> None:
+    """Raise InputError for a recipient whose channel is not there."""
+    for each in recipients:
+        if names.channels is not None and each.channel not in {MAIL, *names.channels}:
+            known = ", ".join(names.channels) or "none"
+            raise InputError(
+                f"holds {shorten(each.channel)}: write a mail address, or a name in [channels]; "
+                f"there are {known}"
+            )
 
 
 def _network(written: object, known: Mapping[str, NetworkId]) -> NetworkId:

@@ -1,4 +1,4 @@
-"""What names in rules stand for here: the configured networks, and the time zones there are."""
+"""What names in rules stand for here: the configured networks and channels, time zones."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from dashboard.wiring.networks import shown_networks
 
 
 def rule_names(settings: Settings) -> RuleNames:
-    """Return the networks by their titles, and by the names of their tables."""
+    """Return the networks by their titles and by the names of their tables, and the channels."""
     named = {name: NetworkId(each.network_id) for name, each in settings.networks.items()}
     titled = {each.title: each.network_id for each in shown_networks(settings)}
-    return RuleNames(named | titled, is_time_zone)
+    return RuleNames(named | titled, is_time_zone, settings.channels)
 
 
 def is_time_zone(name: str) -> bool:

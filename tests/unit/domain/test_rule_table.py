@@ -34,7 +34,9 @@ from tests.builders import A_NETWORK
 
 RATE = {"kind": "rejection-rate", "more_than": 5, "window": "5m"}
 BUDGET = {"kind": "credits-short", "budget": 3_000_000, "per": "day"}
-NAMES = RuleNames({"Linea": NetworkId(59144)}, lambda zone: zone == "Europe/Berlin")
+NAMES = RuleNames(
+    {"Linea": NetworkId(59144)}, lambda zone: zone == "Europe/Berlin", frozenset({"webhook"})
+)
 
 lengths = st.integers(0, 10**9).map(lambda count: timedelta(milliseconds=count))
 some_time = lengths.filter(bool)
@@ -166,6 +168,20 @@ def test_names_stand_for_networks_and_words_may_be_in_either_case() -> None:
     assert rule.recipients == (Recipient("mail", "ops@example.org"), Recipient("webhook", "pager"))
     assert rule.active_hours is not None
     assert rule.active_hours.zone == "Europe/Berlin"
+
+
+def test_channel_is_a_recipient_by_its_name_if_it_is_there() -> None:
+    table = {"kind": "busy", "recipients": ["ops-hook", "ops-hook:pager"]}
+    names = RuleNames(channels={"ops-hook": None})
+
+    rule = read_rule("busy", table, names)
+    missing = read_rule("busy", {"kind": "busy", "escalate_to": ["fax"]}, names)
+
+    assert isinstance(rule, Rule)
+    assert rule.recipients == (Recipient("ops-hook", "ops-hook"), Recipient("ops-hook", "pager"))
+    assert write_rule(rule)["recipients"] == table["recipients"]
+    assert isinstance(missing, list)
+    assert "there are ops-hook" in str(missing)
 
 
 @pytest.mark.parametrize(

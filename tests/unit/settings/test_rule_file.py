@@ -44,7 +44,7 @@ def test_rules_are_read_in_the_order_of_the_file() -> None:
 
 
 def test_every_mistake_is_named_with_its_line_and_remedy() -> None:
-    found = read_rule_file("rules.toml", BAD, RuleNames())
+    found = read_rule_file("rules.toml", BAD, RuleNames(channels=()))
 
     assert [str(each) for each in found.mistakes] == [
         (
@@ -57,7 +57,7 @@ def test_every_mistake_is_named_with_its_line_and_remedy() -> None:
         ),
         (
             "rules.night-shift.recipients (in rules.toml, line 6) holds 'nobody': write a mail "
-            "address, or a channel and who is meant there, such as webhook:pager"
+            "address, or a name in [channels]; there are none"
         ),
         (
             "rules.Busy (in rules.toml, line 11) is no name of a rule: write small letters, "
