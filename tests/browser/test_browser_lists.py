@@ -130,7 +130,7 @@ def test_alerts_answer_whether_a_message_was_sent(page: Page, site: str) -> None
     page.get_by_label("Search").press("Enter")
 
     expect(page.get_by_text("Yes, it was sent:")).to_be_visible()
-    expect(page.get_by_text(OPS.address).first).to_be_visible()
+    expect(page.get_by_text(f"to {OPS.address} at ")).to_be_visible()
     page.get_by_text("1 attempt").click()
     expect(page.get_by_text("Message-ID")).to_be_visible()
 
