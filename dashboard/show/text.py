@@ -68,6 +68,12 @@ _TURNING: Final = {
     State.FRESH: ("too old", "stale"),
     State.LOW_ON_SPACE: ("roomy", "over"),
     State.ROOMY: ("short of space", "low on space"),
+    State.BEYOND_LIMITS: ("within limits", "over"),
+    State.WITHIN_LIMITS: ("beyond limits", "open"),
+    State.NOT_WATCHED: ("watched", "over"),
+    State.WATCHED: ("not watched", "open"),
+    State.FAILING: ("delivered", "over"),
+    State.DELIVERING: ("not delivered", "failing"),
 }
 """What is seen while a state is about to end, and what follows if that lasts."""
 

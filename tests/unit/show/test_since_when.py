@@ -11,7 +11,9 @@ from dashboard.domain.condition import Condition, Subject, SubjectKind
 from dashboard.show.text import since_when
 from tests.builders import A_MOMENT, A_NETWORK, an_id, seconds
 
-HELD = [each for each in SubjectKind if each is not SubjectKind.TRANSACTION]
+HELD = [
+    each for each in SubjectKind if each not in {SubjectKind.TRANSACTION, SubjectKind.INCLUSION}
+]
 
 
 @pytest.mark.parametrize("is_trouble", [True, False])
