@@ -31,6 +31,7 @@ from dashboard.domain.rule_changes import (
 from dashboard.domain.rule_preview import Firing
 from dashboard.domain.rule_table import write_rule
 from dashboard.domain.rule_text import (
+    differences_in_words,
     group_in_words,
     preview_in_words,
     recipients_in_words,
@@ -40,7 +41,7 @@ from dashboard.domain.toml_text import write_toml
 from dashboard.errors import InputError
 from dashboard.settings.layers import Mistake
 from dashboard.settings.rule_file import TABLE, read_rule_file
-from dashboard.show.queries.rules import RuleQueries, written
+from dashboard.show.queries.rules import RuleQueries
 from dashboard.show.text import moment
 from dashboard.store.alerts.rules import StoredRule
 from dashboard.wiring.actor import os_user
@@ -294,30 +295,12 @@ def _change(here: Installation, edit: RuleEdit, *, dry_run: bool, as_json: bool)
         print_json({"isDone": not dry_run, "changes": [_change_form(each) for each in found]})
         return
     for each in found:
-        for line in _change_lines(each):
+        for line in differences_in_words(each):
             say(line)
     if not found:
         say("Nothing changes.")
     elif dry_run:
         say("Nothing was changed yet: this is what would be.")
-
-
-def _change_lines(difference: RuleDifference) -> list[str]:
-    name = difference.name
-    if difference.after is None:
-        return [f"- {name} is removed"]
-    if difference.before is None:
-        return [
-            f"+ {name} is added",
-            *(f"    {key} = {written(after)}" for key, _, after in difference.lines()),
-        ]
-    return [
-        f"~ {name} is changed",
-        *(
-            f"    {key}: {written(before)} → {written(after)}"
-            for key, before, after in difference.lines()
-        ),
-    ]
 
 
 def _change_form(difference: RuleDifference) -> Json:

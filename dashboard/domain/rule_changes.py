@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from dashboard.domain.quantity import shorten
@@ -90,6 +90,11 @@ def changed(name: str, edit_one: Callable[[Rule], Rule]) -> RuleEdit:
         return tuple(edit_one(each) if each.name == name else each for each in held)
 
     return edit
+
+
+def turned(name: str, *, is_enabled: bool) -> RuleEdit:
+    """Turn one rule on or off; InputError where there is none of that name."""
+    return changed(name, lambda rule: replace(rule, is_enabled=is_enabled))
 
 
 def removed(names: Sequence[str]) -> RuleEdit:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from datetime import tzinfo
 
@@ -9,6 +10,7 @@ from dashboard.domain.formatting import span
 from dashboard.domain.notification import Recipient
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rule import Rule
+from dashboard.domain.rule_changes import RuleDifference
 from dashboard.domain.rule_keys import write_recipients
 from dashboard.domain.rule_preview import Firing, RulePreview
 
@@ -16,6 +18,28 @@ from dashboard.domain.rule_preview import Firing, RulePreview
 def scope_in_words(rule: Rule, network_name: Callable[[NetworkId], str]) -> str:
     """Say which changes a rule takes; texts of people stay foreign text."""
     return "; ".join(_scope(rule, network_name)) or "all"
+
+
+def differences_in_words(difference: RuleDifference) -> list[str]:
+    """Say what is added, changed or removed, a line for each key; texts stay foreign text."""
+    name = difference.name
+    if difference.after is None:
+        return [f"- {name} is removed"]
+    if difference.before is None:
+        keys = (f"    {key} = {written(after)}" for key, _, after in difference.lines())
+        return [f"+ {name} is added", *keys]
+    changes = (
+        f"    {key}: {written(before)} → {written(after)}"
+        for key, before, after in difference.lines()
+    )
+    return [f"~ {name} is changed", *changes]
+
+
+def written(value: object) -> str:
+    """Write the value of a key of a rule on one line; a key that is not there says none."""
+    if value is None:
+        return "none"
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def preview_in_words(preview: RulePreview, zone: tzinfo) -> str:

@@ -15,6 +15,7 @@ from contextlib import (
     contextmanager,
     nullcontext,
 )
+from functools import partial
 from pathlib import Path
 from typing import Final, cast
 
@@ -39,6 +40,7 @@ from dashboard.wiring.migration import migrate_store
 from dashboard.wiring.network_profiles import profile_of
 from dashboard.wiring.networks import shown_networks
 from dashboard.wiring.roles import refuse_taken_ports, roles_of
+from dashboard.wiring.rule_names import rule_names, rules_of_text
 from dashboard.wiring.store import open_role_store, worker_is_alive
 
 AS_A_ROLE: Final = "linewatch"
@@ -138,7 +140,11 @@ def _page_queries(settings: Settings) -> Iterator[PageQueries]:
     ):
         profiles = tuple(profile_of(network, settings) for network in networks)
         deadline = settings.pages.lookup_deadline
-        known = PageSettings(settings.store.low_space, settings.pages.public_url)
+        known = PageSettings(
+            settings.store.low_space,
+            settings.pages.public_url,
+            partial(rules_of_text, rule_names(settings)),
+        )
         yield PageQueries(store, profiles, look_up, utc_now, deadline, known)
 
 

@@ -30,6 +30,7 @@ from dashboard.show.queries.network_status import (
 )
 from dashboard.show.queries.recipients import RecipientQueries
 from dashboard.show.queries.rejections import RejectionListQueries
+from dashboard.show.queries.rules import RuleQueries
 from dashboard.show.queries.senders import SenderQueries
 from dashboard.show.queries.signed_links import LinkQueries
 from dashboard.show.queries.silences import SilenceQueries
@@ -80,6 +81,7 @@ class PageQueries:
         self.alerts = AlertQueries(context)
         self.silences = SilenceQueries(context)
         self.recipients = RecipientQueries(context)
+        self.rules = RuleQueries(context)
         self.incidents = IncidentQueries(context)
         self.links = LinkQueries(context)
         self.lookups = LookupQueries(context)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from datetime import timedelta
 
 from dashboard.domain.audit import Action, Actor, Detail
 from dashboard.domain.rule import Rule
 from dashboard.domain.rule_changes import RuleDifference, RuleEdit, differences
 from dashboard.domain.rule_preview import RulePreview
+from dashboard.domain.rule_table import write_rule
+from dashboard.domain.rule_text import written
+from dashboard.domain.toml_text import write_toml
+from dashboard.errors import InputError
 from dashboard.show.queries.context import QueryContext
 from dashboard.show.queries.rule_preview import preview_rule
 from dashboard.store.access.audit_log import note_action
@@ -26,6 +29,19 @@ class RuleQueries:
         """Return the rules in their order, the default ones where none is stored."""
         with self._context.store.read() as connection:
             return read_rules(connection)
+
+    def as_file(self) -> str:
+        """Return the rules in force as the text of a file."""
+        return write_toml(
+            "rules", {each.rule.name: write_rule(each.rule) for each in self.in_force()}
+        )
+
+    def read_file(self, text: str) -> tuple[Rule, ...]:
+        """Return the rules that a file says; InputError names every mistake with its line."""
+        read = self._context.settings.read_rules
+        if read is None:
+            raise InputError("files of rules cannot be read here: use `linewatch rules import`")
+        return read(text)
 
     def preview(self, rule: Rule, within: timedelta) -> RulePreview:
         """Return what a rule would have reported lately; InputError for more than 31 days."""
@@ -67,10 +83,3 @@ def _details(difference: RuleDifference) -> dict[str, Detail]:
         else written(after if before is None else before)
         for key, before, after in difference.lines()
     }
-
-
-def written(value: object) -> str:
-    """Write the value of a key of a rule on one line; a key that is not there says none."""
-    if value is None:
-        return "none"
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

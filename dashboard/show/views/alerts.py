@@ -34,6 +34,7 @@ from dashboard.show.parts.notices import (
 )
 from dashboard.show.parts.notification_table import incident_row, notification_table, resend_form
 from dashboard.show.parts.recipients_off import recipients_off_part
+from dashboard.show.parts.rule_list import rules_part
 from dashboard.show.parts.silences import silences_part
 from dashboard.show.queries import page_queries
 from dashboard.show.queries.alerts import notification_filter
@@ -85,6 +86,7 @@ def _live() -> None:
         if counts.dead:
             resend_form(queries)
         silences_part(queries)
+        rules_part(queries)
         missing_links_shown(queries.context.settings.public_url)
         _notifications(queries, counts)
 

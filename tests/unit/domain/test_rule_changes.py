@@ -15,6 +15,7 @@ from dashboard.domain.rule_changes import (
     merged_with,
     removed,
     replaced_by,
+    turned,
 )
 from dashboard.errors import InputError
 from tests.builders import seconds
@@ -54,6 +55,13 @@ def test_one_rule_is_changed_and_the_others_stay() -> None:
 def test_unknown_rule_is_named_with_the_nearest(name: str, hint: str) -> None:
     with pytest.raises(InputError, match=hint.replace("?", r"\?")):
         changed(name, lambda each: each)((BUSY, STALE))
+
+
+def test_rule_is_turned_off_and_on() -> None:
+    off = turned("busy", is_enabled=False)((BUSY, STALE))
+
+    assert [each.is_enabled for each in off] == [False, True]
+    assert turned("busy", is_enabled=True)(off) == (BUSY, STALE)
 
 
 def test_rules_are_removed_by_name() -> None:

@@ -7,7 +7,12 @@ import pytest
 from dashboard.domain.exclusion import RejectionStage
 from dashboard.domain.notification import Recipient
 from dashboard.domain.rule import Rule, RuleKind, RuleScope
-from dashboard.domain.rule_text import recipients_in_words, scope_in_words
+from dashboard.domain.rule_changes import RuleDifference
+from dashboard.domain.rule_text import (
+    differences_in_words,
+    recipients_in_words,
+    scope_in_words,
+)
 from tests.builders import A_NETWORK
 
 
@@ -41,3 +46,22 @@ def test_recipients_are_named_as_in_a_file() -> None:
 
     assert recipients_in_words(pager) == "a@example.org, webhook:pager"
     assert recipients_in_words(()) == "recipients of [mail]"
+
+
+@pytest.mark.parametrize(
+    ("difference", "lines"),
+    [
+        (RuleDifference("a", {"kind": "busy"}, None), ["- a is removed"]),
+        (
+            RuleDifference("a", None, {"kind": "busy", "modules": ["HUB"]}),
+            ["+ a is added", "    kind = busy", '    modules = ["HUB"]'],
+        ),
+        (
+            RuleDifference("a", {"enabled": False}, {"pending": "9s"}),
+            ["~ a is changed", "    enabled: false → none", "    pending: none → 9s"],
+        ),
+    ],
+    ids=["removed", "added", "changed"],
+)
+def test_difference_is_said_key_by_key(difference: RuleDifference, lines: list[str]) -> None:
+    assert differences_in_words(difference) == lines
