@@ -17,12 +17,18 @@ from dashboard.alert.message import Message, MessageHeaders
 from dashboard.alert.template_loader import load_templates
 from dashboard.domain.busy_context import BusyContext, FeePoint, UsualSpells
 from dashboard.domain.condition import INSTALLATION, State, Subject, SubjectKind
+from dashboard.domain.coverage import GapCause
 from dashboard.domain.exclusion import RejectionStage, StoredRejection
 from dashboard.domain.grounds import (
     AgeGrounds,
+    CreditGrounds,
+    DeliveryGrounds,
+    ExpiryGrounds,
     FeeGrounds,
     FeeLimitGrounds,
+    GapGrounds,
     Grounds,
+    InclusionGrounds,
     RateGrounds,
     Signal,
     SilenceGrounds,
@@ -66,6 +72,53 @@ _LIMIT: Final = FeeLimitGrounds(Signal.BASE_FEE, Wei(31 * GWEI), Wei(30 * GWEI),
 _BELOW: Final = FeeGrounds(Signal.BASE_FEE, Wei(15_200_000_000), Wei(19_600_000_000))
 
 
+_OF_RULES: Final = {
+    SubjectKind.REJECTION_RATE,
+    SubjectKind.FEE_LIMIT,
+    SubjectKind.COVERAGE,
+    SubjectKind.WORKER,
+    SubjectKind.DELIVERY,
+    SubjectKind.CREDITS,
+    SubjectKind.EXPIRY,
+}
+_MEASURED: Final[dict[str, tuple[SubjectKind, State, Grounds]]] = {
+    "rate": (SubjectKind.REJECTION_RATE, State.BEYOND_LIMITS, _RATE),
+    "fee limit": (SubjectKind.FEE_LIMIT, State.BEYOND_LIMITS, _LIMIT),
+    "coverage gap": (
+        SubjectKind.COVERAGE,
+        State.BEYOND_LIMITS,
+        GapGrounds(
+            A_MOMENT - timedelta(hours=1), A_MOMENT, GapCause.NOT_ANSWERED, "no answer in 5 s"
+        ),
+    ),
+    "worker silent": (
+        SubjectKind.WORKER,
+        State.BEYOND_LIMITS,
+        GapGrounds(A_MOMENT - timedelta(hours=1), A_MOMENT, GapCause.NOT_WATCHED),
+    ),
+    "mail failing": (
+        SubjectKind.DELIVERY,
+        State.BEYOND_LIMITS,
+        DeliveryGrounds(7, A_MOMENT - timedelta(minutes=9), "451 4.3.0 try again later"),
+    ),
+    "credits": (
+        SubjectKind.CREDITS,
+        State.BEYOND_LIMITS,
+        CreditGrounds(2_450_000, 3_000_000, "day"),
+    ),
+    "expiry": (
+        SubjectKind.EXPIRY,
+        State.BEYOND_LIMITS,
+        ExpiryGrounds("key wallet", A_MOMENT + timedelta(days=6)),
+    ),
+    "included": (
+        SubjectKind.INCLUSION,
+        State.INCLUDED,
+        InclusionGrounds(16_123_460, is_successful=True),
+    ),
+}
+
+
 def sample_kinds() -> list[str]:
     """Return the names of the kinds."""
     return list(_samples())
@@ -105,8 +158,7 @@ def _samples() -> dict[str, Callable[[], Message]]:
             SpaceGrounds(410_000_000, 500_000_000),
             network=INSTALLATION,
         ),
-        "rate": partial(_of, SubjectKind.REJECTION_RATE, State.BEYOND_LIMITS, _RATE),
-        "fee limit": partial(_of, SubjectKind.FEE_LIMIT, State.BEYOND_LIMITS, _LIMIT),
+        **{kind: partial(_of, *case) for kind, case in _MEASURED.items()},
     }
 
 
@@ -276,8 +328,9 @@ def _notification_of(
     before: State | None = None,
     network: NetworkId = ANOTHER_NETWORK,
 ) -> Notification:
-    rule = "night shift" if kind in {SubjectKind.REJECTION_RATE, SubjectKind.FEE_LIMIT} else ""
-    subject = Subject(kind, network, rule=rule)
+    tx_hash = TX_HASH if kind is SubjectKind.INCLUSION else None
+    rule, dimension = ("night shift", "mail") if kind in _OF_RULES else ("", "")
+    subject = Subject(kind, network, tx_hash, rule, dimension)
     transition = a_transition(
         subject=subject, before=before, after=after, at=A_MOMENT, grounds=grounds
     )

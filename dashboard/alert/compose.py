@@ -168,7 +168,7 @@ def compose(
         "kicker": text.kicker or str(change.transition.after),
         "rows": (("Network", f"{visible(network.title)}{simulated}"), *text.rows),
         "code": _CODE,
-        "link": _link(change, text, templates.links),
+        "link": link_of(change, text, templates.links),
         "link_label": "Look it up" if text.page == "lookup" else "See what is known now",
         "network": visible(network.title),
         "is_simulated": network.is_simulated,
@@ -205,7 +205,8 @@ def text_of(change: NotifiedChange, network: NetworkName, zone: tzinfo) -> Incid
     return describe(change.transition, change.opened_at, title, zone)
 
 
-def _link(change: NotifiedChange, text: IncidentText, links: Links) -> str:
+def link_of(change: NotifiedChange, text: IncidentText, links: Links) -> str:
+    """Return the address of the page that shows more, or nothing."""
     subject = change.transition.subject
     if text.page != "lookup":
         return links.page(text.page, subject.network_id)

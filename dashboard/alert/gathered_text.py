@@ -13,6 +13,7 @@ from dashboard.alert.compose import (
     MessageTemplates,
     NetworkName,
     actions_of,
+    link_of,
     network_named,
     text_of,
 )
@@ -126,10 +127,10 @@ class _Gathered:
         self.of_networks += 1
         if len(self.others) < FIRST_MEMBERS:
             text = self._text_of(change, network)
-            network_id = change.transition.subject.network_id
-            link = self.templates.links.page(text.page, network_id)
-            said = text.headline
-            self.others.append(ChangeLine(_clock(change), visible(network.title), said, link=link))
+            title = visible(network.title)
+            said = (text.subject or text.headline).removesuffix(f" · {title}")
+            link = link_of(change, text, self.templates.links)
+            self.others.append(ChangeLine(_clock(change), title, said, link=link))
 
     def _text_of(self, change: NotifiedChange, network: NetworkName) -> IncidentText:
         return text_of(change, network, self.templates.zone)

@@ -88,7 +88,7 @@ def describe_measured(
             return _of_delivery(transition, grounds)
         case CreditGrounds():
             return _of_credits(transition, grounds, lasted)
-        case ExpiryGrounds():
+        case _:
             return _of_expiry(transition, grounds)
 
 

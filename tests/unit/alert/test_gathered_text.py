@@ -17,6 +17,7 @@ from dashboard.alert.message import Message
 from dashboard.alert.template_loader import load_templates
 from dashboard.domain.condition import INSTALLATION, State, Subject, SubjectKind
 from dashboard.domain.exclusion import RejectionStage
+from dashboard.domain.grounds import InclusionGrounds
 from dashboard.domain.notification import Notification
 from dashboard.domain.notified_change import NotifiedChange
 from dashboard.domain.quantity import NetworkId
@@ -189,6 +190,21 @@ def test_times_name_their_day_where_there_are_several() -> None:
 
     assert ">12:00:01 UTC</th>" in written(changes[:1] * 2).html
     assert ">2026-11-20 12:00:01 UTC</th>" in written(changes).html
+
+
+def test_transaction_that_is_included_is_named_with_its_label() -> None:
+    subject = Subject(SubjectKind.INCLUSION, ANOTHER_NETWORK, a_hash(7))
+    transition = a_transition(
+        7, subject=subject, after=State.INCLUDED, grounds=InclusionGrounds(71, is_successful=True)
+    )
+    changes = [NotifiedChange(transition, label="Case 1742"), BUSY]
+
+    message = compose_gathered(gathered(changes), LINKING, changes)
+
+    assert message.subject == (
+        "Included in block 71 after it was rejected · Case 1742, and 1 other change · Linea"
+    )
+    assert f'href="https://watch.example/lookup?tx={a_hash(7)}"' in message.html
 
 
 def test_only_the_first_changes_of_networks_are_named() -> None:
