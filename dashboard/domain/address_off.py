@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from dashboard.domain.formatting import moment
 from dashboard.domain.notification import Recipient
 
 
@@ -25,3 +26,8 @@ class AddressOff:
     since: datetime
     by: str
     note: str = ""
+
+    @property
+    def reason(self) -> str:
+        """Say why nothing is sent there."""
+        return f"this address is off since {moment(self.since)}: {self.cause}"

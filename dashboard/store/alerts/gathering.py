@@ -11,7 +11,6 @@ from uuid import UUID
 from sqlalchemy import Connection, Table, insert, select, update
 
 from dashboard.domain.condition import SubjectKind, Transition
-from dashboard.domain.formatting import moment
 from dashboard.domain.incident import (
     Incident,
     IncidentEvent,
@@ -100,10 +99,7 @@ class Gathering:
         self._growth: list[tuple[UUID, UUID]] = []
         self._new: list[dict[str, Any]] = []
         self._members: list[dict[str, Any]] = []
-        self._off = {
-            each.recipient: f"this address is off since {moment(each.since)}: {each.cause}"
-            for each in list_addresses_off(connection)
-        }
+        self._off = {each.recipient: each.reason for each in list_addresses_off(connection)}
 
     def take(
         self, transition: Transition, position: int, routes: Sequence[RuleRoute], *, is_held: bool

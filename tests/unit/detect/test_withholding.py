@@ -1,0 +1,50 @@
+"""What silences and maintenance make of the route of a change."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+from dashboard.detect.withholding import withhold
+from dashboard.domain.matcher import MatchedProperty, Matcher
+from dashboard.domain.route import RuleRoute
+from dashboard.domain.rule import ObservedChange
+from dashboard.domain.silence import Silence, SilenceKind, SilenceRequest
+from tests.builders import A_MOMENT, a_rejection, a_transition, an_id
+
+HOUR = timedelta(hours=1)
+CHANGE = ObservedChange(a_transition(), a_rejection())
+ROUTE = RuleRoute("rejections", (), ())
+
+
+def of_rule(kind: SilenceKind, rule: str = "rejections") -> Silence:
+    """Return a silence or window of an hour about one rule."""
+    matchers = (Matcher(MatchedProperty.RULE, rule),)
+    wish = SilenceRequest(an_id(), kind, matchers, A_MOMENT, A_MOMENT + HOUR, "known")
+    return Silence(7, wish, "ada", A_MOMENT)
+
+
+def test_silenced_route_says_by_whom_and_until_when() -> None:
+    route = withhold(ROUTE, CHANGE, [of_rule(SilenceKind.SILENCE)], A_MOMENT)
+
+    assert route.withheld == "silenced until 2026-11-20 13:00:00 UTC by ada: known (silence 7)"
+
+
+def test_maintenance_holds_a_route_until_it_ends_unless_it_is_urgent() -> None:
+    windows = [of_rule(SilenceKind.MAINTENANCE)]
+    urgent = replace(ROUTE, is_urgent=True)
+
+    assert withhold(ROUTE, CHANGE, windows, A_MOMENT).held_until == A_MOMENT + HOUR
+    assert withhold(urgent, CHANGE, windows, A_MOMENT) == urgent
+
+
+def test_silence_keeps_what_is_urgent_from_everybody_too() -> None:
+    urgent = replace(ROUTE, is_urgent=True)
+
+    assert withhold(urgent, CHANGE, [of_rule(SilenceKind.SILENCE)], A_MOMENT).withheld
+
+
+def test_silence_of_another_rule_changes_nothing() -> None:
+    others = [of_rule(each, "busy") for each in SilenceKind]
+
+    assert withhold(ROUTE, CHANGE, others, A_MOMENT) == ROUTE
