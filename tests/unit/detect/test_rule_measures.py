@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
 import pytest
 
@@ -13,14 +14,38 @@ from dashboard.detect.rule_measures import (
     Readings,
     conclude_measured,
     end_without_rule,
+    read_credits,
+    read_deliveries,
+    read_expiries,
     read_fee_limit,
+    read_gaps,
     read_rates,
+    read_worker,
     unmeasured,
 )
-from dashboard.domain.condition import Condition, State, Subject, SubjectKind
-from dashboard.domain.grounds import FeeLimitGrounds, RateGrounds, Signal
+from dashboard.domain.condition import INSTALLATION, Condition, State, Subject, SubjectKind
+from dashboard.domain.coverage import Gap, GapCause, Watched
+from dashboard.domain.grounds import (
+    CreditGrounds,
+    DeliveryGrounds,
+    ExpiryGrounds,
+    FeeLimitGrounds,
+    GapGrounds,
+    RateGrounds,
+    Signal,
+)
 from dashboard.domain.quantity import Wei
-from dashboard.domain.rule import Dimension, FeeMeasure, RateMeasure, Rule, RuleKind
+from dashboard.domain.rule import (
+    BudgetPeriod,
+    CreditMeasure,
+    Dimension,
+    ExpiryMeasure,
+    FeeMeasure,
+    RateMeasure,
+    Rule,
+    RuleKind,
+    RuleScope,
+)
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, an_id, seconds
 
 RATE = RateMeasure(50, seconds(600), Dimension.MODULE)
@@ -134,3 +159,93 @@ def test_what_is_over_already_is_left_alone() -> None:
     over = Condition(State.WITHIN_LIMITS, A_MOMENT)
 
     assert not end_without_rule(HUB, over, A_MOMENT, lambda: an_id(9)).changes_stored
+
+
+GAPS = Rule("gaps", RuleKind.COVERAGE_GAP, pending=seconds(60))
+WORKER = Rule("worker", RuleKind.WORKER_SILENT, pending=seconds(60))
+
+
+def a_gap(begins: float, ends: float | None, **changes: Any) -> Gap:  # noqa: ANN401 - any field
+    """Return a gap that began and ended so many seconds before `A_MOMENT`."""
+    ended = None if ends is None else A_MOMENT - seconds(ends)
+    fields: dict[str, Any] = {
+        "network_id": A_NETWORK,
+        "watched": Watched.FEES,
+        "begins_at": A_MOMENT - seconds(begins),
+        "ends_at": ended,
+        "cause": GapCause.NOT_WATCHED,
+    }
+    return Gap(**(fields | changes))
+
+
+@pytest.mark.parametrize(
+    ("gaps", "is_trouble"),
+    [
+        ([], False),
+        ([a_gap(59, None)], False),
+        ([a_gap(60, None)], True),
+        ([a_gap(400, 299)], True),
+        ([a_gap(400, 300)], False),
+        ([a_gap(90, 31)], False),
+        ([a_gap(90, None, network_id=ANOTHER_NETWORK)], False),
+        ([a_gap(90, None, cause=GapCause.NOT_ANSWERED)], True),
+    ],
+    ids=["none", "short", "open", "late", "too late", "short and over", "elsewhere", "unanswered"],
+)
+def test_gap_is_trouble_while_it_is_long_enough_and_a_while_after(
+    gaps: list[Gap], *, is_trouble: bool
+) -> None:
+    (reading,) = read_gaps(GAPS, gaps, [A_NETWORK], A_MOMENT).values()
+
+    assert reading is not None
+    assert reading.is_trouble is is_trouble
+
+
+def test_longest_gap_is_the_one_that_is_reported() -> None:
+    short, long = a_gap(90, None), a_gap(900, 10, reason="refused")
+    scoped = replace(GAPS, scope=RuleScope(networks=(A_NETWORK,)))
+
+    (reading,) = read_gaps(scoped, [short, long], [ANOTHER_NETWORK], A_MOMENT).values()
+
+    grounds = GapGrounds(long.begins_at, long.ends_at, GapCause.NOT_WATCHED, "refused")
+    assert reading == Reading(True, A_MOMENT, since=long.begins_at, grounds=grounds)  # noqa: FBT003 - the reading itself
+
+
+@pytest.mark.parametrize(
+    ("cause", "is_trouble"), [(GapCause.NOT_WATCHED, True), (GapCause.NOT_ANSWERED, False)]
+)
+def test_worker_was_silent_only_where_nobody_asked(cause: GapCause, *, is_trouble: bool) -> None:
+    ((subject, reading),) = read_worker(WORKER, [a_gap(90, 1, cause=cause)], A_MOMENT).items()
+
+    assert subject == Subject(SubjectKind.WORKER, INSTALLATION, rule="worker")
+    assert reading is not None
+    assert reading.is_trouble is is_trouble
+
+
+def test_each_channel_that_fails_is_read_by_itself_and_gone_when_it_recovers() -> None:
+    rule = Rule("delivery", RuleKind.DELIVERY_FAILING)
+    grounds = DeliveryGrounds(3, A_MOMENT, "451")
+    ((mail, reading),) = read_deliveries(rule, {"mail": grounds}, A_MOMENT).items()
+
+    assert mail.dimension == "mail"
+    assert reading == Reading(True, A_MOMENT, grounds=grounds)  # noqa: FBT003 - the reading itself
+    assert unmeasured({}, {mail: OPEN}, rule, A_MOMENT) == {mail: Reading(False, A_MOMENT)}  # noqa: FBT003 - the reading itself
+
+
+@pytest.mark.parametrize(("spent", "is_trouble"), [(799, False), (800, True)])
+def test_credits_are_trouble_from_the_share_of_the_rule_on(spent: int, *, is_trouble: bool) -> None:
+    measure = CreditMeasure(1000, BudgetPeriod.DAY, 80)
+    rule = Rule("budget", RuleKind.CREDITS_SHORT, measure=measure)
+
+    (reading,) = read_credits(rule, measure, spent, A_MOMENT).values()
+
+    assert reading == Reading(is_trouble, A_MOMENT, grounds=CreditGrounds(spent, 1000, "day"))
+
+
+def test_each_thing_that_ends_soon_is_read_by_itself() -> None:
+    rule = Rule("expiry", RuleKind.EXPIRY, measure=ExpiryMeasure(seconds(60)))
+    ending = [ExpiryGrounds("key wallet", A_MOMENT), ExpiryGrounds("x" * 300, A_MOMENT)]
+
+    found = read_expiries(rule, ending, A_MOMENT)
+
+    assert [subject.dimension for subject in found] == ["key wallet", "x" * 80]

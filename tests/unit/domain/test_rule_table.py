@@ -25,6 +25,7 @@ from dashboard.domain.rule import (
     RateMeasure,
     Rule,
     RuleKind,
+    RuleMeasure,
     RuleScope,
     Severity,
 )
@@ -130,6 +131,29 @@ def test_rule_is_read_back_from_its_file_as_it_was(rule: Rule) -> None:
     text = write_toml("rules", {rule.name: write_rule(rule)})
 
     assert read_rule(rule.name, tomllib.loads(text)["rules"][rule.name]) == rule
+
+
+@pytest.mark.parametrize(
+    "measure",
+    [
+        RateMeasure(5, timedelta(minutes=1)),
+        RateMeasure(5, timedelta(minutes=1), Dimension.SENDER),
+        FeeMeasure(Signal.BASE_FEE, Wei(7), is_upper=True),
+        FeeMeasure(Signal.PRIORITY_FEE, Wei(7), is_upper=False),
+        CreditMeasure(5, BudgetPeriod.MONTH, 50),
+        ExpiryMeasure(timedelta(days=3)),
+    ],
+)
+def test_figures_are_read_back_as_they_were_written(measure: RuleMeasure) -> None:
+    kinds = {
+        RateMeasure: RuleKind.REJECTION_RATE,
+        FeeMeasure: RuleKind.FEE,
+        CreditMeasure: RuleKind.CREDITS_SHORT,
+        ExpiryMeasure: RuleKind.EXPIRY,
+    }
+    rule = Rule("mine", kinds[type(measure)], measure=measure)
+
+    assert read_rule("mine", write_rule(rule)) == rule
 
 
 @pytest.mark.parametrize("rule", DEFAULT_RULES, ids=lambda each: each.name)
