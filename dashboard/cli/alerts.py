@@ -211,6 +211,7 @@ def _form(here: Installation, history: NotificationHistory) -> Json:
         "before": None if before is None else str(before),
         "after": str(notification.transition.after),
         "at": instant(notification.transition.at),
+        "changes": notification.member_count,
         "channel": notification.recipient.channel,
         "address": notification.recipient.address,
         "createdAt": instant(notification.created_at),

@@ -110,7 +110,9 @@ def _what(notification: Notification, network: str) -> Markup:
     words = element("span", _subject_in_words(notification, network))
     tx_hash = transition.subject.tx_hash
     link = lookup_link(tx_hash) if tx_hash is not None else Markup()
-    return join(element("div", _change_badge(transition), words), link)
+    others = notification.member_count - 1
+    more = element("div", f"and {others:,} more", class_="lw-quiet") if others else Markup()
+    return join(element("div", _change_badge(transition), words), link, more)
 
 
 def _change_badge(transition: Transition) -> Markup:

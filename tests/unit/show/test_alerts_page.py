@@ -309,3 +309,17 @@ def test_change_that_was_silenced_says_why_nobody_was_notified(empty_store: Stor
     assert "Not everybody was notified." in words
     assert "1 change not notified, silenced until 2026-11-20 13:00:00 UTC by ada" in words
     assert "known &lt;b&gt; (silence 1)" in words
+
+
+def test_gathered_change_is_found_by_its_hash_in_the_notification_that_names_it(
+    empty_store: Store,
+) -> None:
+    queries = PageQueries(empty_store, (SIMULATED,), None, lambda: NOW)
+    reject(empty_store, 1)
+    reject(empty_store, 2)
+    expand_outbox(empty_store, [OPS], lambda: NOW)
+
+    words = words_of(visit("alerts", queries, alerts_search=str(a_hash(2))))
+
+    assert "1 of 1 pending." in words
+    assert "and 1 more" in words
