@@ -59,7 +59,7 @@ TX_HASH: Final = TxHash.parse("0x2d6a" + "4be1" * 14 + "800e")
 _LIMITS: Final = ModuleLimits("Linea limits", "1.4", "", {"MMU": 2_097_152})
 TEMPLATES: Final = load_templates(
     {ANOTHER_NETWORK: NetworkName("Linea", module_limits=_LIMITS)},
-    Links("https://watch.example"),
+    Links("https://watch.example", b"a key of the samples only"),
     ZoneInfo("Europe/Zurich"),
 )
 _LINKLESS: Final = replace(TEMPLATES, links=Links())
@@ -188,7 +188,9 @@ def _rejected(before: State | None = None) -> Notification:
         at=A_MOMENT + seconds(4),
     )
     reason = f"Transaction {TX_HASH} line count for module ADD=676331 is above the limit 524288"
-    return a_notification(transition=transition, rejection=_version(reason))
+    return a_notification(
+        transition=transition, rejection=_version(reason), incident=an_incident(rule="rejections")
+    )
 
 
 def _known() -> NotifiedChange:
@@ -334,4 +336,4 @@ def _notification_of(
     transition = a_transition(
         subject=subject, before=before, after=after, at=A_MOMENT, grounds=grounds
     )
-    return a_notification(transition=transition, rejection=None)
+    return a_notification(transition=transition, rejection=None, incident=an_incident(rule=rule))

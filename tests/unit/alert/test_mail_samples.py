@@ -28,7 +28,13 @@ class ToldPieces(HTMLParser):
         if tag == "br" and self._is_told:
             self.pieces[-1] += ": "
         if tag in _TOLD:
-            is_for_the_eye = dict(attrs).get("class") in {"kicker", "small", "foot", "chart"}
+            is_for_the_eye = dict(attrs).get("class") in {
+                "actions",
+                "chart",
+                "foot",
+                "kicker",
+                "small",
+            }
             self._is_told = not is_for_the_eye
             if self._is_told:
                 self.pieces.append("")
