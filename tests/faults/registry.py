@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from tests.faults.alert_storms import ALERT_STORM, ALERT_WALK, MAIL_OUTAGE
 from tests.faults.failing_disk import FAILING_DISK
 from tests.faults.failing_disk_worker import FAILING_DISK_WORKER
 from tests.faults.full_disk import FULL_DISK
@@ -52,4 +53,7 @@ ROWS: Final[tuple[Row, ...]] = (
     HOSTILE_BYTES,
     HOSTILE_GAS_QUESTIONS,
     GAS_STORM,
+    ALERT_STORM,
+    MAIL_OUTAGE,
+    ALERT_WALK,
 )

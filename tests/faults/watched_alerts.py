@@ -1,0 +1,158 @@
+"""Alerting on a clock of its own: what happens, who is notified, and what was promised."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Final
+from uuid import UUID
+
+from sqlalchemy import select
+
+from dashboard.alert.deliver import Deliverer, DeliveryPolicy
+from dashboard.alert.delivery_attempt import Sending
+from dashboard.alert.message import MaySend, Message, MessageHeaders, always
+from dashboard.alert.notify import Notifier
+from dashboard.domain.condition import State, Subject, Transition
+from dashboard.domain.notification import Notification, Recipient
+from dashboard.domain.notification_pace import LARGEST_HOURLY
+from dashboard.errors import DeliveryBlocked
+from dashboard.store.alerts.conditions import record_transition
+from dashboard.store.engine.engine import Store, open_store
+from dashboard.store.engine.leases import acquire
+from dashboard.store.evidence.save_rejections import save_polled
+from dashboard.store.schema import notification_members, notifications
+from tests.builders import A_NETWORK, a_hash, a_record, an_id
+from tests.databases import new_sqlite_store
+from tests.fake_clock import FakeClock
+
+RECIPIENTS: Final = (
+    Recipient("mail", "oncall@example.org"),
+    Recipient("mail", "others@example.org"),
+)
+_HOUR: Final = timedelta(hours=1)
+_MODULES: Final = ("HUB", "EXP", "MMU", "ADD")
+
+
+@dataclass
+class RecordingPost:
+    """Takes messages with their time, unless it is down."""
+
+    clock: FakeClock
+    taken: list[tuple[datetime, MessageHeaders]] = field(default_factory=list)
+    is_down: bool = False
+
+    def send(self, _: Message, headers: MessageHeaders, may_send: MaySend = always) -> str:
+        """Take a message."""
+        assert may_send()
+        if self.is_down:
+            raise DeliveryBlocked("the mail server is down")
+        self.taken.append((self.clock.now(), headers))
+        return "250 taken"
+
+
+class WatchedAlerts:
+    """One worker after the other on one store; what each recipient is to hear of is remembered."""
+
+    def __init__(self, store: Store, clock: FakeClock) -> None:
+        """Begin with one worker."""
+        self.store, self.clock = store, clock
+        self.post = RecordingPost(clock)
+        self.happened: list[UUID] = []
+        self.silenced: set[UUID] = set()
+        self.restart()
+
+    def restart(self) -> None:
+        """Let another worker go on that knows only what is stored."""
+        sending = Sending({"mail": self.post}, _named)
+        policy = DeliveryPolicy(patience=timedelta(seconds=30))
+        deliverer = Deliverer(self.store, sending, self.clock.now, self.clock.elapsed, policy)
+        self._notifier = Notifier(self.store, RECIPIENTS, deliverer, self.clock.now)
+
+    def reject(self, numbers: range, *, is_silenced: bool = False) -> None:
+        """Let transactions be rejected, of several modules."""
+        with self.store.write() as connection:
+            for number in numbers:
+                reason = (
+                    f"Transaction line count for module {_MODULES[number % 4]}={number + 9} "
+                    "is above the limit 8"
+                )
+                record = a_record(tx_hash=a_hash(number), reason_message=reason)
+                rejection_id = save_polled(connection, A_NETWORK, record, self.clock.now())
+                subject = Subject.transaction(A_NETWORK, a_hash(number))
+                transition = Transition(
+                    an_id(number), subject, None, State.REJECTED, self.clock.now()
+                )
+                assert record_transition(connection, transition, rejection_id)
+                self.happened.append(transition.transition_id)
+        if is_silenced:
+            self.silenced |= {an_id(number) for number in numbers}
+
+    def work(self, length: timedelta = timedelta()) -> None:
+        """Let time pass, and the worker do what is due."""
+        self.clock.wait(length)
+        with self.store.write() as connection:
+            token = acquire(connection, "worker", "us", timedelta(days=30))
+        assert token is not None
+        while self._notifier.run(token, always):
+            pass
+
+    def settle(self) -> None:
+        """Work until nothing is pending to anybody."""
+        self.post.is_down = False
+        for _ in range(400):
+            self.work(timedelta(minutes=5))
+            with self.store.read() as connection:
+                waits = select(notifications.c.state).where(notifications.c.state == "pending")
+                if connection.execute(waits).first() is None:
+                    return
+        raise AssertionError("something is pending for days")
+
+    def check(self) -> None:
+        """Raise AssertionError unless everybody was notified of everything once, in order."""
+        member = notification_members.c
+        query = select(
+            member.transition_id, member.address, member.position, notifications.c.message_id
+        ).outerjoin(notifications, notifications.c.notification_id == member.notification_id)
+        with self.store.read() as connection:
+            rows = connection.execute(query.order_by(member.position)).all()
+        known = Counter((row.transition_id, row.address) for row in rows)
+        expected = {(each, to.address) for each in self.happened for to in RECIPIENTS}
+        assert set(known) == expected, "a change reached nobody"
+        assert max(known.values(), default=1) == 1, "a change reached somebody twice"
+        sent = Counter((headers.message_id, headers.to) for _, headers in self.post.taken)
+        assert max(sent.values(), default=1) == 1, "a message was sent twice"
+        for row in rows:
+            is_sent = (row.message_id, row.address) in sent
+            assert is_sent is (row.transition_id not in self.silenced)
+        self._check_pace()
+
+    def _check_pace(self) -> None:
+        times: defaultdict[str, list[datetime]] = defaultdict(list)
+        for at, headers in self.post.taken:
+            times[headers.to].append(headers.date)
+            assert at >= headers.date
+        for dates in times.values():
+            for date in dates:
+                within = sum(date - _HOUR < each <= date for each in dates)
+                assert within <= LARGEST_HOURLY, f"{within} messages within an hour"
+
+
+def _named(notification: Notification) -> Message:
+    return Message(str(notification.notification_id), "-", "-")
+
+
+@contextmanager
+def watched_alerts(folder: Path) -> Iterator[WatchedAlerts]:
+    """Yield alerting on a store of its own."""
+    folder.mkdir(parents=True)
+    clock = FakeClock()
+    url = new_sqlite_store(folder / "linewatch.db")
+    with open_store(url, clock.boot_clock) as store:
+        yield WatchedAlerts(store, clock)
+    shutil.rmtree(folder)
