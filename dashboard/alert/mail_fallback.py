@@ -103,7 +103,7 @@ def _failing(outage: MailOutage, trouble: MailTrouble) -> Message:
         _FAILING,
         f"Mail fails since {moment(outage.since)}",
         (
-            f"No mail was taken since {moment(outage.since)}; {many} pending and nobody has them.",
+            f"No mail was taken since {moment(outage.since)}; {many} pending.",
             f"The mail server's answer: {visible(trouble.answer)}",
             _NEXT_STEPS,
         ),
