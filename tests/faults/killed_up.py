@@ -24,7 +24,7 @@ from tests.faults.delivery_promises import check_whole, stored_deliveries
 from tests.faults.reporters import ACKNOWLEDGED, SentReport, a_sent_report
 from tests.faults.rows import Chance, Play, Row
 from tests.faults.serve_processes import SAVE, a_call, connected, post
-from tests.faults.worker_process import pause
+from tests.faults.worker_process import gather_briefly, pause
 from tests.installation import Installation, new_installation
 from tests.processes import Launcher, Process, ProcessOptions, launching
 from tests.waiting import eventually
@@ -88,9 +88,7 @@ class _RunningUp:
     def untold(self) -> set[str]:
         """Return which acknowledged reports are in no message that was sent."""
         found = stored_deliveries(self.store)
-        sent = {each.transition_id for each in found.messages if each.message_id in found.sent}
-        news = {rejection for entry, rejection in found.news.items() if entry in sent}
-        mailed = {str(each.tx_hash) for each in found.rejections if each.rejection_id in news}
+        mailed = {tx_hash for message_id in found.sent for tx_hash in found.told[message_id]}
         return {each.tx_hash for each in self.acknowledged} - mailed
 
 
@@ -135,6 +133,7 @@ def _killing(folder: Path) -> Iterator[Play]:
             url = f"sqlite:///{home}/linewatch.sqlite"
             migrate(url)
             with closing(open_store(url)) as store:
+                gather_briefly(store)
                 running_up = _RunningUp(installation, launcher, store)
                 for _ in chance.cases(_LIVES):
                     _kill_in_the_middle(running_up, chance)

@@ -188,12 +188,12 @@ def worker_site(home: Path, url: str, launcher: Launcher) -> Iterator[WorkerSite
             network=A_NETWORK,
         )
         (home / "linewatch.toml").write_text(settings, encoding="utf-8")
-        _gather_briefly(store)
+        gather_briefly(store)
         variables = new_installation(home).environment()
         yield WorkerSite(home, url, store, hosted, post, launcher, variables)
 
 
-def _gather_briefly(store: Store) -> None:
+def gather_briefly(store: Store) -> None:
     """Let followers wait for each other as long as a life lasts that is cut short."""
     rules = [replace(rule, group_wait=_GROUP_WAIT) for rule in DEFAULT_RULES]
     with store.write() as connection:

@@ -19,6 +19,7 @@ from dashboard.alert.delivery_attempt import Sending
 from dashboard.alert.message import always
 from dashboard.alert.notify import Notifier
 from dashboard.domain.notification import NotificationState, Recipient
+from dashboard.domain.notification_pace import Pace
 from dashboard.errors import DeliveryBlocked
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.wiring.clock import elapsed, utc_now
@@ -38,6 +39,7 @@ from tests.mail_server import (
     speak_http,
 )
 from tests.recording_channel import MESSAGE, SENDER, message_about, some_headers
+from tests.routes import alone
 
 SOON = timedelta(seconds=0.4)
 AMPLE = timedelta(seconds=20)
@@ -151,8 +153,9 @@ def test_addresses_that_swallow_everything_delay_no_other_on_their_channel(
 
     with mail_server(inbox) as port:
         sending = Sending({"mail": channel_to(port, AMPLE)}, message_about)
-        deliverer = Deliverer(store, sending, utc_now, elapsed)
-        notifier = Notifier(store, alive, deliverer, utc_now)
+        policy = DeliveryPolicy(pace=Pace(largest_hourly=1_000))
+        deliverer = Deliverer(store, sending, utc_now, elapsed, policy)
+        notifier = Notifier(store, alive, deliverer, utc_now, alone)
         token = take_worker_lease(store)
         notifier.run(token, always)
         for number in range(1000, 1020):

@@ -26,6 +26,7 @@ from dashboard.poll.worker_loop import run_polling_worker
 from dashboard.store.engine.engine import Store
 from tests.builders import A_NETWORK
 from tests.recording_channel import ONCALL, SENDER
+from tests.routes import alone
 
 SOON = timedelta(milliseconds=20)
 PERIODS = Periods(
@@ -44,9 +45,9 @@ def a_post_office(store: Store, maildir: Path) -> Notifier:
 
 
 def a_notifier(store: Store, sending: Sending) -> Notifier:
-    """Return who delivers what is so sent."""
+    """Return who delivers what is so sent, each transition by itself."""
     deliverer = Deliverer(store, sending, CLOCKS.now, CLOCKS.elapsed)
-    return Notifier(store, [ONCALL], deliverer, CLOCKS.now)
+    return Notifier(store, [ONCALL], deliverer, CLOCKS.now, alone)
 
 
 def a_watcher(
