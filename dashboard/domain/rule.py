@@ -280,13 +280,8 @@ class Rule:
     pierces: bool = False
 
     @property
-    def incident_pending(self) -> timedelta:
-        """How long an incident stays pending: not at all where the measured condition did."""
-        return timedelta() if self.kind.is_measured else self.pending
-
-    @property
     def incident_keep_firing(self) -> timedelta:
-        """How long an incident goes on after its cause ended, likewise."""
+        """How long an incident goes on after its cause ended: not where what is measured did."""
         return timedelta() if self.kind.is_measured else self.keep_firing
 
     def group_of(self, change: ObservedChange) -> tuple[tuple[Dimension, str], ...]:

@@ -86,6 +86,7 @@ def write_rule(rule: Rule) -> RuleTable:
     return table
 
 
+_ELSEWHERE: Final = "remove it; [alerts] says how long busy, silent and stale must last"
 _WRONG_NAME: Final = (
     "is no name of a rule: write small letters, digits, - and _, at most 64, such as night-shift"
 )
@@ -159,6 +160,8 @@ def _check_scope(kind: RuleKind, table: Mapping[str, object]) -> Iterator[RuleRe
     for key in _OF_REJECTIONS:
         if key in table and not kind.is_of_rejections:
             yield RuleRemark(key, f"narrows rejections only, and this rule is {kind}: remove it")
+    if "pending" in table and not kind.is_measured:
+        yield RuleRemark("pending", f"is for what rules measure, and {kind} is not: {_ELSEWHERE}")
     if "networks" in table and not kind.is_of_networks:
         yield RuleRemark("networks", f"says nothing here: {kind} is about no network; remove it")
 

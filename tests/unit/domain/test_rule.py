@@ -192,13 +192,12 @@ def test_measured_change_concerns_the_rule_that_measured_it_and_no_other() -> No
 def test_incident_of_a_measured_rule_waits_no_second_time() -> None:
     storm = Rule("storm", RuleKind.REJECTION_RATE, pending=seconds(9), keep_firing=seconds(9))
 
-    assert storm.incident_pending == storm.incident_keep_firing == seconds(0)
+    assert storm.incident_keep_firing == seconds(0)
 
 
 def test_hold_periods_of_a_change_are_those_of_its_incident() -> None:
-    patient = replace(REJECTED, pending=seconds(60), keep_firing=seconds(90))
+    patient = replace(REJECTED, keep_firing=seconds(90))
 
-    assert patient.incident_pending == seconds(60)
     assert patient.incident_keep_firing == seconds(90)
 
 

@@ -114,7 +114,7 @@ def rules(draw: st.DrawFn) -> Rule:
         measure=draw(MEASURES[kind]) if kind in MEASURES else None,
         scope=draw(scopes) if kind.is_of_rejections else scope,
         recipients=draw(several(recipients)),
-        pending=draw(lengths),
+        pending=draw(lengths) if kind.is_measured else timedelta(),
         keep_firing=draw(lengths),
         group_by=draw(several(st.sampled_from(Dimension), 1)),
         group_wait=draw(lengths),
@@ -230,8 +230,8 @@ def test_channel_is_a_recipient_by_its_name_if_it_is_there() -> None:
         ("reports", "any", "choose one of tracked, all"),
         ("recipients", ["ops"], "write a mail address"),
         ("recipients", ["a@b\u202e"], "write a mail address"),
-        ("pending", 5, "such as 30s, 15m or 12h"),
-        ("pending", "36501d", "a hundred years"),
+        ("keep_firing", 5, "such as 30s, 15m or 12h"),
+        ("keep_firing", "36501d", "a hundred years"),
         ("remind_every", "0s", "no time at all"),
         ("group_by", ["rule"], "choose one of network, module, stage, sender, label"),
         ("active", ["always"], "mon-fri 08:00-18:00"),
@@ -255,6 +255,7 @@ def test_wrong_value_is_named_with_what_to_write(key: str, value: object, remark
 @pytest.mark.parametrize(
     ("table", "key", "remark"),
     [
+        ({"kind": "busy", "pending": "5m"}, "pending", "[alerts] says how long"),
         ({"kind": "busy", "modules": ["HUB"]}, "modules", "narrows rejections only"),
         ({"kind": "disk-filling", "networks": [1]}, "networks", "is about no network"),
         ({"kind": "busy", "escalate_after": "1h"}, "escalate_after", "needs escalate_to"),
@@ -288,8 +289,8 @@ def test_what_does_not_go_together_is_named(table: object, key: str, remark: str
 
 
 def test_everything_that_is_wrong_is_said_at_once() -> None:
-    found = read_rule("My Rule", {"severity": "loud", "pierces": True, "pending": 1}, NAMES)
+    found = read_rule("My Rule", {"severity": "loud", "pierces": True, "group_wait": 1}, NAMES)
 
     assert isinstance(found, list)
-    assert [each.key for each in found] == ["", "severity", "pending", ""]
+    assert [each.key for each in found] == ["", "severity", "group_wait", ""]
     assert RuleRemark("severity", "is 'loud': choose one of info, warning, critical") in found

@@ -29,7 +29,7 @@ recipients = [
 
 [rules.Busy]
 kind = "busy"
-pending = 5
+group_wait = 5
 """
 
 
@@ -64,8 +64,8 @@ def test_every_mistake_is_named_with_its_line_and_remedy() -> None:
             "digits, - and _, at most 64, such as night-shift"
         ),
         (
-            "rules.Busy.pending (in rules.toml, line 13) is '5': write a number and a unit, such "
-            "as 30s, 15m or 12h"
+            "rules.Busy.group_wait (in rules.toml, line 13) is '5': write a number and a unit, "
+            "such as 30s, 15m or 12h"
         ),
     ]
 
