@@ -16,13 +16,13 @@ from dashboard.store.engine.connection import Connection
 
 
 def alone(change: ObservedChange, recipients: Sequence[Recipient]) -> list[RuleRoute]:
-    """RuleRoute each transition that is news to everybody, as an incident of its own."""
+    """Route each transition that is news to everybody, as an incident of its own."""
     group = (("transition", str(change.transition.transition_id)),)
     return [RuleRoute("alone", group, tuple(recipients))] if change.transition.is_news else []
 
 
 def by_subject(transition: Transition, recipients: Sequence[Recipient]) -> list[RuleRoute]:
-    """RuleRoute each transition to everybody; those of one subject are one incident."""
+    """Route each transition to everybody; those of one subject are one incident."""
     return [RuleRoute("by subject", (("subject", transition.subject.key()),), tuple(recipients))]
 
 

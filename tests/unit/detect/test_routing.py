@@ -79,3 +79,9 @@ def test_quiet_hours_hold_until_they_end_unless_the_rule_pierces_them() -> None:
     (piercing,) = routes_of([replace(rule, pierces=True)], REJECTED, [ONCALL], A_MOMENT)
 
     assert (held.held_until, free.held_until, piercing.held_until) == (opens, None, None)
+
+
+def test_route_says_what_time_does_to_its_incidents() -> None:
+    route = RuleRoute("mine", (), (ONCALL,), remind_every=timedelta(hours=6))
+
+    assert route.timers == IncidentTimers(route.quiet_after, timedelta(hours=6), None)
