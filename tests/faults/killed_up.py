@@ -129,7 +129,9 @@ def _killing(folder: Path) -> Iterator[Play]:
 
         def play(chance: Chance) -> None:
             home = folder / str(next(numbers))
-            installation = new_installation(home, LINEWATCH_WORKER_LEASE=_LEASE)
+            installation = new_installation(
+                home, LINEWATCH_WORKER_LEASE=_LEASE, LINEWATCH_ALERTS_LARGEST_HOURLY="1000"
+            )
             url = f"sqlite:///{home}/linewatch.sqlite"
             migrate(url)
             with closing(open_store(url)) as store:

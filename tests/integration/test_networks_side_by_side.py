@@ -87,6 +87,7 @@ def a_site(folder: Path, node_url: str, other_node_url: str) -> Iterator[Site]:
         LINEWATCH_ALERTS_SILENCE_PENDING="3s",
         LINEWATCH_ALERTS_SILENCE_KEEP_FIRING="2s",
         LINEWATCH_ALERTS_STALE_PENDING="3s",
+        LINEWATCH_ALERTS_LARGEST_HOURLY="1000",  # devnet alone has more to say than a few
     )
     installation.home.mkdir(parents=True)
     (installation.home / "linewatch.toml").write_text(CONFIGURATION, encoding="utf-8")
