@@ -38,6 +38,7 @@ from tests.integration.whole_workers import (
 from tests.mail_server import Inbox, mail_server
 from tests.received_mail import mails_of
 from tests.recording_channel import SENDER, message_about
+from tests.routes import alone
 from tests.scripted_upstreams import ScriptedExclusion, ScriptedGas, SilentExclusion
 from tests.waiting import eventually_async
 
@@ -87,6 +88,7 @@ async def test_mail_is_marked_when_the_answer_of_its_server_comes(store: Store) 
     with mail_server(inbox) as port:
         channel = SmtpChannel(SmtpServer("127.0.0.1", port, Security.NONE), SENDER)
         notifier = a_notifier(store, Sending({"mail": channel}, message_about))
+        notifier = replace(notifier, routes=alone)
         once = replace(PERIODS, delivery=timedelta(minutes=1))
         async with working(replace(a_watcher(store, notifier), periods=once)):
             await eventually_async(note_marks, what="the marks")
