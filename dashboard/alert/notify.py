@@ -20,7 +20,7 @@ from dashboard.domain.route import RuleRoute
 from dashboard.domain.rule import ObservedChange
 from dashboard.logs import get_logger
 from dashboard.store.alerts import outbox
-from dashboard.store.alerts.incidents import due_incidents
+from dashboard.store.alerts.incidents import is_incident_due
 from dashboard.store.alerts.rules import rules_in_force
 from dashboard.store.alerts.silences import unfinished_silences
 from dashboard.store.engine.engine import Store
@@ -71,7 +71,7 @@ class Notifier:
         """Let time do to incidents what is due."""
         now = self.clock()
         with self.store.read() as connection:
-            if not due_incidents(connection, now, 1):
+            if not is_incident_due(connection, now):
                 return
         with self.store.write() as connection:
             rules = {each.name: each for each in rules_in_force(connection)}

@@ -32,8 +32,17 @@ def open_incident_by_key(connection: Connection, key: str) -> Incident | None:
     return None if row is None else incident_of(row)
 
 
+def is_incident_due(connection: Connection, now: datetime) -> bool:
+    """Whether time has changed an incident by now; nothing is locked, so that readers may ask."""
+    query = select(incidents.c.incident_id).where(incidents.c.next_at <= now).limit(1)
+    return connection.scalar(query) is not None
+
+
 def due_incidents(connection: Connection, now: datetime, limit: int) -> list[Incident]:
-    """Return incidents that time has changed by now, those that are due longest first."""
+    """Return incidents that time has changed by now, those that are due longest first.
+
+    They are then this transaction's to change.
+    """
     column = incidents.c
     query = select(incidents).where(column.next_at <= now).order_by(column.next_at).limit(limit)
     return [incident_of(row) for row in connection.execute(query.with_for_update()).mappings()]

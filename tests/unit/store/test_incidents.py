@@ -17,6 +17,7 @@ from dashboard.store.alerts.conditions import (
     record_transition,
     set_turning_since,
 )
+from dashboard.store.alerts.incidents import is_incident_due
 from dashboard.store.alerts.notifications import recent_notifications
 from dashboard.store.alerts.outbox import expand, pending_expansion
 from dashboard.store.alerts.release import close
@@ -136,3 +137,8 @@ def test_turning_point_is_kept_until_the_condition_changes(store: Store) -> None
 
     assert turning == Condition(State.CALM, A_MOMENT, LATER)
     assert turned == Condition(State.BUSY, LATER)
+
+
+def test_reader_may_ask_whether_an_incident_is_due(store: Store) -> None:
+    with store.read() as connection:  # where PostgreSQL locks no row
+        assert not is_incident_due(connection, LATER)
