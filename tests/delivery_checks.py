@@ -19,6 +19,7 @@ from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import acquire
 from dashboard.store.evidence.save_rejections import save_polled
+from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, a_transition
 from tests.recording_channel import ONCALL
 from tests.routes import alone, closings_for
@@ -45,6 +46,7 @@ def reject(
     """Let the transaction with this number be rejected: the news waits in the outbox."""
     with store.write() as connection:
         record = a_record(tx_hash=a_hash(number), nonce=nonce)
+        track(connection, TrackRequest(a_hash(number), (A_NETWORK,), None, ""), A_MOMENT)
         rejection_id = save_polled(connection, A_NETWORK, record, A_MOMENT)
         assert record_transition(connection, transition or a_transition(number), rejection_id)
 

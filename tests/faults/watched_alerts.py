@@ -27,6 +27,7 @@ from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.engine.leases import acquire
 from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.schema import notification_members, notifications
+from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.builders import A_NETWORK, a_hash, a_record, an_id
 from tests.databases import new_sqlite_store
 from tests.fake_clock import FakeClock
@@ -83,6 +84,8 @@ class WatchedAlerts:
                     "is above the limit 8"
                 )
                 record = a_record(tx_hash=a_hash(number), reason_message=reason)
+                request = TrackRequest(a_hash(number), (A_NETWORK,), None, "")
+                track(connection, request, self.clock.now())
                 rejection_id = save_polled(connection, A_NETWORK, record, self.clock.now())
                 subject = Subject.transaction(A_NETWORK, a_hash(number))
                 transition = Transition(

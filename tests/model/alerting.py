@@ -261,7 +261,7 @@ def check_alerting(
         assert held_now(connection, subject) == (known and known.condition)
     _check_incidents(connection, held)
     waiting = [
-        (each.transition, each.rejection and numbers.of(each.rejection))
+        (each.transition, each.change.rejection and numbers.of(each.change.rejection))
         for each in pending_expansion(connection, _MANY)
     ]
     assert waiting == [

@@ -20,8 +20,15 @@ from dashboard.domain.notification import (
     NotificationState,
     Recipient,
 )
+from dashboard.domain.rule import ObservedChange
 from dashboard.store.alerts.conditions import transition_of
-from dashboard.store.schema import deliveries, notifications, rejections, transitions
+from dashboard.store.schema import (
+    deliveries,
+    notifications,
+    rejections,
+    tracked_hashes,
+    transitions,
+)
 from dashboard.store.schema.rejections import stored_rejection
 
 
@@ -44,6 +51,16 @@ def select_transitions() -> Select[Any]:
     )
 
 
+def select_changes() -> Select[Any]:
+    """Select the same, with what people wrote at the transaction, if they track it."""
+    tracked = tracked_hashes.c
+    return (
+        select_transitions()
+        .outerjoin(tracked_hashes, tracked.tx_hash == transitions.c.tx_hash)
+        .add_columns(tracked.tracked_id, tracked.label, tracked.note)
+    )
+
+
 def select_notifications() -> Select[Any]:
     """Select notifications with their first member."""
     of_transition = notifications.c.transition_id == transitions.c.transition_id
@@ -54,6 +71,17 @@ def transition_and_rejection(row: RowMapping) -> tuple[Transition, StoredRejecti
     """Read a row of `select_transitions`."""
     has_rejection = row[rejections.c.rejection_id] is not None
     return transition_of(row), stored_rejection(row) if has_rejection else None
+
+
+def change_of(row: RowMapping) -> ObservedChange:
+    """Read a row of `select_changes`."""
+    tracked = tracked_hashes.c
+    return ObservedChange(
+        *transition_and_rejection(row),
+        label=row[tracked.label] or "",
+        note=row[tracked.note] or "",
+        is_tracked=row[tracked.tracked_id] is not None,
+    )
 
 
 def member_of(row: RowMapping) -> NotificationMember:

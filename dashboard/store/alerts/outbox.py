@@ -9,39 +9,37 @@ from datetime import datetime
 from sqlalchemy import Connection, update
 
 from dashboard.domain.condition import Transition
-from dashboard.domain.exclusion import StoredRejection
 from dashboard.domain.notification import NO_DOMAIN
 from dashboard.domain.route import RuleRoute
 from dashboard.domain.rule import ObservedChange
 from dashboard.store.alerts.gathering import Gathering
 from dashboard.store.alerts.held_notifications import is_uncertain, restored_at
-from dashboard.store.alerts.notifications import select_transitions, transition_and_rejection
+from dashboard.store.alerts.notifications import change_of, select_changes
 from dashboard.store.schema import outbox, transitions
 
 
 @dataclass(frozen=True, slots=True)
 class OutboxEntry:
-    """A transition without notifications so far, with the rejection behind it.
+    """A change without notifications so far.
 
     `position` orders the entries. `is_held`: it is of a time of which a restored store does not
     know who was notified.
     """
 
-    transition: Transition
-    rejection: StoredRejection | None
+    change: ObservedChange
     is_held: bool = False
     position: int = 0
 
     @property
-    def change(self) -> ObservedChange:
-        """What rules look at."""
-        return ObservedChange(self.transition, self.rejection)
+    def transition(self) -> Transition:
+        """The transition itself."""
+        return self.change.transition
 
 
 def pending_expansion(connection: Connection, limit: int) -> list[OutboxEntry]:
-    """Return the transitions without notifications so far, the oldest first."""
+    """Return the changes without notifications so far, the oldest first."""
     query = (
-        select_transitions()
+        select_changes()
         .add_columns(outbox.c.outbox_id)
         .join(outbox, outbox.c.transition_id == transitions.c.transition_id)
         .where(outbox.c.expanded_at.is_(None))
@@ -50,10 +48,10 @@ def pending_expansion(connection: Connection, limit: int) -> list[OutboxEntry]:
     )
     rows = connection.execute(query).mappings().all()
     last_restored = restored_at(connection) if rows else None
-    found = [(*transition_and_rejection(row), row[outbox.c.outbox_id]) for row in rows]
+    found = [(change_of(row), row[outbox.c.outbox_id]) for row in rows]
     return [
-        OutboxEntry(transition, rejection, is_uncertain(transition, rejection, last_restored), at)
-        for transition, rejection, at in found
+        OutboxEntry(change, is_uncertain(change.transition, change.rejection, last_restored), at)
+        for change, at in found
     ]
 
 

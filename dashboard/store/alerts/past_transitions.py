@@ -10,8 +10,8 @@ from sqlalchemy import Connection, or_
 
 from dashboard.domain.condition import SubjectKind
 from dashboard.domain.rule import ObservedChange
-from dashboard.store.alerts.notifications import select_transitions, transition_and_rejection
-from dashboard.store.schema import tracked_hashes, transitions
+from dashboard.store.alerts.notifications import change_of, select_changes
+from dashboard.store.schema import transitions
 
 MOST_TRANSITIONS: Final = 20_000
 """Transitions that are read at most, the latest ones."""
@@ -21,22 +21,12 @@ def past_transitions(
     connection: Connection, kinds: Iterable[SubjectKind], since: datetime, until: datetime
 ) -> list[ObservedChange]:
     """Return the transitions of some kinds of subjects, oldest first."""
-    column, tracked = transitions.c, tracked_hashes.c
+    column = transitions.c
     of_kinds = or_(*(column.subject.between(f"{kind}:", f"{kind};") for kind in kinds))
     query = (
-        select_transitions()
-        .outerjoin(tracked_hashes, tracked.tx_hash == column.tx_hash)
-        .add_columns(tracked.tracked_id, tracked.label, tracked.note)
+        select_changes()
         .where(of_kinds, column.at > since, column.at <= until)
         .order_by(column.at.desc())
         .limit(MOST_TRANSITIONS)
     )
-    return [
-        ObservedChange(
-            *transition_and_rejection(row),
-            row[tracked.label] or "",
-            row[tracked.note] or "",
-            row[tracked.tracked_id] is not None,
-        )
-        for row in connection.execute(query).mappings()
-    ][::-1]
+    return [change_of(row) for row in connection.execute(query).mappings()][::-1]

@@ -12,6 +12,7 @@ from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import acquire
 from dashboard.store.evidence.save_rejections import save_polled
+from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, a_transition, seconds
 from tests.delivery_checks import claim_for_all
 from tests.routes import expand_alone
@@ -20,10 +21,12 @@ OPS: Final = Recipient("mail", "ops@example.org")
 DEV: Final = Recipient("mail", "dev@example.org")
 
 
-def reject(store: Store, count: int = 1) -> None:
+def reject(store: Store, count: int = 1, *, is_tracked: bool = True) -> None:
     """See that many transactions rejected, each with its news in the outbox."""
     with store.write() as connection:
         for number in range(1, count + 1):
+            if is_tracked:
+                track(connection, TrackRequest(a_hash(number), (A_NETWORK,), None, ""), A_MOMENT)
             record = a_record(tx_hash=a_hash(number))
             rejection_id = save_polled(connection, A_NETWORK, record, A_MOMENT)
             record_transition(connection, a_transition(number), rejection_id)

@@ -26,8 +26,8 @@ def test_change_is_kept_with_its_cause_and_pending_in_the_outbox(store: Store) -
         (entry,) = pending_expansion(connection, 10)
         assert current_state(connection, SUBJECT) is State.REJECTED
     assert entry.transition == a_transition()
-    assert entry.rejection is not None
-    assert entry.rejection.record == a_record()
+    assert entry.change.rejection is not None
+    assert entry.change.rejection.record == a_record()
 
 
 def test_change_that_no_record_caused_is_pending_too(store: Store) -> None:
@@ -35,7 +35,7 @@ def test_change_that_no_record_caused_is_pending_too(store: Store) -> None:
         assert record_transition(connection, a_transition(after=State.UNREPORTED), None)
         (entry,) = pending_expansion(connection, 10)
 
-    assert entry.rejection is None
+    assert entry.change.rejection is None
 
 
 def test_change_from_a_condition_that_is_not_held_is_refused(store: Store) -> None:

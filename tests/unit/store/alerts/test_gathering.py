@@ -25,6 +25,7 @@ from dashboard.store.alerts.outbox import expand, pending_expansion
 from dashboard.store.alerts.release import open_notifications
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.save_rejections import save_polled
+from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.builders import (
     A_MOMENT,
     A_NETWORK,
@@ -42,6 +43,7 @@ def reject(store: Store, *numbers: int, module: str = "ADD") -> None:
     with store.write() as connection:
         for number in numbers:
             record = a_record(tx_hash=a_hash(number), reason_message=reason)
+            track(connection, TrackRequest(a_hash(number), (A_NETWORK,), None, ""), A_MOMENT)
             rejection_id = save_polled(connection, A_NETWORK, record, A_MOMENT)
             assert record_transition(connection, a_transition(number), rejection_id)
 

@@ -16,7 +16,8 @@ from dashboard.store.alerts.notification_claims import (
 from dashboard.store.alerts.notifications import deliveries_of, recent_notifications
 from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.engine import Store
-from tests.builders import A_MOMENT, a_transition, seconds
+from dashboard.store.tracking.transactions import TrackRequest, track
+from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_transition, seconds
 from tests.routes import expand_alone
 from tests.unit.store.fake_machine import Machine
 from tests.unit.store.pending_notifications import (
@@ -36,6 +37,24 @@ def test_outbox_is_read_oldest_first_and_in_parts(store: Store) -> None:
         entries = pending_expansion(connection, 2)
 
     assert [entry.transition for entry in entries] == [a_transition(1), a_transition(2)]
+
+
+def test_rules_see_what_people_wrote_at_a_transaction_and_whether_they_track_it(
+    store: Store,
+) -> None:
+    reject(store, count=2, is_tracked=False)
+    with store.write() as connection:
+        request = TrackRequest(a_hash(1), (A_NETWORK,), None, "Case 1742", "asked by #vip")
+        track(connection, request, A_MOMENT)
+        tracked, other = (entry.change for entry in pending_expansion(connection, 10))
+
+    assert (tracked.label, tracked.tags, tracked.is_tracked) == (
+        "Case 1742",
+        frozenset({"vip"}),
+        True,
+    )
+    assert (other.label, other.is_tracked) == ("", False)
+    assert not other.tags
 
 
 def test_expanding_owes_one_notification_to_each_recipient(store: Store) -> None:
