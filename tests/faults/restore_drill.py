@@ -26,6 +26,7 @@ from dashboard.store.maintenance.backup import back_up
 from dashboard.store.maintenance.restore import restore
 from dashboard.store.maintenance.verify import verify
 from dashboard.store.schema import rejections
+from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, a_transition, an_id
 from tests.databases import new_store
 from tests.faults.delivery_promises import stored_deliveries
@@ -95,6 +96,7 @@ def _see_again(store: Store, seen: list[int], kept: set[TxHash]) -> None:
         for number in seen:
             if a_hash(number) in kept:
                 continue
+            track(connection, TrackRequest(a_hash(number), (A_NETWORK,), None, ""), A_MOMENT)
             rejection_id = save_polled(
                 connection, A_NETWORK, a_record(tx_hash=a_hash(number)), A_MOMENT
             )

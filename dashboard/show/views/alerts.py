@@ -11,8 +11,9 @@ from typing import Final
 import streamlit as st
 
 from dashboard.domain.foreign_text import visible
+from dashboard.domain.incident import IncidentState
 from dashboard.domain.notification import Notification, NotificationState
-from dashboard.domain.quantity import TxHash
+from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejection_filter import HashRange
 from dashboard.show.parts.acting import name_input
 from dashboard.show.parts.counts import Tile, tiles
@@ -41,7 +42,8 @@ from dashboard.show.queries.alerts import notification_filter
 from dashboard.show.queries.incident_words import withheld_words
 from dashboard.show.queries.page_queries import PageQueries
 from dashboard.show.text import age, moment, moment_near
-from dashboard.store.alerts.alert_status import NotificationCounts, OpenIncident
+from dashboard.store.alerts.alert_status import NotificationCounts
+from dashboard.store.alerts.incident_list import IncidentStory
 from dashboard.store.alerts.notification_search import NotificationFilter
 
 REFRESH: Final = timedelta(seconds=5)
@@ -77,10 +79,11 @@ def _live() -> None:
         counts = queries.alerts.counts()
         heading("Alerts", f"{headline(counts, now)} As of {moment(now)}.")
         name_input()
-        incidents = _open_incidents(queries)
+        chosen = chosen_network_id(queries.networks)
+        incidents = queries.incidents.open(chosen)
         _tiles(counts, incidents, now)
-        _open(queries, incidents, now)
-        _incidents(queries)
+        incidents_part(queries, incidents, queries.incidents.finished(chosen))
+        _networks_in_trouble(queries, chosen, now)
         if off := queries.recipients.off():
             recipients_off_part(queries, off)
         if counts.dead:
@@ -113,36 +116,26 @@ def _count(number: int) -> str:
     return "1 notification is" if number == 1 else f"{number:,} notifications are"
 
 
-def _open_incidents(queries: PageQueries) -> tuple[OpenIncident, ...]:
-    chosen = chosen_network_id(queries.networks)
-    return tuple(
-        each for each in queries.alerts.open() if chosen in {None, each.subject.network_id}
-    )
-
-
-def _tiles(counts: NotificationCounts, incidents: tuple[OpenIncident, ...], now: datetime) -> None:
+def _tiles(counts: NotificationCounts, incidents: Sequence[IncidentStory], now: datetime) -> None:
     oldest, last = counts.oldest_pending, counts.last_sent
     pending = "none" if oldest is None else f"the oldest since {moment_near(oldest, now)}"
     sent = "none in 30 days" if last is None else f"in 30 days, the last {age(last, now)}"
+    firing = sum(each.incident.state is IncidentState.FIRING for each in incidents)
     tiles(
-        Tile("Open now", len(incidents), "on networks", is_wrong=bool(incidents)),
+        Tile("Open incidents", len(incidents), f"{firing:,} firing", is_wrong=bool(firing)),
         Tile("Pending", counts.pending, pending, is_wrong=bool(counts.pending)),
         Tile("Dead", counts.dead, "in 30 days", is_wrong=bool(counts.dead)),
         Tile("Sent", counts.sent, sent),
     )
 
 
-def _open(queries: PageQueries, incidents: tuple[OpenIncident, ...], now: datetime) -> None:
-    if not incidents:
+def _networks_in_trouble(queries: PageQueries, chosen: NetworkId | None, now: datetime) -> None:
+    found = [each for each in queries.alerts.open() if chosen in {None, each.subject.network_id}]
+    if not found:
         return
     with st.container(key="card-open", gap="small"):
-        section("Open now", "Each is notified once when it opens and once when it is over.")
-        st.html(join(*(incident_row(each, queries.context, now) for each in incidents)))
-
-
-def _incidents(queries: PageQueries) -> None:
-    chosen = chosen_network_id(queries.networks)
-    incidents_part(queries, queries.incidents.open(chosen), queries.incidents.finished(chosen))
+        section("Networks now", "What lasts on networks and here; rules say who hears of it.")
+        st.html(join(*(incident_row(each, queries.context, now) for each in found)))
 
 
 def _notifications(queries: PageQueries, counts: NotificationCounts) -> None:

@@ -31,7 +31,7 @@ from sqlalchemy import (
 from dashboard.errors import StoreError
 from dashboard.store.engine.driver import insert_many, select_many
 from dashboard.store.maintenance.deferred_indexes import indexes_made_last
-from dashboard.store.maintenance.sequences import count_on_after, counted_column, last_number
+from dashboard.store.maintenance.sequences import count_on_after, last_number
 from dashboard.store.schema import installation, metadata
 
 Row: TypeAlias = tuple[Any, ...]
@@ -115,7 +115,7 @@ def copy_store(source: Connection, target: Connection, large: int = _LARGE) -> d
     with indexes_made_last(target, many):
         for table in metadata.sorted_tables:
             copied[table.name] = _copy_table(source, target, table)
-            _count_on(source, target, table)
+            count_on_after(target, table, last_number(source, table))
     target.execute(text("ANALYZE"))  # or the first questions take long
     return copied
 
@@ -136,8 +136,3 @@ def _copy_table(source: Connection, target: Connection, table: Table) -> int:
 def _has_many(source: Connection, table: Table, many: int) -> bool:
     some = select(literal(1)).select_from(table).limit(many).subquery()
     return source.scalar(select(func.count()).select_from(some)) == many
-
-
-def _count_on(source: Connection, target: Connection, table: Table) -> None:
-    if counted_column(table) is not None:
-        count_on_after(target, table, last_number(source, table))

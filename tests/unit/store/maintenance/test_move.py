@@ -30,7 +30,8 @@ from dashboard.store.maintenance.sequences import last_number
 from dashboard.store.maintenance.verify import changed_rejections, verify
 from dashboard.store.rejections.read import newest
 from dashboard.store.schema import audit_log, outbox, rejections
-from tests.builders import A_MOMENT, a_hash, an_id
+from dashboard.store.tracking.transactions import TrackRequest, track
+from tests.builders import A_MOMENT, A_NETWORK, a_hash, an_id
 from tests.postgresql import empty_database
 from tests.processes import PROJECT
 from tests.unit.store.fake_machine import Machine
@@ -80,6 +81,9 @@ def test_store_goes_on_counting_where_it_was(url: str, target: str, before: obje
         with store.write() as connection:
             keep_report(connection, a_hash(90))
             assert newest(connection, 1)[0].rejection_id == last[rejections] + 1
+            track(connection, TrackRequest(a_hash(91), (A_NETWORK,), None, ""), A_MOMENT)
+        with store.read() as connection:
+            assert list(verify(connection)) == []
     assert before
 
 

@@ -15,12 +15,11 @@ from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.engine.engine import Store, installation_id, open_store
 from dashboard.store.engine.leases import holders
 from dashboard.store.maintenance.restore import GAP, restore
+from dashboard.store.maintenance.verify import verify
 from dashboard.store.rejections.archive import last_rejection_id
 from dashboard.store.rejections.read import versions
-from tests.builders import (
-    a_hash,
-    an_id,
-)
+from dashboard.store.tracking.transactions import TrackRequest, track
+from tests.builders import A_MOMENT, A_NETWORK, a_hash, an_id
 from tests.databases import set_schema
 from tests.unit.store.filled_store import content_of, keep_report
 from tests.unit.store.pending_notifications import take_lease
@@ -39,6 +38,19 @@ def test_restored_store_holds_what_the_backup_held(url: str, backup: Path) -> No
         assert versions(connection, a_hash(4)) != []
         [entry] = audit_entries(connection, AuditFilter(Action.RESTORE))
     assert (entry.actor, entry.details["held"]) == ("operator", 3)
+
+
+def test_restored_store_takes_new_rows_of_every_kind_that_is_numbered(
+    url: str, backup: Path
+) -> None:
+    restored(url, backup)
+
+    with open_store(url) as store:
+        with store.write() as connection:
+            keep_report(connection, a_hash(90))
+            track(connection, TrackRequest(a_hash(91), (A_NETWORK,), None, ""), A_MOMENT)
+        with store.read() as connection:
+            assert list(verify(connection)) == []
 
 
 def test_store_that_was_there_is_put_aside_whole(url: str, backup: Path) -> None:
