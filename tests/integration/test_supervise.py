@@ -76,11 +76,11 @@ async def test_supervisor_starts_each_role_when_the_one_before_is_ready(tmp_path
             [role(first), role(second, is_ready=second_is_ready, after=("first",))], stop, PATIENCE
         )
     )
-    await eventually_async(lambda: bool(starts(second)))
+    await eventually_async(lambda: bool(starts(second) and seen_at_second))
     stop.set()
     await running
 
-    assert seen_at_second
+    assert seen_at_second[0] == starts(first)[0]
 
 
 async def test_supervisor_leaves_no_process_when_it_is_stopped(tmp_path: Path) -> None:
