@@ -58,15 +58,23 @@ def moment(text: str, now: datetime) -> datetime:
         return now - parse_duration(text)
     except (ValueError, OverflowError):
         pass
+    found = written_moment(text)
+    if found is None:
+        raise InputError(
+            f"{shorten(text)} is no time: write a length such as 24h or 7d, "
+            "or a moment such as 2026-11-20T12:00:00Z"
+        )
+    return found
+
+
+def written_moment(text: str) -> datetime | None:
+    """Read a moment as people write it, in UTC where it names no zone; None where it is none."""
     for candidate in (text, f"{text}Z"):
         try:
             return parse_timestamp(candidate.replace(" ", "T", 1))
         except WireError:
             continue
-    raise InputError(
-        f"{shorten(text)} is no time: write a length such as 24h or 7d, "
-        "or a moment such as 2026-11-20T12:00:00Z"
-    )
+    return None
 
 
 def duration(text: str) -> timedelta:

@@ -11,14 +11,14 @@ from uuid import uuid4
 
 import click
 
+from dashboard.cli import options
 from dashboard.cli.options import Parsed
 from dashboard.domain.audit import Actor, parse_name
 from dashboard.domain.matcher import NetworkNames, parse_matcher
 from dashboard.domain.quantity import shorten
 from dashboard.domain.silence import SilenceKind, SilenceRequest
-from dashboard.errors import InputError, WireError
+from dashboard.errors import InputError
 from dashboard.settings.values import parse_duration
-from dashboard.wire.timestamp import parse_timestamp
 from dashboard.wiring.actor import os_user
 from dashboard.wiring.clock import utc_now
 
@@ -31,26 +31,17 @@ def moment_to_come(text: str, now: datetime) -> datetime:
         return now + parse_duration(text)
     except (ValueError, OverflowError):
         pass
-    for candidate in (text, f"{text}Z"):
-        try:
-            return parse_timestamp(candidate.replace(" ", "T", 1))
-        except WireError:
-            continue
-    raise InputError(
-        f"{shorten(text)} is no time: write in how long, such as 2h, "
-        "or a moment such as 2026-11-20T22:00Z or 2026-11-20T23:00+01:00"
-    )
-
-
-def _length(text: str) -> timedelta:
-    try:
-        return parse_duration(text)
-    except ValueError as error:
-        raise InputError(str(error)) from error
+    found = options.written_moment(text)
+    if found is None:
+        raise InputError(
+            f"{shorten(text)} is no time: write in how long, such as 2h, "
+            "or a moment such as 2026-11-20T22:00Z or 2026-11-20T23:00+01:00"
+        )
+    return found
 
 
 TO_COME: Final = Parsed("time", lambda text: moment_to_come(text, utc_now()))
-LENGTH: Final = Parsed("length", _length)
+LENGTH: Final = Parsed("length", options.duration)
 NAME: Final = Parsed("name", parse_name)
 """Who acts, where that is not the user of this machine."""
 
