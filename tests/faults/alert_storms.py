@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from functools import partial
-from itertools import count
+from itertools import count, pairwise
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +14,7 @@ from dashboard.domain.audit import Actor
 from dashboard.domain.incident_response import acknowledge
 from dashboard.domain.matcher import MatchedProperty, Matcher
 from dashboard.domain.silence import SilenceKind, SilenceRequest
+from dashboard.errors import DeliveryBlocked, DeliveryError
 from dashboard.store.alerts.incident_list import open_incident_stories, respond
 from dashboard.store.alerts.silences import add_silence
 from tests.builders import A_NETWORK, an_id
@@ -25,6 +26,13 @@ _SHORT_STORM: Final = 600
 _STEPS: Final = 30
 _PAUSES: Final = tuple(map(timedelta, (0, 0, 0, 0), (0, 1, 31, 400)))
 _SECOND: Final = timedelta(seconds=1)
+_FEW_DIGESTS: Final = 60
+"""Messages to both recipients together after an outage, however much waited."""
+
+_NOT_NOW: Final = DeliveryError("450 4.2.0 try again later")
+_DOWN: Final = DeliveryBlocked("the mail server is down")
+_FAILURES: Final = ((_DOWN,), (_NOT_NOW,), (_DOWN, _NOT_NOW))
+"""How a server fails for hours: it does not answer, takes nothing for now, or both in turn."""
 
 
 @contextmanager
@@ -58,14 +66,12 @@ def _outages(folder: Path) -> Iterator[Play]:
 
     def play(chance: Chance) -> None:
         with watched_alerts(folder / f"{next(numbers)}") as alerts:
+            many, hours = (_STORM, 72) if chance.number else (_SHORT_STORM, 12)
             alerts.reject(range(1, 11))
             alerts.work()
-            alerts.post.is_down = True
-            begin, hours = 11, 72 if chance.number else 12
-            for _ in range(hours):
-                end = begin + chance.randrange(1, 30)
+            alerts.post.failures = chance.choice(_FAILURES)
+            for begin, end in _portions(chance, 11, many + 11, hours):
                 alerts.reject(range(begin, end))
-                begin = end
                 alerts.work(timedelta(minutes=30))
                 alerts.work(timedelta(minutes=30))
                 if chance.random() < 0.02:
@@ -73,9 +79,15 @@ def _outages(folder: Path) -> Iterator[Play]:
             before = len(alerts.post.taken)
             alerts.settle()
             alerts.check()
-            assert len(alerts.post.taken) - before <= 60
+            assert len(alerts.post.taken) - before <= _FEW_DIGESTS
 
     yield play
+
+
+def _portions(chance: Chance, begin: int, end: int, count: int) -> Iterator[tuple[int, int]]:
+    """Cut a range at random: some portions are storms, some are empty."""
+    cuts = sorted(chance.randrange(begin, end + 1) for _ in range(count - 1))
+    return pairwise([begin, *cuts, end])
 
 
 @contextmanager
@@ -133,7 +145,8 @@ class _Walk:
                 respond(connection, incident_id, partial(acknowledge, by=by))
 
     def _turn_mail(self) -> None:
-        self._alerts.post.is_down = not self._alerts.post.is_down
+        post = self._alerts.post
+        post.failures = () if post.failures else (_DOWN,)
 
     def _set_clock(self) -> None:
         self._alerts.clock.set_clock(timedelta(minutes=self._chance.randrange(1, 5)))
@@ -142,9 +155,9 @@ class _Walk:
 ALERT_STORM: Final = Row(
     name="alert-storm",
     promise=(
-        "10,000 rejections within a minute (600 in the short run): nobody gets more than 12 "
-        "messages within any hour, the first at once, and each rejection is named to everybody "
-        "exactly once"
+        "10,000 rejections within a minute (600 in the short run), while workers restart: nobody "
+        "gets more than 12 messages within any hour, the first at once, and each rejection is "
+        "named to everybody exactly once, in order within each incident"
     ),
     short=1,
     full=20,
@@ -153,8 +166,9 @@ ALERT_STORM: Final = Row(
 MAIL_OUTAGE: Final = Row(
     name="mail-outage",
     promise=(
-        "no mail server answers for 72 hours, and workers restart: everything is delivered once, "
-        "in few messages, when one does"
+        "no mail server answers for 72 hours, or it takes nothing for now, while 10,000 rejections "
+        "arrive (600 in 12 hours in the short run) and workers restart: nothing is dead, and "
+        "everything is delivered once when one does, in order within each incident, in few messages"
     ),
     short=1,
     full=20,

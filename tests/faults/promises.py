@@ -41,14 +41,22 @@ PROMISED_FAULTS: Final = (
     PromisedFault(
         "F5", "mail servers that refuse, fail or drip", "none lost, others delayed < 1 s"
     ),
-    PromisedFault("F6", "mail server down for 72 h, 10,000 pending", "all go in order, as digests"),
+    PromisedFault(
+        "F6",
+        "mail server down for 72 h, 10,000 pending",
+        "all go in order, as digests",
+        ("mail-outage",),
+    ),
     PromisedFault("F7", "20 ways of an upstream to misbehave", "no crash, no false verdict"),
     PromisedFault("F8", "upstream down for 24 h", "shown stale, one alert, nothing missed"),
     PromisedFault(
         "F9", "late and changing answers, 10,000 hashes", "all detected, one update for each"
     ),
     PromisedFault(
-        "F10", "10,000 rejections in 60 s", "at most 12 mails a recipient and hour, all kept"
+        "F10",
+        "10,000 rejections in 60 s",
+        "at most 12 mails a recipient and hour, all kept",
+        ("alert-storm",),
     ),
     PromisedFault(
         "F11", "flapping around the threshold, 10,000 series", "as a reference model has it"

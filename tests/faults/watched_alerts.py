@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
-from sqlalchemy import select
+from sqlalchemy import Row, select
 
 from dashboard.alert.deliver import Deliverer, DeliveryPolicy
 from dashboard.alert.delivery_attempt import Sending
@@ -21,7 +21,7 @@ from dashboard.alert.notify import Notifier
 from dashboard.domain.condition import State, Subject, Transition
 from dashboard.domain.notification import Notification, Recipient
 from dashboard.domain.notification_pace import LARGEST_HOURLY
-from dashboard.errors import DeliveryBlocked
+from dashboard.errors import DeliveryError
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.engine.leases import acquire
@@ -42,17 +42,19 @@ _MODULES: Final = ("HUB", "EXP", "MMU", "ADD")
 
 @dataclass
 class RecordingPost:
-    """Takes messages with their time, unless it is down."""
+    """Takes messages with their time, unless it fails: then in these ways, one after the other."""
 
     clock: FakeClock
     taken: list[tuple[datetime, MessageHeaders]] = field(default_factory=list)
-    is_down: bool = False
+    failures: Sequence[DeliveryError] = ()
+    _failed: int = 0
 
     def send(self, _: Message, headers: MessageHeaders, may_send: MaySend = always) -> str:
         """Take a message."""
         assert may_send()
-        if self.is_down:
-            raise DeliveryBlocked("the mail server is down")
+        if self.failures:
+            self._failed += 1
+            raise self.failures[self._failed % len(self.failures)]
         self.taken.append((self.clock.now(), headers))
         return "250 taken"
 
@@ -107,7 +109,7 @@ class WatchedAlerts:
 
     def settle(self) -> None:
         """Work until nothing is pending to anybody."""
-        self.post.is_down = False
+        self.post.failures = ()
         for _ in range(400):
             self.work(timedelta(minutes=5))
             with self.store.read() as connection:
@@ -120,7 +122,8 @@ class WatchedAlerts:
         """Raise AssertionError unless everybody was notified of everything once, in order."""
         member = notification_members.c
         query = select(
-            member.transition_id, member.address, member.position, notifications.c.message_id
+            *(member.transition_id, member.address, member.position, member.incident_id),
+            notifications.c.message_id,
         ).outerjoin(notifications, notifications.c.notification_id == member.notification_id)
         with self.store.read() as connection:
             rows = connection.execute(query.order_by(member.position)).all()
@@ -133,7 +136,17 @@ class WatchedAlerts:
         for row in rows:
             is_sent = (row.message_id, row.address) in sent
             assert is_sent is (row.transition_id not in self.silenced)
+        self._check_order(rows)
         self._check_pace()
+
+    def _check_order(self, members: Sequence[Row[*tuple[Any, ...]]]) -> None:
+        """Raise where a message names something of an incident after one with something later."""
+        places = {each.message_id: place for place, (_, each) in enumerate(self.post.taken)}
+        latest: dict[tuple[UUID, str], int] = {}
+        for row in (each for each in members if each.message_id is not None):
+            place, about = places[row.message_id], (row.incident_id, row.address)
+            assert latest.get(about, -1) <= place, "an incident was told out of order"
+            latest[about] = place
 
     def _check_pace(self) -> None:
         times: defaultdict[str, list[datetime]] = defaultdict(list)
