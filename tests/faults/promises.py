@@ -59,7 +59,10 @@ PROMISED_FAULTS: Final = (
         ("alert-storm",),
     ),
     PromisedFault(
-        "F11", "flapping around the threshold, 10,000 series", "as a reference model has it"
+        "F11",
+        "flapping around the threshold, 10,000 series",
+        "as a reference model has it",
+        ("flapping-fees",),
     ),
     PromisedFault("F12", "clock jumps of 7 days, daylight saving", "none missed, none twice"),
     PromisedFault(

@@ -7,6 +7,7 @@ from typing import Final
 from tests.faults.alert_storms import ALERT_STORM, ALERT_WALK, MAIL_OUTAGE
 from tests.faults.failing_disk import FAILING_DISK
 from tests.faults.failing_disk_worker import FAILING_DISK_WORKER
+from tests.faults.flapping_fees import FLAPPING_FEES
 from tests.faults.full_disk import FULL_DISK
 from tests.faults.gas_storm import GAS_STORM
 from tests.faults.hostile_bytes import HOSTILE_BYTES
@@ -56,4 +57,5 @@ ROWS: Final[tuple[Row, ...]] = (
     ALERT_STORM,
     MAIL_OUTAGE,
     ALERT_WALK,
+    FLAPPING_FEES,
 )
