@@ -1,26 +1,32 @@
-"""What the clock does to incidents: they end, are repeated, escalate, or are silent no more."""
+"""What the clock does to incidents: they fire, end, are repeated, escalate, are silent no more."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from dashboard.detect.routing import Zones, quiet_until, timers_of
+from dashboard.detect.routing import Zones, quiet_until, routes_of, timers_of
+from dashboard.detect.withholding import withhold
+from dashboard.domain.condition import Transition
 from dashboard.domain.incident import Incident, IncidentEventKind, IncidentState
 from dashboard.domain.incident_timers import (
     IncidentChange,
     end_silence,
+    fire,
     pass_time,
     silence,
     timed,
 )
 from dashboard.domain.matcher import MatchedProperty
 from dashboard.domain.notification import NotificationKind, Recipient
+from dashboard.domain.route import RuleRoute
 from dashboard.domain.rule import Rule
 from dashboard.domain.silence import Silence, silenced_by
+from dashboard.store.alerts.gathering import Gathering
 from dashboard.store.alerts.incidents import add_events, due_incidents, save_incident
+from dashboard.store.alerts.outbox import entries_of_incident
 from dashboard.store.alerts.repeats import Repetition, repeat
 from dashboard.store.engine.connection import Connection
 
@@ -45,6 +51,9 @@ class IncidentClock:
     def act(self, connection: Connection) -> None:
         """Do what is due to incidents, to at most some hundred."""
         for incident in due_incidents(connection, self.now, _AT_ONCE):
+            if incident.state is IncidentState.PENDING:
+                self._fire(connection, incident)
+                continue
             changed = self._changed(incident)
             if changed is None:
                 timers = timers_of(self.rules.get(incident.rule))
@@ -54,6 +63,35 @@ class IncidentClock:
             save_incident(connection, after)
             add_events(connection, [(after.incident_id, event)])
             self._repeat(connection, after, event.kind)
+
+    def _fire(self, connection: Connection, incident: Incident) -> None:
+        """Let a pending incident fire, and notify of what lasts of it."""
+        rule = self.rules.get(incident.rule)
+        after, event = fire(incident, timers_of(rule), self.now)
+        lasting: list[tuple[Transition, int, RuleRoute]] = []
+        if rule is not None and after.state is IncidentState.FIRING:
+            lasting = list(self._lasting(connection, incident, rule))
+        if any(route.withheld for *_, route in lasting):
+            after = replace(after, next_at=self.now)
+        save_incident(connection, after)
+        add_events(connection, [(after.incident_id, event)])
+        gathering = Gathering(connection, self.now, self.domain)
+        others = gathering.fire(after, lasting)
+        gathering.write()
+        again = Repetition(NotificationKind.REMINDER, self.now, self.now, self.domain)
+        repeat(connection, after, again, others)
+
+    def _lasting(
+        self, connection: Connection, incident: Incident, rule: Rule
+    ) -> Iterator[tuple[Transition, int, RuleRoute]]:
+        """Yield the last change of each subject that is still in trouble, with its routes."""
+        entries = entries_of_incident(connection, incident.incident_id)
+        for each in {entry.transition.subject: entry for entry in entries}.values():
+            if not each.transition.after.is_open:
+                continue
+            for route in routes_of([rule], each.change, self.everyone, self.now, self.zones):
+                now_routed = withhold(route, each.change, self.silences, self.now)
+                yield each.transition, each.position, now_routed
 
     def _changed(self, incident: Incident) -> IncidentChange | None:
         timers = timers_of(self.rules.get(incident.rule))

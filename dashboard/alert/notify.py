@@ -52,14 +52,16 @@ class Notifier:
     zones: Zones = utc_only
 
     def run(self, holder_token: int, may_send: MaySend) -> bool:
-        """Do one round: expand what is new, deliver what is due; raises StoreError.
+        """Do one round: act on time, expand what is new, deliver what is due; raises StoreError.
+
+        What was to fire by now does so before it is known whether it ends: ends come later.
 
         Return whether the next round is to follow at once, since answers are awaited.
         """
+        self._act_on_time()
         entries = expand_outbox(
             self.store, self.recipients, self.clock, self.routes, self.domain, self.zones
         )
-        self._act_on_time()
         _log_results(self.deliverer.deliver_due(holder_token, may_send))
         return entries > 0 or self.deliverer.is_sending
 

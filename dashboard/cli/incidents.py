@@ -14,7 +14,7 @@ from dashboard.cli.options import as_json
 from dashboard.cli.output import Json, instant, print_json, say
 from dashboard.cli.silence_options import NAME, actor, by
 from dashboard.domain.audit import Actor
-from dashboard.domain.incident import Incident
+from dashboard.domain.incident import Incident, IncidentState
 from dashboard.domain.incident_response import IncidentResponse
 from dashboard.show.queries.incident_words import event_words, notified_words
 from dashboard.show.queries.incidents import IncidentQueries
@@ -142,6 +142,7 @@ def _plain(ask: IncidentQueries, incident: Incident) -> dict[str, Json]:
         "group": [{"name": name, "value": value} for name, value in incident.group],
         "state": str(incident.state),
         "openedAt": instant(incident.opened_at),
+        "firesAt": instant(incident.next_at) if incident.state is IncidentState.PENDING else None,
         "changedAt": instant(incident.changed_at),
         "resolvedAt": instant(incident.resolved_at),
         "changes": incident.transitions,

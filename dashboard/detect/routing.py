@@ -46,7 +46,7 @@ def timers_of(rule: Rule | None) -> IncidentTimers:
         return TIMERS
     quiet_after = rule.incident_keep_firing or QUIET_AFTER
     escalate_after = rule.escalate_after if rule.escalate_to else None
-    return IncidentTimers(quiet_after, rule.remind_every, escalate_after)
+    return IncidentTimers(quiet_after, rule.remind_every, escalate_after, rule.incident_pending)
 
 
 def quiet_until(rule: Rule, zones: Zones, now: datetime) -> datetime | None:
@@ -59,15 +59,12 @@ def quiet_until(rule: Rule, zones: Zones, now: datetime) -> datetime | None:
 
 
 def _route(rule: Rule, change: ObservedChange, everyone: Sequence[Recipient]) -> RuleRoute:
-    timers = timers_of(rule)
     return RuleRoute(
         rule=rule.name,
         group=tuple((str(name), value) for name, value in rule.group_of(change)),
         recipients=rule.recipients or tuple(everyone),
         severity=str(rule.severity),
         group_wait=rule.group_wait,
-        quiet_after=timers.quiet_after,
+        timers=timers_of(rule),
         is_urgent=rule.pierces,
-        remind_every=timers.remind_every,
-        escalate_after=timers.escalate_after,
     )

@@ -22,8 +22,9 @@ QUIET_AFTER: Final = timedelta(minutes=15)
 class IncidentState(StrEnum):
     """Where an incident stands.
 
-    PENDING: seen, but not for long enough. FIRING: people are notified. ACKNOWLEDGED: somebody
-    has it in hand. SILENCED: a silence or a maintenance window holds everything about it back.
+    PENDING: seen, but not for as long as its rule wants: nobody is notified before `next_at`.
+    FIRING: people are notified. ACKNOWLEDGED: somebody has it in hand. SILENCED: a silence or a
+    maintenance window holds everything about it back.
     NO_DATA: what it rests on is not known now. RESOLVED: it is over.
     """
 
@@ -40,6 +41,8 @@ class IncidentEventKind(StrEnum):
 
     OPENED = "opened"
     GREW = "grew"
+    WAITS_AGAIN = "waits again"
+    FIRED = "fired"
     ACKNOWLEDGED = "acknowledged"
     UNACKNOWLEDGED = "given back"
     SILENCED = "silenced"
@@ -111,21 +114,28 @@ def incident_key(rule: str, group: Group) -> str:
 
 
 def open_incident(
-    rule: str, severity: str, group: Group, transition: Transition, quiet_after: timedelta
+    rule: str,
+    severity: str,
+    group: Group,
+    transition: Transition,
+    quiet_after: timedelta,
+    pending: timedelta = timedelta(),
 ) -> Incident:
     """Open an incident with its first transition; its id follows from both, always the same.
 
-    Where that ends a condition, nothing is open afterwards: the rule came later than its beginning.
+    It fires at once, or after `pending`. Where the transition ends a condition, nothing is open
+    afterwards: the rule came later than its beginning.
     """
     beginning = Incident(
         incident_id=uuid5(transition.transition_id, rule),
         rule=rule,
         severity=severity,
         group=group,
-        state=IncidentState.FIRING,
+        state=IncidentState.PENDING if pending else IncidentState.FIRING,
         opened_at=transition.at,
         changed_at=transition.at,
         transitions=0,
+        next_at=transition.at + pending if pending else None,
     )
     return grow(beginning, transition, quiet_after)
 

@@ -31,9 +31,10 @@ class IncidentResponse:
 def acknowledge(incident: Incident, by: Actor, note: str = "") -> IncidentResponse:
     """Note that a person has it in hand; nothing changes where somebody has.
 
-    InputError where it is over.
+    InputError where it is over, or pending: nobody is notified of it yet.
     """
     _refuse_over(incident, note)
+    _refuse_pending(incident)
     if incident.owner:
         return IncidentResponse(incident)
     held = replace(incident, state=IncidentState.ACKNOWLEDGED, owner=by.name)
@@ -50,8 +51,12 @@ def unacknowledge(incident: Incident, by: Actor, note: str = "") -> IncidentResp
 
 
 def hand_over(incident: Incident, to: str, by: Actor, note: str = "") -> IncidentResponse:
-    """Let another person have it in hand, acknowledged or not; nothing changes where they have."""
+    """Let another person have it in hand, acknowledged or not; nothing changes where they have.
+
+    InputError as for `acknowledge`.
+    """
     _refuse_over(incident, note)
+    _refuse_pending(incident)
     owner = parse_name(to)
     if incident.owner == owner:
         return IncidentResponse(incident)
@@ -79,3 +84,11 @@ def _refuse_over(incident: Incident, note: str) -> None:
         raise InputError(f"the note has {len(note):,} characters: write at most {LONGEST_NOTE}")
     if incident.resolved_at is not None:
         raise InputError(f"this incident is over since {moment(incident.resolved_at)}")
+
+
+def _refuse_pending(incident: Incident) -> None:
+    if incident.state is IncidentState.PENDING and incident.next_at is not None:
+        raise InputError(
+            f"this incident is pending until {moment(incident.next_at)}: nobody is notified before "
+            "that, and of nothing at all if it ends; declare it over, or silence it"
+        )

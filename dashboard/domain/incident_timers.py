@@ -1,4 +1,4 @@
-"""What time alone does to an incident: it ends, is repeated, escalates, or is silent no more."""
+"""What time alone does to an incident: it fires, ends, is repeated, escalates or speaks."""
 
 from __future__ import annotations
 
@@ -21,18 +21,27 @@ IncidentChange: TypeAlias = tuple[Incident, IncidentEvent]
 
 @dataclass(frozen=True, slots=True)
 class IncidentTimers:
-    """How long a rule lets things be; None for what time never does."""
+    """How long a rule lets things be; None for what time never does.
+
+    `pending` is how long an incident lasts before anybody is notified of it.
+    """
 
     quiet_after: timedelta = QUIET_AFTER
     remind_every: timedelta | None = None
     escalate_after: timedelta | None = None
+    pending: timedelta = timedelta()
 
 
 TIMERS: Final = IncidentTimers()
 
+LOOKED_AWAY: Final = timedelta(minutes=1)
+"""Where nobody looked for so long when an incident was to fire, whether it lasted is not known."""
+
 
 def timed(incident: Incident, timers: IncidentTimers) -> Incident:
-    """Set when time alone changes an incident next."""
+    """Set when time alone changes an incident next; when it fires stands since it opened."""
+    if incident.state is IncidentState.PENDING:
+        return incident
     if not incident.is_open:
         return replace(incident, next_at=None)
     moments = (
@@ -77,6 +86,18 @@ def end_silence(incident: Incident, timers: IncidentTimers, now: datetime) -> In
     return _reminded(replace(incident, state=IncidentState.FIRING), timers, now)
 
 
+def fire(incident: Incident, timers: IncidentTimers, now: datetime) -> IncidentChange:
+    """Let a pending incident fire that has lasted; its pending period begins again in one case.
+
+    That is where nobody looked when it was to fire: the worker was away, or the clock was set.
+    """
+    if incident.next_at is not None and now - incident.next_at > LOOKED_AWAY and timers.pending:
+        waiting = replace(incident, next_at=now + timers.pending)
+        return waiting, IncidentEvent(now, IncidentEventKind.WAITS_AGAIN)
+    fired = timed(replace(incident, state=IncidentState.FIRING), timers)
+    return fired, IncidentEvent(now, IncidentEventKind.FIRED)
+
+
 def _quiet_at(incident: Incident, timers: IncidentTimers) -> datetime | None:
     """When an incident of transactions is over: not before it escalated, if it is to."""
     if incident.troubled:
@@ -90,13 +111,14 @@ def _escalation_at(incident: Incident, timers: IncidentTimers) -> datetime | Non
     is_waiting = incident.state is IncidentState.FIRING and incident.escalated_at is None
     if timers.escalate_after is None or not is_waiting:
         return None
-    return incident.opened_at + timers.escalate_after
+    return incident.opened_at + timers.pending + timers.escalate_after
 
 
 def _reminder_at(incident: Incident, timers: IncidentTimers) -> datetime | None:
     if timers.remind_every is None or incident.state is not IncidentState.FIRING:
         return None
-    return (incident.reminded_at or incident.opened_at) + timers.remind_every
+    last = incident.reminded_at or incident.opened_at + timers.pending
+    return last + timers.remind_every
 
 
 def _went_quiet(incident: Incident, _: IncidentTimers, now: datetime) -> IncidentChange:

@@ -54,6 +54,11 @@ class RuleKind(StrEnum):
         return self in _OF_REJECTIONS
 
     @property
+    def is_lasting(self) -> bool:
+        """Whether what it is about lasts and ends, so that it can be pending."""
+        return self not in _OF_TRANSACTIONS
+
+    @property
     def is_of_networks(self) -> bool:
         """Whether it is about networks; otherwise about the installation itself."""
         return self not in _OF_INSTALLATION
@@ -67,6 +72,7 @@ class RuleKind(StrEnum):
 _OF_REJECTIONS: Final = frozenset(
     {RuleKind.REJECTED, RuleKind.CHANGED, RuleKind.INCLUDED, RuleKind.REJECTION_RATE}
 )
+_OF_TRANSACTIONS: Final = frozenset({RuleKind.REJECTED, RuleKind.CHANGED, RuleKind.INCLUDED})
 _OF_INSTALLATION: Final = frozenset(
     {RuleKind.DISK_FILLING, RuleKind.WORKER_SILENT, RuleKind.DELIVERY_FAILING}
     | {RuleKind.CREDITS_SHORT, RuleKind.EXPIRY}
@@ -278,6 +284,11 @@ class Rule:
     escalate_to: tuple[Recipient, ...] = ()
     active_hours: ActiveHours | None = None
     pierces: bool = False
+
+    @property
+    def incident_pending(self) -> timedelta:
+        """How long an incident lasts before anybody is notified: what is measured has lasted."""
+        return timedelta() if self.kind.is_measured else self.pending
 
     @property
     def incident_keep_firing(self) -> timedelta:

@@ -96,7 +96,10 @@ def firings_of_changes(rule: Rule, changes: Iterable[ObservedChange]) -> list[Fi
 
 
 def firings_of_conditions(rule: Rule, transitions: Iterable[Transition]) -> list[Firing]:
-    """Return the openings of conditions that a rule takes, each until its end; oldest first."""
+    """Return the openings of conditions that a rule takes, each until its end; oldest first.
+
+    What ended within the rule's pending period never fired.
+    """
     lasting: dict[Subject, Firing] = {}
     found: list[Firing] = []
     for each in transitions:
@@ -107,7 +110,13 @@ def firings_of_conditions(rule: Rule, transitions: Iterable[Transition]) -> list
             found.append(replace(begun, ends=each.at))
         if each.after.is_open:
             lasting[each.subject] = Firing(each.at, None, each.subject.network_id)
-    return sorted([*found, *lasting.values()], key=lambda each: each.at)
+    wait = rule.incident_pending
+    fired = [
+        replace(each, at=each.at + wait)
+        for each in (*found, *lasting.values())
+        if each.ends is None or each.ends - each.at >= wait
+    ]
+    return sorted(fired, key=lambda each: each.at)
 
 
 def fired_spells(rule: Rule, spells: Iterable[Spell]) -> Iterator[Spell]:

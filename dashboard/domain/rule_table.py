@@ -86,7 +86,7 @@ def write_rule(rule: Rule) -> RuleTable:
     return table
 
 
-_ELSEWHERE: Final = "remove it; [alerts] says how long busy, silent and stale must last"
+_ELSEWHERE: Final = "says nothing here: remove it; [alerts] says how long trouble must be gone"
 _WRONG_NAME: Final = (
     "is no name of a rule: write small letters, digits, - and _, at most 64, such as night-shift"
 )
@@ -160,8 +160,10 @@ def _check_scope(kind: RuleKind, table: Mapping[str, object]) -> Iterator[RuleRe
     for key in _OF_REJECTIONS:
         if key in table and not kind.is_of_rejections:
             yield RuleRemark(key, f"narrows rejections only, and this rule is {kind}: remove it")
-    if "pending" in table and not kind.is_measured:
-        yield RuleRemark("pending", f"is for what rules measure, and {kind} is not: {_ELSEWHERE}")
+    if "pending" in table and not kind.is_lasting:
+        yield RuleRemark("pending", f"is for what lasts, and {kind} happens once: remove it")
+    if "keep_firing" in table and kind.is_lasting and not kind.is_measured:
+        yield RuleRemark("keep_firing", _ELSEWHERE)
     if "networks" in table and not kind.is_of_networks:
         yield RuleRemark("networks", f"says nothing here: {kind} is about no network; remove it")
 

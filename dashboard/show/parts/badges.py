@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from dashboard.domain.incident import IncidentState
+from dashboard.domain.rule import Severity
 from dashboard.domain.verdict import VerdictKind
 from dashboard.show.parts.markup import Markup, element, join
 from dashboard.show.queries.network_status import Activity
@@ -24,6 +26,18 @@ _VERDICTS: Final = {
     VerdictKind.CANNOT_TELL: ("mute", "?"),
     VerdictKind.NOT_CHECKED_YET: ("mute", "…"),
     VerdictKind.CANNOT_CHECK: ("busy", "!"),
+}
+_FIRING: Final = {
+    Severity.INFO.value: ("mute", "i", "Lasts"),
+    Severity.WARNING.value: ("busy", "!", "Firing"),
+}
+_INCIDENTS: Final = {
+    IncidentState.PENDING: ("stale", "…", "Pending"),
+    IncidentState.FIRING: ("bad", "!", "Firing"),
+    IncidentState.ACKNOWLEDGED: ("calm", "✓", "Acknowledged"),
+    IncidentState.SILENCED: ("mute", "‖", "Silenced"),
+    IncidentState.NO_DATA: ("stale", "?", "No data"),
+    IncidentState.RESOLVED: ("calm", "●", "Over"),
 }
 
 
@@ -52,3 +66,10 @@ def verdict_badge(kind: VerdictKind) -> Markup:
 def simulated_badge() -> Markup:
     """Build the badge of a network that is made up."""
     return badge("simulated", "◇", "Simulated")
+
+
+def incident_badge(state: IncidentState, severity: str) -> Markup:
+    """Build the badge of where an incident stands: what fires is red only where it is critical."""
+    if state is IncidentState.FIRING and severity in _FIRING:
+        return badge(*_FIRING[severity])
+    return badge(*_INCIDENTS[state])

@@ -11,29 +11,21 @@ import streamlit as st
 
 from dashboard.domain.audit import LONGEST_NAME, Actor
 from dashboard.domain.foreign_text import visible
-from dashboard.domain.incident import Incident, IncidentState
+from dashboard.domain.incident import Incident
 from dashboard.domain.incident_response import LONGEST_NOTE
 from dashboard.domain.notification import NotificationState
 from dashboard.domain.silence import SilenceKind, SilenceRequest
 from dashboard.show.parts.acting import act
-from dashboard.show.parts.badges import badge
+from dashboard.show.parts.badges import incident_badge
 from dashboard.show.parts.heading import section
 from dashboard.show.parts.markup import Markup, element, join
 from dashboard.show.parts.table import table
-from dashboard.show.queries.incident_words import event_words, notified_words
+from dashboard.show.queries.incident_words import event_words, notified_words, state_remark
 from dashboard.show.queries.incidents import matchers_of
 from dashboard.show.queries.page_queries import PageQueries
 from dashboard.show.text import moment, moment_near
 from dashboard.store.alerts.incident_list import IncidentStory
 
-_STATES: Final = {
-    IncidentState.PENDING: ("stale", "…", "Pending"),
-    IncidentState.FIRING: ("bad", "!", "Firing"),
-    IncidentState.ACKNOWLEDGED: ("busy", "✓", "Acknowledged"),
-    IncidentState.SILENCED: ("mute", "‖", "Silenced"),
-    IncidentState.NO_DATA: ("stale", "?", "No data"),
-    IncidentState.RESOLVED: ("calm", "●", "Over"),
-}
 _SILENCE: Final = {
     "1 h": timedelta(hours=1),
     "8 h": timedelta(hours=8),
@@ -79,7 +71,7 @@ def incident_markup(queries: PageQueries, story: IncidentStory) -> Markup:
     title = visible(queries.incidents.title_of(incident), _LONGEST_TITLE)
     head = element(
         "div",
-        badge(*_STATES[story.state]),
+        incident_badge(story.state, incident.severity),
         element("b", title),
         element("span", _changes(incident)),
         element("span", _times(incident, now), class_="lw-end"),
@@ -91,6 +83,8 @@ def incident_markup(queries: PageQueries, story: IncidentStory) -> Markup:
 
 def _remarks(story: IncidentStory, now: datetime) -> Iterator[str]:
     """Say who has it in hand, and which silence keeps it from everybody."""
+    if remark := state_remark(story.incident):
+        yield remark
     if story.incident.owner:
         yield f"{visible(story.incident.owner, LONGEST_NAME)} has it in hand."
     if story.silence is not None:

@@ -7,7 +7,7 @@ from typing import Final
 from dashboard.domain.audit import LONGEST_NAME
 from dashboard.domain.foreign_text import visible
 from dashboard.domain.formatting import moment
-from dashboard.domain.incident import IncidentEvent, IncidentEventKind
+from dashboard.domain.incident import Incident, IncidentEvent, IncidentEventKind, IncidentState
 from dashboard.domain.incident_response import LONGEST_NOTE
 from dashboard.store.alerts.incident_list import IncidentStory, WithheldChanges
 
@@ -27,6 +27,14 @@ def _by_how_many(event: IncidentEvent) -> str:
     many = "1 change" if event.transitions == 1 else f"{event.transitions:,} changes"
     words = {IncidentEventKind.OPENED: f" with {many}", IncidentEventKind.GREW: f" by {many}"}
     return words.get(event.kind, "")
+
+
+def state_remark(incident: Incident) -> str:
+    """Say what a state means for whoever waits for a message; empty where nothing needs saying."""
+    if incident.state is IncidentState.PENDING and incident.next_at is not None:
+        until = moment(incident.next_at)
+        return f"Pending: nobody is notified before {until}, and not at all if it ends before."
+    return ""
 
 
 def notified_words(story: IncidentStory) -> list[str]:

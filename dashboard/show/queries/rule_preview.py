@@ -102,7 +102,8 @@ def _of_changes(
     if rule.kind is RuleKind.INCLUDED:
         firings = firings_of_changes(rule, changes)
     else:
-        firings = firings_of_conditions(rule, (each.transition for each in changes))
+        found = firings_of_conditions(rule, (each.transition for each in changes))
+        firings = [each for each in found if each.at <= until]
     return RulePreview(rule, since, until, tuple(firings), len(changes) == MOST_TRANSITIONS)
 
 

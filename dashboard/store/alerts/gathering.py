@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 from uuid import UUID
 
 from sqlalchemy import Connection, Table, insert, select, update
 
 from dashboard.domain.condition import SubjectKind, Transition
+from dashboard.domain.formatting import span
 from dashboard.domain.incident import (
     Incident,
     IncidentEvent,
@@ -31,14 +32,18 @@ from dashboard.store.alerts.incidents import (
     open_incident_by_key,
     save_incident,
 )
-from dashboard.store.alerts.notifications import message_id_of, notification_id_of
+from dashboard.store.alerts.notifications import message_id_of, notification_id_of, reached_by
 from dashboard.store.engine.upsert import insert_all_new
 from dashboard.store.schema import (
     incident_transitions,
     notification_incidents,
     notification_members,
     notifications,
+    outbox,
 )
+
+NEVER_FIRED: Final = "before its pending period ended, so nobody is notified"
+"""What the story says of the end of an incident that was pending."""
 
 _Place: TypeAlias = tuple[UUID, Recipient, NotificationState, datetime | None]
 """An incident, a recipient, whether what is gathered for them is pending or held since a restore,
@@ -47,10 +52,19 @@ and until when maintenance holds it."""
 
 @dataclass(slots=True)
 class _GrowingIncident:
-    """An incident as it is now, and as it was read; None where it is new."""
+    """An incident as it is now, and as it was read; None where it is new.
+
+    `was_pending`: nobody was to be notified of it before its last transition.
+    """
 
     now: Incident
     before: Incident | None
+    was_pending: bool = False
+
+    @property
+    def never_fired(self) -> bool:
+        """Whether it ended while it was pending."""
+        return not self.now.is_open and self.was_pending
 
 
 @dataclass(slots=True)
@@ -84,6 +98,16 @@ class _Member:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """A transition at its place in the outbox, and how long what begins with it gathers others."""
+
+    transition: Transition
+    position: int
+    state: NotificationState = NotificationState.PENDING
+    wait: timedelta = timedelta()
+
+
 class Gathering:
     """What one transaction makes of some transitions, written at its end."""
 
@@ -99,6 +123,7 @@ class Gathering:
         self._growth: list[tuple[UUID, UUID]] = []
         self._new: list[dict[str, Any]] = []
         self._members: list[dict[str, Any]] = []
+        self._unreached: list[tuple[UUID, RuleRoute]] = []
         self._off = {each.recipient: each.reason for each in list_addresses_off(connection)}
 
     def take(
@@ -108,21 +133,46 @@ class Gathering:
         state = NotificationState.HELD if is_held else NotificationState.PENDING
         reached: set[Recipient] = set()
         for route in sorted(routes, key=lambda each: bool(each.withheld)):
-            incident, is_new = self._grown(transition, route)
-            for recipient in route.recipients:
-                if recipient in reached:
-                    continue
-                reached.add(recipient)
-                reason = route.withheld or self._off.get(recipient, "")
-                if reason:
-                    member = _Member(
-                        incident.incident_id, recipient, transition.transition_id, position
-                    )
-                    self._members.append(member.row(reason=reason))
-                    continue
-                place = (incident.incident_id, recipient, state, route.held_until)
+            found, is_new = self._grown(transition, route)
+            if found.never_fired:
+                self._unreached.append((found.now.incident_id, route))
+            elif found.now.state is not IncidentState.PENDING:
                 wait = _wait(transition, route, is_new=is_new)
-                self._reach(place, transition, position, wait, route)
+                change = _Change(transition, position, state, wait)
+                self._notify(found.now, change, route, reached)
+
+    def fire(
+        self, incident: Incident, lasting: Sequence[tuple[Transition, int, RuleRoute]]
+    ) -> set[Recipient]:
+        """Notify of what lasts in an incident that was pending; `lasting` are its last transitions.
+
+        What ended before reaches nobody. Return the recipients to whom another rule reported one
+        of these already: each transition reaches each recipient once.
+        """
+        others: set[Recipient] = set()
+        for transition, position, route in lasting:
+            reached = reached_by(self._connection, transition.transition_id)
+            if not route.withheld:
+                others |= reached.intersection(route.recipients)
+            self._notify(incident, _Change(transition, position), route, reached)
+            self._unreached.append((incident.incident_id, route))
+        return others
+
+    def _notify(
+        self, incident: Incident, change: _Change, route: RuleRoute, reached: set[Recipient]
+    ) -> None:
+        """Let a transition reach each recipient of a route who is not `reached` yet."""
+        for recipient in route.recipients:
+            if recipient in reached:
+                continue
+            reached.add(recipient)
+            reason = route.withheld or self._off.get(recipient, "")
+            if reason:
+                member = _member(incident.incident_id, recipient, change)
+                self._members.append(member.row(reason=reason))
+                continue
+            place = (incident.incident_id, recipient, change.state, route.held_until)
+            self._reach(place, change, route)
 
     def write(self) -> int:
         """Write it all; return how many members notifications got."""
@@ -149,9 +199,27 @@ class Gathering:
             if each["notification_id"] is not None
         }
         self._insert(notification_incidents, ("notification_id", "incident_id"), sorted(pairs))
+        for incident_id, route in self._unreached:
+            self._say_unreached(incident_id, route)
         return sum(each["notification_id"] is not None for each in self._members)
 
-    def _grown(self, transition: Transition, route: RuleRoute) -> tuple[Incident, bool]:
+    def _say_unreached(self, incident_id: UUID, route: RuleRoute) -> None:
+        """Note of every transition of an incident that reached nobody that it was too short."""
+        pair = incident_transitions.c
+        of_incident = (
+            select(outbox.c.transition_id, outbox.c.outbox_id)
+            .join(incident_transitions, pair.transition_id == outbox.c.transition_id)
+            .where(pair.incident_id == incident_id)
+        )
+        reason = f"it ended within the pending period of {route.rule}, {span(route.timers.pending)}"
+        rows = [
+            _Member(incident_id, recipient, row.transition_id, row.outbox_id).row(reason=reason)
+            for row in self._connection.execute(of_incident).all()
+            for recipient in route.recipients
+        ]
+        insert_all_new(self._connection, notification_members, rows)
+
+    def _grown(self, transition: Transition, route: RuleRoute) -> tuple[_GrowingIncident, bool]:
         """Return the incident that a transition joins or opens, and whether it opens it."""
         key = incident_key(route.rule, route.group)
         found = self._incidents.get(key)
@@ -160,12 +228,15 @@ class Gathering:
             found = None if stored is None else _GrowingIncident(stored, stored)
         is_new = found is None
         if found is None:
+            timers = route.timers
             begun = open_incident(
-                route.rule, route.severity, route.group, transition, route.quiet_after
+                *(route.rule, route.severity, route.group, transition),
+                *(timers.quiet_after, timers.pending),
             )
-            found = _GrowingIncident(begun, None)
+            found = _GrowingIncident(begun, None, was_pending=bool(timers.pending))
         else:
-            found.now = grow(found.now, transition, route.quiet_after)
+            found.was_pending = found.now.state is IncidentState.PENDING
+            found.now = grow(found.now, transition, route.timers.quiet_after)
         found.now = _watched(found.now, route, self._now, is_new=is_new)
         self._growth.append((found.now.incident_id, transition.transition_id))
         if found.now.is_open:
@@ -173,23 +244,16 @@ class Gathering:
         else:
             self._incidents.pop(key, None)
             self._over.append(found)
-        return found.now, is_new
+        return found, is_new
 
-    def _reach(
-        self,
-        place: _Place,
-        transition: Transition,
-        position: int,
-        wait: timedelta,
-        route: RuleRoute,
-    ) -> None:
+    def _reach(self, place: _Place, change: _Change, route: RuleRoute) -> None:
         """Let a transition join what gathers for a recipient, or begin a notification."""
         incident_id, recipient, *_ = place
         gathering = self._gathering(place, route)
         if gathering is None or gathering.members >= LARGEST_MEMBERS:
-            gathering = self._begin(place, transition, position, wait, route)
+            gathering = self._begin(place, change, route)
         gathering.members += 1
-        member = _Member(incident_id, recipient, transition.transition_id, position)
+        member = _member(incident_id, recipient, change)
         self._members.append(member.row(notification_id=gathering.notification_id))
 
     def _gathering(self, place: _Place, route: RuleRoute) -> _GrowingNotification | None:
@@ -230,22 +294,16 @@ class Gathering:
             else _GrowingNotification(row.notification_id, row.members, row.members)
         )
 
-    def _begin(
-        self,
-        place: _Place,
-        transition: Transition,
-        position: int,
-        wait: timedelta,
-        route: RuleRoute,
-    ) -> _GrowingNotification:
+    def _begin(self, place: _Place, change: _Change, route: RuleRoute) -> _GrowingNotification:
         _, recipient, state, held_until = place
-        release_at = max(self._now + wait, held_until or self._now)
-        notification_id = notification_id_of(transition.transition_id, recipient)
+        release_at = max(self._now + change.wait, held_until or self._now)
+        transition_id = change.transition.transition_id
+        notification_id = notification_id_of(transition_id, recipient)
         self._new.append(
             {
                 "notification_id": notification_id,
-                "transition_id": transition.transition_id,
-                "position": position,
+                "transition_id": transition_id,
+                "position": change.position,
                 "channel": recipient.channel,
                 "address": recipient.address,
                 "message_id": message_id_of(notification_id, self._domain),
@@ -271,7 +329,8 @@ class Gathering:
             kind = IncidentEventKind.OPENED if each.before is None else IncidentEventKind.GREW
             events.append((incident.incident_id, IncidentEvent(self._now, kind, grown)))
             if not incident.is_open:
-                ended = IncidentEvent(self._now, IncidentEventKind.RESOLVED)
+                note = NEVER_FIRED if each.never_fired else ""
+                ended = IncidentEvent(self._now, IncidentEventKind.RESOLVED, note=note)
                 events.append((incident.incident_id, ended))
         add_events(self._connection, events)
 
@@ -282,9 +341,13 @@ class Gathering:
         insert_all_new(self._connection, table, rows)
 
 
+def _member(incident_id: UUID, recipient: Recipient, change: _Change) -> _Member:
+    return _Member(incident_id, recipient, change.transition.transition_id, change.position)
+
+
 def _watched(incident: Incident, route: RuleRoute, now: datetime, *, is_new: bool) -> Incident:
     """Set when time changes an incident next; one that is withheld is looked at now."""
-    if not incident.is_open:
+    if not incident.is_open or incident.state is IncidentState.PENDING:
         return incident
     if route.withheld:
         return replace(incident, next_at=now) if is_new else incident

@@ -24,6 +24,7 @@ from dashboard.domain.rule import ObservedChange
 from dashboard.store.alerts.conditions import transition_of
 from dashboard.store.schema import (
     deliveries,
+    notification_members,
     notifications,
     rejections,
     tracked_hashes,
@@ -126,6 +127,13 @@ def recent_notifications(connection: Connection, limit: int) -> list[Notificatio
         .limit(limit)
     )
     return [notification_of(row) for row in connection.execute(query).mappings()]
+
+
+def reached_by(connection: Connection, transition_id: UUID) -> set[Recipient]:
+    """Return whom a transition reached, or was withheld from."""
+    column = notification_members.c
+    query = select(column.channel, column.address).where(column.transition_id == transition_id)
+    return {Recipient(row.channel, row.address) for row in connection.execute(query)}
 
 
 def deliveries_of(connection: Connection, notification_id: UUID) -> list[DeliveryAttempt]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from uuid import UUID
 
 from sqlalchemy import Connection, update
 
@@ -15,7 +16,7 @@ from dashboard.domain.rule import ObservedChange
 from dashboard.store.alerts.gathering import Gathering
 from dashboard.store.alerts.held_notifications import is_uncertain, restored_at
 from dashboard.store.alerts.notifications import change_of, select_changes
-from dashboard.store.schema import outbox, transitions
+from dashboard.store.schema import incident_transitions, outbox, transitions
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,21 @@ def pending_expansion(connection: Connection, limit: int) -> list[OutboxEntry]:
         OutboxEntry(change, is_uncertain(change.transition, change.rejection, last_restored), at)
         for change, at in found
     ]
+
+
+def entries_of_incident(connection: Connection, incident_id: UUID) -> list[OutboxEntry]:
+    """Return the changes of an incident, the oldest first."""
+    pair = incident_transitions.c
+    query = (
+        select_changes()
+        .add_columns(outbox.c.outbox_id)
+        .join(outbox, outbox.c.transition_id == transitions.c.transition_id)
+        .join(incident_transitions, pair.transition_id == transitions.c.transition_id)
+        .where(pair.incident_id == incident_id)
+        .order_by(outbox.c.outbox_id)
+    )
+    rows = connection.execute(query).mappings()
+    return [OutboxEntry(change_of(row), position=row[outbox.c.outbox_id]) for row in rows]
 
 
 def expand(

@@ -19,6 +19,7 @@ from dashboard.domain.matcher import MatchedProperty, Matcher
 from dashboard.domain.notification import Notification, NotificationKind, Recipient
 from dashboard.domain.rule import DEFAULT_RULES, Rule, RuleKind, Severity
 from dashboard.domain.silence import SilenceKind, SilenceRequest
+from dashboard.show.queries.incident_words import event_words
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.incident_list import (
     finished_incident_stories,
@@ -26,6 +27,7 @@ from dashboard.store.alerts.incident_list import (
     respond,
     withheld_about,
 )
+from dashboard.store.alerts.incidents import incident_story
 from dashboard.store.alerts.rules import save_rules
 from dashboard.store.alerts.silences import add_silence
 from dashboard.store.engine.engine import Store
@@ -72,6 +74,13 @@ class Watch:
         with self.store.read() as connection:
             found = open_incident_stories(connection, 1) or finished_incident_stories(connection, 1)
         return found[0].incident
+
+    def story(self) -> list[str]:
+        with self.store.read() as connection:
+            return [
+                event_words(each)
+                for each in incident_story(connection, self.incident().incident_id)
+            ]
 
     def silence(self, kind: SilenceKind, length: timedelta) -> None:
         now = self.clock.now()
@@ -214,3 +223,74 @@ def test_rule_that_is_gone_reminds_nobody(watch: Watch) -> None:
 
     assert [kind.value for _, kind in watch.taken()] == ["change"]
     assert watch.incident().next_at is None
+
+
+LASTING = replace(BUSY, remind_every=None, escalate_after=None, escalate_to=(), pending=HOUR)
+
+
+def test_incident_that_lasts_through_its_pending_period_is_notified_then(watch: Watch) -> None:
+    watch.rules(LASTING)
+    watch.turn(1, State.CALM, State.BUSY)
+    watch.wait()
+    assert (watch.incident().state, watch.taken()) == (IncidentState.PENDING, [])
+
+    watch.wait(HOUR)
+    watch.turn(2, State.BUSY, State.CALM)
+    watch.wait()
+
+    assert watch.taken() == [(ONCALL, NotificationKind.CHANGE)] * 2
+    assert watch.story() == ["opened with 1 change", "fired", "grew by 1 change", "resolved"]
+
+
+def test_incident_that_ends_before_it_fires_reaches_nobody_and_says_so(watch: Watch) -> None:
+    watch.rules(LASTING)
+    watch.turn(1, State.CALM, State.BUSY)
+    watch.wait()
+    watch.wait(HOUR / 2)
+    watch.turn(2, State.BUSY, State.CALM)
+    watch.wait(HOUR)
+
+    assert watch.sent() == []
+    assert watch.story()[-1].startswith("resolved: before its pending period ended")
+    with watch.store.read() as connection:
+        [story] = finished_incident_stories(connection, 1)
+    assert [(each.changes, each.reason) for each in story.withheld] == [
+        (2, "it ended within the pending period of busy, 60 min")
+    ]
+
+
+def test_pending_incident_fires_into_a_silence_of_then(watch: Watch) -> None:
+    watch.rules(LASTING)
+    watch.turn(1, State.CALM, State.BUSY)
+    watch.wait()
+    watch.silence(SilenceKind.SILENCE, 2 * HOUR)
+    watch.wait(HOUR)
+    watch.wait()
+
+    assert watch.sent() == []
+    assert watch.incident().state is IncidentState.SILENCED
+
+
+def test_recipient_of_two_rules_hears_at_once_and_again_when_the_later_one_fires(
+    watch: Watch,
+) -> None:
+    watch.rules(LASTING, replace(LASTING, name="at-once", pending=timedelta()))
+    watch.turn(1, State.CALM, State.BUSY)
+    watch.wait()
+    watch.wait(HOUR)
+
+    assert watch.taken() == [
+        (ONCALL, NotificationKind.CHANGE),
+        (ONCALL, NotificationKind.REMINDER),
+    ]
+
+
+def test_worker_that_was_away_when_an_incident_was_to_fire_waits_again(watch: Watch) -> None:
+    watch.rules(LASTING)
+    watch.turn(1, State.CALM, State.BUSY)
+    watch.wait()
+    watch.wait(3 * HOUR)
+    assert watch.sent() == []
+    watch.wait(HOUR)
+
+    assert len(watch.sent()) == 1

@@ -69,6 +69,13 @@ def test_rule_says_what_time_does_to_its_incidents() -> None:
     )
 
 
+def test_only_what_is_not_measured_is_pending_as_an_incident() -> None:
+    hour = timedelta(hours=1)
+
+    assert timers_of(Rule("mine", RuleKind.BUSY, pending=hour)).pending == hour
+    assert not timers_of(Rule("mine", RuleKind.FEE, pending=hour)).pending
+
+
 def test_quiet_hours_hold_until_they_end_unless_the_rule_pierces_them() -> None:
     hours = ActiveHours((WeekSpan.parse("mon-sun 14:00-20:00"),))
     rule = Rule("mine", RuleKind.REJECTED, active_hours=hours)
@@ -79,9 +86,3 @@ def test_quiet_hours_hold_until_they_end_unless_the_rule_pierces_them() -> None:
     (piercing,) = routes_of([replace(rule, pierces=True)], REJECTED, [ONCALL], A_MOMENT)
 
     assert (held.held_until, free.held_until, piercing.held_until) == (opens, None, None)
-
-
-def test_route_says_what_time_does_to_its_incidents() -> None:
-    route = RuleRoute("mine", (), (ONCALL,), remind_every=timedelta(hours=6))
-
-    assert route.timers == IncidentTimers(route.quiet_after, timedelta(hours=6), None)

@@ -54,6 +54,16 @@ def test_end_whose_beginning_no_rule_saw_is_an_incident_that_is_over() -> None:
     assert not opened(busy(1, is_over=True)).is_open
 
 
+def test_incident_with_a_pending_period_fires_later_and_may_end_before() -> None:
+    hour = timedelta(hours=1)
+    pending = open_incident("busy", "info", GROUP, busy(1), QUIET_AFTER, hour)
+
+    assert pending.state is IncidentState.PENDING
+    assert pending.next_at == busy(1).at + hour
+    assert grow(pending, busy(2, ANOTHER_NETWORK), QUIET_AFTER).state is IncidentState.PENDING
+    assert grow(pending, busy(3, is_over=True), QUIET_AFTER).state is IncidentState.RESOLVED
+
+
 def test_same_transition_opens_the_same_incident() -> None:
     assert opened(busy(1)).incident_id == opened(busy(1)).incident_id != an_id(1)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -94,3 +95,14 @@ def test_incident_that_is_over_takes_no_response() -> None:
 def test_note_that_is_too_long_is_refused() -> None:
     with pytest.raises(InputError, match="301 characters: write at most 300"):
         declare_over(FIRING, ADA, "x" * 301)
+
+
+@pytest.mark.parametrize("respond", [acknowledge, lambda each, by: hand_over(each, "bob", by)])
+def test_nobody_takes_in_hand_what_is_pending(
+    respond: Callable[[Incident, Actor], object],
+) -> None:
+    pending = replace(FIRING, state=IncidentState.PENDING)
+
+    with pytest.raises(InputError, match="nobody is notified before"):
+        respond(pending, ADA)
+    assert not declare_over(pending, ADA).incident.is_open

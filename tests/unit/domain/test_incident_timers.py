@@ -10,6 +10,7 @@ from dashboard.domain.incident_timers import (
     TIMERS,
     IncidentTimers,
     end_silence,
+    fire,
     pass_time,
     silence,
     timed,
@@ -51,6 +52,29 @@ def test_incident_of_transactions_goes_quiet_but_not_before_it_escalated() -> No
 
     assert what_happens(REJECTIONS, TIMERS, HOUR) == ["resolved 0.25"]
     assert what_happens(REJECTIONS, escalating, 2 * HOUR) == ["escalated 1", "resolved 1.25"]
+
+
+def test_pending_incident_fires_when_its_period_ends_and_reminds_from_then_on() -> None:
+    timers = replace(REMINDING, pending=HOUR)
+    due = A_MOMENT + HOUR
+    pending = replace(BUSY, state=IncidentState.PENDING, next_at=due)
+
+    fired, event = fire(timed(pending, timers), timers, due)
+
+    assert (fired.state, event.kind) == (IncidentState.FIRING, IncidentEventKind.FIRED)
+    assert fired.next_at == due + HOUR
+
+
+def test_pending_period_begins_again_where_nobody_looked_when_it_ended() -> None:
+    timers = IncidentTimers(pending=HOUR)
+    pending = replace(BUSY, state=IncidentState.PENDING, next_at=A_MOMENT)
+
+    waiting, event = fire(pending, timers, A_MOMENT + 2 * HOUR)
+    at_once, _ = fire(pending, TIMERS, A_MOMENT + 2 * HOUR)
+
+    assert (waiting.state, event.kind) == (IncidentState.PENDING, IncidentEventKind.WAITS_AGAIN)
+    assert waiting.next_at == A_MOMENT + 3 * HOUR
+    assert at_once.state is IncidentState.FIRING
 
 
 def test_nothing_is_due_of_what_is_over() -> None:

@@ -101,6 +101,21 @@ def test_conditions_fire_from_their_opening_to_their_end() -> None:
     assert found == [Firing(after(0), after(60), A_NETWORK), Firing(after(120), None, A_NETWORK)]
 
 
+def test_condition_that_ends_within_the_pending_period_never_fires() -> None:
+    subject = Subject(SubjectKind.BUSYNESS, A_NETWORK)
+    states = [(0, State.BUSY), (60, State.CALM), (120, State.BUSY), (200, State.CALM)]
+    changes = [
+        Transition(
+            an_id(at + 1), subject, State.CALM if to is State.BUSY else State.BUSY, to, after(at)
+        )
+        for at, to in states
+    ]
+
+    found = firings_of_conditions(Rule("busy", RuleKind.BUSY, pending=seconds(61)), changes)
+
+    assert found == [Firing(after(181), after(200), A_NETWORK)]
+
+
 @given(
     st.lists(st.integers(0, 60), max_size=25),
     st.integers(0, 4),

@@ -114,8 +114,8 @@ def rules(draw: st.DrawFn) -> Rule:
         measure=draw(MEASURES[kind]) if kind in MEASURES else None,
         scope=draw(scopes) if kind.is_of_rejections else scope,
         recipients=draw(several(recipients)),
-        pending=draw(lengths) if kind.is_measured else timedelta(),
-        keep_firing=draw(lengths),
+        pending=draw(lengths) if kind.is_lasting else timedelta(),
+        keep_firing=draw(lengths) if kind.is_measured or not kind.is_lasting else timedelta(),
         group_by=draw(several(st.sampled_from(Dimension), 1)),
         group_wait=draw(lengths),
         remind_every=draw(st.none() | some_time),
@@ -255,7 +255,8 @@ def test_wrong_value_is_named_with_what_to_write(key: str, value: object, remark
 @pytest.mark.parametrize(
     ("table", "key", "remark"),
     [
-        ({"kind": "busy", "pending": "5m"}, "pending", "[alerts] says how long"),
+        ({"kind": "rejected", "pending": "5m"}, "pending", "rejected happens once"),
+        ({"kind": "busy", "keep_firing": "5m"}, "keep_firing", "[alerts] says how long"),
         ({"kind": "busy", "modules": ["HUB"]}, "modules", "narrows rejections only"),
         ({"kind": "disk-filling", "networks": [1]}, "networks", "is about no network"),
         ({"kind": "busy", "escalate_after": "1h"}, "escalate_after", "needs escalate_to"),
