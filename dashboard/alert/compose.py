@@ -20,7 +20,7 @@ from dashboard.domain.condition import INSTALLATION, SubjectKind
 from dashboard.domain.foreign_text import visible
 from dashboard.domain.formatting import moment_in
 from dashboard.domain.module_limits import ModuleLimits
-from dashboard.domain.notification import Notification, Recipient
+from dashboard.domain.notification import Notification, NotificationKind, Recipient
 from dashboard.domain.notified_change import NotifiedChange
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.signed_link import (
@@ -102,7 +102,8 @@ def actions_of(notification: Notification, links: Links) -> ActionLinks:
     """
     recipient, at, incident = notification.recipient, notification.dated, notification.incident
     unsubscribe = links.unsubscribe(recipient, at) if "@" in recipient.address else ""
-    if incident is None or not notification.transition.after.is_open:
+    is_over = not notification.transition.after.is_open
+    if incident is None or is_over or notification.kind is NotificationKind.CLOSED:
         return ActionLinks(unsubscribe=unsubscribe)
     return ActionLinks(
         links.acknowledge(incident.incident_id, recipient, at),
@@ -135,10 +136,14 @@ class MessageTemplates:
 
 @dataclass(frozen=True, slots=True)
 class MessageFacts:
-    """What the store knows of a change, and of the fees around a network that became busy."""
+    """What the store knows of a change, and of the fees around a network that became busy.
+
+    `closed` says who decided that nobody hears of its incident any more, and why; foreign text.
+    """
 
     change: NotifiedChange
     busy: BusyContext | None = None
+    closed: str = ""
 
 
 def compose(
@@ -155,7 +160,8 @@ def compose(
     change = _change_of(notification) if facts is None else facts.change
     busy = _busy_text(facts, templates.zone)
     network = network_named(change.transition.subject.network_id, templates)
-    text = text_of(change, network, templates.zone)
+    closed = "" if facts is None else facts.closed
+    text = _closing(text_of(change, network, templates.zone), closed)
     simulated = " (simulated data)" if network.is_simulated else ""
     chart_id = f"chart.{notification.message_id.strip('<>')}" if busy.chart else ""
     actions = actions_of(notification, templates.links)
@@ -165,14 +171,14 @@ def compose(
         "chart_id": chart_id,
         "subject": f"{text.subject or text.headline}{simulated}",
         "preheader": busy.preheader or text.preheader or text.explanation or text.opening,
-        "kicker": text.kicker or str(change.transition.after),
+        "kicker": "closed" if closed else text.kicker or str(change.transition.after),
         "rows": (("Network", f"{visible(network.title)}{simulated}"), *text.rows),
         "code": _CODE,
         "link": link_of(change, text, templates.links),
         "link_label": "Look it up" if text.page == "lookup" else "See what is known now",
         "network": visible(network.title),
         "is_simulated": network.is_simulated,
-        "tone": tone_of(change.transition),
+        "tone": "relief" if closed else tone_of(change.transition),
         "changed_at": moment_in(change.transition.at, templates.zone),
         "has_links": bool(templates.links.public_url),
         "actions": actions,
@@ -203,6 +209,15 @@ def text_of(change: NotifiedChange, network: NetworkName, zone: tzinfo) -> Incid
     if change.transition.subject.kind is SubjectKind.INCLUSION:
         return describe_inclusion(change, RejectionContext(title, network.module_limits, zone))
     return describe(change.transition, change.opened_at, title, zone)
+
+
+def _closing(text: IncidentText, closed: str) -> IncidentText:
+    """Return the text of a note that nobody hears of this any more, if it is one."""
+    if not closed:
+        return text
+    headline = f"Closed: {text.subject or text.headline}"
+    said = f"This incident is {visible(closed)}. Nobody is notified of it any more."
+    return IncidentText(headline, said, text.page, text.rows, preheader=said)
 
 
 def link_of(change: NotifiedChange, text: IncidentText, links: Links) -> str:

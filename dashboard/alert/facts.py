@@ -10,7 +10,7 @@ from dashboard.alert.message import Message
 from dashboard.domain.condition import INSTALLATION, Transition
 from dashboard.domain.exclusion import StoredRejection
 from dashboard.domain.foreign_text import visible
-from dashboard.domain.notification import Notification, NotificationMember
+from dashboard.domain.notification import Notification, NotificationKind, NotificationMember
 from dashboard.domain.quantity import NetworkId
 from dashboard.wire.timestamp import format_timestamp
 
@@ -39,7 +39,7 @@ def facts_of(
     members = notification.members or (
         NotificationMember(notification.transition, notification.rejection, notification.opening),
     )
-    first = _member(members[0], networks)
+    told = [_member(each, networks) | _end_of(notification) for each in members]
     return {
         "type": f"incident.{_phase(notification, members[-1].transition)}",
         "timestamp": format_timestamp(members[-1].transition.at),
@@ -48,20 +48,29 @@ def facts_of(
             "subject": visible(message.subject),
             "text": message.text,
             "incident": _incident(notification),
-            **first,
+            **told[0],
             "link": _link(notification, links) or None,
             "memberCount": notification.member_count,
-            "members": [_member(each, networks) for each in members],
+            "members": told,
         },
     }
 
 
 def _phase(notification: Notification, last: Transition) -> str:
     """Return what became of the incident; what follows its first notification changes it."""
-    if not last.after.is_open:
+    if not last.after.is_open or notification.kind is NotificationKind.CLOSED:
         return "resolved"
     is_first = not notification.in_reply_to and last.before is not last.after
     return "opened" if is_first else "changed"
+
+
+def _end_of(notification: Notification) -> dict[str, object]:
+    """Return what differs for changes of an incident whose rule reports it no more."""
+    incident = notification.incident
+    if notification.kind is not NotificationKind.CLOSED or incident is None:
+        return {}
+    ended = {} if incident.resolved_at is None else {"at": format_timestamp(incident.resolved_at)}
+    return {"isOpen": False, **ended}
 
 
 def _incident(notification: Notification) -> dict[str, object] | None:

@@ -27,7 +27,7 @@ from dashboard.domain.silence import Silence, silenced_by
 from dashboard.store.alerts.gathering import Gathering
 from dashboard.store.alerts.incidents import add_events, due_incidents, save_incident
 from dashboard.store.alerts.outbox import entries_of_incident
-from dashboard.store.alerts.repeats import Repetition, repeat
+from dashboard.store.alerts.repeats import Repetition, notified_recipients, repeat
 from dashboard.store.engine.connection import Connection
 
 _AT_ONCE: Final = 200
@@ -51,6 +51,9 @@ class IncidentClock:
     def act(self, connection: Connection) -> None:
         """Do what is due to incidents, to at most some hundred."""
         for incident in due_incidents(connection, self.now, _AT_ONCE):
+            if not incident.is_open:
+                self._say_closed(connection, incident)
+                continue
             if incident.state is IncidentState.PENDING:
                 self._fire(connection, incident)
                 continue
@@ -63,6 +66,13 @@ class IncidentClock:
             save_incident(connection, after)
             add_events(connection, [(after.incident_id, event)])
             self._repeat(connection, after, event.kind)
+
+    def _say_closed(self, connection: Connection, incident: Incident) -> None:
+        """Tell whoever was notified of an incident that its rule no longer reports it."""
+        save_incident(connection, replace(incident, next_at=None))
+        notified = notified_recipients(connection, incident.incident_id)
+        note = Repetition(NotificationKind.CLOSED, self.now, self.now, self.domain)
+        repeat(connection, incident, note, notified)
 
     def _fire(self, connection: Connection, incident: Incident) -> None:
         """Let a pending incident fire, and notify of what lasts of it."""

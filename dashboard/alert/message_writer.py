@@ -23,6 +23,7 @@ from dashboard.domain.notification import (
 )
 from dashboard.domain.notified_change import NotifiedChange
 from dashboard.errors import DeliveryDeferred, StoreError
+from dashboard.store.alerts.incidents import incident_story
 from dashboard.store.alerts.members import all_members
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
@@ -51,7 +52,9 @@ class MessageWriter:
                 return compose_gathered(notification, self.templates, self._changes(notification))
             with self.store.read() as connection:
                 [known] = with_labels(connection, [change])
-                facts = MessageFacts(with_previous(connection, known), _busy(connection, known))
+                closed = _closed(connection, notification)
+                busy = None if closed else _busy(connection, known)
+                facts = MessageFacts(with_previous(connection, known), busy, closed)
         except StoreError as error:
             raise DeliveryDeferred(f"the message cannot be written: {error}") from error
         return _repeated(notification, compose(notification, self.templates, facts))
@@ -78,13 +81,22 @@ def _change_of(member: NotificationMember) -> NotifiedChange:
 
 def _repeated(notification: Notification, message: Message) -> Message:
     """Say of a repeated notification that it is one, and why it comes."""
-    if notification.kind is NotificationKind.CHANGE:
+    if notification.kind in {NotificationKind.CHANGE, NotificationKind.CLOSED}:
         return message
     incident = notification.incident
     since = "" if incident is None else f" since {moment(incident.opened_at)}"
     what = str(notification.kind).capitalize()
     said = f"{what}: this lasts{since}, and nobody has acknowledged it."
     return replace(message, subject=f"{what}: {message.subject}", text=f"{said}\n\n{message.text}")
+
+
+def _closed(connection: Connection, notification: Notification) -> str:
+    """Return by whom an incident was closed and why, where that is what is notified."""
+    incident = notification.incident
+    if notification.kind is not NotificationKind.CLOSED or incident is None:
+        return ""
+    last = incident_story(connection, incident.incident_id)[-1]
+    return f"{last.kind} by {last.actor}: {last.note}"
 
 
 def _busy(connection: Connection, change: NotifiedChange) -> BusyContext | None:

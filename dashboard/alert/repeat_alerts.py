@@ -21,7 +21,7 @@ from dashboard.domain.clock import Clock
 from dashboard.domain.condition import INSTALLATION, Transition
 from dashboard.domain.foreign_text import visible
 from dashboard.domain.quantity import NetworkId
-from dashboard.store.alerts.alert_status import OpenIncident, open_incidents
+from dashboard.store.alerts.alert_status import OpenIncident, firing_incidents
 from dashboard.store.engine.engine import Store
 
 PERIOD: Final = timedelta(minutes=1)
@@ -53,7 +53,7 @@ class AlertRepeater:
     def work(self, may_send: MaySend) -> None:
         """Push all that is open; raises DeliveryError and StoreError."""
         with self._store.read() as connection:
-            incidents = open_incidents(connection)
+            incidents = firing_incidents(connection)
         now = {each.subject.key(): self._alert(each) for each in incidents}
         over = [
             replace(alert, ends_at=self._clock())

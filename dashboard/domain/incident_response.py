@@ -75,6 +75,12 @@ def declare_over(incident: Incident, by: Actor, note: str = "") -> IncidentRespo
     return _changed(resolve(incident, by.at), IncidentEventKind.RESOLVED, by, note)
 
 
+def close_unreported(incident: Incident, by: Actor, why: str) -> IncidentResponse:
+    """End an incident that its rule no longer reports; it is due for a note to who heard of it."""
+    closed = _changed(resolve(incident, by.at), IncidentEventKind.RESOLVED, by, why)
+    return replace(closed, incident=replace(closed.incident, next_at=by.at))
+
+
 def _changed(incident: Incident, kind: IncidentEventKind, by: Actor, note: str) -> IncidentResponse:
     return IncidentResponse(incident, IncidentEvent(by.at, kind, actor=by.name, note=note))
 

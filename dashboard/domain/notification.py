@@ -40,11 +40,15 @@ class NotificationState(StrEnum):
 
 
 class NotificationKind(StrEnum):
-    """Why a notification is made: something changed, or an incident lasts and nobody has it."""
+    """Why a notification is made: something changed, or an incident lasts and nobody has it.
+
+    CLOSED: the rule of an incident that was notified reports it no more, as somebody decided.
+    """
 
     CHANGE = "change"
     REMINDER = "reminder"
     ESCALATION = "escalation"
+    CLOSED = "closed"
 
 
 @dataclass(frozen=True, slots=True)

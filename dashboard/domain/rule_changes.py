@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+from dashboard.domain.incident import Incident
 from dashboard.domain.quantity import shorten
-from dashboard.domain.rule import Rule
+from dashboard.domain.rule import Dimension, Rule
 from dashboard.domain.rule_table import RuleTable, write_rule
 from dashboard.errors import InputError
 
@@ -46,6 +47,33 @@ def differences(before: Rules, after: Rules) -> list[RuleDifference]:
         for name in {**new, **old}
         if old.get(name) != new.get(name)
     ]
+
+
+def why_closed(rule: Rule | None, before: Rule, incident: Incident) -> str:
+    """Say why an open incident is no longer reported by its rule, given as it was before and is.
+
+    Empty where it still is: the rule is on and of the same kind, and takes what all changes of
+    the incident share.
+    """
+    if rule is None:
+        return "its rule was removed"
+    if not rule.is_enabled:
+        return "its rule was turned off"
+    if rule.kind is not before.kind or rule.group_by != before.group_by:
+        return "its rule reports something else now"
+    shared = dict(incident.group)
+    scope = rule.scope
+    taken: Mapping[Dimension, Sequence[object]] = {
+        Dimension.NETWORK: scope.networks,
+        Dimension.MODULE: scope.modules,
+        Dimension.STAGE: scope.stages,
+        Dimension.SENDER: scope.senders,
+        Dimension.LABEL: scope.labels,
+    }
+    for dimension, values in taken.items():
+        if values and dimension in shared and shared[dimension] not in map(str, values):
+            return f"its rule takes no such {dimension} any more"
+    return ""
 
 
 def replaced_by(given: Sequence[Rule]) -> RuleEdit:

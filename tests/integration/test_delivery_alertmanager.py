@@ -14,9 +14,11 @@ from dashboard.alert.channels.http_exchange import HttpRules, parse_target
 from dashboard.alert.compose import Links, NetworkName
 from dashboard.alert.facts import facts_of
 from dashboard.alert.message import Message, always
+from dashboard.alert.notify import expand_outbox
 from dashboard.alert.repeat_alerts import AlertRepeater
 from dashboard.domain.condition import State, Subject, SubjectKind
 from dashboard.domain.grounds import FeeGrounds, Signal
+from dashboard.domain.notification import Recipient
 from dashboard.domain.quantity import Wei
 from dashboard.domain.secret import Secret
 from dashboard.errors import DeliveryDeferred
@@ -90,6 +92,9 @@ def test_open_incident_is_repeated_to_one_that_restarted_and_ends_when_it_is_ove
         )
         assert record_transition(connection, opening, None)
     repeater.work(always)
+    before = firing(alertmanager, "LinewatchNetworkBusy")
+    expand_outbox(store, [Recipient("alertmanager", "alertmanager")], utc_now)
+    repeater.work(always)
     opened = firing(alertmanager, "LinewatchNetworkBusy")
     with store.write() as connection:
         end = a_transition(
@@ -101,9 +106,11 @@ def test_open_incident_is_repeated_to_one_that_restarted_and_ends_when_it_is_ove
             grounds=GROUNDS,
         )
         assert record_transition(connection, end, None)
+    expand_outbox(store, [], utc_now)
 
     repeater.work(always)
 
+    assert before == []
     assert opened == ["devnet is busy: 20 gwei, threshold 10"]
     assert firing(alertmanager, "LinewatchNetworkBusy") == []
 

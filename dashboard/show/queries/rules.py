@@ -5,8 +5,15 @@ from __future__ import annotations
 from datetime import timedelta
 
 from dashboard.domain.audit import Action, Actor, Detail
+from dashboard.domain.incident_response import close_unreported
 from dashboard.domain.rule import Rule
-from dashboard.domain.rule_changes import RuleDifference, RuleEdit, differences
+from dashboard.domain.rule_changes import (
+    RuleDifference,
+    RuleEdit,
+    Rules,
+    differences,
+    why_closed,
+)
 from dashboard.domain.rule_preview import RulePreview
 from dashboard.domain.rule_table import write_rule
 from dashboard.domain.rule_text import written
@@ -15,7 +22,9 @@ from dashboard.errors import InputError
 from dashboard.show.queries.context import QueryContext
 from dashboard.show.queries.rule_preview import preview_rule
 from dashboard.store.access.audit_log import note_action
+from dashboard.store.alerts.incidents import add_events, open_incidents_of_rule, save_incident
 from dashboard.store.alerts.rules import StoredRule, read_rules, rules_in_force, save_rules
+from dashboard.store.engine.connection import Connection
 
 
 class RuleQueries:
@@ -64,9 +73,24 @@ class RuleQueries:
             found = differences(held, wanted)
             if found:
                 save_rules(connection, wanted, by)
+                _close_unreported(connection, held, wanted, by)
             for each in found:
                 note_action(connection, by.at, by.name, _action(each), each.name, _details(each))
         return found
+
+
+def _close_unreported(connection: Connection, held: Rules, wanted: Rules, by: Actor) -> None:
+    """End the open incidents that the rules as they are wanted no longer report."""
+    after = {each.name: each for each in wanted}
+    for before in held:
+        if after.get(before.name) == before:
+            continue
+        for incident in open_incidents_of_rule(connection, before.name):
+            why = why_closed(after.get(before.name), before, incident)
+            response = close_unreported(incident, by, why)
+            if why and response.event is not None:
+                save_incident(connection, response.incident)
+                add_events(connection, [(incident.incident_id, response.event)])
 
 
 def _action(difference: RuleDifference) -> Action:

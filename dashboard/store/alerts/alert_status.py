@@ -9,11 +9,18 @@ from sqlalchemy import Connection, case, func, or_, select
 
 from dashboard.domain.condition import Condition, State, Subject, SubjectKind
 from dashboard.domain.grounds import Grounds, SilenceGrounds
+from dashboard.domain.incident import IncidentState
 from dashboard.domain.notification import NotificationState
 from dashboard.store.alerts.conditions import grounds_of_row, subject_of
 from dashboard.store.alerts.held_notifications import count_held
 from dashboard.store.alerts.notification_claims import IS_PENDING
-from dashboard.store.schema import conditions, notifications, transitions
+from dashboard.store.schema import (
+    conditions,
+    incident_transitions,
+    incidents,
+    notifications,
+    transitions,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +78,23 @@ def open_incidents(connection: Connection) -> list[OpenIncident]:
         for row in rows
         if State(row[column.state]).is_open
     ]
+
+
+def firing_incidents(connection: Connection) -> list[OpenIncident]:
+    """Return those of them that a rule reports: an incident of theirs is open and not pending."""
+    column = incidents.c
+    fires = (
+        select(transitions.c.subject)
+        .join(
+            incident_transitions,
+            incident_transitions.c.transition_id == transitions.c.transition_id,
+        )
+        .join(incidents, column.incident_id == incident_transitions.c.incident_id)
+        .where(column.open_key.is_not(None), column.state != IncidentState.PENDING)
+        .where(transitions.c.tx_hash.is_(None))
+    )
+    reported = set(connection.scalars(fires))
+    return [each for each in open_incidents(connection) if each.subject.key() in reported]
 
 
 def notification_counts(connection: Connection, since: datetime) -> NotificationCounts:

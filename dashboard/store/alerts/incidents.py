@@ -32,6 +32,13 @@ def open_incident_by_key(connection: Connection, key: str) -> Incident | None:
     return None if row is None else incident_of(row)
 
 
+def open_incidents_of_rule(connection: Connection, rule: str) -> list[Incident]:
+    """Return the open incidents of a rule, which are then this transaction's to change."""
+    column = incidents.c
+    query = select(incidents).where(column.open_key.is_not(None), column.rule == rule)
+    return [incident_of(row) for row in connection.execute(query.with_for_update()).mappings()]
+
+
 def is_incident_due(connection: Connection, now: datetime) -> bool:
     """Whether time has changed an incident by now; nothing is locked, so that readers may ask."""
     query = select(incidents.c.incident_id).where(incidents.c.next_at <= now).limit(1)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
-from uuid import uuid5
+from uuid import UUID, uuid5
 
 from sqlalchemy import Connection, RowMapping, select
 
@@ -74,6 +74,19 @@ def repeat(
         if insert_new(connection, notifications, row):
             pair = {"notification_id": notification_id, "incident_id": incident.incident_id}
             insert_new(connection, notification_incidents, pair)
+
+
+def notified_recipients(connection: Connection, incident_id: UUID) -> list[Recipient]:
+    """Return who was notified of an incident, or is about to be."""
+    column, pair = notifications.c, notification_incidents.c
+    query = (
+        select(column.channel, column.address)
+        .join(notification_incidents, pair.notification_id == column.notification_id)
+        .where(pair.incident_id == incident_id)
+        .distinct()
+        .order_by(column.channel, column.address)
+    )
+    return [Recipient(row.channel, row.address) for row in connection.execute(query)]
 
 
 def _last_transition(connection: Connection, incident: Incident) -> RowMapping | None:

@@ -10,7 +10,7 @@ from dashboard.alert.compose import ActionLinks, Links, actions_of, compose
 from dashboard.alert.template_loader import load_templates
 from dashboard.domain.condition import State
 from dashboard.domain.incident import Incident, IncidentState
-from dashboard.domain.notification import Recipient
+from dashboard.domain.notification import NotificationKind, Recipient
 from dashboard.domain.signed_link import LinkPurpose, SignedLink, read_link
 from tests.builders import A_MOMENT, a_notification, a_transition, an_id
 
@@ -50,8 +50,9 @@ def test_without_an_address_or_a_key_there_is_none(links: Links) -> None:
 def test_what_is_over_or_of_several_incidents_needs_no_hand() -> None:
     over = replace(NOTIFICATION, transition=a_transition(before=State.BUSY, after=State.CALM))
     several = replace(NOTIFICATION, incident=None)
+    closed = replace(NOTIFICATION, kind=NotificationKind.CLOSED)
 
-    for each in (over, several):
+    for each in (over, several, closed):
         actions = actions_of(each, LINKS)
         assert (actions.acknowledge, actions.silence) == ("", "")
         assert actions.unsubscribe

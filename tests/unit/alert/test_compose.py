@@ -240,3 +240,21 @@ def test_mail_without_links_says_what_is_missing() -> None:
     assert "There are no links here: set public_url in [pages]" in silent.text
     assert "There are no links here" in silent.html
     assert "no links" not in linking.text + linking.html
+
+
+def test_note_that_an_incident_is_closed_is_no_alarm() -> None:
+    notification = a_notification()
+    change = NotifiedChange(notification.transition, notification.rejection, None)
+
+    message = compose(
+        notification,
+        SILENT,
+        MessageFacts(change, closed="resolved by Ada\u202e: its rule was removed"),
+    )
+
+    assert message.subject.startswith("Closed: ADD over its limit")
+    assert message.text.splitlines()[0] == (
+        "This incident is resolved by Ada\\u202e: its rule was removed. "
+        "Nobody is notified of it any more."
+    )
+    assert "What to do next" not in message.text

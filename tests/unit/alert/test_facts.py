@@ -17,7 +17,7 @@ from dashboard.domain.condition import (
     Subject,
     SubjectKind,
 )
-from dashboard.domain.notification import Notification, NotificationMember
+from dashboard.domain.notification import Notification, NotificationKind, NotificationMember
 from tests.builders import (
     A_MOMENT,
     A_NETWORK,
@@ -155,3 +155,13 @@ def test_message_is_composed_with_facts_that_are_json() -> None:
 
     assert message.subject.startswith("ADD over its limit")
     assert json.loads(json.dumps(message.facts))["data"]["text"] == message.text
+
+
+def test_closed_incident_is_resolved_for_programs_although_its_condition_lasts() -> None:
+    over_at = A_MOMENT + seconds(60)
+    closed = a_notification(kind=NotificationKind.CLOSED, incident=an_incident(resolved_at=over_at))
+
+    found = facts(closed)
+
+    assert found["type"] == "incident.resolved"
+    assert (data(closed)["isOpen"], data(closed)["at"]) == (False, "2026-11-20T12:01:00Z")

@@ -18,8 +18,11 @@ from dashboard.domain.incident_response import acknowledge
 from dashboard.domain.matcher import MatchedProperty, Matcher
 from dashboard.domain.notification import Notification, NotificationKind, Recipient
 from dashboard.domain.rule import DEFAULT_RULES, Rule, RuleKind, Severity
+from dashboard.domain.rule_changes import RuleEdit, changed, replaced_by, turned
 from dashboard.domain.silence import SilenceKind, SilenceRequest
+from dashboard.show.queries.context import QueryContext
 from dashboard.show.queries.incident_words import event_words
+from dashboard.show.queries.rules import RuleQueries
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.incident_list import (
     finished_incident_stories,
@@ -27,7 +30,6 @@ from dashboard.store.alerts.incident_list import (
     respond,
     withheld_about,
 )
-from dashboard.store.alerts.incidents import incident_story
 from dashboard.store.alerts.rules import save_rules
 from dashboard.store.alerts.silences import add_silence
 from dashboard.store.engine.engine import Store
@@ -41,6 +43,7 @@ ANN = Actor("Ann", A_MOMENT)
 BUSY = Rule(
     "busy", RuleKind.BUSY, remind_every=HOUR, escalate_after=2 * HOUR, escalate_to=(OTHERS,)
 )
+LASTING = replace(BUSY, remind_every=None, escalate_after=None, escalate_to=(), pending=HOUR)
 
 
 class Watch:
@@ -54,6 +57,9 @@ class Watch:
     def rules(self, *rules: Rule) -> None:
         with self.store.write() as connection:
             save_rules(connection, rules, ANN)
+
+    def change_rules(self, edit: RuleEdit) -> None:
+        RuleQueries(QueryContext(self.store, (), self.clock.now)).change(edit, ANN)
 
     def turn(self, number: int, before: State, after: State) -> None:
         subject = Subject(SubjectKind.BUSYNESS, A_NETWORK)
@@ -75,12 +81,14 @@ class Watch:
             found = open_incident_stories(connection, 1) or finished_incident_stories(connection, 1)
         return found[0].incident
 
-    def story(self) -> list[str]:
+    def story(self, rule: str = "busy") -> list[str]:
         with self.store.read() as connection:
-            return [
-                event_words(each)
-                for each in incident_story(connection, self.incident().incident_id)
+            found = [
+                *open_incident_stories(connection, 9),
+                *finished_incident_stories(connection, 9),
             ]
+        [story] = [each for each in found if each.incident.rule == rule]
+        return list(map(event_words, story.events))
 
     def silence(self, kind: SilenceKind, length: timedelta) -> None:
         now = self.clock.now()
@@ -214,18 +222,53 @@ def test_critical_rule_that_pierces_goes_in_quiet_hours(watch: Watch) -> None:
     assert len(watch.sent()) == 1
 
 
-def test_rule_that_is_gone_reminds_nobody(watch: Watch) -> None:
+@pytest.mark.parametrize(
+    ("edit", "why"),
+    [
+        (replaced_by([replace(BUSY, name="other")]), "its rule was removed"),
+        (turned("busy", is_enabled=False), "its rule was turned off"),
+    ],
+)
+def test_incident_of_a_rule_that_is_gone_ends_with_one_note_to_who_heard_of_it(
+    watch: Watch, edit: RuleEdit, why: str
+) -> None:
     watch.rules(BUSY)
     watch.turn(1, State.CALM, State.BUSY)
     watch.wait()
-    watch.rules(replace(BUSY, name="other"))
+    watch.change_rules(edit)
+    watch.wait(3 * HOUR)
+    watch.turn(2, State.BUSY, State.CALM)
     watch.wait(3 * HOUR)
 
+    of_busy = watch.channel.taken[:2]
+    assert watch.taken()[:2] == [
+        (ONCALL, NotificationKind.CHANGE),
+        (ONCALL, NotificationKind.CLOSED),
+    ]
+    assert of_busy[1].in_reply_to == of_busy[0].message_id
+    assert watch.story("busy")[-1] == f"resolved by Ann: {why}"
+
+
+def test_incident_that_its_changed_rule_still_takes_stays_open(watch: Watch) -> None:
+    watch.rules(BUSY)
+    watch.turn(1, State.CALM, State.BUSY)
+    watch.wait()
+    watch.change_rules(changed("busy", lambda rule: replace(rule, severity=Severity.CRITICAL)))
+    watch.wait()
+
+    assert watch.incident().is_open
     assert [kind.value for _, kind in watch.taken()] == ["change"]
-    assert watch.incident().next_at is None
 
 
-LASTING = replace(BUSY, remind_every=None, escalate_after=None, escalate_to=(), pending=HOUR)
+def test_pending_incident_of_a_rule_that_is_gone_ends_without_a_note(watch: Watch) -> None:
+    watch.rules(LASTING)
+    watch.turn(1, State.CALM, State.BUSY)
+    watch.wait()
+    watch.change_rules(turned("busy", is_enabled=False))
+    watch.wait(2 * HOUR)
+
+    assert watch.sent() == []
+    assert not watch.incident().is_open
 
 
 def test_incident_that_lasts_through_its_pending_period_is_notified_then(watch: Watch) -> None:

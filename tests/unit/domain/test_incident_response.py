@@ -11,6 +11,7 @@ from dashboard.domain.audit import Actor
 from dashboard.domain.incident import Incident, IncidentEventKind, IncidentState
 from dashboard.domain.incident_response import (
     acknowledge,
+    close_unreported,
     declare_over,
     hand_over,
     unacknowledge,
@@ -106,3 +107,11 @@ def test_nobody_takes_in_hand_what_is_pending(
     with pytest.raises(InputError, match="nobody is notified before"):
         respond(pending, ADA)
     assert not declare_over(pending, ADA).incident.is_open
+
+
+def test_incident_that_is_no_longer_reported_is_over_and_due_for_a_note() -> None:
+    response = close_unreported(FIRING, ADA, "its rule was removed")
+
+    assert (response.incident.state, response.incident.next_at) == (IncidentState.RESOLVED, ADA.at)
+    assert response.event is not None
+    assert (response.event.actor, response.event.note) == ("ada", "its rule was removed")

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from dashboard.domain.rule import Rule, RuleKind, Severity
+from dashboard.domain.quantity import NetworkId
+from dashboard.domain.rule import Dimension, Rule, RuleKind, RuleScope, Severity
 from dashboard.domain.rule_changes import (
     RuleDifference,
     added,
@@ -16,9 +17,10 @@ from dashboard.domain.rule_changes import (
     removed,
     replaced_by,
     turned,
+    why_closed,
 )
 from dashboard.errors import InputError
-from tests.builders import seconds
+from tests.builders import an_incident, seconds
 
 BUSY = Rule("busy", RuleKind.BUSY)
 STALE = Rule("stale", RuleKind.DATA_STALE)
@@ -83,3 +85,32 @@ def test_difference_names_what_is_added_changed_and_removed() -> None:
 def test_nothing_differs_where_an_edit_changes_nothing() -> None:
     assert differences((BUSY,), merged_with([BUSY])((BUSY,))) == []
     assert list(RuleDifference("busy", None, None).lines()) == []
+
+
+GROUPED = an_incident(group=(("network", "7"), ("module", "HUB"), ("stage", "RPC")))
+OF_HUB = Rule("hub", RuleKind.REJECTED)
+
+
+@pytest.mark.parametrize(
+    ("after", "why"),
+    [
+        (None, "its rule was removed"),
+        (replace(OF_HUB, is_enabled=False), "its rule was turned off"),
+        (replace(OF_HUB, kind=RuleKind.CHANGED), "its rule reports something else now"),
+        (replace(OF_HUB, group_by=(Dimension.LABEL,)), "its rule reports something else now"),
+        (
+            replace(OF_HUB, scope=RuleScope(networks=(NetworkId(8),))),
+            "its rule takes no such network any more",
+        ),
+        (
+            replace(OF_HUB, scope=RuleScope(modules=("ADD", "MUL"))),
+            "its rule takes no such module any more",
+        ),
+        (replace(OF_HUB, scope=RuleScope(networks=(NetworkId(7),), modules=("HUB",))), ""),
+        (replace(OF_HUB, scope=RuleScope(labels=("bot",)), severity=Severity.CRITICAL), ""),
+    ],
+)
+def test_incident_is_closed_where_its_rule_no_longer_reports_it(
+    after: Rule | None, why: str
+) -> None:
+    assert why_closed(after, OF_HUB, GROUPED) == why
