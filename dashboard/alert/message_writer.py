@@ -23,7 +23,7 @@ from dashboard.domain.notification import (
 )
 from dashboard.domain.notified_change import NotifiedChange
 from dashboard.errors import DeliveryDeferred, StoreError
-from dashboard.store.alerts.incidents import incident_story
+from dashboard.store.alerts.incidents import incident_events_of
 from dashboard.store.alerts.members import all_members
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
@@ -95,7 +95,8 @@ def _closed(connection: Connection, notification: Notification) -> str:
     incident = notification.incident
     if notification.kind is not NotificationKind.CLOSED or incident is None:
         return ""
-    last = incident_story(connection, incident.incident_id)[-1]
+    key = incident.incident_id
+    last = incident_events_of(connection, {key})[key][-1]
     return f"{last.kind} by {last.actor}: {last.note}"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from dashboard.domain.incident import (
     QUIET_AFTER,
@@ -38,6 +38,13 @@ LOOKED_AWAY: Final = timedelta(minutes=1)
 """Where nobody looked for so long when an incident was to fire, whether it lasted is not known."""
 
 
+class Upcoming(NamedTuple):
+    """What time will do to an incident, if nobody takes it in hand before."""
+
+    at: datetime
+    kind: IncidentEventKind
+
+
 def timed(incident: Incident, timers: IncidentTimers) -> Incident:
     """Set when time alone changes an incident next; when it fires stands since it opened."""
     if incident.state is IncidentState.PENDING:
@@ -65,6 +72,15 @@ def pass_time(incident: Incident, timers: IncidentTimers, now: datetime) -> Inci
         if due is not None and due <= now:
             return act(incident, timers, now)
     return None
+
+
+def upcoming(incident: Incident, timers: IncidentTimers) -> Upcoming | None:
+    """Return when people hear of an open incident next, and how; None where they need not."""
+    found = (
+        (_escalation_at(incident, timers), IncidentEventKind.ESCALATED),
+        (_reminder_at(incident, timers), IncidentEventKind.REMINDED),
+    )
+    return min((Upcoming(at, kind) for at, kind in found if at is not None), default=None)
 
 
 def silence(incident: Incident, until: datetime, now: datetime) -> IncidentChange | None:

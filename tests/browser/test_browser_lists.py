@@ -121,7 +121,7 @@ def test_page_of_the_tracked_is_in_the_address_and_filters_lead_back(page: Page,
 
 
 def test_alerts_answer_whether_a_message_was_sent(page: Page, site: str) -> None:
-    visit(page, f"{site}/alerts")
+    visit(page, f"{site}/alerts?section=Deliveries")
     expect(page.locator("h1 + p")).to_contain_text(
         "1 notification is pending. 1 notification is dead."
     )
@@ -140,7 +140,7 @@ def test_alerts_answer_whether_a_message_was_sent(page: Page, site: str) -> None
     [
         ("rejections", "0x02020202…020202", "2 rejections in the last 24 h"),
         ("rejections", "prover module HUB", "1 rejection in the last 24 h"),
-        ("alerts", "prover module ADD", "0x01010101…010101"),
+        ("alerts?section=Deliveries", "prover module ADD", "0x01010101…010101"),
     ],
 )
 def test_what_is_shown_can_be_searched(
@@ -173,7 +173,7 @@ def test_page_neither_asks_another_host_nor_offends_its_policy(
     expect_strict(page, site, address)
 
 
-@pytest.mark.parametrize("address", ["/rejections", "/tracked", "/alerts"])
+@pytest.mark.parametrize("address", ["/rejections", "/tracked", "/alerts?section=Deliveries"])
 def test_hostile_text_is_shown_as_text_and_does_nothing(
     page: Page, site: str, address: str
 ) -> None:

@@ -1,9 +1,11 @@
-"""Who acts on a page, and what happens when they do: done, or refused with the reason."""
+"""Who acts on a page, and what happens when they do: done, undone, or refused with the reason."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final, TypeVar
 
 import streamlit as st
 
@@ -17,32 +19,75 @@ from dashboard.show.text import sentence
 WHO: Final = "who_acts"
 """The key under which a session keeps the name of the person who acts."""
 
+_DONE: Final = "what_was_done"
+_SAID_FOR: Final = timedelta(minutes=5)
+_LONGEST: Final = 400
+
+_Result = TypeVar("_Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What an act did, as a sentence that may hold foreign text, and what takes it back."""
+
+    said: str
+    undo: Callable[[Actor], object] | None = None
+
 
 def name_input() -> None:
-    """Ask once on a page who acts; the session remembers it."""
+    """Ask once on a page who acts; the session remembers it, on other pages as well."""
     st.text_input(
         "Your name",
         key=WHO,
         max_chars=LONGEST_NAME,
-        placeholder="For what you change here",
-        help="Shown with what you change on this page, and kept in the audit log.",
-        width=320,
+        placeholder="Your name, for what you change",
+        help="Shown with what you change here, and kept in the audit log.",
+        label_visibility="collapsed",
+        width=260,
+        persist_state="session",
     )
 
 
-def act(change: Callable[[Actor], object], queries: PageQueries, failed: str) -> None:
+def is_named() -> bool:
+    """Whether the session knows who acts."""
+    return bool(str(st.session_state.get(WHO) or "").strip())
+
+
+def act(
+    change: Callable[[Actor], _Result],
+    queries: PageQueries,
+    failed: str,
+    done: Callable[[_Result], Done] | None = None,
+) -> None:
     """Do what a person asked for, and draw the page anew; say why where it cannot be done.
 
-    `failed` is the headline of that, such as "Nothing was saved.".
+    `failed` is the headline of that, such as "Nothing was saved."; `done` says what was done.
     """
     try:
-        change(Actor(parse_name(str(st.session_state.get(WHO) or "")), queries.now()))
+        result = change(Actor(parse_name(str(st.session_state.get(WHO) or "")), queries.now()))
     except InputError as mistake:
         notice("bad", failed, sentence(visible(_capitalized(str(mistake)))))
     except StoreError as trouble:
         notice("bad", failed, f"{trouble} Try again in a moment.")
     else:
+        if done is not None:
+            st.session_state[_DONE] = (queries.now(), done(result))
         st.rerun()
+
+
+def done_shown(queries: PageQueries) -> None:
+    """Say what the last act did, for some minutes, and offer to take it back where that is sane."""
+    held: tuple[datetime, Done] | None = st.session_state.get(_DONE)
+    if held is None:
+        return
+    at, done = held
+    if queries.now() - at > _SAID_FOR:
+        del st.session_state[_DONE]
+        return
+    with st.container(key="done", horizontal=True, vertical_alignment="center", gap="small"):
+        notice("calm", "Done.", sentence(visible(done.said, _LONGEST)))
+        if done.undo is not None and st.button("Undo", key="undo"):
+            act(done.undo, queries, "Nothing was undone.", lambda _: Done("It is as it was before"))
 
 
 def _capitalized(text: str) -> str:

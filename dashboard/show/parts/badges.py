@@ -31,6 +31,11 @@ _FIRING: Final = {
     Severity.INFO.value: ("mute", "i", "Lasts"),
     Severity.WARNING.value: ("busy", "!", "Firing"),
 }
+_SEVERITIES: Final = {
+    Severity.INFO: ("mute", "i", "Info"),
+    Severity.WARNING: ("busy", "!", "Warning"),
+    Severity.CRITICAL: ("bad", "▲", "Critical"),
+}
 _INCIDENTS: Final = {
     IncidentState.PENDING: ("stale", "…", "Pending"),
     IncidentState.FIRING: ("bad", "!", "Firing"),
@@ -66,6 +71,12 @@ def verdict_badge(kind: VerdictKind) -> Markup:
 def simulated_badge() -> Markup:
     """Build the badge of a network that is made up."""
     return badge("simulated", "◇", "Simulated")
+
+
+def severity_badge(severity: str) -> Markup:
+    """Build the badge that says how urgent something is."""
+    known = {each.value: style for each, style in _SEVERITIES.items()}
+    return badge(*known.get(severity, ("mute", "·", severity)))
 
 
 def incident_badge(state: IncidentState, severity: str) -> Markup:

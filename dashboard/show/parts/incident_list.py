@@ -1,165 +1,179 @@
-"""Incidents on a page: what is open, who has it in hand, the story so far, and how to respond."""
+"""Incidents in a list: what is open, who was notified, who has it, and what can be done."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Final
-from uuid import uuid5
 
 import streamlit as st
 
-from dashboard.domain.audit import LONGEST_NAME, Actor
+from dashboard.domain.audit import LONGEST_NAME
 from dashboard.domain.foreign_text import visible
-from dashboard.domain.incident import Incident
-from dashboard.domain.incident_response import LONGEST_NOTE
-from dashboard.domain.notification import NotificationState
-from dashboard.domain.silence import SilenceKind, SilenceRequest
-from dashboard.show.parts.acting import act
-from dashboard.show.parts.badges import incident_badge
+from dashboard.domain.incident import Incident, IncidentState
+from dashboard.domain.quantity import NetworkId
+from dashboard.domain.rule import Severity
+from dashboard.show.parts.badges import incident_badge, severity_badge
 from dashboard.show.parts.heading import section
+from dashboard.show.parts.incident_acts import incident_acts
+from dashboard.show.parts.list_page import choice_filter, chosen_page, filter_bar
 from dashboard.show.parts.markup import Markup, element, join
-from dashboard.show.parts.table import table
-from dashboard.show.queries.incident_words import event_words, notified_words, state_remark
-from dashboard.show.queries.incidents import matchers_of
+from dashboard.show.parts.notices import empty
+from dashboard.show.queries.incident_words import reach_words, size_words, upcoming_words
+from dashboard.show.queries.incidents import MOST_OPEN
 from dashboard.show.queries.page_queries import PageQueries
-from dashboard.show.text import moment, moment_near
-from dashboard.store.alerts.incident_list import IncidentStory
+from dashboard.show.text import moment, moment_near, span
+from dashboard.store.alerts.incident_list import FinishedFilter, IncidentStory
 
-_SILENCE: Final = {
-    "1 h": timedelta(hours=1),
-    "8 h": timedelta(hours=8),
+INCIDENT: Final = "incident"
+"""The parameter of the address that names an incident, by its id or how that begins."""
+
+LONGEST_TITLE: Final = 300
+_ROWS: Final = 20
+_OPEN_PAGE: Final = "open_page"
+_OVER_PAGE: Final = "over_page"
+_MOST_OVER: Final = 400
+_ENDED: Final = {
     "24 h": timedelta(hours=24),
+    "7 d": timedelta(days=7),
+    "30 d": timedelta(days=30),
 }
-_LONGEST_TITLE: Final = 300
+_ANY: Final = "Any"
 
 
-def incidents_part(
-    queries: PageQueries, opened: Sequence[IncidentStory], finished: Sequence[IncidentStory]
+def open_incidents_part(
+    queries: PageQueries, opened: Sequence[IncidentStory], here: st.Page
 ) -> None:
-    """Show the open incidents, each with its story, and below them the latest that are over."""
+    """Show the open incidents, those first that need somebody most, with what can be done."""
     with st.container(key="card-incidents", gap="small"):
-        section(
-            "Incidents",
-            "What a rule holds true of a group: one message when it opens, what follows gathered.",
-        )
-        for each in opened:
-            _row(queries, each)
+        section("Open incidents", "What needs somebody most comes first.")
         if not opened:
-            st.html(element("p", "No incident is open.", class_="lw-quiet"))
-        if finished:
-            st.html(_finished(queries, finished))
+            empty(
+                "No incident is open",
+                "Everything that the rules watch is as it should be. What ended lately is below.",
+            )
+            return
+        number = chosen_page(len(opened), _ROWS, _OPEN_PAGE)
+        for each in opened[(number - 1) * _ROWS : number * _ROWS]:
+            _row(queries, each, here)
+        if len(opened) >= MOST_OPEN:
+            st.html(element("p", f"The {MOST_OPEN} most urgent are listed.", class_="lw-quiet"))
 
 
-def _row(queries: PageQueries, story: IncidentStory) -> None:
+def _row(queries: PageQueries, story: IncidentStory, here: st.Page) -> None:
     incident = story.incident
     with st.container(
-        key=f"incident-{incident.incident_id}",
+        key=f"incident-{incident.severity}-{incident.incident_id}",
         horizontal=True,
-        vertical_alignment="top",
+        vertical_alignment="center",
         gap="small",
     ):
-        with st.container(gap=None):
-            st.html(incident_markup(queries, story))
-        with st.popover("Respond", key=f"respond-{incident.incident_id}"):
-            _respond(queries, incident)
+        st.html(incident_markup(queries, story))
+        with st.container(
+            key=f"acts-{incident.incident_id}",
+            horizontal=True,
+            vertical_alignment="center",
+            gap="small",
+            width="content",
+        ):
+            incident_acts(queries, incident)
+            story_link(incident, here)
+
+
+def story_link(incident: Incident, here: st.Page) -> None:
+    """Link to the story of an incident."""
+    st.page_link(here, label="Story", icon="", query_params={INCIDENT: str(incident.incident_id)})
 
 
 def incident_markup(queries: PageQueries, story: IncidentStory) -> Markup:
-    """Build what is said of one: state, title, since when, who has it, and its story in a fold."""
+    """Build one line on what it is and how urgent, and one on who knows and who has it."""
     incident, now = story.incident, queries.now()
-    title = visible(queries.incidents.title_of(incident), _LONGEST_TITLE)
     head = element(
         "div",
-        incident_badge(story.state, incident.severity),
-        element("b", title),
-        element("span", _changes(incident)),
-        element("span", _times(incident, now), class_="lw-end"),
-        class_="lw-row lw-remarks",
+        severity_badge(incident.severity),
+        element(
+            "b", visible(queries.incidents.title_of(incident), LONGEST_TITLE), class_="lw-what"
+        ),
+        Markup()
+        if story.state is IncidentState.FIRING
+        else incident_badge(story.state, incident.severity),
+        class_="lw-row",
     )
-    remarks = join(*(element("p", each, class_="lw-quiet") for each in _remarks(story, now)))
-    return join(head, remarks, _story(story))
+    facts = [element("span", each) for each in _facts(story, now)]
+    return join(head, element("div", _owner(story), *facts, class_="lw-row lw-facts-line"))
 
 
-def _remarks(story: IncidentStory, now: datetime) -> Iterator[str]:
-    """Say who has it in hand, and which silence keeps it from everybody."""
-    if remark := state_remark(story.incident):
-        yield remark
+def _owner(story: IncidentStory) -> Markup:
+    """Say who has it in hand; where nobody has, that stands out."""
     if story.incident.owner:
-        yield f"{visible(story.incident.owner, LONGEST_NAME)} has it in hand."
-    if story.silence is not None:
-        until = moment_near(story.silence.over_at, now)
-        yield f"Nobody is notified until {until}: silence {story.silence.silence_id}."
+        return element("b", f"{visible(story.incident.owner, LONGEST_NAME)} has it")
+    if story.state is IncidentState.FIRING:
+        return element("b", "nobody has it", class_="lw-alarm")
+    return element("span", "nobody has it") if story.incident.is_open else Markup()
 
 
-def _changes(incident: Incident) -> str:
-    many = "1 change" if incident.transitions == 1 else f"{incident.transitions:,} changes"
-    return f"{many}, {incident.severity}"
-
-
-def _times(incident: Incident, now: datetime) -> str:
-    since = f"since {moment_near(incident.opened_at, now)}"
+def _facts(story: IncidentStory, now: datetime) -> Iterator[str]:
+    incident = story.incident
     if incident.resolved_at is None:
-        return since
-    return f"{moment(incident.opened_at)} to {moment(incident.resolved_at)}"
+        since = moment_near(incident.opened_at, now)
+        yield f"since {since} ({span(now - incident.opened_at)})"
+    else:
+        yield f"{moment(incident.opened_at)} for {span(incident.resolved_at - incident.opened_at)}"
+    yield size_words(incident)
+    yield reach_words(story)
+    if story.withheld:
+        yield "some changes withheld"
+    if words := upcoming_words(story, now):
+        yield words
 
 
-def _story(story: IncidentStory) -> Markup:
-    rows = [(f"{each.at:%d %b %H:%M:%S}", event_words(each)) for each in story.events]
-    told = table(("At (UTC)", "What happened"), rows, "Story")
-    people = join(*(element("p", each, class_="lw-quiet") for each in notified_words(story)))
-    name = element("p", f"Incident {story.incident.incident_id}", class_="lw-quiet")
-    summary = element("summary", _reach(story))
-    return element("details", summary, told, people, name, class_="lw-more")
-
-
-def _reach(story: IncidentStory) -> str:
-    """Say in short how many were notified, as the title of the fold."""
-    sent = sum(NotificationState.SENT in each.states for each in story.notified)
-    people = "1 recipient" if len(story.notified) == 1 else f"{len(story.notified)} recipients"
-    reached = f"{sent} of {people} notified" if story.notified else "nobody was notified"
-    return f"Story: {reached}{', some changes withheld' if story.withheld else ''}"
-
-
-def _respond(queries: PageQueries, incident: Incident) -> None:
-    """Offer what a person can do about an open incident."""
-    key = str(incident.incident_id)
-    ask, incident_id = queries.incidents, incident.incident_id
-    note = st.text_input("Note (optional)", key=f"note-{key}", max_chars=LONGEST_NOTE) or ""
-    failed = "Nothing was changed."
-    if incident.owner:
-        if st.button("Give it back", key=f"unacknowledge-{key}"):
-            act(lambda by: ask.unacknowledge(incident_id, by, note), queries, failed)
-    elif st.button("Acknowledge", key=f"acknowledge-{key}", type="primary"):
-        act(lambda by: ask.acknowledge(incident_id, by, note), queries, failed)
-    to = st.text_input("Hand over to", key=f"to-{key}", max_chars=LONGEST_NAME) or ""
-    if st.button("Hand over", key=f"hand-over-{key}"):
-        act(lambda by: ask.hand_over(incident_id, to, by, note), queries, failed)
-    length = st.segmented_control(
-        "Silence it for", list(_SILENCE), default="1 h", required=True, key=f"for-{key}"
-    )
-    if st.button("Silence", key=f"silence-{key}"):
-        wanted = _SILENCE[length]
-        act(lambda by: _silence(queries, incident, wanted, note, by), queries, failed)
-    if st.button("Declare it over", key=f"resolve-{key}"):
-        act(lambda by: ask.resolve(incident_id, by, note), queries, failed)
-
-
-def _silence(
-    queries: PageQueries, incident: Incident, length: timedelta, note: str, by: Actor
+def finished_incidents_part(
+    queries: PageQueries, network_id: NetworkId | None, here: st.Page
 ) -> None:
-    reason = note or f"by {by.name} on the page Alerts"
-    wish = SilenceRequest(
-        uuid5(incident.incident_id, f"{by.name} {by.at}"),
-        SilenceKind.SILENCE,
-        matchers_of(incident),
-        by.at,
-        by.at + length,
-        reason,
+    """Show the incidents that ended lately, filtered by time, rule and severity."""
+    with st.container(key="card-over", gap="small"):
+        section("Over", "Incidents that ended, the latest first.")
+        found = queries.incidents.finished(network_id, _MOST_OVER, _filter(queries))
+        if not found:
+            st.html(element("p", "No incident ended in this time.", class_="lw-quiet"))
+            return
+        number = chosen_page(len(found), _ROWS, _OVER_PAGE)
+        for each in found[(number - 1) * _ROWS : number * _ROWS]:
+            with st.container(
+                key=f"over-{each.incident.incident_id}",
+                horizontal=True,
+                vertical_alignment="center",
+                gap="small",
+            ):
+                st.html(incident_markup(queries, each))
+                story_link(each.incident, here)
+
+
+def _filter(queries: PageQueries) -> FinishedFilter:
+    with filter_bar():
+        ended = choice_filter("Ended in the last", list(_ENDED), "ended", "7 d")
+        severities = [_ANY, *(each.value.capitalize() for each in Severity)]
+        severity = st.selectbox(
+            "Severity", severities, key="of_severity", bind="query-params", width=150
+        )
+        names = [_ANY, *(each.rule.name for each in queries.rules.in_force())]
+        rule = st.selectbox("Rule", names, key="of_rule", bind="query-params", width=220)
+    return FinishedFilter(
+        queries.now() - _ENDED[ended],
+        "" if rule == _ANY else rule,
+        "" if severity == _ANY else severity.lower(),
     )
-    queries.silences.add(wish, by)
 
 
-def _finished(queries: PageQueries, stories: Sequence[IncidentStory]) -> Markup:
-    rows = (element("div", incident_markup(queries, each)) for each in stories)
-    return element("details", element("summary", "Over"), *rows, class_="lw-more")
+def open_headline(opened: Sequence[IncidentStory], now: datetime) -> str:
+    """Say how many incidents are open, and how many of them nobody has in hand."""
+    if not opened:
+        return "No incident is open."
+    many = "1 incident is" if len(opened) == 1 else f"{len(opened):,} incidents are"
+    free = [each for each in opened if not each.incident.owner]
+    if not free:
+        return f"{many} open, and somebody has {'it' if len(opened) == 1 else 'each of them'}."
+    oldest = span(now - min(each.incident.opened_at for each in free))
+    nobody = "nobody has it" if len(free) == len(opened) == 1 else f"nobody has {len(free):,}"
+    alone = "" if len(free) == len(opened) == 1 else ", the oldest"
+    return f"{many} open; {nobody}{alone} for {oldest}."

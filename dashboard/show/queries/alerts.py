@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
@@ -23,6 +24,7 @@ from dashboard.store.alerts.held_notifications import (
     count_dead_by_address,
     resend,
 )
+from dashboard.store.alerts.incident_list import incidents_beginning
 from dashboard.store.alerts.notification_search import (
     NotificationFilter,
     count_notifications,
@@ -35,6 +37,8 @@ COUNTED: Final = timedelta(days=30)
 """How far back notifications are counted."""
 
 _SHARED_FOR: Final = timedelta(seconds=2)
+_INCIDENT: Final = re.compile(r"[0-9a-f]{8}[0-9a-f-]{0,28}")
+"""How an incident is named: by its id, or by how that begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +61,15 @@ def notification_filter(
     context: QueryContext, network_id: NetworkId | None, text: str
 ) -> NotificationFilter:
     """Read what a person types to find notifications, of one network or all."""
+    if _INCIDENT.fullmatch(text.strip().lower()):
+        with context.store.read() as connection:
+            beginning = incidents_beginning(connection, text.strip().lower().replace("-", ""))
+        if len(beginning) == 1:
+            return NotificationFilter(network_id, incident_id=beginning[0].incident_id)
     found = parse_search(text)
     network_id, words = context.search_scope(network_id, "" if found.named else text.strip())
-    beginning = None if found.tx_hashes else found.named
-    return NotificationFilter(
-        network_id, tx_hashes=found.tx_hashes, search=words, beginning=beginning
-    )
+    named = None if found.tx_hashes else found.named
+    return NotificationFilter(network_id, tx_hashes=found.tx_hashes, search=words, beginning=named)
 
 
 class AlertQueries:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from dashboard.domain.fee_rollup import FeeSeries
 from dashboard.domain.gas import SuggestedGasFees
 from dashboard.domain.observation import Operation
+from dashboard.domain.quantity import NetworkId
 from dashboard.show.charts.fee_chart import fee_drawing
 from dashboard.show.charts.fee_timeline import BusyCounts, FeeTimeline, longest_usual_silence
 from dashboard.show.charts.figure import Drawing
@@ -21,8 +22,9 @@ from dashboard.show.queries.network_status import (
     NetworkProfile,
     NetworkStatus,
     PolledValue,
+    read_network_figures,
 )
-from dashboard.show.time_ranges import TimeRange, offered_time_ranges
+from dashboard.show.time_ranges import TIME_RANGES, TimeRange, offered_time_ranges
 from dashboard.store.engine.connection import Connection
 from dashboard.store.fees.rollup_arrays import Integers
 from dashboard.store.fees.series import ChartRange, fee_steps, first_seen_at, percentile_steps
@@ -31,6 +33,8 @@ from dashboard.store.gas import latest_gas
 _SHARED_FOR: Final = timedelta(seconds=1)
 _LONG_SHARED_FOR: Final = timedelta(minutes=5)
 _LONG: Final = timedelta(days=2)
+_LEAST_BESIDE: Final = timedelta(minutes=10)
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 NAMES: Final = {
     FeeSeries.ESTIMATED_BASE_FEE: "Base fee",
@@ -78,11 +82,33 @@ class FeeQueries:
         It is the base fee, or the priority fee where the base fee never moves.
         """
         views = self._long_views if time_range.length > _LONG else self._views
-        kind = FeeSeries.ESTIMATED_BASE_FEE
-        if status.figures.priority is not None:
-            kind = FeeSeries.MEDIUM_MAX_PRIORITY_FEE
+        kind = fee_kind(status.figures)
         key = (status.profile.network_id, time_range, kind)
         return views.get(key, lambda: self._read_view(status, time_range, kind))
+
+    def around(
+        self, network_id: NetworkId, since: datetime, until: datetime, margin: float = 0.25
+    ) -> FeeView | None:
+        """Return the fee that decides busyness while something lasted, and a part of that around.
+
+        None for a network that is not watched now, or where no fee was seen.
+        """
+        profile = self._context.profile(network_id)
+        if profile is None:
+            return None
+        now = self._context.now()
+        beside = max((until - since) * margin, _LEAST_BESIDE)
+        begins, ends = since - beside, min(until + beside, now)
+        fitting = (each for each in TIME_RANGES if each.length >= ends - begins)
+        step = next(fitting, TIME_RANGES[-1]).step
+        between = ChartRange(begins - (begins - _EPOCH) % step, ends, step)
+        with self._context.store.read() as connection:
+            figures = read_network_figures(connection, profile, now)
+            kind = fee_kind(figures)
+            story = read_fee_story(connection, figures, kind, between)
+        if story is None:
+            return None
+        return FeeView(kind, story, fee_drawing(story, between.since, profile.name, NAMES[kind]))
 
     def _read_suggested(self, profile: NetworkProfile) -> PolledValue[SuggestedGasFees] | None:
         with self._context.store.read() as connection:
@@ -112,6 +138,12 @@ class FeeQueries:
             return None
         drawing = fee_drawing(story, between.since, profile.name, NAMES[kind])
         return FeeView(kind, story, drawing)
+
+
+def fee_kind(figures: NetworkFigures) -> FeeSeries:
+    """Return which fee decides whether a network is busy."""
+    is_flat = figures.priority is not None
+    return FeeSeries.MEDIUM_MAX_PRIORITY_FEE if is_flat else FeeSeries.ESTIMATED_BASE_FEE
 
 
 def read_fee_story(

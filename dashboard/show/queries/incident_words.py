@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from typing import Final
 
 from dashboard.domain.audit import LONGEST_NAME
 from dashboard.domain.foreign_text import visible
-from dashboard.domain.formatting import moment
+from dashboard.domain.formatting import moment, span
 from dashboard.domain.incident import Incident, IncidentEvent, IncidentEventKind, IncidentState
 from dashboard.domain.incident_response import LONGEST_NOTE
+from dashboard.domain.notification import NotificationState
+from dashboard.show.text import moment_near
 from dashboard.store.alerts.incident_list import IncidentStory, WithheldChanges
 
 _LONGEST_ADDRESS: Final = 120
@@ -52,3 +55,37 @@ def withheld_words(withheld: WithheldChanges) -> str:
     many = "1 change" if withheld.changes == 1 else f"{withheld.changes:,} changes"
     address = visible(withheld.recipient.address, _LONGEST_ADDRESS)
     return f"{address}: {many} not notified, {visible(withheld.reason, _LONGEST_REASON)}"
+
+
+def reach_words(story: IncidentStory) -> str:
+    """Say in short how many people were notified, and what is not delivered."""
+    if not story.notified:
+        return "nobody was notified"
+    many = len(story.notified)
+    sent = sum(NotificationState.SENT in each.states for each in story.notified)
+    reached = f"{'all ' if sent == many > 1 else ''}{sent}" if sent else "none"
+    people = f"{reached} notified" if sent == many else f"{reached} of {many} notified"
+    lacking = [
+        f"{count:,} {state}"
+        for state in (NotificationState.PENDING, NotificationState.DEAD, NotificationState.HELD)
+        if (count := sum(each.states.get(state, 0) for each in story.notified))
+    ]
+    return ", ".join([people, *lacking])
+
+
+def upcoming_words(story: IncidentStory, now: datetime) -> str:
+    """Say when people hear of an open incident next, empty where they do not."""
+    if story.silence is not None:
+        return f"silent until {moment_near(story.silence.over_at, now)}"
+    if story.state is IncidentState.PENDING and story.incident.next_at is not None:
+        return f"fires in {span(max(timedelta(), story.incident.next_at - now))} if it lasts"
+    if story.upcoming is None or story.state is not IncidentState.FIRING:
+        return ""
+    at, kind = story.upcoming
+    word = "escalates" if kind is IncidentEventKind.ESCALATED else "reminder"
+    return f"{word} in {span(at - now)}" if at > now else f"{word} now"
+
+
+def size_words(incident: Incident) -> str:
+    """Say how far an incident grew."""
+    return "1 change" if incident.transitions == 1 else f"grew to {incident.transitions:,} changes"

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Final
 from uuid import UUID
 
+from dashboard.detect.routing import timers_of
 from dashboard.domain.audit import Action, Actor, Detail
 from dashboard.domain.incident import Incident
 from dashboard.domain.incident_response import (
@@ -17,6 +19,7 @@ from dashboard.domain.incident_response import (
     hand_over,
     unacknowledge,
 )
+from dashboard.domain.incident_timers import upcoming
 from dashboard.domain.matcher import ChangeFacts, MatchedProperty, Matcher
 from dashboard.domain.quantity import NetworkId, TxHash, shorten
 from dashboard.domain.silence import silenced_by
@@ -24,20 +27,29 @@ from dashboard.errors import InputError
 from dashboard.show.queries.context import QueryContext
 from dashboard.store.access.audit_log import note_action
 from dashboard.store.alerts.incident_list import (
+    ANY_FINISHED,
+    FinishedFilter,
     IncidentStory,
     WithheldChanges,
+    change_times,
     finished_incident_stories,
+    incident_story,
     incidents_beginning,
     open_incident_stories,
     respond,
     withheld_about,
 )
 from dashboard.store.alerts.incidents import incidents_by_id
+from dashboard.store.alerts.rules import rules_in_force
 from dashboard.store.alerts.silences import unfinished_silences
+from dashboard.store.engine.connection import Connection
 
 MOST_OPEN: Final = 50
 MOST_FINISHED: Final = 20
 """Incidents on the page; a command may ask for more."""
+
+MOST_CHANGES: Final = 10_000
+"""Changes of one incident that are counted by time, the latest."""
 
 _ID: Final = re.compile(r"[0-9a-f]{4,32}")
 _NAMED: Final = frozenset(MatchedProperty)
@@ -53,24 +65,48 @@ class IncidentQueries:
     def open(
         self, network_id: NetworkId | None = None, limit: int = MOST_OPEN
     ) -> tuple[IncidentStory, ...]:
-        """Return the incidents of a network, or of all, that are not over."""
-        now = self._context.now()
+        """Return the incidents of a network, or of all, that are not over, most urgent first."""
         with self._context.store.read() as connection:
-            found = open_incident_stories(connection, limit)
-            silences = unfinished_silences(connection, now)
-        return tuple(
-            replace(each, silence=silenced_by(silences, _facts_of(each.incident), now))
-            for each in found
-            if network_id in {None, network_of(each.incident)}
-        )
+            found = self._as_now(connection, open_incident_stories(connection, limit))
+        return tuple(each for each in found if network_id in {None, network_of(each.incident)})
 
     def finished(
-        self, network_id: NetworkId | None = None, limit: int = MOST_FINISHED
+        self,
+        network_id: NetworkId | None = None,
+        limit: int = MOST_FINISHED,
+        wanted: FinishedFilter = ANY_FINISHED,
     ) -> tuple[IncidentStory, ...]:
-        """Return the latest that are over, likewise."""
+        """Return the latest that are over, likewise, the latest first."""
         with self._context.store.read() as connection:
-            found = finished_incident_stories(connection, limit)
+            found = finished_incident_stories(connection, limit, wanted)
         return tuple(each for each in found if network_id in {None, network_of(each.incident)})
+
+    def story(self, incident_id: UUID) -> IncidentStory | None:
+        """Return one incident, open or over, with its story; None where it is not stored."""
+        with self._context.store.read() as connection:
+            found = incident_story(connection, incident_id)
+            return None if found is None else self._as_now(connection, [found])[0]
+
+    def change_times(self, incident_id: UUID) -> list[datetime]:
+        """Return when the latest changes of an incident happened, the latest first."""
+        with self._context.store.read() as connection:
+            return change_times(connection, incident_id, MOST_CHANGES)
+
+    def _as_now(
+        self, connection: Connection, found: Sequence[IncidentStory]
+    ) -> tuple[IncidentStory, ...]:
+        """Add which silence holds now, and when people hear of each next."""
+        now = self._context.now()
+        silences = unfinished_silences(connection, now)
+        rules = {each.name: each for each in rules_in_force(connection)}
+        return tuple(
+            replace(
+                each,
+                silence=silenced_by(silences, _facts_of(each.incident), now),
+                upcoming=upcoming(each.incident, timers_of(rules.get(each.incident.rule))),
+            )
+            for each in found
+        )
 
     def withheld_about(self, tx_hash: TxHash) -> tuple[WithheldChanges, ...]:
         """Return why somebody was not notified of a transaction."""

@@ -1,9 +1,9 @@
-"""Alerts answers: what is open, who was notified, and what was not sent, for which reason."""
+"""Alerts answers: what fired, who was notified, was it delivered, and who has it in hand."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
@@ -11,14 +11,20 @@ from typing import Final
 import streamlit as st
 
 from dashboard.domain.foreign_text import visible
-from dashboard.domain.incident import IncidentState
 from dashboard.domain.notification import Notification, NotificationState
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejection_filter import HashRange
-from dashboard.show.parts.acting import name_input
+from dashboard.errors import InputError
+from dashboard.show.parts.acting import done_shown, name_input
 from dashboard.show.parts.counts import Tile, tiles
 from dashboard.show.parts.heading import heading, section
-from dashboard.show.parts.incident_list import incidents_part
+from dashboard.show.parts.incident_list import (
+    INCIDENT,
+    finished_incidents_part,
+    open_headline,
+    open_incidents_part,
+)
+from dashboard.show.parts.incident_story import incident_story_part
 from dashboard.show.parts.list_page import (
     choice_filter,
     filter_bar,
@@ -41,9 +47,9 @@ from dashboard.show.queries import page_queries
 from dashboard.show.queries.alerts import notification_filter
 from dashboard.show.queries.incident_words import withheld_words
 from dashboard.show.queries.page_queries import PageQueries
-from dashboard.show.text import age, moment, moment_near
+from dashboard.show.text import age, moment, moment_near, sentence
+from dashboard.show.views import fees, health, rejections
 from dashboard.store.alerts.alert_status import NotificationCounts
-from dashboard.store.alerts.incident_list import IncidentStory
 from dashboard.store.alerts.notification_search import NotificationFilter
 
 REFRESH: Final = timedelta(seconds=5)
@@ -67,31 +73,116 @@ def as_page() -> st.Page:
 
 
 def page() -> None:
-    """Show the page: what changes by itself refreshes by itself."""
-    _live()
+    """Show one incident, or the chosen section of the page; each refreshes by itself."""
+    queries = page_queries.current()
+    with store_errors_shown():
+        if INCIDENT in st.query_params:
+            with st.container(key="alerts-bar", horizontal=True, vertical_alignment="center"):
+                st.page_link(as_page(), label="← All incidents", icon="")
+                name_input()
+            done_shown(queries)
+            _incident()
+            return
+        _head()
+        if SECTION not in st.session_state and {SEARCH, STATE} & st.query_params.keys():
+            st.session_state[SECTION] = DELIVERIES
+        with st.container(key="alerts-bar", horizontal=True, vertical_alignment="center"):
+            chosen = choice_filter(
+                "Section", list(_SECTIONS), SECTION, INCIDENTS, is_labelled=False, wraps=True
+            )
+            name_input()
+        done_shown(queries)
+        _SECTIONS[chosen]()
 
 
 @st.fragment(run_every=REFRESH)
-def _live() -> None:
+def _head() -> None:
+    """Answer at first sight what fired, who has it, and whether everything was sent."""
     queries = page_queries.current()
     with store_errors_shown():
         now = queries.now()
-        counts = queries.alerts.counts()
-        heading("Alerts", f"{headline(counts, now)} As of {moment(now)}.")
-        name_input()
-        chosen = chosen_network_id(queries.networks)
-        incidents = queries.incidents.open(chosen)
-        _tiles(counts, incidents, now)
-        incidents_part(queries, incidents, queries.incidents.finished(chosen))
+        opened = queries.incidents.open(chosen_network_id(queries.networks))
+        answer = f"{open_headline(opened, now)} {headline(queries.alerts.counts(), now)}"
+        heading("Alerts", f"{answer} As of {moment(now)}.")
+
+
+@st.fragment(run_every=REFRESH)
+def _incident() -> None:
+    queries = page_queries.current()
+    with store_errors_shown():
+        try:
+            found = queries.incidents.named(st.query_params.get(INCIDENT, ""))
+        except InputError as mistake:
+            heading("Alerts", "This incident is not known.")
+            notice("busy", "No such incident.", sentence(visible(str(mistake)).capitalize()))
+            return
+        story = queries.incidents.story(found.incident_id)
+        if story is not None:
+            incident_story_part(queries, story, _pages())
+
+
+def _pages() -> dict[str, st.Page]:
+    return {
+        "alerts": as_page(),
+        "fees": fees.as_page(),
+        "rejections": rejections.as_page(),
+        "health": health.as_page(),
+    }
+
+
+@st.fragment(run_every=REFRESH)
+def _incidents() -> None:
+    queries = page_queries.current()
+    with store_errors_shown():
+        now, chosen = queries.now(), chosen_network_id(queries.networks)
+        open_incidents_part(queries, queries.incidents.open(chosen), as_page())
         _networks_in_trouble(queries, chosen, now)
-        if off := queries.recipients.off():
-            recipients_off_part(queries, off)
+        finished_incidents_part(queries, chosen, as_page())
+        missing_links_shown(queries.context.settings.public_url)
+
+
+@st.fragment(run_every=REFRESH)
+def _silences() -> None:
+    with store_errors_shown():
+        silences_part(page_queries.current())
+
+
+@st.fragment
+def _rules() -> None:
+    with store_errors_shown():
+        rules_part(page_queries.current())
+
+
+@st.fragment(run_every=REFRESH)
+def _recipients() -> None:
+    queries = page_queries.current()
+    with store_errors_shown():
+        recipients_off_part(queries, queries.recipients.off())
+
+
+@st.fragment(run_every=REFRESH)
+def _deliveries() -> None:
+    queries = page_queries.current()
+    with store_errors_shown():
+        counts = queries.alerts.counts()
+        _tiles(counts, queries.now())
         if counts.dead:
             resend_form(queries)
-        silences_part(queries)
-        rules_part(queries)
-        missing_links_shown(queries.context.settings.public_url)
         _notifications(queries, counts)
+
+
+SECTION: Final = "section"
+"""The parameter of the address that names the section."""
+
+INCIDENTS: Final = "Incidents"
+DELIVERIES: Final = "Deliveries"
+_SECTIONS: Final[dict[str, Callable[[], None]]] = {
+    INCIDENTS: _incidents,
+    "Silences": _silences,
+    "Rules": _rules,
+    "Recipients": _recipients,
+    DELIVERIES: _deliveries,
+}
 
 
 def headline(counts: NotificationCounts, now: datetime) -> str:
@@ -116,13 +207,11 @@ def _count(number: int) -> str:
     return "1 notification is" if number == 1 else f"{number:,} notifications are"
 
 
-def _tiles(counts: NotificationCounts, incidents: Sequence[IncidentStory], now: datetime) -> None:
+def _tiles(counts: NotificationCounts, now: datetime) -> None:
     oldest, last = counts.oldest_pending, counts.last_sent
     pending = "none" if oldest is None else f"the oldest since {moment_near(oldest, now)}"
     sent = "none in 30 days" if last is None else f"in 30 days, the last {age(last, now)}"
-    firing = sum(each.incident.state is IncidentState.FIRING for each in incidents)
     tiles(
-        Tile("Open incidents", len(incidents), f"{firing:,} firing", is_wrong=bool(firing)),
         Tile("Pending", counts.pending, pending, is_wrong=bool(counts.pending)),
         Tile("Dead", counts.dead, "in 30 days", is_wrong=bool(counts.dead)),
         Tile("Sent", counts.sent, sent),
@@ -165,7 +254,7 @@ def _notifications(queries: PageQueries, counts: NotificationCounts) -> None:
 def _filter(queries: PageQueries) -> NotificationFilter:
     with filter_bar():
         state = choice_filter("State", list(_STATES), STATE, _ALL)
-        text = search_filter(SEARCH, "Recipient, reason, hash, sender, label or network")
+        text = search_filter(SEARCH, "Recipient, reason, hash, sender, label, network or incident")
     wanted = notification_filter(queries.context, chosen_network_id(queries.networks), text)
     return replace(wanted, state=_STATES[state])
 

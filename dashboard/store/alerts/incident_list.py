@@ -6,30 +6,35 @@ from collections import defaultdict
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
-from sqlalchemy import Connection, Select, func, select
+from sqlalchemy import Connection, Select, case, func, select
 
 from dashboard.domain.incident import Incident, IncidentEvent, IncidentState
 from dashboard.domain.incident_response import IncidentResponse
+from dashboard.domain.incident_timers import Upcoming
 from dashboard.domain.notification import NotificationState, Recipient
 from dashboard.domain.quantity import TxHash
+from dashboard.domain.rule import Severity
 from dashboard.domain.silence import Silence
 from dashboard.store.alerts.incidents import (
     add_events,
+    incident_events_of,
     incident_of,
-    incident_story,
     save_incident,
 )
 from dashboard.store.schema import (
     conditions,
+    incident_transitions,
     incidents,
     notification_incidents,
     notification_members,
     notifications,
     transitions,
 )
+
+_URGENCY: Final = {each.value: rank for rank, each in enumerate(Severity)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +59,8 @@ class WithheldChanges:
 class IncidentStory:
     """An incident with all that happened to it, and what went to whom.
 
-    `silence` is what keeps it from everybody now, None where nothing does.
+    `silence` is what keeps it from everybody now, None where nothing does. `upcoming` is when
+    people hear of it next although nothing happens, None where they do not.
     """
 
     incident: Incident
@@ -62,6 +68,7 @@ class IncidentStory:
     notified: tuple[NotifiedRecipient, ...]
     withheld: tuple[WithheldChanges, ...]
     silence: Silence | None = None
+    upcoming: Upcoming | None = None
 
     @property
     def state(self) -> IncidentState:
@@ -71,18 +78,57 @@ class IncidentStory:
         return self.incident.state
 
 
+@dataclass(frozen=True, slots=True)
+class FinishedFilter:
+    """Which incidents that are over are looked for: those that ended since, of a rule if given."""
+
+    since: datetime | None = None
+    rule: str = ""
+    severity: str = ""
+
+
+ANY_FINISHED: Final = FinishedFilter()
+
+
 def open_incident_stories(connection: Connection, limit: int) -> list[IncidentStory]:
-    """Return incidents that are not over, the latest to change first, at most `limit`."""
+    """Return incidents that are not over, at most `limit`: those that need somebody most first.
+
+    That is by severity, then those that nobody has in hand, then those that are open longest.
+    """
     column = incidents.c
     query = select(incidents).where(column.open_key.is_not(None))
-    return _stories(connection, query.order_by(column.changed_at.desc()).limit(limit))
+    by_need = (case(_URGENCY, value=column.severity, else_=0).desc(), column.owner != "")
+    return _stories(connection, query.order_by(*by_need, column.opened_at).limit(limit))
 
 
-def finished_incident_stories(connection: Connection, limit: int) -> list[IncidentStory]:
+def finished_incident_stories(
+    connection: Connection, limit: int, wanted: FinishedFilter = ANY_FINISHED
+) -> list[IncidentStory]:
     """Return incidents that are over, the latest to open first, at most `limit`."""
     column = incidents.c
     query = select(incidents).where(column.state == IncidentState.RESOLVED)
+    if wanted.since is not None:
+        query = query.where(column.resolved_at >= wanted.since)
+    if wanted.rule:
+        query = query.where(column.rule == wanted.rule)
+    if wanted.severity:
+        query = query.where(column.severity == wanted.severity)
     return _stories(connection, query.order_by(column.opened_at.desc()).limit(limit))
+
+
+def incident_story(connection: Connection, incident_id: UUID) -> IncidentStory | None:
+    """Return one incident, open or over; None where it is not stored."""
+    query = select(incidents).where(incidents.c.incident_id == incident_id)
+    return next(iter(_stories(connection, query)), None)
+
+
+def change_times(connection: Connection, incident_id: UUID, limit: int) -> list[datetime]:
+    """Return when the latest changes of an incident happened, at most `limit`, the latest first."""
+    pair, column = incident_transitions.c, transitions.c
+    joined = transitions.join(incident_transitions, pair.transition_id == column.transition_id)
+    query = select(column.at).select_from(joined)
+    latest = query.where(pair.incident_id == incident_id).order_by(column.at.desc()).limit(limit)
+    return list(connection.scalars(latest))
 
 
 def incidents_beginning(connection: Connection, text: str, limit: int = 10) -> list[Incident]:
@@ -133,10 +179,11 @@ def _stories(connection: Connection, query: Select[Any]) -> list[IncidentStory]:
     found = [incident_of(row) for row in connection.execute(query).mappings()]
     ids = [each.incident_id for each in found]
     notified, withheld = _notified(connection, ids), _withheld(connection, ids)
+    events = incident_events_of(connection, ids)
     return [
         IncidentStory(
             each,
-            tuple(incident_story(connection, each.incident_id)),
+            tuple(events[each.incident_id]),
             tuple(notified[each.incident_id]),
             tuple(withheld[each.incident_id]),
         )

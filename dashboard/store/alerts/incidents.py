@@ -1,11 +1,12 @@
 """Incidents as they are stored: found by group, changed by one writer at a time, with their story.
 
-`incidents_by_id` and `incident_story` read them. Every change goes through `save_incident`, which
-compares the version that was read.
+`incidents_by_id` and `incident_events_of` read them. Every change goes through `save_incident`,
+which compares the version that was read.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any
@@ -93,17 +94,20 @@ def add_events(connection: Connection, events: Sequence[tuple[UUID, IncidentEven
         connection.execute(incident_events.insert(), rows)
 
 
-def incident_story(connection: Connection, incident_id: UUID) -> list[IncidentEvent]:
-    """Return what happened to an incident, the oldest first."""
+def incident_events_of(
+    connection: Connection, ids: Collection[UUID]
+) -> defaultdict[UUID, list[IncidentEvent]]:
+    """Return what happened to each of these incidents, the oldest first."""
     column = incident_events.c
-    query = select(incident_events).where(column.incident_id == incident_id)
-    return [
-        IncidentEvent(
+    query = select(incident_events).where(column.incident_id.in_(ids)).order_by(column.event_id)
+    found: defaultdict[UUID, list[IncidentEvent]] = defaultdict(list)
+    for row in connection.execute(query):
+        event = IncidentEvent(
             *(row.at, IncidentEventKind(row.kind), row.transitions),
             *(row.actor, row.note, row.owner),
         )
-        for row in connection.execute(query.order_by(column.event_id))
-    ]
+        found[row.incident_id].append(event)
+    return found
 
 
 def incident_of(row: RowMapping) -> Incident:

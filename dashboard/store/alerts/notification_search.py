@@ -19,6 +19,7 @@ from dashboard.domain.search import bare_beginning
 from dashboard.store.alerts.notifications import notification_of, select_notifications
 from dashboard.store.schema import (
     conditions,
+    notification_incidents,
     notification_members,
     notifications,
     rejections,
@@ -41,7 +42,8 @@ class NotificationFilter:
     `since` and `until`, both included, bound the time at which the notification was made. `after`
     is the state that it tells of. `search` is what a person types: it stands in what the page shows
     of a notification or the rejection behind it; with an @ it is an address or a Message-ID.
-    `beginning` is how the hash begins, or the sender of its rejection.
+    `beginning` is how the hash begins, or the sender of its rejection. `incident_id` is one of the
+    incidents that it is about.
     """
 
     network_id: NetworkId | None = None
@@ -52,6 +54,7 @@ class NotificationFilter:
     until: datetime | None = None
     search: str = ""
     beginning: HashRange | None = None
+    incident_id: UUID | None = None
 
 
 def search_notifications(
@@ -82,6 +85,10 @@ def _conditions(
 ) -> Iterator[ColumnElement[bool]]:
     if wanted.state is not None:
         yield notifications.c.state == wanted.state
+    if wanted.incident_id is not None:
+        pair = notification_incidents.c
+        of_incident = select(pair.notification_id).where(pair.incident_id == wanted.incident_id)
+        yield notifications.c.notification_id.in_(of_incident)
     of_members = [*_member_conditions(wanted)]
     if of_members:
         yield _has_member(and_(*of_members))

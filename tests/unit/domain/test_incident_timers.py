@@ -14,6 +14,7 @@ from dashboard.domain.incident_timers import (
     pass_time,
     silence,
     timed,
+    upcoming,
 )
 from tests.builders import A_MOMENT, an_incident
 
@@ -75,6 +76,17 @@ def test_pending_period_begins_again_where_nobody_looked_when_it_ended() -> None
     assert (waiting.state, event.kind) == (IncidentState.PENDING, IncidentEventKind.WAITS_AGAIN)
     assert waiting.next_at == A_MOMENT + 3 * HOUR
     assert at_once.state is IncidentState.FIRING
+
+
+def test_what_people_hear_next_is_the_first_of_reminder_and_escalation() -> None:
+    held = replace(BUSY, state=IncidentState.ACKNOWLEDGED)
+
+    assert upcoming(BUSY, REMINDING) == (A_MOMENT + HOUR, IncidentEventKind.REMINDED)
+    assert upcoming(replace(BUSY, reminded_at=A_MOMENT + HOUR, reminders=1), REMINDING) == (
+        A_MOMENT + 2 * HOUR,
+        IncidentEventKind.ESCALATED,
+    )
+    assert upcoming(held, REMINDING) is None
 
 
 def test_nothing_is_due_of_what_is_over() -> None:

@@ -132,7 +132,7 @@ def test_transaction_without_a_notification_says_why(queries: PageQueries) -> No
 def test_notifications_are_found_by_recipient_network_and_sender(queries: PageQueries) -> None:
     everyone = words_of(visit("alerts", queries, alerts_search="ON-CALL@mail"))
     nobody = words_of(visit("alerts", queries, alerts_search="nobody@"))
-    linea = words_of(visit("alerts", queries, network="Linea"))
+    linea = words_of(visit("alerts", queries, network="Linea", section="Deliveries"))
     titled = words_of(visit("alerts", queries, alerts_search="linea"))
     sent = words_of(visit("alerts", queries, alerts_search="0x" + "02" * 20))
 
@@ -143,7 +143,9 @@ def test_notifications_are_found_by_recipient_network_and_sender(queries: PageQu
 
 
 def test_page_before_the_first_notification_says_when_one_is_sent(empty_store: Store) -> None:
-    words = words_of(visit("alerts", PageQueries(empty_store, (SIMULATED,), None, lambda: NOW)))
+    queries = PageQueries(empty_store, (SIMULATED,), None, lambda: NOW)
+
+    words = words_of(visit("alerts", queries, section="Deliveries"))
 
     assert "There was nothing to send in the last 30 days." in words
     assert "Notifications go by mail to the recipients under [mail]" in words
@@ -165,7 +167,7 @@ def test_headline_says_how_many_are_not_sent(counts: NotificationCounts, said: s
 
 
 def test_dead_notifications_can_be_sent_again(queries: PageQueries, store: Store) -> None:
-    page = visit("alerts", queries)
+    page = visit("alerts", queries, section="Deliveries")
     [choice] = [each for each in page.selectbox if each.label == "What to send again"]
 
     [send] = [each for each in page.button if each.label == "Send again"]
@@ -199,7 +201,7 @@ def fill(page: AppTest, **given: str) -> AppTest:
 def test_what_is_known_is_silenced_and_the_silence_ended(
     queries: PageQueries, store: Store
 ) -> None:
-    saved = fill(visit("alerts", queries), silence_more="stage!=P2P")
+    saved = fill(visit("alerts", queries, section="Silences"), silence_more="stage!=P2P")
     words = words_of(saved)
     [end] = [each for each in saved.button if each.label == "End"]
     over = words_of(end.click().run())
@@ -228,7 +230,7 @@ def test_what_is_known_is_silenced_and_the_silence_ended(
 def test_silence_that_nobody_can_have_meant_is_not_saved(
     queries: PageQueries, given: dict[str, str], said: str
 ) -> None:
-    words = words_of(fill(visit("alerts", queries), **given))
+    words = words_of(fill(visit("alerts", queries, section="Silences"), **given))
 
     assert "Nothing was saved." in words
     assert said in words
@@ -236,7 +238,7 @@ def test_silence_that_nobody_can_have_meant_is_not_saved(
 
 
 def test_maintenance_that_was_planned_says_when_it_begins(queries: PageQueries) -> None:
-    page = visit("alerts", queries)
+    page = visit("alerts", queries, section="Silences")
     page.radio(key="silence_kind").set_value(SilenceKind.MAINTENANCE)
     page.datetime_input(key="silence_from").set_value(datetime(2026, 11, 21, 22, 0))  # noqa: DTZ001 - as the widget takes it
 
@@ -249,41 +251,89 @@ def test_maintenance_that_was_planned_says_when_it_begins(queries: PageQueries) 
 def test_incident_is_acknowledged_handed_over_and_declared_over(queries: PageQueries) -> None:
     [story, *_] = queries.incidents.open()
     key = story.incident.incident_id
-    page = visit("alerts", queries)
-    page.text_input(key="who_acts").set_value("Ada")
-    page.text_input(key=f"note-{key}").set_value("on <it>")
+    page = named(visit("alerts", queries))
 
     acknowledged = words_of(page.button(key=f"acknowledge-{key}").click().run())
+    page.session_state[f"more-{key}"] = True
+    page.run()
     page.text_input(key=f"to-{key}").set_value("Bob")
+    page.text_input(key=f"note-{key}").set_value("on <it>")
     handed_over = words_of(page.button(key=f"hand-over-{key}").click().run())
-    over = words_of(page.button(key=f"resolve-{key}").click().run())
+    words_of(page.button(key=f"resolve-{key}").click().run())
+    told = words_of(visit("alerts", queries, incident=str(key)))
 
-    assert "Ada has it in hand." in acknowledged
-    assert "acknowledged by Ada: on &lt;it&gt;" in acknowledged
-    assert "Bob has it in hand." in handed_over
-    assert "handed over to Bob by Ada" in handed_over
-    assert "resolved by Ada" in over
+    assert "Ada has it" in acknowledged
+    assert "is in the hands of Ada." in acknowledged
+    assert "Bob has it" in handed_over
+    assert "handed over to Bob by Ada: on &lt;it&gt;" in told
+    assert "resolved by Ada" in told
     assert key not in {each.incident.incident_id for each in queries.incidents.open()}
+
+
+def test_first_act_asks_for_the_name_once(queries: PageQueries) -> None:
+    key = queries.incidents.open()[0].incident.incident_id
+    page = visit("alerts", queries)
+    page.session_state[f"naming-{key}"] = True
+    page.run()
+    page.text_input(key=f"who-{key}").set_value("Ada")
+    page.text_input(key=f"first-note-{key}").set_value("looking")
+
+    [take] = [each for each in page.button if each.label == "Acknowledge"]
+    words = words_of(take.click().run())
+
+    assert "Ada has it" in words
+    assert page.text_input(key="who_acts").value == "Ada"
+
+
+def test_acts_are_taken_back(queries: PageQueries) -> None:
+    key = queries.incidents.open()[0].incident.incident_id
+    page = named(visit("alerts", queries))
+
+    page.button(key=f"acknowledge-{key}").click().run()
+    given_back = words_of(page.button(key="undo").click().run())
+    page.session_state[f"silencing-{key}"] = True
+    page.run()
+    silenced = words_of(page.button(key=f"silence-{key}").click().run())
+    words_of(page.button(key="undo").click().run())
+
+    assert "It is as it was before." in given_back
+    assert "is silenced until 13:00:00 UTC." in silenced
+    assert not queries.silences.stored().unfinished
+    assert not queries.incidents.open()[0].incident.owner
+
+
+def named(page: AppTest) -> AppTest:
+    """Say who acts."""
+    page.text_input(key="who_acts").set_value("Ada").run()
+    return page
 
 
 def test_incident_is_silenced_from_its_row(queries: PageQueries) -> None:
     [story, *_] = queries.incidents.open()
     key = story.incident.incident_id
-    page = visit("alerts", queries)
-    page.text_input(key="who_acts").set_value("Ada")
+    page = named(visit("alerts", queries))
+    page.session_state[f"silencing-{key}"] = True
+    page.run()
 
     words = words_of(page.button(key=f"silence-{key}").click().run())
 
     [silence] = queries.silences.stored().unfinished
-    assert "Nobody is notified until 13:00:00 UTC: silence 1." in words
-    assert queries.incidents.open()[0].state is IncidentState.SILENCED
+    assert "silent until 13:00:00 UTC" in words
+    assert IncidentState.SILENCED in {each.state for each in queries.incidents.open()}
     assert silence.author == "Ada"
     assert f"rule={story.incident.rule}" in queries.silences.scope_of(silence)
 
 
+def test_unknown_incident_is_said_to_be_unknown(queries: PageQueries) -> None:
+    words = words_of(visit("alerts", queries, incident="<b>"))
+
+    assert "No such incident." in words
+    assert "<b>" not in words.replace("<b>x", "")
+
+
 def test_address_that_is_off_is_shown_and_turned_on(queries: PageQueries) -> None:
     queries.recipients.turn_off(OPS, Actor("<ops>", NOW), "by a link")
-    page = visit("alerts", queries)
+    page = visit("alerts", queries, section="Recipients")
     page.text_input(key="who_acts").set_value("Ada")
     [turn_on] = [each for each in page.button if each.label == "Turn on"]
 

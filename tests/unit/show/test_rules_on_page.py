@@ -47,7 +47,7 @@ def actions(store: Store) -> list[tuple[Action, str, str]]:
 
 
 def test_default_rules_are_listed_and_one_is_turned_off(queries: PageQueries) -> None:
-    page = named(visit("alerts", queries))
+    page = named(visit("alerts", queries, section="Rules"))
     assert "upstream-silent: all" in words_of(page)
 
     page.button(key="turn-busy").click().run()
@@ -59,7 +59,7 @@ def test_default_rules_are_listed_and_one_is_turned_off(queries: PageQueries) ->
 
 
 def test_nothing_changes_without_a_name(queries: PageQueries) -> None:
-    page = visit("alerts", queries)
+    page = visit("alerts", queries, section="Rules")
 
     page.button(key="turn-busy").click().run()
 
@@ -72,7 +72,7 @@ def test_nothing_changes_without_a_name(queries: PageQueries) -> None:
     [("busy", "busy would have fired not once"), ("delivery", "have no preview")],
 )
 def test_rule_is_tried_on_the_past(queries: PageQueries, rule: str, words: str) -> None:
-    page = visit("alerts", queries)
+    page = visit("alerts", queries, section="Rules")
 
     page.button(key=f"try-{rule}").click().run()
 
@@ -80,7 +80,7 @@ def test_rule_is_tried_on_the_past(queries: PageQueries, rule: str, words: str) 
 
 
 def test_file_is_shown_checked_and_saved(queries: PageQueries) -> None:
-    page = named(visit("alerts", queries))
+    page = named(visit("alerts", queries, section="Rules"))
     assert "[rules.rejections]" in str(page.text_area(key="rule_file").value)
 
     page.text_area(key="rule_file").set_value(FILE.replace("kind", "kynd"))

@@ -12,7 +12,7 @@ from dashboard.domain.notification import FIRST_MEMBERS, Notification
 from dashboard.domain.notification_pace import Closing
 from dashboard.domain.rule import DEFAULT_RULES, GROUP_WAIT
 from dashboard.store.alerts.conditions import record_transition
-from dashboard.store.alerts.incidents import incident_story
+from dashboard.store.alerts.incidents import incident_events_of
 from dashboard.store.alerts.members import all_members
 from dashboard.store.alerts.notification_claims import (
     ClaimRequest,
@@ -126,7 +126,8 @@ def test_claimed_notification_carries_its_incident_and_first_members(store: Stor
     members = [*all_members(store, claimed.notification_id)]
     assert [each.transition.transition_id for each in members] == [an_id(n) for n in range(1, 31)]
     with store.read() as connection:
-        (event,) = incident_story(connection, claimed.incident.incident_id)
+        incident_id = claimed.incident.incident_id
+        (event,) = incident_events_of(connection, {incident_id})[incident_id]
     assert (event.kind, event.transitions) == (IncidentEventKind.OPENED, 30)
 
 
@@ -194,5 +195,6 @@ def test_end_of_an_incident_answers_its_beginning_and_ends_it(store: Store) -> N
     assert calm.incident.incident_id == busy.incident.incident_id
     assert calm.incident.state is IncidentState.RESOLVED
     with store.read() as connection:
-        story = incident_story(connection, busy.incident.incident_id)
+        incident_id = busy.incident.incident_id
+        story = incident_events_of(connection, {incident_id})[incident_id]
     assert [each.kind.value for each in story] == ["opened", "grew", "resolved"]

@@ -1,0 +1,212 @@
+"""One incident: its story line by line, who was notified, what it looked like, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Final
+
+import streamlit as st
+
+from dashboard.domain.audit import LONGEST_NAME
+from dashboard.domain.foreign_text import visible
+from dashboard.domain.incident import Incident
+from dashboard.domain.matcher import MatchedProperty
+from dashboard.domain.notification import NotificationState
+from dashboard.domain.rule import RuleKind
+from dashboard.show.charts.figure import CONFIG
+from dashboard.show.parts.badges import incident_badge, severity_badge
+from dashboard.show.parts.counts import Bar, bars
+from dashboard.show.parts.heading import heading, section
+from dashboard.show.parts.incident_acts import incident_acts
+from dashboard.show.parts.incident_list import LONGEST_TITLE
+from dashboard.show.parts.markup import Markup, breakable, element, join
+from dashboard.show.parts.table import table
+from dashboard.show.queries.incident_words import (
+    event_words,
+    state_remark,
+    upcoming_words,
+    withheld_words,
+)
+from dashboard.show.queries.incidents import network_of
+from dashboard.show.queries.page_queries import PageQueries
+from dashboard.show.text import moment, moment_near, span
+from dashboard.store.alerts.incident_list import IncidentStory, NotifiedRecipient
+
+_STATES: Final = (
+    ("Sent", NotificationState.SENT),
+    ("Pending", NotificationState.PENDING),
+    ("Dead", NotificationState.DEAD),
+    ("Held", NotificationState.HELD),
+)
+_ALWAYS: Final = "Sent"
+_LONGEST_ADDRESS: Final = 120
+_BARS: Final = 40
+_STEPS: Final = tuple(
+    timedelta(seconds=each)
+    for each in (1, 5, 15, 60, 300, 900, 3600, 6 * 3600, 24 * 3600, 7 * 24 * 3600)
+)
+_CHART_HEIGHT: Final = 240
+_BY_FEES: Final = frozenset({RuleKind.BUSY, RuleKind.FEE, RuleKind.DATA_STALE})
+
+Pages = Mapping[str, st.Page]
+"""The pages that a story leads to: alerts, fees, rejections, health."""
+
+
+def incident_story_part(queries: PageQueries, story: IncidentStory, pages: Pages) -> None:
+    """Show one incident, open or over."""
+    incident, now = story.incident, queries.now()
+    heading(visible(queries.incidents.title_of(incident), LONGEST_TITLE), _answer(story, now))
+    with st.container(key="story-acts", horizontal=True, vertical_alignment="center", gap="small"):
+        st.html(
+            element(
+                "div",
+                severity_badge(incident.severity),
+                incident_badge(story.state, incident.severity),
+                class_="lw-row",
+            )
+        )
+        if incident.is_open:
+            incident_acts(queries, incident)
+    if remark := state_remark(incident):
+        st.html(element("p", remark, class_="lw-quiet"))
+    left, right = st.columns([1, 1], gap="small")
+    with left, st.container(key="card-story", gap="small"):
+        section("Story", "The latest last, in UTC.")
+        st.html(_events(story))
+    with right:
+        with st.container(key="card-notified", gap="small"):
+            section("Who was notified")
+            st.html(_notified(story))
+        with st.container(key="card-chart", gap="small"):
+            _chart(queries, incident)
+    with st.container(key="links-incident", horizontal=True):
+        _links(queries, incident, pages)
+    st.html(element("p", f"Incident {incident.incident_id}", class_="lw-quiet lw-mono"))
+
+
+def _answer(story: IncidentStory, now: datetime) -> str:
+    """Say in one sentence since when, how far it grew, who has it and what comes next."""
+    incident = story.incident
+    if incident.resolved_at is not None:
+        length = span(incident.resolved_at - incident.opened_at)
+        return f"Over since {moment(incident.resolved_at)}; it lasted {length}."
+    since = f"Since {moment_near(incident.opened_at, now)} ({span(now - incident.opened_at)})"
+    owner = visible(incident.owner, LONGEST_NAME)
+    has_it = f"{owner} has it in hand" if owner else "nobody has it in hand"
+    following = upcoming_words(story, now)
+    return "; ".join(filter(None, (since, has_it, following))) + "."
+
+
+def _events(story: IncidentStory) -> Markup:
+    rows = [
+        element(
+            "li",
+            element("time", f"{each.at:%d %b %H:%M:%S}", title=moment(each.at)),
+            element("span", event_words(each)),
+        )
+        for each in story.events
+    ]
+    return element("ol", *rows, class_="lw-story")
+
+
+def _notified(story: IncidentStory) -> Markup:
+    if not story.notified and not story.withheld:
+        return element("p", "Nobody was notified.", class_="lw-quiet")
+    told = Markup()
+    if story.notified:
+        shown = [
+            (name, state)
+            for name, state in _STATES
+            if state is NotificationState.SENT
+            or any(state in each.states for each in story.notified)
+        ]
+        columns = ["Who", *(name for name, _ in shown), "Last sent (UTC)"]
+        rows = [_recipient(each, [state for _, state in shown]) for each in story.notified]
+        told = table(columns, rows, "Who was notified")
+    withheld = (element("p", withheld_words(each), class_="lw-quiet") for each in story.withheld)
+    return join(told, *withheld)
+
+
+def _recipient(
+    each: NotifiedRecipient, states: Sequence[NotificationState]
+) -> tuple[Markup | str, ...]:
+    last = "" if each.last_sent is None else f"{each.last_sent:%d %b %H:%M:%S}"
+    counts = (f"{each.states.get(state, 0):,}" for state in states)
+    return (breakable(visible(each.recipient.address, _LONGEST_ADDRESS)), *counts, last)
+
+
+def _chart(queries: PageQueries, incident: Incident) -> None:
+    """Show the fee while it lasted, or when its changes happened."""
+    network_id, kind = network_of(incident), _kind_of(queries, incident)
+    until = incident.resolved_at or queries.now()
+    if kind in _BY_FEES and network_id is not None:
+        view = queries.fees.around(network_id, incident.opened_at, until)
+        if view is not None:
+            section("The fee at that time")
+            st.plotly_chart(
+                view.drawing.figure,
+                theme=None,
+                height=_CHART_HEIGHT,
+                config=CONFIG,
+                key=f"chart-{incident.incident_id}",
+                alt=view.drawing.words,
+            )
+            return
+    times = queries.incidents.change_times(incident.incident_id)
+    section("Changes by time")
+    st.html(_bars(times, incident.opened_at, min(until, incident.changed_at)))
+
+
+def _bars(times: Sequence[datetime], since: datetime, until: datetime) -> Markup:
+    if not times:
+        return element("p", "No change of it is kept.", class_="lw-quiet")
+    since = min(since, *times)
+    length = max(until, *times) - since
+    step = next((each for each in _STEPS if each * _BARS >= length), _STEPS[-1])
+    counts = [0] * (length // step + 1)
+    for each in times:
+        counts[(each - since) // step] += 1
+    style = "%d %b %H:%M:%S" if step < timedelta(minutes=1) else "%d %b %H:%M"
+    drawn = [
+        Bar(f"{since + number * step:{style}}", {"changes": count})
+        for number, count in enumerate(counts)
+    ]
+    words = f"{len(times):,} changes from {moment(since)} on, each bar {span(step)}"
+    return bars(drawn, ("changes",), words)
+
+
+def _links(queries: PageQueries, incident: Incident, pages: Pages) -> None:
+    group = dict(incident.group)
+    network_id, kind = network_of(incident), _kind_of(queries, incident)
+    of_network = {} if network_id is None else {"network": queries.network_name(network_id)}
+    if kind is not None and kind.is_of_rejections:
+        module = group.get(MatchedProperty.MODULE, "")
+        stage = group.get(MatchedProperty.STAGE, "")
+        narrowed = {"module": module, "stage": stage}
+        asked = of_network | {key: value for key, value in narrowed.items() if value}
+        st.page_link(
+            pages["rejections"], label="Rejections like these", icon="", query_params=asked
+        )
+    elif kind in _BY_FEES:
+        page, label = pages["fees"], "Fees of this network"
+        st.page_link(page, label=label, icon="", query_params=of_network)
+    else:
+        st.page_link(pages["health"], label="Health", icon="", query_params=of_network)
+    st.page_link(
+        pages["alerts"],
+        label="Every delivery of this incident",
+        icon="",
+        query_params={"section": "Deliveries", "alerts_search": str(incident.incident_id)},
+    )
+    st.page_link(
+        pages["alerts"],
+        label="Its rule",
+        icon="",
+        query_params={"section": "Rules", "rule": incident.rule},
+    )
+
+
+def _kind_of(queries: PageQueries, incident: Incident) -> RuleKind | None:
+    rules = (each.rule for each in queries.rules.in_force())
+    return next((each.kind for each in rules if each.name == incident.rule), None)

@@ -1,0 +1,114 @@
+"""A night of incidents: a storm of rejections, a full disk, a silent upstream, some that ended."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Final
+from uuid import UUID
+
+from dashboard.alert.notify import expand_outbox
+from dashboard.domain.audit import Actor
+from dashboard.domain.condition import INSTALLATION, State, Subject, SubjectKind, Transition
+from dashboard.domain.exclusion import RejectionStage
+from dashboard.domain.incident_response import acknowledge
+from dashboard.domain.notification import Recipient
+from dashboard.domain.quantity import NetworkId
+from dashboard.domain.rule import DEFAULT_RULES
+from dashboard.store.alerts.conditions import record_transition
+from dashboard.store.alerts.incident_list import open_incident_stories, respond
+from dashboard.store.alerts.notification_claims import mark_dead, mark_sent, reschedule
+from dashboard.store.alerts.rules import save_rules
+from dashboard.store.engine.connection import Connection
+from dashboard.store.engine.engine import Store
+from dashboard.store.engine.leases import acquire, release
+from dashboard.store.evidence.save_rejections import save_polled
+from dashboard.store.tracking.transactions import TrackRequest, track
+from tests.browser.seeded_store import FLAT, HOSTILE, SILENT, SIMULATED, tx_hash
+from tests.builders import a_record
+from tests.delivery_checks import claim_for_all
+
+OPS: Final = Recipient("mail", "operations-and-on-call@mail.example.org")
+NIGHT: Final = Recipient("mail", "night@example.org")
+_STORM: Final = 38
+_FIRST: Final = 100
+
+
+def seed_incidents(store: Store, now: datetime) -> None:
+    """Let a night pass: the rules are the default ones, rejections escalate."""
+    with store.write() as connection:
+        rules = [
+            replace(
+                each,
+                remind_every=timedelta(minutes=30),
+                escalate_after=timedelta(minutes=45),
+                escalate_to=(NIGHT,),
+            )
+            if each.name == "rejections"
+            else each
+            for each in DEFAULT_RULES
+        ]
+        save_rules(connection, rules, Actor("Ada", now - timedelta(days=3)))
+        for number in range(_STORM):
+            _reject(
+                connection, number, now - timedelta(minutes=25) + timedelta(seconds=37 * number)
+            )
+        _change(connection, SubjectKind.DISK, INSTALLATION, State.LOW_ON_SPACE, now, 8)
+        _change(connection, SubjectKind.GAS_API, SILENT.network_id, State.SILENT, now, 130)
+        _change(connection, SubjectKind.BUSYNESS, SIMULATED.network_id, State.BUSY, now, 40)
+        _change(connection, SubjectKind.BUSYNESS, FLAT.network_id, State.BUSY, now, 400)
+        _change(connection, SubjectKind.BUSYNESS, FLAT.network_id, State.CALM, now, 380)
+    while expand_outbox(store, [OPS, NIGHT], lambda: now):
+        pass
+    with store.write() as connection:
+        token = acquire(connection, "worker", "seed", timedelta(hours=1))
+        assert token is not None
+        _deliver(connection, token, now)
+        release(connection, "worker", token)
+        by = Actor(HOSTILE[:60], now - timedelta(minutes=100))
+        for story in open_incident_stories(connection, 20):
+            if story.incident.rule == "upstream":
+                take = partial(acknowledge, by=by, note=f"asked the provider {HOSTILE}"[:300])
+                respond(connection, story.incident.incident_id, take)
+
+
+def _reject(connection: Connection, number: int, at: datetime) -> None:
+    of_many = tx_hash(_FIRST + number)
+    record = a_record(
+        tx_hash=of_many,
+        tx_rejection_stage=RejectionStage.SEQUENCER,
+        reason_message="TX_MODULE_LINE_COUNT_OVERFLOW(HUB)",
+        timestamp=at,
+    )
+    track(connection, TrackRequest(of_many, (SIMULATED.network_id,), None, "night"), at)
+    rejection_id = save_polled(connection, SIMULATED.network_id, record, at)
+    subject = Subject.transaction(SIMULATED.network_id, of_many)
+    news = Transition(UUID(int=500 + number), subject, None, State.REJECTED, at)
+    assert record_transition(connection, news, rejection_id)
+
+
+def _change(
+    connection: Connection,
+    kind: SubjectKind,
+    network: NetworkId,
+    after: State,
+    now: datetime,
+    ago: int,
+) -> None:
+    before = State.BUSY if after is State.CALM else None
+    at = now - timedelta(minutes=ago)
+    news = Transition(UUID(int=900 + ago), Subject(kind, network), before, after, at)
+    assert record_transition(connection, news, None)
+
+
+def _deliver(connection: Connection, token: int, now: datetime) -> None:
+    """Send what is for operations; of the rest the server defers one and refuses the others."""
+    for number, each in enumerate(claim_for_all(connection, token, now, 50)):
+        if each.recipient == OPS:
+            at = max(each.created_at, now - timedelta(minutes=24))
+            mark_sent(connection, each.notification_id, "250 2.0.0 Ok: queued as 4F1C2", at)
+        elif number % 2:
+            reschedule(connection, each, "451 4.7.1 greylisted, try again later", now)
+        else:
+            mark_dead(connection, each, f"550 5.1.1 no such user {HOSTILE}", now)

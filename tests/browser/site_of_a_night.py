@@ -1,0 +1,32 @@
+"""The pages on a night of incidents, as a server process for browser tests."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from pathlib import Path
+
+import streamlit as st
+from starlette.middleware import Middleware
+
+from dashboard.domain.rule_table import RuleNames
+from dashboard.show.queries import page_queries
+from dashboard.show.queries.context import PageSettings
+from dashboard.show.queries.page_queries import PageQueries
+from dashboard.show.web.headers import StrictHeaders
+from dashboard.wiring.rule_names import rules_of_text
+from tests.browser.seeded_incidents import seed_incidents
+from tests.browser.seeded_store import FLAT, SILENT, SIMULATED, seed, utc_now
+
+SCRIPT = Path(page_queries.__file__).parents[1] / "main.py"
+
+
+def build() -> st.App:
+    """Seed a store in the folder that LINEWATCH_TEST_FOLDER names, and serve pages from it."""
+    store = seed(Path(os.environ["LINEWATCH_TEST_FOLDER"]), utc_now())
+    seed_incidents(store, utc_now())
+    networks = (SIMULATED, SILENT, FLAT)
+    names = RuleNames({each.name: each.network_id for each in networks})
+    settings = PageSettings(read_rules=partial(rules_of_text, names))
+    page_queries.register(PageQueries(store, networks, None, utc_now, settings=settings))
+    return st.App(SCRIPT, middleware=[Middleware(StrictHeaders)])

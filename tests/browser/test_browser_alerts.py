@@ -1,0 +1,68 @@
+"""The page Alerts on a night of incidents in a real browser, served by a real process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.page_checks import Screen, expect_inert, expect_nothing_cut, visit
+from tests.browser.page_server import serving
+
+SECTIONS = ("Incidents", "Silences", "Rules", "Recipients", "Deliveries")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Serve the pages from a process of its own."""
+    with serving("site_of_a_night", tmp_path_factory.mktemp("night"), {}, 60) as address:
+        yield address
+
+
+def test_first_incident_is_acknowledged_with_a_name_and_taken_back(page: Page, site: str) -> None:
+    visit(page, f"{site}/alerts")
+    answer = page.locator("h1 + p")
+    expect(answer).to_contain_text("4 incidents are open; nobody has 3")
+    first = page.locator("[class*='st-key-incident-critical']")
+    expect(first).to_contain_text("nobody has it")
+
+    first.get_by_role("button", name="Acknowledge").click()
+    expect(page.get_by_label("Note (optional)")).to_be_visible()
+    page.get_by_label("Your name", exact=True).last.fill("Ada")
+    before = answer.inner_text()
+    expect(answer).not_to_have_text(before, timeout=15_000)  # the page refreshed meanwhile
+    expect(page.get_by_label("Your name", exact=True).last).to_have_value("Ada")
+    page.get_by_role("button", name="Acknowledge").last.click()
+
+    expect(first).to_contain_text("Ada has it")
+    expect(page.get_by_text("is in the hands of Ada")).to_be_visible()
+    page.get_by_role("button", name="Undo").click()
+    expect(first).to_contain_text("nobody has it")
+
+
+def test_story_is_one_click_away_and_leads_back(page: Page, site: str) -> None:
+    visit(page, f"{site}/alerts")
+
+    page.locator("[class*='st-key-incident-warning']").first.get_by_text("Story").click()
+
+    expect(page.get_by_role("heading", name="rejections: Devnet, HUB, SEQUENCER")).to_be_visible()
+    expect(page.get_by_role("table", name="Who was notified")).to_contain_text("night@example.org")
+    page.get_by_text("Every delivery of this incident").click()
+    expect(page.get_by_text("and 37 more").first).to_be_visible()
+    page.get_by_role("radio", name="Incidents").click()
+    expect(page.get_by_role("heading", name="Open incidents")).to_be_visible()
+
+
+def test_hostile_text_is_shown_as_text_and_does_nothing(page: Page, site: str) -> None:
+    visit(page, f"{site}/alerts")
+
+    expect(page.get_by_text("<img src=https://outside.invalid/a").first).to_be_visible()
+    expect_inert(page)
+
+
+@pytest.mark.parametrize("section", SECTIONS)
+def test_no_text_is_cut_or_runs_off_any_screen(
+    page: Page, site: str, section: str, screens: tuple[Screen, ...]
+) -> None:
+    expect_nothing_cut(page, f"{site}/alerts?section={section}", screens)

@@ -1,0 +1,113 @@
+"""Incidents of a night on the page Alerts: their order, their stories, what is searched of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from dashboard.show.parts.incident_list import open_headline
+from dashboard.show.queries.incident_words import reach_words, upcoming_words
+from dashboard.show.queries.page_queries import PageQueries
+from dashboard.store.alerts.incident_list import FinishedFilter, IncidentStory
+from tests.browser.seeded_incidents import NIGHT, OPS, seed_incidents
+from tests.browser.seeded_store import FLAT, SILENT, SIMULATED, seed
+from tests.unit.show.page_runs import visit, words_of
+
+NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+
+
+@pytest.fixture
+def queries(tmp_path: Path) -> Iterator[PageQueries]:
+    with seed(tmp_path, NOW) as store:
+        seed_incidents(store, NOW)
+        yield PageQueries(store, (SIMULATED, SILENT, FLAT), None, lambda: NOW)
+
+
+def of_rule(queries: PageQueries, rule: str) -> IncidentStory:
+    """Return the open incident of a rule."""
+    [found] = [each for each in queries.incidents.open() if each.incident.rule == rule]
+    return found
+
+
+def test_what_needs_somebody_most_comes_first(queries: PageQueries) -> None:
+    words = words_of(visit("alerts", queries))
+
+    titles = ["disk: ", "rejections: Devnet, HUB, SEQUENCER", "upstream: Linea", "busy: Devnet"]
+    places = [words.index(each) for each in titles]
+    assert places == sorted(places)
+    assert "4 incidents are open; nobody has 3, the oldest for 40 min." in words
+    assert "grew to 38 changes" in words
+
+
+def test_row_says_who_knows_and_what_comes_next(queries: PageQueries) -> None:
+    storm = of_rule(queries, "rejections")
+
+    assert reach_words(storm) == "1 of 2 notified, 1 dead"
+    assert upcoming_words(storm, NOW) == "reminder in 5 min"
+    assert upcoming_words(of_rule(queries, "upstream"), NOW) == ""
+    assert open_headline([storm], NOW) == "1 incident is open; nobody has it for 25 min."
+    assert open_headline([of_rule(queries, "upstream")], NOW).endswith("and somebody has it.")
+
+
+def test_story_shows_who_was_notified_and_when_it_happened(queries: PageQueries) -> None:
+    incident_id = of_rule(queries, "rejections").incident.incident_id
+
+    words = words_of(visit("alerts", queries, incident=incident_id.hex[:12]))
+
+    assert "Since 11:35:00 UTC (25 min); nobody has it in hand; reminder in 5 min." in words
+    assert NIGHT.address in words.replace("<wbr>", "")
+    assert OPS.address in words.replace("<wbr>", "")
+    assert "38 changes from 2026-11-20 11:35:00 UTC on, each bar" in words
+
+
+def test_story_of_a_busy_network_draws_its_fee(queries: PageQueries) -> None:
+    incident_id = of_rule(queries, "busy").incident.incident_id
+
+    page = visit("alerts", queries, incident=str(incident_id))
+
+    assert "The fee at that time" in words_of(page)
+    assert page.get("plotly_chart")
+
+
+def test_story_that_is_over_says_how_long_it_lasted(queries: PageQueries) -> None:
+    [over] = queries.incidents.finished()
+
+    words = words_of(visit("alerts", queries, incident=str(over.incident.incident_id)))
+
+    assert "Over since 2026-11-20 05:40:00 UTC; it lasted 20 min." in words
+    assert "Acknowledge" not in words
+
+
+def test_those_that_ended_are_filtered(queries: PageQueries) -> None:
+    since = NOW - timedelta(hours=8)
+
+    def found(wanted: FinishedFilter) -> int:
+        return len(queries.incidents.finished(wanted=wanted))
+
+    assert found(FinishedFilter(since)) == found(FinishedFilter(since, "busy", "info")) == 1
+    assert found(FinishedFilter(NOW)) == found(FinishedFilter(rule="disk")) == 0
+    assert found(FinishedFilter(severity="critical")) == 0
+    page = visit("alerts", queries, of_rule="disk")
+    assert "No incident ended in this time." in words_of(page)
+
+
+def test_deliveries_of_an_incident_are_found_by_its_id(queries: PageQueries) -> None:
+    incident_id = of_rule(queries, "rejections").incident.incident_id
+
+    whole = words_of(visit("alerts", queries, alerts_search=str(incident_id)))
+    beginning = words_of(visit("alerts", queries, alerts_search=incident_id.hex[:8]))
+
+    assert whole.count("Message-ID") == beginning.count("Message-ID") == 2
+    assert "and 37 more" in whole
+
+
+def test_notes_and_names_of_people_are_inert(queries: PageQueries) -> None:
+    incident_id = of_rule(queries, "upstream").incident.incident_id
+
+    words = words_of(visit("alerts", queries, incident=str(incident_id)))
+
+    assert "asked the provider &lt;img" in words
+    assert "<script" not in words
