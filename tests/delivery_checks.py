@@ -11,6 +11,7 @@ from dashboard.alert.notify import expand_outbox
 from dashboard.domain.condition import Transition
 from dashboard.domain.notification import Notification, NotificationState, Recipient
 from dashboard.domain.notification_pace import UNLIMITED
+from dashboard.domain.quantity import Address
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.notification_claims import ClaimRequest, claim, pending_recipients
 from dashboard.store.alerts.notifications import recent_notifications
@@ -20,7 +21,7 @@ from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import acquire
 from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.tracking.transactions import TrackRequest, track
-from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, a_transition
+from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, a_transition, an_address
 from tests.recording_channel import ONCALL
 from tests.routes import alone, closings_for
 
@@ -32,6 +33,9 @@ HASTY = DeliveryPolicy(patience=timedelta(milliseconds=50), pace=UNLIMITED)
 """A message that is held is left to the next rounds."""
 
 
+SENDER = an_address()
+
+
 def take_worker_lease(store: Store, holder: str = "worker 1") -> int:
     """Return the fencing token of a new worker."""
     with store.write() as connection:
@@ -41,11 +45,15 @@ def take_worker_lease(store: Store, holder: str = "worker 1") -> int:
 
 
 def reject(
-    store: Store, number: int = 1, transition: Transition | None = None, nonce: int = 5
+    store: Store,
+    number: int = 1,
+    transition: Transition | None = None,
+    nonce: int = 5,
+    sender: Address = SENDER,
 ) -> None:
     """Let the transaction with this number be rejected: the news waits in the outbox."""
     with store.write() as connection:
-        record = a_record(tx_hash=a_hash(number), nonce=nonce)
+        record = a_record(tx_hash=a_hash(number), nonce=nonce, sender=sender)
         track(connection, TrackRequest(a_hash(number), (A_NETWORK,), None, ""), A_MOMENT)
         rejection_id = save_polled(connection, A_NETWORK, record, A_MOMENT)
         assert record_transition(connection, transition or a_transition(number), rejection_id)

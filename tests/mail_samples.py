@@ -17,28 +17,18 @@ from dashboard.alert.message import Message, MessageHeaders
 from dashboard.alert.template_loader import load_templates
 from dashboard.domain.busy_context import BusyContext, FeePoint, UsualSpells
 from dashboard.domain.condition import INSTALLATION, State, Subject, SubjectKind
-from dashboard.domain.coverage import GapCause
 from dashboard.domain.exclusion import RejectionStage, StoredRejection
 from dashboard.domain.grounds import (
     AgeGrounds,
-    CreditGrounds,
-    DeliveryGrounds,
-    ExpiryGrounds,
-    FeeGrounds,
-    FeeLimitGrounds,
-    GapGrounds,
     Grounds,
-    InclusionGrounds,
-    RateGrounds,
-    Signal,
-    SilenceGrounds,
     SpaceGrounds,
 )
+from dashboard.domain.incident import IncidentState
 from dashboard.domain.module_limits import ModuleLimits
-from dashboard.domain.notification import Notification
+from dashboard.domain.notification import Notification, NotificationKind
 from dashboard.domain.notified_change import NotifiedChange
 from dashboard.domain.observation import Operation
-from dashboard.domain.quantity import Address, NetworkId, TxHash, Wei
+from dashboard.domain.quantity import Address, NetworkId, TxHash
 from tests.builders import (
     A_MOMENT,
     ANOTHER_NETWORK,
@@ -48,9 +38,18 @@ from tests.builders import (
     a_rejection,
     a_suggestion,
     a_transition,
+    an_id,
     an_incident,
     seconds,
     suggested_gas_fees,
+)
+from tests.mail_sample_changes import (
+    ABOVE,
+    ACTIONS,
+    BELOW,
+    MEASURED,
+    OF_RULES,
+    SILENCE,
 )
 
 SENDER: Final = "Linewatch <linewatch@watch.example>"
@@ -63,60 +62,6 @@ TEMPLATES: Final = load_templates(
     ZoneInfo("Europe/Zurich"),
 )
 _LINKLESS: Final = replace(TEMPLATES, links=Links())
-_ABOVE: Final = FeeGrounds(Signal.BASE_FEE, Wei(23_123_456_789), Wei(19_600_000_000))
-_SILENCE: Final = SilenceGrounds(
-    A_MOMENT - seconds(120), "Linea exclusion endpoint: no answer in 5 s"
-)
-_RATE: Final = RateGrounds(42, 20, timedelta(minutes=10), "module", "ADD")
-_LIMIT: Final = FeeLimitGrounds(Signal.BASE_FEE, Wei(31 * GWEI), Wei(30 * GWEI), is_upper=True)
-_BELOW: Final = FeeGrounds(Signal.BASE_FEE, Wei(15_200_000_000), Wei(19_600_000_000))
-
-
-_OF_RULES: Final = {
-    SubjectKind.REJECTION_RATE,
-    SubjectKind.FEE_LIMIT,
-    SubjectKind.COVERAGE,
-    SubjectKind.WORKER,
-    SubjectKind.DELIVERY,
-    SubjectKind.CREDITS,
-    SubjectKind.EXPIRY,
-}
-_MEASURED: Final[dict[str, tuple[SubjectKind, State, Grounds]]] = {
-    "rate": (SubjectKind.REJECTION_RATE, State.BEYOND_LIMITS, _RATE),
-    "fee limit": (SubjectKind.FEE_LIMIT, State.BEYOND_LIMITS, _LIMIT),
-    "coverage gap": (
-        SubjectKind.COVERAGE,
-        State.BEYOND_LIMITS,
-        GapGrounds(
-            A_MOMENT - timedelta(hours=1), A_MOMENT, GapCause.NOT_ANSWERED, "no answer in 5 s"
-        ),
-    ),
-    "worker silent": (
-        SubjectKind.WORKER,
-        State.BEYOND_LIMITS,
-        GapGrounds(A_MOMENT - timedelta(hours=1), A_MOMENT, GapCause.NOT_WATCHED),
-    ),
-    "mail failing": (
-        SubjectKind.DELIVERY,
-        State.BEYOND_LIMITS,
-        DeliveryGrounds(7, A_MOMENT - timedelta(minutes=9), "451 4.3.0 try again later"),
-    ),
-    "credits": (
-        SubjectKind.CREDITS,
-        State.BEYOND_LIMITS,
-        CreditGrounds(2_450_000, 3_000_000, "day"),
-    ),
-    "expiry": (
-        SubjectKind.EXPIRY,
-        State.BEYOND_LIMITS,
-        ExpiryGrounds("key wallet", A_MOMENT + timedelta(days=6)),
-    ),
-    "included": (
-        SubjectKind.INCLUSION,
-        State.INCLUDED,
-        InclusionGrounds(16_123_460, is_successful=True),
-    ),
-}
 
 
 def sample_kinds() -> list[str]:
@@ -137,12 +82,12 @@ def _samples() -> dict[str, Callable[[], Message]]:
         "storm": _storm,
         "digest": _digest,
         "busy": _busy,
-        "calm": partial(_of, SubjectKind.BUSYNESS, State.CALM, _BELOW, State.BUSY),
+        "calm": partial(_of, SubjectKind.BUSYNESS, State.CALM, BELOW, State.BUSY),
         "silent": partial(
             _of,
             SubjectKind.EXCLUSION_API,
             State.SILENT,
-            _SILENCE,
+            SILENCE,
         ),
         "answers": partial(_of, SubjectKind.EXCLUSION_API, State.ANSWERING, None, State.SILENT),
         "stale": partial(
@@ -158,7 +103,12 @@ def _samples() -> dict[str, Callable[[], Message]]:
             SpaceGrounds(410_000_000, 500_000_000),
             network=INSTALLATION,
         ),
-        **{kind: partial(_of, *case) for kind, case in _MEASURED.items()},
+        **{kind: partial(_of, *case) for kind, case in MEASURED.items()},
+        **{kind: partial(_of_incident, kind) for kind in ACTIONS},
+        "resolved": _resolved,
+        "several reminders": _several_reminders,
+        "after maintenance": partial(_after, "maintenance window 3 by Ada: upgrade of the nodes"),
+        "after quiet hours": partial(_after, "quiet hours of the rule night shift"),
     }
 
 
@@ -179,6 +129,47 @@ def _version(reason: str, **record: object) -> StoredRejection:
         **record,
     }
     return a_rejection(record=a_record(**fields), network_id=ANOTHER_NETWORK)
+
+
+def _of_incident(kind: str) -> Message:
+    """Return the message about what became of an incident of rejections."""
+    what, state, event = ACTIONS[kind]
+    owner = "Ada" if event is None else event.owner or event.actor
+    incident = an_incident(
+        incident_id=an_id(0x3F9C2A10 << 96),
+        state=state,
+        owner=owner if state is IncidentState.ACKNOWLEDGED else "",
+        opened_at=A_MOMENT - timedelta(minutes=30),
+        transitions=12,
+    )
+    notification = replace(_rejected(), kind=what, incident=incident, created_at=A_MOMENT)
+    return compose(notification, TEMPLATES, MessageFacts(_known(), event=event))
+
+
+def _resolved() -> Message:
+    notification = _notification_of(SubjectKind.BUSYNESS, State.CALM, BELOW, State.BUSY)
+    opened_at = A_MOMENT - timedelta(minutes=14)
+    incident = an_incident(
+        state=IncidentState.RESOLVED, owner="Ada", opened_at=opened_at, resolved_at=A_MOMENT
+    )
+    change = NotifiedChange(notification.transition, opened_at=opened_at)
+    return compose(replace(notification, incident=incident), TEMPLATES, MessageFacts(change))
+
+
+def _several_reminders() -> Message:
+    silent = _notification_of(SubjectKind.EXCLUSION_API, State.SILENT, SILENCE).transition
+    changes = [*map(_one_of_many, (1, 5)), NotifiedChange(silent)]
+    notification = replace(_rejected(), kind=NotificationKind.REMINDER, incident=None)
+    return compose_gathered(notification, TEMPLATES, changes)
+
+
+def _after(held_for: str) -> Message:
+    """Return the summary of what was held back."""
+    end = A_MOMENT + timedelta(hours=2)
+    notification = replace(
+        _rejected(), member_count=9, held_for=held_for, release_at=end, closed_at=end
+    )
+    return compose_gathered(notification, TEMPLATES, map(_one_of_many, range(1, 10)))
 
 
 def _rejected(before: State | None = None) -> Notification:
@@ -242,13 +233,17 @@ def _digest() -> Message:
     busy, silent = (
         _notification_of(kind, after, grounds).transition
         for kind, after, grounds in (
-            (SubjectKind.BUSYNESS, State.BUSY, _ABOVE),
-            (SubjectKind.EXCLUSION_API, State.SILENT, _SILENCE),
+            (SubjectKind.BUSYNESS, State.BUSY, ABOVE),
+            (SubjectKind.EXCLUSION_API, State.SILENT, SILENCE),
         )
     )
     changes = [NotifiedChange(busy), *map(_one_of_many, range(1, 9)), NotifiedChange(silent)]
     notification = replace(
-        _rejected(), member_count=len(changes), closed_at=A_MOMENT + timedelta(hours=1)
+        _rejected(),
+        member_count=len(changes),
+        release_at=A_MOMENT + seconds(30),
+        closed_at=A_MOMENT + timedelta(hours=1),
+        incident=None,
     )
     return compose_gathered(notification, TEMPLATES, changes)
 
@@ -274,7 +269,7 @@ def _one_of_many(number: int) -> NotifiedChange:
 
 
 def _busy() -> Message:
-    notification = _notification_of(SubjectKind.BUSYNESS, State.BUSY, _ABOVE)
+    notification = _notification_of(SubjectKind.BUSYNESS, State.BUSY, ABOVE)
     since = A_MOMENT - timedelta(days=1)
     fees = (
         FeePoint(since + timedelta(minutes=5 * step), _fee_at(step))
@@ -286,14 +281,14 @@ def _busy() -> Message:
         for step in range(11, -1, -1)
     )
     around = BusyContext(
-        grounds=_ABOVE,
+        grounds=ABOVE,
         since=since,
         until=A_MOMENT,
         suggested=suggested_gas_fees(
             low=a_suggestion(1_100_000_000, 25_500_000_000),
             medium=a_suggestion(1_600_000_000, 28_400_000_000),
             high=a_suggestion(2_400_000_000, 31_300_000_000),
-            estimated_base_fee=_ABOVE.fee,
+            estimated_base_fee=ABOVE.fee,
         ),
         suggested_at=A_MOMENT - seconds(2),
         fees=(*fees, *rising),
@@ -331,7 +326,7 @@ def _notification_of(
     network: NetworkId = ANOTHER_NETWORK,
 ) -> Notification:
     tx_hash = TX_HASH if kind is SubjectKind.INCLUSION else None
-    rule, dimension = ("night shift", "mail") if kind in _OF_RULES else ("", "")
+    rule, dimension = ("night shift", "mail") if kind in OF_RULES else ("", "")
     subject = Subject(kind, network, tx_hash, rule, dimension)
     transition = a_transition(
         subject=subject, before=before, after=after, at=A_MOMENT, grounds=grounds

@@ -14,11 +14,13 @@ from dashboard.alert.busy_text import BusyText, describe_busy
 from dashboard.alert.change_text import IncidentText
 from dashboard.alert.incident_text import describe, tone_of
 from dashboard.alert.message import InlineImage, Message
+from dashboard.alert.occasion import Occasion, occasion_of
 from dashboard.alert.rejection_text import RejectionContext, describe_inclusion, describe_rejection
 from dashboard.domain.busy_context import BusyContext
 from dashboard.domain.condition import INSTALLATION, SubjectKind
 from dashboard.domain.foreign_text import visible
 from dashboard.domain.formatting import moment_in
+from dashboard.domain.incident import IncidentEvent
 from dashboard.domain.module_limits import ModuleLimits
 from dashboard.domain.notification import Notification, NotificationKind, Recipient
 from dashboard.domain.notified_change import NotifiedChange
@@ -98,15 +100,16 @@ class ActionLinks:
 def actions_of(notification: Notification, links: Links) -> ActionLinks:
     """Return the links by which the recipient of a notification acts.
 
-    What is over needs no hand, and only people with an address unsubscribe.
+    What is over or in somebody's hand needs none, and only people with an address unsubscribe.
     """
     recipient, at, incident = notification.recipient, notification.dated, notification.incident
     unsubscribe = links.unsubscribe(recipient, at) if "@" in recipient.address else ""
-    is_over = not notification.transition.after.is_open
-    if incident is None or is_over or notification.kind is NotificationKind.CLOSED:
+    is_ended = notification.kind in {NotificationKind.CLOSED, NotificationKind.DECLARED_OVER}
+    if incident is None or is_ended or not notification.transition.after.is_open:
         return ActionLinks(unsubscribe=unsubscribe)
+    is_free = incident.is_open and not incident.owner
     return ActionLinks(
-        links.acknowledge(incident.incident_id, recipient, at),
+        links.acknowledge(incident.incident_id, recipient, at) if is_free else "",
         links.silence(incident.incident_id, recipient, at),
         unsubscribe,
     )
@@ -138,12 +141,12 @@ class MessageTemplates:
 class MessageFacts:
     """What the store knows of a change, and of the fees around a network that became busy.
 
-    `closed` says who decided that nobody hears of its incident any more, and why; foreign text.
+    `event` is what a person did, where the notification is about that.
     """
 
     change: NotifiedChange
     busy: BusyContext | None = None
-    closed: str = ""
+    event: IncidentEvent | None = None
 
 
 def compose(
@@ -160,37 +163,48 @@ def compose(
     change = _change_of(notification) if facts is None else facts.change
     busy = _busy_text(facts, templates.zone)
     network = network_named(change.transition.subject.network_id, templates)
-    closed = "" if facts is None else facts.closed
-    text = _closing(text_of(change, network, templates.zone), closed)
+    text = text_of(change, network, templates.zone)
     simulated = " (simulated data)" if network.is_simulated else ""
     chart_id = f"chart.{notification.message_id.strip('<>')}" if busy.chart else ""
     actions = actions_of(notification, templates.links)
+    event = None if facts is None else facts.event
+    occasion = occasion_of(notification, templates.zone, event, has_link=bool(actions.acknowledge))
     variables = {
         "text": text,
+        "occasion": occasion,
+        "steps": () if occasion.is_done else (*occasion.steps, *text.next_steps),
         "busy": busy,
         "chart_id": chart_id,
-        "subject": f"{text.subject or text.headline}{simulated}",
-        "preheader": busy.preheader or text.preheader or text.explanation or text.opening,
-        "kicker": "closed" if closed else text.kicker or str(change.transition.after),
+        "subject": f"{occasion.subject(text.subject or text.headline)}{simulated}",
+        "preheader": _preheader(occasion, busy, text),
+        "kicker": occasion.kicker or text.kicker or str(change.transition.after),
         "rows": (("Network", f"{visible(network.title)}{simulated}"), *text.rows),
         "code": _CODE,
         "link": link_of(change, text, templates.links),
         "link_label": "Look it up" if text.page == "lookup" else "See what is known now",
-        "network": visible(network.title),
-        "is_simulated": network.is_simulated,
-        "tone": "relief" if closed else tone_of(change.transition),
+        **_of_network(network),
+        "tone": tone_of(change.transition, notification.kind),
         "changed_at": moment_in(change.transition.at, templates.zone),
         "has_links": bool(templates.links.public_url),
         "actions": actions,
     }
-    pair = templates.change
     return Message(
         str(variables["subject"]),
-        pair.text.render(variables),
-        pair.html.render(variables),
+        templates.change.text.render(variables),
+        templates.change.html.render(variables),
         images=(InlineImage(chart_id, busy.chart),) if busy.chart else (),
         unsubscribe=actions.unsubscribe,
     )
+
+
+def _of_network(network: NetworkName) -> dict[str, object]:
+    return {"network": visible(network.title), "is_simulated": network.is_simulated}
+
+
+def _preheader(occasion: Occasion, busy: BusyText, text: IncidentText) -> str:
+    if occasion.word:
+        return occasion.said[0]
+    return busy.preheader or text.preheader or text.explanation or text.opening
 
 
 def network_named(network_id: NetworkId, templates: MessageTemplates) -> NetworkName:
@@ -209,15 +223,6 @@ def text_of(change: NotifiedChange, network: NetworkName, zone: tzinfo) -> Incid
     if change.transition.subject.kind is SubjectKind.INCLUSION:
         return describe_inclusion(change, RejectionContext(title, network.module_limits, zone))
     return describe(change.transition, change.opened_at, title, zone)
-
-
-def _closing(text: IncidentText, closed: str) -> IncidentText:
-    """Return the text of a note that nobody hears of this any more, if it is one."""
-    if not closed:
-        return text
-    headline = f"Closed: {text.subject or text.headline}"
-    said = f"This incident is {visible(closed)}. Nobody is notified of it any more."
-    return IncidentText(headline, said, text.page, text.rows, preheader=said)
 
 
 def link_of(change: NotifiedChange, text: IncidentText, links: Links) -> str:

@@ -45,6 +45,7 @@ def facts_of(
         "timestamp": format_timestamp(members[-1].transition.at),
         "data": {
             "notificationId": str(notification.notification_id),
+            "occasion": str(notification.kind),
             "subject": visible(message.subject),
             "text": message.text,
             "incident": _incident(notification),
@@ -58,9 +59,11 @@ def facts_of(
 
 def _phase(notification: Notification, last: Transition) -> str:
     """Return what became of the incident; what follows its first notification changes it."""
-    if not last.after.is_open or notification.kind is NotificationKind.CLOSED:
+    is_ended = notification.kind in {NotificationKind.CLOSED, NotificationKind.DECLARED_OVER}
+    if not last.after.is_open or is_ended:
         return "resolved"
-    is_first = not notification.in_reply_to and last.before is not last.after
+    is_change = notification.kind is NotificationKind.CHANGE
+    is_first = is_change and not notification.in_reply_to and last.before is not last.after
     return "opened" if is_first else "changed"
 
 

@@ -19,6 +19,7 @@ from dashboard.alert.compose import (
 )
 from dashboard.alert.incident_text import tone_of
 from dashboard.alert.message import Attachment, Message
+from dashboard.alert.occasion import occasion_of
 from dashboard.alert.rejection_text import cause_of, name_of, shorten_hash
 from dashboard.domain.condition import INSTALLATION, SubjectKind
 from dashboard.domain.foreign_text import visible
@@ -168,22 +169,28 @@ def compose_gathered(
     """Write one message about several changes; the same ones give the same message.
 
     `changes` are all of them in the order of events; each is read once and not kept, but for its
-    row in the attached table.
+    row in the attached table. Where the notification has none of its own, they are the last of
+    each of its incidents.
     """
     gathered = _Gathered(templates)
     table = write_csv(_HEADER, map(gathered.take, changes)).encode("utf-8-sig")
     file = f"linewatch-{notification.dated:%Y%m%d-%H%M%S}.csv"
     simulated = " (simulated data)" if gathered.is_simulated else ""
-    more = "more " if notification.in_reply_to else ""
-    subject = f"{_news(gathered, more)} · {gathered.where}{simulated}"
+    more = "more " if notification.in_reply_to and notification.is_of_changes else ""
+    occasion = occasion_of(notification, templates.zone, incidents=gathered.many)
+    incidents = _plural(gathered.many, "incident") if notification.is_of_incidents else ""
+    news = incidents or _news(gathered, more)
+    subject = occasion.subject(f"{news} · {gathered.where}{simulated}")
     network_ids = list(gathered.networks)
     about = network_ids[0] if len(network_ids) == 1 else INSTALLATION
     actions = actions_of(notification, templates.links)
     variables = {
         "subject": subject,
-        "headline": f"{_counted(gathered, more)} on {gathered.where}",
+        "headline": f"{incidents or _counted(gathered, more)} on {gathered.where}",
         "period": _period(gathered, templates),
-        "preheader": _preheader(gathered),
+        "preheader": occasion.said[0] if occasion.word else _preheader(gathered),
+        "occasion": occasion,
+        "kicker": occasion.kicker or ("Several changes" if notification.incident else "Digest"),
         "gathered": gathered,
         "causes": _causes(gathered),
         "has_networks": len(network_ids) > 1,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from dashboard.detect.routing import Zones, quiet_until, routes_of, timers_of
+from dashboard.detect.routing import Zones, quiet_hours_of, quiet_until, routes_of, timers_of
 from dashboard.detect.withholding import withhold
 from dashboard.domain.condition import Transition
 from dashboard.domain.incident import Incident, IncidentEventKind, IncidentState
@@ -129,6 +129,7 @@ class IncidentClock:
             return
         is_escalation = kind is NotificationKind.ESCALATION
         recipients = rule.escalate_to if is_escalation else rule.recipients or self.everyone
-        release_at = quiet_until(rule, self.zones, self.now) or self.now
-        repetition = Repetition(kind, self.now, release_at, self.domain)
+        quiet = quiet_until(rule, self.zones, self.now)
+        held_for = "" if quiet is None else quiet_hours_of(rule.name)
+        repetition = Repetition(kind, self.now, quiet or self.now, self.domain, held_for)
         repeat(connection, incident, repetition, recipients)

@@ -18,6 +18,7 @@ from dashboard.domain.grounds import (
     SilenceGrounds,
     SpaceGrounds,
 )
+from dashboard.domain.notification import NotificationKind
 from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import format_gwei
 
@@ -85,6 +86,14 @@ _MAKE_ROOM: Final = (
     "Run `linewatch store`: it shows what takes the room; [store] says how long each is kept.",
     "What is stored stays whole. `linewatch backup` onto another disk works meanwhile.",
 )
+_IN_HAND: Final = {
+    NotificationKind.ACKNOWLEDGED,
+    NotificationKind.HANDED_OVER,
+    NotificationKind.DECLARED_OVER,
+    NotificationKind.CLOSED,
+}
+"""Somebody cares for it, or did."""
+
 _ENDS: Final = {State.ANSWERING: "answers again", State.FRESH: "are fresh again"}
 
 
@@ -113,9 +122,9 @@ def describe(
             return describe_measured(transition, grounds, network, lasted)
 
 
-def tone_of(transition: Transition) -> str:
-    """Return how a message looks: alarm, notable, or relief where an incident is over."""
-    if not transition.after.is_open:
+def tone_of(transition: Transition, kind: NotificationKind = NotificationKind.CHANGE) -> str:
+    """Return how a message looks: alarm, notable, or relief where there is nothing to do."""
+    if not transition.after.is_open or kind in _IN_HAND:
         return "relief"
     return "notable" if transition.after is State.BUSY else "alarm"
 

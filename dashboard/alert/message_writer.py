@@ -13,8 +13,8 @@ from dashboard.alert.gathered_text import compose_gathered
 from dashboard.alert.message import Message
 from dashboard.domain.busy_context import BusyContext
 from dashboard.domain.condition import State
-from dashboard.domain.formatting import moment
 from dashboard.domain.grounds import FeeGrounds
+from dashboard.domain.incident import IncidentEvent
 from dashboard.domain.notification import (
     FIRST_MEMBERS,
     Notification,
@@ -25,6 +25,7 @@ from dashboard.domain.notified_change import NotifiedChange
 from dashboard.errors import DeliveryDeferred, StoreError
 from dashboard.store.alerts.incidents import incident_events_of
 from dashboard.store.alerts.members import all_members
+from dashboard.store.alerts.repeats import last_changes
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.busy_context import read_busy_context
@@ -48,23 +49,25 @@ class MessageWriter:
         since = opened_at(notification)
         change = NotifiedChange(notification.transition, notification.rejection, since)
         try:
-            if notification.is_gathered:
+            if notification.is_gathered or notification.is_of_incidents:
                 return compose_gathered(notification, self.templates, self._changes(notification))
             with self.store.read() as connection:
                 [known] = with_labels(connection, [change])
-                closed = _closed(connection, notification)
-                busy = None if closed else _busy(connection, known)
-                facts = MessageFacts(with_previous(connection, known), busy, closed)
+                facts = MessageFacts(
+                    with_previous(connection, known),
+                    _busy(connection, known) if notification.is_of_changes else None,
+                    _event(connection, notification),
+                )
         except StoreError as error:
             raise DeliveryDeferred(f"the message cannot be written: {error}") from error
-        return _repeated(notification, compose(notification, self.templates, facts))
+        return compose(notification, self.templates, facts)
 
     def _changes(self, notification: Notification) -> Iterator[NotifiedChange]:
         """Read every change in the order of events, some hundred at a time; raises StoreError.
 
         Those that the text names come with the record before, all with their labels.
         """
-        members = all_members(self.store, notification.notification_id)
+        members = self._members(notification)
         named = FIRST_MEMBERS
         while part := [_change_of(each) for each in islice(members, _PORTION)]:
             with self.store.read() as connection:
@@ -73,31 +76,29 @@ class MessageWriter:
             named = 0
             yield from known
 
+    def _members(self, notification: Notification) -> Iterator[NotificationMember]:
+        if not notification.is_of_incidents:
+            return all_members(self.store, notification.notification_id)
+        with self.store.read() as connection:
+            found = last_changes(connection, notification.notification_id)
+        return iter(found or notification.members)
+
 
 def _change_of(member: NotificationMember) -> NotifiedChange:
     since = None if member.opening is None else member.opening.opened_at
     return NotifiedChange(member.transition, member.rejection, since)
 
 
-def _repeated(notification: Notification, message: Message) -> Message:
-    """Say of a repeated notification that it is one, and why it comes."""
-    if notification.kind in {NotificationKind.CHANGE, NotificationKind.CLOSED}:
-        return message
+def _event(connection: Connection, notification: Notification) -> IncidentEvent | None:
+    """Return what a person did that a notification is about; None where it is about a change."""
     incident = notification.incident
-    since = "" if incident is None else f" since {moment(incident.opened_at)}"
-    what = str(notification.kind).capitalize()
-    said = f"{what}: this lasts{since}, and nobody has acknowledged it."
-    return replace(message, subject=f"{what}: {message.subject}", text=f"{said}\n\n{message.text}")
-
-
-def _closed(connection: Connection, notification: Notification) -> str:
-    """Return by whom an incident was closed and why, where that is what is notified."""
-    incident = notification.incident
-    if notification.kind is not NotificationKind.CLOSED or incident is None:
-        return ""
+    if notification.kind is NotificationKind.CHANGE or incident is None:
+        return None
     key = incident.incident_id
-    last = incident_events_of(connection, {key})[key][-1]
-    return f"{last.kind} by {last.actor}: {last.note}"
+    story = incident_events_of(connection, {key})[key]
+    if notification.kind is NotificationKind.CLOSED:
+        return story[-1]
+    return next((each for each in story if each.at == notification.created_at), None)
 
 
 def _busy(connection: Connection, change: NotifiedChange) -> BusyContext | None:

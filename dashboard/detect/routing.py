@@ -34,7 +34,7 @@ def routes_of(
     A rule without recipients notifies everyone. In its quiet hours what it notifies of is held.
     """
     return tuple(
-        replace(_route(rule, change, everyone), held_until=quiet_until(rule, zones, now))
+        _held(_route(rule, change, everyone), quiet_until(rule, zones, now))
         for rule in rules
         if fits(rule, change)
     )
@@ -56,6 +56,17 @@ def quiet_until(rule: Rule, zones: Zones, now: datetime) -> datetime | None:
         return None
     opens = hours.next_on(now, zones(hours.zone))
     return opens if opens > now else None
+
+
+def quiet_hours_of(rule: str) -> str:
+    """Say what holds notifications of a rule outside of its active hours."""
+    return f"quiet hours of the rule {rule}"
+
+
+def _held(route: RuleRoute, until: datetime | None) -> RuleRoute:
+    if until is None:
+        return route
+    return replace(route, held_until=until, held_for=quiet_hours_of(route.rule))
 
 
 def _route(rule: Rule, change: ObservedChange, everyone: Sequence[Recipient]) -> RuleRoute:

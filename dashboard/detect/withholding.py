@@ -25,11 +25,13 @@ def withhold(
     if silence is not None:
         return replace(route, withheld=_in_words(silence))
     window = None if route.is_urgent else held_by(silences, facts, now)
-    return (
-        route
-        if window is None
-        else replace(route, held_until=max(window.over_at, route.held_until or now))
-    )
+    if window is None or window.over_at <= (route.held_until or now):
+        return route
+    return replace(route, held_until=window.over_at, held_for=_of_window(window))
+
+
+def _of_window(window: Silence) -> str:
+    return f"maintenance window {window.silence_id} by {window.author}: {window.wish.reason}"
 
 
 def _in_words(silence: Silence) -> str:

@@ -40,7 +40,7 @@ class NotificationState(StrEnum):
 
 
 class NotificationKind(StrEnum):
-    """Why a notification is made: something changed, or an incident lasts and nobody has it.
+    """Why a notification is made: something changed, nobody has an incident, or somebody acted.
 
     CLOSED: the rule of an incident that was notified reports it no more, as somebody decided.
     """
@@ -49,6 +49,10 @@ class NotificationKind(StrEnum):
     REMINDER = "reminder"
     ESCALATION = "escalation"
     CLOSED = "closed"
+    ACKNOWLEDGED = "acknowledged"
+    HANDED_OVER = "handed over"
+    GIVEN_BACK = "given back"
+    DECLARED_OVER = "declared over"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +81,10 @@ class Notification:
     the same. `in_reply_to` is the Message-ID that opened the thread, where this one did not. It is
     not claimed before `release_at`, so that followers gather.
 
-    A reminder or an escalation has no member: `transition` is the last of its incident.
+    Only one of kind CHANGE has members: else `transition` is the last of its incident.
+
+    `held_for` says what held it back until `release_at`, such as ``quiet hours of the rule night``:
+    foreign text, empty where nothing did.
 
     `attempts` counts finished attempts. `claimed_by` is the fencing token of the last claim.
     `outcome` is the channel's last answer, or the error.
@@ -103,11 +110,22 @@ class Notification:
     release_at: datetime | None = None
     closed_at: datetime | None = None
     kind: NotificationKind = NotificationKind.CHANGE
+    held_for: str = ""
 
     @property
     def is_gathered(self) -> bool:
         """Whether it tells of more than one transition."""
         return self.member_count > 1
+
+    @property
+    def is_of_changes(self) -> bool:
+        """Whether something changed, which is its reason."""
+        return self.kind is NotificationKind.CHANGE
+
+    @property
+    def is_of_incidents(self) -> bool:
+        """Whether it is about several incidents themselves, no change of which is a member."""
+        return not self.is_of_changes and self.incident is None
 
     @property
     def dated(self) -> datetime:

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
-from dashboard.domain.notification import Recipient
+from dashboard.domain.notification import NotificationKind, Recipient
 
 LARGEST_HOURLY: Final = 12
 LARGEST_MEMBERS: Final = 5_000
@@ -45,6 +45,7 @@ class OpenNotification:
     release_at: datetime
     members: int = 1
     is_urgent: bool = False
+    kind: NotificationKind = NotificationKind.CHANGE
 
     @property
     def was_held(self) -> bool:
@@ -120,8 +121,8 @@ def plan_closings(
     """Return which of the due notifications of one recipient go now, and what is merged into one.
 
     `due` is in order of position. What is urgent goes at once, by itself. Of the rest, as many go
-    by themselves as there is room for; the last that goes takes all others with it. So does the
-    first, where two or more were held up. Nothing goes while enough waits to be delivered.
+    by themselves as there is room for; the last that goes takes all others of its kind with it. So
+    does the first, where two or more were held up. Nothing goes while enough waits to be delivered.
     """
     if traffic.is_stuck(now):
         return []
@@ -134,7 +135,8 @@ def plan_closings(
     alone = 0 if late > 1 else len(rest) if len(rest) <= room else room - 1
     closings += [Closing(each.notification_id) for each in rest[:alone]]
     if rest[alone:]:
-        first, *others = _within(rest[alone:], pace.largest_members)
+        alike = [each for each in rest[alone:] if each.kind is rest[alone].kind]
+        first, *others = _within(alike, pace.largest_members)
         closings.append(Closing(first, tuple(others)))
     return closings
 

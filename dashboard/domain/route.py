@@ -17,7 +17,8 @@ class RuleRoute:
 
     `group_wait` is how long followers are gathered, `timers` what time does to its incidents.
     What `is_urgent` is neither capped nor held.
-    `withheld` says why nobody is notified, empty where people are; `held_until` is before when not.
+    `withheld` says why nobody is notified, empty where people are; `held_until` is before when not,
+    and `held_for` why.
     """
 
     rule: str
@@ -29,3 +30,4 @@ class RuleRoute:
     is_urgent: bool = False
     withheld: str = ""
     held_until: datetime | None = None
+    held_for: str = ""

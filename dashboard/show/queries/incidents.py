@@ -8,10 +8,11 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final
 from uuid import UUID
+from zoneinfo import ZoneInfo
 
-from dashboard.detect.routing import timers_of
+from dashboard.detect.routing import quiet_hours_of, quiet_until, timers_of
 from dashboard.domain.audit import Action, Actor, Detail
-from dashboard.domain.incident import Incident
+from dashboard.domain.incident import Incident, IncidentEventKind
 from dashboard.domain.incident_response import (
     IncidentResponse,
     acknowledge,
@@ -21,6 +22,7 @@ from dashboard.domain.incident_response import (
 )
 from dashboard.domain.incident_timers import upcoming
 from dashboard.domain.matcher import ChangeFacts, MatchedProperty, Matcher
+from dashboard.domain.notification import NotificationKind
 from dashboard.domain.quantity import NetworkId, TxHash, shorten
 from dashboard.domain.silence import silenced_by
 from dashboard.errors import InputError
@@ -40,6 +42,7 @@ from dashboard.store.alerts.incident_list import (
     withheld_about,
 )
 from dashboard.store.alerts.incidents import incidents_by_id
+from dashboard.store.alerts.repeats import Repetition, notified_of, repeat
 from dashboard.store.alerts.rules import rules_in_force
 from dashboard.store.alerts.silences import unfinished_silences
 from dashboard.store.engine.connection import Connection
@@ -51,6 +54,12 @@ MOST_FINISHED: Final = 20
 MOST_CHANGES: Final = 10_000
 """Changes of one incident that are counted by time, the latest."""
 
+_REPORTED: Final = {
+    IncidentEventKind.ACKNOWLEDGED: NotificationKind.ACKNOWLEDGED,
+    IncidentEventKind.UNACKNOWLEDGED: NotificationKind.GIVEN_BACK,
+    IncidentEventKind.HANDED_OVER: NotificationKind.HANDED_OVER,
+    IncidentEventKind.RESOLVED: NotificationKind.DECLARED_OVER,
+}
 _ID: Final = re.compile(r"[0-9a-f]{4,32}")
 _NAMED: Final = frozenset(MatchedProperty)
 
@@ -184,7 +193,22 @@ class IncidentQueries:
                     "note": response.event.note,
                 }
                 note_action(connection, by.at, by.name, action, str(incident_id), details)
+                _report(connection, response.incident, _REPORTED[response.event.kind], by)
         return response
+
+
+def _report(connection: Connection, incident: Incident, kind: NotificationKind, by: Actor) -> None:
+    """Notify of what a person did everybody else who was notified of the incident before.
+
+    In the quiet hours of its rule that waits.
+    """
+    rule = next((each for each in rules_in_force(connection) if each.name == incident.rule), None)
+    quiet = None if rule is None else quiet_until(rule, ZoneInfo, by.at)
+    held_for = "" if quiet is None else quiet_hours_of(incident.rule)
+    for recipient, domain in notified_of(connection, incident).items():
+        if recipient.address != by.name:
+            repetition = Repetition(kind, by.at, quiet or by.at, domain, held_for)
+            repeat(connection, incident, repetition, [recipient])
 
 
 def network_of(incident: Incident) -> NetworkId | None:

@@ -22,7 +22,7 @@ from dashboard.domain.incident import (
     open_incident,
 )
 from dashboard.domain.incident_timers import timed
-from dashboard.domain.notification import NotificationState, Recipient
+from dashboard.domain.notification import NotificationKind, NotificationState, Recipient
 from dashboard.domain.notification_pace import LARGEST_MEMBERS
 from dashboard.domain.route import RuleRoute
 from dashboard.store.alerts.addresses_off import list_addresses_off
@@ -283,6 +283,7 @@ class Gathering:
             .where(notification_incidents.c.incident_id == incident_id)
             .where(column.channel == recipient.channel, column.address == recipient.address)
             .where(column.state == state, column.closed_at.is_(None), is_released_alike)
+            .where(column.kind == NotificationKind.CHANGE)
             .order_by(column.position.desc())
             .limit(1)
             .with_for_update(of=notifications)
@@ -308,6 +309,7 @@ class Gathering:
                 "address": recipient.address,
                 "message_id": message_id_of(notification_id, self._domain),
                 "is_urgent": route.is_urgent,
+                "held_for": route.held_for,
                 "created_at": self._now,
                 "release_at": release_at,
                 "state": state,

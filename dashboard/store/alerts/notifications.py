@@ -116,6 +116,7 @@ def notification_of(row: RowMapping) -> Notification:
         release_at=row[column.release_at],
         closed_at=row[column.closed_at],
         kind=NotificationKind(row[column.kind]),
+        held_for=row[column.held_for],
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Final
 from uuid import UUID
 
 from sqlalchemy import Connection, delete, func, literal_column, select, update
@@ -20,6 +21,9 @@ from dashboard.store.schema import (
     transitions,
 )
 
+_MOST_HOLDING: Final = 3
+"""Windows and quiet hours that a summary names as what held it."""
+
 # Written out, so that the planner sees that the partial index fits.
 _IS_PENDING = notifications.c.state == literal_column("'pending'")
 
@@ -30,7 +34,7 @@ def open_notifications(connection: Connection) -> list[OpenNotification]:
     query = (
         select(
             *(column.notification_id, column.channel, column.address, column.position),
-            *(column.created_at, column.release_at, column.members, column.is_urgent),
+            *(column.created_at, column.release_at, column.members, column.is_urgent, column.kind),
         )
         .where(_IS_PENDING, column.closed_at.is_(None))
         .order_by(column.position)
@@ -40,6 +44,7 @@ def open_notifications(connection: Connection) -> list[OpenNotification]:
             row.notification_id,
             Recipient(row.channel, row.address),
             *(row.position, row.created_at, row.release_at, row.members, row.is_urgent),
+            kind=NotificationKind(row.kind),
         )
         for row in connection.execute(query)
     ]
@@ -98,14 +103,20 @@ def _merge(connection: Connection, target: UUID, merged: Sequence[UUID]) -> None
         {"notification_id": target, "incident_id": each} for each in connection.scalars(of_merged)
     ]
     insert_all_new(connection, notification_incidents, rows)
+    held_for = _what_held(connection, [target, *merged])
     connection.execute(delete(notification_incidents).where(pair.notification_id.in_(merged)))
     gone = notifications.c.notification_id.in_(merged)
     connection.execute(delete(notifications).where(gone))
     many = select(func.count()).where(member.notification_id == target).scalar_subquery()
     mine = notifications.c.notification_id == target
-    connection.execute(
-        update(notifications).where(mine).values(members=many, kind=NotificationKind.CHANGE)
-    )
+    connection.execute(update(notifications).where(mine).values(members=many, held_for=held_for))
+
+
+def _what_held(connection: Connection, ids: Sequence[UUID]) -> str:
+    """Say what held any of these notifications back, nothing where nothing did."""
+    column = notifications.c
+    query = select(column.held_for).where(column.notification_id.in_(ids), column.held_for != "")
+    return "; ".join(sorted(connection.scalars(query.distinct()))[:_MOST_HOLDING])
 
 
 def _thread_of(connection: Connection, notification_id: UUID) -> str:

@@ -1,4 +1,4 @@
-"""Repeated notifications: reminders of incidents that nobody took in hand, and escalations."""
+"""Notifications about an incident itself: reminders, escalations, and what people did about it."""
 
 from __future__ import annotations
 
@@ -8,18 +8,26 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID, uuid5
 
-from sqlalchemy import Connection, RowMapping, select
+from sqlalchemy import Connection, RowMapping, func, select
 
 from dashboard.domain.incident import Incident
-from dashboard.domain.notification import NotificationKind, NotificationState, Recipient
+from dashboard.domain.notification import (
+    NO_DOMAIN,
+    NotificationKind,
+    NotificationMember,
+    NotificationState,
+    Recipient,
+)
 from dashboard.store.alerts.addresses_off import list_addresses_off
-from dashboard.store.alerts.notifications import message_id_of
+from dashboard.store.alerts.incidents import incidents_by_id
+from dashboard.store.alerts.notifications import member_of, message_id_of, select_transitions
 from dashboard.store.engine.upsert import insert_new
 from dashboard.store.schema import (
     incident_transitions,
     notification_incidents,
     notifications,
     outbox,
+    transitions,
 )
 
 
@@ -27,13 +35,14 @@ from dashboard.store.schema import (
 class Repetition:
     """Why an incident is notified again, when, and not before when that goes.
 
-    Message-IDs stand below `domain`.
+    Message-IDs stand below `domain`. `held_for` says what holds it until then.
     """
 
     kind: NotificationKind
     now: datetime
     release_at: datetime
-    domain: str
+    domain: str = NO_DOMAIN
+    held_for: str = ""
 
 
 def repeat(
@@ -44,7 +53,7 @@ def repeat(
 ) -> None:
     """Notify of an incident again, as its last change says, whose addresses are not off.
 
-    The same repetition is notified once: its id follows from the incident and its number.
+    The same repetition is notified once: its id follows from the incident and its version.
     """
     last = _last_transition(connection, incident)
     if last is None:
@@ -53,7 +62,7 @@ def repeat(
     for each in recipients:
         if each in off:
             continue
-        number = f"{repetition.kind}:{incident.reminders}:{each.channel}:{each.address}"
+        number = f"{repetition.kind}:{incident.version}:{each.channel}:{each.address}"
         notification_id = uuid5(incident.incident_id, number)
         row: dict[str, Any] = {
             "notification_id": notification_id,
@@ -63,6 +72,7 @@ def repeat(
             "address": each.address,
             "message_id": message_id_of(notification_id, repetition.domain),
             "kind": repetition.kind,
+            "held_for": repetition.held_for,
             "members": 0,
             "created_at": repetition.now,
             "release_at": repetition.release_at,
@@ -87,6 +97,38 @@ def notified_recipients(connection: Connection, incident_id: UUID) -> list[Recip
         .order_by(column.channel, column.address)
     )
     return [Recipient(row.channel, row.address) for row in connection.execute(query)]
+
+
+def notified_of(connection: Connection, incident: Incident) -> dict[Recipient, str]:
+    """Return who was notified of an incident, and the domain of the Message-IDs sent to them."""
+    column, pair = notifications.c, notification_incidents.c
+    query = (
+        select(column.channel, column.address, func.max(column.message_id).label("message_id"))
+        .join(notification_incidents, pair.notification_id == column.notification_id)
+        .where(pair.incident_id == incident.incident_id)
+        .where(column.state == NotificationState.SENT)
+        .group_by(column.channel, column.address)
+    )
+    return {
+        Recipient(row.channel, row.address): row.message_id.partition("@")[2].rstrip(">")
+        for row in connection.execute(query)
+    }
+
+
+def last_changes(connection: Connection, notification_id: UUID) -> list[NotificationMember]:
+    """Return the last change of each incident that a notification without members is about."""
+    pair = notification_incidents.c
+    ids = connection.scalars(
+        select(pair.incident_id).where(pair.notification_id == notification_id)
+    )
+    known = incidents_by_id(connection, set(ids))
+    last = [_last_transition(connection, each) for each in known.values()]
+    found = [each for each in last if each is not None]
+    query = select_transitions().where(
+        transitions.c.transition_id.in_([each["transition_id"] for each in found])
+    )
+    rows = connection.execute(query).mappings()
+    return sorted((member_of(row) for row in rows), key=lambda each: each.transition.at)
 
 
 def _last_transition(connection: Connection, incident: Incident) -> RowMapping | None:

@@ -80,6 +80,7 @@ def create_notifications() -> None:
         preset("members", integer, "1"),
         preset("is_urgent", flag, sa.false()),
         preset("kind", word_20, "change"),
+        preset("held_for", text, ""),
         *optional(closed_at=big, closed_by=big, next_attempt_at=big, claimed_by=big),
         *optional(claimed_at=big, sent_at=big),
         sa.ForeignKeyConstraint(["transition_id"], ["transitions.transition_id"]),

@@ -99,6 +99,8 @@ notifications = Table(
     needed("members", Integer, server_default="1"),
     needed("is_urgent", Boolean, server_default=false()),
     needed("kind", String(20), server_default="change"),
+    # What holds it until it is released: quiet hours, maintenance.
+    needed("held_for", ForeignText, server_default=""),
     needed("created_at", Moment),
     needed("release_at", Moment),
     # Null while it gathers members; the token is that of the worker that fixed them.

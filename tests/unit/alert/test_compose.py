@@ -11,6 +11,8 @@ from dashboard.alert.message import Message
 from dashboard.alert.template_loader import load_templates
 from dashboard.domain.condition import State, Subject, SubjectKind
 from dashboard.domain.exclusion import RejectedTransaction, RejectionStage
+from dashboard.domain.incident import IncidentEvent, IncidentEventKind
+from dashboard.domain.notification import NotificationKind
 from dashboard.domain.notified_change import NotifiedChange
 from dashboard.domain.quantity import NetworkId, TxHash
 from tests.builders import (
@@ -21,6 +23,7 @@ from tests.builders import (
     a_record,
     a_rejection,
     a_transition,
+    an_incident,
     seconds,
 )
 
@@ -243,18 +246,19 @@ def test_mail_without_links_says_what_is_missing() -> None:
 
 
 def test_note_that_an_incident_is_closed_is_no_alarm() -> None:
-    notification = a_notification()
+    notification = a_notification(kind=NotificationKind.CLOSED, incident=an_incident())
     change = NotifiedChange(notification.transition, notification.rejection, None)
-
-    message = compose(
-        notification,
-        SILENT,
-        MessageFacts(change, closed="resolved by Ada\u202e: its rule was removed"),
+    event = IncidentEvent(
+        A_MOMENT, IncidentEventKind.RESOLVED, actor="Ada\u202e", note="its rule was removed"
     )
+
+    message = compose(notification, SILENT, MessageFacts(change, event=event))
 
     assert message.subject.startswith("Closed: ADD over its limit")
     assert message.text.splitlines()[0] == (
-        "This incident is resolved by Ada\\u202e: its rule was removed. "
+        "Ada\\u202e changed the rules, which closed this, 0 s after it began on "
+        "2026-11-20 12:00:00 UTC. Note: \u201cits rule was removed\u201d. "
         "Nobody is notified of it any more."
     )
     assert "What to do next" not in message.text
+    assert 'class="card relief"' in message.html

@@ -77,6 +77,7 @@ def test_rejection_comes_with_its_record_and_network() -> None:
     assert (found["type"], found["timestamp"]) == ("incident.opened", "2026-11-20T12:00:00Z")
     assert found["data"] == change | {
         "notificationId": str(an_id()),
+        "occasion": "change",
         "subject": MESSAGE.subject,
         "text": MESSAGE.text,
         "incident": None,

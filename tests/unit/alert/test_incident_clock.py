@@ -7,101 +7,34 @@ from datetime import timedelta
 
 import pytest
 
-from dashboard.alert.deliver import Deliverer
-from dashboard.alert.message import always
-from dashboard.alert.notify import Notifier
 from dashboard.domain.active_hours import ActiveHours, WeekSpan
-from dashboard.domain.audit import Actor
-from dashboard.domain.condition import State, Subject, SubjectKind
-from dashboard.domain.incident import Incident, IncidentState
+from dashboard.domain.condition import State
+from dashboard.domain.incident import IncidentState
 from dashboard.domain.incident_response import acknowledge
-from dashboard.domain.matcher import MatchedProperty, Matcher
-from dashboard.domain.notification import Notification, NotificationKind, Recipient
+from dashboard.domain.notification import NotificationKind
 from dashboard.domain.rule import DEFAULT_RULES, Rule, RuleKind, Severity
 from dashboard.domain.rule_changes import RuleEdit, changed, replaced_by, turned
-from dashboard.domain.silence import SilenceKind, SilenceRequest
-from dashboard.show.queries.context import QueryContext
-from dashboard.show.queries.incident_words import event_words
-from dashboard.show.queries.rules import RuleQueries
-from dashboard.store.alerts.conditions import record_transition
+from dashboard.domain.silence import SilenceKind
 from dashboard.store.alerts.incident_list import (
     finished_incident_stories,
-    open_incident_stories,
     respond,
     withheld_about,
 )
-from dashboard.store.alerts.rules import save_rules
-from dashboard.store.alerts.silences import add_silence
 from dashboard.store.engine.engine import Store
-from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_transition, an_id, seconds
-from tests.delivery_checks import PATIENT, notifications, reject, take_worker_lease
+from tests.alert_watch import ANN, Watch
+from tests.builders import (
+    a_hash,
+    seconds,
+)
+from tests.delivery_checks import reject
 from tests.fake_clock import FakeClock
-from tests.recording_channel import ONCALL, OTHERS, RecordingChannel
+from tests.recording_channel import ONCALL, OTHERS
 
 HOUR = timedelta(hours=1)
-ANN = Actor("Ann", A_MOMENT)
 BUSY = Rule(
     "busy", RuleKind.BUSY, remind_every=HOUR, escalate_after=2 * HOUR, escalate_to=(OTHERS,)
 )
 LASTING = replace(BUSY, remind_every=None, escalate_after=None, escalate_to=(), pending=HOUR)
-
-
-class Watch:
-    """One worker with a clock, rules and a channel."""
-
-    def __init__(self, store: Store, clock: FakeClock) -> None:
-        self.store, self.clock, self.channel = store, clock, RecordingChannel()
-        deliverer = Deliverer(store, self.channel.sending, clock.now, clock.elapsed, PATIENT)
-        self.notifier = Notifier(store, [ONCALL], deliverer, clock.now)
-
-    def rules(self, *rules: Rule) -> None:
-        with self.store.write() as connection:
-            save_rules(connection, rules, ANN)
-
-    def change_rules(self, edit: RuleEdit) -> None:
-        RuleQueries(QueryContext(self.store, (), self.clock.now)).change(edit, ANN)
-
-    def turn(self, number: int, before: State, after: State) -> None:
-        subject = Subject(SubjectKind.BUSYNESS, A_NETWORK)
-        at = self.clock.now()
-        with self.store.write() as connection:
-            turned = a_transition(100 + number, subject=subject, before=before, after=after, at=at)
-            if before is State.CALM and number == 1:
-                opened = replace(turned, before=None, after=State.CALM, transition_id=an_id(50))
-                assert record_transition(connection, opened, None)
-            assert record_transition(connection, turned, None)
-
-    def wait(self, length: timedelta = timedelta()) -> None:
-        self.clock.wait(length)
-        while self.notifier.run(take_worker_lease(self.store), always):
-            pass
-
-    def incident(self) -> Incident:
-        with self.store.read() as connection:
-            found = open_incident_stories(connection, 1) or finished_incident_stories(connection, 1)
-        return found[0].incident
-
-    def story(self, rule: str = "busy") -> list[str]:
-        with self.store.read() as connection:
-            found = [
-                *open_incident_stories(connection, 9),
-                *finished_incident_stories(connection, 9),
-            ]
-        [story] = [each for each in found if each.incident.rule == rule]
-        return list(map(event_words, story.events))
-
-    def silence(self, kind: SilenceKind, length: timedelta) -> None:
-        now = self.clock.now()
-        matchers = (Matcher(MatchedProperty.NETWORK, str(A_NETWORK)),)
-        wish = SilenceRequest(an_id(7), kind, matchers, now, now + length, "new node")
-        with self.store.write() as connection:
-            add_silence(connection, wish, ANN)
-
-    def taken(self) -> list[tuple[Recipient, NotificationKind]]:
-        return [(each.recipient, each.kind) for each in self.sent()]
-
-    def sent(self) -> list[Notification]:
-        return [each for each in reversed(notifications(self.store)) if each.sent_at]
 
 
 @pytest.fixture
@@ -176,6 +109,8 @@ def test_end_of_a_silence_reminds_of_what_lasts(watch: Watch) -> None:
     watch.wait(HOUR)
 
     assert watch.taken() == [(ONCALL, NotificationKind.REMINDER)]
+    watch.wait(HOUR)
+    assert len(watch.taken()) == 1
 
 
 def test_silence_that_begins_later_stops_reminders_while_it_lasts(watch: Watch) -> None:
@@ -204,12 +139,14 @@ def test_maintenance_and_quiet_hours_hold_and_then_summarise(watch: Watch) -> No
 
     (summary,) = watch.sent()
     assert summary.member_count == 3
+    assert summary.held_for == "quiet hours of the rule busy; quiet hours of the rule rejections"
     watch.silence(SilenceKind.MAINTENANCE, HOUR)
     reject(watch.store, 3)
     watch.wait(seconds(60))
     assert len(watch.sent()) == 1
     watch.wait(HOUR)
     assert len(watch.sent()) == 2
+    assert watch.sent()[1].held_for == "maintenance window 1 by Ann: new node"
 
 
 def test_critical_rule_that_pierces_goes_in_quiet_hours(watch: Watch) -> None:
@@ -337,3 +274,5 @@ def test_worker_that_was_away_when_an_incident_was_to_fire_waits_again(watch: Wa
     watch.wait(HOUR)
 
     assert len(watch.sent()) == 1
+
+    assert watch.incident().next_at is None

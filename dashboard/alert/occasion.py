@@ -1,0 +1,191 @@
+"""Why a message comes now: a reminder, what somebody did, what held it back; and who has it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import tzinfo
+from typing import Final
+
+from dashboard.domain.foreign_text import visible
+from dashboard.domain.formatting import moment_in, span
+from dashboard.domain.incident import Incident, IncidentEvent
+from dashboard.domain.notification import Notification, NotificationKind
+from dashboard.domain.notification_pace import LATE_AFTER
+
+_LONGEST_NAME: Final = 80
+_LONGEST_NOTE: Final = 300
+_NOTHING_TO_DO: Final = "Nothing is left for you to do."
+_SEVERAL: Final = {
+    NotificationKind.REMINDER: ("Reminder", "nobody has acknowledged these {} incidents"),
+    NotificationKind.ESCALATION: (
+        "Escalated to you",
+        "nobody has acknowledged these {} incidents",
+    ),
+    NotificationKind.ACKNOWLEDGED: ("Acknowledged", "somebody has these {} incidents in hand"),
+    NotificationKind.HANDED_OVER: ("Handed over", "somebody else has these {} incidents in hand"),
+    NotificationKind.GIVEN_BACK: ("Given back", "nobody has these {} incidents in hand any more"),
+    NotificationKind.DECLARED_OVER: ("Declared over", "these {} incidents have ended"),
+    NotificationKind.CLOSED: ("Closed", "nobody is notified of these {} incidents any more"),
+}
+"""What the subject begins with, and what is so of several incidents."""
+
+_UNATTENDED: Final = {
+    NotificationKind.REMINDER,
+    NotificationKind.ESCALATION,
+    NotificationKind.GIVEN_BACK,
+}
+
+
+_DONE: Final = {
+    NotificationKind.ACKNOWLEDGED,
+    NotificationKind.DECLARED_OVER,
+    NotificationKind.CLOSED,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Occasion:
+    """Why a message comes now.
+
+    `word` leads the subject, `kicker` stands above the headline; both are empty where the change
+    itself is the reason. `said` are sentences that come first, `steps` what to do about it; where
+    it `is_done` nobody else has anything to do.
+    """
+
+    word: str = ""
+    kicker: str = ""
+    said: tuple[str, ...] = ()
+    steps: tuple[str, ...] = ()
+    is_done: bool = False
+
+    def subject(self, text: str) -> str:
+        """Return the subject of a message, given what it says of the change."""
+        return f"{self.word}: {text}" if self.word else text
+
+
+def occasion_of(
+    notification: Notification,
+    zone: tzinfo,
+    event: IncidentEvent | None = None,
+    *,
+    incidents: int = 1,
+    has_link: bool = False,
+) -> Occasion:
+    """Say why a notification comes now; times are in UTC and in `zone`.
+
+    `event` is what a person did, None where it is not stored any more; `incidents` how many a
+    notification without changes of its own is about; `has_link`: it can be acknowledged by link.
+    """
+    kind, incident = notification.kind, notification.incident
+    if kind is NotificationKind.CHANGE:
+        return _of_change(notification, zone)
+    steps = _steps(incident, has_link=has_link) if kind in _UNATTENDED else ()
+    delays = _delays(notification, zone)
+    if incident is None:
+        word, so = _SEVERAL[kind]
+        each = "Each is named by its last change."
+        return Occasion(word, word, (f"{word}: {so.format(incidents)}.", each, *delays), steps)
+    since = moment_in(incident.opened_at, zone)
+    lasts = span(notification.created_at - incident.opened_at)
+    began = f"It began on {since}."
+    size = _size(incident)
+    if kind is NotificationKind.REMINDER:
+        said = f"Reminder: nobody has acknowledged this for {lasts}."
+        return Occasion("Reminder", "Reminder", (said, began, *size, *delays), steps)
+    if kind is NotificationKind.ESCALATION:
+        said = f"Escalated to you: nobody has acknowledged this for {lasts}."
+        return Occasion("Escalated to you", "Escalated", (said, began, *size, *delays), steps)
+    word, said, rest = _of_action(kind, incident, event)
+    said = f"{said}, {lasts} after it began on {since}."
+    sentences = (said, *_note(event), *rest, *delays)
+    return Occasion(word, str(kind).capitalize(), sentences, steps, kind in _DONE)
+
+
+def _of_change(notification: Notification, zone: tzinfo) -> Occasion:
+    """Say what held changes back, that their incident is over, and who has it."""
+    incident = notification.incident
+    held = notification.held_for
+    delays = _delays(notification, zone)
+    kicker = ""
+    if delays:
+        of_work = "quiet hours" if held.startswith("quiet") else "maintenance"
+        kicker = f"Summary after {of_work}" if held else "Digest"
+    said = list(delays)
+    if incident is not None:
+        said += [*_over(notification, incident), *_owner(incident)]
+    return Occasion("", kicker if notification.is_gathered else "", tuple(said))
+
+
+def _delays(notification: Notification, zone: tzinfo) -> tuple[str, ...]:
+    """Say why a message comes later than what it is about."""
+    said = []
+    release_at = notification.release_at
+    if notification.held_for and release_at is not None:
+        held_for = visible(notification.held_for, _LONGEST_NOTE)
+        said.append(f"Held until {moment_in(release_at, zone)}: {held_for}.")
+    if release_at is not None and notification.dated - release_at > LATE_AFTER:
+        said.append(
+            f"This comes {span(notification.dated - release_at)} late: until now nothing could be "
+            "delivered to you, or you had got as many messages as go within an hour."
+        )
+    return tuple(said)
+
+
+def _over(notification: Notification, incident: Incident) -> tuple[str, ...]:
+    """Say that a condition of a network ended, which an incident of transactions never does."""
+    if notification.transition.after.is_open or incident.resolved_at is None:
+        return ()
+    return (f"Resolved: this is over after {span(incident.resolved_at - incident.opened_at)}.",)
+
+
+def _owner(incident: Incident) -> tuple[str, ...]:
+    if not incident.owner:
+        return ()
+    verb = "has" if incident.is_open else "had"
+    return (f"{visible(incident.owner, _LONGEST_NAME)} {verb} it in hand.",)
+
+
+def _of_action(
+    kind: NotificationKind, incident: Incident, event: IncidentEvent | None
+) -> tuple[str, str, tuple[str, ...]]:
+    """Return what the subject begins with, who did what, and what follows from it."""
+    actor = "Somebody" if event is None else visible(event.actor, _LONGEST_NAME)
+    owner = "another person" if event is None else visible(event.owner, _LONGEST_NAME)
+    match kind:
+        case NotificationKind.ACKNOWLEDGED:
+            rest = (f"Nobody is reminded of it any more. {_NOTHING_TO_DO}",)
+            return f"{actor} has it in hand", f"{actor} has acknowledged this", rest
+        case NotificationKind.HANDED_OVER:
+            rest = (f"Nothing is left to do for anybody but {owner}.",)
+            return f"{owner} has it in hand", f"{actor} has handed this over to {owner}", rest
+        case NotificationKind.GIVEN_BACK:
+            rest = ("Nobody has it in hand now.",)
+            return "Nobody has it in hand", f"{actor} has given this back", rest
+        case NotificationKind.CLOSED:
+            rest = ("Nobody is notified of it any more.",)
+            return "Closed", f"{actor} changed the rules, which closed this", rest
+        case _:
+            rest = (f"What happens from now on is a new incident. {_NOTHING_TO_DO}",)
+            return "Declared over", f"{actor} has declared this over", (*_size(incident), *rest)
+
+
+def _note(event: IncidentEvent | None) -> tuple[str, ...]:
+    if event is None or not event.note:
+        return ()
+    return (f"Note: \u201c{visible(event.note, _LONGEST_NOTE)}\u201d.",)
+
+
+def _size(incident: Incident) -> tuple[str, ...]:
+    """Say how many changes belong to an incident that is named by its last one."""
+    many = incident.transitions
+    return (f"{many:,} changes belong to it by now; this is the last of them.",) if many > 1 else ()
+
+
+def _steps(incident: Incident | None, *, has_link: bool) -> tuple[str, ...]:
+    """Say how to take an incident in hand, with a link or without."""
+    if incident is None:
+        return ("Acknowledge them on the page Alerts: everybody sees then who has them.",)
+    link = "by the link in this mail, " if has_link else ""
+    command = f"`linewatch alerts acknowledge {incident.incident_id.hex[:8]}`"
+    how = f"Acknowledge it {link}on the page Alerts or with {command}"
+    return (f"{how}: everybody sees then who has it, and nobody is reminded any more.",)

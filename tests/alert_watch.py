@@ -1,0 +1,98 @@
+"""A worker that notifies, with a clock that tests move, rules and a channel."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+from dashboard.alert.deliver import Deliverer, DeliveryPolicy
+from dashboard.alert.message import always
+from dashboard.alert.notify import Notifier
+from dashboard.domain.audit import Actor
+from dashboard.domain.condition import State, Subject, SubjectKind
+from dashboard.domain.incident import Incident
+from dashboard.domain.matcher import MatchedProperty, Matcher
+from dashboard.domain.notification import Notification, NotificationKind, Recipient
+from dashboard.domain.rule import Rule
+from dashboard.domain.rule_changes import RuleEdit
+from dashboard.domain.silence import SilenceKind, SilenceRequest
+from dashboard.show.queries.context import QueryContext
+from dashboard.show.queries.incident_words import event_words
+from dashboard.show.queries.rules import RuleQueries
+from dashboard.store.alerts.conditions import record_transition
+from dashboard.store.alerts.incident_list import (
+    finished_incident_stories,
+    open_incident_stories,
+)
+from dashboard.store.alerts.rules import save_rules
+from dashboard.store.alerts.silences import add_silence
+from dashboard.store.engine.engine import Store
+from tests.builders import (
+    A_MOMENT,
+    A_NETWORK,
+    a_transition,
+    an_id,
+)
+from tests.delivery_checks import PATIENT, notifications, take_worker_lease
+from tests.fake_clock import FakeClock
+from tests.recording_channel import ONCALL, RecordingChannel
+
+ANN = Actor("Ann", A_MOMENT)
+
+
+class Watch:
+    """One worker with a clock, rules and a channel."""
+
+    def __init__(self, store: Store, clock: FakeClock, policy: DeliveryPolicy = PATIENT) -> None:
+        self.store, self.clock, self.channel = store, clock, RecordingChannel()
+        deliverer = Deliverer(store, self.channel.sending, clock.now, clock.elapsed, policy)
+        self.notifier = Notifier(store, [ONCALL], deliverer, clock.now)
+
+    def rules(self, *rules: Rule) -> None:
+        with self.store.write() as connection:
+            save_rules(connection, rules, ANN)
+
+    def change_rules(self, edit: RuleEdit) -> None:
+        RuleQueries(QueryContext(self.store, (), self.clock.now)).change(edit, ANN)
+
+    def turn(self, number: int, before: State, after: State) -> None:
+        subject = Subject(SubjectKind.BUSYNESS, A_NETWORK)
+        at = self.clock.now()
+        with self.store.write() as connection:
+            turned = a_transition(100 + number, subject=subject, before=before, after=after, at=at)
+            if before is State.CALM and number == 1:
+                opened = replace(turned, before=None, after=State.CALM, transition_id=an_id(50))
+                assert record_transition(connection, opened, None)
+            assert record_transition(connection, turned, None)
+
+    def wait(self, length: timedelta = timedelta()) -> None:
+        self.clock.wait(length)
+        while self.notifier.run(take_worker_lease(self.store), always):
+            pass
+
+    def incident(self) -> Incident:
+        with self.store.read() as connection:
+            found = open_incident_stories(connection, 1) or finished_incident_stories(connection, 1)
+        return found[0].incident
+
+    def story(self, rule: str = "busy") -> list[str]:
+        with self.store.read() as connection:
+            found = [
+                *open_incident_stories(connection, 9),
+                *finished_incident_stories(connection, 9),
+            ]
+        [story] = [each for each in found if each.incident.rule == rule]
+        return list(map(event_words, story.events))
+
+    def silence(self, kind: SilenceKind, length: timedelta) -> None:
+        now = self.clock.now()
+        matchers = (Matcher(MatchedProperty.NETWORK, str(A_NETWORK)),)
+        wish = SilenceRequest(an_id(7), kind, matchers, now, now + length, "new node")
+        with self.store.write() as connection:
+            add_silence(connection, wish, ANN)
+
+    def taken(self) -> list[tuple[Recipient, NotificationKind]]:
+        return [(each.recipient, each.kind) for each in self.sent()]
+
+    def sent(self) -> list[Notification]:
+        return [each for each in reversed(notifications(self.store)) if each.sent_at]
