@@ -191,6 +191,12 @@ def hang_up_after_the_final_dot(line: socket.socket, _over: threading.Event) -> 
     _converse(line, b"354 go on")
 
 
+def cut_the_last_answer(line: socket.socket, _over: threading.Event) -> None:
+    """Take a whole message, and close in the middle of the answer."""
+    _converse(line, b"354 go on")
+    line.sendall(b"250")
+
+
 def be_silent_at_quit(line: socket.socket, over: threading.Event) -> None:
     """Take a whole message, and never answer QUIT nor hang up."""
     line.sendall(b"220 localhost\r\n")

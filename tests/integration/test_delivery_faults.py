@@ -30,6 +30,7 @@ from tests.mail_server import (
     Inbox,
     Rudeness,
     be_silent,
+    cut_the_last_answer,
     drip,
     drip_handshake,
     hang_up_after_the_final_dot,
@@ -121,6 +122,7 @@ def test_line_that_opens_after_the_deadline_is_not_used() -> None:
     ("behaviour", "complaint"),
     [
         (hang_up_after_the_final_dot, "closed the connection"),
+        (cut_the_last_answer, "closed the connection"),
         (refuse_to_listen, "answered 554 no valid recipients"),
         (speak_http, "mail server"),
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import smtplib
 import socket
 import ssl
@@ -25,6 +26,18 @@ _STEPS: Final = {
 
 _GO_ON: Final = 354
 """What a server answers when it waits for the message."""
+
+
+class _WholeLines(io.BufferedReader):
+    """Reads what a server says; a line that is cut off is no answer, whatever it begins with.
+
+    smtplib takes one for an answer: a message would count as sent that the server never took.
+    """
+
+    def readline(self, size: int | None = -1, /) -> bytes:
+        """Return a whole line, or nothing where the connection ended within it."""
+        line = super().readline(size)
+        return line if line.endswith(b"\n") or len(line) == size else b""
 
 
 class SmtpConnection(smtplib.SMTP):
@@ -70,6 +83,8 @@ class SmtpConnection(smtplib.SMTP):
 
     def getreply(self) -> tuple[int, bytes]:
         """Read an answer, and tell who watches."""
+        if self.file is None and self.sock is not None:
+            self.file = _WholeLines(self.sock.makefile("rb", buffering=0))
         code, text = super().getreply()
         self._watch(Stage(self._step, reply_text((code, text))))
         if code == _GO_ON:
