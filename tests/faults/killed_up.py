@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import socket
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ from dashboard.store.maintenance.migrate import migrate
 from dashboard.store.tracking.transactions import TrackRequest, track
 from dashboard.wiring.clock import utc_now
 from tests.builders import A_NETWORK
+from tests.faults.counting_mail_server import hashes_in
 from tests.faults.delivery_promises import check_whole, stored_deliveries
 from tests.faults.reporters import ACKNOWLEDGED, SentReport, a_sent_report
 from tests.faults.rows import Chance, Play, Row
@@ -27,6 +29,7 @@ from tests.faults.serve_processes import SAVE, a_call, connected, post
 from tests.faults.worker_process import gather_briefly, pause
 from tests.installation import Installation, new_installation
 from tests.processes import Launcher, Process, ProcessOptions, launching
+from tests.received_mail import mails_of
 from tests.waiting import eventually
 
 _LIVES: Final = 2
@@ -116,9 +119,13 @@ def _live_to_the_end(running_up: _RunningUp) -> None:
     assert not running_up.installation.processes(), "a role outlives `up`"
     running_up.check()
     found = stored_deliveries(running_up.store)
-    files = sorted((running_up.installation.home / "mail" / "new").iterdir())
-    names = [file.name.partition(".")[2] for file in files]
-    assert len(names) == len(set(names)) == len(found.sent), "messages are lost or doubled"
+    mails = mails_of(running_up.installation.home / "mail")
+    assert Counter(mail["Message-ID"] for mail in mails) == Counter(found.sent), (
+        "messages are lost or doubled"
+    )
+    for mail in mails:
+        told = found.told.get(mail["Message-ID"], frozenset())
+        assert hashes_in(mail) == told, "a mail names others than it was to name"
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mailbox
 import subprocess
 import sys
 import threading
@@ -33,6 +32,7 @@ from tests.faults.delivery_promises import stored_deliveries
 from tests.faults.mailing_worker import deliver
 from tests.faults.rows import Chance, Play, Row
 from tests.processes import PROJECT
+from tests.received_mail import mails_of
 
 _AGAIN: Final = 10**6
 """Added to the number of a change that is seen anew: the worker draws other ids each time."""
@@ -119,8 +119,7 @@ def _check_nothing_is_lost(store: Store, seen: list[int]) -> None:
 
 def _mails(home: Path) -> list[str]:
     """Return the Message-ID of every mail, none twice."""
-    folder = home / "mail"
-    ids = [mail["Message-ID"] for mail in mailbox.Maildir(folder)] if folder.exists() else []
+    ids = [mail["Message-ID"] for mail in mails_of(home / "mail")]
     assert len(ids) == len(set(ids)), "a mail came twice"
     return sorted(ids)
 

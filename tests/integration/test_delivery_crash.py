@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mailbox
 import signal
 import subprocess
 import sys
@@ -24,6 +23,7 @@ from tests.databases import new_sqlite_store
 from tests.delivery_checks import notifications, reject, take_worker_lease
 from tests.killed_delivery import POINTS, utc_now
 from tests.processes import PROJECT
+from tests.received_mail import mails_of
 from tests.recording_channel import ONCALL, SENDER, message_about
 
 PATIENT = DeliveryPolicy(patience=timedelta(seconds=30))
@@ -57,6 +57,6 @@ def test_notification_survives_a_worker_that_is_killed(tmp_path: Path, point: st
         deliver_all(store, tmp_path / "mail")
 
         [notification] = notifications(store)
-    mails = list(mailbox.Maildir(tmp_path / "mail", create=False))
-    assert [mail["Message-ID"] for mail in mails] == [notification.message_id]
+    ids = [mail["Message-ID"] for mail in mails_of(tmp_path / "mail")]
+    assert ids == [notification.message_id]
     assert notification.state is NotificationState.SENT

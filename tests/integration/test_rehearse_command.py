@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.installation import Installation, new_installation
+from tests.received_mail import mails_of
 
 
 @pytest.fixture
@@ -30,9 +31,7 @@ def test_storm_says_who_would_get_what_and_leaves_the_messages(
 
     subjects = [each["subject"] for each in played["messages"]]
     assert {each["address"] for each in played["messages"]} == {"oncall@localhost"}
-    assert len(list((tmp_path / "sandbox" / "messages" / "mail" / "new").iterdir())) == len(
-        subjects
-    )
+    assert len(mails_of(tmp_path / "sandbox" / "messages" / "mail")) == len(subjects)
     assert subjects
     assert not any("HUB" in each for each in subjects)
     assert not (installation.home / "mail").exists()

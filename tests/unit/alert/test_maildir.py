@@ -9,13 +9,15 @@ import pytest
 
 from dashboard.alert.channels.maildir import MaildirChannel
 from dashboard.errors import DeliveryBlocked
+from tests.received_mail import mails_of
 from tests.recording_channel import MESSAGE, SENDER, some_headers
 
 
 def test_message_becomes_a_mail_that_readers_know(tmp_path: Path) -> None:
     MaildirChannel(tmp_path / "mail", SENDER).send(MESSAGE, some_headers())
 
-    [mail] = mailbox.Maildir(tmp_path / "mail", create=False)
+    [mail] = mails_of(tmp_path / "mail")
+    assert len(mailbox.Maildir(tmp_path / "mail", create=False)) == 1
     assert mail["Subject"] == MESSAGE.subject
     assert mail["To"] == "oncall@example.org"
 
