@@ -49,10 +49,10 @@ class Certificate:
         return ssl.create_default_context(cafile=str(self.path))
 
 
-def make_certificate(folder: Path, host: str = "localhost") -> Certificate:
-    """Write a certificate for `host` and 127.0.0.1, valid from yesterday until tomorrow."""
+def make_certificate(folder: Path, host: str = "localhost", days: int = 1) -> Certificate:
+    """Write a certificate for `host` and 127.0.0.1, valid from yesterday and for some days more."""
     key = ECC.generate(curve="P-256")
-    to_sign = _to_be_signed(key, host)
+    to_sign = _to_be_signed(key, host, timedelta(days=days))
     signature = DSS.new(key, "fips-186-3", encoding="der").sign(SHA256.new(to_sign))
     whole = _sequence(to_sign, _algorithm(), _tagged(_BIT_STRING, b"\0" + signature))
     path = folder / f"{host}.pem"
@@ -61,7 +61,7 @@ def make_certificate(folder: Path, host: str = "localhost") -> Certificate:
     return Certificate(path)
 
 
-def _to_be_signed(key: ECC.EccKey, host: str) -> bytes:
+def _to_be_signed(key: ECC.EccKey, host: str, left: timedelta) -> bytes:
     now, day = datetime.now(UTC), timedelta(days=1)
     common_name = _sequence(_object_id(_COMMON_NAME), _tagged(_UTF8_STRING, host.encode()))
     name = _sequence(_tagged(_SET, common_name))
@@ -71,7 +71,7 @@ def _to_be_signed(key: ECC.EccKey, host: str) -> bytes:
         DerInteger(1).encode(),
         _algorithm(),
         name,
-        _sequence(_moment(now - day), _moment(now + day)),
+        _sequence(_moment(now - day), _moment(now + left)),
         name,
         key.public_key().export_key(format="DER"),
         _tagged(

@@ -74,17 +74,29 @@ class Inbox:
         await asyncio.sleep(self.takes)
         if "DATA" in self._refusals:
             return self._refusals["DATA"]
-        content = cast("bytes", envelope.content)
+        mail = self.read(cast("bytes", envelope.content))
+        self.keep(mail, session, envelope)
+        return "250 OK queued as 4711"
+
+    def read(self, content: bytes) -> EmailMessage:
+        """Read a mail strictly; one that is not as it should be fails the test in the end."""
         try:
-            self.mails.append(read_mail(content))
-            self.contents.append(content)
+            return read_mail(content)
         except Exception as error:
             self.unreadable.append(error)
             raise
+
+    def keep(self, mail: EmailMessage, session: Session, envelope: Envelope) -> None:
+        """Keep a mail that was taken."""
+        self.mails.append(mail)
+        self.contents.append(cast("bytes", envelope.content))
         self.were_encrypted.append(session.ssl is not None)
         self.greetings.append(session.host_name)
         self.arrived_at.append(time.monotonic())
-        return "250 OK queued as 4711"
+
+    def protocol(self, loop: asyncio.AbstractEventLoop, **options: Any) -> asyncio.BaseProtocol:  # noqa: ANN401 - aiosmtpd's own
+        """Return who converses with the next client."""
+        return SMTP(self, hostname="localhost", loop=loop, **options)
 
     def authenticate(
         self, _server: SMTP, _session: Session, _envelope: Envelope, _mechanism: str, secret: object
@@ -109,7 +121,7 @@ def mail_server(
 
     async def start() -> asyncio.Server:
         return await loop.create_server(
-            lambda: SMTP(inbox, hostname="localhost", loop=loop, **options),
+            lambda: inbox.protocol(loop, **options),
             "127.0.0.1",
             0,
             ssl=implicit_tls,

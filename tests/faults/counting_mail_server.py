@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from email.message import EmailMessage
 from typing import Final, cast
 
@@ -26,6 +27,7 @@ class TakenMail:
     life: int
     hashes: frozenset[str] = frozenset()
     """The transactions that it names, in its text or its table."""
+    at: datetime = field(default_factory=lambda: datetime.now(UTC), compare=False)
 
 
 def hashes_in(mail: EmailMessage) -> frozenset[str]:
@@ -33,6 +35,12 @@ def hashes_in(mail: EmailMessage) -> frozenset[str]:
     parts = [part for part in mail.walk() if part.get_content_maintype() == "text"]
     found = (_HASH.findall(cast("bytes", part.get_payload(decode=True))) for part in parts)
     return frozenset(each.decode() for some in found for each in some)
+
+
+def taken_mails(mail: EmailMessage, recipients: Sequence[str], life: int) -> list[TakenMail]:
+    """Return what to note of a mail that was handed over in a life of the worker."""
+    message_id, hashes = cast("str", mail["Message-ID"]), hashes_in(mail)
+    return [TakenMail(message_id, to, life, hashes) for to in recipients]
 
 
 class CountingMailServer(Inbox):
@@ -69,14 +77,13 @@ class CountingMailServer(Inbox):
     ) -> str:
         """Take a message; whether its sender ever learns so is another matter."""
         answer = await super().handle_DATA(server, session, envelope)
-        mail = self.mails.pop()
-        message_id = cast("str", mail["Message-ID"])
-        life = self._lives[id(session)]
-        hashes = hashes_in(mail)
-        self.taken += [TakenMail(message_id, to, life, hashes) for to in envelope.rcpt_tos]
         self.arrival.set()
         self.reached("message")
         return answer
+
+    def keep(self, mail: EmailMessage, session: Session, envelope: Envelope) -> None:
+        """Note a mail, and forget its content."""
+        self.taken += taken_mails(mail, envelope.rcpt_tos, self._lives[id(session)])
 
     async def handle_QUIT(  # noqa: N802 - aiosmtpd's name
         self, _server: SMTP, _session: Session, _envelope: Envelope

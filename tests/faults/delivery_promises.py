@@ -112,8 +112,12 @@ def check_deliveries(
     records: Sequence[RejectedTransaction],
     recipients: Sequence[Recipient],
     taken: Sequence[TakenMail],
+    others: Sequence[UUID] = (),
 ) -> None:
-    """Raise AssertionError unless each record is stored once and sent to every recipient."""
+    """Raise AssertionError unless each record is stored once and sent to every recipient.
+
+    So are `others`, transitions that are not about rejections.
+    """
     stored = [(each.tx_hash, each.reason) for each in found.rejections]
     served = [(each.tx_hash, each.reason_message) for each in records]
     assert Counter(stored) == Counter(served), "rejections are lost, doubled or made up"
@@ -121,7 +125,8 @@ def check_deliveries(
     pending = Counter(entry for entry, _ in found.outbox)
     assert set(found.news) <= set(pending), "news is pending to nobody"
     assert set(pending.values()) <= {1}, "news is pending twice"
-    expected = Counter((news, each.address) for news in found.news for each in recipients)
+    changes = (*found.news, *others)
+    expected = Counter((change, each.address) for change in changes for each in recipients)
     assert Counter(found.members) == expected, "a change reached nobody, or somebody twice"
     assert found.is_settled, "a notification is still pending"
     assert found.deliveries == Counter(each.message_id for each in found.messages)
@@ -143,6 +148,13 @@ def check_mails_arrived(found: StoredDeliveries, taken: Sequence[TakenMail]) -> 
     assert not unknown, f"{len(unknown)} messages came that nobody pending"
     lives = Counter(taken)
     assert not lives or max(lives.values()) == 1, "a worker sent a message twice"
+
+
+def check_sent_once(found: StoredDeliveries, taken: Sequence[TakenMail]) -> None:
+    """Raise AssertionError where a message came twice, or a change stands in two messages."""
+    came = Counter((each.message_id, each.to) for each in taken)
+    assert max(came.values(), default=1) == 1, "a message came twice"
+    assert len(came) == len(found.messages), "another number of messages came than was marked"
 
 
 def check_ticks(store: Store) -> None:

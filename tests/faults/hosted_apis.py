@@ -40,6 +40,7 @@ class HostedApis:
         self.port = 0
         self.asked = threading.Event()
         self.reached: Callable[[str], None] = nothing
+        self.base_fee = 10 * GWEI
         self._turns = count()
         self._records: dict[str, RejectedTransaction] = {}
 
@@ -48,8 +49,8 @@ class HostedApis:
         self._records[str(record.tx_hash)] = record
 
     def fees(self) -> bytes:
-        """Suggest fees on another base fee each time."""
-        fee = Wei(10 * GWEI + next(self._turns) % 977)
+        """Suggest fees on a base fee that is hardly the same twice; from 30 gwei on it is busy."""
+        fee = Wei(self.base_fee + next(self._turns) % 977)
         return encode_suggested_gas_fees(suggested_gas_fees(estimated_base_fee=fee))
 
     def replies(self, message: Any) -> Any:  # noqa: ANN401 - any JSON

@@ -33,13 +33,18 @@ PROMISED_FAULTS: Final = (
     PromisedFault(
         "F1", "any process is killed at any moment", "nothing lost, nothing corrupt", _KILLED
     ),
-    PromisedFault("F2", "none: 100,000 notifications", "none lost, none twice"),
+    PromisedFault(
+        "F2", "none: 100,000 notifications", "none lost, none twice", ("every-notification",)
+    ),
     PromisedFault("F3", "power loss", "nothing acknowledged is lost", ("power-loss",)),
     PromisedFault(
         "F4", "a full, failing or read-only disk", "no false “saved”, reads go on", _DISKS
     ),
     PromisedFault(
-        "F5", "mail servers that refuse, fail or drip", "none lost, others delayed < 1 s"
+        "F5",
+        "mail servers that refuse, fail or drip",
+        "none lost, others delayed < 1 s",
+        ("faulty-mail", "silent-addresses"),
     ),
     PromisedFault(
         "F6",
@@ -66,7 +71,10 @@ PROMISED_FAULTS: Final = (
     ),
     PromisedFault("F12", "clock jumps of 7 days, daylight saving", "none missed, none twice"),
     PromisedFault(
-        "F13", "restarts, with and without a change", "the change is reported, nothing else"
+        "F13",
+        "restarts, with and without a change",
+        "the change is reported, nothing else",
+        ("restarts",),
     ),
     PromisedFault(
         "F14", "two workers on PostgreSQL, one killed or paused", "takeover in 30 s, 0 lost"

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from tests.faults.alert_storms import ALERT_STORM, ALERT_WALK, MAIL_OUTAGE
+from tests.faults.every_notification import EVERY_NOTIFICATION
 from tests.faults.failing_disk import FAILING_DISK
 from tests.faults.failing_disk_worker import FAILING_DISK_WORKER
+from tests.faults.faulty_mail import FAULTY_MAIL, SILENT_ADDRESSES
 from tests.faults.flapping_fees import FLAPPING_FEES
 from tests.faults.full_disk import FULL_DISK
 from tests.faults.gas_storm import GAS_STORM
@@ -25,6 +27,7 @@ from tests.faults.killed_up import KILLED_UP
 from tests.faults.killed_worker import KILLED_WORKER, KILLED_WORKER_ON_POSTGRESQL
 from tests.faults.model import MODEL
 from tests.faults.power_loss import POWER_LOSS
+from tests.faults.restarts import RESTARTS
 from tests.faults.restore_drill import RESTORE_DRILL
 from tests.faults.rows import Row
 from tests.faults.stopped_saves import STOPPED_SAVES
@@ -54,6 +57,10 @@ ROWS: Final[tuple[Row, ...]] = (
     HOSTILE_BYTES,
     HOSTILE_GAS_QUESTIONS,
     GAS_STORM,
+    EVERY_NOTIFICATION,
+    FAULTY_MAIL,
+    SILENT_ADDRESSES,
+    RESTARTS,
     ALERT_STORM,
     MAIL_OUTAGE,
     ALERT_WALK,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -16,12 +16,13 @@ from dashboard.domain.audit import Actor
 from dashboard.domain.exclusion import RejectedTransaction
 from dashboard.domain.notification import Recipient
 from dashboard.domain.quantity import TxHash
-from dashboard.domain.rule import DEFAULT_RULES
+from dashboard.domain.rule import DEFAULT_GROUP, DEFAULT_RULES, Dimension
 from dashboard.store.alerts.rules import save_rules
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.engine.leases import WORKER_LEASE, holder, release
 from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.builders import A_MOMENT, A_NETWORK, a_record
+from tests.certificate import Certificate
 from tests.faults.counting_mail_server import CountingMailServer
 from tests.faults.delivery_promises import StoredDeliveries, stored_deliveries
 from tests.faults.hosted_apis import HostedApis, hosted_apis, nothing
@@ -52,18 +53,37 @@ exclusion_tick = "40ms"
 shortest_interval = "40ms"
 [alerts]
 largest_hourly = 100000
+busy_pending = "50ms"
+busy_keep_firing = "50ms"
+[tls]
+ca_file = "{authority}"
 [mail]
 recipients = [{recipients}]
 sender = "linewatch@example.org"
-smtp_host = "127.0.0.1"
+smtp_host = "localhost"
 smtp_port = {post}
-security = "none"
+security = "{security}"
+timeout = "{timeout:g}s"
 [networks.mine]
 network_id = {network}
 block_time = "2s"
 exclusion = {{ url = "http://127.0.0.1:{hosted}" }}
 gas = {{ url = "http://127.0.0.1:{hosted}", key = "of-tests" }}
 """
+
+
+@dataclass(frozen=True, slots=True)
+class Mailing:
+    """Who gets mails, and over which server; `timeout` is for one mail, in seconds.
+
+    With a certificate the server speaks TLS. Rejections that are equal in `group_by` are gathered.
+    """
+
+    recipients: Sequence[Recipient] = RECIPIENTS
+    post: CountingMailServer = field(default_factory=CountingMailServer)
+    certificate: Certificate | None = None
+    timeout: float = 20.0
+    group_by: tuple[Dimension, ...] = DEFAULT_GROUP
 
 
 @dataclass
@@ -74,12 +94,17 @@ class WorkerSite:
     url: str
     store: Store
     hosted: HostedApis
-    post: CountingMailServer
+    mailing: Mailing
     launcher: Launcher
     variables: dict[str, str]
     records: list[RejectedTransaction] = field(default_factory=list)
     sent_before: set[str] = field(default_factory=set)
     """Message-IDs of what was marked as sent when the last life had ended."""
+
+    @property
+    def post(self) -> CountingMailServer:
+        """The mail server."""
+        return self.mailing.post
 
     def start(self, **extra: str) -> Process:
         """Begin a new life of the worker; nobody interferes."""
@@ -105,19 +130,26 @@ class WorkerSite:
 
     def reject(self, chance: Random, count: int) -> None:
         """Let transactions be tracked, and rejected before or after."""
+        for tx_hash in self.track(chance, count):
+            self.reject_tracked(tx_hash, chance)
+
+    def track(self, chance: Random, count: int) -> list[TxHash]:
+        """Let transactions be tracked that are not rejected, each under a label of its own."""
+        hashes = [TxHash(chance.randbytes(TxHash.LENGTH)) for _ in range(count)]
+        requests = [TrackRequest(each, (A_NETWORK,), None, str(each)[:14]) for each in hashes]
+        with self.store.write() as connection:
+            for request in requests:
+                track(connection, request, datetime.now(UTC))
+        return hashes
+
+    def reject_tracked(self, tx_hash: TxHash, chance: Random) -> None:
+        """Let a transaction be rejected."""
         now = datetime.now(UTC)
         now = now.replace(microsecond=now.microsecond // 1000 * 1000)
-        for _ in range(count):
-            record = a_record(
-                tx_hash=TxHash(chance.randbytes(TxHash.LENGTH)),
-                reason_message=_reason(chance),
-                timestamp=now,
-            )
-            self._track(record.tx_hash, now)
-            self._show(record)
+        self._show(a_record(tx_hash=tx_hash, reason_message=_reason(chance), timestamp=now))
 
-    def reject_again(self, chance: Random) -> None:
-        """Let a transaction whose rejection is stored be rejected by another node as well."""
+    def reject_again(self, chance: Random, count: int = 1) -> None:
+        """Let transactions whose rejection is stored be rejected by another node as well."""
         stored = {(each.tx_hash, each.reason) for each in stored_deliveries(self.store).rejections}
         newest = {each.tx_hash: each for each in self.records}
         youth = datetime.now(UTC) - _YOUTH
@@ -126,8 +158,7 @@ class WorkerSite:
             for each in newest.values()
             if (each.tx_hash, each.reason_message) in stored and each.timestamp > youth
         ]
-        if known:
-            before = chance.choice(known)
+        for before in chance.sample(known, min(count, len(known))):
             other = f"{_reason(chance)} once more, {chance.random()}"
             self._show(
                 a_record(tx_hash=before.tx_hash, reason_message=other, timestamp=before.timestamp)
@@ -164,38 +195,52 @@ class WorkerSite:
         """Return what the store tells now."""
         return stored_deliveries(self.store)
 
-    def _track(self, tx_hash: TxHash, now: datetime) -> None:
-        with self.store.write() as connection:
-            track(connection, TrackRequest(tx_hash, (A_NETWORK,), None, ""), now)
-
     def _show(self, record: RejectedTransaction) -> None:
         self.records.append(record)
         self.hosted.reject(record)
 
 
 @contextmanager
-def worker_site(home: Path, url: str, launcher: Launcher) -> Iterator[WorkerSite]:
+def worker_site(
+    home: Path, url: str, launcher: Launcher, mailing: Mailing | None = None
+) -> Iterator[WorkerSite]:
     """Yield it on a migrated store; the caller ends the workers that it starts."""
     home.mkdir(parents=True, exist_ok=True)
-    post = CountingMailServer()
-    with hosted_apis() as hosted, mail_server(post) as port, open_store(url) as store:
-        addresses = ", ".join(f'"{each.address}"' for each in RECIPIENTS)
+    mailing = mailing or Mailing()
+    certificate = mailing.certificate
+    tls = {"tls_context": certificate.for_server()} if certificate else {}
+    with (
+        hosted_apis() as hosted,
+        mail_server(mailing.post, **tls) as port,
+        open_store(url) as store,
+    ):
+        addresses = ", ".join(f'"{each.address}"' for each in mailing.recipients)
         settings = _SETTINGS.format(
             url=url,
             recipients=addresses,
             post=port,
+            authority=certificate.path if certificate else "",
+            security="starttls" if certificate else "none",
+            timeout=mailing.timeout,
             hosted=hosted.port,
             network=A_NETWORK,
         )
         (home / "linewatch.toml").write_text(settings, encoding="utf-8")
-        gather_briefly(store)
+        gather_briefly(store, mailing.group_by)
         variables = new_installation(home).environment()
-        yield WorkerSite(home, url, store, hosted, post, launcher, variables)
+        yield WorkerSite(home, url, store, hosted, mailing, launcher, variables)
 
 
-def gather_briefly(store: Store) -> None:
+def gather_briefly(store: Store, group_by: tuple[Dimension, ...] = DEFAULT_GROUP) -> None:
     """Let followers wait for each other as long as a life lasts that is cut short."""
-    rules = [replace(rule, group_wait=_GROUP_WAIT) for rule in DEFAULT_RULES]
+    rules = [
+        replace(
+            rule,
+            group_wait=_GROUP_WAIT,
+            group_by=group_by if rule.kind.is_of_rejections else rule.group_by,
+        )
+        for rule in DEFAULT_RULES
+    ]
     with store.write() as connection:
         save_rules(connection, rules, Actor("tests", A_MOMENT))
 

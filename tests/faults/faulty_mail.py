@@ -1,0 +1,174 @@
+"""Mail servers fail in every way, or swallow some addresses: all arrives, others hardly wait."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from random import Random
+from typing import Final
+
+from sqlalchemy import select
+
+from dashboard.domain.notification import NotificationState, Recipient
+from dashboard.domain.rule import Dimension
+from dashboard.store.schema import transitions
+from tests.certificate import make_certificate
+from tests.databases import new_store
+from tests.faults.counting_mail_server import TakenMail
+from tests.faults.delivery_promises import check_deliveries, check_sent_once
+from tests.faults.faulty_mail_server import FAULTS, FaultyMailServer
+from tests.faults.rows import Chance, Play, Row
+from tests.faults.worker_process import Mailing, WorkerSite, pause, worker_site
+from tests.processes import Process, launching
+from tests.waiting import eventually
+
+_TIMEOUT: Final = 4.0
+"""Seconds that a mail may take: time for four bytes that drip."""
+
+_MANY: Final = tuple(Recipient("mail", f"oncall{number}@example.org") for number in range(1, 11))
+_MOST_HOLES: Final = 8
+_BEFORE: Final = 10
+_BESIDE: Final = 20
+"""Transactions that are rejected before and while addresses are silent."""
+
+_LONGEST_DELAY: Final = 1.0
+
+
+@contextmanager
+def _failing(folder: Path) -> Iterator[Play]:
+    """Let one worker mail as many recipients as there are faults; each meets another one."""
+    certificate = make_certificate(folder, days=60)  # one that ends soon is reported
+    other = make_certificate(folder, "other.example.org")
+    server = FaultyMailServer(certificate.for_server(), other.for_server())
+    recipients = [Recipient("mail", f"oncall{each}@example.org") for each in range(len(FAULTS))]
+    mailing = Mailing(recipients, server, certificate, _TIMEOUT)
+    with (
+        launching() as launcher,
+        new_store("sqlite", folder) as url,
+        worker_site(folder, url, launcher, mailing) as place,
+    ):
+        process = place.start()
+        yield lambda chance: _fail_in_every_way(place, server, process, chance)
+        assert process.terminate() == 0, process.last_lines()
+
+
+def _fail_in_every_way(
+    place: WorkerSite, server: FaultyMailServer, process: Process, chance: Chance
+) -> None:
+    """Fail a first attempt of each recipient in another way, and see that the second arrives."""
+    faults = [FAULTS[each].at_one_stage(chance) for each in chance.cases(len(FAULTS))]
+    chance.shuffle(faults)
+    server.happened.clear()
+    server.faults.extend(faults)
+    place.reject(chance, 1)
+    place.wait_until_quiet(process)
+    assert Counter(server.happened) == Counter(faults), f"other faults: {server.happened}"
+    found = place.found()
+    check_deliveries(found, place.records, place.mailing.recipients, server.taken)
+    check_sent_once(found, server.taken)
+    again = {(each.message_id, each.to, each.hashes) for each in server.taken}
+    for each in server.unanswered:
+        assert (each.message_id, each.to, each.hashes) in again, "a message changed on its way"
+
+
+@contextmanager
+def _swallowing(folder: Path) -> Iterator[Play]:
+    """Let workers mail many recipients, of whom the mail server swallows some after a while."""
+    numbers = count()
+    with launching() as launcher:
+
+        def play(chance: Chance) -> None:
+            home = folder / str(next(numbers))
+            home.mkdir()
+            timeout = chance.choice((2.0, 20.0))
+            mailing = Mailing(_MANY, timeout=timeout, group_by=(Dimension.LABEL,))
+            with (
+                new_store("sqlite", home) as url,
+                worker_site(home, url, launcher, mailing) as place,
+            ):
+                _swallow_some(place, chance)
+
+        yield play
+
+
+def _swallow_some(place: WorkerSite, chance: Chance) -> None:
+    """Compare how long mails take while all recipients are well and while some are not."""
+    process = place.start()
+    usual = _p99(_mail(place, process, chance, range(_BEFORE)))
+    holes = {each.address for each in chance.sample(_MANY, chance.randint(1, _MOST_HOLES))}
+    place.post.holes |= holes
+    beside = _p99(_mail(place, process, chance, chance.cases(_BESIDE)))
+    place.kill_and_release(process)
+    assert beside <= usual + _LONGEST_DELAY, (
+        f"beside {len(holes)} silent addresses mails took {beside:.2f} s, else {usual:.2f} s"
+    )
+    found = place.found()
+    addresses = [each.address for each in _MANY]
+    expected = Counter((change, address) for change in found.news for address in addresses)
+    assert Counter(found.members) == expected, "a change reached nobody, or somebody twice"
+    states = {each.state for each in found.messages if each.address in holes}
+    assert NotificationState.DEAD not in states, "what a silent address was to get is dead"
+
+
+def _mail(
+    place: WorkerSite, process: Process, chance: Random, rejections: Iterable[int]
+) -> list[float]:
+    """Return how long each mail took, in seconds, to recipients that are not swallowed."""
+    before = len(place.records)
+    for _ in rejections:
+        place.reject(chance, 1)
+        pause(chance.uniform(0, 0.2))
+    hashes = {str(each.tx_hash) for each in place.records[before:]}
+    healthy = len(_MANY) - len(place.post.holes)
+
+    def arrived() -> list[TakenMail]:
+        taken = list(place.post.taken)
+        return [each for each in taken if each.to not in place.post.holes and each.hashes <= hashes]
+
+    eventually(
+        lambda: len(arrived()) >= len(hashes) * healthy, 60, f"mails ({process.last_lines()})"
+    )
+    column = transitions.c
+    with place.store.read() as connection:
+        rows = connection.execute(select(column.tx_hash, column.at)).all()
+    known = {str(row.tx_hash): row.at for row in rows}
+    mails = arrived()
+    assert len({(each.hashes, each.to) for each in mails}) == len(mails), "a mail came twice"
+    return [(each.at - known[min(each.hashes)]).total_seconds() for each in mails]
+
+
+def _p99(delays: list[float]) -> float:
+    return sorted(delays)[math.ceil(0.99 * len(delays)) - 1]
+
+
+FAULTY_MAIL = Row(
+    name="faulty-mail",
+    promise=(
+        "the mail server refuses for a while or not for us (4xx, 5xx), is silent, drips a byte per "
+        "second, hangs up or talks nonsense, each before and after the message and in the TLS "
+        "handshake, or shows another certificate: `linewatch worker` mails everything to "
+        "everybody, twice only where the server took a message and did not say so, then with the "
+        "same Message-ID"
+    ),
+    short=len(FAULTS),
+    full=100 * len(FAULTS),
+    stage=_failing,
+    cases_per_play=len(FAULTS),
+)
+
+SILENT_ADDRESSES = Row(
+    name="silent-addresses",
+    promise=(
+        "the mail server never answers for one to eight of ten recipients: mails to the others "
+        "take at most 1 s longer (p99 of each play) than while it answers for all, and nothing is "
+        "lost"
+    ),
+    short=_BESIDE,
+    full=100 * _BESIDE,
+    stage=_swallowing,
+    cases_per_play=_BESIDE,
+)
