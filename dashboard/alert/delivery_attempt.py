@@ -91,6 +91,7 @@ def _send(notification: Notification, sending: Sending, may_send: MaySend) -> st
         notification.recipient.address,
         notification.dated,
         notification.in_reply_to,
+        notification.thread,
     )
     return channel.send(sending.compose(notification), headers, may_send)
 

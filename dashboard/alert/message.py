@@ -49,13 +49,15 @@ class Message:
 class MessageHeaders:
     """What identifies a message: the same `message_id` and `date` at every attempt.
 
-    `in_reply_to` is the Message-ID that opened the thread, where this one did not.
+    `in_reply_to` is the Message-ID that it answers, empty where it opens a thread, and `thread`
+    all those before it there, the first one first, with blanks between.
     """
 
     message_id: str
     to: str
     date: datetime
     in_reply_to: str = ""
+    thread: str = ""
 
 
 def always() -> bool:

@@ -77,6 +77,8 @@ def describe_inclusion(change: NotifiedChange, context: RejectionContext) -> Inc
     grounds = change.transition.grounds
     rows: Rows = ()
     block, failed = "a block", ""
+    reason = _reason_of(change.rejection, context)
+    before = "rejected" if reason is None else f"rejected: {headline(reason)}"
     if isinstance(grounds, InclusionGrounds):
         block = f"block {grounds.block_number:,}"
         failed = "; its execution failed there" if grounds.is_successful is False else ""
@@ -90,6 +92,7 @@ def describe_inclusion(change: NotifiedChange, context: RejectionContext) -> Inc
         rows=(*_identity(change), *rows, *_record_rows(change, context)),
         explanation="Another node may take what one refuses. Within some minutes a chain can "
         "still be reorganised, and the block with it.",
+        changed=(("Status", before, f"included in {block}{failed}"),),
         kicker=f"Included on {context.network}",
         subject=f"{said[0].upper()}{said[1:]} · {name_of(change)} · {context.network}",
     )

@@ -78,7 +78,8 @@ class Notification:
 
     It gathers members until a worker claims it first, at `closed_at`: from then on members,
     `message_id` and `in_reply_to` never change, so that a repeated message is recognised and says
-    the same. `in_reply_to` is the Message-ID that opened the thread, where this one did not. It is
+    the same. `in_reply_to` is the Message-ID that it answers, empty where it opens a thread, and
+    `thread` all those before it there, the first one first, with blanks between. It is
     not claimed before `release_at`, so that followers gather.
 
     Only one of kind CHANGE has members: else `transition` is the last of its incident.
@@ -104,6 +105,7 @@ class Notification:
     outcome: str = ""
     opening: Opening | None = None
     in_reply_to: str = ""
+    thread: str = ""
     incident: Incident | None = None
     members: tuple[NotificationMember, ...] = ()
     member_count: int = 1

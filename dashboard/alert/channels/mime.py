@@ -39,7 +39,7 @@ class SubjectHeader(UnstructuredHeader, BaseHeader):
 
 
 class _UnfoldedHeader(UnstructuredHeader, BaseHeader):
-    """A header with one long address in it: folded, it would become an encoded word."""
+    """A header of long addresses or Message-IDs: folded, they would become encoded words."""
 
     def fold(self, *, policy: Policy) -> str:
         return f"{self.name}: {self}{policy.linesep}"
@@ -48,6 +48,7 @@ class _UnfoldedHeader(UnstructuredHeader, BaseHeader):
 _HEADERS: Final = HeaderRegistry()
 _HEADERS.map_to_type("subject", SubjectHeader)
 _HEADERS.map_to_type("list-unsubscribe", _UnfoldedHeader)
+_HEADERS.map_to_type("references", _UnfoldedHeader)
 _PLAIN: Final = SMTP.clone(header_factory=_HEADERS)
 _INTERNATIONAL: Final = SMTPUTF8.clone(header_factory=_HEADERS)
 
@@ -89,7 +90,7 @@ def write_message(message: Message, headers: MessageHeaders, sender: MailAddress
     mail["Message-ID"] = headers.message_id
     if headers.in_reply_to:
         mail["In-Reply-To"] = headers.in_reply_to
-        mail["References"] = headers.in_reply_to
+        mail["References"] = headers.thread or headers.in_reply_to
     mail["List-Id"] = f"Linewatch <alerts.{sender.domain.strip('[]')}>"
     if message.unsubscribe and len(message.unsubscribe) < _LONGEST_LINE:
         mail["List-Unsubscribe"] = f"<{message.unsubscribe}>"

@@ -111,6 +111,7 @@ def notification_of(row: RowMapping) -> Notification:
         outcome=row[column.outcome],
         opening=first.opening,
         in_reply_to=row[column.in_reply_to],
+        thread=row[column.thread],
         members=(first,),
         member_count=row[column.members],
         release_at=row[column.release_at],

@@ -7,14 +7,24 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from sqlalchemy import Connection, delete, func, literal_column, select, update
+from sqlalchemy import (
+    Connection,
+    RowMapping,
+    delete,
+    func,
+    literal_column,
+    select,
+    update,
+)
 
-from dashboard.domain.condition import State
+from dashboard.domain.condition import Subject
 from dashboard.domain.notification import NotificationKind, Recipient
 from dashboard.domain.notification_pace import HOUR, Closing, OpenNotification, RecipientTraffic
+from dashboard.domain.quantity import NetworkId
 from dashboard.store.alerts.notifications import select_notifications
 from dashboard.store.engine.upsert import insert_all_new
 from dashboard.store.schema import (
+    conditions,
     notification_incidents,
     notification_members,
     notifications,
@@ -23,6 +33,9 @@ from dashboard.store.schema import (
 
 _MOST_HOLDING: Final = 3
 """Windows and quiet hours that a summary names as what held it."""
+
+_LONGEST_THREAD: Final = 3
+"""Message-IDs that a message names beside the first of its thread."""
 
 # Written out, so that the planner sees that the partial index fits.
 _IS_PENDING = notifications.c.state == literal_column("'pending'")
@@ -88,8 +101,9 @@ def close(
         if merged:
             _merge(connection, closing.notification_id, merged)
         mine = notifications.c.notification_id == closing.notification_id
-        thread = _thread_of(connection, closing.notification_id)
-        closed = {"closed_at": now, "closed_by": holder_token, "in_reply_to": thread}
+        answered, thread = _thread_of(connection, closing.notification_id)
+        closed = {"closed_at": now, "closed_by": holder_token}
+        closed |= {"in_reply_to": answered, "thread": thread}
         connection.execute(update(notifications).where(mine).values(closed))
 
 
@@ -119,28 +133,61 @@ def _what_held(connection: Connection, ids: Sequence[UUID]) -> str:
     return "; ".join(sorted(connection.scalars(query.distinct()))[:_MOST_HOLDING])
 
 
-def _thread_of(connection: Connection, notification_id: UUID) -> str:
-    """Return the Message-ID that a notification answers, or nothing where it opens a thread.
+def _thread_of(connection: Connection, notification_id: UUID) -> tuple[str, str]:
+    """Return the Message-ID that a notification answers, and the thread that ends with it.
 
-    What changes or ends one subject answers the message in which this recipient heard of that;
-    everything else of one incident answers its first message.
+    What becomes of one rejected transaction answers the message in which this recipient heard of
+    the rejection; everything else of one incident answers its first message. Both are empty where
+    a notification opens a thread.
     """
     query = select_notifications().where(notifications.c.notification_id == notification_id)
     row = connection.execute(query).mappings().one()
-    column, cause = notifications.c, transitions.c
-    opening_id = row[cause.opening_id]
-    if row[cause.before] == State.REJECTED and row[column.members] == 1:
-        opening = _message_about(connection, opening_id, row[column.channel], row[column.address])
-        if opening and opening != row[column.message_id]:
-            return opening
-    pair = notification_incidents.c
+    answered = _about_rejection(connection, row) or _first_of_incident(connection, row)
+    if answered is None:
+        return "", ""
+    message_id: str = answered["message_id"]
+    before = [*answered["thread"].split(), message_id]
+    return message_id, " ".join([*before[:1], *before[1:][-_LONGEST_THREAD:]])
+
+
+def _about_rejection(connection: Connection, row: RowMapping) -> RowMapping | None:
+    """Return the message in which a recipient heard that a transaction was rejected.
+
+    None where this is that message, or where the notification is about more than one transaction.
+    """
+    column, member = notifications.c, notification_members.c
+    subject = select(transitions.c.network_id, transitions.c.tx_hash).distinct().limit(2)
+    about = connection.execute(
+        subject.join(
+            notification_members, member.transition_id == transitions.c.transition_id
+        ).where(member.notification_id == row[column.notification_id])
+    ).all()
+    if len(about) != 1 or about[0].tx_hash is None:
+        return None
+    rejected = Subject.transaction(NetworkId(about[0].network_id), about[0].tx_hash)
+    query = (
+        select(column.message_id, column.thread)
+        .join(notification_members, member.notification_id == column.notification_id)
+        .join(conditions, conditions.c.opening_id == member.transition_id)
+        .where(conditions.c.subject == rejected.key())
+        .where(member.channel == row[column.channel], member.address == row[column.address])
+        .where(column.notification_id != row[column.notification_id])
+        .where(column.closed_at.is_not(None))
+    )
+    return connection.execute(query).mappings().one_or_none()
+
+
+def _first_of_incident(connection: Connection, row: RowMapping) -> RowMapping | None:
+    """Return the first message to a recipient about the one incident of a notification."""
+    column, pair = notifications.c, notification_incidents.c
+    notification_id = row[column.notification_id]
     incidents = connection.scalars(
         select(pair.incident_id).where(pair.notification_id == notification_id).limit(2)
     ).all()
     if len(incidents) != 1:
-        return ""
+        return None
     first = (
-        select(column.message_id)
+        select(column.message_id, column.thread)
         .join(notification_incidents, pair.notification_id == column.notification_id)
         .where(pair.incident_id == incidents[0], column.closed_at.is_not(None))
         .where(column.channel == row[column.channel], column.address == row[column.address])
@@ -148,18 +195,4 @@ def _thread_of(connection: Connection, notification_id: UUID) -> str:
         .order_by(column.position)
         .limit(1)
     )
-    return connection.scalar(first) or ""
-
-
-def _message_about(
-    connection: Connection, transition_id: UUID | None, channel: str, address: str
-) -> str:
-    """Return the Message-ID under which a recipient was notified of a transition."""
-    member = notification_members.c
-    query = (
-        select(notifications.c.message_id)
-        .join(notification_members, member.notification_id == notifications.c.notification_id)
-        .where(member.transition_id == transition_id)
-        .where(member.channel == channel, member.address == address)
-    )
-    return connection.scalar(query) or ""
+    return connection.execute(first).mappings().one_or_none()

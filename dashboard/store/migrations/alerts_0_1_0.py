@@ -77,6 +77,7 @@ def create_notifications() -> None:
         *needed(message_id=word_200, created_at=big, release_at=big, state=word_10),
         *needed(attempts=integer, outcome=text),
         preset("in_reply_to", word_200, ""),
+        preset("thread", sa.String(1000), ""),
         preset("members", integer, "1"),
         preset("is_urgent", flag, sa.false()),
         preset("kind", word_20, "change"),

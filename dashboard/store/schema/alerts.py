@@ -96,6 +96,8 @@ notifications = Table(
     needed("address", ForeignText),
     needed("message_id", String(200), unique=True),
     needed("in_reply_to", String(200), server_default=""),
+    # The Message-IDs before it in its thread, the first one first, with blanks between.
+    needed("thread", String(1000), server_default=""),
     needed("members", Integer, server_default="1"),
     needed("is_urgent", Boolean, server_default=false()),
     needed("kind", String(20), server_default="change"),

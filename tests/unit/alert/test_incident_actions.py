@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -13,16 +13,20 @@ from dashboard.alert.rejection_text import shorten_hash
 from dashboard.alert.template_loader import load_templates
 from dashboard.domain.active_hours import ActiveHours, WeekSpan
 from dashboard.domain.audit import Actor
-from dashboard.domain.condition import State
+from dashboard.domain.condition import State, Subject, SubjectKind
+from dashboard.domain.grounds import InclusionGrounds
 from dashboard.domain.notification import NotificationKind
 from dashboard.domain.notification_pace import Pace
-from dashboard.domain.rule import Dimension, Rule, RuleKind
+from dashboard.domain.rule import DEFAULT_RULES, Dimension, Rule, RuleKind
 from dashboard.show.queries.context import QueryContext
 from dashboard.show.queries.incidents import IncidentQueries
+from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.engine.engine import Store
 from tests.alert_watch import Watch
 from tests.builders import (
+    A_NETWORK,
     a_hash,
+    a_transition,
     an_address,
     seconds,
 )
@@ -117,3 +121,35 @@ def test_reminders_of_many_incidents_are_one_message_that_names_each(
 
     assert len(watch.sent()) <= 12
     assert [number for number in range(1, 10) if shorten_hash(a_hash(number)) not in said] == []
+
+
+def test_what_becomes_of_a_transaction_answers_the_message_about_its_rejection(
+    watch: Watch,
+) -> None:
+    watch.rules(*DEFAULT_RULES)
+    reject(watch.store, 1)
+    watch.wait()
+    reject(watch.store, 2)
+    reject(watch.store, 3)
+    watch.wait(timedelta(minutes=1))
+    include(watch.store, 2, watch.clock.now())
+    watch.wait(timedelta(minutes=1))
+
+    first, gathered, included = watch.channel.taken
+    assert gathered.in_reply_to == first.message_id
+    assert included.in_reply_to == gathered.message_id
+    assert included.thread == f"{first.message_id} {gathered.message_id}"
+
+
+def include(store: Store, number: int, at: datetime) -> None:
+    """Let the transaction with this number be found in a block."""
+    subject = Subject(SubjectKind.INCLUSION, A_NETWORK, a_hash(number))
+    found = a_transition(
+        900 + number,
+        subject=subject,
+        after=State.INCLUDED,
+        at=at,
+        grounds=InclusionGrounds(7, is_successful=True),
+    )
+    with store.write() as connection:
+        assert record_transition(connection, found, None)

@@ -91,6 +91,8 @@ def test_message_that_opens_no_thread_names_the_one_that_did() -> None:
     mail = received(headers=reply)
 
     assert (mail["In-Reply-To"], mail["References"]) == (opening, opening)
+    later = received(headers=replace(reply, thread=f"<first@a.example> {opening}"))
+    assert later["References"] == f"<first@a.example> {opening}"
 
 
 def test_ids_below_a_long_domain_arrive_whole() -> None:
