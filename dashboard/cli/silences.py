@@ -37,8 +37,9 @@ def silences() -> None:
 def add(*, given: GivenSilence, as_json: bool) -> None:
     """Silence the changes that every MATCHER fits.
 
-    A MATCHER is network, rule, module, stage, sender, label or severity, then = or !=, then the
-    value. Several with = of one kind are alternatives.
+    A MATCHER is network, rule, module, stage, sender, label, tag or severity, then = or !=, then
+    the value; with =~ or !~ each * of the value is any text. Several with = or =~ of one kind are
+    alternatives.
     """
     _add(SilenceKind.SILENCE, given, as_json=as_json)
 
@@ -75,8 +76,9 @@ def maintenance() -> None:
 def plan(*, given: GivenSilence, as_json: bool) -> None:
     """Plan a window for the changes that every MATCHER fits.
 
-    A MATCHER is network, rule, module, stage, sender, label or severity, then = or !=, then the
-    value. Several with = of one kind are alternatives.
+    A MATCHER is network, rule, module, stage, sender, label, tag or severity, then = or !=, then
+    the value; with =~ or !~ each * of the value is any text. Several with = or =~ of one kind are
+    alternatives.
     """
     _add(SilenceKind.MAINTENANCE, given, as_json=as_json)
 

@@ -6,19 +6,22 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from typing import Final, TypeAlias
 
 from dashboard.domain.condition import INSTALLATION
 from dashboard.domain.exclusion import RejectionStage
 from dashboard.domain.quantity import Address, NetworkId, shorten
-from dashboard.domain.rule import Dimension, ObservedChange, Severity
+from dashboard.domain.rule import Dimension, ObservedChange, Severity, tags_in
 from dashboard.domain.track_list import LONGEST_LABEL
 from dashboard.errors import InputError
 
 INSTALLATION_NAME: Final = "installation"
 """Stands for a network in matchers of what is about no network."""
 
-_FORM: Final = re.compile(r"\s*(?P<about>\w{1,20})\s*(?P<sign>!?=)\s*(?P<value>.*?)\s*", re.DOTALL)
+_FORM: Final = re.compile(
+    r"\s*(?P<about>\w{1,20})\s*(?P<sign>=~|!~|!?=)\s*(?P<value>.*?)\s*", re.DOTALL
+)
 _MODULE: Final = re.compile(r"\w{1,64}", re.ASCII)
 
 
@@ -31,31 +34,79 @@ class MatchedProperty(StrEnum):
     STAGE = "stage"
     SENDER = "sender"
     LABEL = "label"
+    TAG = "tag"
     SEVERITY = "severity"
 
 
 ChangeFacts: TypeAlias = Mapping[MatchedProperty, str]
-"""The properties of a change; one that it does not have is missing, or empty."""
+"""The properties of a change; one that it does not have is missing, or empty.
+
+Several tags have blanks between them.
+"""
 
 NetworkNames: TypeAlias = Mapping[NetworkId, str]
 """The networks that people can name."""
 
 
+_SIGNS: Final = {
+    (True, False): "=",
+    (False, False): "!=",
+    (True, True): "=~",
+    (False, True): "!~",
+}
+_WITH_PATTERNS: Final = {
+    MatchedProperty.RULE,
+    MatchedProperty.MODULE,
+    MatchedProperty.SENDER,
+    MatchedProperty.LABEL,
+    MatchedProperty.TAG,
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Matcher:
-    """One comparison; a network is written as its chain id. Upper and lower case are the same."""
+    """One comparison; a network is written as its chain id. Upper and lower case are the same.
+
+    With `is_pattern` each * of the value stands for any text. Of several tags one is enough.
+    """
 
     about: MatchedProperty
     value: str
     is_equal: bool = True
+    is_pattern: bool = False
 
     def holds(self, facts: ChangeFacts) -> bool:
         """Whether a change fits; a property that it does not have differs from every value."""
-        same = facts.get(self.about, "").casefold() == self.value.casefold()
-        return same is self.is_equal
+        text = facts.get(self.about, "").casefold()
+        texts = text.split() if self.about is MatchedProperty.TAG else [text]
+        return any(map(self._is_value, texts)) is self.is_equal
+
+    def _is_value(self, text: str) -> bool:
+        value = self.value.casefold()
+        return fits_pattern(value, text) if self.is_pattern else text == value
 
     def __str__(self) -> str:
-        return f"{self.about}{'=' if self.is_equal else '!='}{self.value}"
+        return f"{self.about}{_SIGNS[self.is_equal, self.is_pattern]}{self.value}"
+
+
+def fits_pattern(pattern: str, text: str) -> bool:
+    """Whether a whole text fits a pattern in which each * stands for any text.
+
+    A regular expression could take forever on a hostile text; this reads each of them once.
+    """
+    first, *others = pattern.split("*")
+    if not others:
+        return text == first
+    *middle, last = others
+    if not text.startswith(first) or not text.endswith(last):
+        return False
+    place, end = len(first), len(text) - len(last)
+    for part in middle:
+        found = text.find(part, place, end)
+        if found < 0:
+            return False
+        place = found + len(part)
+    return place <= end
 
 
 def fits(matchers: Sequence[Matcher], facts: ChangeFacts) -> bool:
@@ -87,13 +138,33 @@ def parse_matcher(text: str, networks: NetworkNames) -> Matcher:
     if match is None or name not in {each.value for each in MatchedProperty}:
         raise InputError(
             f"{shorten(text)} is no matcher: write one of {', '.join(MatchedProperty)}, "
-            "then = or !=, then the value, such as module=HUB"
+            "then =, !=, =~ or !~, then the value, such as module=HUB or label=~payroll*"
         )
     if not match["value"]:
         raise InputError(f"{shorten(text)} has no value: write one, such as module=HUB")
     about = MatchedProperty(name)
-    value = _value(about, match["value"], networks)
-    return Matcher(about, value, is_equal=match["sign"] == "=")
+    is_equal = not match["sign"].startswith("!")
+    if match["sign"].endswith("~"):
+        return Matcher(about, _pattern(about, match["value"]), is_equal, is_pattern=True)
+    read = _tag if about is MatchedProperty.TAG else partial(_value, about, networks=networks)
+    return Matcher(about, read(match["value"]), is_equal)
+
+
+def _tag(text: str) -> str:
+    name = text.removeprefix("#")
+    return _one_that(tags_in(f"#{name}") == {name.lower()}, name, "tag: write one word")
+
+
+def _pattern(about: MatchedProperty, text: str) -> str:
+    """Return a pattern as it is compared; InputError where it is none, or names every value."""
+    if about not in _WITH_PATTERNS:
+        raise InputError(f"{about} takes no pattern: write {about}= or {about}!=, and one value")
+    if "*" not in text or not text.strip("* "):
+        raise InputError(
+            f"{shorten(text)} is no pattern: write * for any text, such as {about}=~payroll*"
+        )
+    pattern = text.removeprefix("#") if about is MatchedProperty.TAG else text
+    return _one_that(len(pattern) <= LONGEST_LABEL, pattern, f"{about}: it is too long")
 
 
 def _value(about: MatchedProperty, text: str, networks: NetworkNames) -> str:
@@ -149,4 +220,8 @@ NO_RULE: Final = RuleFacts()
 def facts_of(change: ObservedChange, rule: RuleFacts = NO_RULE) -> ChangeFacts:
     """Return what matchers compare of a change that fits a rule."""
     of_change = {MatchedProperty(dimension): change.value_of(dimension) for dimension in Dimension}
-    return of_change | {MatchedProperty.RULE: rule.name, MatchedProperty.SEVERITY: rule.severity}
+    return of_change | {
+        MatchedProperty.TAG: " ".join(sorted(change.tags)),
+        MatchedProperty.RULE: rule.name,
+        MatchedProperty.SEVERITY: rule.severity,
+    }

@@ -188,8 +188,8 @@ def _matcher_inputs(queries: PageQueries) -> tuple[str, ...]:
     more = st.text_input(
         "Other matchers",
         key="silence_more",
-        placeholder="module!=HUB, label=test",
-        help="With = or !=, separated by commas.",
+        placeholder="module!=HUB, label=~payroll*",
+        help="With = or !=, separated by commas; with =~ or !~ each * is any text.",
     )
     return (*given, *(each for each in (more or "").split(",") if each.strip()))
 

@@ -23,7 +23,9 @@ def add_silence(connection: Connection, wish: SilenceRequest, by: Actor) -> tupl
     row = {
         "request_id": wish.request_id,
         "kind": wish.kind.value,
-        "matchers": [[each.about, each.value, each.is_equal] for each in wish.matchers],
+        "matchers": [
+            [each.about, each.value, each.is_equal, each.is_pattern] for each in wish.matchers
+        ],
         "starts_at": wish.starts_at,
         "ends_at": wish.ends_at,
         "reason": wish.reason,
@@ -89,7 +91,8 @@ def finished_silences(connection: Connection, at: datetime, limit: int) -> list[
 
 def _silence_of(row: Row[Any]) -> Silence:
     matchers = tuple(
-        Matcher(MatchedProperty(about), value, is_equal) for about, value, is_equal in row.matchers
+        Matcher(MatchedProperty(about), value, is_equal, is_pattern)
+        for about, value, is_equal, is_pattern in row.matchers
     )
     wish = SilenceRequest(
         row.request_id,

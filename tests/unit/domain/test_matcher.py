@@ -11,6 +11,7 @@ from dashboard.domain.matcher import (
     RuleFacts,
     facts_of,
     fits,
+    fits_pattern,
     in_words,
     parse_matcher,
 )
@@ -43,6 +44,9 @@ ADD_ON_RPC = facts_of(
         ("sender=" + "0X" + "AB" * 20, Matcher(MatchedProperty.SENDER, "0x" + "ab" * 20)),
         ("label=a=b, c", Matcher(MatchedProperty.LABEL, "a=b, c")),
         ("rule=night shift", Matcher(MatchedProperty.RULE, "night shift")),
+        ("tag=#Payroll", Matcher(MatchedProperty.TAG, "Payroll")),
+        ("label=~pay*", Matcher(MatchedProperty.LABEL, "pay*", is_pattern=True)),
+        ("tag !~ #pay*", Matcher(MatchedProperty.TAG, "pay*", is_equal=False, is_pattern=True)),
         ("severity=Critical", Matcher(MatchedProperty.SEVERITY, "critical")),
     ],
 )
@@ -55,7 +59,12 @@ def test_matcher_is_read_as_people_write_it(text: str, matcher: Matcher) -> None
     [
         ("", "is no matcher: write one of network, rule"),
         ("HUB", "is no matcher"),
-        ("tag=x", "is no matcher"),
+        ("colour=x", "is no matcher"),
+        ("tag=a b", "is no tag"),
+        ("label=~payroll", "is no pattern: write * for any text"),
+        ("label=~**", "is no pattern"),
+        ("network=~Lin*", "network takes no pattern"),
+        ("label=~" + "a" * 300 + "*", "it is too long"),
         ("module=", "has no value"),
         ("module=a b", "is no prover module"),
         ("stage=MOON", "is no stage (SEQUENCER, RPC, P2P)"),
@@ -129,3 +138,42 @@ def test_rejection_whose_reason_names_no_module_has_none() -> None:
 def test_matcher_is_written_as_it_is_read(matcher: Matcher, words: str) -> None:
     assert in_words(matcher, NAMES) == words
     assert parse_matcher(words, NAMES) == matcher
+
+
+@pytest.mark.parametrize(
+    ("text", "holds"),
+    [
+        ("label=~pay*", True),
+        ("label=~*OUT", True),
+        ("label=~p*y*t", True),
+        ("label=~*pay*out*", True),
+        ("label=~payout*payout", False),
+        ("label=~p*x*t", False),
+        ("label=~*pay", False),
+        ("label!~pay*", False),
+        ("tag=payroll", True),
+        ("tag=~pay*", True),
+        ("tag!=payroll", False),
+        ("tag=urgent", True),
+        ("tag=pay", False),
+        ("tag!~x*", True),
+    ],
+)
+def test_pattern_and_tag_name_changes(text: str, *, holds: bool) -> None:
+    change = ObservedChange(a_transition(), a_rejection(), "Payout", "#payroll #Urgent")
+
+    assert parse_matcher(text, NAMES).holds(facts_of(change)) is holds
+
+
+def test_pattern_without_a_star_is_the_whole_text() -> None:
+    assert fits_pattern("hub", "hub")
+    assert not fits_pattern("hub", "hubs")
+
+
+def test_pattern_of_a_hostile_text_takes_no_time() -> None:
+    assert not fits_pattern("*a" * 100 + "b", "a" * 100_000)
+
+
+def test_pattern_is_written_as_it_is_read() -> None:
+    for text in ("label=~pay*", "label!~pay*", "label=pay", "label!=pay"):
+        assert in_words(parse_matcher(text, NAMES), NAMES) == text
