@@ -13,10 +13,11 @@ from dashboard.domain.condition import State, Subject, SubjectKind
 from dashboard.domain.incident import Incident
 from dashboard.domain.matcher import MatchedProperty, Matcher
 from dashboard.domain.notification import Notification, NotificationKind, Recipient
+from dashboard.domain.recipients import ConfiguredRecipients
 from dashboard.domain.rule import Rule
 from dashboard.domain.rule_changes import RuleEdit
 from dashboard.domain.silence import SilenceKind, SilenceRequest
-from dashboard.show.queries.context import QueryContext
+from dashboard.show.queries.context import PageSettings, QueryContext
 from dashboard.show.queries.incident_words import event_words
 from dashboard.show.queries.rules import RuleQueries
 from dashboard.store.alerts.conditions import record_transition
@@ -35,7 +36,7 @@ from tests.builders import (
 )
 from tests.delivery_checks import PATIENT, notifications, take_worker_lease
 from tests.fake_clock import FakeClock
-from tests.recording_channel import ONCALL, RecordingChannel
+from tests.recording_channel import ONCALL, OTHERS, RecordingChannel
 
 ANN = Actor("Ann", A_MOMENT)
 
@@ -46,7 +47,14 @@ class Watch:
     def __init__(self, store: Store, clock: FakeClock, policy: DeliveryPolicy = PATIENT) -> None:
         self.store, self.clock, self.channel = store, clock, RecordingChannel()
         deliverer = Deliverer(store, self.channel.sending, clock.now, clock.elapsed, policy)
-        self.notifier = Notifier(store, [ONCALL], deliverer, clock.now)
+        self.known = ConfiguredRecipients((ONCALL, OTHERS))
+        self.notifier = Notifier(store, [ONCALL], deliverer, clock.now, configured=self.known)
+
+    @property
+    def context(self) -> QueryContext:
+        """What people act through, with the same settings."""
+        settings = PageSettings(recipients=self.known)
+        return QueryContext(self.store, (), self.clock.now, settings=settings)
 
     def rules(self, *rules: Rule) -> None:
         with self.store.write() as connection:

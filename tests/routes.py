@@ -8,6 +8,7 @@ from datetime import datetime
 from dashboard.domain.condition import Transition
 from dashboard.domain.notification import Recipient
 from dashboard.domain.notification_pace import Closing
+from dashboard.domain.recipients import ConfiguredRecipients, RecipientDirectory
 from dashboard.domain.route import RuleRoute
 from dashboard.domain.rule import ObservedChange
 from dashboard.store.alerts.outbox import OutboxEntry, expand
@@ -31,7 +32,13 @@ def expand_alone(
 ) -> int:
     """Make a notification for each recipient of one transition, an incident of its own."""
     group = (("transition", str(entry.transition.transition_id)),)
-    return expand(connection, [(entry, [RuleRoute("alone", group, tuple(recipients))])], now)
+    routes = [RuleRoute("alone", group, tuple(recipients))]
+    return expand(connection, [(entry, routes)], now, trusting(recipients))
+
+
+def trusting(recipients: Sequence[Recipient]) -> RecipientDirectory:
+    """Return a directory in which the settings name these recipients."""
+    return RecipientDirectory(ConfiguredRecipients(tuple(recipients)))
 
 
 def closings_for(connection: Connection, recipient: Recipient) -> Sequence[Closing]:

@@ -82,6 +82,10 @@ class Links:
         until = at + UNSUBSCRIBE_VALID_FOR
         return self._signed(SignedLink(LinkPurpose.UNSUBSCRIBE, recipient, until))
 
+    def verify(self, recipient: Recipient, until: datetime) -> str:
+        """Return where a recipient confirms that messages may be sent to them, or nothing."""
+        return self._signed(SignedLink(LinkPurpose.VERIFY, recipient, until))
+
     def _signed(self, link: SignedLink) -> str:
         if not self.public_url or not self.key:
             return ""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from dashboard.detect.routing import Zones, quiet_hours_of, quiet_until, routes_of, timers_of
+from dashboard.detect.routing import quiet_hours_of, quiet_until, routes_of, timers_of
 from dashboard.detect.withholding import withhold
 from dashboard.domain.condition import Transition
 from dashboard.domain.incident import Incident, IncidentEventKind, IncidentState
@@ -21,6 +21,7 @@ from dashboard.domain.incident_timers import (
 )
 from dashboard.domain.matcher import MatchedProperty
 from dashboard.domain.notification import NotificationKind, Recipient
+from dashboard.domain.recipients import RecipientDirectory
 from dashboard.domain.route import RuleRoute
 from dashboard.domain.rule import Rule
 from dashboard.domain.silence import Silence, silenced_by
@@ -45,7 +46,7 @@ class IncidentClock:
     rules: Mapping[str, Rule]
     silences: Sequence[Silence]
     everyone: Sequence[Recipient]
-    zones: Zones
+    directory: RecipientDirectory
     domain: str
 
     def act(self, connection: Connection) -> None:
@@ -71,7 +72,7 @@ class IncidentClock:
         """Tell whoever was notified of an incident that its rule no longer reports it."""
         save_incident(connection, replace(incident, next_at=None))
         notified = notified_recipients(connection, incident.incident_id)
-        note = Repetition(NotificationKind.CLOSED, self.now, self.now, self.domain)
+        note = self._repetition(NotificationKind.CLOSED, self.rules.get(incident.rule))
         repeat(connection, incident, note, notified)
 
     def _fire(self, connection: Connection, incident: Incident) -> None:
@@ -85,11 +86,10 @@ class IncidentClock:
             after = replace(after, next_at=self.now)
         save_incident(connection, after)
         add_events(connection, [(after.incident_id, event)])
-        gathering = Gathering(connection, self.now, self.domain)
+        gathering = Gathering(connection, self.now, self.domain, self.directory)
         others = gathering.fire(after, lasting)
         gathering.write()
-        again = Repetition(NotificationKind.REMINDER, self.now, self.now, self.domain)
-        repeat(connection, after, again, others)
+        repeat(connection, after, self._repetition(NotificationKind.REMINDER, rule), others)
 
     def _lasting(
         self, connection: Connection, incident: Incident, rule: Rule
@@ -99,7 +99,8 @@ class IncidentClock:
         for each in {entry.transition.subject: entry for entry in entries}.values():
             if not each.transition.after.is_open:
                 continue
-            for route in routes_of([rule], each.change, self.everyone, self.now, self.zones):
+            zones = self.directory.configured.zones
+            for route in routes_of([rule], each.change, self.everyone, self.now, zones):
                 now_routed = withhold(route, each.change, self.silences, self.now)
                 yield each.transition, each.position, now_routed
 
@@ -129,7 +130,14 @@ class IncidentClock:
             return
         is_escalation = kind is NotificationKind.ESCALATION
         recipients = rule.escalate_to if is_escalation else rule.recipients or self.everyone
-        quiet = quiet_until(rule, self.zones, self.now)
+        quiet = quiet_until(rule, self.directory.configured.zones, self.now)
         held_for = "" if quiet is None else quiet_hours_of(rule.name)
-        repetition = Repetition(kind, self.now, quiet or self.now, self.domain, held_for)
+        usual = self._repetition(kind, rule)
+        repetition = replace(usual, release_at=quiet or self.now, held_for=held_for)
         repeat(connection, incident, repetition, recipients)
+
+    def _repetition(self, kind: NotificationKind, rule: Rule | None) -> Repetition:
+        is_urgent = rule is not None and rule.pierces
+        return Repetition(
+            kind, self.now, self.now, self.directory, self.domain, is_urgent=is_urgent
+        )

@@ -20,11 +20,14 @@ from dashboard.domain.notification import (
     Notification,
     NotificationKind,
     NotificationMember,
+    Recipient,
 )
 from dashboard.domain.notified_change import NotifiedChange
+from dashboard.domain.recipients import ConfiguredRecipients
 from dashboard.errors import DeliveryDeferred, StoreError
 from dashboard.store.alerts.incidents import incident_events_of
 from dashboard.store.alerts.members import all_members
+from dashboard.store.alerts.recipients import read_directory
 from dashboard.store.alerts.repeats import last_changes
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
@@ -43,14 +46,19 @@ class MessageWriter:
 
     store: Store
     templates: MessageTemplates
+    recipients: ConfiguredRecipients | None = None
 
     def write(self, notification: Notification) -> Message:
-        """Write the message; DeliveryDeferred where the store cannot be read now."""
+        """Write the message; DeliveryDeferred where the store cannot be read now.
+
+        Times are in UTC and in the recipient's zone; without `recipients` in that of the templates.
+        """
         since = opened_at(notification)
         change = NotifiedChange(notification.transition, notification.rejection, since)
         try:
+            templates = self._templates_for(notification.recipient)
             if notification.is_gathered or notification.is_of_incidents:
-                return compose_gathered(notification, self.templates, self._changes(notification))
+                return compose_gathered(notification, templates, self._changes(notification))
             with self.store.read() as connection:
                 [known] = with_labels(connection, [change])
                 facts = MessageFacts(
@@ -60,7 +68,14 @@ class MessageWriter:
                 )
         except StoreError as error:
             raise DeliveryDeferred(f"the message cannot be written: {error}") from error
-        return compose(notification, self.templates, facts)
+        return compose(notification, templates, facts)
+
+    def _templates_for(self, recipient: Recipient) -> MessageTemplates:
+        if self.recipients is None:
+            return self.templates
+        with self.store.read() as connection:
+            zone = read_directory(connection, self.recipients).zone(recipient)
+        return replace(self.templates, zone=zone)
 
     def _changes(self, notification: Notification) -> Iterator[NotifiedChange]:
         """Read every change in the order of events, some hundred at a time; raises StoreError.

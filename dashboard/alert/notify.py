@@ -12,15 +12,23 @@ from typing import Final, TypeAlias
 from dashboard.alert.deliver import Deliverer
 from dashboard.alert.incident_clock import IncidentClock
 from dashboard.alert.message import MaySend
-from dashboard.detect.routing import Zones, routes_of, utc_only
+from dashboard.detect.routing import routes_of
 from dashboard.detect.withholding import withhold
 from dashboard.domain.clock import Clock
 from dashboard.domain.notification import NO_DOMAIN, DeliveryResult, Recipient
+from dashboard.domain.recipients import ConfiguredRecipients
 from dashboard.domain.route import RuleRoute
 from dashboard.domain.rule import ObservedChange
 from dashboard.logs import get_logger
 from dashboard.store.alerts import outbox
+from dashboard.store.alerts.addresses_off import mark_pending_dead
+from dashboard.store.alerts.catch_up import catch_up
 from dashboard.store.alerts.incidents import is_incident_due
+from dashboard.store.alerts.recipients import (
+    pending_to,
+    read_directory,
+    verified_without_summary,
+)
 from dashboard.store.alerts.rules import rules_in_force
 from dashboard.store.alerts.silences import unfinished_silences
 from dashboard.store.engine.engine import Store
@@ -39,8 +47,8 @@ Router: TypeAlias = Callable[[ObservedChange, Sequence[Recipient]], Sequence[Rul
 class Notifier:
     """Notifies of every transition that a rule fits, `recipients` where the rule names none.
 
-    `routes` stands in for the stored rules. Message-IDs stand below `domain`.
-    `zones` returns the time zone of a name.
+    `routes` stands in for the stored rules. Message-IDs stand below `domain`. `configured` is what
+    the settings say of recipients; without it, that `recipients` are trusted.
     """
 
     store: Store
@@ -49,7 +57,7 @@ class Notifier:
     clock: Clock
     routes: Router | None = None
     domain: str = NO_DOMAIN
-    zones: Zones = utc_only
+    configured: ConfiguredRecipients | None = None
 
     def run(self, holder_token: int, may_send: MaySend) -> bool:
         """Do one round: act on time, expand what is new, deliver what is due; raises StoreError.
@@ -60,8 +68,9 @@ class Notifier:
         """
         self._act_on_time()
         entries = expand_outbox(
-            self.store, self.recipients, self.clock, self.routes, self.domain, self.zones
+            self.store, self.recipients, self.clock, self.routes, self.domain, self.configured
         )
+        self._look_at_recipients()
         _log_results(self.deliverer.deliver_due(holder_token, may_send))
         return entries > 0 or self.deliverer.is_sending
 
@@ -78,8 +87,32 @@ class Notifier:
         with self.store.write() as connection:
             rules = {each.name: each for each in rules_in_force(connection)}
             silences = unfinished_silences(connection, now)
-            clock = IncidentClock(now, rules, silences, self.recipients, self.zones, self.domain)
+            directory = read_directory(connection, self._known())
+            clock = IncidentClock(now, rules, silences, self.recipients, directory, self.domain)
             clock.act(connection)
+
+    def _look_at_recipients(self) -> None:
+        """Send what is open to those newly verified, and nothing to those to whom none may go."""
+        with self.store.read() as connection:
+            directory = read_directory(connection, self._known())
+            verified = [
+                each
+                for each in verified_without_summary(connection)
+                if not directory.withheld(each)
+            ]
+            barred = [each for each in pending_to(connection) if directory.withheld(each)]
+        if not verified and not barred:
+            return
+        with self.store.write() as connection:
+            directory = read_directory(connection, self._known())
+            for each in barred:
+                if why := directory.withheld(each):
+                    mark_pending_dead(connection, each, why)
+            for each in verified:
+                catch_up(connection, each, directory, self.clock(), self.domain)
+
+    def _known(self) -> ConfiguredRecipients:
+        return self.configured or ConfiguredRecipients(tuple(self.recipients))
 
 
 def expand_outbox(
@@ -88,10 +121,11 @@ def expand_outbox(
     clock: Clock,
     routes: Router | None = None,
     domain: str = NO_DOMAIN,
-    zones: Zones = utc_only,
+    configured: ConfiguredRecipients | None = None,
 ) -> int:
     """Take the next entries of the outbox into incidents, and tell each recipient of each.
 
+    `configured` is what the settings say of recipients; without it, that `recipients` are trusted.
     Return how many entries were expanded, none when all are done.
     """
     with store.read() as connection:
@@ -99,8 +133,10 @@ def expand_outbox(
             return 0
     with store.write() as connection:
         entries = outbox.pending_expansion(connection, _ENTRIES_AT_ONCE)
-        now = clock()
-        router = routes or partial(routes_of, rules_in_force(connection), now=now, zones=zones)
+        now, known = clock(), configured or ConfiguredRecipients(tuple(recipients))
+        router = routes or partial(
+            routes_of, rules_in_force(connection), now=now, zones=known.zones
+        )
         silences = unfinished_silences(connection, now)
         routed = [
             (
@@ -112,7 +148,7 @@ def expand_outbox(
             )
             for each in entries
         ]
-        outbox.expand(connection, routed, now, domain)
+        outbox.expand(connection, routed, now, read_directory(connection, known), domain)
     return len(entries)
 
 

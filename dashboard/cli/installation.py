@@ -17,12 +17,13 @@ from dashboard.domain.spreadsheet import read_spreadsheet
 from dashboard.errors import InputError
 from dashboard.logs import configure_logs
 from dashboard.settings import Settings, load_settings
-from dashboard.show.queries.context import QueryContext
+from dashboard.show.queries.context import PageSettings, QueryContext
 from dashboard.store.alerts.alert_status import open_incidents
 from dashboard.store.alerts.notification_search import NotificationFilter, search_notifications
 from dashboard.store.gas import LatestGas, latest_gas
 from dashboard.store.rejections.search import search
 from dashboard.wiring.actor import os_user
+from dashboard.wiring.channels import configured_recipients
 from dashboard.wiring.clock import utc_now
 from dashboard.wiring.network_profiles import profile_of
 from dashboard.wiring.networks import Network, shown_networks
@@ -73,8 +74,10 @@ def open_installation() -> Iterator[Installation]:
     settings = load_settings()
     networks = shown_networks(settings)
     profiles = tuple(profile_of(network, settings) for network in networks)
+    known = PageSettings(recipients=configured_recipients(settings))
     with closing(open_checked_store(settings)) as store:
-        yield Installation(settings, networks, QueryContext(store, profiles, utc_now, os_user()))
+        source = QueryContext(store, profiles, utc_now, os_user(), known)
+        yield Installation(settings, networks, source)
 
 
 def standard_input() -> str:

@@ -1,4 +1,4 @@
-"""`linewatch recipients`: to which addresses nothing is sent, and to change that."""
+"""`linewatch recipients`: who gets messages, who not and why, and to change that."""
 
 from __future__ import annotations
 
@@ -8,40 +8,109 @@ from dashboard.cli.installation import open_installation
 from dashboard.cli.listing import Listing, Output, output, print_list
 from dashboard.cli.output import Json, instant, say
 from dashboard.cli.silence_options import actor, by
-from dashboard.domain.address_off import AddressOff
+from dashboard.domain.active_hours import WeekSpan
 from dashboard.domain.notification import Recipient
 from dashboard.domain.quantity import shorten
+from dashboard.domain.recipients import RecipientProfile
+from dashboard.domain.rule_keys import MAIL
 from dashboard.errors import InputError
-from dashboard.show.queries.recipients import RecipientQueries
+from dashboard.show.queries.recipient_words import hours_words, status_words, unreached_words
+from dashboard.show.queries.recipients import ListedRecipient, RecipientQueries
 from dashboard.show.text import moment
 
 _address = click.argument("address")
 _channel = click.option(
-    "--channel", default="mail", show_default=True, help="Whose address it is, as in [channels]."
+    "--channel", default=MAIL, show_default=True, help="Whose address it is, as in [channels]."
 )
 
 
 @click.group()
 def recipients() -> None:
-    """Turn addresses off and on; a recipient does the same by the link in a message."""
+    """See who gets messages, verify addresses, turn them off and on, say at which hours."""
 
 
 @recipients.command("list")
 @output
 def list_(*, output: Output) -> None:
-    """List the addresses to which nothing is sent, with the cause, the latest first."""
+    """List every recipient: where it is named, whether anything is sent to it and why not."""
     with open_installation() as here:
+        queries = RecipientQueries(here.source)
+        unreached = queries.unreached()
         print_list(
             Listing(
-                "off",
-                RecipientQueries(here.source).off(),
-                ("SINCE", "CHANNEL", "ADDRESS", "CAUSE", "BY", "NOTE"),
+                "recipients",
+                queries.all(),
+                ("CHANNEL", "ADDRESS", "STATE", "NAMED IN", "HOURS", "LAST SENT"),
                 row=_row,
                 form=_form,
-                nothing="No address is off.",
+                nothing="There is no recipient.",
+                more={"unreached": [each.name for each in unreached]},
+                after=[f"Warning: {unreached_words(each)}." for each in unreached],
             ),
             output,
         )
+
+
+@recipients.command()
+@_address
+@click.argument("code", required=False)
+@by
+def verify(*, address: str, code: str | None, name: str | None) -> None:
+    """Verify ADDRESS by the CODE of its verification mail; without CODE, send it a new mail.
+
+    Nothing else is sent to an address that only rules name before it is verified. The mail has a
+    link as well, where public_url of [pages] is set. Addresses in the settings need none of this.
+    """
+    with open_installation() as here:
+        who = actor(name, here.source.now())
+        queries, recipient = RecipientQueries(here.source), Recipient(MAIL, address)
+        if code is None:
+            queries.ask(recipient, who)
+            say(f"{address}: the worker sends a verification mail; give its code here.")
+            return
+        is_new = queries.enter_code(recipient, code, who)
+    say(f"{address}: {'verified' if is_new else 'was verified already'}.")
+
+
+@recipients.command("set")
+@_address
+@_channel
+@click.option("--time-zone", help="Times in its messages, and its hours; empty: that of [mail].")
+@click.option(
+    "--active",
+    metavar="SPAN",
+    multiple=True,
+    help='When messages may come, such as "mon-fri 08:00-18:00"; repeatable.',
+)
+@click.option("--any-hour", is_flag=True, help="Messages may come at any hour.")
+@by
+def set_(
+    *,
+    address: str,
+    channel: str,
+    time_zone: str | None,
+    active: tuple[str, ...],
+    any_hour: bool,
+    name: str | None,
+) -> None:
+    """Say at which hours ADDRESS gets messages, and in which time zone; the rest stays as it is.
+
+    At other hours messages are held, and come as one summary. What a rule with pierces reports
+    comes at once.
+    """
+    if active and any_hour:
+        raise InputError("--active and --any-hour exclude each other: choose one")
+    if time_zone is None and not active and not any_hour:
+        raise InputError("nothing to change: give --time-zone, --active or --any-hour")
+    spans = tuple(map(WeekSpan.parse, active))
+    with open_installation() as here:
+        who = actor(name, here.source.now())
+        queries, recipient = RecipientQueries(here.source), Recipient(channel, address)
+        before = queries.profile(recipient)
+        zone = before.zone if time_zone is None else time_zone
+        wanted = RecipientProfile(zone, spans if active or any_hour else before.active)
+        queries.change(recipient, wanted, who)
+    say(f"{address}: {hours_words(wanted)}.")
 
 
 @recipients.command()
@@ -71,24 +140,40 @@ def on(*, address: str, channel: str, name: str | None) -> None:
     say(f"{address}: on again.")
 
 
-def _row(each: AddressOff) -> tuple[str, ...]:
-    recipient = each.recipient
+def _row(each: ListedRecipient) -> tuple[str, ...]:
     return (
-        moment(each.since),
-        recipient.channel,
-        recipient.address,
-        str(each.cause),
-        each.by,
-        each.note,
+        each.recipient.channel,
+        each.recipient.address,
+        status_words(each),
+        ", ".join(each.named_in) or "nowhere any more",
+        hours_words(each.profile),
+        "never" if each.last_sent is None else moment(each.last_sent),
     )
 
 
-def _form(each: AddressOff) -> Json:
+def _form(each: ListedRecipient) -> Json:
+    verification, off = each.verification, each.off
+    asked = None if verification is None else verification.requested_at
     return {
         "channel": each.recipient.channel,
         "address": each.recipient.address,
-        "cause": str(each.cause),
-        "since": instant(each.since),
-        "by": each.by,
-        "note": each.note,
+        "status": str(each.status),
+        "namedIn": list(each.named_in),
+        "verifiedAt": instant(None if verification is None else verification.verified_at),
+        "verifiedBy": None if verification is None else verification.verified_by or None,
+        "askedAt": instant(asked),
+        "askedSentAt": instant(None if verification is None else verification.sent_at),
+        "askedAnswer": None if verification is None else verification.outcome or None,
+        "off": None
+        if off is None
+        else {
+            "cause": str(off.cause),
+            "since": instant(off.since),
+            "by": off.by,
+            "note": off.note,
+        },
+        "timeZone": each.profile.zone or None,
+        "active": [str(span) for span in each.profile.active],
+        "isFixed": each.is_fixed,
+        "lastSentAt": instant(each.last_sent),
     }

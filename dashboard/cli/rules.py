@@ -41,6 +41,8 @@ from dashboard.domain.toml_text import write_toml
 from dashboard.errors import InputError
 from dashboard.settings.layers import Mistake
 from dashboard.settings.rule_file import TABLE, read_rule_file
+from dashboard.show.queries.recipient_words import unreached_words
+from dashboard.show.queries.recipients import RecipientQueries
 from dashboard.show.queries.rules import RuleQueries
 from dashboard.show.text import moment
 from dashboard.store.alerts.rules import StoredRule
@@ -79,6 +81,7 @@ def listed(*, output: Output) -> None:
                 row=lambda each: _row(here, each.rule),
                 form=_form,
                 nothing="There is no rule.",
+                after=_warnings(here),
             ),
             output,
         )
@@ -301,6 +304,14 @@ def _change(here: Installation, edit: RuleEdit, *, dry_run: bool, as_json: bool)
         say("Nothing changes.")
     elif dry_run:
         say("Nothing was changed yet: this is what would be.")
+    for line in _warnings(here):
+        warn(line)
+
+
+def _warnings(here: Installation) -> list[str]:
+    """Say which rules reach nobody."""
+    unreached = RecipientQueries(here.source).unreached()
+    return [f"{unreached_words(each)}: see `linewatch recipients list`" for each in unreached]
 
 
 def _change_form(difference: RuleDifference) -> Json:

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime, tzinfo
-from typing import TypeAlias
+from datetime import datetime
 
+from dashboard.domain.active_hours import Zones, utc_only
 from dashboard.domain.incident import QUIET_AFTER
 from dashboard.domain.incident_timers import TIMERS, IncidentTimers
 from dashboard.domain.notification import Recipient
 from dashboard.domain.route import RuleRoute
 from dashboard.domain.rule import ObservedChange, Rule, fits
-
-Zones: TypeAlias = Callable[[str], tzinfo]
-"""Returns the time zone of a name."""
-
-
-def utc_only(_: str) -> tzinfo:
-    """Take every time zone for UTC."""
-    return UTC
 
 
 def routes_of(

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta, tzinfo
 from itertools import pairwise
-from typing import Final
+from typing import Final, TypeAlias
 
 from dashboard.domain.quantity import shorten
 from dashboard.errors import InputError
+
+Zones: TypeAlias = Callable[[str], tzinfo]
+"""Returns the time zone of a name."""
 
 DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _SPAN: Final = re.compile(
@@ -22,6 +25,11 @@ _LOOKED_AHEAD: Final = timedelta(days=15)
 
 _STEP: Final = timedelta(minutes=30)
 """Clocks are put forward and back at whole or half hours of UTC."""
+
+
+def utc_only(_: str) -> tzinfo:
+    """Take every time zone for UTC."""
+    return UTC
 
 
 @dataclass(frozen=True, slots=True)

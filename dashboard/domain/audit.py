@@ -52,6 +52,9 @@ class Action(StrEnum):
     RESOLVE = "resolve"
     UNSUBSCRIBE = "unsubscribe"
     SUBSCRIBE = "subscribe"
+    ASK_TO_VERIFY = "ask-to-verify"
+    VERIFY = "verify"
+    CHANGE_RECIPIENT = "change-recipient"
     KEEP = "keep"
     FORGET = "forget"
 

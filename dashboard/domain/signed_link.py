@@ -37,6 +37,7 @@ class LinkPurpose(StrEnum):
     ACKNOWLEDGE = "acknowledge"
     SILENCE = "silence"
     UNSUBSCRIBE = "unsubscribe"
+    VERIFY = "verify"
 
 
 class LinkFault(StrEnum):

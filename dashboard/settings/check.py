@@ -10,10 +10,9 @@ from typing import Final
 from dashboard.devnet.networks import SIMULATED, SimulatedNetwork
 from dashboard.domain.allowed_hosts import HOST_NAME
 from dashboard.domain.api_key import KEY_PREFIX
-from dashboard.domain.mail_address import MailAddress
 from dashboard.domain.quantity import shorten
 from dashboard.domain.secret import Secret
-from dashboard.errors import InputError, SettingsError
+from dashboard.errors import SettingsError
 from dashboard.settings.bounces import check_bounces
 from dashboard.settings.channels import check_channels, check_fallback, check_heartbeat
 from dashboard.settings.check_addresses import check_addresses
@@ -24,6 +23,7 @@ from dashboard.settings.key_limits import check_keys
 from dashboard.settings.layers import Remark, SettingPath
 from dashboard.settings.mistakes import as_far_as_readable
 from dashboard.settings.module_limits import limits_of
+from dashboard.settings.recipients import check_recipients, is_mail_address, no_address
 from dashboard.settings.schema import (
     EndpointSettings,
     MailSettings,
@@ -70,6 +70,7 @@ def check_together(settings: Settings) -> Iterator[Remark]:
     yield from _check_networks(settings)
     yield from _check_own_serve(settings)
     yield from _check_recipients(settings.mail)
+    yield from _check_tables_of_recipients(settings)
     yield from _check_sender(settings.mail)
     yield from _check_ehlo_name(settings.mail)
     yield from _check_channels(settings)
@@ -146,8 +147,8 @@ def _check_own_fees(name: str, network: NetworkSettings, common: FeeSettings) ->
 
 @as_far_as_readable
 def _check_sender(mail: MailSettings) -> Iterator[Remark]:
-    if not _is_mail_address(mail.sender):
-        yield ("mail", "sender"), _no_address(mail.sender)
+    if not is_mail_address(mail.sender):
+        yield ("mail", "sender"), no_address(mail.sender)
 
 
 @as_far_as_readable
@@ -182,22 +183,15 @@ def _check_ehlo_name(mail: MailSettings) -> Iterator[Remark]:
 @as_far_as_readable
 def _check_recipients(mail: MailSettings) -> Iterator[Remark]:
     for recipient in mail.recipients:
-        if not _is_mail_address(recipient):
-            yield ("mail", "recipients"), _no_address(recipient)
+        if not is_mail_address(recipient):
+            yield ("mail", "recipients"), no_address(recipient)
     if not mail.recipients and mail.smtp_host:
         yield ("mail", "recipients"), "is empty and mail.smtp_host is set: say who gets mail"
 
 
-def _no_address(text: str) -> str:
-    return f"holds {shorten(text)}, which is no mail address: write name@example.org"
-
-
-def _is_mail_address(text: str) -> bool:
-    try:
-        MailAddress.parse(text)
-    except InputError:
-        return False
-    return True
+@as_far_as_readable
+def _check_tables_of_recipients(settings: Settings) -> Iterator[Remark]:
+    yield from check_recipients(settings.recipients, settings.channels)
 
 
 @as_far_as_readable

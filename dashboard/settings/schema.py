@@ -13,6 +13,7 @@ from dashboard.domain.secret import Secret
 from dashboard.settings.bounces import BounceSettings
 from dashboard.settings.channels import ChannelSettings
 from dashboard.settings.fees import FeeSettings, OwnFeeSettings
+from dashboard.settings.recipients import RecipientSettings
 from dashboard.settings.values import ByteSize, Duration, KeptFor, Rate
 
 Port = Annotated[int, Meta(ge=1, le=65535)]
@@ -270,6 +271,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     alerts: AlertSettings
     mail: MailSettings
     channels: dict[str, ChannelSettings]
+    recipients: dict[str, RecipientSettings]
     bounces: BounceSettings
     networks: dict[str, NetworkSettings]
 

@@ -11,13 +11,20 @@ from dashboard.alert.trial_message import message_of_trial
 from dashboard.domain.audit import Action, Actor, Detail
 from dashboard.domain.notification import Recipient
 from dashboard.domain.quantity import shorten
-from dashboard.errors import DeliveryError, InputError
+from dashboard.errors import DeliveryError, DeliveryRefused, InputError
 from dashboard.settings import Settings
 from dashboard.settings.channels import MAIL
 from dashboard.store.access.audit_log import note_action
 from dashboard.store.alerts.notifications import message_id_of
+from dashboard.store.alerts.recipients import read_directory
 from dashboard.store.engine.engine import Store
-from dashboard.wiring.channels import channel_of, default_recipients, mail_channel, message_domain
+from dashboard.wiring.channels import (
+    channel_of,
+    configured_recipients,
+    default_recipients,
+    mail_channel,
+    message_domain,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +61,7 @@ def try_recipient(
         message_id_of(uuid4(), message_domain(settings)), recipient.address, actor.at
     )
     try:
+        _require_reachable(recipient, settings, store)
         answer = _channel(recipient, settings, watch).send(message_of_trial(actor), headers)
         tried = TriedRecipient(recipient, was_sent=True, answer=answer)
     except DeliveryError as error:
@@ -66,6 +74,14 @@ def try_recipient(
         }
         note_action(connection, actor.at, actor.name, Action.TEST_SEND, recipient.address, details)
     return tried
+
+
+def _require_reachable(recipient: Recipient, settings: Settings, store: Store) -> None:
+    """Raise DeliveryRefused where nothing may be sent to a recipient, a test message neither."""
+    with store.read() as connection:
+        why = read_directory(connection, configured_recipients(settings)).withheld(recipient)
+    if why:
+        raise DeliveryRefused(f"{why}; `linewatch recipients list` shows more")
 
 
 def _channel(recipient: Recipient, settings: Settings, watch: Watch) -> Channel:

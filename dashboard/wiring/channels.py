@@ -14,12 +14,15 @@ from dashboard.alert.channels.smtp import Security, SmtpChannel, SmtpServer
 from dashboard.alert.channels.stage import Watch, ignore
 from dashboard.alert.channels.webhook import WebhookChannel
 from dashboard.alert.message import Channel
+from dashboard.domain.active_hours import WeekSpan
 from dashboard.domain.mail_address import MailAddress
 from dashboard.domain.notification import NO_DOMAIN, Recipient
+from dashboard.domain.recipients import ConfiguredRecipients, RecipientProfile, mailbox_of
 from dashboard.settings import MailSettings, Settings
 from dashboard.settings.channels import MAIL, ChannelSettings
 from dashboard.settings.check import is_ehlo_name
 from dashboard.settings.dkim import dkim_signer
+from dashboard.settings.time_zone import zone_of
 from dashboard.settings.tls import tls_context
 from dashboard.wiring.clock import utc_now
 
@@ -41,6 +44,18 @@ def default_recipients(settings: Settings) -> list[Recipient]:
     mailed = [Recipient(MAIL, each) for each in settings.mail.recipients]
     named = [Recipient(name, name) for name, each in settings.channels.items() if each.default]
     return mailed + named or [Recipient(MAIL, NOBODY)]
+
+
+def configured_recipients(settings: Settings) -> ConfiguredRecipients:
+    """Return what the settings say of recipients; whom they name need not be verified."""
+    profiles = {
+        mailbox_of(recipient_named(name, settings)): RecipientProfile(
+            each.time_zone, tuple(map(WeekSpan.parse, each.active))
+        )
+        for name, each in settings.recipients.items()
+    }
+    named = tuple(default_recipients(settings))
+    return ConfiguredRecipients(named, profiles, settings.mail.time_zone, zone_of)
 
 
 def message_domain(settings: Settings) -> str:

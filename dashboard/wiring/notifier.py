@@ -24,7 +24,12 @@ from dashboard.settings import Settings
 from dashboard.settings.time_zone import zone_of
 from dashboard.store.alerts.link_key import link_key, make_link_key
 from dashboard.store.engine.engine import Store
-from dashboard.wiring.channels import default_recipients, message_domain, open_channels
+from dashboard.wiring.channels import (
+    configured_recipients,
+    default_recipients,
+    message_domain,
+    open_channels,
+)
 from dashboard.wiring.clock import elapsed, utc_now
 from dashboard.wiring.networks import Network, module_limits
 
@@ -43,12 +48,13 @@ def open_notifier(
     names = network_names(networks)
     links = Links(settings.pages.public_url, _key_of_links(store))
     templates = load_templates(names, links, zone_of(settings.mail.time_zone))
-    write = MessageWriter(store, templates).write
+    configured = configured_recipients(settings)
+    write = MessageWriter(store, templates, configured).write
     sending = Sending(channels or open_channels(settings), with_facts(write, names, links))
     policy = DeliveryPolicy(pace=Pace(settings.alerts.largest_hourly))
     deliverer = Deliverer(store, sending, clocks.now, clocks.elapsed, policy)
     recipients, domain = default_recipients(settings), message_domain(settings)
-    return Notifier(store, recipients, deliverer, clocks.now, None, domain, zone_of)
+    return Notifier(store, recipients, deliverer, clocks.now, None, domain, configured)
 
 
 def network_names(networks: tuple[Network, ...]) -> dict[NetworkId, NetworkName]:

@@ -32,6 +32,7 @@ from dashboard.show.queries.context import PageSettings
 from dashboard.show.queries.page_queries import PageQueries, register
 from dashboard.show.web.framework_logs import join_framework_logs
 from dashboard.show.web.upload_bound import UploadBound, UploadLimits, largest_message
+from dashboard.wiring.channels import configured_recipients
 from dashboard.wiring.clock import utc_now
 from dashboard.wiring.host_check import HostCheck, allowed_hosts
 from dashboard.wiring.http import run_http
@@ -144,6 +145,7 @@ def _page_queries(settings: Settings) -> Iterator[PageQueries]:
             settings.store.low_space,
             settings.pages.public_url,
             partial(rules_of_text, rule_names(settings)),
+            configured_recipients(settings),
         )
         yield PageQueries(store, profiles, look_up, utc_now, deadline, known)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from dashboard.alert import mail_fallback, repeat_alerts
+from dashboard.alert import mail_fallback, repeat_alerts, verification_mails
 from dashboard.alert.bounce_mailbox import (
     BounceMailbox,
     ImapMailbox,
@@ -19,12 +19,19 @@ from dashboard.alert.mail_fallback import MailFallback
 from dashboard.alert.repeat_alerts import AlertRepeater
 from dashboard.alert.side_tasks import SideTask, SideTasks
 from dashboard.alert.turn_off_bounced import BounceReader
+from dashboard.alert.verification_mails import VerificationMails
 from dashboard.domain.quantity import NetworkId
 from dashboard.settings import Settings
 from dashboard.settings.channels import MAIL
 from dashboard.settings.tls import tls_context
 from dashboard.store.engine.engine import Store
-from dashboard.wiring.channels import alertmanager_of, channel_of
+from dashboard.wiring.channels import (
+    alertmanager_of,
+    channel_of,
+    configured_recipients,
+    mail_channel,
+    message_domain,
+)
 from dashboard.wiring.clock import elapsed, utc_now
 from dashboard.wiring.networks import Network, networks_of
 
@@ -39,6 +46,7 @@ def side_tasks(
         *_fallback(settings, store),
         *_heartbeat(settings, store),
         *_bounces(settings, store),
+        _verification(settings, store),
     ]
     return SideTasks(tasks, elapsed)
 
@@ -71,6 +79,18 @@ def _heartbeat(settings: Settings, store: Store) -> Iterator[SideTask]:
         networks = [each.network_id for each in networks_of(settings) if _is_watched(each)]
         heartbeat = Heartbeat(store, networks, target, rules, utc_now)
         yield SideTask("heartbeat", alerts.heartbeat_period, heartbeat.work)
+
+
+def _verification(settings: Settings, store: Store) -> SideTask:
+    mails = VerificationMails(
+        store,
+        mail_channel(settings),
+        configured_recipients(settings),
+        settings.pages.public_url,
+        message_domain(settings),
+        utc_now,
+    )
+    return SideTask("verification mails", verification_mails.PERIOD, mails.work)
 
 
 def _bounces(settings: Settings, store: Store) -> Iterator[SideTask]:

@@ -69,7 +69,9 @@ ca_file = "{certificate.path}"
 
 def test_refusal_is_shown_where_it_happens_with_status_one_and_on_record(tmp_path: Path) -> None:
     with mail_server(Inbox(RCPT="550 5.1.1 no such user")) as port:
-        here = installation_with(tmp_path, mail_settings(port))
+        here = installation_with(
+            tmp_path, f'[recipients."typo@example.org"]\n{mail_settings(port)}'
+        )
         ended = here.run("alerts", "test-send", "--to", "typo@example.org")
 
     assert ended.returncode == 1
@@ -79,6 +81,17 @@ def test_refusal_is_shown_where_it_happens_with_status_one_and_on_record(tmp_pat
     assert entry["subject"] == "typo@example.org"
     assert entry["details"]["sent"] is False
     assert "550 5.1.1" in entry["details"]["answer"]
+
+
+def test_address_that_nobody_verified_gets_no_test_message_either(tmp_path: Path) -> None:
+    inbox = Inbox()
+
+    with mail_server(inbox) as port:
+        here = installation_with(tmp_path, mail_settings(port))
+        ended = here.run("alerts", "test-send", "--to", "new@example.org")
+
+    assert (ended.returncode, inbox.mails) == (1, [])
+    assert "address not verified; `linewatch recipients list` shows more" in ended.stderr
 
 
 def test_webhook_gets_a_signed_test_and_the_answer_is_shown(tmp_path: Path) -> None:

@@ -7,8 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from dashboard.domain.notification import Recipient
+from dashboard.domain.verification import code_of
+from dashboard.store.alerts.link_key import make_link_key
+from dashboard.store.alerts.recipients import locked_verification
 from tests.installation import Installation, new_installation
-from tests.integration.seeded_installation import HOSTILE, tell_story
+from tests.integration.seeded_installation import HOSTILE, store_of, tell_story
 
 
 @pytest.fixture
@@ -50,7 +54,8 @@ def test_incident_that_nobody_knows_is_a_mistake(installation: Installation) -> 
 
 def test_address_is_turned_off_and_on_on_record(installation: Installation) -> None:
     off = installation.run("recipients", "off", "dev@example.org", "--note", "on leave")
-    listed = json.loads(installation.run("recipients", "list", "--json").stdout)["off"]
+    said = json.loads(installation.run("recipients", "list", "--json").stdout)
+    listed = [each for each in said["recipients"] if each["off"]]
     on = installation.run("recipients", "on", "dev@example.org")
     again = installation.run("recipients", "on", "dev@example.org")
 
@@ -58,7 +63,60 @@ def test_address_is_turned_off_and_on_on_record(installation: Installation) -> N
         "dev@example.org: off now.\n",
         "dev@example.org: on again.\n",
     )
-    assert [(each["address"], each["note"]) for each in listed] == [("dev@example.org", "on leave")]
+    assert [(each["address"], each["off"]["note"]) for each in listed] == [
+        ("dev@example.org", "on leave")
+    ]
     assert again.returncode == 2
     audit = json.loads(installation.run("audit", "--json").stdout)["entries"]
     assert [each["action"] for each in audit[:2]] == ["subscribe", "unsubscribe"]
+
+
+def test_address_of_a_rule_is_unverified_until_its_code_is_given(
+    installation: Installation,
+) -> None:
+    added = installation.run(
+        *("rules", "add", "hub", "--set", "kind=rejected", "--set", "recipients=new@example.org")
+    )
+    asked = installation.run("recipients", "verify", "new@example.org", "--by", "Ada")
+    with store_of(installation) as store:
+        recipient = Recipient("mail", "new@example.org")
+        with store.write() as connection:
+            key = make_link_key(connection, b"k" * 32)
+            known = locked_verification(connection, recipient)
+    wrong = installation.run("recipients", "verify", "new@example.org", "AAAAAAAA")
+    given = installation.run("recipients", "verify", "new@example.org", code_of(known, key))
+    hours = ("--time-zone", "Europe/Zurich", "--active", "mon-fri 08:00-18:00")
+    set_ = installation.run("recipients", "set", "new@example.org", *hours)
+    said = json.loads(installation.run("recipients", "list", "--json").stdout)
+
+    assert "hub reaches nobody (new@example.org: address not verified)" in added.stderr
+    assert "the worker sends a verification mail" in asked.stdout
+    assert (wrong.returncode, "4 more tries" in wrong.stderr) == (2, True)
+    assert given.stdout == "new@example.org: verified.\n"
+    assert set_.stdout == "new@example.org: mon-fri 08:00-18:00 (Europe/Zurich).\n"
+    [listed] = [each for each in said["recipients"] if each["address"] == "new@example.org"]
+    assert (listed["status"], listed["namedIn"]) == ("verified", ["rule hub"])
+    assert (listed["timeZone"], listed["active"]) == ("Europe/Zurich", ["mon-fri 08:00-18:00"])
+    assert said["unreached"] == []
+    table = installation.run("recipients", "list").stdout
+    assert "from the settings" in table
+
+
+@pytest.mark.parametrize(
+    ("arguments", "remedy"),
+    [
+        (("set", "oncall@localhost"), "nothing to change"),
+        (("set", "oncall@localhost", "--active", "x"), "is no span of a week"),
+        (("set", "oncall@localhost", "--time-zone", "Mars"), "is no time zone"),
+        (("set", "who@example.org", "--any-hour"), "is no recipient"),
+        (("verify", "oncall@localhost"), "the settings name it"),
+        (("verify", "no address"), "is no mail address"),
+    ],
+)
+def test_wrong_recipient_is_a_mistake(
+    installation: Installation, arguments: tuple[str, ...], remedy: str
+) -> None:
+    refused = installation.run("recipients", *arguments)
+
+    assert refused.returncode == 2
+    assert remedy in refused.stderr

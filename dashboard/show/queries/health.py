@@ -20,6 +20,8 @@ from dashboard.show.queries.cache import TtlCache
 from dashboard.show.queries.context import QueryContext
 from dashboard.show.queries.coverage_gaps import gaps_until
 from dashboard.show.queries.network_status import NetworkProfile, PolledValue
+from dashboard.show.queries.recipient_words import unreached_words
+from dashboard.show.queries.recipients import UnreachedRule, unreached_rules
 from dashboard.store.alerts.alert_status import OpenIncident, open_incidents
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.leases import Holder, holders
@@ -137,8 +139,8 @@ class Health:
     """All that shows whether Linewatch is well; `holders` hold its leases by name.
 
     `gaps` are the latest times in which something was not watched, the last one first;
-    `incidents` are those open on networks. `low_space` is how many bytes the
-    disk should have free at least.
+    `incidents` are those open on networks. `unreached` are rules that reach nobody. `low_space` is
+    how many bytes the disk should have free at least.
     """
 
     networks: Sequence[NetworkHealth]
@@ -148,6 +150,7 @@ class Health:
     gaps: Sequence[Gap] = ()
     incidents: Sequence[OpenIncident] = ()
     low_space: int = 0
+    unreached: Sequence[UnreachedRule] = ()
 
     @property
     def is_space_low(self) -> bool:
@@ -176,6 +179,7 @@ def health_problems(health: Health, now: datetime) -> list[str]:
     ):
         names = [each.profile.name for each in health.networks if each.state(now) is state]
         problems += [f"{name} {words}" for name in names]
+    problems += [unreached_words(each) for each in health.unreached]
     if is_mail_late(health.mail, now):
         problems.append(f"{_counted(health.mail.counts.pending, 'notification')} cannot be sent")
     measured = health.store.measured
@@ -256,6 +260,7 @@ class HealthQueries:
                 ),
                 open_incidents(connection),
                 self._context.settings.low_space,
+                unreached_rules(connection, self._context.settings.recipients),
             )
 
 

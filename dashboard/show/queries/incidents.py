@@ -24,6 +24,7 @@ from dashboard.domain.incident_timers import upcoming
 from dashboard.domain.matcher import ChangeFacts, MatchedProperty, Matcher
 from dashboard.domain.notification import NotificationKind
 from dashboard.domain.quantity import NetworkId, TxHash, shorten
+from dashboard.domain.recipients import RecipientDirectory
 from dashboard.domain.silence import silenced_by
 from dashboard.errors import InputError
 from dashboard.show.queries.context import QueryContext
@@ -42,6 +43,7 @@ from dashboard.store.alerts.incident_list import (
     withheld_about,
 )
 from dashboard.store.alerts.incidents import incidents_by_id
+from dashboard.store.alerts.recipients import read_directory
 from dashboard.store.alerts.repeats import Repetition, notified_of, repeat
 from dashboard.store.alerts.rules import rules_in_force
 from dashboard.store.alerts.silences import unfinished_silences
@@ -193,21 +195,29 @@ class IncidentQueries:
                     "note": response.event.note,
                 }
                 note_action(connection, by.at, by.name, action, str(incident_id), details)
-                _report(connection, response.incident, _REPORTED[response.event.kind], by)
+                directory = read_directory(connection, self._context.settings.recipients)
+                kind = _REPORTED[response.event.kind]
+                _report(connection, response.incident, kind, by, directory)
         return response
 
 
-def _report(connection: Connection, incident: Incident, kind: NotificationKind, by: Actor) -> None:
+def _report(
+    connection: Connection,
+    incident: Incident,
+    kind: NotificationKind,
+    by: Actor,
+    directory: RecipientDirectory,
+) -> None:
     """Notify of what a person did everybody else who was notified of the incident before.
 
-    In the quiet hours of its rule that waits.
+    In quiet hours of its rule or of the recipient that waits.
     """
     rule = next((each for each in rules_in_force(connection) if each.name == incident.rule), None)
     quiet = None if rule is None else quiet_until(rule, ZoneInfo, by.at)
     held_for = "" if quiet is None else quiet_hours_of(incident.rule)
     for recipient, domain in notified_of(connection, incident).items():
         if recipient.address != by.name:
-            repetition = Repetition(kind, by.at, quiet or by.at, domain, held_for)
+            repetition = Repetition(kind, by.at, quiet or by.at, directory, domain, held_for)
             repeat(connection, incident, repetition, [recipient])
 
 

@@ -1,13 +1,72 @@
-"""What page, commands and links ask of recipients: who is off and why, and to change that."""
+"""What page, commands and links ask of recipients: who gets messages, who not and why."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
 from dashboard.domain.address_off import AddressOff, OffCause
 from dashboard.domain.audit import Action, Actor
+from dashboard.domain.mail_address import MailAddress
 from dashboard.domain.notification import Recipient
+from dashboard.domain.quantity import shorten
+from dashboard.domain.recipients import (
+    ConfiguredRecipients,
+    RecipientDirectory,
+    RecipientProfile,
+    RecipientStatus,
+    mailbox_of,
+)
+from dashboard.domain.rule import Rule
+from dashboard.domain.rule_keys import MAIL
+from dashboard.domain.verification import (
+    MOST_WRONG_CODES,
+    Verification,
+    enter_code,
+    request_mail,
+    verified,
+)
+from dashboard.errors import InputError, SettingsError
 from dashboard.show.queries.context import QueryContext
 from dashboard.store.access.audit_log import note_action
 from dashboard.store.alerts.addresses_off import list_addresses_off, turn_off, turn_on
+from dashboard.store.alerts.link_key import link_key
+from dashboard.store.alerts.recipients import (
+    last_sent_to,
+    locked_verification,
+    read_directory,
+    save_profile,
+    save_verification,
+)
+from dashboard.store.alerts.rules import rules_in_force
+from dashboard.store.engine.connection import Connection
+
+
+@dataclass(frozen=True, slots=True)
+class ListedRecipient:
+    """A recipient as people look at them.
+
+    `named_in` says where: in the settings, or in which rules. `is_fixed`: the settings say what
+    they want. `last_sent` is when a message was last taken for them.
+    """
+
+    recipient: Recipient
+    status: RecipientStatus
+    named_in: tuple[str, ...]
+    verification: Verification | None
+    off: AddressOff | None
+    profile: RecipientProfile
+    is_fixed: bool
+    last_sent: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class UnreachedRule:
+    """A rule in force whose changes reach nobody: why, by recipient."""
+
+    name: str
+    reasons: tuple[tuple[Recipient, str], ...]
 
 
 class RecipientQueries:
@@ -17,8 +76,26 @@ class RecipientQueries:
         """Ask nothing yet."""
         self._context = context
 
+    def all(self) -> tuple[ListedRecipient, ...]:
+        """Return every recipient that is named anywhere or was, in the order of addresses."""
+        with self._context.store.read() as connection:
+            directory = self._directory(connection)
+            named = _named(directory, rules_in_force(connection))
+            return tuple(
+                _listed(connection, each, directory, tuple(named[each]))
+                for each in sorted(named, key=lambda each: (each.channel, each.address))
+            )
+
+    def unreached(self) -> tuple[UnreachedRule, ...]:
+        """Return the rules in force that reach nobody, since nothing may be sent to any of theirs.
+
+        A rule whose escalation reaches nobody is one of them.
+        """
+        with self._context.store.read() as connection:
+            return unreached_rules(connection, self._context.settings.recipients)
+
     def off(self) -> tuple[AddressOff, ...]:
-        """Return the addresses to which nothing is sent, the latest first."""
+        """Return the addresses that are off, the latest first."""
         with self._context.store.read() as connection:
             return tuple(list_addresses_off(connection))
 
@@ -28,17 +105,172 @@ class RecipientQueries:
         with self._context.store.write() as connection:
             is_new = turn_off(connection, address)
             if is_new:
-                details = {"channel": recipient.channel, "note": note}
-                action = Action.UNSUBSCRIBE
-                note_action(connection, by.at, by.name, action, recipient.address, details)
+                _note(connection, by, Action.UNSUBSCRIBE, recipient, note=note)
         return is_new
 
     def turn_on(self, recipient: Recipient, by: Actor) -> bool:
         """Send to an address again, on record; False where it is not off."""
         with self._context.store.write() as connection:
-            was_off = turn_on(connection, recipient)
+            alike = [
+                each.recipient
+                for each in list_addresses_off(connection)
+                if mailbox_of(each.recipient) == mailbox_of(recipient)
+            ]
+            was_off = sum(turn_on(connection, each) for each in alike) > 0
             if was_off:
-                details = {"channel": recipient.channel}
-                action = Action.SUBSCRIBE
-                note_action(connection, by.at, by.name, action, recipient.address, details)
+                _note(connection, by, Action.SUBSCRIBE, recipient)
         return was_off
+
+    def ask(self, recipient: Recipient, by: Actor) -> None:
+        """Let the worker send a verification mail, on record.
+
+        InputError where that is not needed or not possible, or where too many were asked for.
+        """
+        if recipient.channel == MAIL:
+            MailAddress.parse(recipient.address)
+        with self._context.store.write() as connection:
+            directory = self._directory(connection)
+            status, address = directory.status(recipient), shorten(recipient.address)
+            if status is RecipientStatus.OFF:
+                raise InputError(f"{address} is off: turn it on first")
+            if status is RecipientStatus.TRUSTED:
+                raise InputError(f"{address} needs no verification: the settings name it")
+            known = locked_verification(connection, recipient)
+            save_verification(connection, request_mail(known, directory.requested_at(), by.at))
+            _note(connection, by, Action.ASK_TO_VERIFY, recipient)
+
+    def enter_code(self, recipient: Recipient, code: str, by: Actor) -> bool:
+        """Verify an address by the code of its mail, on record; False where it was before.
+
+        InputError for a wrong code, which counts.
+        """
+        with self._context.store.write() as connection:
+            key = link_key(connection)
+            known = locked_verification(connection, recipient)
+            if key is None:
+                raise InputError("no verification mail was sent yet: start the worker")
+            after = enter_code(known, code, key, by)
+            if after == known:
+                return False
+            save_verification(connection, after)
+            if after.verified_at is not None:
+                _note(connection, by, Action.VERIFY, recipient, way="code")
+        if after.verified_at is None:
+            left = MOST_WRONG_CODES - after.wrong_codes
+            raise InputError(
+                f"this is not the code in the latest mail to {shorten(recipient.address)}: "
+                f"{left} more {'try' if left == 1 else 'tries'}"
+            )
+        return True
+
+    def verify(self, recipient: Recipient, by: Actor) -> bool:
+        """Take an address as verified by the link in its mail, on record; False where it was."""
+        with self._context.store.write() as connection:
+            known = locked_verification(connection, recipient)
+            if known.verified_at is not None:
+                return False
+            save_verification(connection, verified(known, by))
+            _note(connection, by, Action.VERIFY, recipient, way="link")
+        return True
+
+    def is_verified(self, recipient: Recipient) -> bool:
+        """Whether an address was confirmed."""
+        with self._context.store.read() as connection:
+            known = self._directory(connection).verifications.get(mailbox_of(recipient))
+        return known is not None and known.verified_at is not None
+
+    def profile(self, recipient: Recipient) -> RecipientProfile:
+        """Return what a recipient wants."""
+        with self._context.store.read() as connection:
+            return self._directory(connection).profile(recipient)
+
+    def change(self, recipient: Recipient, wanted: RecipientProfile, by: Actor) -> None:
+        """Store the time zone and the hours of a recipient, on record.
+
+        InputError where the settings say them, or where nobody knows the recipient.
+        """
+        with self._context.store.write() as connection:
+            directory = self._directory(connection)
+            address = shorten(recipient.address)
+            try:
+                directory.configured.zones(wanted.zone or directory.configured.zone)
+            except SettingsError as error:
+                raise InputError(f"the time zone {error}") from error
+            if mailbox_of(recipient) in directory.configured.profiles:
+                raise InputError(
+                    f"the settings say when {address} gets messages: change their table "
+                    f"[recipients]"
+                )
+            if mailbox_of(recipient) not in _named(directory, rules_in_force(connection)):
+                raise InputError(
+                    f"{address} is no recipient: `linewatch recipients list` shows all"
+                )
+            save_profile(connection, recipient, wanted)
+            hours = [str(each) for each in wanted.active]
+            _note(connection, by, Action.CHANGE_RECIPIENT, recipient, zone=wanted.zone, hours=hours)
+
+    def _directory(self, connection: Connection) -> RecipientDirectory:
+        return read_directory(connection, self._context.settings.recipients)
+
+
+def _listed(
+    connection: Connection,
+    mailbox: Recipient,
+    directory: RecipientDirectory,
+    places: Sequence[tuple[Recipient, str]],
+) -> ListedRecipient:
+    sent = [last_sent_to(connection, each) for each in {as_written for as_written, _ in places}]
+    return ListedRecipient(
+        mailbox,
+        directory.status(mailbox),
+        tuple(dict.fromkeys(place for _, place in places if place)),
+        directory.verifications.get(mailbox),
+        directory.off.get(mailbox),
+        directory.profile(mailbox),
+        mailbox in directory.configured.profiles,
+        max(filter(None, sent), default=None),
+    )
+
+
+def _named(
+    directory: RecipientDirectory, rules: Sequence[Rule]
+) -> dict[Recipient, dict[tuple[Recipient, str], None]]:
+    """Return by mailbox how each recipient is written and where; empty where only stored."""
+    configured = directory.configured
+    places = [(each, "settings") for each in (*configured.named, *configured.profiles)]
+    for rule in rules:
+        places += [(each, f"rule {rule.name}") for each in rule.recipients]
+        places += [(each, f"escalation of {rule.name}") for each in rule.escalate_to]
+    places += [(each, "") for each in (*directory.off, *directory.verifications)]
+    found: dict[Recipient, dict[tuple[Recipient, str], None]] = {}
+    for each, place in places:
+        found.setdefault(mailbox_of(each), {})[each, place] = None
+    return found
+
+
+def unreached_rules(
+    connection: Connection, configured: ConfiguredRecipients
+) -> tuple[UnreachedRule, ...]:
+    """Return the same from a store that is being read."""
+    directory, found = read_directory(connection, configured), []
+    for rule in rules_in_force(connection):
+        parties = (
+            (rule.name, rule.recipients or directory.configured.named),
+            (f"escalation of {rule.name}", rule.escalate_to),
+        )
+        for name, recipients in parties if rule.is_enabled else ():
+            reasons = [(each, directory.withheld(each)) for each in recipients]
+            if reasons and all(reason for _, reason in reasons):
+                found.append(UnreachedRule(name, tuple(reasons)))
+    return tuple(found)
+
+
+def _note(
+    connection: Connection,
+    by: Actor,
+    action: Action,
+    recipient: Recipient,
+    **details: str | Sequence[str],
+) -> None:
+    said = {"channel": recipient.channel, **details}
+    note_action(connection, by.at, by.name, action, recipient.address, said)

@@ -1,4 +1,4 @@
-"""What the links in messages ask and do: acknowledge, silence, unsubscribe, each at most once."""
+"""What the links in messages do: acknowledge, silence, unsubscribe, verify, each at most once."""
 
 from __future__ import annotations
 
@@ -90,10 +90,7 @@ class LinkQueries:
     def about(self, link: SignedLink) -> LinkSubject:
         """Return what the page says before it asks."""
         if link.incident_id is None:
-            address = visible(link.recipient.address, 200)
-            is_off = any(each.recipient == link.recipient for each in self._recipients.off())
-            done = f"{address} gets nothing any more already." if is_off else ""
-            return LinkSubject(link, address, done=done)
+            return self._about_recipient(link)
         incident = self._incidents.find(link.incident_id)
         if incident is None:
             return LinkSubject(link, "An incident that is not stored any more")
@@ -105,6 +102,15 @@ class LinkQueries:
             changes=incident.transitions,
             done=_owner_in_words(incident) if link.purpose is LinkPurpose.ACKNOWLEDGE else "",
         )
+
+    def _about_recipient(self, link: SignedLink) -> LinkSubject:
+        address = visible(link.recipient.address, 200)
+        if link.purpose is LinkPurpose.VERIFY:
+            is_done = self._recipients.is_verified(link.recipient)
+            return LinkSubject(link, address, done=f"{address} is verified." if is_done else "")
+        is_off = any(each.recipient == link.recipient for each in self._recipients.off())
+        done = f"{address} gets nothing any more already." if is_off else ""
+        return LinkSubject(link, address, done=done)
 
     def act(self, link: SignedLink, form: LinkForm) -> LinkResult:
         """Do what the link is for; the second time it says what was done the first time.
@@ -121,6 +127,8 @@ class LinkQueries:
                 return self._silence(link, form, by)
             case LinkPurpose.UNSUBSCRIBE:
                 return self._unsubscribe(link, by)
+            case LinkPurpose.VERIFY:
+                return self._verify(link, by)
 
     def _acknowledge(self, link: SignedLink, form: LinkForm, by: Actor) -> LinkResult:
         response = self._incidents.acknowledge(_incident_id(link), by, form.text("note"))
@@ -167,6 +175,14 @@ class LinkQueries:
             f"{address} gets nothing from this Linewatch any more. "
             "The page Alerts shows that, and turns it on again.",
         )
+
+    def _verify(self, link: SignedLink, by: Actor) -> LinkResult:
+        is_new = self._recipients.verify(link.recipient, by)
+        address = visible(link.recipient.address, 200)
+        said = f"Alerts are sent to {address} from now on; what is open now follows."
+        if any(each.recipient == link.recipient for each in self._recipients.off()):
+            said = f"{address} is off, so nothing is sent there until the page Alerts turns it on."
+        return LinkResult("Verified" if is_new else "Verified already", said)
 
 
 def _owner_in_words(incident: Incident) -> str:

@@ -40,7 +40,7 @@ from dashboard.show.parts.notices import (
     store_errors_shown,
 )
 from dashboard.show.parts.notification_table import incident_row, notification_table, resend_form
-from dashboard.show.parts.recipients_off import recipients_off_part
+from dashboard.show.parts.recipients import recipients_part, unreached_shown
 from dashboard.show.parts.rule_list import rules_part
 from dashboard.show.parts.silences import silences_part
 from dashboard.show.queries import page_queries
@@ -104,6 +104,7 @@ def _head() -> None:
         opened = queries.incidents.open(chosen_network_id(queries.networks))
         answer = f"{open_headline(opened, now)} {headline(queries.alerts.counts(), now)}"
         heading("Alerts", f"{answer} As of {moment(now)}.")
+        unreached_shown(queries)
 
 
 @st.fragment(run_every=REFRESH)
@@ -157,7 +158,7 @@ def _rules() -> None:
 def _recipients() -> None:
     queries = page_queries.current()
     with store_errors_shown():
-        recipients_off_part(queries, queries.recipients.off())
+        recipients_part(queries)
 
 
 @st.fragment(run_every=REFRESH)

@@ -28,6 +28,11 @@ _QUESTIONS: Final = {
         "Nothing is sent to this address any more, whatever happens. Others are still notified.",
         "Unsubscribe",
     ),
+    LinkPurpose.VERIFY: (
+        "Get alerts at this address?",
+        "Linewatch sends alerts there from now on; each has a link to unsubscribe.",
+        "Confirm",
+    ),
 }
 _FAULTS: Final = {
     LinkFault.FORGED: (
@@ -82,7 +87,7 @@ def _fields(subject: LinkSubject, length: str) -> list[Markup]:
     fields = [_text_field("name", "Your name", address, LONGEST_NAME)]
     if subject.link.purpose is LinkPurpose.SILENCE:
         fields.append(_length_field(length))
-    if subject.link.purpose is not LinkPurpose.UNSUBSCRIBE:
+    if subject.link.incident_id is not None:
         fields.append(_text_field("note", "Note (optional)", "", LONGEST_NOTE))
     return fields
 

@@ -27,15 +27,20 @@ def turn_off(connection: Connection, address: AddressOff) -> bool:
     }
     if not insert_new(connection, addresses_off, row):
         return False
+    mark_pending_dead(connection, recipient, address.cause.value)
+    return True
+
+
+def mark_pending_dead(connection: Connection, recipient: Recipient, why: str) -> int:
+    """Mark everything that is pending to a recipient as dead; return how many."""
     column = notifications.c
     pending = update(notifications).where(
         column.state == NotificationState.PENDING,
         column.channel == recipient.channel,
         column.address == recipient.address,
     )
-    dead = {"state": NotificationState.DEAD, "outcome": f"not sent: {address.cause.value}"}
-    connection.execute(pending.values(**dead, claimed_by=None))
-    return True
+    dead = {"state": NotificationState.DEAD, "outcome": f"not sent: {why}"}
+    return connection.execute(pending.values(**dead, claimed_by=None)).rowcount
 
 
 def turn_on(connection: Connection, recipient: Recipient) -> bool:

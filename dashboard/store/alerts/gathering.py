@@ -24,8 +24,8 @@ from dashboard.domain.incident import (
 from dashboard.domain.incident_timers import timed
 from dashboard.domain.notification import NotificationKind, NotificationState, Recipient
 from dashboard.domain.notification_pace import LARGEST_MEMBERS
+from dashboard.domain.recipients import RecipientDirectory
 from dashboard.domain.route import RuleRoute
-from dashboard.store.alerts.addresses_off import list_addresses_off
 from dashboard.store.alerts.incidents import (
     add_events,
     insert_incident,
@@ -47,7 +47,7 @@ NEVER_FIRED: Final = "before its pending period ended, so nobody is notified"
 
 _Place: TypeAlias = tuple[UUID, Recipient, NotificationState, datetime | None]
 """An incident, a recipient, whether what is gathered for them is pending or held since a restore,
-and until when maintenance holds it."""
+and until when maintenance or quiet hours hold it."""
 
 
 @dataclass(slots=True)
@@ -111,7 +111,9 @@ class _Change:
 class Gathering:
     """What one transaction makes of some transitions, written at its end."""
 
-    def __init__(self, connection: Connection, now: datetime, domain: str) -> None:
+    def __init__(
+        self, connection: Connection, now: datetime, domain: str, directory: RecipientDirectory
+    ) -> None:
         """Begin with nothing; Message-IDs stand below `domain`."""
         self._domain = domain
         self._connection = connection
@@ -124,7 +126,7 @@ class Gathering:
         self._new: list[dict[str, Any]] = []
         self._members: list[dict[str, Any]] = []
         self._unreached: list[tuple[UUID, RuleRoute]] = []
-        self._off = {each.recipient: each.reason for each in list_addresses_off(connection)}
+        self._directory = directory
 
     def take(
         self, transition: Transition, position: int, routes: Sequence[RuleRoute], *, is_held: bool
@@ -166,13 +168,22 @@ class Gathering:
             if recipient in reached:
                 continue
             reached.add(recipient)
-            reason = route.withheld or self._off.get(recipient, "")
+            reason = route.withheld or self._directory.withheld(recipient)
             if reason:
                 member = _member(incident.incident_id, recipient, change)
                 self._members.append(member.row(reason=reason))
                 continue
-            place = (incident.incident_id, recipient, change.state, route.held_until)
-            self._reach(place, change, route)
+            held = self._held(recipient, route)
+            place = (incident.incident_id, recipient, change.state, held.held_until)
+            self._reach(place, change, held)
+
+    def _held(self, recipient: Recipient, route: RuleRoute) -> RuleRoute:
+        """Return a route as it is for one recipient: their quiet hours may hold it for longer."""
+        if route.is_urgent:
+            return route
+        at = route.held_until or self._now
+        until, why = self._directory.hold(recipient, at, route.held_for)
+        return route if until == at else replace(route, held_until=until, held_for=why)
 
     def write(self) -> int:
         """Write it all; return how many members notifications got."""

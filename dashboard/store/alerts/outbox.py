@@ -11,6 +11,7 @@ from sqlalchemy import Connection, update
 
 from dashboard.domain.condition import Transition
 from dashboard.domain.notification import NO_DOMAIN
+from dashboard.domain.recipients import RecipientDirectory
 from dashboard.domain.route import RuleRoute
 from dashboard.domain.rule import ObservedChange
 from dashboard.store.alerts.gathering import Gathering
@@ -75,19 +76,21 @@ def expand(
     connection: Connection,
     routed: Sequence[tuple[OutboxEntry, Sequence[RuleRoute]]],
     now: datetime,
+    directory: RecipientDirectory,
     domain: str = NO_DOMAIN,
 ) -> int:
     """Take transitions, each with the rules that fit, into incidents and notifications.
 
     Each transition reaches each recipient once, by the first of its routes that names them: it
     joins the notification of its incident that still gathers for them, or begins one. Return how
-    many reached somebody, counted by recipient; none the second time.
+    many reached somebody, counted by recipient; none the second time. Why nothing is sent to one is
+    stored as well.
 
     The id and Message-ID of a notification follow from its first member, its recipient and the
     `domain` of the sender, so a store that was restored from a backup repeats them. One that is
     held is not sent before a person releases it.
     """
-    gathering = Gathering(connection, now, domain)
+    gathering = Gathering(connection, now, domain, directory)
     for entry, routes in routed:
         if _is_first(connection, entry, now):
             gathering.take(entry.transition, entry.position, routes, is_held=entry.is_held)

@@ -18,13 +18,14 @@ from dashboard.domain.notification import (
     NotificationState,
     Recipient,
 )
-from dashboard.store.alerts.addresses_off import list_addresses_off
+from dashboard.domain.recipients import RecipientDirectory
 from dashboard.store.alerts.incidents import incidents_by_id
 from dashboard.store.alerts.notifications import member_of, message_id_of, select_transitions
 from dashboard.store.engine.upsert import insert_new
 from dashboard.store.schema import (
     incident_transitions,
     notification_incidents,
+    notification_members,
     notifications,
     outbox,
     transitions,
@@ -35,14 +36,17 @@ from dashboard.store.schema import (
 class Repetition:
     """Why an incident is notified again, when, and not before when that goes.
 
-    Message-IDs stand below `domain`. `held_for` says what holds it until then.
+    What `is_urgent` heeds no recipient's quiet hours. `held_for` says what holds it until then.
+    Message-IDs stand below `domain`.
     """
 
     kind: NotificationKind
     now: datetime
     release_at: datetime
+    directory: RecipientDirectory
     domain: str = NO_DOMAIN
     held_for: str = ""
+    is_urgent: bool = False
 
 
 def repeat(
@@ -51,17 +55,21 @@ def repeat(
     repetition: Repetition,
     recipients: Iterable[Recipient],
 ) -> None:
-    """Notify of an incident again, as its last change says, whose addresses are not off.
+    """Notify of an incident again, as its last change says.
 
-    The same repetition is notified once: its id follows from the incident and its version.
+    Why nothing is sent to one is stored as well. The same repetition is notified once: its id
+    follows from the incident and its version.
     """
     last = _last_transition(connection, incident)
     if last is None:
         return
-    off = {each.recipient for each in list_addresses_off(connection)}
     for each in recipients:
-        if each in off:
+        if reason := repetition.directory.withheld(each):
+            _withhold(connection, incident, last, each, reason)
             continue
+        release_at, held_for = repetition.release_at, repetition.held_for
+        if not repetition.is_urgent:
+            release_at, held_for = repetition.directory.hold(each, release_at, held_for)
         number = f"{repetition.kind}:{incident.version}:{each.channel}:{each.address}"
         notification_id = uuid5(incident.incident_id, number)
         row: dict[str, Any] = {
@@ -72,13 +80,13 @@ def repeat(
             "address": each.address,
             "message_id": message_id_of(notification_id, repetition.domain),
             "kind": repetition.kind,
-            "held_for": repetition.held_for,
+            "held_for": held_for,
             "members": 0,
             "created_at": repetition.now,
-            "release_at": repetition.release_at,
+            "release_at": release_at,
             "state": NotificationState.PENDING,
             "attempts": 0,
-            "next_attempt_at": repetition.release_at,
+            "next_attempt_at": release_at,
             "outcome": "",
         }
         if insert_new(connection, notifications, row):
@@ -129,6 +137,26 @@ def last_changes(connection: Connection, notification_id: UUID) -> list[Notifica
     )
     rows = connection.execute(query).mappings()
     return sorted((member_of(row) for row in rows), key=lambda each: each.transition.at)
+
+
+def _withhold(
+    connection: Connection,
+    incident: Incident,
+    last: RowMapping,
+    recipient: Recipient,
+    reason: str,
+) -> None:
+    """Say why a recipient is not notified, unless this change reached them or was withheld."""
+    row = {
+        "transition_id": last["transition_id"],
+        "channel": recipient.channel,
+        "address": recipient.address,
+        "position": last["outbox_id"],
+        "incident_id": incident.incident_id,
+        "notification_id": None,
+        "reason": reason,
+    }
+    insert_new(connection, notification_members, row)
 
 
 def _last_transition(connection: Connection, incident: Incident) -> RowMapping | None:

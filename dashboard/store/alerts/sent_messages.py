@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlalchemy import Connection, select
 
 from dashboard.domain.notification import Recipient
+from dashboard.store.alerts.recipients import recipient_of_verification
 from dashboard.store.schema import notifications
 
 
@@ -15,4 +16,6 @@ def recipient_of_message(connection: Connection, message_id: str) -> Recipient |
         column.message_id == message_id, column.attempts > 0
     )
     row = connection.execute(query).first()
-    return None if row is None else Recipient(row.channel, row.address)
+    if row is None:
+        return recipient_of_verification(connection, message_id)
+    return Recipient(row.channel, row.address)

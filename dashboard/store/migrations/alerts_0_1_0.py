@@ -186,7 +186,7 @@ def create_mail_outages() -> None:
 
 
 def create_silences() -> None:
-    """Create what people silence, plan and turn off."""
+    """Create what people silence, plan, turn off and verify."""
     op.create_table(
         "silences",
         *key(silence_id=row_id),
@@ -203,3 +203,17 @@ def create_silences() -> None:
         *needed(cause=word_20, since=big, by=text, note=text),
         sqlite_with_rowid=False,
     )
+    op.create_table(
+        "recipients",
+        *key(channel=word_40, address=text),
+        *optional(requested_at=big, counted_from=big),
+        *needed(requests=integer, wrong_codes=integer, attempts=integer),
+        *optional(next_attempt_at=big, message_id=word_200, sent_at=big),
+        *needed(outcome=text),
+        *optional(verified_at=big),
+        *needed(verified_by=text),
+        *optional(caught_up_at=big),
+        *needed(zone=word_64, active=sa.JSON()),
+        sqlite_with_rowid=False,
+    )
+    add_index("recipients", "message_id")

@@ -28,7 +28,7 @@ _TABLES: Final = {
     StoreKind.TRACKED: {"tracked_hashes", "cohorts", "watched_cohorts", "checks", "follow_ups"}
     | {"watched_senders", "last_answers", "tracked_labels", "saved_lookups"},
     StoreKind.NOTIFICATIONS: {"notifications", "deliveries", "outbox", "transitions", "conditions"}
-    | {"silences", "mail_outages", "addresses_off"}
+    | {"silences", "mail_outages", "addresses_off", "recipients"}
     | {"incidents", "incident_transitions", "incident_events"}
     | {"notification_members", "notification_incidents"},
     StoreKind.AUDIT_LOG: {"audit_log"},

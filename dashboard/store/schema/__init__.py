@@ -32,7 +32,7 @@ from dashboard.store.schema.monitoring import (
     standing_failures,
     store_growth,
 )
-from dashboard.store.schema.recipients import addresses_off
+from dashboard.store.schema.recipients import addresses_off, recipients
 from dashboard.store.schema.rejections import (
     rejection_counters,
     rejection_modules,
@@ -87,6 +87,7 @@ __all__ = [
     "notification_members",
     "notifications",
     "outbox",
+    "recipients",
     "rejection_counters",
     "rejection_modules",
     "rejection_senders",

@@ -1,8 +1,8 @@
-"""Table of the addresses that are off."""
+"""Tables of recipients: which addresses are off, which are verified, and what each wants."""
 
 from __future__ import annotations
 
-from sqlalchemy import String, Table
+from sqlalchemy import JSON, Column, Index, Integer, String, Table
 
 from dashboard.store.schema.base import key, metadata, needed
 from dashboard.store.schema.columns import ForeignText, Moment
@@ -16,5 +16,28 @@ addresses_off = Table(
     needed("since", Moment),
     needed("by", ForeignText),
     needed("note", ForeignText),
+    sqlite_with_rowid=False,
+)
+
+recipients = Table(
+    "recipients",
+    metadata,
+    key("channel", String(40)),
+    key("address", ForeignText),
+    Column("requested_at", Moment),
+    Column("counted_from", Moment),
+    needed("requests", Integer),
+    needed("wrong_codes", Integer),
+    needed("attempts", Integer),
+    Column("next_attempt_at", Moment),
+    Column("message_id", String(200)),
+    Column("sent_at", Moment),
+    needed("outcome", ForeignText),
+    Column("verified_at", Moment),
+    needed("verified_by", ForeignText),
+    Column("caught_up_at", Moment),
+    needed("zone", String(64)),
+    needed("active", JSON),
+    Index(None, "message_id"),
     sqlite_with_rowid=False,
 )

@@ -31,7 +31,11 @@ def test_each_link_is_for_one_purpose_one_recipient_and_one_incident() -> None:
     actions = actions_of(NOTIFICATION, LINKS)
 
     links = [signed(each) for each in (actions.acknowledge, actions.silence, actions.unsubscribe)]
-    assert [each.purpose for each in links] == [*LinkPurpose]
+    assert [each.purpose for each in links] == [
+        LinkPurpose.ACKNOWLEDGE,
+        LinkPurpose.SILENCE,
+        LinkPurpose.UNSUBSCRIBE,
+    ]
     assert {each.recipient for each in links} == {NOTIFICATION.recipient}
     assert [each.incident_id for each in links] == [an_id(9), an_id(9), None]
 

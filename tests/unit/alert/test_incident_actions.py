@@ -18,7 +18,6 @@ from dashboard.domain.grounds import InclusionGrounds
 from dashboard.domain.notification import NotificationKind
 from dashboard.domain.notification_pace import Pace
 from dashboard.domain.rule import DEFAULT_RULES, Dimension, Rule, RuleKind
-from dashboard.show.queries.context import QueryContext
 from dashboard.show.queries.incidents import IncidentQueries
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.engine.engine import Store
@@ -58,7 +57,7 @@ def test_what_a_person_does_reaches_all_others_in_the_thread(watch: Watch) -> No
     watch.turn(1, State.CALM, State.BUSY)
     watch.wait()
     incident_id = watch.incident().incident_id
-    ask = IncidentQueries(QueryContext(watch.store, (), watch.clock.now))
+    ask = IncidentQueries(watch.context)
     ask.acknowledge(incident_id, Actor(OTHERS.address, watch.clock.now()), "looking")
     ask.acknowledge(incident_id, Actor("Bob", watch.clock.now()))
     watch.wait(seconds(1))
@@ -88,7 +87,7 @@ def test_what_a_person_does_in_quiet_hours_wakes_nobody(watch: Watch) -> None:
     watch.turn(1, State.CALM, State.BUSY)
     watch.wait(seconds(1))
     watch.clock.wait(3 * HOUR)
-    ask = IncidentQueries(QueryContext(watch.store, (), watch.clock.now))
+    ask = IncidentQueries(watch.context)
     ask.acknowledge(watch.incident().incident_id, Actor("Bob", watch.clock.now()))
     watch.wait(HOUR)
     assert [kind.value for _, kind in watch.taken()] == ["change"]

@@ -340,7 +340,7 @@ def test_address_that_is_off_is_shown_and_turned_on(queries: PageQueries) -> Non
     shown = words_of(page)
     words_of(turn_on.click().run())
 
-    assert "since 12:00:00 UTC, by &lt;ops&gt;" in shown
+    assert "off since 2026-11-20 12:00:00 UTC, unsubscribed by &lt;ops&gt;: by a link" in shown
     assert queries.recipients.off() == ()
 
 

@@ -25,7 +25,7 @@ from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.save_rejections import save_polled
 from tests.builders import A_MOMENT, A_NETWORK, a_record, a_transition, an_id, seconds
-from tests.routes import by_subject, closings_for
+from tests.routes import by_subject, closings_for, trusting
 from tests.unit.store.pending_notifications import DEV, OPS
 
 NETWORK = Subject(SubjectKind.BUSYNESS, A_NETWORK)
@@ -48,7 +48,8 @@ def expand_and_close(connection: Connection, recipients: Sequence[Recipient]) ->
     """Make each transition a notification by itself, as if each were claimed at once."""
     for entry in pending_expansion(connection, 100):
         at = entry.transition.at
-        expand(connection, [(entry, by_subject(entry.transition, recipients))], at)
+        routes = by_subject(entry.transition, recipients)
+        expand(connection, [(entry, routes)], at, trusting(recipients))
         for each in recipients:
             close(connection, closings_for(connection, each), 1, at)
 

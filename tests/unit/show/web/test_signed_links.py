@@ -13,6 +13,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
 from dashboard.alert.notify import expand_outbox
+from dashboard.domain.audit import Action
 from dashboard.domain.incident import IncidentState
 from dashboard.domain.notification import Recipient
 from dashboard.domain.signed_link import LinkPurpose, SignedLink, sign
@@ -56,7 +57,8 @@ def queries(store: Store) -> PageQueries:
 def link(queries: PageQueries, purpose: LinkPurpose, until: datetime = A_MOMENT + 24 * HOUR) -> str:
     """Return the path of a link about the one incident."""
     [story] = queries.incidents.open()
-    about = None if purpose is LinkPurpose.UNSUBSCRIBE else story.incident.incident_id
+    is_about_recipient = purpose in {LinkPurpose.UNSUBSCRIBE, LinkPurpose.VERIFY}
+    about = None if is_about_recipient else story.incident.incident_id
     return f"/link/{sign(SignedLink(purpose, OPS, until, about), KEY)}"
 
 
@@ -89,6 +91,7 @@ async def test_link_that_a_scanner_follows_acts_nothing(
     assert response.status_code == 200
     assert state(queries) == (IncidentState.FIRING, "", 0)
     assert queries.recipients.off() == ()
+    assert not queries.recipients.is_verified(OPS)
     assert response.headers["Referrer-Policy"] == "same-origin"
     assert response.headers["Cache-Control"] == "no-store"
     assert ("<ops>@example.org" in response.text) is False
@@ -199,3 +202,48 @@ def test_key_is_made_once_and_kept(store: Store) -> None:
     with store.write() as connection:
         assert make_link_key(connection, b"other" * 6) == KEY
         assert link_key(connection) == KEY
+
+
+async def test_address_is_verified_by_the_form_alone_once_however_often_it_is_sent(
+    queries: PageQueries, store: Store
+) -> None:
+    path = link(queries, LinkPurpose.VERIFY)
+
+    asked = [await ask("GET", path) for _ in range(2)]
+    assert not queries.recipients.is_verified(OPS)
+    first = await ask("POST", path)
+    again = await ask("POST", path, name="Somebody else")
+    shown = await ask("GET", path)
+
+    assert all("Get alerts at this address?" in unescape(each.text) for each in asked)
+    assert "what is open now follows" in first.text
+    assert "Verified already" in again.text
+    assert "is verified." in shown.text
+    with store.read() as connection:
+        [entry] = audit_entries(connection, AuditFilter(Action.VERIFY))
+    assert (entry.actor, entry.subject) == (OPS.address, OPS.address)
+
+
+async def test_verification_that_is_forged_or_too_late_verifies_nobody(
+    queries: PageQueries,
+) -> None:
+    late = link(queries, LinkPurpose.VERIFY, until=A_MOMENT)
+    other_key = sign(SignedLink(LinkPurpose.VERIFY, OPS, A_MOMENT + 24 * HOUR), b"x" * 32)
+    of_silence = link(queries, LinkPurpose.UNSUBSCRIBE)
+
+    answers = [
+        (await ask("POST", path)).status_code
+        for path in (late, f"/link/{other_key}", "/link/", late[:-1] + "!", of_silence)
+    ]
+
+    assert answers == [410, 404, 404, 404, 200]
+    assert not queries.recipients.is_verified(OPS)
+
+
+async def test_address_that_is_off_is_verified_and_stays_off(queries: PageQueries) -> None:
+    await ask("POST", link(queries, LinkPurpose.UNSUBSCRIBE))
+    done = await ask("POST", link(queries, LinkPurpose.VERIFY))
+
+    assert "is off, so nothing is sent there" in done.text
+    assert queries.recipients.is_verified(OPS)
+    assert len(queries.recipients.off()) == 1

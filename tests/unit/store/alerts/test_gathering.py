@@ -35,6 +35,7 @@ from tests.builders import (
     an_id,
     seconds,
 )
+from tests.routes import trusting
 from tests.unit.store.pending_notifications import DEV, OPS, claim_due, take_lease
 
 
@@ -62,7 +63,7 @@ def take_in(store: Store, now: datetime = A_MOMENT) -> int:
         routed = [
             (each, routes_of(DEFAULT_RULES, each.change, [OPS, DEV], now)) for each in entries
         ]
-        return expand(connection, routed, now)
+        return expand(connection, routed, now, trusting([OPS, DEV]))
 
 
 def to_ops(store: Store) -> list[Notification]:

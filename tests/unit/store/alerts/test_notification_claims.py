@@ -20,7 +20,7 @@ from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import release
 from dashboard.store.evidence.save_rejections import save_polled
 from tests.builders import A_MOMENT, A_NETWORK, a_record, a_transition, an_id, seconds
-from tests.routes import by_subject, closings_for
+from tests.routes import by_subject, closings_for, trusting
 from tests.unit.store.fake_machine import Machine
 from tests.unit.store.pending_notifications import DEV, OPS, claim_due, make_pending, take_lease
 
@@ -183,5 +183,5 @@ def make_changes_pending(
             )
         for entry in pending_expansion(connection, 10):
             routes = by_subject(entry.transition, [recipient])
-            expand(connection, [(entry, routes)], A_MOMENT)
+            expand(connection, [(entry, routes)], A_MOMENT, trusting([recipient]))
             close(connection, closings_for(connection, recipient), 1, A_MOMENT)

@@ -1,0 +1,159 @@
+"""Ask for the verification of addresses that rules name, and send the mails that ask for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Final
+from uuid import UUID, uuid5
+
+from dashboard.alert.compose import Links
+from dashboard.alert.message import Channel, MaySend, MessageHeaders
+from dashboard.alert.verification_text import message_of_verification
+from dashboard.domain.audit import Action
+from dashboard.domain.clock import Clock
+from dashboard.domain.foreign_text import visible
+from dashboard.domain.notification import Recipient
+from dashboard.domain.recipients import (
+    ConfiguredRecipients,
+    RecipientDirectory,
+    RecipientStatus,
+    mailbox_of,
+)
+from dashboard.domain.rule import Rule
+from dashboard.domain.verification import Verification, attempted, expires_at, request_mail
+from dashboard.errors import DeliveryError, DeliveryRefused, DeliveryWithheld, InputError
+from dashboard.logs import get_logger
+from dashboard.store.access.audit_log import note_action
+from dashboard.store.alerts.link_key import link_key
+from dashboard.store.alerts.notifications import message_id_of
+from dashboard.store.alerts.recipients import (
+    locked_verification,
+    read_directory,
+    save_verification,
+)
+from dashboard.store.alerts.rules import rules_in_force
+from dashboard.store.engine.engine import Store
+
+PERIOD: Final = timedelta(seconds=5)
+_BY: Final = "worker"
+"""Who asks for the verification of an address that a rule names, as the audit log says it."""
+
+_IDS: Final = UUID("6d1f6a52-24b8-4f0e-8f6b-2f0a0c9d5e11")
+"""Names the ids of these mails, so that a repeated one has the same."""
+
+_log = get_logger("recipients")
+
+
+@dataclass(frozen=True, slots=True)
+class VerificationMails:
+    """Sends verification mails while this worker holds the lease.
+
+    An address that a rule names is asked once by itself; after that a person has to ask for
+    another mail. An address that is off is never asked. `public_url` is where people open the
+    pages. Message-IDs stand below `domain`.
+    """
+
+    store: Store
+    channel: Channel
+    configured: ConfiguredRecipients
+    public_url: str
+    domain: str
+    clock: Clock
+
+    def work(self, may_send: MaySend) -> None:
+        """Ask and send what is due; raises StoreError."""
+        if not may_send():
+            return
+        with self.store.read() as connection:
+            directory = read_directory(connection, self.configured)
+            rules, key = rules_in_force(connection), link_key(connection)
+        if key is None:
+            return  # the store was too full to keep one: no link and no code can be made
+        for each in unasked(rules, directory):
+            self._ask(each)
+        with self.store.read() as connection:
+            directory = read_directory(connection, self.configured)
+        now = self.clock()
+        for verification in directory.verifications.values():
+            if _is_due(verification, directory, now):
+                self._send(verification, Links(self.public_url, key), may_send)
+
+    def _ask(self, recipient: Recipient) -> None:
+        now = self.clock()
+        with self.store.write() as connection:
+            directory = read_directory(connection, self.configured)
+            known = locked_verification(connection, recipient)
+            try:
+                asked = request_mail(known, directory.requested_at(), now)
+            except InputError as error:
+                _log.warning("an address is not asked to be verified yet", why=str(error))
+                return
+            save_verification(connection, asked)
+            details = {"channel": recipient.channel}
+            note_action(connection, now, _BY, Action.ASK_TO_VERIFY, recipient.address, details)
+        _log.warning(
+            "a rule names an address that is not verified: nothing but a verification mail is sent",
+            recipient=visible(recipient.address),
+        )
+
+    def _send(self, verification: Verification, links: Links, may_send: MaySend) -> None:
+        recipient, requested_at = verification.recipient, verification.requested_at
+        name = f"{recipient.channel}:{recipient.address}:{requested_at}"
+        message_id = message_id_of(uuid5(_IDS, name), self.domain)
+        with self.store.write() as connection:
+            known = locked_verification(connection, recipient)
+            now = self.clock()
+            if known.requested_at != requested_at or not _is_due_alone(known, now):
+                return
+            tried = attempted(known, now)
+            save_verification(connection, tried, message_id)
+        asked_at = requested_at or now
+        headers = MessageHeaders(message_id, recipient.address, asked_at)
+        try:
+            message = message_of_verification(verification, links, asked_at)
+            answer = self.channel.send(message, headers, may_send)
+            done = replace(tried, sent_at=self.clock(), outcome=answer, next_attempt_at=None)
+        except DeliveryWithheld:
+            return
+        except DeliveryRefused as error:
+            done = replace(tried, outcome=str(error), next_attempt_at=None)
+        except DeliveryError as error:
+            done = replace(tried, outcome=str(error))
+        with self.store.write() as connection:
+            known = locked_verification(connection, recipient)
+            if known.requested_at == requested_at and known.verified_at is None:
+                save_verification(connection, replace(done, wrong_codes=known.wrong_codes))
+        if done.sent_at is None:
+            _log.warning(
+                "a verification mail was not sent",
+                recipient=visible(recipient.address),
+                answer=done.outcome,
+            )
+
+
+def unasked(rules: tuple[Rule, ...], directory: RecipientDirectory) -> Iterator[Recipient]:
+    """Yield whom rules name that are not verified and were never asked, each once."""
+    named = {
+        mailbox_of(each): None
+        for rule in rules
+        if rule.is_enabled
+        for each in (*rule.recipients, *rule.escalate_to)
+    }
+    for each in named:
+        known = directory.verifications.get(each)
+        was_asked = known is not None and known.requested_at is not None
+        if directory.status(each) is RecipientStatus.NOT_VERIFIED and not was_asked:
+            yield each
+
+
+def _is_due(verification: Verification, directory: RecipientDirectory, now: datetime) -> bool:
+    status = directory.status(verification.recipient)
+    return status is RecipientStatus.NOT_VERIFIED and _is_due_alone(verification, now)
+
+
+def _is_due_alone(verification: Verification, now: datetime) -> bool:
+    next_at, ends = verification.next_attempt_at, expires_at(verification)
+    is_open = verification.verified_at is None and ends is not None and now < ends
+    return is_open and next_at is not None and next_at <= now

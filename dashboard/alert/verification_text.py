@@ -1,0 +1,58 @@
+"""The mail that asks whether alerts may be sent to an address."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from html import escape
+from typing import Final
+
+from dashboard.alert.compose import Links
+from dashboard.alert.message import Message
+from dashboard.domain.foreign_text import visible
+from dashboard.domain.formatting import moment
+from dashboard.domain.verification import Verification, code_of, expires_at
+
+_SUBJECT: Final = "Confirm that alerts may be sent to this address"
+
+
+def message_of_verification(verification: Verification, links: Links, at: datetime) -> Message:
+    """Write it, with the code, and with a link where the pages have an address.
+
+    The same request gives the same message at every attempt.
+    """
+    address = visible(verification.recipient.address)
+    code = code_of(verification, links.key)
+    until = moment(expires_at(verification) or at)
+    link = links.verify(verification.recipient, expires_at(verification) or at)
+    unsubscribe = links.unsubscribe(verification.recipient, at)
+    where = f" at {links.public_url}" if links.public_url else ""
+    parts = [
+        (
+            f"Somebody wants Linewatch{where} to send alerts to {address}. "
+            "Nothing is sent before that is confirmed."
+        ),
+        *([f"Confirm it here, until {until}:\n{link}"] if link else []),
+        (
+            f"Or confirm it with the code {code}, until {until}: enter it on the page Alerts, or "
+            f"run\nlinewatch recipients verify {address} {code}"
+        ),
+        "If you did not expect this, do nothing: no alert is sent to you.",
+        *([f"So that you are not asked again:\n{unsubscribe}"] if unsubscribe else []),
+    ]
+    paragraphs = "".join(f"<p>{_html(part, (link, unsubscribe))}</p>\n" for part in parts)
+    html = (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        f"<title>{_SUBJECT}</title></head><body>\n{paragraphs}</body></html>\n"
+    )
+    return Message(_SUBJECT, "\n\n".join(parts) + "\n", html, unsubscribe=unsubscribe)
+
+
+def _html(part: str, links: tuple[str, ...]) -> str:
+    """Write a paragraph, its second line as a link where it is one of ours."""
+    said, _, last = part.partition("\n")
+    if not last:
+        return escape(said)
+    shown = escape(last)
+    if last in links:
+        return f'{escape(said)}<br>\n<a href="{shown}">{shown}</a>'
+    return f"{escape(said)}<br>\n<code>{shown}</code>"

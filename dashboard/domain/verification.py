@@ -1,0 +1,139 @@
+"""Verification: an address is sent nothing before somebody confirmed that it may be."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from base64 import b32encode
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from dashboard.domain.audit import Actor
+from dashboard.domain.formatting import span
+from dashboard.domain.notification import Recipient
+from dashboard.domain.quantity import shorten
+from dashboard.errors import InputError
+
+VALID_FOR: Final = timedelta(days=3)
+"""How long after the request its link and its code verify the address."""
+
+MOST_REQUESTS: Final = 3
+"""Verification mails to one address within a day, so that nobody can flood a stranger."""
+
+MOST_HOURLY: Final = 20
+"""Verification mails to all addresses together within an hour."""
+
+MOST_WRONG_CODES: Final = 5
+MOST_ATTEMPTS: Final = 12
+"""Attempts to deliver one verification mail."""
+
+_DAY: Final = timedelta(days=1)
+_HOUR: Final = timedelta(hours=1)
+_LONGEST_WAIT: Final = timedelta(hours=1)
+_CODE_LENGTH: Final = 8
+_CONTEXT: Final = b"linewatch verification 1:"
+"""Keeps a code from meaning anything where the key signs something else."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """How far an address is verified.
+
+    Its latest verification mail was asked for at `requested_at`, None where none ever was; since
+    `counted_from` there were `requests`. It is tried at `next_attempt_at`, None where it was sent
+    or refused; `outcome` is the last answer of the mail server. `wrong_codes` counts those given
+    since the request. `verified_by` is the name of who confirmed it: foreign text.
+    """
+
+    recipient: Recipient
+    requested_at: datetime | None = None
+    counted_from: datetime | None = None
+    requests: int = 0
+    wrong_codes: int = 0
+    attempts: int = 0
+    next_attempt_at: datetime | None = None
+    sent_at: datetime | None = None
+    outcome: str = ""
+    verified_at: datetime | None = None
+    verified_by: str = ""
+
+
+def request_mail(before: Verification, recently: Iterable[datetime], now: datetime) -> Verification:
+    """Ask for a new verification mail, whose code replaces the one before.
+
+    `recently` are the times of the latest requests for all addresses. InputError where the address
+    is verified already, or where these were too many.
+    """
+    address = shorten(before.recipient.address)
+    if before.verified_at is not None:
+        raise InputError(f"{address} is verified already")
+    counted_from, requests = before.counted_from, before.requests
+    if counted_from is None or now - counted_from >= _DAY:
+        counted_from, requests = now, 0
+    if requests >= MOST_REQUESTS:
+        wait = span(counted_from + _DAY - now)
+        raise InputError(f"{address} was sent {requests} verification mails: try again in {wait}")
+    if sum(now - each < _HOUR for each in recently) >= MOST_HOURLY:
+        raise InputError(
+            f"{MOST_HOURLY} verification mails were asked for within an hour: try again in an hour"
+        )
+    return Verification(before.recipient, now, counted_from, requests + 1, next_attempt_at=now)
+
+
+def attempted(verification: Verification, now: datetime) -> Verification:
+    """Count an attempt before it is made, so that a crash in it repeats it a few times only."""
+    attempts = verification.attempts + 1
+    wait = min(timedelta(minutes=1) * (1 << attempts), _LONGEST_WAIT)
+    later = now + wait if attempts < MOST_ATTEMPTS else None
+    return replace(verification, attempts=attempts, next_attempt_at=later)
+
+
+def code_of(verification: Verification, key: bytes) -> str:
+    """Return the code of the latest mail, eight letters and digits; nobody without the key can."""
+    recipient = verification.recipient
+    requested = "" if verification.requested_at is None else _written(verification.requested_at)
+    claims = f"{recipient.channel}:{recipient.address}:{requested}"
+    proof = hmac.digest(key, _CONTEXT + claims.encode("utf-8", "replace"), hashlib.sha256)
+    return b32encode(proof).decode()[:_CODE_LENGTH]
+
+
+def expires_at(verification: Verification) -> datetime | None:
+    """Return when the link and the code of the latest mail end; None where none was asked for."""
+    requested_at = verification.requested_at
+    return None if requested_at is None else requested_at + VALID_FOR
+
+
+def enter_code(verification: Verification, code: str, key: bytes, by: Actor) -> Verification:
+    """Return what follows from a code that a person gives: verified, or one more wrong one.
+
+    InputError where no code can be given any more.
+    """
+    ends = expires_at(verification)
+    address = shorten(verification.recipient.address)
+    if verification.verified_at is not None:
+        return verification
+    if ends is None or by.at >= ends:
+        raise InputError(f"no code for {address} is valid now: {_ASK_AGAIN}")
+    if verification.wrong_codes >= MOST_WRONG_CODES:
+        raise InputError(f"{MOST_WRONG_CODES} wrong codes were given for {address}: {_ASK_AGAIN}")
+    given = code.strip().upper().replace("-", "").replace(" ", "")
+    if hmac.compare_digest(given.encode("utf-8", "replace"), code_of(verification, key).encode()):
+        return verified(verification, by)
+    return replace(verification, wrong_codes=verification.wrong_codes + 1)
+
+
+def verified(verification: Verification, by: Actor) -> Verification:
+    """Take an address as verified; the first time stays."""
+    if verification.verified_at is not None:
+        return verification
+    return replace(verification, verified_at=by.at, verified_by=by.name, next_attempt_at=None)
+
+
+def _written(requested_at: datetime) -> str:
+    """Write a moment as exactly as stores keep it."""
+    return requested_at.isoformat(timespec="milliseconds")
+
+
+_ASK_AGAIN: Final = "`linewatch recipients verify ADDRESS` sends a new one"

@@ -1,0 +1,147 @@
+"""Recipients on a page: who gets messages, who not and why, and to change that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from functools import partial
+from typing import Final
+
+import streamlit as st
+
+from dashboard.domain.active_hours import WeekSpan
+from dashboard.domain.audit import Actor
+from dashboard.domain.foreign_text import visible
+from dashboard.domain.recipients import RecipientProfile, RecipientStatus
+from dashboard.show.parts.acting import act
+from dashboard.show.parts.badges import badge
+from dashboard.show.parts.heading import section
+from dashboard.show.parts.markup import Markup, element, join
+from dashboard.show.parts.notices import notice
+from dashboard.show.queries.page_queries import PageQueries
+from dashboard.show.queries.recipient_words import hours_words, status_words, unreached_words
+from dashboard.show.queries.recipients import ListedRecipient
+from dashboard.show.text import age
+
+_BADGES: Final = {
+    RecipientStatus.TRUSTED: ("calm", "✓", "From the settings"),
+    RecipientStatus.VERIFIED: ("calm", "✓", "Verified"),
+    RecipientStatus.NOT_VERIFIED: ("bad", "!", "Not verified"),
+    RecipientStatus.OFF: ("bad", "✕", "Off"),
+}
+_LONGEST: Final = 120
+_LONGEST_LIST: Final = 600
+_LONGEST_HOURS: Final = 2_000
+_UNCHANGED: Final = "Nothing was changed."
+
+
+def unreached_shown(queries: PageQueries) -> None:
+    """Warn of rules that reach nobody, since nothing may be sent to any of their recipients."""
+    found = queries.recipients.unreached()
+    if found:
+        rules = "; ".join(map(unreached_words, found))
+        notice(
+            "bad",
+            "Alerts reach nobody.",
+            f"{rules}. Confirm or turn on an address, or name others in the rule.",
+        )
+
+
+def recipients_part(queries: PageQueries) -> None:
+    """Show every recipient, and offer to verify, to turn off and on, and to say at which hours."""
+    listed = queries.recipients.all()
+    with st.container(key="card-recipients", gap="small"):
+        section(
+            "Recipients",
+            "Nothing is sent to an address that only rules name before somebody confirmed it.",
+        )
+        for each in listed:
+            _row(queries, each, queries.now())
+        if changeable := [each for each in listed if not each.is_fixed]:
+            with st.expander("Say at which hours a recipient gets messages"):
+                _hours_form(queries, changeable)
+
+
+def _row(queries: PageQueries, each: ListedRecipient, now: datetime) -> None:
+    name = f"{each.recipient.channel} {each.recipient.address}"
+    recipients, recipient = queries.recipients, each.recipient
+    with st.container(
+        key=f"recipient-{name}", horizontal=True, vertical_alignment="top", gap="small"
+    ):
+        with st.container(gap=None):
+            st.html(recipient_markup(each, now))
+        if each.status is RecipientStatus.OFF:
+            _button(queries, "Turn on", f"on-{name}", partial(recipients.turn_on, recipient))
+            return
+        if each.status is RecipientStatus.NOT_VERIFIED:
+            code = st.text_input(
+                "Code",
+                key=f"code-{name}",
+                max_chars=20,
+                placeholder="Code",
+                width=110,
+                label_visibility="collapsed",
+            )
+            verify = partial(recipients.enter_code, recipient, code or "")
+            _button(queries, "Verify", f"verify-{name}", verify)
+            _button(queries, "Send mail", f"ask-{name}", partial(recipients.ask, recipient))
+        _button(queries, "Turn off", f"off-{name}", partial(recipients.turn_off, recipient))
+
+
+def _button(queries: PageQueries, label: str, key: str, change: Callable[[Actor], object]) -> None:
+    if st.button(label, key=key):
+        act(change, queries, _UNCHANGED)
+
+
+def recipient_markup(each: ListedRecipient, now: datetime) -> Markup:
+    """Build what is said of one: whether it gets messages, where it is named, at which hours."""
+    over = "" if each.recipient.channel == "mail" else f" over {each.recipient.channel}"
+    named = visible(", ".join(each.named_in) or "named nowhere any more", _LONGEST_LIST)
+    last = "nothing was sent yet"
+    if each.last_sent is not None:
+        last = f"the last message was sent {age(each.last_sent, now)}"
+    head = element(
+        "div",
+        badge(*_BADGES[each.status]),
+        element("b", visible(each.recipient.address, _LONGEST)),
+        element("span", f"{named}{over}"),
+        class_="lw-row",
+    )
+    said = f"{status_words(each)}; {hours_words(each.profile)}; {last}"
+    return join(head, element("div", element("span", said), class_="lw-row lw-remarks"))
+
+
+def _hours_form(queries: PageQueries, listed: Sequence[ListedRecipient]) -> None:
+    with st.form("recipient-hours", border=False):
+        chosen = st.selectbox(
+            "Recipient",
+            range(len(listed)),
+            format_func=lambda at: visible(listed[at].recipient.address, _LONGEST),
+        )
+        zone = st.text_input(
+            "Time zone",
+            key="recipient_zone",
+            max_chars=64,
+            placeholder="Europe/Zurich",
+            help="Of times in messages and of the hours; empty: that of [mail].",
+        )
+        hours = st.text_area(
+            "Hours, a line each",
+            key="recipient_hours",
+            max_chars=_LONGEST_HOURS,
+            placeholder="mon-fri 08:00-18:00",
+            help="At other hours messages are held and come as one summary, but for what a rule "
+            "with pierces reports. Empty: at any hour.",
+        )
+        is_saved = st.form_submit_button("Save hours")
+    if is_saved and chosen is not None:
+        recipient = listed[chosen].recipient
+
+        def save(by: Actor) -> None:
+            spans = tuple(
+                WeekSpan.parse(each) for each in (hours or "").splitlines() if each.strip()
+            )
+            wanted = RecipientProfile((zone or "").strip(), spans)
+            queries.recipients.change(recipient, wanted, by)
+
+        act(save, queries, _UNCHANGED)

@@ -1,0 +1,120 @@
+"""What a recipient gets once their address is verified: the changes of what is still open."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Connection, RowMapping, insert, select, update
+
+from dashboard.domain.incident import IncidentState
+from dashboard.domain.notification import NotificationState, Recipient
+from dashboard.domain.notification_pace import LARGEST_MEMBERS
+from dashboard.domain.recipients import NOT_VERIFIED, RecipientDirectory, mailbox_of
+from dashboard.store.alerts.notifications import message_id_of, notification_id_of
+from dashboard.store.alerts.recipients import note_summary
+from dashboard.store.engine.upsert import insert_all_new
+from dashboard.store.schema import (
+    incidents,
+    notification_incidents,
+    notification_members,
+    notifications,
+)
+
+
+def catch_up(
+    connection: Connection,
+    recipient: Recipient,
+    directory: RecipientDirectory,
+    now: datetime,
+    domain: str,
+) -> int:
+    """Notify a recipient once of what was kept from them and is not over; return how many changes.
+
+    What is over or silenced is not sent any more. The Message-ID stands below `domain`.
+    """
+    note_summary(connection, recipient, now)
+    return sum(
+        _send(connection, each, _kept_back(connection, each), (now, directory, domain))
+        for each in _as_written(connection, recipient)
+    )
+
+
+def _as_written(connection: Connection, recipient: Recipient) -> list[Recipient]:
+    """Return how rules write the address of a recipient from whom something was kept."""
+    member = notification_members.c
+    query = select(member.channel, member.address).where(
+        member.notification_id.is_(None), member.reason == NOT_VERIFIED
+    )
+    found = [Recipient(*row) for row in connection.execute(query.distinct())]
+    return [each for each in found if mailbox_of(each) == mailbox_of(recipient)]
+
+
+def _send(
+    connection: Connection,
+    recipient: Recipient,
+    found: list[RowMapping],
+    when: tuple[datetime, RecipientDirectory, str],
+) -> int:
+    """Make one notification of these changes; return how many there are."""
+    if not found:
+        return 0
+    now, directory, domain = when
+    notification_id = notification_id_of(found[0]["transition_id"], recipient)
+    release_at, held_for = directory.hold(recipient, now, NOT_VERIFIED)
+    row: dict[str, Any] = {
+        "notification_id": notification_id,
+        "transition_id": found[0]["transition_id"],
+        "position": found[0]["position"],
+        "channel": recipient.channel,
+        "address": recipient.address,
+        "message_id": message_id_of(notification_id, domain),
+        "held_for": held_for,
+        "members": len(found),
+        "created_at": now,
+        "release_at": release_at,
+        "state": NotificationState.PENDING,
+        "attempts": 0,
+        "next_attempt_at": release_at,
+        "outcome": "",
+    }
+    connection.execute(insert(notifications), row)
+    _join(connection, notification_id, recipient, found)
+    return len(found)
+
+
+def _kept_back(connection: Connection, recipient: Recipient) -> list[RowMapping]:
+    """Return the latest changes of open incidents that a recipient did not get, oldest first."""
+    member = notification_members.c
+    query = (
+        select(member.transition_id, member.position, member.incident_id)
+        .join(incidents, incidents.c.incident_id == member.incident_id)
+        .where(member.channel == recipient.channel, member.address == recipient.address)
+        .where(member.notification_id.is_(None), member.reason == NOT_VERIFIED)
+        .where(incidents.c.open_key.is_not(None), incidents.c.state != IncidentState.SILENCED)
+        .order_by(member.position.desc())
+        .limit(LARGEST_MEMBERS)
+    )
+    return list(reversed(connection.execute(query).mappings().all()))
+
+
+def _join(
+    connection: Connection, notification_id: UUID, recipient: Recipient, found: list[RowMapping]
+) -> None:
+    """Make these changes the members of a notification."""
+    member = notification_members.c
+    joined = update(notification_members).where(
+        member.channel == recipient.channel,
+        member.address == recipient.address,
+        member.position >= found[0]["position"],
+        member.notification_id.is_(None),
+        member.reason == NOT_VERIFIED,
+        member.incident_id.in_({each["incident_id"] for each in found}),
+    )
+    connection.execute(joined.values(notification_id=notification_id, reason=""))
+    rows = [
+        {"notification_id": notification_id, "incident_id": each}
+        for each in sorted({each["incident_id"] for each in found})
+    ]
+    insert_all_new(connection, notification_incidents, rows)

@@ -1,0 +1,299 @@
+"""An address that only rules name gets a verification mail and nothing else, over real SMTP."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import nullcontext
+from datetime import timedelta
+from email.message import EmailMessage
+from pathlib import Path
+
+import pytest
+
+from dashboard.alert.bounce_mailbox import MaildirMailbox
+from dashboard.alert.channels.smtp import Security, SmtpChannel, SmtpServer
+from dashboard.alert.deliver import Deliverer
+from dashboard.alert.delivery_attempt import Sending
+from dashboard.alert.message import always
+from dashboard.alert.notify import Notifier
+from dashboard.alert.turn_off_bounced import BounceReader
+from dashboard.alert.verification_mails import VerificationMails
+from dashboard.domain.address_off import OffCause
+from dashboard.domain.audit import Action, Actor
+from dashboard.domain.notification import NotificationState, Recipient
+from dashboard.domain.recipients import NOT_VERIFIED, ConfiguredRecipients, RecipientStatus
+from dashboard.domain.rule import Rule, RuleKind, Severity
+from dashboard.domain.verification import MOST_ATTEMPTS, VALID_FOR, code_of
+from dashboard.errors import InputError
+from dashboard.show.queries.context import PageSettings, QueryContext
+from dashboard.show.queries.recipients import RecipientQueries
+from dashboard.store.access.audit_log import AuditFilter, audit_entries
+from dashboard.store.alerts.link_key import make_link_key
+from dashboard.store.alerts.rules import save_rules
+from dashboard.store.engine.engine import Store
+from tests.bounced_mail import bounced_mail
+from tests.builders import A_MOMENT, a_transition
+from tests.delivery_checks import PATIENT, notifications, reject, take_worker_lease
+from tests.fake_clock import FakeClock
+from tests.mail_server import Inbox, mail_server
+from tests.recording_channel import ONCALL, SENDER, message_about
+
+KEY = b"k" * 32
+NEW = Recipient("mail", "new@example.org")
+ANN = Actor("Ann", A_MOMENT)
+HOUR = timedelta(hours=1)
+RULE = Rule("rejections", RuleKind.REJECTED, recipients=(NEW,))
+
+
+class Watch:
+    """A worker with a rule for one address, a real mail server, and people who answer."""
+
+    def __init__(self, store: Store, clock: FakeClock, port: int) -> None:
+        self.store, self.clock = store, clock
+        server = SmtpServer("127.0.0.1", port, Security.NONE, timeout=timedelta(seconds=10))
+        channel = SmtpChannel(server, SENDER)
+        configured = ConfiguredRecipients((ONCALL,))
+        sending = Sending({"mail": channel}, message_about)
+        deliverer = Deliverer(store, sending, clock.now, clock.elapsed, PATIENT)
+        self.notifier = Notifier(store, [ONCALL], deliverer, clock.now, configured=configured)
+        self.mails = VerificationMails(
+            store, channel, configured, "https://watch.example", "example.org", clock.now
+        )
+        context = QueryContext(store, (), clock.now, settings=PageSettings(recipients=configured))
+        self.people = RecipientQueries(context)
+        self.token = 0
+
+    def rules(self, *rules: Rule) -> None:
+        with self.store.write() as connection:
+            save_rules(connection, rules, ANN)
+
+    def work(self) -> None:
+        """Let the worker do everything that is due."""
+        self.mails.work(always)
+        self.token = take_worker_lease(self.store)
+        while self.notifier.run(self.token, always):
+            pass
+
+    def code(self) -> str:
+        [listed] = [each for each in self.people.all() if each.recipient == NEW]
+        assert listed.verification is not None
+        return code_of(listed.verification, KEY)
+
+    def status(self) -> RecipientStatus:
+        return next(each.status for each in self.people.all() if each.recipient == NEW)
+
+
+@pytest.fixture
+def inbox() -> Inbox:
+    return Inbox()
+
+
+@pytest.fixture
+def watch(store: Store, fake_clock: FakeClock, inbox: Inbox) -> Iterator[Watch]:
+    """Yield a worker that watches for an address that nobody verified."""
+    with store.write() as connection:
+        make_link_key(connection, KEY)
+    with mail_server(inbox) as port:
+        made = Watch(store, fake_clock, port)
+        made.rules(RULE)
+        yield made
+
+
+def subjects(inbox: Inbox) -> list[str]:
+    return [f"{mail['To']}: {mail['Subject']}" for mail in inbox.mails]
+
+
+def text_of(mail: EmailMessage) -> str:
+    part = mail.get_body(("plain",))
+    assert part is not None
+    return str(part.get_content())
+
+
+VERIFICATION = "new@example.org: Confirm that alerts may be sent to this address"
+
+
+def test_unverified_address_gets_one_verification_mail_and_nothing_else(
+    watch: Watch, inbox: Inbox
+) -> None:
+    for number in range(3):
+        reject(watch.store, number + 1)
+        watch.work()
+        watch.clock.wait(HOUR)
+
+    assert subjects(inbox) == [VERIFICATION]
+    assert notifications(watch.store) == []
+    assert [each.reasons for each in watch.people.unreached()] == [((NEW, NOT_VERIFIED),)]
+    with watch.store.read() as connection:
+        [entry] = audit_entries(connection, AuditFilter(Action.ASK_TO_VERIFY))
+    assert (entry.actor, entry.subject) == ("worker", NEW.address)
+
+
+def test_mail_has_a_link_a_code_and_a_way_not_to_be_asked_again(watch: Watch, inbox: Inbox) -> None:
+    watch.work()
+
+    text = text_of(inbox.mails[0])
+    assert f"linewatch recipients verify new@example.org {watch.code()}" in text
+    assert text.count("https://watch.example/link/") == 2
+    assert inbox.mails[0]["List-Unsubscribe"].startswith("<https://watch.example/link/")
+
+
+def test_after_verification_comes_what_is_open_as_one_mail_and_nothing_of_the_past(
+    watch: Watch, inbox: Inbox
+) -> None:
+    reject(watch.store, 1)
+    watch.work()
+    watch.clock.wait(HOUR)  # the incident is over after 15 minutes
+    watch.work()
+    for number in (2, 3):
+        reject(watch.store, number, a_transition(number, at=watch.clock.now()))
+    watch.work()
+
+    assert watch.people.enter_code(NEW, watch.code().lower(), ANN)
+    watch.work()
+    watch.work()
+
+    assert len(subjects(inbox)) == 2
+    [sent] = notifications(watch.store)
+    assert (sent.member_count, sent.state) == (2, NotificationState.SENT)
+    reject(watch.store, 4)
+    watch.work()
+    watch.clock.wait(timedelta(minutes=1))
+    watch.work()
+    assert len(subjects(inbox)) == 3
+
+
+def test_silent_mail_server_gets_the_same_mail_again_and_then_is_left_alone(
+    store: Store, fake_clock: FakeClock
+) -> None:
+    with store.write() as connection:
+        make_link_key(connection, KEY)
+    refusing = Inbox(DATA="451 later")
+    with mail_server(refusing) as port:
+        watch = Watch(store, fake_clock, port)
+        watch.rules(RULE)
+        for _ in range(MOST_ATTEMPTS + 3):
+            watch.work()
+            watch.clock.wait(HOUR)
+        [listed] = [each for each in watch.people.all() if each.recipient == NEW]
+
+    assert listed.verification is not None
+    assert listed.verification.attempts == MOST_ATTEMPTS
+    assert "451 later" in listed.verification.outcome
+    assert listed.verification.sent_at is None
+
+
+def test_refused_verification_mail_is_not_tried_again(store: Store, fake_clock: FakeClock) -> None:
+    with store.write() as connection:
+        make_link_key(connection, KEY)
+    with mail_server(Inbox(RCPT="550 5.1.1 no such user")) as port:
+        watch = Watch(store, fake_clock, port)
+        watch.rules(RULE)
+        for _ in range(3):
+            watch.work()
+            watch.clock.wait(HOUR)
+        [listed] = [each for each in watch.people.all() if each.recipient == NEW]
+
+    assert listed.verification is not None
+    assert (listed.verification.attempts, listed.verification.next_attempt_at) == (1, None)
+    assert "no such user" in listed.verification.outcome
+
+
+def test_bounced_verification_mail_turns_the_address_off(
+    watch: Watch, inbox: Inbox, tmp_path: Path
+) -> None:
+    for name in ("new", "cur", "tmp"):
+        (tmp_path / "bounces" / name).mkdir(parents=True)
+    watch.work()
+    content = bounced_mail(message_id=inbox.mails[0]["Message-ID"], final=NEW.address)
+    (tmp_path / "bounces" / "new" / "1").write_bytes(content)
+
+    mailbox = MaildirMailbox(tmp_path / "bounces")
+    BounceReader(watch.store, mailbox, "mail", watch.clock.now).work(always)
+    watch.clock.wait(2 * VALID_FOR)
+    watch.work()
+
+    [off] = watch.people.off()
+    assert (off.recipient, off.cause) == (NEW, OffCause.BOUNCED)
+    assert subjects(inbox) == [VERIFICATION]
+    with pytest.raises(InputError, match="is off: turn it on first"):
+        watch.people.ask(NEW, ANN)
+
+
+def test_stranger_gets_three_mails_a_day_at_most_however_often_somebody_asks(
+    watch: Watch, inbox: Inbox
+) -> None:
+    for _ in range(3):
+        watch.work()
+        with pytest.raises(InputError) if len(inbox.mails) == 3 else nullcontext():
+            watch.people.ask(NEW, Actor("Ann", watch.clock.now()))
+    watch.work()
+
+    assert subjects(inbox) == [VERIFICATION] * 3
+
+
+def test_wrong_codes_are_counted_and_the_address_stays_unverified(watch: Watch) -> None:
+    watch.work()
+
+    for left in ("4 more tries", "3 more tries", "2 more tries", "1 more try", "0 more tries"):
+        with pytest.raises(InputError, match=left):
+            watch.people.enter_code(NEW, "AAAAAAAA", ANN)
+    with pytest.raises(InputError, match="5 wrong codes"):
+        watch.people.enter_code(NEW, watch.code(), ANN)
+    assert watch.status() is RecipientStatus.NOT_VERIFIED
+
+
+def test_address_that_is_off_stays_off_when_it_is_verified(watch: Watch, inbox: Inbox) -> None:
+    watch.work()
+    watch.people.turn_off(NEW, ANN)
+
+    assert watch.people.verify(NEW, ANN)
+    reject(watch.store, 1)
+    watch.work()
+
+    assert subjects(inbox) == [VERIFICATION]
+    watch.people.turn_on(NEW, ANN)
+    reject(watch.store, 2)
+    watch.work()
+    watch.clock.wait(timedelta(minutes=1))
+    watch.work()
+    assert len(inbox.mails) == 2
+
+
+def test_escalation_to_an_unverified_address_is_stored_with_the_reason(
+    watch: Watch, inbox: Inbox
+) -> None:
+    watch.rules(Rule("rejections", RuleKind.REJECTED, escalate_after=HOUR / 6, escalate_to=(NEW,)))
+    reject(watch.store, 1)
+    watch.work()
+    watch.clock.wait(timedelta(minutes=11))
+    watch.work()
+
+    assert {mail["To"] for mail in inbox.mails} == {ONCALL.address, NEW.address}
+    assert subjects(inbox).count(VERIFICATION) == 1
+    assert [each.name for each in watch.people.unreached()] == ["escalation of rejections"]
+    watch.people.verify(NEW, ANN)
+    watch.work()
+    assert len([mail for mail in inbox.mails if mail["To"] == NEW.address]) == 2
+
+
+def test_what_is_pending_to_an_address_that_is_trusted_no_more_is_not_sent(
+    watch: Watch, inbox: Inbox
+) -> None:
+    watch.rules(Rule("rejections", RuleKind.REJECTED, Severity.WARNING))
+    watch.notifier = Notifier(watch.store, [NEW], watch.notifier.deliverer, watch.clock.now)
+    watch.clock.wait(HOUR)
+    reject(watch.store, 1)
+    watch.notifier.run(take_worker_lease(watch.store), lambda: False)
+
+    watch.notifier = Notifier(watch.store, [ONCALL], watch.notifier.deliverer, watch.clock.now)
+    watch.work()
+
+    assert inbox.mails == []
+    [dead] = notifications(watch.store)
+    assert (dead.state, dead.outcome) == (NotificationState.DEAD, f"not sent: {NOT_VERIFIED}")
+
+
+def test_worker_without_the_lease_sends_nothing(watch: Watch, inbox: Inbox) -> None:
+    watch.mails.work(lambda: False)
+
+    assert inbox.mails == []

@@ -1,0 +1,110 @@
+"""Recipients: who gets messages, in which zone, at which hours."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from dashboard.domain.active_hours import WeekSpan
+from dashboard.domain.address_off import AddressOff, OffCause
+from dashboard.domain.audit import Actor
+from dashboard.domain.notification import Recipient
+from dashboard.domain.recipients import (
+    NOT_VERIFIED,
+    ConfiguredRecipients,
+    RecipientDirectory,
+    RecipientProfile,
+    RecipientStatus,
+    mailbox_of,
+)
+from dashboard.domain.verification import Verification, verified
+from tests.builders import A_MOMENT
+
+OPS = Recipient("mail", "ops@example.org")
+DEV = Recipient("mail", "dev@example.org")
+HOOK = Recipient("ops-hook", "ops-hook")
+DAYTIME = (WeekSpan.parse("mon-sun 08:00-22:00"),)
+
+
+@pytest.mark.parametrize(
+    ("recipient", "mailbox"),
+    [
+        (Recipient("mail", "Ops <ops@Example.ORG>"), OPS),
+        (Recipient("mail", "Ops@example.org"), Recipient("mail", "Ops@example.org")),
+        (Recipient("mail", "ops@bücher.example"), Recipient("mail", "ops@xn--bcher-kva.example")),
+        (Recipient("mail", "nobody"), Recipient("mail", "nobody")),
+        (HOOK, HOOK),
+    ],
+)
+def test_mailbox_is_one_however_its_address_is_written(
+    recipient: Recipient, mailbox: Recipient
+) -> None:
+    assert mailbox_of(recipient) == mailbox
+
+
+def test_who_stands_in_the_settings_is_trusted_and_so_is_a_channel() -> None:
+    configured = ConfiguredRecipients(
+        (Recipient("mail", "Ops <ops@example.org>"),), {DEV: RecipientProfile()}
+    )
+    directory = RecipientDirectory(configured)
+
+    for each in (OPS, DEV, HOOK):
+        assert directory.status(each) is RecipientStatus.TRUSTED
+        assert directory.withheld(each) == ""
+
+
+def test_any_other_address_is_withheld_until_it_is_verified() -> None:
+    asked = Verification(OPS, A_MOMENT)
+    known = verified(Verification(DEV), Actor("Ada", A_MOMENT))
+    directory = RecipientDirectory(verifications={OPS: asked, DEV: known})
+
+    assert directory.withheld(OPS) == NOT_VERIFIED
+    assert directory.withheld(Recipient("mail", "new@example.org")) == NOT_VERIFIED
+    assert directory.withheld(Recipient("mail", "Dev <dev@EXAMPLE.org>")) == ""
+    assert directory.status(DEV) is RecipientStatus.VERIFIED
+    assert directory.requested_at() == [A_MOMENT]
+
+
+def test_off_outweighs_trust_and_verification() -> None:
+    off = AddressOff(OPS, OffCause.UNSUBSCRIBED, A_MOMENT, "Ada")
+    directory = RecipientDirectory(ConfiguredRecipients((OPS,)), {OPS: off})
+
+    assert directory.status(OPS) is RecipientStatus.OFF
+    assert directory.withheld(OPS) == off.reason
+
+
+def test_settings_outweigh_what_was_chosen_later() -> None:
+    configured = ConfiguredRecipients((OPS,), {OPS: RecipientProfile("Asia/Tokyo")}, "UTC")
+    chosen = {OPS: RecipientProfile("Europe/Zurich"), DEV: RecipientProfile("Europe/Zurich")}
+    directory = RecipientDirectory(configured, chosen=chosen)
+
+    assert directory.profile(OPS).zone == "Asia/Tokyo"
+    assert directory.profile(DEV).zone == "Europe/Zurich"
+    assert directory.profile(HOOK) == RecipientProfile()
+
+
+@pytest.mark.parametrize(
+    ("at", "released"),
+    [
+        ("2026-01-15T12:00", "2026-01-15T12:00"),
+        ("2026-01-15T21:30", "2026-01-16T07:00"),
+        ("2026-03-28T22:00", "2026-03-29T06:00"),  # the clocks are put forward in that night
+        ("2026-10-24T22:00", "2026-10-25T07:00"),  # and back in that one
+    ],
+)
+def test_quiet_hours_follow_the_clocks_of_the_recipient(at: str, released: str) -> None:
+    configured = ConfiguredRecipients(
+        profiles={OPS: RecipientProfile("Europe/Zurich", DAYTIME)}, zones=ZoneInfo
+    )
+    directory = RecipientDirectory(configured)
+
+    assert directory.released_at(OPS, _utc(at)) == _utc(released)
+    assert directory.released_at(DEV, _utc(at)) == _utc(at)
+    assert directory.zone(OPS) == ZoneInfo("Europe/Zurich")
+    assert directory.zone(DEV) == ZoneInfo("UTC")
+
+
+def _utc(text: str) -> datetime:
+    return datetime.fromisoformat(text).replace(tzinfo=UTC)

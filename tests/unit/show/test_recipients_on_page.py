@@ -1,0 +1,106 @@
+"""Recipients on the page Alerts: why one gets nothing, verified by code, with their own hours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dashboard.domain.active_hours import WeekSpan
+from dashboard.domain.audit import Action, Actor
+from dashboard.domain.notification import Recipient
+from dashboard.domain.recipients import ConfiguredRecipients, RecipientProfile, RecipientStatus
+from dashboard.domain.rule import Rule, RuleKind
+from dashboard.domain.verification import code_of
+from dashboard.show.queries.context import PageSettings
+from dashboard.show.queries.health import health_problems
+from dashboard.show.queries.page_queries import PageQueries
+from dashboard.store.access.audit_log import AuditFilter, audit_entries
+from dashboard.store.alerts.link_key import make_link_key
+from dashboard.store.alerts.rules import save_rules
+from dashboard.store.engine.engine import open_store
+from tests.browser.seeded_store import SIMULATED
+from tests.databases import new_sqlite_store
+from tests.unit.show.page_runs import visit, words_of
+
+NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+KEY = b"k" * 32
+OPS = Recipient("mail", "ops@example.org")
+NEW = Recipient("mail", "new@example.org")
+ADA = Actor("Ada", NOW)
+
+
+@pytest.fixture
+def queries(tmp_path: Path) -> Iterator[PageQueries]:
+    """Yield queries of an installation whose one rule names an address that nobody verified."""
+    settings = PageSettings(recipients=ConfiguredRecipients((OPS,)))
+    with open_store(new_sqlite_store(tmp_path / "empty.sqlite")) as store:
+        with store.write() as connection:
+            make_link_key(connection, KEY)
+            save_rules(connection, [Rule("hub", RuleKind.REJECTED, recipients=(NEW,))], ADA)
+        yield PageQueries(store, (SIMULATED,), None, lambda: NOW, settings=settings)
+
+
+def named(page: AppTest) -> AppTest:
+    """Say who acts."""
+    page.text_input(key="who_acts").set_value("Ada")
+    return page
+
+
+def status(queries: PageQueries) -> RecipientStatus:
+    """Return whether the address gets messages."""
+    return next(each.status for each in queries.recipients.all() if each.recipient == NEW)
+
+
+def test_rule_that_reaches_nobody_is_a_warning_here_and_on_health(queries: PageQueries) -> None:
+    words = words_of(visit("alerts", queries, section="Recipients"))
+
+    said = "hub reaches nobody (new@example.org: address not verified)"
+    assert "Alerts reach nobody." in words
+    assert f"{said}. Confirm or turn on an address" in words
+    assert said in health_problems(queries.health.health(), NOW)
+
+
+def test_address_is_verified_by_the_code_of_its_mail(queries: PageQueries) -> None:
+    queries.recipients.ask(NEW, ADA)
+    [listed] = [each for each in queries.recipients.all() if each.recipient == NEW]
+    assert listed.verification is not None
+    page = named(visit("alerts", queries, section="Recipients"))
+
+    page.text_input(key="code-mail new@example.org").set_value("AAAAAAAA")
+    wrong = words_of(page.button(key="verify-mail new@example.org").click().run())
+    page.text_input(key="code-mail new@example.org").set_value(code_of(listed.verification, KEY))
+    right = words_of(page.button(key="verify-mail new@example.org").click().run())
+
+    assert "This is not the code in the latest mail" in wrong
+    assert "verified since 2026-11-20 12:00:00 UTC by Ada" in right
+    assert "Alerts reach nobody." not in right
+
+
+def test_mail_is_asked_for_once_more_and_the_address_turned_off(queries: PageQueries) -> None:
+    page = named(visit("alerts", queries, section="Recipients"))
+
+    asked = words_of(page.button(key="ask-mail new@example.org").click().run())
+    page.button(key="off-mail new@example.org").click().run()
+
+    assert "its verification mail is pending" in asked
+    assert status(queries) is RecipientStatus.OFF
+    with queries.context.store.read() as connection:
+        entries = audit_entries(connection, AuditFilter())
+    assert [each.action for each in entries] == [Action.UNSUBSCRIBE, Action.ASK_TO_VERIFY]
+
+
+def test_hours_of_a_recipient_are_changed_on_record(queries: PageQueries) -> None:
+    page = named(visit("alerts", queries, section="Recipients"))
+
+    page.text_input(key="recipient_zone").set_value("Europe/Zurich")
+    page.text_area(key="recipient_hours").set_value("mon-fri 08:00-18:00\n\nsat 10:00-12:00")
+    [save] = [each for each in page.button if each.label == "Save hours"]
+    words = words_of(save.click().run())
+
+    assert "mon-fri 08:00-18:00, sat 10:00-12:00 (Europe/Zurich)" in words
+    spans = tuple(map(WeekSpan.parse, ("mon-fri 08:00-18:00", "sat 10:00-12:00")))
+    assert queries.recipients.profile(NEW) == RecipientProfile("Europe/Zurich", spans)

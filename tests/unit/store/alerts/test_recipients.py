@@ -1,0 +1,163 @@
+"""Recipients, stored: nothing is made for those to whom none may go; quiet hours hold the rest."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
+
+from sqlalchemy import select
+
+from dashboard.detect.routing import routes_of
+from dashboard.domain.active_hours import WeekSpan
+from dashboard.domain.audit import Actor
+from dashboard.domain.notification import Recipient
+from dashboard.domain.recipients import (
+    NOT_VERIFIED,
+    ConfiguredRecipients,
+    RecipientProfile,
+    mailbox_of,
+)
+from dashboard.domain.rule import Rule, RuleKind, Severity
+from dashboard.domain.verification import Verification, request_mail, verified
+from dashboard.store.alerts.catch_up import catch_up
+from dashboard.store.alerts.outbox import expand, pending_expansion
+from dashboard.store.alerts.recipients import (
+    last_sent_to,
+    locked_verification,
+    pending_to,
+    read_directory,
+    recipient_of_verification,
+    save_profile,
+    save_verification,
+    verified_without_summary,
+)
+from dashboard.store.alerts.release import open_notifications
+from dashboard.store.engine.engine import Store
+from dashboard.store.schema import notification_members
+from tests.builders import A_MOMENT
+from tests.delivery_checks import reject
+from tests.unit.store.pending_notifications import OPS
+
+NEW = Recipient("mail", "New@Example.org")
+ADA = Actor("Ada", A_MOMENT)
+HOUR = timedelta(hours=1)
+RULE = Rule("rejections", RuleKind.REJECTED, recipients=(OPS, NEW))
+TRUSTED = ConfiguredRecipients((OPS, NEW), zones=ZoneInfo)
+
+
+def take_in(
+    store: Store, rule: Rule = RULE, known: ConfiguredRecipients = TRUSTED, now: datetime = A_MOMENT
+) -> None:
+    with store.write() as connection:
+        entries = pending_expansion(connection, 100)
+        routed = [(each, routes_of([rule], each.change, [], now)) for each in entries]
+        expand(connection, routed, now, read_directory(connection, known))
+
+
+def withheld(store: Store) -> list[tuple[str, str]]:
+    column = notification_members.c
+    query = select(column.address, column.reason).where(column.notification_id.is_(None))
+    with store.read() as connection:
+        return [tuple(row) for row in connection.execute(query)]
+
+
+def released(store: Store) -> dict[Recipient, datetime]:
+    with store.read() as connection:
+        return {each.recipient: each.release_at for each in open_notifications(connection)}
+
+
+def test_verification_is_stored_by_mailbox_and_found_by_its_message(store: Store) -> None:
+    with store.write() as connection:
+        known = locked_verification(connection, NEW)
+        asked = request_mail(known, [], A_MOMENT)
+        save_verification(connection, asked, "<1@example.org>")
+        save_verification(connection, verified(asked, ADA))
+
+    with store.read() as connection:
+        directory = read_directory(connection, ConfiguredRecipients())
+        assert recipient_of_verification(connection, "<1@example.org>") == mailbox_of(NEW)
+        assert recipient_of_verification(connection, "<2@example.org>") is None
+    assert known == Verification(mailbox_of(NEW))
+    assert directory.verifications == {mailbox_of(NEW): verified(asked, ADA)}
+    assert directory.withheld(Recipient("mail", "New@EXAMPLE.org")) == ""
+
+
+def test_profile_is_stored_beside_the_verification(store: Store) -> None:
+    wanted = RecipientProfile("Europe/Zurich", (WeekSpan.parse("mon-fri 08:00-18:00"),))
+    with store.write() as connection:
+        save_profile(connection, NEW, RecipientProfile("UTC"))
+        save_verification(connection, verified(locked_verification(connection, NEW), ADA))
+        save_profile(connection, NEW, wanted)
+
+    with store.read() as connection:
+        directory = read_directory(connection, ConfiguredRecipients(zones=ZoneInfo))
+    assert directory.profile(NEW) == wanted
+    assert directory.withheld(NEW) == ""
+
+
+def test_unverified_recipient_is_on_record_and_catches_up_once(store: Store) -> None:
+    known = ConfiguredRecipients((OPS,))
+    for number in (1, 2):
+        reject(store, number)
+        take_in(store, known=known)
+    assert withheld(store) == [(NEW.address, NOT_VERIFIED)] * 2
+    assert set(released(store)) == {OPS}
+
+    with store.write() as connection:
+        save_verification(connection, verified(locked_verification(connection, NEW), ADA))
+        [verified_now] = verified_without_summary(connection)
+        directory = read_directory(connection, known)
+        many = catch_up(connection, verified_now, directory, A_MOMENT, "example.org")
+
+    assert many == 2
+    assert withheld(store) == []
+    with store.read() as connection:
+        assert verified_without_summary(connection) == []
+        found = {each.recipient: each.members for each in open_notifications(connection)}
+        assert set(pending_to(connection)) == {OPS, NEW}
+        assert last_sent_to(connection, NEW) is None
+    assert found[NEW] == 2
+
+
+def test_quiet_hours_of_a_recipient_hold_what_others_get_at_once(store: Store) -> None:
+    hours = RecipientProfile("UTC", (WeekSpan.parse("mon-sun 20:00-21:00"),))
+    known = ConfiguredRecipients((OPS, NEW), {mailbox_of(NEW): hours}, zones=ZoneInfo)
+    for number in (1, 2):
+        reject(store, number)
+        take_in(store, known=known)
+
+    opens = A_MOMENT.replace(hour=20, minute=0, second=0, microsecond=0)
+    assert opens > A_MOMENT
+    assert released(store) == {OPS: A_MOMENT, NEW: opens}
+
+
+def test_rule_and_recipient_hold_together_until_both_let_go(store: Store) -> None:
+    hours = RecipientProfile("UTC", (WeekSpan.parse("mon-sun 22:00-23:00"),))
+    known = ConfiguredRecipients((OPS, NEW), {mailbox_of(NEW): hours}, zones=ZoneInfo)
+    reject(store, 1)
+    with store.write() as connection:
+        [entry] = pending_expansion(connection, 10)
+        [route] = routes_of([RULE], entry.change, [], A_MOMENT)
+        held = replace(route, held_until=A_MOMENT + HOUR)
+        directory = read_directory(connection, known)
+        expand(connection, [(entry, [held])], A_MOMENT, directory)
+
+    opens = A_MOMENT.replace(hour=22, minute=0, second=0, microsecond=0)
+    assert released(store) == {OPS: A_MOMENT + HOUR, NEW: opens}
+
+
+def test_rule_that_pierces_heeds_no_quiet_hours(store: Store) -> None:
+    hours = RecipientProfile("UTC", (WeekSpan.parse("mon-sun 20:00-21:00"),))
+    known = ConfiguredRecipients((OPS, NEW), {mailbox_of(NEW): hours}, zones=ZoneInfo)
+    critical = Rule(
+        "rejections",
+        RuleKind.REJECTED,
+        Severity.CRITICAL,
+        recipients=(NEW,),
+        pierces=True,
+    )
+    reject(store, 1)
+    take_in(store, critical, known)
+
+    assert released(store) == {NEW: A_MOMENT}
