@@ -12,6 +12,7 @@ from dashboard.cli.listing import Listing, Output, output, print_list
 from dashboard.cli.options import as_json
 from dashboard.cli.output import Json, instant, print_json, say
 from dashboard.cli.silence_options import GivenSilence, actor, by, planned
+from dashboard.domain.matcher import parse_matcher
 from dashboard.domain.silence import Silence, SilenceKind
 from dashboard.show.queries.silences import SilenceQueries
 from dashboard.show.text import moment
@@ -42,6 +43,31 @@ def add(*, given: GivenSilence, as_json: bool) -> None:
     alternatives.
     """
     _add(SilenceKind.SILENCE, given, as_json=as_json)
+
+
+@silences.command()
+@click.argument("matchers", nargs=-1, required=True, metavar="MATCHER...")
+@as_json
+def preview(*, matchers: tuple[str, ...], as_json: bool) -> None:
+    """Say what a silence of these MATCHERs would have fitted in the last seven days, and fits now.
+
+    Nothing is saved.
+    """
+    with open_installation() as here:
+        ask = SilenceQueries(here.source)
+        found = ask.preview([parse_matcher(each, ask.networks) for each in matchers])
+        if not as_json:
+            say(str(found))
+            return
+        print_json(
+            {
+                "changes": found.changes,
+                "byRule": dict(found.by_rule),
+                "last": instant(found.last),
+                "openIncidents": found.incidents,
+                "isCut": found.is_cut,
+            }
+        )
 
 
 @silences.command()

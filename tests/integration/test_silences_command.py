@@ -21,6 +21,7 @@ def installation(tmp_path: Path) -> Installation:
 
 
 def test_silence_is_made_listed_and_ended_on_record(installation: Installation) -> None:
+    preview = installation.run("silences", "preview", "label=~payroll*").stdout
     made = installation.run(
         *("silences", "add", "module=hub", "network=devnet", "--for", "8h"),
         *("--reason", HOSTILE, "--by", "Ada", "--json"),
@@ -30,6 +31,9 @@ def test_silence_is_made_listed_and_ended_on_record(installation: Installation) 
     again = installation.run("silences", "end", "1")
     audit = json.loads(installation.run("audit", "--json").stdout)["entries"]
 
+    assert preview == (
+        "In the last seven days it would have fitted no change. Now it fits 0 open incidents.\n"
+    )
     assert json.loads(made.stdout)["matchers"] == ["module=HUB", "network=devnet"]
     assert "module=HUB, network=devnet" in table
     assert "\x1b" not in table

@@ -21,12 +21,14 @@ from dashboard.domain.silence import (
     SilenceRequest,
     SilenceState,
 )
+from dashboard.errors import InputError
 from dashboard.show.parts.acting import act
 from dashboard.show.parts.badges import badge
 from dashboard.show.parts.heading import section
 from dashboard.show.parts.markup import Markup, element, join
+from dashboard.show.parts.notices import notice
 from dashboard.show.queries.page_queries import PageQueries
-from dashboard.show.text import moment, moment_near, span
+from dashboard.show.text import moment, moment_near, sentence, span
 
 _ANY: Final = "Any"
 _LENGTHS: Final = {
@@ -161,11 +163,25 @@ def _form(queries: PageQueries) -> None:
         )
         reason = st.text_input("Reason", max_chars=LONGEST_REASON, key="silence_reason")
         covers_all = st.checkbox("Everything is meant", key="silence_all")
-        is_pressed = st.form_submit_button("Save", type="primary")
+        with st.container(horizontal=True, gap="small"):
+            is_pressed = st.form_submit_button("Save", type="primary")
+            is_previewed = st.form_submit_button("Preview", help="What it would have fitted")
+    start = None if starts_at is None else starts_at.replace(tzinfo=UTC)
+    form = _SilenceForm(kind, texts, start, _LENGTHS[length], reason, covers_all)
+    if is_previewed:
+        _preview(queries, form)
     if is_pressed:
-        start = None if starts_at is None else starts_at.replace(tzinfo=UTC)
-        form = _SilenceForm(kind, texts, start, _LENGTHS[length], reason, covers_all)
         act(lambda by: _save(queries, form, by), queries, "Nothing was saved.")
+
+
+def _preview(queries: PageQueries, form: _SilenceForm) -> None:
+    """Say what it would have fitted lately; nothing is saved."""
+    try:
+        found = queries.silences.preview(form.wish(queries, queries.now()).matchers)
+    except InputError as mistake:
+        notice("bad", "No preview.", sentence(str(mistake)))
+        return
+    notice("empty", "Preview.", str(found))
 
 
 def _matcher_inputs(queries: PageQueries) -> tuple[str, ...]:

@@ -113,7 +113,7 @@ class IncidentQueries:
         return tuple(
             replace(
                 each,
-                silence=silenced_by(silences, _facts_of(each.incident), now),
+                silence=silenced_by(silences, facts_of_incident(each.incident), now),
                 upcoming=upcoming(each.incident, timers_of(rules.get(each.incident.rule))),
             )
             for each in found
@@ -228,7 +228,7 @@ def network_of(incident: Incident) -> NetworkId | None:
     return None if text is None else NetworkId(int(text))
 
 
-def _facts_of(incident: Incident) -> ChangeFacts:
+def facts_of_incident(incident: Incident) -> ChangeFacts:
     """Return what all changes of an incident share, as matchers compare it."""
     of_group = {MatchedProperty(name): value for name, value in incident.group if name in _NAMED}
     return of_group | {

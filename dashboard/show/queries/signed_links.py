@@ -51,6 +51,7 @@ class LinkSubject:
     """What a link is about, for the page that asks; `done`: what was done already, if anything.
 
     `state`, `since` and `changes` are those of the incident, empty where the link names none.
+    `preview` says what a silence would cover.
     """
 
     link: SignedLink
@@ -59,6 +60,7 @@ class LinkSubject:
     since: str = ""
     changes: int = 0
     done: str = ""
+    preview: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +103,7 @@ class LinkQueries:
             since=moment(incident.opened_at),
             changes=incident.transitions,
             done=_owner_in_words(incident) if link.purpose is LinkPurpose.ACKNOWLEDGE else "",
+            preview=self._preview(incident) if link.purpose is LinkPurpose.SILENCE else "",
         )
 
     def _about_recipient(self, link: SignedLink) -> LinkSubject:
@@ -111,6 +114,11 @@ class LinkQueries:
         is_off = any(each.recipient == link.recipient for each in self._recipients.off())
         done = f"{address} gets nothing any more already." if is_off else ""
         return LinkSubject(link, address, done=done)
+
+    def _preview(self, incident: Incident) -> str:
+        matchers = matchers_of(incident)
+        named = ", ".join(map(self._silences.words_of, matchers))
+        return f"It covers {named}. {self._silences.preview(matchers)}"
 
     def act(self, link: SignedLink, form: LinkForm) -> LinkResult:
         """Do what the link is for; the second time it says what was done the first time.

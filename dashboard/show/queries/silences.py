@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -10,6 +11,7 @@ from dashboard.domain.matcher import Matcher, NetworkNames, in_words
 from dashboard.domain.silence import Silence, SilenceKind, SilenceRequest, check_request
 from dashboard.errors import InputError
 from dashboard.show.queries.context import QueryContext
+from dashboard.show.queries.silence_preview import SilencePreview, preview_silence
 from dashboard.store.access.audit_log import note_action
 from dashboard.store.alerts.silences import (
     add_silence,
@@ -61,6 +63,11 @@ class SilenceQueries:
                 tuple(unfinished_silences(connection, now)),
                 tuple(finished_silences(connection, now, MOST_FINISHED)),
             )
+
+    def preview(self, matchers: Sequence[Matcher]) -> SilencePreview:
+        """Return what a silence or a window of these matchers would have fitted, and fits now."""
+        with self._context.store.read() as connection:
+            return preview_silence(connection, matchers, self._context.now())
 
     def add(
         self, wish: SilenceRequest, by: Actor, *, covers_all: bool = False

@@ -60,7 +60,8 @@ def confirm_page(subject: LinkSubject, length: str = "") -> str:
         action="",
     )
     done = element("p", element("strong", subject.done)) if subject.done else Markup()
-    return plain_page(question, _facts(subject), done, element("p", consequence), form)
+    preview = element("p", visible(subject.preview, 600)) if subject.preview else Markup()
+    return plain_page(question, _facts(subject), done, element("p", consequence), preview, form)
 
 
 def done_page(result: LinkResult) -> str:

@@ -189,13 +189,25 @@ def test_page_offers_to_send_nothing_again_where_nothing_was_given_up(empty_stor
     assert "Send again" not in [each.label for each in page.button]
 
 
-def fill(page: AppTest, **given: str) -> AppTest:
+def fill(page: AppTest, button: str = "Save", **given: str) -> AppTest:
     """Name the module HUB, an author and a reason, or what is given, in the form of silences."""
     texts = {"who_acts": "Ada", "silence_module": "HUB", "silence_reason": "known", **given}
     for name, text in texts.items():
         page.text_input(key=name).set_value(text)
-    [save] = [each for each in page.button if each.label == "Save"]
-    return save.click().run()
+    [pressed] = [each for each in page.button if each.label == button]
+    return pressed.click().run()
+
+
+def test_silence_is_previewed_before_it_is_saved(queries: PageQueries) -> None:
+    page = visit("alerts", queries, section="Silences")
+    nothing = words_of(fill(page, "Preview", silence_module="MOON"))
+    found = words_of(fill(page, "Preview", silence_module="", silence_more="module=~H*"))
+    mistaken = words_of(fill(page, "Preview", silence_more="label=~payroll"))
+
+    assert "it would have fitted no change. Now it fits 0 open incidents." in nothing
+    assert "it would have fitted 1 change (1 of rejections), the last on" in found
+    assert "No preview." in mistaken
+    assert not queries.silences.stored().unfinished
 
 
 def test_what_is_known_is_silenced_and_the_silence_ended(
