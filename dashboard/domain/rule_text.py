@@ -5,14 +5,71 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from datetime import tzinfo
+from typing import Final
 
 from dashboard.domain.formatting import span
 from dashboard.domain.notification import Recipient
 from dashboard.domain.quantity import NetworkId
-from dashboard.domain.rule import Rule
+from dashboard.domain.rule import (
+    CreditMeasure,
+    ExpiryMeasure,
+    FeeMeasure,
+    RateMeasure,
+    Rule,
+    RuleKind,
+)
 from dashboard.domain.rule_changes import RuleDifference
 from dashboard.domain.rule_keys import write_recipients
 from dashboard.domain.rule_preview import Firing, RulePreview
+from dashboard.domain.written_values import write_fee
+
+_WHEN: Final = {
+    RuleKind.REJECTED: "a transaction is rejected for the first time",
+    RuleKind.CHANGED: "the record of a rejected transaction changes",
+    RuleKind.INCLUDED: "a rejected transaction is in a block all the same",
+    RuleKind.BUSY: "a network is busy",
+    RuleKind.COVERAGE_GAP: "a network is not watched",
+    RuleKind.WORKER_SILENT: "no worker is at work",
+    RuleKind.DELIVERY_FAILING: "a channel takes no notifications",
+    RuleKind.UPSTREAM_SILENT: "an upstream does not answer",
+    RuleKind.DATA_STALE: "the fees of a network are stale",
+    RuleKind.DISK_FILLING: "the disk of the store has little space left",
+}
+
+
+def rule_in_words(rule: Rule, network_name: Callable[[NetworkId], str]) -> str:
+    """Say a rule as one sentence; texts of people stay foreign text."""
+    scope = "; ".join(_scope(rule, network_name))
+    parts = [
+        f"When {_when(rule)}",
+        f" ({scope})" if scope else "",
+        f", for {span(rule.pending)} at least" if rule.pending else "",
+        f": notify {recipients_in_words(rule.recipients)}",
+        f"; remind every {span(rule.remind_every)}" if rule.remind_every else "",
+    ]
+    if rule.escalate_after:
+        to = recipients_in_words(rule.escalate_to)
+        parts.append(f"; after {span(rule.escalate_after)} escalate to {to}")
+    if rule.active_hours is not None:
+        hours = ", ".join(map(str, rule.active_hours.spans))
+        parts.append(f"; only {hours} ({rule.active_hours.zone}), held otherwise")
+    return f"{''.join(parts)}."
+
+
+def _when(rule: Rule) -> str:
+    match rule.measure:
+        case RateMeasure(more_than, window, by):
+            each = "" if by is None else f" of one {by}"
+            return f"more than {more_than:,} rejections{each} arrive within {span(window)}"
+        case FeeMeasure(signal, limit, is_upper):
+            side = "above" if is_upper else "below"
+            return f"the {signal.value} is {side} {write_fee(limit)}"
+        case CreditMeasure(budget, per, percent):
+            return f"{percent} % of {budget:,} credits a {per} are spent"
+        case ExpiryMeasure(within):
+            return f"a key or a certificate ends within {span(within)}"
+        case _:
+            return _WHEN[rule.kind]
 
 
 def scope_in_words(rule: Rule, network_name: Callable[[NetworkId], str]) -> str:

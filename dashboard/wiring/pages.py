@@ -141,11 +141,13 @@ def _page_queries(settings: Settings) -> Iterator[PageQueries]:
     ):
         profiles = tuple(profile_of(network, settings) for network in networks)
         deadline = settings.pages.lookup_deadline
+        names = rule_names(settings)
         known = PageSettings(
             settings.store.low_space,
             settings.pages.public_url,
-            partial(rules_of_text, rule_names(settings)),
+            partial(rules_of_text, names),
             configured_recipients(settings),
+            names,
         )
         yield PageQueries(store, profiles, look_up, utc_now, deadline, known)
 

@@ -27,6 +27,6 @@ def build() -> st.App:
     seed_incidents(store, utc_now())
     networks = (SIMULATED, SILENT, FLAT)
     names = RuleNames({each.name: each.network_id for each in networks})
-    settings = PageSettings(read_rules=partial(rules_of_text, names))
+    settings = PageSettings(read_rules=partial(rules_of_text, names), rule_names=names)
     page_queries.register(PageQueries(store, networks, None, utc_now, settings=settings))
     return st.App(SCRIPT, middleware=[Middleware(StrictHeaders)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -10,7 +11,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.page_checks import Screen, expect_inert, expect_nothing_cut, visit
 from tests.browser.page_server import serving
 
-SECTIONS = ("Incidents", "Silences", "Rules", "Recipients", "Deliveries")
+SECTIONS = ("Incidents", "Silences", "Rules", "Rules&rule=rejections", "Recipients", "Deliveries")
 
 
 @pytest.fixture(scope="module")
@@ -48,10 +49,31 @@ def test_story_is_one_click_away_and_leads_back(page: Page, site: str) -> None:
 
     expect(page.get_by_role("heading", name="rejections: Devnet, HUB, SEQUENCER")).to_be_visible()
     expect(page.get_by_role("table", name="Who was notified")).to_contain_text("night@example.org")
+    expect(page).to_have_url(re.compile(r"\?incident="))
     page.get_by_text("Every delivery of this incident").click()
     expect(page.get_by_text("and 37 more").first).to_be_visible()
     page.get_by_role("radio", name="Incidents").click()
     expect(page.get_by_role("heading", name="Open incidents")).to_be_visible()
+
+
+def test_rule_is_made_by_form_after_a_preview(page: Page, site: str) -> None:
+    visit(page, f"{site}/alerts?section=Rules")
+    page.get_by_text("New rule").click()
+    page.get_by_label("Your name", exact=True).fill("Ada")
+    page.get_by_label("Name", exact=True).fill("night-shift")
+    page.get_by_label("Remind every").fill("soon")
+    page.get_by_role("button", name="Preview").click()
+    expect(page.get_by_text("Remind every is 'soon'")).to_be_visible()
+
+    page.get_by_label("Remind every").fill("30m")
+    page.get_by_role("button", name="Preview").click()
+    expect(page.get_by_text("night-shift would have fired 2 times")).to_be_visible()
+    page.get_by_role("button", name="Save").click()
+
+    expect(page.get_by_text("the rule night-shift is added")).to_be_visible()
+    expect(page.locator(".st-key-rule-row-night-shift")).to_contain_text("remind every 30 min")
+    page.get_by_role("button", name="Undo").click()
+    expect(page.locator(".st-key-rule-row-night-shift")).to_have_count(0)
 
 
 def test_hostile_text_is_shown_as_text_and_does_nothing(page: Page, site: str) -> None:

@@ -1,99 +1,116 @@
-"""Rules on a page: which are in force, turned on and off, tried on the past, changed as a file."""
+"""Rules on a page: sentences with their state, turned on and off, changed by form or as a file."""
 
 from __future__ import annotations
 
-from datetime import timedelta
+from collections import Counter, defaultdict
 from typing import Final
-from zoneinfo import ZoneInfo
 
 import streamlit as st
 
 from dashboard.domain.audit import LONGEST_NAME, Actor
 from dashboard.domain.foreign_text import visible
-from dashboard.domain.rule import Rule, Severity
+from dashboard.domain.incident import IncidentState
 from dashboard.domain.rule_changes import RuleDifference, replaced_by, turned
-from dashboard.domain.rule_text import (
-    differences_in_words,
-    preview_in_words,
-    recipients_in_words,
-    scope_in_words,
-)
-from dashboard.errors import InputError, StoreError
+from dashboard.domain.rule_text import differences_in_words, rule_in_words
+from dashboard.errors import InputError
 from dashboard.show.parts.acting import act
-from dashboard.show.parts.badges import badge
+from dashboard.show.parts.badges import badge, incident_badge, severity_badge
 from dashboard.show.parts.heading import section
 from dashboard.show.parts.markup import Markup, element, join
 from dashboard.show.parts.notices import notice
+from dashboard.show.parts.rule_form import LIKE, NEW, RULE, rule_form
+from dashboard.show.parts.rule_undo import undone
 from dashboard.show.queries.page_queries import PageQueries
 from dashboard.show.text import moment, sentence
 from dashboard.store.alerts.rules import StoredRule
 
-_BADGES: Final = {
-    Severity.INFO: ("mute", "i", "Info"),
-    Severity.WARNING: ("busy", "!", "Warning"),
-    Severity.CRITICAL: ("bad", "!", "Critical"),
-}
 _OFF: Final = ("mute", "·", "Off")
-_WITHIN: Final = timedelta(days=7)
+_RULES: Final = {"section": "Rules"}
 _LONGEST_SCOPE: Final = 600
 _LONGEST_FILE: Final = 100_000
-_TRIED: Final = "rule_tried"
 _FILE: Final = "rule_file"
 
 
-def rules_part(queries: PageQueries) -> None:
-    """Show the rules in force, and offer to turn them on and off, to try and to change them."""
-    stored = queries.rules.in_force()
+def rules_part(queries: PageQueries, here: st.Page) -> None:
+    """Show the rules in force as sentences, or the form of the one that the address names."""
+    name = st.query_params.get(RULE, "")
+    if name:
+        with st.container(key="links-back"):
+            st.page_link(here, label="← All rules", icon="", query_params=_RULES)
+        rule_form(queries, name, st.query_params.get(LIKE, ""))
+        return
+    states = _states(queries)
     with st.container(key="card-rules", gap="small"):
         section("Rules", "They say which changes people hear of, who gets them and how urgent.")
-        for each in stored:
-            _row(queries, each)
-        with st.expander("Change the rules as a file"):
+        for each in queries.rules.in_force():
+            _row(queries, each, states[each.rule.name], here)
+        with st.container(key="links-rules", horizontal=True):
+            st.page_link(here, label="New rule", icon="", query_params=_RULES | {RULE: NEW})
+        with st.expander("All rules as a file: export and import"):
             _file(queries)
 
 
-def _row(queries: PageQueries, stored: StoredRule) -> None:
+def _states(queries: PageQueries) -> defaultdict[str, Counter[IncidentState]]:
+    """Count the open incidents of each rule by where they stand."""
+    found: defaultdict[str, Counter[IncidentState]] = defaultdict(Counter)
+    for each in queries.incidents.open():
+        found[each.incident.rule][each.state] += 1
+    return found
+
+
+def _row(
+    queries: PageQueries, stored: StoredRule, states: Counter[IncidentState], here: st.Page
+) -> None:
     rule = stored.rule
     with st.container(
-        key=f"rule-{rule.name}", horizontal=True, vertical_alignment="top", gap="small"
+        key=f"rule-row-{rule.name}", horizontal=True, vertical_alignment="center", gap="small"
     ):
-        with st.container(gap=None):
-            st.html(rule_markup(queries, stored))
-        if st.button("Try", key=f"try-{rule.name}", help="How often in the last seven days?"):
-            st.session_state[_TRIED] = (rule.name, _tried(queries, rule))
-        label, wanted = ("Turn off", False) if rule.is_enabled else ("Turn on", True)
-        if st.button(label, key=f"turn-{rule.name}"):
-            act(
-                lambda by: queries.rules.change(turned(rule.name, is_enabled=wanted), by),
-                queries,
-                "Nothing was changed.",
-            )
-    name, said = st.session_state.get(_TRIED, ("", ""))
-    if name == rule.name:
-        st.html(element("p", said, class_="lw-quiet"))
+        st.html(rule_markup(queries, stored, states))
+        with st.container(
+            key=f"rule-acts-{rule.name}",
+            horizontal=True,
+            vertical_alignment="center",
+            gap="small",
+            width="content",
+        ):
+            label, wanted = ("Turn off", False) if rule.is_enabled else ("Turn on", True)
+            if st.button(label, key=f"turn-{rule.name}"):
+                act(
+                    lambda by: queries.rules.change(turned(rule.name, is_enabled=wanted), by),
+                    queries,
+                    "Nothing was changed.",
+                    lambda found: undone(queries, found),
+                )
+            for word, asked in (
+                ("Edit", {RULE: rule.name}),
+                ("Copy", {RULE: NEW, LIKE: rule.name}),
+            ):
+                st.page_link(here, label=word, icon="", query_params=_RULES | asked)
 
 
-def rule_markup(queries: PageQueries, stored: StoredRule) -> Markup:
-    """Build what is said of a rule: how urgent, what it takes, whom it notifies, who changed it."""
+def rule_markup(queries: PageQueries, stored: StoredRule, states: Counter[IncidentState]) -> Markup:
+    """Build what is said of a rule: its state, a sentence, how often it would have fired."""
     rule = stored.rule
-    mark = badge(*(_BADGES[rule.severity] if rule.is_enabled else _OFF))
-    takes = visible(scope_in_words(rule, queries.network_name), _LONGEST_SCOPE)
-    about = element("span", f"{rule.kind.value}: {takes}")
-    head = element("div", mark, element("b", rule.name), about, class_="lw-row")
-    said = f"Notifies {visible(recipients_in_words(rule.recipients), _LONGEST_SCOPE)}"
+    head = element(
+        "div",
+        severity_badge(rule.severity) if rule.is_enabled else badge(*_OFF),
+        element("b", rule.name, class_="lw-what"),
+        *(_standing(state, many, rule.severity) for state, many in states.items()),
+        class_="lw-row",
+    )
+    words = rule_in_words(rule, queries.network_name)
+    said = element("p", visible(words, _LONGEST_SCOPE), class_="lw-reason")
+    lately = visible(queries.rules.lately(rule)).removeprefix(f"{rule.name} ")
+    facts = [element("span", f"{lately[:1].upper()}{lately[1:]}")]
     if stored.changed_at is not None:
         who = visible(stored.changed_by or "", LONGEST_NAME)
-        said += f"; changed on {moment(stored.changed_at)} by {who}"
-    return join(head, element("div", element("span", said), class_="lw-row lw-remarks"))
+        facts.append(element("span", f"changed on {moment(stored.changed_at)} by {who}"))
+    return join(head, said, element("div", *facts, class_="lw-row lw-facts-line"))
 
 
-def _tried(queries: PageQueries, rule: Rule) -> str:
-    """Say how often a rule would have fired, or why that is not known."""
-    zone = ZoneInfo("UTC" if rule.active_hours is None else rule.active_hours.zone)
-    try:
-        return preview_in_words(queries.rules.preview(rule, _WITHIN), zone)
-    except (InputError, StoreError) as error:
-        return sentence(visible(str(error)))
+def _standing(state: IncidentState, many: int, severity: str) -> Markup:
+    count = element("span", f"× {many:,}") if many > 1 else Markup()
+    return join(incident_badge(state, severity), count)
 
 
 def _file(queries: PageQueries) -> None:
@@ -111,7 +128,12 @@ def _file(queries: PageQueries) -> None:
     if is_shown:
         _show_changes(queries, text or "")
     if is_saved:
-        act(lambda by: _save(queries, text or "", by), queries, "Nothing was saved.")
+        act(
+            lambda by: _save(queries, text or "", by),
+            queries,
+            "Nothing was saved.",
+            lambda found: undone(queries, found),
+        )
 
 
 def _show_changes(queries: PageQueries, text: str) -> None:

@@ -15,6 +15,7 @@ from dashboard.domain.quantity import NetworkId
 from dashboard.domain.reason_parser import Reason, parse_reason
 from dashboard.domain.recipients import NOTHING_CONFIGURED, ConfiguredRecipients
 from dashboard.domain.rule import Rule
+from dashboard.domain.rule_table import ANY_NAMES, RuleNames
 from dashboard.show.queries.network_status import NetworkProfile
 from dashboard.store.access.audit_log import note_action
 from dashboard.store.engine.connection import Connection
@@ -28,13 +29,14 @@ class PageSettings:
     With less than `low_space` bytes free on the disk of the store, pages warn. `public_url` is
     where people open them, empty where nobody said so: then messages hold no links.
     `read_rules` reads a file of rules; it raises InputError that names every mistake.
-    `recipients` is what the settings say of them.
+    `recipients` is what the settings say of them, `rule_names` what the names in a rule stand for.
     """
 
     low_space: int = 0
     public_url: str = ""
     read_rules: Callable[[str], tuple[Rule, ...]] | None = None
     recipients: ConfiguredRecipients = NOTHING_CONFIGURED
+    rule_names: RuleNames = ANY_NAMES
 
 
 NO_SETTINGS: Final = PageSettings()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Final
+from zoneinfo import ZoneInfo
 
 from dashboard.domain.audit import Action, Actor, Detail
 from dashboard.domain.incident_response import close_unreported
@@ -15,16 +17,27 @@ from dashboard.domain.rule_changes import (
     why_closed,
 )
 from dashboard.domain.rule_preview import RulePreview
-from dashboard.domain.rule_table import write_rule
-from dashboard.domain.rule_text import written
+from dashboard.domain.rule_table import RuleRemark, RuleTable, read_rule, write_rule
+from dashboard.domain.rule_text import preview_in_words, written
 from dashboard.domain.toml_text import write_toml
 from dashboard.errors import InputError
+from dashboard.show.queries.cache import TtlCache
 from dashboard.show.queries.context import QueryContext
 from dashboard.show.queries.rule_preview import preview_rule
 from dashboard.store.access.audit_log import note_action
 from dashboard.store.alerts.incidents import add_events, open_incidents_of_rule, save_incident
 from dashboard.store.alerts.rules import StoredRule, read_rules, rules_in_force, save_rules
 from dashboard.store.engine.connection import Connection
+
+LATELY: Final = timedelta(days=7)
+"""How far back the page tries rules."""
+
+_KEPT_FOR: Final = timedelta(minutes=5)
+
+
+def zone_of(rule: Rule) -> ZoneInfo:
+    """Return the zone whose nights count for a rule."""
+    return ZoneInfo("UTC" if rule.active_hours is None else rule.active_hours.zone)
 
 
 class RuleQueries:
@@ -33,6 +46,7 @@ class RuleQueries:
     def __init__(self, context: QueryContext) -> None:
         """Ask nothing yet."""
         self._context = context
+        self._lately: TtlCache[str] = TtlCache(_KEPT_FOR, context.now)
 
     def in_force(self) -> tuple[StoredRule, ...]:
         """Return the rules in their order, the default ones where none is stored."""
@@ -51,6 +65,23 @@ class RuleQueries:
         if read is None:
             raise InputError("files of rules cannot be read here: use `linewatch rules import`")
         return read(text)
+
+    def read(self, name: str, table: RuleTable) -> Rule | list[RuleRemark]:
+        """Return the rule that a form says, or everything that is wrong with it."""
+        return read_rule(name, table, self._context.settings.rule_names)
+
+    def lately(self, rule: Rule) -> str:
+        """Say how often a rule would have fired in the last seven days, kept for some minutes.
+
+        Where that is not known, say why.
+        """
+        return self._lately.get(rule, lambda: self._preview_words(rule))
+
+    def _preview_words(self, rule: Rule) -> str:
+        try:
+            return preview_in_words(self.preview(rule, LATELY), zone_of(rule))
+        except InputError as error:
+            return f"{error}."
 
     def preview(self, rule: Rule, within: timedelta) -> RulePreview:
         """Return what a rule would have reported lately; InputError for more than 31 days."""

@@ -41,6 +41,7 @@ from dashboard.show.parts.notices import (
 )
 from dashboard.show.parts.notification_table import incident_row, notification_table, resend_form
 from dashboard.show.parts.recipients import recipients_part, unreached_shown
+from dashboard.show.parts.rule_form import LIKE, RULE
 from dashboard.show.parts.rule_list import rules_part
 from dashboard.show.parts.silences import silences_part
 from dashboard.show.queries import page_queries
@@ -76,6 +77,7 @@ def page() -> None:
     """Show one incident, or the chosen section of the page; each refreshes by itself."""
     queries = page_queries.current()
     with store_errors_shown():
+        _write_address()
         if INCIDENT in st.query_params:
             with st.container(key="alerts-bar", horizontal=True, vertical_alignment="center"):
                 st.page_link(as_page(), label="← All incidents", icon="")
@@ -91,8 +93,25 @@ def page() -> None:
                 "Section", list(_SECTIONS), SECTION, INCIDENTS, is_labelled=False, wraps=True
             )
             name_input()
+        if chosen != RULES:
+            for each in {RULE, LIKE} & st.query_params.keys():
+                del st.query_params[each]
         done_shown(queries)
         _SECTIONS[chosen]()
+
+
+def _write_address() -> None:
+    """Write what the address names anew: a link from a page to itself leaves the browser's alone.
+
+    Where it names nothing any more, a change that is taken back lets the browser know.
+    """
+    named = [each for each in (INCIDENT, RULE, LIKE) if each in st.query_params]
+    for each in named:
+        st.query_params[each] = st.query_params[each]
+    if st.session_state.get(_NAMED) and not named:
+        st.query_params[INCIDENT] = ""
+        del st.query_params[INCIDENT]
+    st.session_state[_NAMED] = bool(named)
 
 
 @st.fragment(run_every=REFRESH)
@@ -151,7 +170,7 @@ def _silences() -> None:
 @st.fragment
 def _rules() -> None:
     with store_errors_shown():
-        rules_part(page_queries.current())
+        rules_part(page_queries.current(), as_page())
 
 
 @st.fragment(run_every=REFRESH)
@@ -172,15 +191,17 @@ def _deliveries() -> None:
         _notifications(queries, counts)
 
 
+_NAMED: Final = "address_names_something"
 SECTION: Final = "section"
 """The parameter of the address that names the section."""
 
 INCIDENTS: Final = "Incidents"
+RULES: Final = "Rules"
 DELIVERIES: Final = "Deliveries"
 _SECTIONS: Final[dict[str, Callable[[], None]]] = {
     INCIDENTS: _incidents,
     "Silences": _silences,
-    "Rules": _rules,
+    RULES: _rules,
     "Recipients": _recipients,
     DELIVERIES: _deliveries,
 }

@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
+from dashboard.domain.active_hours import ActiveHours, WeekSpan
 from dashboard.domain.exclusion import RejectionStage
+from dashboard.domain.grounds import Signal
 from dashboard.domain.notification import Recipient
-from dashboard.domain.rule import Rule, RuleKind, RuleScope
+from dashboard.domain.quantity import Wei
+from dashboard.domain.rule import (
+    BudgetPeriod,
+    CreditMeasure,
+    Dimension,
+    ExpiryMeasure,
+    FeeMeasure,
+    RateMeasure,
+    Rule,
+    RuleKind,
+    RuleScope,
+)
 from dashboard.domain.rule_changes import RuleDifference
 from dashboard.domain.rule_text import (
     differences_in_words,
     recipients_in_words,
+    rule_in_words,
     scope_in_words,
 )
 from tests.builders import A_NETWORK
@@ -39,6 +55,64 @@ from tests.builders import A_NETWORK
 )
 def test_scope_is_said_in_words(rule: Rule, words: str) -> None:
     assert scope_in_words(rule, lambda number: f"net {number}") == words
+
+
+PAGER = (Recipient("webhook", "pager"),)
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"),
+    [
+        (Rule("a", RuleKind.BUSY), "When a network is busy: notify recipients of [mail]."),
+        (
+            Rule(
+                *("a", RuleKind.REJECTED),
+                remind_every=timedelta(minutes=30),
+                escalate_after=timedelta(minutes=45),
+                escalate_to=PAGER,
+            ),
+            (
+                "When a transaction is rejected for the first time (tracked): notify recipients of "
+                "[mail]; remind every 30 min; after 45 min escalate to webhook:pager."
+            ),
+        ),
+        (
+            Rule(
+                *("a", RuleKind.REJECTION_RATE),
+                measure=RateMeasure(5, timedelta(minutes=10), Dimension.MODULE),
+            ),
+            (
+                "When more than 5 rejections of one module arrive within 10 min (tracked): notify "
+                "recipients of [mail]."
+            ),
+        ),
+        (
+            Rule(
+                *("a", RuleKind.FEE),
+                measure=FeeMeasure(Signal.BASE_FEE, Wei(3 * 10**9), is_upper=False),
+                pending=timedelta(minutes=5),
+                active_hours=ActiveHours((WeekSpan.parse("Mon-Fri 08:00-18:00"),), "UTC"),
+            ),
+            (
+                "When the base fee is below 3gwei, for 5 min at least: notify recipients of "
+                "[mail]; only mon-fri 08:00-18:00 (UTC), held otherwise."
+            ),
+        ),
+        (
+            Rule(
+                *("a", RuleKind.CREDITS_SHORT), measure=CreditMeasure(9_000, BudgetPeriod.DAY, 80)
+            ),
+            "When 80 % of 9,000 credits a day are spent: notify recipients of [mail].",
+        ),
+        (
+            Rule("a", RuleKind.EXPIRY, measure=ExpiryMeasure(timedelta(days=14))),
+            "When a key or a certificate ends within 14 days: notify recipients of [mail].",
+        ),
+    ],
+    ids=["busy", "escalating", "rate", "fee", "credits", "expiry"],
+)
+def test_rule_is_one_sentence(rule: Rule, words: str) -> None:
+    assert rule_in_words(rule, lambda number: f"net {number}") == words
 
 
 def test_recipients_are_named_as_in_a_file() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 
@@ -11,6 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dashboard.domain.audit import Action
+from dashboard.domain.rule import DEFAULT_RULES, Dimension, RateMeasure, Rule, Severity
 from dashboard.domain.rule_table import RuleNames
 from dashboard.show.queries.context import PageSettings
 from dashboard.show.queries.page_queries import PageQueries
@@ -46,9 +47,11 @@ def actions(store: Store) -> list[tuple[Action, str, str]]:
     return [(each.action, each.actor, each.subject) for each in entries]
 
 
-def test_default_rules_are_listed_and_one_is_turned_off(queries: PageQueries) -> None:
+def test_default_rules_are_sentences_and_one_is_turned_off_and_on(queries: PageQueries) -> None:
     page = named(visit("alerts", queries, section="Rules"))
-    assert "upstream-silent: all" in words_of(page)
+    assert "When an upstream does not answer: notify recipients of [mail]" in words_of(page)
+    assert "Would have fired not once in the last 7 days." in words_of(page)
+    assert "have no preview" in words_of(page)
 
     page.button(key="turn-busy").click().run()
 
@@ -56,6 +59,9 @@ def test_default_rules_are_listed_and_one_is_turned_off(queries: PageQueries) ->
     assert off == ["busy"]
     assert actions(queries.context.store) == [(Action.CHANGE_RULE, "Ada", "busy")]
     assert "by Ada" in words_of(page)
+    assert "the rule busy is changed." in words_of(page)
+    page.button(key="undo").click().run()
+    assert all(each.rule.is_enabled for each in queries.rules.in_force())
 
 
 def test_nothing_changes_without_a_name(queries: PageQueries) -> None:
@@ -67,16 +73,72 @@ def test_nothing_changes_without_a_name(queries: PageQueries) -> None:
     assert all(each.rule.is_enabled for each in queries.rules.in_force())
 
 
-@pytest.mark.parametrize(
-    ("rule", "words"),
-    [("busy", "busy would have fired not once"), ("delivery", "have no preview")],
-)
-def test_rule_is_tried_on_the_past(queries: PageQueries, rule: str, words: str) -> None:
-    page = visit("alerts", queries, section="Rules")
+def test_rule_is_made_by_form_with_mistakes_at_the_field(queries: PageQueries) -> None:
+    page = named(visit("alerts", queries, section="Rules", rule="*"))
+    page.text_input(key="form-*--name").set_value("night")
+    page.text_area(key="form-*--labels").set_value("<b>x</b>")
+    page.text_input(key="form-*--remind_every").set_value("soon")
+    wrong = words_of(pressed(page, "Save"))
+    page.text_input(key="form-*--remind_every").set_value("30m")
+    seen = words_of(pressed(page, "Preview"))
+    saved = words_of(pressed(page, "Save"))
 
-    page.button(key=f"try-{rule}").click().run()
+    assert "Remind every is &#x27;soon&#x27;: write a number and a unit" in wrong
+    assert "look at the fields below" in wrong
+    assert "+ night is added" in seen
+    assert "remind every 30 min" in seen
+    assert "night would have fired not once" in seen
+    assert "the rule night is added." in saved
+    assert queries.rules.in_force()[-1].rule.scope.labels == ("<b>x</b>",)
 
-    assert words in words_of(page)
+
+def test_form_of_a_measured_rule_asks_for_its_figures(queries: PageQueries) -> None:
+    page = named(visit("alerts", queries, section="Rules", rule="*"))
+    page.text_input(key="form-*--name").set_value("many")
+    page.selectbox(key="form-*--kind").set_value("rejection-rate").run()
+    lacking = words_of(pressed(page, "Save"))
+    page.text_input(key="form-*--more_than").set_value("5")
+    page.text_input(key="form-*--window").set_value("10m")
+    page.selectbox(key="form-*--by").set_value("module")
+    words_of(pressed(page, "Save"))
+
+    assert "it lacks more_than, which rejection-rate needs" in lacking
+    assert queries.rules.in_force()[-1].rule.measure == RateMeasure(
+        5, timedelta(minutes=10), Dimension.MODULE
+    )
+
+
+def test_rule_is_copied_changed_and_removed(queries: PageQueries) -> None:
+    copy = named(visit("alerts", queries, section="Rules", rule="*", like="upstream"))
+    copy.text_input(key="form-*-upstream-name").set_value("again")
+    pressed(copy, "Save")
+    changed = named(visit("alerts", queries, section="Rules", rule="again"))
+    changed.selectbox(key="form-again--severity").set_value("info")
+    pressed(changed, "Save")
+    copied = queries.rules.in_force()[-1].rule
+    gone = named(visit("alerts", queries, section="Rules", rule="again"))
+    gone.session_state["form-again--removing"] = True
+    pressed(gone.run(), "Remove this rule")
+
+    assert (copied.name, copied.severity) == ("again", Severity.INFO)
+    assert copied.remind_every == timedelta(hours=12)
+    assert "again" not in [each.rule.name for each in queries.rules.in_force()]
+
+
+def test_unknown_rule_is_said_to_be_unknown(queries: PageQueries) -> None:
+    words = words_of(visit("alerts", queries, section="Rules", rule="buzy"))
+
+    assert "Did you mean busy?" in words.replace("did", "Did")
+
+
+@pytest.mark.parametrize("rule", DEFAULT_RULES, ids=lambda each: each.name)
+def test_form_says_a_rule_as_it_is(queries: PageQueries, rule: Rule) -> None:
+    page = named(visit("alerts", queries, section="Rules", rule=rule.name))
+
+    words = words_of(pressed(page, "Save"))
+
+    assert "Nothing had to change." in words
+    assert queries.rules.in_force()[0].changed_at is None
 
 
 def test_file_is_shown_checked_and_saved(queries: PageQueries) -> None:
@@ -96,7 +158,7 @@ def test_file_is_shown_checked_and_saved(queries: PageQueries) -> None:
     assert "label &lt;b&gt;x&lt;/b&gt;" in words_of(page)
 
 
-def pressed(page: AppTest, label: str) -> None:
+def pressed(page: AppTest, label: str) -> AppTest:
     """Press a button of the form."""
     (button,) = (each for each in page.button if each.label == label)
-    button.click().run()
+    return button.click().run()
