@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from email.errors import MessageDefect, MessageError
 from email.message import EmailMessage
 
 import pytest
@@ -225,3 +226,22 @@ def test_recipient_that_is_no_address_waits_for_a_correction(address: str) -> No
 def test_sender_that_is_no_address_is_told_at_the_start() -> None:
     with pytest.raises(InputError, match="'linewatch' is no mail address; correct sender"):
         parse_sender("linewatch")
+
+
+@pytest.mark.parametrize(
+    ("good", "bad"),
+    [
+        (b"\r\n\r\n", b"\n\n"),
+        (b"Subject: ", b"Subject: " + b"x" * 1000),
+        (b"Message-ID: ", b"Other-ID: "),
+        (b"To: oncall@", b"To: <@"),
+        (b"Content-Transfer-Encoding: quoted-printable", b"Content-Transfer-Encoding: base64"),
+        (b"boundary=", b"border="),
+    ],
+)
+def test_mail_that_is_not_as_it_should_be_is_not_read(good: bytes, bad: bytes) -> None:
+    content = write_message(LAID_OUT, some_headers(), FROM).as_bytes()
+    assert good in content
+
+    with pytest.raises((AssertionError, MessageError, MessageDefect)):
+        read_mail(content.replace(good, bad))
