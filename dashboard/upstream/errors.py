@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import timedelta
-from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import Final
 
@@ -24,9 +22,7 @@ from dashboard.errors import (
     WireError,
 )
 from dashboard.upstream.endpoint import Endpoint, mask
-
-LONGEST_RETRY_AFTER: Final = timedelta(hours=24)
-"""The longest `Retry-After` that is obeyed: until the next daily quota."""
+from dashboard.wire.retry_after import parse_retry_after
 
 _REMEDIES: Final[Mapping[int, str]] = {
     HTTPStatus.BAD_REQUEST: "it does not support this network or this question",
@@ -46,7 +42,7 @@ def http_error(endpoint: Endpoint, status: int, headers: Mapping[str, str]) -> U
     """Return the error for an answer whose status is not 2xx; header names are lower case."""
     name = endpoint.name
     if status == HTTPStatus.TOO_MANY_REQUESTS:
-        wait_asked = retry_after(headers)
+        wait_asked = parse_retry_after(headers.get("retry-after", ""), headers.get("date", ""))
         pause = f", and wanted no question for {span(wait_asked)}" if wait_asked else ""
         return UpstreamThrottled(f"{name}: asked too often (HTTP 429){pause}", wait_asked)
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR or status == HTTPStatus.REQUEST_TIMEOUT:
@@ -64,18 +60,6 @@ def http_error(endpoint: Endpoint, status: int, headers: Mapping[str, str]) -> U
             "configure the final address"
         )
     return UpstreamUnreadable(f"{name}: answered with HTTP {status}, which is no answer")
-
-
-def retry_after(headers: Mapping[str, str]) -> timedelta | None:
-    """Read `Retry-After`: seconds, or a date compared with the server's own `Date`."""
-    wait_asked = headers.get("retry-after", "").strip()
-    if wait_asked.isascii() and wait_asked.isdigit():
-        return min(timedelta(seconds=int(wait_asked[:9])), LONGEST_RETRY_AFTER)
-    try:
-        wait = parsedate_to_datetime(wait_asked) - parsedate_to_datetime(headers.get("date", ""))
-    except (ValueError, TypeError):
-        return None
-    return min(max(wait, timedelta(0)), LONGEST_RETRY_AFTER)
 
 
 def rpc_error(name: str, code: int) -> UpstreamError:

@@ -147,7 +147,12 @@ def test_answer_decides_whether_it_is_tried_again(status: int, kind: type[Delive
 
 @pytest.mark.parametrize(
     ("header", "wait"),
-    [("120", timedelta(seconds=120)), ("Sun, 22 Nov 2026 12:00:00 GMT", None), ("-1", None)],
+    [
+        ("120", timedelta(seconds=120)),
+        ("Sun, 22 Nov 2099 12:00:00 GMT", timedelta(hours=24)),
+        ("Sun, 22 Nov 2015 12:00:00 GMT", timedelta()),
+        ("-1", None),
+    ],
 )
 def test_wait_that_the_receiver_asks_for_is_known(header: str, wait: timedelta | None) -> None:
     with (

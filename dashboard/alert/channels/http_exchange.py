@@ -23,6 +23,7 @@ from dashboard.domain.foreign_text import visible
 from dashboard.domain.public_address import is_public
 from dashboard.domain.secret import Secret
 from dashboard.errors import DeliveryBlocked, DeliveryWithheld, InputError
+from dashboard.wire.retry_after import parse_retry_after
 
 _URL: Final = re.compile(
     r"(?P<scheme>https?)://(?P<host>\[[0-9A-Fa-f:.]{2,45}\]|[A-Za-z0-9._-]{1,253})"
@@ -47,8 +48,6 @@ _READ: Final = 2000
 
 _BODY_TIMEOUT: Final = 2.0
 """Seconds that the body of a refusal may take: it is only shown."""
-
-_RETRY_AFTER: Final = re.compile(r"\d{1,6}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +173,9 @@ def _converse(target: HttpTarget, request: HttpRequest, line: socket.socket) -> 
         return HttpAnswer(
             response.status,
             _shown(target, response.status, text),
-            _retry_after(response.getheader("Retry-After", "")),
+            parse_retry_after(
+                response.getheader("Retry-After", ""), response.getheader("Date", "")
+            ),
         )
 
 
@@ -211,11 +212,6 @@ def _shown(target: HttpTarget, status: int, body: str) -> str:
         phrase = ""
     text = "" if target.hides(body) else visible(body, _QUOTED)
     return " ".join(part for part in (str(status), phrase, text) if part)
-
-
-def _retry_after(text: str) -> timedelta | None:
-    """Read seconds; a date would have to be compared with the other side's clock."""
-    return timedelta(seconds=int(text)) if _RETRY_AFTER.fullmatch(text.strip()) else None
 
 
 def _text(address: SocketAddress) -> str:
