@@ -44,7 +44,7 @@ def list_(*, output: Output) -> None:
                 row=_row,
                 form=_form,
                 nothing="There is no recipient.",
-                more={"unreached": [each.name for each in unreached]},
+                more={"unreached": [each.place for each in unreached]},
                 after=[f"Warning: {unreached_words(each)}." for each in unreached],
             ),
             output,

@@ -40,6 +40,7 @@ def unreached_shown(queries: PageQueries) -> None:
     found = queries.recipients.unreached()
     if found:
         rules = "; ".join(map(unreached_words, found))
+        rules = f"{rules[:1].upper()}{rules[1:]}"
         notice(
             "bad",
             "Alerts reach nobody.",
@@ -107,7 +108,8 @@ def recipient_markup(each: ListedRecipient, now: datetime) -> Markup:
         element("span", f"{named}{over}"),
         class_="lw-row",
     )
-    said = f"{status_words(each)}; {hours_words(each.profile)}; {last}"
+    is_said = each.status is RecipientStatus.TRUSTED  # by the badge
+    said = "; ".join([*([] if is_said else [status_words(each)]), hours_words(each.profile), last])
     return join(head, element("div", element("span", said), class_="lw-row lw-remarks"))
 
 

@@ -42,7 +42,7 @@ def unreached_words(each: UnreachedRule) -> str:
         f"{visible(recipient.address, _LONGEST_ADDRESS)}: {visible(reason)}"
         for recipient, reason in each.reasons
     )
-    return f"{each.name} reaches nobody ({reasons})"
+    return f"{each.place} reaches nobody ({reasons})"
 
 
 def _asked_words(known: Verification) -> str:

@@ -63,9 +63,9 @@ class ListedRecipient:
 
 @dataclass(frozen=True, slots=True)
 class UnreachedRule:
-    """A rule in force whose changes reach nobody: why, by recipient."""
+    """A rule in force, or its escalation, that reaches nobody: why, by recipient."""
 
-    name: str
+    place: str
     reasons: tuple[tuple[Recipient, str], ...]
 
 
@@ -255,13 +255,13 @@ def unreached_rules(
     directory, found = read_directory(connection, configured), []
     for rule in rules_in_force(connection):
         parties = (
-            (rule.name, rule.recipients or directory.configured.named),
+            (f"rule {rule.name}", rule.recipients or directory.configured.named),
             (f"escalation of {rule.name}", rule.escalate_to),
         )
-        for name, recipients in parties if rule.is_enabled else ():
+        for place, recipients in parties if rule.is_enabled else ():
             reasons = [(each, directory.withheld(each)) for each in recipients]
             if reasons and all(reason for _, reason in reasons):
-                found.append(UnreachedRule(name, tuple(reasons)))
+                found.append(UnreachedRule(place, tuple(reasons)))
     return tuple(found)
 
 

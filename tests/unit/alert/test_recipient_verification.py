@@ -270,7 +270,7 @@ def test_escalation_to_an_unverified_address_is_stored_with_the_reason(
 
     assert {mail["To"] for mail in inbox.mails} == {ONCALL.address, NEW.address}
     assert subjects(inbox).count(VERIFICATION) == 1
-    assert [each.name for each in watch.people.unreached()] == ["escalation of rejections"]
+    assert [each.place for each in watch.people.unreached()] == ["escalation of rejections"]
     watch.people.verify(NEW, ANN)
     watch.work()
     assert len([mail for mail in inbox.mails if mail["To"] == NEW.address]) == 2

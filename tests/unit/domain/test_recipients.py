@@ -13,6 +13,7 @@ from dashboard.domain.audit import Actor
 from dashboard.domain.notification import Recipient
 from dashboard.domain.recipients import (
     NOT_VERIFIED,
+    QUIET_HOURS,
     ConfiguredRecipients,
     RecipientDirectory,
     RecipientProfile,
@@ -102,8 +103,22 @@ def test_quiet_hours_follow_the_clocks_of_the_recipient(at: str, released: str) 
 
     assert directory.released_at(OPS, _utc(at)) == _utc(released)
     assert directory.released_at(DEV, _utc(at)) == _utc(at)
+    why = (QUIET_HOURS,) if at != released else ("",)
+    assert directory.hold(OPS, _utc(at), "") == (_utc(released), *why)
     assert directory.zone(OPS) == ZoneInfo("Europe/Zurich")
     assert directory.zone(DEV) == ZoneInfo("UTC")
+
+
+def test_what_a_rule_holds_as_well_says_both_reasons() -> None:
+    directory = RecipientDirectory(
+        ConfiguredRecipients(profiles={OPS: RecipientProfile("", DAYTIME)})
+    )
+
+    held = directory.hold(OPS, _utc("2026-01-15T23:00"), "quiet hours of the rule busy")
+
+    why = f"quiet hours of the rule busy; {QUIET_HOURS}"
+    assert held == (_utc("2026-01-16T08:00"), why)
+    assert directory.hold(OPS, _utc("2026-01-15T09:00"), "x") == (_utc("2026-01-15T09:00"), "x")
 
 
 def _utc(text: str) -> datetime:
