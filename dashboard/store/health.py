@@ -9,12 +9,16 @@ from typing import Final
 from sqlalchemy import Connection, Select, func, select
 
 from dashboard.domain.clock_jump import ClockJump
+from dashboard.domain.mail_outage import MailOutage, MailTrouble
 from dashboard.domain.notification import DeliveryResult
 from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejection_filter import RejectionFilter
+from dashboard.domain.rule_keys import MAIL
 from dashboard.domain.store_size import StoreSize
 from dashboard.store.alerts.alert_status import NotificationCounts, notification_counts
+from dashboard.store.alerts.mail_outages import mail_trouble, unreported_outage
+from dashboard.store.alerts.notification_claims import IS_PENDING
 from dashboard.store.engine.engine import database_of, stored_revision
 from dashboard.store.monitoring.sizes import clock_jump, free_space, last_measured
 from dashboard.store.monitoring.upstream_failures import answered_at
@@ -22,6 +26,7 @@ from dashboard.store.rejections.counts import count_rejections
 from dashboard.store.schema import (
     cohorts,
     deliveries,
+    notifications,
     outbox,
 )
 
@@ -41,12 +46,17 @@ class LastAttempt:
 class MailState:
     """The notifications of some time by state, and the latest attempt to send one.
 
-    `pending_expansion` is how many changes are not turned into notifications yet.
+    `pending_expansion` is how many changes are not turned into notifications yet. `trouble` is what
+    fails since the last mail that was taken, `next_attempt_at` when the next one is tried;
+    `outage` is what was reported of it over the fallback.
     """
 
     counts: NotificationCounts
     pending_expansion: int = 0
     last_attempt: LastAttempt | None = None
+    trouble: MailTrouble | None = None
+    next_attempt_at: datetime | None = None
+    outage: MailOutage | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +81,17 @@ def mail_state(connection: Connection, since: datetime = _EVER) -> MailState:
     """Count what is pending, and the notifications made from `since` on by state."""
     unexpanded = select(func.count()).where(outbox.c.expanded_at.is_(None))
     counts = notification_counts(connection, since)
-    return MailState(counts, _count(connection, unexpanded), _last_attempt(connection))
+    next_attempt = select(func.min(notifications.c.next_attempt_at)).where(
+        IS_PENDING, notifications.c.channel == MAIL
+    )
+    return MailState(
+        counts,
+        _count(connection, unexpanded),
+        _last_attempt(connection),
+        mail_trouble(connection, MAIL),
+        connection.scalar(next_attempt),
+        unreported_outage(connection),
+    )
 
 
 def store_state(connection: Connection, now: datetime) -> StoreState:

@@ -9,6 +9,7 @@ from typing import Final
 from dashboard.domain.clock_jump import CONFIRMED_BY
 from dashboard.domain.coverage import Gap, GapCause, Watched
 from dashboard.domain.foreign_text import visible
+from dashboard.domain.mail_outage import MailTrouble
 from dashboard.domain.notification import DeliveryResult
 from dashboard.domain.store_size import KindSize, StoreSize
 from dashboard.show.parts.badges import badge, simulated_badge
@@ -96,7 +97,9 @@ def _mail_badge(mail: MailState, now: datetime) -> Markup:
 
 def _mail_advice(mail: MailState, now: datetime) -> list[Markup]:
     advice = []
-    last = mail.last_attempt
+    trouble, last = mail.trouble, mail.last_attempt
+    if trouble is not None and trouble.pending:
+        advice.append(_paragraph(_trouble_words(mail, trouble, now)))
     if last is not None and last.result is not DeliveryResult.SENT:
         outcome = visible(last.outcome, _OUTCOME_LENGTH)
         advice.append(_paragraph(f"Last attempt, {age(last.attempted_at, now)}: {outcome}"))
@@ -111,7 +114,30 @@ def _mail_advice(mail: MailState, now: datetime) -> list[Markup]:
         advice.append(
             _paragraph("Dead means that the server refused for good: Alerts shows each answer.")
         )
+    if mail.counts.pending:
+        advice.append(_deliveries_link("Pending"))
+    if mail.counts.dead:
+        advice.append(_deliveries_link("Dead"))
     return advice
+
+
+def _trouble_words(mail: MailState, trouble: MailTrouble, now: datetime) -> str:
+    """Say since when no mail is taken, when the next is tried, and who was told otherwise."""
+    since = f"No mail was taken since {moment_near(trouble.since, now)}."
+    following = mail.next_attempt_at
+    when = "now" if following is None or following <= now else f"in {span(following - now)}"
+    reported = None if mail.outage is None else mail.outage.reported_at
+    words = f"{since} The next attempt is {when}."
+    if reported is None:
+        return words
+    return f"{words} The fallback was used at {moment_near(reported, now)}."
+
+
+def _deliveries_link(state: str) -> Markup:
+    """Link to the notifications of a state on the page Alerts."""
+    address = f"alerts?section=Deliveries&state={state}"
+    words = f"{state} on Alerts"
+    return element("p", element("a", words, href=address, target="_self"), class_="lw-link")
 
 
 def store_part(store: StoreState, name: str, *, is_space_low: bool = False) -> Markup:

@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from dashboard.domain.gas import GasObservation, GasSource
+from dashboard.domain.mail_outage import MailOutage, MailTrouble
 from dashboard.domain.notification import Recipient
 from dashboard.domain.observation import Failure, FailureKind, Operation
 from dashboard.domain.quantity import NetworkId, Wei
-from dashboard.show.parts.health_cards import network_part
+from dashboard.show.parts.health_cards import mail_part, network_part
 from dashboard.show.queries.health import (
     OPERATION_NAMES,
     REMEDIES,
@@ -142,6 +143,8 @@ def test_late_mail_says_what_the_server_said(queries: PageQueries, store: Store)
 
     assert "1 notification cannot be sent" in words
     assert "451 later" in words
+    assert "No mail was taken since 11:59:00 UTC. The next attempt is in 1 min." in words
+    assert "alerts?section=Deliveries&amp;state=Pending" in words
     assert "nothing is lost" in words
 
 
@@ -153,6 +156,18 @@ def test_mail_given_up_shows_the_answer_inertly(queries: PageQueries, store: Sto
     assert "1 notification dead" in words
     assert "&lt;script&gt;" in words
     assert "<script>" not in words
+
+
+def test_outage_that_the_fallback_reported_says_so() -> None:
+    trouble = MailTrouble(0, NOW - 9 * MINUTE, 3, "451 later")
+    outage = MailOutage(0, trouble.since, reported_at=NOW - 4 * MINUTE)
+    counts = NotificationCounts(3, NOW - 9 * MINUTE, 0, None, 0)
+    mail = MailState(counts, trouble=trouble, outage=outage)
+
+    words = str(mail_part(mail, NOW))
+
+    assert "No mail was taken since 11:51:00 UTC. The next attempt is now." in words
+    assert "The fallback was used at 11:56:00 UTC." in words
 
 
 def test_network_without_endpoints_says_so(store: Store) -> None:
