@@ -73,6 +73,15 @@ class Watch:
                 assert record_transition(connection, opened, None)
             assert record_transition(connection, turned, None)
 
+    def go_silent(self, *, is_over: bool = False) -> None:
+        subject = Subject(SubjectKind.GAS_API, A_NETWORK)
+        before, after = (State.SILENT, State.ANSWERING) if is_over else (None, State.SILENT)
+        number = 201 + is_over
+        at = self.clock.now()
+        with self.store.write() as connection:
+            turned = a_transition(number, subject=subject, before=before, after=after, at=at)
+            assert record_transition(connection, turned, None)
+
     def wait(self, length: timedelta = timedelta()) -> None:
         self.clock.wait(length)
         while self.notifier.run(take_worker_lease(self.store), always):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
 from typing import Final
 from uuid import UUID
@@ -22,6 +22,7 @@ from dashboard.domain.foreign_text import visible
 from dashboard.domain.formatting import moment_in
 from dashboard.domain.incident import IncidentEvent
 from dashboard.domain.module_limits import ModuleLimits
+from dashboard.domain.muting import muted_in_words
 from dashboard.domain.notification import Notification, NotificationKind, Recipient
 from dashboard.domain.notified_change import NotifiedChange
 from dashboard.domain.quantity import NetworkId, TxHash
@@ -145,12 +146,14 @@ class MessageTemplates:
 class MessageFacts:
     """What the store knows of a change, and of the fees around a network that became busy.
 
-    `event` is what a person did, where the notification is about that.
+    `event` is what a person did, where the notification is about that. `muted` are the names of
+    rules that cannot be judged while this lasts.
     """
 
     change: NotifiedChange
     busy: BusyContext | None = None
     event: IncidentEvent | None = None
+    muted: tuple[str, ...] = ()
 
 
 def compose(
@@ -167,7 +170,7 @@ def compose(
     change = _change_of(notification) if facts is None else facts.change
     busy = _busy_text(facts, templates.zone)
     network = network_named(change.transition.subject.network_id, templates)
-    text = text_of(change, network, templates.zone)
+    text = _with_muted(text_of(change, network, templates.zone), facts)
     simulated = " (simulated data)" if network.is_simulated else ""
     chart_id = f"chart.{notification.message_id.strip('<>')}" if busy.chart else ""
     actions = actions_of(notification, templates.links)
@@ -209,6 +212,13 @@ def _preheader(occasion: Occasion, busy: BusyText, text: IncidentText) -> str:
     if occasion.word:
         return occasion.said[0]
     return busy.preheader or text.preheader or text.explanation or text.opening
+
+
+def _with_muted(text: IncidentText, facts: MessageFacts | None) -> IncidentText:
+    """Return a text that names the rules that cannot be judged meanwhile, if there are any."""
+    if facts is None or not facts.muted:
+        return text
+    return replace(text, remark=muted_in_words(facts.muted))
 
 
 def network_named(network_id: NetworkId, templates: MessageTemplates) -> NetworkName:

@@ -12,15 +12,20 @@ from dashboard.detect.withholding import withhold
 from dashboard.domain.condition import Transition
 from dashboard.domain.incident import Incident, IncidentEventKind, IncidentState
 from dashboard.domain.incident_timers import (
+    LOOK_AGAIN,
     IncidentChange,
     end_silence,
     fire,
+    lose_data,
     pass_time,
+    regain_data,
     silence,
     timed,
 )
 from dashboard.domain.matcher import MatchedProperty
+from dashboard.domain.muting import SilentSource, silence_of
 from dashboard.domain.notification import NotificationKind, Recipient
+from dashboard.domain.quantity import NetworkId
 from dashboard.domain.recipients import RecipientDirectory
 from dashboard.domain.route import RuleRoute
 from dashboard.domain.rule import Rule
@@ -40,7 +45,10 @@ _REPEATED: Final = {
 
 @dataclass(frozen=True, slots=True)
 class IncidentClock:
-    """The moment, and what is in force at it; `everyone` is who rules notify that name nobody."""
+    """The moment, and what is in force at it; `everyone` is who rules notify that name nobody.
+
+    `sources` are what rules rest on and is silent.
+    """
 
     now: datetime
     rules: Mapping[str, Rule]
@@ -48,6 +56,7 @@ class IncidentClock:
     everyone: Sequence[Recipient]
     directory: RecipientDirectory
     domain: str
+    sources: Sequence[SilentSource] = ()
 
     def act(self, connection: Connection) -> None:
         """Do what is due to incidents, to at most some hundred."""
@@ -60,8 +69,7 @@ class IncidentClock:
                 continue
             changed = self._changed(incident)
             if changed is None:
-                timers = timers_of(self.rules.get(incident.rule))
-                save_incident(connection, timed(incident, timers))
+                save_incident(connection, self._looked_at(incident))
                 continue
             after, event = changed
             save_incident(connection, after)
@@ -78,7 +86,8 @@ class IncidentClock:
     def _fire(self, connection: Connection, incident: Incident) -> None:
         """Let a pending incident fire, and notify of what lasts of it."""
         rule = self.rules.get(incident.rule)
-        after, event = fire(incident, timers_of(rule), self.now)
+        silent = str(self._source_of(incident) or "")
+        after, event = fire(incident, timers_of(rule), self.now, silent)
         lasting: list[tuple[Transition, int, RuleRoute]] = []
         if rule is not None and after.state is IncidentState.FIRING:
             lasting = list(self._lasting(connection, incident, rule))
@@ -113,7 +122,26 @@ class IncidentClock:
                 return silent
         elif incident.state is IncidentState.SILENCED and incident.troubled:
             return end_silence(incident, timers, self.now)
+        source = self._source_of(incident)
+        if source is not None and incident.troubled:
+            return lose_data(incident, str(source), self.now)
+        if incident.state is IncidentState.NO_DATA:
+            return regain_data(incident, timers, self.now)
         return pass_time(incident, timers, self.now)
+
+    def _looked_at(self, incident: Incident) -> Incident:
+        """Return an incident that nothing happened to, with when it is looked at next."""
+        if incident.state is IncidentState.NO_DATA:
+            return replace(incident, next_at=self.now + LOOK_AGAIN)
+        return timed(incident, timers_of(self.rules.get(incident.rule)))
+
+    def _source_of(self, incident: Incident) -> SilentSource | None:
+        """Return what an incident rests on where that is silent."""
+        rule = self.rules.get(incident.rule)
+        network = dict(incident.group).get(MatchedProperty.NETWORK)
+        if rule is None or network is None:
+            return None
+        return silence_of(rule.kind, NetworkId(int(network)), self.sources)
 
     def _silence_of(self, incident: Incident) -> Silence | None:
         """Return the silence that fits what the members of an incident have in common."""

@@ -15,6 +15,7 @@ from dashboard.domain.busy_context import BusyContext
 from dashboard.domain.condition import State
 from dashboard.domain.grounds import FeeGrounds
 from dashboard.domain.incident import IncidentEvent
+from dashboard.domain.muting import SOURCES, SilentSource, muted_rules
 from dashboard.domain.notification import (
     FIRST_MEMBERS,
     Notification,
@@ -29,6 +30,8 @@ from dashboard.store.alerts.incidents import incident_events_of
 from dashboard.store.alerts.members import all_members
 from dashboard.store.alerts.recipients import read_directory
 from dashboard.store.alerts.repeats import last_changes
+from dashboard.store.alerts.rules import rules_in_force
+from dashboard.store.alerts.silent_sources import silent_sources
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.busy_context import read_busy_context
@@ -61,10 +64,12 @@ class MessageWriter:
                 return compose_gathered(notification, templates, self._changes(notification))
             with self.store.read() as connection:
                 [known] = with_labels(connection, [change])
+                is_of_changes = notification.is_of_changes
                 facts = MessageFacts(
                     with_previous(connection, known),
-                    _busy(connection, known) if notification.is_of_changes else None,
+                    _busy(connection, known) if is_of_changes else None,
                     _event(connection, notification),
+                    _muted(connection, notification) if is_of_changes else (),
                 )
         except StoreError as error:
             raise DeliveryDeferred(f"the message cannot be written: {error}") from error
@@ -114,6 +119,20 @@ def _event(connection: Connection, notification: Notification) -> IncidentEvent 
     if notification.kind is NotificationKind.CLOSED:
         return story[-1]
     return next((each for each in story if each.at == notification.created_at), None)
+
+
+def _muted(connection: Connection, notification: Notification) -> tuple[str, ...]:
+    """Return the rules that cannot be judged while what is notified of lasts."""
+    transition = notification.transition
+    subject = transition.subject
+    if subject.kind not in SOURCES or not transition.after.is_open:
+        return ()
+    replaced = any(
+        each.is_replaced and (each.kind, each.network_id) == (subject.kind, subject.network_id)
+        for each in silent_sources(connection, notification.dated)
+    )
+    source = SilentSource(subject.kind, subject.network_id, transition.at, replaced)
+    return tuple(muted_rules(source, rules_in_force(connection)))
 
 
 def _busy(connection: Connection, change: NotifiedChange) -> BusyContext | None:

@@ -15,6 +15,7 @@ from dashboard.alert.message import MaySend
 from dashboard.detect.routing import routes_of
 from dashboard.detect.withholding import withhold
 from dashboard.domain.clock import Clock
+from dashboard.domain.muting import SOURCES
 from dashboard.domain.notification import NO_DOMAIN, DeliveryResult, Recipient
 from dashboard.domain.recipients import ConfiguredRecipients
 from dashboard.domain.route import RuleRoute
@@ -23,7 +24,7 @@ from dashboard.logs import get_logger
 from dashboard.store.alerts import outbox
 from dashboard.store.alerts.addresses_off import mark_pending_dead
 from dashboard.store.alerts.catch_up import catch_up
-from dashboard.store.alerts.incidents import is_incident_due
+from dashboard.store.alerts.incidents import is_incident_due, look_at_lasting
 from dashboard.store.alerts.recipients import (
     pending_to,
     read_directory,
@@ -31,6 +32,7 @@ from dashboard.store.alerts.recipients import (
 )
 from dashboard.store.alerts.rules import rules_in_force
 from dashboard.store.alerts.silences import unfinished_silences
+from dashboard.store.alerts.silent_sources import silent_sources
 from dashboard.store.engine.engine import Store
 
 _ENTRIES_AT_ONCE: Final = 200
@@ -88,7 +90,10 @@ class Notifier:
             rules = {each.name: each for each in rules_in_force(connection)}
             silences = unfinished_silences(connection, now)
             directory = read_directory(connection, self._known())
-            clock = IncidentClock(now, rules, silences, self.recipients, directory, self.domain)
+            sources = silent_sources(connection, now)
+            clock = IncidentClock(
+                now, rules, silences, self.recipients, directory, self.domain, sources
+            )
             clock.act(connection)
 
     def _look_at_recipients(self) -> None:
@@ -149,6 +154,8 @@ def expand_outbox(
             for each in entries
         ]
         outbox.expand(connection, routed, now, read_directory(connection, known), domain)
+        if any(each.transition.subject.kind in SOURCES for each in entries):
+            look_at_lasting(connection, now)
     return len(entries)
 
 

@@ -16,7 +16,7 @@ from dashboard.cli.silence_options import NAME, actor, by
 from dashboard.domain.audit import Actor
 from dashboard.domain.incident import Incident, IncidentState
 from dashboard.domain.incident_response import IncidentResponse
-from dashboard.show.queries.incident_words import event_words, notified_words
+from dashboard.show.queries.incident_words import event_words, notified_words, state_remarks
 from dashboard.show.queries.incidents import IncidentQueries
 from dashboard.show.text import moment
 from dashboard.store.alerts.incident_list import IncidentStory
@@ -153,6 +153,8 @@ def _plain(ask: IncidentQueries, incident: Incident) -> dict[str, Json]:
 def _form(ask: IncidentQueries, story: IncidentStory) -> Json:
     return _plain(ask, story.incident) | {
         "state": str(story.state),
+        "noDataSince": None if story.unknown is None else instant(story.unknown.since),
+        "remarks": list(state_remarks(story)),
         "silence": None if story.silence is None else story.silence.silence_id,
         "story": [{"at": instant(each.at), "what": event_words(each)} for each in story.events],
         "notified": list(notified_words(story)),

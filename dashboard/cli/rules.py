@@ -43,6 +43,7 @@ from dashboard.settings.layers import Mistake
 from dashboard.settings.rule_file import TABLE, read_rule_file
 from dashboard.show.queries.recipient_words import unreached_words
 from dashboard.show.queries.recipients import RecipientQueries
+from dashboard.show.queries.rule_states import RuleState
 from dashboard.show.queries.rules import RuleQueries
 from dashboard.show.text import moment
 from dashboard.store.alerts.rules import StoredRule
@@ -71,15 +72,17 @@ def rules() -> None:
 @rules.command("list")
 @output
 def listed(*, output: Output) -> None:
-    """List the rules in force."""
+    """List the rules in force, and where each stands: firing, pending, no data, on or off."""
     with open_installation() as here:
+        ask = RuleQueries(here.source)
+        situation = ask.situation()
         print_list(
             Listing(
                 "rules",
-                RuleQueries(here.source).in_force(),
+                ask.in_force(),
                 ("NAME", "KIND", "SEVERITY", "STATE", "TAKES", "NOTIFIES"),
-                row=lambda each: _row(here, each.rule),
-                form=_form,
+                row=lambda each: _row(here, each.rule, situation.state_of(each.rule)),
+                form=lambda each: _form(each, situation.state_of(each.rule)),
                 nothing="There is no rule.",
                 after=_warnings(here),
             ),
@@ -322,21 +325,22 @@ def _print_file(found: Sequence[Rule]) -> None:
     click.echo(write_toml(TABLE, {each.name: write_rule(each) for each in found}), nl=False)
 
 
-def _row(here: Installation, rule: Rule) -> tuple[str, ...]:
+def _row(here: Installation, rule: Rule, state: RuleState) -> tuple[str, ...]:
     return (
         rule.name,
         rule.kind.value,
         rule.severity.value,
-        "on" if rule.is_enabled else "off",
+        state.word,
         scope_in_words(rule, here.label),
         recipients_in_words(rule.recipients),
     )
 
 
-def _form(stored: StoredRule) -> Json:
+def _form(stored: StoredRule, state: RuleState | None = None) -> Json:
     return {
         "name": stored.rule.name,
         **write_rule(stored.rule),
         "changedAt": instant(stored.changed_at),
         "changedBy": stored.changed_by,
+        **({} if state is None else {"state": state.word, "why": state.why}),
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, TypeAlias
@@ -168,6 +168,19 @@ def unmeasured(readings: Readings, held: HeldConditions, rule: Rule, now: dateti
         subject: Reading(is_trouble=False, at=now, grounds=_no_rate(rule, subject))
         for subject in gone
         if subject.kind in kinds & set(subject_kinds(rule.kind))
+    }
+
+
+def without_silent(readings: Readings, silent: Collection[NetworkId]) -> Readings:
+    """Return readings of rates, of which few arrivals say nothing while nobody sees them arrive."""
+    return {
+        subject: None
+        if subject.kind is SubjectKind.REJECTION_RATE
+        and subject.network_id in silent
+        and reading is not None
+        and not reading.is_trouble
+        else reading
+        for subject, reading in readings.items()
     }
 
 

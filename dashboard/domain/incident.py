@@ -25,7 +25,7 @@ class IncidentState(StrEnum):
     PENDING: seen, but not for as long as its rule wants: nobody is notified before `next_at`.
     FIRING: people are notified. ACKNOWLEDGED: somebody has it in hand. SILENCED: a silence or a
     maintenance window holds everything about it back.
-    NO_DATA: what it rests on is not known now. RESOLVED: it is over.
+    NO_DATA: what it rests on is silent, so nobody knows whether it lasts. RESOLVED: it is over.
     """
 
     PENDING = "pending"
@@ -42,6 +42,8 @@ class IncidentEventKind(StrEnum):
     OPENED = "opened"
     GREW = "grew"
     WAITS_AGAIN = "waits again"
+    NO_DATA = "no data"
+    JUDGED_AGAIN = "judged again"
     FIRED = "fired"
     ACKNOWLEDGED = "acknowledged"
     UNACKNOWLEDGED = "given back"

@@ -34,6 +34,9 @@ class IncidentTimers:
 
 TIMERS: Final = IncidentTimers()
 
+LOOK_AGAIN: Final = timedelta(minutes=1)
+"""How often what is silent is looked at for an incident without data."""
+
 LOOKED_AWAY: Final = timedelta(minutes=1)
 """Where nobody looked for so long when an incident was to fire, whether it lasted is not known."""
 
@@ -46,8 +49,8 @@ class Upcoming(NamedTuple):
 
 
 def timed(incident: Incident, timers: IncidentTimers) -> Incident:
-    """Set when time alone changes an incident next; when it fires stands since it opened."""
-    if incident.state is IncidentState.PENDING:
+    """Set when time alone changes an incident next; of what is pending or unknown that stands."""
+    if incident.state in {IncidentState.PENDING, IncidentState.NO_DATA}:
         return incident
     if not incident.is_open:
         return replace(incident, next_at=None)
@@ -83,6 +86,24 @@ def upcoming(incident: Incident, timers: IncidentTimers) -> Upcoming | None:
     return min((Upcoming(at, kind) for at, kind in found if at is not None), default=None)
 
 
+def lose_data(incident: Incident, silent: str, now: datetime) -> IncidentChange | None:
+    """Note that nobody knows whether an incident lasts, since what it rests on is silent.
+
+    None where that is noted. Nobody is reminded of it, and it does not escalate. What somebody has
+    in hand stays so.
+    """
+    if incident.state is not IncidentState.FIRING:
+        return None
+    unknown = replace(incident, state=IncidentState.NO_DATA, next_at=now + LOOK_AGAIN)
+    return unknown, IncidentEvent(now, IncidentEventKind.NO_DATA, note=silent)
+
+
+def regain_data(incident: Incident, timers: IncidentTimers, now: datetime) -> IncidentChange:
+    """Let an incident fire again of which it is known that it lasts."""
+    known = timed(replace(incident, state=IncidentState.FIRING), timers)
+    return known, IncidentEvent(now, IncidentEventKind.JUDGED_AGAIN)
+
+
 def silence(incident: Incident, until: datetime, now: datetime) -> IncidentChange | None:
     """Silence an incident of which nobody is to hear until then; None where it is already.
 
@@ -102,14 +123,19 @@ def end_silence(incident: Incident, timers: IncidentTimers, now: datetime) -> In
     return _reminded(replace(incident, state=IncidentState.FIRING), timers, now)
 
 
-def fire(incident: Incident, timers: IncidentTimers, now: datetime) -> IncidentChange:
-    """Let a pending incident fire that has lasted; its pending period begins again in one case.
+def fire(
+    incident: Incident, timers: IncidentTimers, now: datetime, silent: str = ""
+) -> IncidentChange:
+    """Let a pending incident fire that has lasted; where that is not known it waits once more.
 
-    That is where nobody looked when it was to fire: the worker was away, or the clock was set.
+    That is while what it rests on is `silent`, which says why, and where nobody looked when it was
+    to fire: the worker was away, or the clock was set.
     """
-    if incident.next_at is not None and now - incident.next_at > LOOKED_AWAY and timers.pending:
+    was_away = incident.next_at is not None and now - incident.next_at > LOOKED_AWAY
+    if timers.pending and (silent or was_away):
         waiting = replace(incident, next_at=now + timers.pending)
-        return waiting, IncidentEvent(now, IncidentEventKind.WAITS_AGAIN)
+        note = silent or "nobody looked when it was to fire"
+        return waiting, IncidentEvent(now, IncidentEventKind.WAITS_AGAIN, note=note)
     fired = timed(replace(incident, state=IncidentState.FIRING), timers)
     return fired, IncidentEvent(now, IncidentEventKind.FIRED)
 

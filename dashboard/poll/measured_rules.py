@@ -14,6 +14,7 @@ from dashboard.detect.rule_measures import (
     conclude_measured,
     end_without_rule,
     unmeasured,
+    without_silent,
 )
 from dashboard.domain.condition import Condition, Subject
 from dashboard.domain.rule import Rule, RuleKind, subject_kinds
@@ -26,6 +27,7 @@ from dashboard.store.alerts.conditions import (
     set_turning_since,
 )
 from dashboard.store.alerts.rules import rules_in_force
+from dashboard.store.alerts.silent_sources import silent_sources
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 
@@ -70,10 +72,16 @@ class MeasuredRules:
         rules = [each for each in rules_in_force(connection) if _is_measured(each)]
         held = self._trusted(measured_conditions(connection, _KINDS))
         now = self.clocks.now()
+        silent = {
+            each.network_id
+            for each in silent_sources(connection, now)
+            if each.mutes(RuleKind.REJECTION_RATE)
+        }
         read: set[Subject] = set()
         for rule in rules:
             readings = self.reader.read(connection, rule, now)
             readings |= unmeasured(readings, held, rule, now)
+            readings = without_silent(readings, silent)
             read |= readings.keys()
             yield from conclude_measured(rule, readings, held, self.new_id)
         for subject in held.keys() - read:

@@ -123,6 +123,8 @@ def _facts(story: IncidentStory, now: datetime) -> Iterator[str]:
     yield reach_words(story)
     if story.withheld:
         yield "some changes withheld"
+    if story.unknown is not None:
+        yield f"not known: {story.unknown}"
     if words := upcoming_words(story, now):
         yield words
 

@@ -24,7 +24,7 @@ from dashboard.show.parts.markup import Markup, breakable, element, join
 from dashboard.show.parts.table import table
 from dashboard.show.queries.incident_words import (
     event_words,
-    state_remark,
+    state_remarks,
     upcoming_words,
     withheld_words,
 )
@@ -68,7 +68,7 @@ def incident_story_part(queries: PageQueries, story: IncidentStory, pages: Pages
         )
         if incident.is_open:
             incident_acts(queries, incident)
-    if remark := state_remark(incident):
+    for remark in state_remarks(story):
         st.html(element("p", remark, class_="lw-quiet"))
     left, right = st.columns([1, 1], gap="small")
     with left, st.container(key="card-story", gap="small"):

@@ -21,6 +21,7 @@ from dashboard.show.parts.notices import notice
 from dashboard.show.parts.rule_form import LIKE, NEW, RULE, rule_form
 from dashboard.show.parts.rule_undo import undone
 from dashboard.show.queries.page_queries import PageQueries
+from dashboard.show.queries.rule_states import RuleState
 from dashboard.show.text import moment, sentence
 from dashboard.store.alerts.rules import StoredRule
 
@@ -39,11 +40,12 @@ def rules_part(queries: PageQueries, here: st.Page) -> None:
             st.page_link(here, label="← All rules", icon="", query_params=_RULES)
         rule_form(queries, name, st.query_params.get(LIKE, ""))
         return
-    states = _states(queries)
+    states, situation = _states(queries), queries.rules.situation()
     with st.container(key="card-rules", gap="small"):
         section("Rules", "They say which changes people hear of, who gets them and how urgent.")
         for each in queries.rules.in_force():
-            _row(queries, each, states[each.rule.name], here)
+            standing = situation.state_of(each.rule)
+            _row(queries, each, states[each.rule.name], standing, here)
         with st.container(key="links-rules", horizontal=True):
             st.page_link(here, label="New rule", icon="", query_params=_RULES | {RULE: NEW})
         with st.expander("All rules as a file: export and import"):
@@ -59,13 +61,17 @@ def _states(queries: PageQueries) -> defaultdict[str, Counter[IncidentState]]:
 
 
 def _row(
-    queries: PageQueries, stored: StoredRule, states: Counter[IncidentState], here: st.Page
+    queries: PageQueries,
+    stored: StoredRule,
+    states: Counter[IncidentState],
+    standing: RuleState,
+    here: st.Page,
 ) -> None:
     rule = stored.rule
     with st.container(
         key=f"rule-row-{rule.name}", horizontal=True, vertical_alignment="center", gap="small"
     ):
-        st.html(rule_markup(queries, stored, states))
+        st.html(rule_markup(queries, stored, states, standing))
         with st.container(
             key=f"rule-acts-{rule.name}",
             horizontal=True,
@@ -88,7 +94,12 @@ def _row(
                 st.page_link(here, label=word, icon="", query_params=_RULES | asked)
 
 
-def rule_markup(queries: PageQueries, stored: StoredRule, states: Counter[IncidentState]) -> Markup:
+def rule_markup(
+    queries: PageQueries,
+    stored: StoredRule,
+    states: Counter[IncidentState],
+    standing: RuleState,
+) -> Markup:
     """Build what is said of a rule: its state, a sentence, how often it would have fired."""
     rule = stored.rule
     head = element(
@@ -102,6 +113,8 @@ def rule_markup(queries: PageQueries, stored: StoredRule, states: Counter[Incide
     said = element("p", visible(words, _LONGEST_SCOPE), class_="lw-reason")
     lately = visible(queries.rules.lately(rule)).removeprefix(f"{rule.name} ")
     facts = [element("span", f"{lately[:1].upper()}{lately[1:]}")]
+    if standing.word in {IncidentState.PENDING, IncidentState.NO_DATA}:
+        facts.append(element("span", standing.why))
     if stored.changed_at is not None:
         who = visible(stored.changed_by or "", LONGEST_NAME)
         facts.append(element("span", f"changed on {moment(stored.changed_at)} by {who}"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -10,6 +11,7 @@ from dashboard.domain.foreign_text import visible
 from dashboard.domain.formatting import moment, span
 from dashboard.domain.incident import Incident, IncidentEvent, IncidentEventKind, IncidentState
 from dashboard.domain.incident_response import LONGEST_NOTE
+from dashboard.domain.muting import muted_in_words
 from dashboard.domain.notification import NotificationState
 from dashboard.show.text import moment_near
 from dashboard.store.alerts.incident_list import IncidentStory, WithheldChanges
@@ -32,12 +34,19 @@ def _by_how_many(event: IncidentEvent) -> str:
     return words.get(event.kind, "")
 
 
-def state_remark(incident: Incident) -> str:
-    """Say what a state means for whoever waits for a message; empty where nothing needs saying."""
+def state_remarks(story: IncidentStory) -> Iterator[str]:
+    """Say what is not known of an incident, what waits for it, and what it keeps from being known.
+
+    Foreign text is made visible.
+    """
+    incident = story.incident
     if incident.state is IncidentState.PENDING and incident.next_at is not None:
         until = moment(incident.next_at)
-        return f"Pending: nobody is notified before {until}, and not at all if it ends before."
-    return ""
+        yield f"Pending: nobody is notified before {until}, and not at all if it ends before."
+    if story.unknown is not None:
+        yield f"No data: {story.unknown}, so nobody knows whether this lasts."
+    if story.muted:
+        yield muted_in_words(story.muted)
 
 
 def notified_words(story: IncidentStory) -> list[str]:

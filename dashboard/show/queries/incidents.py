@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Final
@@ -22,12 +22,15 @@ from dashboard.domain.incident_response import (
 )
 from dashboard.domain.incident_timers import upcoming
 from dashboard.domain.matcher import ChangeFacts, MatchedProperty, Matcher
+from dashboard.domain.muting import SilentSource, muted_rules, silence_of
 from dashboard.domain.notification import NotificationKind
 from dashboard.domain.quantity import NetworkId, TxHash, shorten
 from dashboard.domain.recipients import RecipientDirectory
+from dashboard.domain.rule import Rule, subject_kinds
 from dashboard.domain.silence import silenced_by
 from dashboard.errors import InputError
 from dashboard.show.queries.context import QueryContext
+from dashboard.show.queries.silent_now import silent_now
 from dashboard.store.access.audit_log import note_action
 from dashboard.store.alerts.incident_list import (
     ANY_FINISHED,
@@ -106,13 +109,15 @@ class IncidentQueries:
     def _as_now(
         self, connection: Connection, found: Sequence[IncidentStory]
     ) -> tuple[IncidentStory, ...]:
-        """Add which silence holds now, and when people hear of each next."""
+        """Add which silence holds now, what is not known, and when people hear of each next."""
         now = self._context.now()
         silences = unfinished_silences(connection, now)
         rules = {each.name: each for each in rules_in_force(connection)}
+        networks = [each.network_id for each in self._context.networks]
+        sources = silent_now(connection, networks, now)
         return tuple(
             replace(
-                each,
+                _with_silent(each, rules, sources),
                 silence=silenced_by(silences, facts_of_incident(each.incident), now),
                 upcoming=upcoming(each.incident, timers_of(rules.get(each.incident.rule))),
             )
@@ -219,6 +224,25 @@ def _report(
         if recipient.address != by.name:
             repetition = Repetition(kind, by.at, quiet or by.at, directory, domain, held_for)
             repeat(connection, incident, repetition, [recipient])
+
+
+def _with_silent(
+    story: IncidentStory, rules: Mapping[str, Rule], sources: Sequence[SilentSource]
+) -> IncidentStory:
+    """Add why nobody knows whether it lasts, or what cannot be judged while it does."""
+    incident = story.incident
+    rule = rules.get(incident.rule)
+    if rule is None or not incident.is_open or not incident.troubled:
+        return story
+    network_id = network_of(incident)
+    mine = [
+        each
+        for each in sources
+        if each.network_id == network_id and each.kind in subject_kinds(rule.kind)
+    ]
+    muted = [name for source in mine for name in muted_rules(source, rules.values())]
+    unknown = silence_of(rule.kind, network_id, sources)
+    return replace(story, unknown=unknown, muted=tuple(dict.fromkeys(muted)))
 
 
 def network_of(incident: Incident) -> NetworkId | None:

@@ -24,10 +24,20 @@ from dashboard.errors import InputError
 from dashboard.show.queries.cache import TtlCache
 from dashboard.show.queries.context import QueryContext
 from dashboard.show.queries.rule_preview import preview_rule
+from dashboard.show.queries.rule_states import RuleSituation
+from dashboard.show.queries.silent_now import silent_now
 from dashboard.store.access.audit_log import note_action
-from dashboard.store.alerts.incidents import add_events, open_incidents_of_rule, save_incident
+from dashboard.store.alerts.alert_status import pending_conditions
+from dashboard.store.alerts.incidents import (
+    add_events,
+    all_open_incidents,
+    open_incidents_of_rule,
+    save_incident,
+)
 from dashboard.store.alerts.rules import StoredRule, read_rules, rules_in_force, save_rules
 from dashboard.store.engine.connection import Connection
+
+_MOST_INCIDENTS: Final = 10_000
 
 LATELY: Final = timedelta(days=7)
 """How far back the page tries rules."""
@@ -52,6 +62,16 @@ class RuleQueries:
         """Return the rules in their order, the default ones where none is stored."""
         with self._context.store.read() as connection:
             return read_rules(connection)
+
+    def situation(self) -> RuleSituation:
+        """Return what says where each rule stands now."""
+        networks = [each.network_id for each in self._context.networks]
+        with self._context.store.read() as connection:
+            return RuleSituation(
+                all_open_incidents(connection, _MOST_INCIDENTS),
+                pending_conditions(connection),
+                silent_now(connection, networks, self._context.now()),
+            )
 
     def as_file(self) -> str:
         """Return the rules in force as the text of a file."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final, NamedTuple
 
 from sqlalchemy import Connection, case, func, or_, select
 
@@ -42,6 +43,13 @@ class OpenIncident:
         return Condition(self.state, failing or self.opened_at, self.turning_since)
 
 
+class PendingCondition(NamedTuple):
+    """What is in trouble since a moment, but not for long enough to open an incident."""
+
+    subject: Subject
+    since: datetime
+
+
 @dataclass(frozen=True, slots=True)
 class NotificationCounts:
     """What is pending and held now, and what became of the notifications of some time."""
@@ -54,19 +62,32 @@ class NotificationCounts:
     held: int = 0
 
 
+_OF_NETWORKS: Final = or_(
+    *(
+        conditions.c.subject.between(f"{kind}:", f"{kind};")
+        for kind in SubjectKind
+        if kind is not SubjectKind.TRANSACTION
+    )
+)
+
+
+def pending_conditions(connection: Connection) -> list[PendingCondition]:
+    """Return what was seen in trouble, but not for long enough, those that wait longest first."""
+    column = conditions.c
+    query = select(conditions).where(_OF_NETWORKS, column.turning_since.is_not(None))
+    return [
+        PendingCondition(subject_of(row, conditions), row[column.turning_since])
+        for row in connection.execute(query.order_by(column.turning_since)).mappings()
+        if not State(row[column.state]).is_open
+    ]
+
+
 def open_incidents(connection: Connection) -> list[OpenIncident]:
     """Return the open incidents of networks, the oldest first; none of transactions."""
     column = conditions.c
-    of_networks = or_(
-        *(
-            column.subject.between(f"{kind}:", f"{kind};")
-            for kind in SubjectKind
-            if kind is not SubjectKind.TRANSACTION
-        )
-    )
     opening = transitions.c.transition_id == column.opening_id
     query = select(conditions, transitions.c.grounds).outerjoin(transitions, opening)
-    rows = connection.execute(query.where(of_networks).order_by(column.since)).mappings()
+    rows = connection.execute(query.where(_OF_NETWORKS).order_by(column.since)).mappings()
     return [
         OpenIncident(
             subject_of(row, conditions),

@@ -14,6 +14,7 @@ from sqlalchemy import Connection, Select, case, func, select
 from dashboard.domain.incident import Incident, IncidentEvent, IncidentState
 from dashboard.domain.incident_response import IncidentResponse
 from dashboard.domain.incident_timers import Upcoming
+from dashboard.domain.muting import SilentSource
 from dashboard.domain.notification import NotificationState, Recipient
 from dashboard.domain.quantity import TxHash
 from dashboard.domain.rule import Severity
@@ -60,7 +61,8 @@ class IncidentStory:
     """An incident with all that happened to it, and what went to whom.
 
     `silence` is what keeps it from everybody now, None where nothing does. `upcoming` is when
-    people hear of it next although nothing happens, None where they do not.
+    people hear of it next although nothing happens, None where they do not. `unknown` is why nobody
+    knows whether it lasts, None where one does. `muted` are rules that cannot be judged meanwhile.
     """
 
     incident: Incident
@@ -69,12 +71,16 @@ class IncidentStory:
     withheld: tuple[WithheldChanges, ...]
     silence: Silence | None = None
     upcoming: Upcoming | None = None
+    unknown: SilentSource | None = None
+    muted: tuple[str, ...] = ()
 
     @property
     def state(self) -> IncidentState:
         """Where the incident stands, for everybody who looks at it."""
         if self.silence is not None and self.incident.state is IncidentState.FIRING:
             return IncidentState.SILENCED
+        if self.unknown is not None and self.incident.state is IncidentState.FIRING:
+            return IncidentState.NO_DATA
         return self.incident.state
 
 

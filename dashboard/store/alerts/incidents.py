@@ -33,6 +33,12 @@ def open_incident_by_key(connection: Connection, key: str) -> Incident | None:
     return None if row is None else incident_of(row)
 
 
+def all_open_incidents(connection: Connection, limit: int) -> list[Incident]:
+    """Return incidents that are not over, at most `limit`."""
+    query = select(incidents).where(incidents.c.open_key.is_not(None)).limit(limit)
+    return [incident_of(row) for row in connection.execute(query).mappings()]
+
+
 def open_incidents_of_rule(connection: Connection, rule: str) -> list[Incident]:
     """Return the open incidents of a rule, which are then this transaction's to change."""
     column = incidents.c
@@ -44,6 +50,17 @@ def is_incident_due(connection: Connection, now: datetime) -> bool:
     """Whether time has changed an incident by now; nothing is locked, so that readers may ask."""
     query = select(incidents.c.incident_id).where(incidents.c.next_at <= now).limit(1)
     return connection.scalar(query) is not None
+
+
+def look_at_lasting(connection: Connection, now: datetime) -> None:
+    """Let every open incident of what lasts be looked at now, but those that are pending."""
+    column = incidents.c
+    lasting = update(incidents).where(
+        column.open_key.is_not(None),
+        column.troubled > 0,
+        column.state.in_([IncidentState.FIRING, IncidentState.NO_DATA]),
+    )
+    connection.execute(lasting.values(next_at=now, version=column.version + 1))
 
 
 def due_incidents(connection: Connection, now: datetime, limit: int) -> list[Incident]:

@@ -9,23 +9,26 @@ import pytest
 
 from dashboard.domain.active_hours import ActiveHours, WeekSpan
 from dashboard.domain.condition import State
+from dashboard.domain.coverage import CoverageChange, Covered, Watched
 from dashboard.domain.incident import IncidentState
 from dashboard.domain.incident_response import acknowledge
 from dashboard.domain.notification import NotificationKind
 from dashboard.domain.rule import DEFAULT_RULES, Rule, RuleKind, Severity
 from dashboard.domain.rule_changes import RuleEdit, changed, replaced_by, turned
 from dashboard.domain.silence import SilenceKind
+from dashboard.show.queries.context import QueryContext
+from dashboard.show.queries.incident_words import state_remarks
+from dashboard.show.queries.incidents import IncidentQueries
+from dashboard.show.queries.network_status import NetworkProfile
 from dashboard.store.alerts.incident_list import (
     finished_incident_stories,
     respond,
     withheld_about,
 )
 from dashboard.store.engine.engine import Store
+from dashboard.store.monitoring.coverage import save_coverage
 from tests.alert_watch import ANN, Watch
-from tests.builders import (
-    a_hash,
-    seconds,
-)
+from tests.builders import A_MOMENT, A_NETWORK, a_hash, seconds
 from tests.delivery_checks import reject
 from tests.fake_clock import FakeClock
 from tests.recording_channel import ONCALL, OTHERS
@@ -275,4 +278,53 @@ def test_worker_that_was_away_when_an_incident_was_to_fire_waits_again(watch: Wa
 
     assert len(watch.sent()) == 1
 
-    assert watch.incident().next_at is None
+
+def test_nobody_is_reminded_of_what_is_not_known_until_it_is_judged_again(watch: Watch) -> None:
+    watch.rules(BUSY)
+    watch.turn(1, State.CALM, State.BUSY)
+    watch.wait()
+    watch.go_silent()
+    watch.wait()
+    watch.wait(HOUR)
+    assert watch.incident().state is IncidentState.NO_DATA
+    assert len(watch.sent()) == 1
+    watch.go_silent(is_over=True)
+    watch.wait()
+    watch.wait()
+
+    assert watch.taken() == [(ONCALL, NotificationKind.CHANGE), (ONCALL, NotificationKind.REMINDER)]
+    assert [each.partition(":")[0] for each in watch.story()] == [
+        *("opened with 1 change", "no data", "judged again", "reminded")
+    ]
+    assert "the fee source is silent since 2026-11-20" in watch.story()[1]
+
+
+def test_pending_incident_waits_again_while_what_it_rests_on_is_silent(watch: Watch) -> None:
+    watch.rules(LASTING)
+    watch.turn(1, State.CALM, State.BUSY)
+    watch.wait()
+    watch.go_silent()
+    watch.wait(HOUR)
+
+    assert (watch.incident().state, watch.sent()) == (IncidentState.PENDING, [])
+    assert watch.story()[-1].startswith("waits again: the fee source is silent since")
+
+
+def test_without_a_worker_what_is_open_is_shown_as_not_known(watch: Watch) -> None:
+    watch.rules(BUSY)
+    watch.turn(1, State.CALM, State.BUSY)
+    watch.wait()
+    looked_at = Covered(A_NETWORK, Watched.FEES, A_MOMENT, watch.clock.now())
+    with watch.store.write() as connection:
+        save_coverage(connection, None, CoverageChange(looked_at))
+    profile = NetworkProfile(
+        A_NETWORK, "Linea", is_simulated=False, gas_period=seconds(12), threshold_period=seconds(60)
+    )
+    ask = IncidentQueries(QueryContext(watch.store, (profile,), watch.clock.now))
+
+    [now] = ask.open()
+    watch.clock.wait(HOUR)
+    [later] = ask.open()
+
+    assert (now.state, later.state) == (IncidentState.FIRING, IncidentState.NO_DATA)
+    assert "no worker is at work since 2026-11-20" in next(state_remarks(later))

@@ -13,7 +13,7 @@ from dashboard.alert.notify import expand_outbox
 from dashboard.alert.template_loader import load_templates
 from dashboard.domain.condition import State, Subject, SubjectKind
 from dashboard.domain.gas import GasObservation
-from dashboard.domain.grounds import FeeGrounds, Signal
+from dashboard.domain.grounds import FeeGrounds, Signal, SilenceGrounds
 from dashboard.domain.quantity import Wei
 from dashboard.errors import DeliveryDeferred, StoreUnavailable
 from dashboard.store.engine.connection import Connection
@@ -117,3 +117,20 @@ class UnreadableStore(FlakyStore):
             raise StoreUnavailable("the disk is gone")
         with super().read() as connection:
             yield connection
+
+
+def test_message_of_a_silence_names_the_rules_that_cannot_be_judged(store: Store) -> None:
+    subject = Subject(SubjectKind.GAS_API, A_NETWORK)
+    silent = a_transition(
+        subject=subject, after=State.SILENT, grounds=SilenceGrounds(A_MOMENT, "x")
+    )
+    over = a_transition(subject=subject, before=State.SILENT, after=State.ANSWERING)
+    writer = MessageWriter(store, TEMPLATES)
+
+    messages = [
+        writer.write(a_notification(transition=each, rejection=None)) for each in (silent, over)
+    ]
+
+    said = "While this lasts, these rules cannot be judged: busy, stale-fees."
+    assert [said in each.text for each in messages] == [True, False]
+    assert said in messages[0].html

@@ -22,6 +22,7 @@ from dashboard.detect.rule_measures import (
     read_rates,
     read_worker,
     unmeasured,
+    without_silent,
 )
 from dashboard.domain.condition import INSTALLATION, Condition, State, Subject, SubjectKind
 from dashboard.domain.coverage import Gap, GapCause, Watched
@@ -34,7 +35,7 @@ from dashboard.domain.grounds import (
     RateGrounds,
     Signal,
 )
-from dashboard.domain.quantity import Wei
+from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.domain.rule import (
     BudgetPeriod,
     CreditMeasure,
@@ -249,3 +250,22 @@ def test_each_thing_that_ends_soon_is_read_by_itself() -> None:
     found = read_expiries(rule, ending, A_MOMENT)
 
     assert [subject.dimension for subject in found] == ["key wallet", "x" * 80]
+
+
+@pytest.mark.parametrize(
+    ("count", "silent", "is_known"),
+    [
+        (51, {A_NETWORK}, True),
+        (1, {A_NETWORK}, False),
+        (1, {ANOTHER_NETWORK}, True),
+    ],
+)
+def test_few_rejections_say_nothing_while_nobody_sees_them_arrive(
+    count: int,
+    silent: set[NetworkId],
+    is_known: bool,  # noqa: FBT001 - a table
+) -> None:
+    found = without_silent(rates(count), silent)
+
+    assert (found[HUB] is not None) is is_known
+    assert without_silent({HUB: None}, silent) == {HUB: None}

@@ -7,11 +7,14 @@ from datetime import timedelta
 
 from dashboard.domain.incident import Incident, IncidentEventKind, IncidentState, resolve
 from dashboard.domain.incident_timers import (
+    LOOK_AGAIN,
     TIMERS,
     IncidentTimers,
     end_silence,
     fire,
+    lose_data,
     pass_time,
+    regain_data,
     silence,
     timed,
     upcoming,
@@ -87,6 +90,28 @@ def test_what_people_hear_next_is_the_first_of_reminder_and_escalation() -> None
         IncidentEventKind.ESCALATED,
     )
     assert upcoming(held, REMINDING) is None
+
+
+def test_pending_period_begins_again_while_what_it_rests_on_is_silent() -> None:
+    pending = replace(BUSY, state=IncidentState.PENDING, next_at=A_MOMENT)
+
+    waiting, event = fire(pending, IncidentTimers(pending=HOUR), A_MOMENT, "fees are stale")
+
+    assert (waiting.next_at, event.note) == (A_MOMENT + HOUR, "fees are stale")
+
+
+def test_incident_without_data_neither_reminds_nor_escalates_until_it_is_judged_again() -> None:
+    lost = lose_data(BUSY, "fees are stale", A_MOMENT)
+    assert lost is not None
+    unknown, event = lost
+
+    assert (unknown.state, event.note) == (IncidentState.NO_DATA, "fees are stale")
+    assert timed(unknown, REMINDING).next_at == A_MOMENT + LOOK_AGAIN
+    assert pass_time(unknown, REMINDING, A_MOMENT + 9 * HOUR) is None
+    assert lose_data(unknown, "fees are stale", A_MOMENT) is None
+    known, event = regain_data(unknown, REMINDING, A_MOMENT + HOUR)
+    assert (known.state, event.kind) == (IncidentState.FIRING, IncidentEventKind.JUDGED_AGAIN)
+    assert known.next_at == A_MOMENT + HOUR
 
 
 def test_nothing_is_due_of_what_is_over() -> None:

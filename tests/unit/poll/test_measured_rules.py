@@ -139,6 +139,21 @@ def test_storm_is_told_once_and_its_end_after_a_while(watch: Watch) -> None:
     assert watch.told() == [(RATE, State.BEYOND_LIMITS), (RATE, State.WITHIN_LIMITS)]
 
 
+def test_storm_is_not_over_because_nobody_sees_rejections_arrive(watch: Watch) -> None:
+    watch.hold(STORM)
+    watch.reject(1, 2, 3)
+    watch.go_on(1)
+    silent = Subject(SubjectKind.EXCLUSION_API, A_NETWORK)
+    with watch.store.write() as connection:
+        fell_silent = a_transition(50, subject=silent, before=None, after=State.SILENT)
+        assert record_transition(connection, fell_silent, None)
+
+    watch.go_on(60)
+
+    assert (RATE, State.WITHIN_LIMITS) not in watch.told()
+    assert (RATE, State.BEYOND_LIMITS) in watch.told()
+
+
 def test_restart_in_a_storm_tells_nobody_again(watch: Watch) -> None:
     watch.hold(STORM)
     watch.reject(1, 2, 3)
