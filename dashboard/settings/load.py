@@ -24,10 +24,12 @@ from dashboard.settings.values import (
     Duration,
     FeeAmount,
     KeptFor,
+    PriceOfCoin,
     Rate,
     parse_duration,
     parse_fee_amount,
     parse_kept_for,
+    parse_price,
     parse_rate_setting,
     parse_secret,
     parse_size,
@@ -42,6 +44,7 @@ _PARSERS: Final = {
     FeeAmount: parse_fee_amount,
     Rate: parse_rate_setting,
     KeptFor: parse_kept_for,
+    PriceOfCoin: parse_price,
 }
 _LISTS: Final = (
     ("serve", "method_prefixes"),

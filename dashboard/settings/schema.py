@@ -10,15 +10,17 @@ from msgspec import Meta, Struct
 
 from dashboard.domain.retention import Retention
 from dashboard.domain.secret import Secret
+from dashboard.domain.transaction_cost import USUAL_COIN
 from dashboard.settings.bounces import BounceSettings
 from dashboard.settings.channels import ChannelSettings
 from dashboard.settings.fees import FeeSettings, OwnFeeSettings
 from dashboard.settings.recipients import RecipientSettings
-from dashboard.settings.values import ByteSize, Duration, KeptFor, Rate
+from dashboard.settings.values import ByteSize, Duration, KeptFor, PriceOfCoin, Rate
 
 Port = Annotated[int, Meta(ge=1, le=65535)]
 Positive = Annotated[int, Meta(ge=1)]
 Prefix = Annotated[str, Meta(pattern="^[a-z][a-z0-9]{0,31}$")]
+Coin = Annotated[str, Meta(pattern="^[A-Za-z0-9]{1,12}$")]
 ChainId = Annotated[int, Meta(ge=1, le=2**63 - 1)]
 
 
@@ -223,6 +225,7 @@ class NetworkSettings(Struct, frozen=True, forbid_unknown_fields=True):
     `node_lag` blocks behind another is left for it. `stalled_after`: a node whose newest block
     is older gives the worker no fees. `serve_fees`: our own serve follows the nodes, if there are
     any, and serves their fees. `module_limits` names a table of config/module_limits, or a file.
+    Pages show costs in `coin`, and in money where `coin_price` says what one coin costs.
     """
 
     network_id: ChainId
@@ -240,6 +243,8 @@ class NetworkSettings(Struct, frozen=True, forbid_unknown_fields=True):
     threshold_period: Duration | None = None
     serve_fees: bool = True
     module_limits: str = ""
+    coin: Coin = USUAL_COIN
+    coin_price: PriceOfCoin | None = None
     fees: OwnFeeSettings | None = None
 
     @property

@@ -11,6 +11,7 @@ from typing import Final
 from dashboard.domain.api_key import parse_rate
 from dashboard.domain.quantity import shorten
 from dashboard.domain.secret import Secret
+from dashboard.domain.transaction_cost import CoinPrice, read_coin_price
 from dashboard.domain.written_values import read_duration, read_fee
 from dashboard.errors import InputError
 
@@ -41,6 +42,17 @@ class ByteSize(int):
     """A number of bytes, written as a whole number and a unit: 512B, 64kB, 1MB."""
 
 
+class PriceOfCoin:
+    """What one coin costs, written as an amount and a currency: 3150 USD.
+
+    No dataclass, as `KeptFor`.
+    """
+
+    def __init__(self, price: CoinPrice) -> None:
+        """Take the price."""
+        self.price: Final = price
+
+
 class FeeAmount(int):
     """A fee for one unit of gas in wei, written with its unit: 1.5gwei, 7wei."""
 
@@ -49,6 +61,14 @@ def parse_fee_amount(text: object) -> FeeAmount:
     """Read a fee exactly, zero included; ValueError says what is expected."""
     try:
         return FeeAmount(read_fee(text))
+    except InputError as error:
+        raise ValueError(str(error)) from error
+
+
+def parse_price(text: object) -> PriceOfCoin:
+    """Read the price of a coin; ValueError says what is expected."""
+    try:
+        return PriceOfCoin(read_coin_price(text))
     except InputError as error:
         raise ValueError(str(error)) from error
 

@@ -34,6 +34,8 @@ def profile_of(network: Network, settings: Settings) -> NetworkProfile:
         block_time=endpoints.block_time,
         planned_credits=0 if cost is None else cost.gas_credits,
         rules=condition_rules(settings),
+        coin=endpoints.coin,
+        coin_price=None if endpoints.coin_price is None else endpoints.coin_price.price,
     )
 
 

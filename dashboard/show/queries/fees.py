@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -9,9 +10,9 @@ from typing import Final
 import numpy as np
 
 from dashboard.domain.fee_rollup import FeeSeries
-from dashboard.domain.gas import SuggestedGasFees
 from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import NetworkId
+from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.show.charts.fee_chart import fee_drawing
 from dashboard.show.charts.fee_timeline import BusyCounts, FeeTimeline, longest_usual_silence
 from dashboard.show.charts.figure import Drawing
@@ -21,20 +22,24 @@ from dashboard.show.queries.network_status import (
     NetworkFigures,
     NetworkProfile,
     NetworkStatus,
-    PolledValue,
     read_network_figures,
 )
 from dashboard.show.time_ranges import TIME_RANGES, TimeRange, offered_time_ranges
 from dashboard.store.engine.connection import Connection
 from dashboard.store.fees.rollup_arrays import Integers
 from dashboard.store.fees.series import ChartRange, fee_steps, first_seen_at, percentile_steps
-from dashboard.store.gas import latest_gas
+from dashboard.store.rejections.counts import count_by_stage
 
-_SHARED_FOR: Final = timedelta(seconds=1)
+_SHARED_FOR: Final = timedelta(seconds=12)
+"""So long the same figure serves all viewers. Drawn anew it would take the pointer's label away."""
+
 _LONG_SHARED_FOR: Final = timedelta(minutes=5)
 _LONG: Final = timedelta(days=2)
 _LEAST_BESIDE: Final = timedelta(minutes=10)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_SECOND: Final = timedelta(seconds=1)
+_TICKS: Final = 240
+"""Ticks of rejections that lie side by side at most."""
 
 NAMES: Final = {
     FeeSeries.ESTIMATED_BASE_FEE: "Base fee",
@@ -61,16 +66,9 @@ class FeeQueries:
     def __init__(self, context: QueryContext) -> None:
         """Ask nothing yet."""
         self._context = context
-        self._suggested: TtlCache[PolledValue[SuggestedGasFees] | None] = TtlCache(
-            _SHARED_FOR, context.now
-        )
         self._time_ranges: TtlCache[tuple[TimeRange, ...]] = TtlCache(_LONG_SHARED_FOR, context.now)
         self._views: TtlCache[FeeView | None] = TtlCache(_SHARED_FOR, context.now)
         self._long_views: TtlCache[FeeView | None] = TtlCache(_LONG_SHARED_FOR, context.now)
-
-    def suggested(self, profile: NetworkProfile) -> PolledValue[SuggestedGasFees] | None:
-        """Return the latest suggested fees of a network, None where there never were any."""
-        return self._suggested.get(profile.network_id, lambda: self._read_suggested(profile))
 
     def time_ranges(self, profiles: tuple[NetworkProfile, ...]) -> tuple[TimeRange, ...]:
         """Return the lengths of time that show something of one of the networks."""
@@ -110,17 +108,6 @@ class FeeQueries:
             return None
         return FeeView(kind, story, fee_drawing(story, between.since, profile.name, NAMES[kind]))
 
-    def _read_suggested(self, profile: NetworkProfile) -> PolledValue[SuggestedGasFees] | None:
-        with self._context.store.read() as connection:
-            latest = latest_gas(
-                connection, profile.network_id, self._context.now()
-            ).suggested_gas_fees
-        return (
-            None
-            if latest is None
-            else PolledValue(latest.value, latest.asked_at, profile.gas_period)
-        )
-
     def _read_time_ranges(self, profiles: tuple[NetworkProfile, ...]) -> tuple[TimeRange, ...]:
         with self._context.store.read() as connection:
             seen = [first_seen_at(connection, profile.network_id) for profile in profiles]
@@ -134,9 +121,10 @@ class FeeQueries:
         between = ChartRange(time_range.begins_at(now), now, time_range.step)
         with self._context.store.read() as connection:
             story = read_fee_story(connection, status.figures, kind, between)
+            arrivals = _arrivals(connection, profile, between)
         if story is None:
             return None
-        drawing = fee_drawing(story, between.since, profile.name, NAMES[kind])
+        drawing = fee_drawing(story, between.since, profile.name, NAMES[kind], arrivals)
         return FeeView(kind, story, drawing)
 
 
@@ -144,6 +132,20 @@ def fee_kind(figures: NetworkFigures) -> FeeSeries:
     """Return which fee decides whether a network is busy."""
     is_flat = figures.priority is not None
     return FeeSeries.MEDIUM_MAX_PRIORITY_FEE if is_flat else FeeSeries.ESTIMATED_BASE_FEE
+
+
+def _arrivals(
+    connection: Connection, profile: NetworkProfile, between: ChartRange
+) -> list[tuple[datetime, int]]:
+    """Count the rejections that arrived, by ticks; none for a time with more than can be told."""
+    length = between.until - between.since
+    if not profile.has_exclusion or length > _LONG:
+        return []
+    wanted = RejectionFilter(profile.network_id, since=between.since, until=between.until)
+    counted = Counter[datetime]()
+    for each in count_by_stage(connection, wanted, max(length / _TICKS, _SECOND)):
+        counted[each.since] += each.count
+    return sorted(counted.items())
 
 
 def read_fee_story(

@@ -24,6 +24,7 @@ from dashboard.domain.grounds import FeeGrounds, Signal
 from dashboard.domain.module_limits import ModuleLimits
 from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import NetworkId, Wei
+from dashboard.domain.transaction_cost import USUAL_COIN, CoinPrice
 from dashboard.show.text import age, fee, moment_near, period, sentence, since_when
 from dashboard.store.alerts.conditions import current_condition as held_condition
 from dashboard.store.engine.connection import Connection
@@ -54,7 +55,7 @@ class NetworkProfile:
     `sees_all_reports` is true where nodes report to our own serve, so
     that rejections cover more than tracked hashes. `planned_credits` are what its fees cost a day,
     `block_time` is the usual time between blocks, where it is known.
-    `rules` say how long a change is seen before it holds.
+    `rules` say how long a change is seen before it holds. Fees are paid in `coin`.
     """
 
     network_id: NetworkId
@@ -71,6 +72,8 @@ class NetworkProfile:
     planned_credits: int = 0
     rules: ConditionRules = field(default_factory=ConditionRules)
     block_time: timedelta | None = None
+    coin: str = USUAL_COIN
+    coin_price: CoinPrice | None = None
 
     @property
     def value_time(self) -> timedelta | None:
@@ -122,6 +125,7 @@ class NetworkFigures:
     base_fee_percentile: PolledValue[Wei] | None = None
     busy_threshold: PolledValue[Wei] | None = None
     network_congestion: PolledValue[float] | None = None
+    suggested: PolledValue[SuggestedGasFees] | None = None
     recent: Sequence[tuple[datetime, Wei]] = ()
     failures: Sequence[StandingFailure] = ()
     gas_source: GasSource = GasSource.GAS_API
@@ -209,6 +213,7 @@ def read_network_figures(
         network_congestion=PolledValue(
             fees.value.network_congestion, fees.asked_at, profile.gas_period
         ),
+        suggested=PolledValue(fees.value, fees.asked_at, profile.gas_period),
         gas_source=fees.source,
         priority=_priority(connection, figures, fees),
     )

@@ -81,7 +81,7 @@ def _fees(
     is_table: bool,
 ) -> None:
     profile = status.profile
-    suggested = queries.fees.suggested(profile)
+    suggested = status.figures.suggested
     if suggested is not None:
         suggestions(suggested, now)
     view = queries.fees.view(status, time_range)

@@ -160,6 +160,11 @@ MISTAKES = {
         NETWORK + "gas = { url = 'wss://gas.example', key = 'k' }\n",
         ("networks.mine.gas.url", "https://"),
     ),
+    "a price without a currency": (
+        NETWORK + "coin_price = '3150'\n",
+        ("networks.mine.coin_price", "write an amount and a currency: 3150 USD"),
+    ),
+    "a coin that is none": (NETWORK + "coin = '<b>'\n", ("networks.mine.coin",)),
     "one id for two networks": (
         NETWORK + NETWORK.replace("mine", "other"),
         ("networks.other.network_id", "as is that of mine", "configured once"),

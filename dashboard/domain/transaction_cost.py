@@ -1,0 +1,72 @@
+"""What a transaction costs: in the native coin of its network, and in money at a given price."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from dashboard.domain.quantity import Wei, shorten
+from dashboard.errors import InputError
+
+TRANSFER_GAS: Final = 21_000
+"""Units of gas that a plain transfer of the coin uses, by the rules of every EVM network."""
+
+USUAL_COIN: Final = "ETH"
+
+_PRICE: Final = re.compile(r"(\d{1,9})(?:\.(\d{1,6}))? ([A-Z]{3,5})", re.ASCII)
+_WEI_PER_COIN: Final = 10**18
+_MILLIONTHS: Final = 10**6
+_COIN_DIGITS: Final = 4
+_MONEY_DIGITS: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class CoinPrice:
+    """What one coin costs: `millionths` of a unit of the currency."""
+
+    millionths: int
+    currency: str
+
+
+def read_coin_price(text: object) -> CoinPrice:
+    """Read a price exactly: 3150.5 USD; InputError says what is expected."""
+    match = _PRICE.fullmatch(text) if isinstance(text, str) else None
+    if match is None:
+        msg = (
+            f"{shorten(str(text))} is no price of a coin; write an amount and a currency: 3150 USD"
+        )
+        raise InputError(msg)
+    whole, decimals, currency = match.groups(default="")
+    return CoinPrice(int(whole) * _MILLIONTHS + int(decimals.ljust(6, "0")), currency)
+
+
+def transfer_cost(fee: Wei) -> Wei:
+    """Return what a plain transfer costs at most, at a fee for one unit of gas."""
+    return Wei(fee * TRANSFER_GAS)
+
+
+def in_coin(amount: Wei, coin: str) -> str:
+    """Print an amount of the coin to four significant digits, without an exponent."""
+    return f"{_decimal(amount, _WEI_PER_COIN, _COIN_DIGITS)} {coin}"
+
+
+def in_money(amount: Wei, price: CoinPrice) -> str:
+    """Print what an amount of the coin is worth: to the hundredth, below that to two digits."""
+    worth = amount * price.millionths
+    return f"{_decimal(worth, _WEI_PER_COIN * _MILLIONTHS, _MONEY_DIGITS, 2)} {price.currency}"
+
+
+def _decimal(amount: int, one: int, digits: int, decimals: int = 0) -> str:
+    """Print a share of one, rounded half up: with so many digits, or decimals if these are more."""
+    power = len(str(one)) - 1
+    places = max(decimals, digits - 1 - _magnitude(amount, power))
+    scaled = (amount * 10**places + one // 2) // one
+    whole, rest = divmod(scaled, 10**places)
+    text = f"{whole:,}.{rest:0{places}d}" if places else f"{whole:,}"
+    return text if decimals or not places else text.rstrip("0").rstrip(".")
+
+
+def _magnitude(amount: int, power: int) -> int:
+    """Return the power of ten of the first digit; zero has that of one."""
+    return len(str(amount)) - 1 - power if amount else 0
