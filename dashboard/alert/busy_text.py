@@ -65,9 +65,9 @@ def _level(name: str, suggestion: FeeSuggestion) -> tuple[str, str, str, str]:
 
 
 def _usual(usual: UsualSpells) -> str:
-    which = "around this hour" if usual.is_of_hour else "at any hour"
+    said = usual.in_words()
     return (
-        f"Spells that begin {which} usually last {span(usual.middle)}: so did half of the "
+        f"{said[:1].upper()}{said[1:]}: so did half of the "
         f"{usual.many} in the last {USUAL_WINDOW.days} days, the longest lasted "
         f"{span(usual.longest)}."
     )

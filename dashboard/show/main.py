@@ -7,14 +7,15 @@ import streamlit as st
 
 from dashboard.show.parts.incident_list import INCIDENT
 from dashboard.show.parts.network_chooser import NETWORK, network_chooser
-from dashboard.show.parts.notices import ignored_parameters_shown, notice, simulated_notice
+from dashboard.show.parts.network_rows import OPEN
+from dashboard.show.parts.notices import ignored_parameters_shown, notice, simulated_mark
 from dashboard.show.parts.rule_form import LIKE, RULE
 from dashboard.show.queries import page_queries
 from dashboard.show.views import alerts, fees, health, lookup, overview, rejections, tracked
 
 PAGES: Final = (overview, fees, rejections, lookup, tracked, alerts, health)
 # What an address may hold beside the choices of a page; as a docstring Streamlit would show it.
-_OTHER_PARAMETERS: Final = frozenset({NETWORK, lookup.TX, lookup.LIST, INCIDENT, RULE, LIKE})
+_OTHER_PARAMETERS: Final = frozenset({NETWORK, lookup.TX, lookup.LIST, INCIDENT, RULE, LIKE, OPEN})
 
 _HERE: Final = Path(__file__).parent
 
@@ -35,9 +36,10 @@ def main() -> None:
         )
     networks = page_queries.current().networks
     frame = st.container(horizontal=True, vertical_alignment="center", gap="small", key="frame")
-    with ignored_parameters_shown(frame, _OTHER_PARAMETERS):
+    notes = st.container(gap="small", key="notes")
+    with ignored_parameters_shown(notes, _OTHER_PARAMETERS):
         with frame:
-            simulated_notice(networks)
+            simulated_mark(networks, notes)
             network_chooser(networks)
         chosen.run()
 

@@ -18,7 +18,7 @@ SIZE: Final[ViewportSize] = {"width": 1280, "height": 900}
 _TEXT_CUT_OR_OUTSIDE: Final = """
 () => [...document.querySelector('[data-testid="stMain"]')
     .querySelectorAll('p, dt, dd, h1, h2, span, li, a, td, th, button')]
-  .filter((e) => e.checkVisibility() && e.textContent.trim() && !e.closest('svg, pre'))
+  .filter((e) => e.checkVisibility() && e.textContent.trim() && !e.closest('svg, pre, .lw-sr'))
   .filter((e) => {
     const box = e.getBoundingClientRect();
     return box.right > innerWidth + 1 || box.left < -1

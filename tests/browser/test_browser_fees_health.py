@@ -100,9 +100,9 @@ def test_health_says_what_fails_and_what_to_do(page: Page, site: str) -> None:
 
 
 def test_overview_leads_to_the_fees_and_the_health_of_a_network(page: Page, site: str) -> None:
-    visit(page, site)
+    visit(page, f"{site}/?open=59144")
 
-    page.get_by_role("link", name="Suggested fees and longer times").nth(1).click()
+    page.get_by_role("link", name="Fees: longer times, table, CSV").click()
 
     expect(page.locator("h1")).to_have_text("Fees")
     expect(page.locator("h1 + p")).to_contain_text("Stale: Linea.")

@@ -9,6 +9,7 @@ from playwright.sync_api import Page, Response, expect
 
 from dashboard.show.web.site_map import PAGES
 from tests.browser.page_checks import (
+    SIZE,
     Screen,
     expect_inert,
     expect_nothing_cut,
@@ -19,6 +20,8 @@ from tests.browser.seeded_store import tx_hash
 
 ADDRESSES = (
     "/",
+    "/?network=Devnet",
+    "/?open=59144",
     f"/lookup?tx={tx_hash(2)}",
     f"/lookup?tx={tx_hash(3)}&tx={tx_hash(9)}&tx=0x12",
     f"/lookup?tx={tx_hash(4)}&tx={tx_hash(5)}",
@@ -29,15 +32,42 @@ def test_overview_answers_at_first_sight(page: Page, site: str) -> None:
     visit(page, site)
 
     expect(page.locator("h1 + p")).to_contain_text("Stale: Linea.")
+    expect(page.locator(".lw-net b").first).to_have_text("Linea")
     expect(page.locator(".lw-badge.stale")).to_contain_text("Stale")
-    expect(page.locator(".js-plotly-plot .scatterlayer path.js-line").first).to_be_visible()
+    expect(page.get_by_role("img", name="Base fee of the last 24 h").first).to_be_visible()
     expect(page.get_by_text("Simulated data.")).to_be_visible()
+
+
+def test_row_opens_its_chart_in_place_by_mouse_and_by_keyboard(page: Page, site: str) -> None:
+    visit(page, site)
+    row = page.get_by_role("button", name="Open the chart of Devnet")
+
+    row.click()
+    expect(page.locator(".js-plotly-plot .scatterlayer path.js-line").first).to_be_visible()
+    assert page.url.endswith("open=424242")
+    page.get_by_role("button", name="Close the chart of Devnet").press("Enter")
+
+    expect(page.locator(".js-plotly-plot")).to_have_count(0)
+    assert "open" not in page.url
+
+
+def test_one_network_fits_a_laptop_without_scrolling(page: Page, site: str) -> None:
+    visit(page, f"{site}/?network=Devnet")
+    page.reload()
+    expect(page.locator(".js-plotly-plot .scatterlayer path.js-line").first).to_be_visible()
+
+    lowest = page.locator(".js-plotly-plot").bounding_box()
+    last = page.get_by_role("link", name="All rejections, with filters and counts").bounding_box()
+
+    assert lowest is not None
+    assert last is not None
+    assert max(each["y"] + each["height"] for each in (lowest, last)) < SIZE["height"]
 
 
 def test_rejection_leads_to_its_lookup_and_back(page: Page, site: str) -> None:
     visit(page, site)
 
-    page.get_by_role("link", name="0x02020202…020202").first.click()
+    page.get_by_role("link", name="0x020202…0202").first.click()
 
     expect(page.get_by_role("heading", name=str(tx_hash(2)))).to_be_visible()
     assert page.url == f"{site}/lookup?tx={tx_hash(2)}"
@@ -85,16 +115,20 @@ def test_hash_is_tracked_with_the_keyboard_alone(page: Page, site: str) -> None:
     expect(page.locator(".lw-badge", has_text="Tracked")).to_be_visible()
 
 
-def test_refresh_keeps_keyboard_focus_and_tells_new_ages(page: Page, site: str) -> None:
-    visit(page, site)
-    link = page.get_by_role("link", name="0x03030303…030303")
+def test_refresh_keeps_focus_and_the_label_at_the_pointer(page: Page, site: str) -> None:
+    visit(page, f"{site}/?network=Devnet")
+    link = page.get_by_role("link", name="0x030303…0303")
     link.focus()
+    page.locator(".js-plotly-plot .nsewdrag").hover()
+    label = page.locator(".js-plotly-plot .hoverlayer .hovertext").first
+    expect(label).to_be_visible()
     answer = page.locator("h1 + p")
     before = answer.inner_text()
 
     expect(answer).not_to_have_text(before, timeout=15_000)
 
     expect(link).to_be_focused()
+    expect(label).to_be_visible()
 
 
 @pytest.mark.parametrize("address", ADDRESSES)
@@ -104,14 +138,13 @@ def test_page_neither_asks_another_host_nor_offends_its_policy(
     expect_strict(page, site, address)
 
 
-@pytest.mark.parametrize("address", ["/", f"/lookup?tx={tx_hash(3)}"])
-def test_hostile_reason_is_shown_as_text_and_does_nothing(
-    page: Page, site: str, address: str
-) -> None:
-    visit(page, site + address)
-
+def test_hostile_reason_is_shown_as_text_and_does_nothing(page: Page, site: str) -> None:
+    visit(page, f"{site}/lookup?tx={tx_hash(3)}")
     expect(page.get_by_text("onerror=\"document.title='owned'\"").first).to_be_visible()
+    expect_inert(page)
 
+    visit(page, site)
+    expect(page.get_by_text("unknown reason")).to_be_visible()
     expect_inert(page)
 
 

@@ -6,9 +6,9 @@ reads on the viewer's theme.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,7 @@ from dashboard.show.charts.figure import (
     HEADROOM,
     LINE,
     MEDIAN,
+    REJECTED,
     Drawing,
     DrawnFigure,
     LevelStyle,
@@ -33,7 +34,17 @@ from dashboard.show.text import fee, unit_of
 from dashboard.store.fees.rollup_arrays import Integers
 from dashboard.store.fees.steps import Floats
 
+Arrivals: TypeAlias = Sequence[tuple[datetime, int]]
+"""How many rejections arrived, and from when on."""
+
 HEIGHT: Final = 340
+_FOOT: Final = 0.035
+_TICK: Final = {
+    "symbol": "line-ns-open",
+    "size": 12,
+    "color": REJECTED,
+    "line": {"color": REJECTED, "width": 2},
+}
 _INSTANT: Final = 1
 _COLOURS: Final = {
     "gaps": GAP,
@@ -44,19 +55,27 @@ _COLOURS: Final = {
 _HATCHED: Final = {"shape": "/", "size": 7, "fgcolor": HATCH, "fgopacity": 1}
 
 
-def fee_drawing(story: FeeTimeline, since: datetime, network: str, of: str = "Base fee") -> Drawing:
-    """Draw a fee from `since` on, and describe it."""
+def fee_drawing(
+    story: FeeTimeline,
+    since: datetime,
+    network: str,
+    of: str = "Base fee",
+    arrivals: Arrivals = (),
+) -> Drawing:
+    """Draw a fee from `since` on with the rejections that arrived meanwhile, and describe it."""
     lowest, highest = (" ".join(fee(edge)) for edge in (story.lowest, story.highest))
     values = f"always {lowest}" if story.is_flat else f"between {lowest} and {highest}"
     words = (
         f"{of} of {network} from {since:%d %b %Y %H:%M} to {story.until:%d %b %Y %H:%M} UTC, "
         f"{values}."
     )
-    return Drawing(fee_figure(story, since), words)
+    if arrivals:
+        words += f" Rejections meanwhile: {sum(many for _, many in arrivals):,}."
+    return Drawing(fee_figure(story, since, arrivals), words)
 
 
-def fee_figure(story: FeeTimeline, since: datetime) -> DrawnFigure:
-    """Draw shades, bands, levels and line, in this order; the line lies on top.
+def fee_figure(story: FeeTimeline, since: datetime, arrivals: Arrivals = ()) -> DrawnFigure:
+    """Draw ticks, shades, bands, levels and line, in this order; the line lies on top.
 
     Times go out as typed milliseconds since 1970, fees as typed floats in the unit that fits.
     """
@@ -67,6 +86,7 @@ def fee_figure(story: FeeTimeline, since: datetime) -> DrawnFigure:
         for each, style in ((story.usual, MEDIAN), (story.threshold, BUSY))
     ]
     traces = [
+        *_ticks(arrivals, top),
         *_shade("gaps", story.unseen_edges, top),
         *_busy_shade(story, top),
         *_bands(story, wei_per_unit),
@@ -150,6 +170,23 @@ def _points_and_holes(story: FeeTimeline) -> tuple[Floats, Integers]:
 def _values_at(rows: Integers, values: Integers | Floats) -> Floats:
     """Return the value of the step at each row; NaN in a hole."""
     return np.append(values, np.nan)[rows]
+
+
+def _ticks(arrivals: Arrivals, top: float) -> Iterator[PlotlyJson]:
+    """Mark at the foot of the chart when rejections arrived."""
+    if arrivals:
+        times = np.array([at.timestamp() * 1000 for at, _ in arrivals])
+        counts = np.array([many for _, many in arrivals], np.float64)
+        yield {
+            "type": "scatter",
+            "mode": "markers",
+            "name": "rejections",
+            "x": typed(times),
+            "y": typed(np.full(len(times), top * _FOOT, np.float32)),
+            "customdata": typed(counts),
+            "marker": _TICK,
+            "hovertemplate": "rejections: %{customdata:,d}<extra></extra>",
+        }
 
 
 def _shade(name: str, edges: Integers, top: float) -> Iterator[PlotlyJson]:

@@ -52,6 +52,7 @@ def typed(array: npt.NDArray[np.float64] | npt.NDArray[np.float32]) -> PlotlyJso
 CONFIG: Final = {"displayModeBar": False, "scrollZoom": False, "responsive": True}
 _FONT: Final = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', sans-serif"
 LINE: Final = "#14908a"
+REJECTED: Final = "#d0453c"
 GAP: Final = "rgba(122,136,148,0.16)"
 HATCH: Final = "rgba(122,136,148,0.32)"
 _THRESHOLD: Final = "#c9771a"

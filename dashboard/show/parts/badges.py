@@ -68,9 +68,9 @@ def verdict_badge(kind: VerdictKind) -> Markup:
     return badge(style, sign, kind.value.capitalize())
 
 
-def simulated_badge() -> Markup:
+def simulated_badge(words: str = "Simulated") -> Markup:
     """Build the badge of a network that is made up."""
-    return badge("simulated", "◇", "Simulated")
+    return badge("simulated", "◇", words)
 
 
 def severity_badge(severity: str) -> Markup:

@@ -12,9 +12,12 @@ from streamlit.delta_generator import DeltaGenerator
 from dashboard.domain.foreign_text import visible
 from dashboard.domain.paste import Paste, WrongText
 from dashboard.errors import StoreError
+from dashboard.show.parts.badges import simulated_badge
 from dashboard.show.parts.markup import Markup, element, join
 from dashboard.show.queries.network_status import NetworkProfile
 from dashboard.show.text import sentence
+
+_SEEN: Final = "simulated_notice_seen"
 
 
 def empty(headline: str, what_to_do: str) -> None:
@@ -64,17 +67,21 @@ def change_stored(change: Callable[[], bool]) -> None:
     st.rerun()
 
 
-def simulated_notice(profiles: Sequence[NetworkProfile]) -> None:
-    """Say on every page which networks are simulated."""
+def simulated_mark(profiles: Sequence[NetworkProfile], notes: DeltaGenerator) -> None:
+    """Say on every page which networks are simulated: by a badge, at first sight in `notes` too."""
     *others, last = [profile.name for profile in profiles if profile.is_simulated] or [""]
-    if last:
-        names = f"{', '.join(others)} and {last} are chains" if others else f"{last} is a chain"
-        notice(
-            "simulated",
-            "Simulated data.",
-            f"{names} that Linewatch makes up on this machine, to try it without an account. "
-            "No real network is involved.",
-        )
+    if not last:
+        return
+    names = f"{', '.join(others)} and {last} are chains" if others else f"{last} is a chain"
+    said = (
+        f"{names} that Linewatch makes up on this machine, to try it without an account. "
+        "No real network is involved."
+    )
+    st.html(element("p", simulated_badge("Simulated data"), title=said))
+    if not st.session_state.get(_SEEN):
+        st.session_state[_SEEN] = True
+        with notes:
+            notice("simulated", "Simulated data.", said)
 
 
 def missing_links_shown(public_url: str) -> None:

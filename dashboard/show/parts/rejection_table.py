@@ -12,13 +12,14 @@ import streamlit as st
 from dashboard.domain.exclusion import CLOCK_IS_WRONG, StoredRejection
 from dashboard.domain.foreign_text import visible
 from dashboard.domain.reason_explanation import explain, overrun
+from dashboard.domain.reason_labels import name_of
 from dashboard.domain.reason_parser import Reason, ReasonKind
 from dashboard.show.parts.badges import badge
 from dashboard.show.parts.markup import Markup, breakable, element, join
 from dashboard.show.parts.table import lookup_link, table
 from dashboard.show.queries.context import QueryContext
 from dashboard.show.queries.network_status import NetworkProfile
-from dashboard.show.text import age, moment, short_hash, span
+from dashboard.show.text import age, moment, span
 from dashboard.store.rejections.unparsed_reasons import UnparsedReason
 
 _ROW_REASON_LENGTH: Final = 160
@@ -26,52 +27,56 @@ _SAME_TIME: Final = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True)
-class RowContext:
-    """What a row shows beside the record: its network, its reason, whether it is tracked."""
+class LineContext:
+    """What a line shows beside the record: its reason, whether it is tracked, its network.
 
-    network: str
+    `network` is empty where all lines are of one. `versions` has its transaction in all.
+    """
+
     reason: Reason
+    versions: int
     is_tracked: bool
+    network: str = ""
 
 
-def rejection_row(
-    stored: StoredRejection, flags: RowContext, now: datetime, lookup: st.Page
+def rejection_line(
+    stored: StoredRejection, context: LineContext, now: datetime, lookup: st.Page
 ) -> None:
-    """Show stage, module and age, the reason in plain words, and the hash as a link."""
-    record = stored.record
-    with st.container(key=f"rejection-{stored.rejection_id}", gap=None):
-        why = element("p", reason_words(flags.reason), class_="lw-reason")
-        st.html(join(_row_head(stored, flags, now), why))
-        st.page_link(
-            lookup,
-            label=short_hash(record.tx_hash),
-            icon="",
-            query_params={"tx": str(record.tx_hash)},
-        )
+    """Show in one line the transaction as a link, why, how often, and the age of its arrival.
+
+    Lists of the newest are sorted by that age.
+    """
+    tx_hash = stored.record.tx_hash
+    with st.container(
+        horizontal=True,
+        vertical_alignment="center",
+        gap="small",
+        key=f"rejection-{stored.rejection_id}",
+    ):
+        label = f"{str(tx_hash)[:8]}…{str(tx_hash)[-4:]}"
+        st.page_link(lookup, label=label, icon="", query_params={"tx": str(tx_hash)})
+        st.html(_line(stored, context, now))
 
 
-def _row_head(stored: StoredRejection, flags: RowContext, now: datetime) -> Markup:
-    """Build the head; its age is that of the arrival, by which lists of the newest are sorted."""
+def _line(stored: StoredRejection, context: LineContext, now: datetime) -> Markup:
     record, seen_at = stored.record, stored.first_seen_at
-    tracked = badge("mute", "◉", "Tracked") if flags.is_tracked else Markup()
-    module = (
-        element("span", breakable(f"module {flags.reason.module}"))
-        if flags.reason.module
-        else Markup()
-    )
+    reason, factor = context.reason, overrun(context.reason)
+    named = name_of((reason.kind, reason.module))
+    times = "" if factor is None else f"{factor:,.1f}× the limit"
+    tracked = badge("mute", "◉", "Tracked") if context.is_tracked else Markup()
     dated = dated_apart(stored)
-    claimed = element("span", dated, title=moment(record.timestamp)) if dated else Markup()
-    when = element("time", age(seen_at, now), title=f"seen {moment(seen_at)}")
-    head = element(
+    title = f"{reason_words(reason)} Stage {record.tx_rejection_stage}, seen {moment(seen_at)}"
+    return element(
         "div",
-        badge("bad", "✕", record.tx_rejection_stage),
+        element("b", breakable(named)) if reason.module else element("span", named),
+        element("span", times) if times else Markup(),
+        element("span", f"× {context.versions:,}") if context.versions > 1 else Markup(),
         tracked,
-        element("span", flags.network),
-        element("span", when, class_="lw-end"),
-        class_="lw-row",
+        element("span", context.network) if context.network else Markup(),
+        element("time", age(seen_at, now), class_="lw-end"),
+        class_="lw-row lw-line",
+        title=f"{title}, {dated}" if dated else title,
     )
-    about = join(module, claimed)
-    return join(head, element("div", about, class_="lw-row lw-about")) if about else head
 
 
 def dated_apart(stored: StoredRejection) -> str:

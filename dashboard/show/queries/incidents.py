@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 
 from dashboard.detect.routing import quiet_hours_of, quiet_until, timers_of
 from dashboard.domain.audit import Action, Actor, Detail
-from dashboard.domain.incident import Incident, IncidentEventKind
+from dashboard.domain.incident import Incident, IncidentEventKind, IncidentState
 from dashboard.domain.incident_response import (
     IncidentResponse,
     acknowledge,
@@ -45,7 +45,7 @@ from dashboard.store.alerts.incident_list import (
     respond,
     withheld_about,
 )
-from dashboard.store.alerts.incidents import incidents_by_id
+from dashboard.store.alerts.incidents import incidents_by_id, latest_open_incidents
 from dashboard.store.alerts.recipients import read_directory
 from dashboard.store.alerts.repeats import Repetition, notified_of, repeat
 from dashboard.store.alerts.rules import rules_in_force
@@ -83,6 +83,27 @@ class IncidentQueries:
         with self._context.store.read() as connection:
             found = self._as_now(connection, open_incident_stories(connection, limit))
         return tuple(each for each in found if network_id in {None, network_of(each.incident)})
+
+    def count_open(self, network_id: NetworkId) -> int:
+        """Count the incidents of a network that are not over, and those of no network."""
+        with self._context.store.read() as connection:
+            found = latest_open_incidents(connection, MOST_OPEN)
+        return sum(network_of(each) in {None, network_id} for each in found)
+
+    def unattended(self, network_id: NetworkId | None = None) -> tuple[Incident, ...]:
+        """Return the firing incidents that nobody has in hand and no silence covers."""
+        now = self._context.now()
+        with self._context.store.read() as connection:
+            found = latest_open_incidents(connection, MOST_OPEN)
+            silences = unfinished_silences(connection, now)
+        return tuple(
+            each
+            for each in found
+            if each.state is IncidentState.FIRING
+            and not each.owner
+            and network_id in {None, network_of(each)}
+            and silenced_by(silences, _facts_of(each), now) is None
+        )
 
     def finished(
         self,

@@ -10,9 +10,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from dashboard.domain.clock import Clock
-from dashboard.domain.exclusion import StoredRejection
 from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.domain.track_list import ListedTransaction
 from dashboard.show.queries.alerts import AlertQueries
 from dashboard.show.queries.cache import TtlCache
@@ -28,6 +26,7 @@ from dashboard.show.queries.network_status import (
     conclude_status,
     read_network_figures,
 )
+from dashboard.show.queries.overview import OverviewQueries
 from dashboard.show.queries.recipients import RecipientQueries
 from dashboard.show.queries.rejections import RejectionListQueries
 from dashboard.show.queries.rules import RuleQueries
@@ -40,7 +39,6 @@ from dashboard.show.queries.transaction_summary import (
     read_transaction_summaries,
 )
 from dashboard.store.engine.engine import Store
-from dashboard.store.rejections.search import search
 from dashboard.store.tracking.transactions import TrackResult, is_tracked
 
 LOOK_UP_DEADLINE: Final = timedelta(seconds=8)
@@ -73,6 +71,7 @@ class PageQueries:
         self.now = clock
         self._store = store
         self.context = context = QueryContext(store, self.networks, clock, settings=settings)
+        self.overview = OverviewQueries(context)
         self.fees = FeeQueries(context)
         self.health = HealthQueries(context)
         self.rejections = RejectionListQueries(context)
@@ -86,7 +85,6 @@ class PageQueries:
         self.links = LinkQueries(context)
         self.lookups = LookupQueries(context)
         self._figures: TtlCache[tuple[NetworkFigures, ...]] = TtlCache(_SHARED_FOR, clock)
-        self._rejections: TtlCache[tuple[StoredRejection, ...]] = TtlCache(_SHARED_FOR, clock)
 
     @property
     def store_name(self) -> str:
@@ -102,13 +100,6 @@ class PageQueries:
         now = self.now()
         figures = self._figures.get((), self._read_figures)
         return tuple(conclude_status(each, now) for each in figures)
-
-    def newest_rejections(
-        self, limit: int, network_id: NetworkId | None = None
-    ) -> tuple[StoredRejection, ...]:
-        """Return the rejections of one network or all that arrived last, the latest first."""
-        key = (limit, network_id)
-        return self._rejections.get(key, lambda: self._read_rejections(limit, network_id))
 
     def tracked_among(self, hashes: Sequence[TxHash]) -> frozenset[TxHash]:
         """Return those of the hashes that are tracked."""
@@ -157,12 +148,6 @@ class PageQueries:
             return tuple(
                 read_network_figures(connection, profile, now) for profile in self.networks
             )
-
-    def _read_rejections(
-        self, limit: int, network_id: NetworkId | None
-    ) -> tuple[StoredRejection, ...]:
-        with self._store.read() as connection:
-            return tuple(search(connection, RejectionFilter(network_id=network_id), limit))
 
 
 _registered: list[PageQueries] = []

@@ -4,34 +4,59 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from enum import StrEnum
 from typing import Final
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
+from dashboard.domain.quantity import NetworkId
 from dashboard.show.charts.figure import CONFIG
+from dashboard.show.parts.attention_list import attention_list
 from dashboard.show.parts.fee_summary import caveats_in_words
 from dashboard.show.parts.heading import heading, section
 from dashboard.show.parts.list_page import choice_filter
 from dashboard.show.parts.markup import element
 from dashboard.show.parts.network_chooser import NETWORK, chosen_networks
-from dashboard.show.parts.network_strip import network_strip
-from dashboard.show.parts.notices import empty, no_network, notice, store_errors_shown
-from dashboard.show.parts.rejection_table import RowContext, coverage, rejection_row
+from dashboard.show.parts.network_rows import NetworkRow, network_row, opened, rows_head
+from dashboard.show.parts.notices import empty, no_network, store_errors_shown
+from dashboard.show.parts.rejection_table import LineContext, coverage, rejection_line
+from dashboard.show.parts.verdict import verdict
 from dashboard.show.queries import page_queries
+from dashboard.show.queries.attention import (
+    Attention,
+    InstallationTroubles,
+    Remedy,
+    needed_attention,
+    worst_first,
+)
 from dashboard.show.queries.fees import NAMES
-from dashboard.show.queries.health import FREE_SPACE_ADVICE
-from dashboard.show.queries.network_status import NetworkProfile, NetworkStatus, network_summary
+from dashboard.show.queries.network_status import (
+    Activity,
+    NetworkProfile,
+    NetworkStatus,
+    network_summary,
+)
 from dashboard.show.queries.page_queries import PageQueries
-from dashboard.show.text import moment, size
-from dashboard.show.time_ranges import TIME_RANGES, TimeRange
-from dashboard.show.views import fees, health, lookup, rejections
+from dashboard.show.text import moment
+from dashboard.show.time_ranges import TIME_RANGES
+from dashboard.show.views import alerts, fees, health, lookup, rejections
 
 REFRESH: Final = timedelta(seconds=4)
-NEWEST: Final = 12
-_HEIGHT: Final = 210
+NEWEST: Final = 8
+CHART_HEIGHT: Final = 300
 _USUAL: Final = "1 h"
 SHORT_TIME_RANGES: Final = {each.name: each for each in TIME_RANGES[:4]}
 """The shortest lengths; the page Fees has the others."""
+
+
+class Shown(StrEnum):
+    """Which networks are shown."""
+
+    ALL = "All"
+    TROUBLE = "Trouble"
+    BUSY = "Busy"
+    REJECTING = "Rejections"
 
 
 def as_page() -> st.Page:
@@ -54,45 +79,138 @@ def _live() -> None:
     with store_errors_shown():
         chosen = chosen_networks(queries.networks)
         statuses = [each for each in queries.network_statuses() if each.profile in chosen]
-        heading("Overview", f"{network_summary(statuses)} As of {moment(now)}.")
-        free = queries.health.low_space()
-        if free is not None:
-            notice("bad", f"The disk of the store has {size(free)} free.", FREE_SPACE_ADVICE)
-        networks, rejections = st.columns([8, 5], gap="medium")
-        with networks:
-            _networks(queries, statuses, now)
-        with rejections, st.container(key="card-rejections", gap="small"):
-            _rejections(queries, chosen, now)
+        summary = "" if len(statuses) == 1 else f"{network_summary(statuses)} "
+        heading("Overview", f"{summary}As of {moment(now)}.")
+        if not statuses:
+            no_network()
+        elif len(statuses) == 1:
+            _one(queries, statuses[0], now)
+        else:
+            _many(queries, statuses, now)
 
 
-def _networks(queries: PageQueries, statuses: Sequence[NetworkStatus], now: datetime) -> None:
-    if not statuses:
-        no_network()
-        return
-    name = choice_filter(
-        "Time range of the charts", list(SHORT_TIME_RANGES), "range", _USUAL, is_labelled=False
+def _one(queries: PageQueries, status: NetworkStatus, now: datetime) -> None:
+    """Show one network: verdict, what needs a person, chart, and the newest rejections beside."""
+    profile = status.profile
+    with st.container(key=f"card-verdict-{profile.network_id}", gap="small"):
+        _verdict(queries, status, now)
+        _attention(queries, [status], now)
+    chart, newest = st.columns([8, 5], gap="medium")
+    with chart, st.container(key=f"card-network-{profile.network_id}", gap="small"):
+        _chart_card(queries, status)
+    with newest, st.container(key="card-rejections", gap=None):
+        _rejections(queries, [profile], now)
+
+
+def _many(queries: PageQueries, statuses: Sequence[NetworkStatus], now: datetime) -> None:
+    """Show one row for each network, the worst first, and below what needs a person."""
+    hourly = queries.overview.hourly()
+    counts = {each: hourly[each].count for each in hourly}
+    ranked = sorted(
+        statuses, key=lambda each: worst_first(each, counts.get(each.profile.network_id, 0))
     )
-    time_range = SHORT_TIME_RANGES[name]
-    for status in statuses:
-        with st.container(key=f"card-network-{status.profile.network_id}"):
-            network_strip(status, now)
-            if status.profile.has_gas:
-                _fee_chart(queries, status, time_range)
-            _links(status.profile)
+    with st.container(key="card-networks", gap=None):
+        shown = _filtered(ranked, counts)
+        rows_head()
+        for status in shown:
+            network_id = status.profile.network_id
+            line = queries.overview.day_line(status) if status.profile.has_gas else None
+            row = NetworkRow(status, queries.overview.usual(status), line, hourly.get(network_id))
+            is_open = opened() == str(network_id)
+            network_row(row, now, is_open=is_open)
+            if is_open:
+                _opened(queries, status, now)
+        if not shown:
+            empty("No network is so now", "Choose All to see every network.")
+    attention, newest = st.columns(2, gap="medium")
+    with attention, st.container(key="card-attention", gap="small"):
+        section("What needs attention")
+        _attention(queries, statuses, now)
+    with newest, st.container(key="card-rejections", gap=None):
+        _rejections(queries, [each.profile for each in statuses], now)
 
 
-def _links(profile: NetworkProfile) -> None:
-    """Lead to what else is known of a network."""
+def _filtered(
+    statuses: Sequence[NetworkStatus], rejections_of: dict[NetworkId, int]
+) -> list[NetworkStatus]:
+    """Offer to show some of the networks; return those."""
+    kind = choice_filter("Networks shown", list(Shown), "show", Shown.ALL, is_labelled=False)
+    return [each for each in statuses if _is_of(kind, each, rejections_of)]
+
+
+def _is_of(kind: str, status: NetworkStatus, rejections_of: dict[NetworkId, int]) -> bool:
+    match kind:
+        case Shown.TROUBLE:
+            is_unknown = status.activity in {Activity.STALE, Activity.UNKNOWN}
+            return bool(status.figures.failures) or is_unknown
+        case Shown.BUSY:
+            return status.activity is Activity.BUSY
+        case Shown.REJECTING:
+            return rejections_of.get(status.profile.network_id, 0) > 0
+        case _:
+            return True
+
+
+def _opened(queries: PageQueries, status: NetworkStatus, now: datetime) -> None:
+    """Show a network below its row, as if it were the only one."""
+    profile = status.profile
+    with st.container(key=f"opened-{profile.network_id}", gap="small"):
+        _verdict(queries, status, now)
+        _chart_card(queries, status)
+
+
+def _verdict(queries: PageQueries, status: NetworkStatus, now: datetime) -> None:
+    incidents = queries.incidents.count_open(status.profile.network_id)
+    verdict(status, queries.overview.usual(status), incidents, now)
+
+
+def _attention(queries: PageQueries, statuses: Sequence[NetworkStatus], now: datetime) -> None:
+    """Show what needs a person, with the way to the page that helps."""
+    pages = {
+        Remedy.ACKNOWLEDGE: alerts.as_page(),
+        Remedy.NOTIFICATIONS: alerts.as_page(),
+        Remedy.SOURCES: health.as_page(),
+        Remedy.STORAGE: health.as_page(),
+    }
+    attention_list(_needed(queries, statuses, now), pages)
+
+
+def _needed(
+    queries: PageQueries, statuses: Sequence[NetworkStatus], now: datetime
+) -> list[Attention]:
+    only = statuses[0].profile.network_id if len(statuses) == 1 else None
+    if len(queries.networks) == 1:
+        only = None  # what is about no network in particular belongs here as well
+    titled = [
+        (each, queries.incidents.title_of(each)) for each in queries.incidents.unattended(only)
+    ]
+    troubles = InstallationTroubles(queries.health.low_space(), queries.alerts.counts().dead)
+    return needed_attention(statuses, titled, troubles, now)
+
+
+def _chart_card(queries: PageQueries, status: NetworkStatus) -> None:
+    """Chart the fee that decides busyness, and lead to what else is known."""
+    profile = status.profile
+    if profile.has_gas:
+        head = st.container(
+            horizontal=True, vertical_alignment="center", gap="small", key="chart-head"
+        )
+        _fee_chart(queries, status, head)
     with st.container(horizontal=True, gap="small", key=f"links-{profile.network_id}"):
         for leads_to, label in (
-            (fees.as_page(), "Suggested fees and longer times"),
-            (health.as_page(), "Who is asked, and what fails"),
+            (fees.as_page(), "Fees: longer times, table, CSV"),
+            (health.as_page(), "Health: sources, and what fails"),
         ):
             st.page_link(leads_to, label=label, icon="", query_params={NETWORK: profile.name})
 
 
-def _fee_chart(queries: PageQueries, status: NetworkStatus, time_range: TimeRange) -> None:
-    """Chart the fee that decides busyness, as the page Fees does."""
+def _fee_chart(queries: PageQueries, status: NetworkStatus, head: DeltaGenerator) -> None:
+    """Chart the fee that decides busyness, as the page Fees does; what is chosen stands above."""
+    with head:
+        title = st.empty()
+        names = list(SHORT_TIME_RANGES)
+        name = choice_filter("Time range of the chart", names, "range", _USUAL, is_labelled=False)
+    time_range = SHORT_TIME_RANGES[name]
     view = queries.fees.view(status, time_range)
     if view is None:
         empty(
@@ -100,11 +218,11 @@ def _fee_chart(queries: PageQueries, status: NetworkStatus, time_range: TimeRang
             "The line begins with the first answer of the gas source.",
         )
         return
-    st.html(element("h3", f"{NAMES[view.kind]}, last {time_range.name}", class_="lw-subhead"))
+    title.html(element("h3", f"{NAMES[view.kind]}, last {time_range.name}", class_="lw-subhead"))
     st.plotly_chart(
         view.drawing.figure,
         theme=None,
-        height=_HEIGHT,
+        height=CHART_HEIGHT,
         config=CONFIG,
         key=f"base-fee-{status.profile.network_id}",
         alt=view.drawing.words,
@@ -116,21 +234,22 @@ def _fee_chart(queries: PageQueries, status: NetworkStatus, time_range: TimeRang
 
 def _rejections(queries: PageQueries, chosen: Sequence[NetworkProfile], now: datetime) -> None:
     section("Newest rejections", coverage(chosen))
-    is_all = len(chosen) == len(queries.networks)
-    newest = queries.newest_rejections(NEWEST, None if is_all else chosen[0].network_id)
+    newest = queries.overview.newest(NEWEST, chosen[0].network_id if len(chosen) == 1 else None)
     if not newest:
         empty(
             "No rejection seen yet",
             "Track a transaction on the Lookup page; its rejection appears here.",
         )
-    tracked = queries.tracked_among([stored.record.tx_hash for stored in newest])
-    for stored in newest:
-        network, reason = (
-            queries.context.network_name(stored.network_id),
+    tracked = queries.tracked_among([each.latest.record.tx_hash for each in newest])
+    for each in newest:
+        stored = each.latest
+        context = LineContext(
             queries.context.reason_of(stored),
+            each.versions,
+            is_tracked=stored.record.tx_hash in tracked,
+            network=queries.network_name(stored.network_id) if len(chosen) > 1 else "",
         )
-        flags = RowContext(network, reason, is_tracked=stored.record.tx_hash in tracked)
-        rejection_row(stored, flags, now, lookup.as_page())
+        rejection_line(stored, context, now, lookup.as_page())
     if newest:
         with st.container(key="links-rejections"):
             st.page_link(

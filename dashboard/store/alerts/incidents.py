@@ -46,6 +46,14 @@ def open_incidents_of_rule(connection: Connection, rule: str) -> list[Incident]:
     return [incident_of(row) for row in connection.execute(query.with_for_update()).mappings()]
 
 
+def latest_open_incidents(connection: Connection, limit: int) -> list[Incident]:
+    """Return incidents that are not over, the latest to change first, without their stories."""
+    column = incidents.c
+    query = select(incidents).where(column.open_key.is_not(None))
+    rows = connection.execute(query.order_by(column.changed_at.desc()).limit(limit)).mappings()
+    return [incident_of(row) for row in rows]
+
+
 def is_incident_due(connection: Connection, now: datetime) -> bool:
     """Whether time has changed an incident by now; nothing is locked, so that readers may ask."""
     query = select(incidents.c.incident_id).where(incidents.c.next_at <= now).limit(1)

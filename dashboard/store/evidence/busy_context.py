@@ -8,26 +8,34 @@ from typing import Final
 from sqlalchemy import Connection, select
 
 from dashboard.domain.busy_context import (
+    USUAL_DAYS,
     USUAL_WINDOW,
     BusyContext,
     BusySpell,
     FeePoint,
+    UsualFee,
+    UsualSpells,
+    usual_fee,
     usual_spells,
 )
-from dashboard.domain.condition import State, SubjectKind
-from dashboard.domain.fee_rollup import FeeSeries
+from dashboard.domain.condition import State, Subject, SubjectKind
+from dashboard.domain.fee_rollup import FeeSeries, RollupLevel
 from dashboard.domain.grounds import FeeGrounds, Signal
 from dashboard.domain.quantity import NetworkId
+from dashboard.store.fees.rollups import medians_at
 from dashboard.store.fees.series import ChartRange, fee_steps
+from dashboard.store.fees.stored_fees import SeriesKey
 from dashboard.store.schema import transitions
+from dashboard.store.schema.columns import milliseconds_of
 
 _SHOWN: Final = timedelta(hours=24)
 _STEP: Final = timedelta(minutes=5)
 _MOST_SPELLS: Final = 1000
-_SERIES: Final = {
+SERIES: Final = {
     Signal.BASE_FEE: FeeSeries.ESTIMATED_BASE_FEE,
     Signal.PRIORITY_FEE: FeeSeries.MEDIUM_MAX_PRIORITY_FEE,
 }
+"""The series of the fee that decides whether a network is busy."""
 
 
 def read_busy_context(
@@ -35,14 +43,31 @@ def read_busy_context(
 ) -> BusyContext:
     """Read how fees moved until that moment, and spells before; the same whenever it is asked."""
     between = ChartRange(at - _SHOWN, at, _STEP)
-    steps = fee_steps(connection, network_id, _SERIES[grounds.signal], between)
+    steps = fee_steps(connection, network_id, SERIES[grounds.signal], between)
     return BusyContext(
         grounds=grounds,
         since=between.since,
         until=at,
         fees=tuple(FeePoint(step.last_at, step.highest) for step in steps),
-        usual=usual_spells(_spells(connection, network_id, at), at),
+        usual=read_usual_spells(connection, network_id, at),
     )
+
+
+def read_usual_spells(
+    connection: Connection, network_id: NetworkId, at: datetime
+) -> UsualSpells | None:
+    """Read how long busy spells last that begin at this hour; None where too few are known."""
+    return usual_spells(_spells(connection, network_id, at), at)
+
+
+def read_usual_fee(
+    connection: Connection, network_id: NetworkId, series: FeeSeries, at: datetime
+) -> UsualFee | None:
+    """Read what a fee usually is at this hour of the day; None where too few days are known."""
+    hour = RollupLevel.HOUR.begin_of(milliseconds_of(at))
+    before = [hour - day * RollupLevel.DAY.length for day in range(1, USUAL_DAYS + 1)]
+    key = SeriesKey(network_id, series)
+    return usual_fee(medians_at(connection, key, RollupLevel.HOUR, before))
 
 
 def _spells(connection: Connection, network_id: NetworkId, at: datetime) -> list[BusySpell]:
@@ -51,8 +76,7 @@ def _spells(connection: Connection, network_id: NetworkId, at: datetime) -> list
     query = (
         select(column.opened_at, column.at)
         .where(
-            column.network_id == network_id,
-            column.kind == SubjectKind.BUSYNESS,
+            column.subject == Subject(SubjectKind.BUSYNESS, network_id).key(),
             column.after == State.CALM,
             column.opened_at.is_not(None),
             column.at.between(at - USUAL_WINDOW, at),

@@ -28,7 +28,7 @@ from dashboard.domain.fee_rollup import (
     grouped,
 )
 from dashboard.domain.quantity import NetworkId
-from dashboard.store.engine.driver import Row, read_rows, write_rows
+from dashboard.store.engine.driver import Row, placeholders, read_rows, write_rows
 from dashboard.store.fees.stored_fees import SeriesKey, fee_values
 from dashboard.store.schema import fee_rollups
 
@@ -53,6 +53,11 @@ _SUMMARY: Final = (
     "first_at, last_at, lowest, highest, total, seen, estimated, median, p90, longest_gap"
 )
 _PART: Final = "first_at, last_at, lowest, highest, total, seen, estimated, longest_gap, histogram"
+_MEDIANS: Final = f"SELECT median {_LEVEL} AND begins_at IN "
+_LINE: Final = (
+    "SELECT begins_at / ? AS step, avg(CAST(median AS DOUBLE PRECISION)), max(highest) "
+    f"{_LEVEL} AND begins_at >= ? AND begins_at < ? GROUP BY step ORDER BY step"
+)
 _LAST_BEFORE: Final = " UNION ALL ".join(
     f'SELECT * FROM (SELECT last_at, "last" {_LEVEL} AND begins_at < ? AND last_at < ? '  # noqa: S608 - names of ours
     f"ORDER BY begins_at DESC LIMIT 1) AS of_{level.name}"
@@ -173,6 +178,26 @@ def parts_between(
 ) -> list[Row]:
     """Return the same with the histogram instead of its percentiles, as `part_of` does."""
     return _select(connection, f"SELECT {_PART} {_BETWEEN}", key, level, (since, until))
+
+
+def medians_at(
+    connection: Connection, key: SeriesKey, level: RollupLevel, begins: Sequence[int]
+) -> list[int]:
+    """Return the medians of those roll-ups that begin at some times, in no order."""
+    rows = _select(connection, _MEDIANS + placeholders(begins), key, level, tuple(begins))
+    return [median for (median,) in rows]
+
+
+def line_between(
+    connection: Connection, key: SeriesKey, since: int, until: int, step: int
+) -> list[Row]:
+    """Return a fee for a small line: number of the step since 1970, mean of its minutes, highest.
+
+    The database adds the minutes up: for a day that takes half a millisecond. Of a step of which
+    no minute is kept there is no row.
+    """
+    span = (step, key.network_id, int(key.series), int(RollupLevel.MINUTE), since, until)
+    return read_rows(connection, _LINE, span)
 
 
 def last_fees_between(

@@ -11,6 +11,7 @@ from sqlalchemy import (
     Connection,
     Select,
     case,
+    func,
     select,
     type_coerce,
 )
@@ -70,6 +71,16 @@ def versions_among(
     for each in _stored(connection, query):
         found[each.record.tx_hash].append(each)
     return found
+
+
+def count_versions(
+    connection: Connection, hashes: Sequence[TxHash]
+) -> dict[tuple[NetworkId, TxHash], int]:
+    """Count the versions of each hash on each network."""
+    column = rejections.c
+    pair = (column.network_id, column.tx_hash)
+    query = select(*pair, func.count()).where(column.tx_hash.in_(hashes)).group_by(*pair)
+    return {(network_id, tx_hash): many for network_id, tx_hash, many in connection.execute(query)}
 
 
 def newest(

@@ -94,17 +94,13 @@ def _questions(
         "charts of an hour, of all networks",
         lambda queries: [queries.fees.view(each, _HOUR) for each in statuses],
     )
-    yield "Overview", "newest rejections", lambda queries: queries.newest_rejections(8)
+    yield "Overview", "newest rejections", lambda queries: queries.overview.newest(8)
+    yield "Overview", "what is usual now", lambda queries: queries.overview.usual(statuses[0])
+    yield "Overview", "line of a day", lambda queries: queries.overview.day_line(statuses[0])
+    yield "Overview", "rejections of an hour", lambda queries: queries.overview.hourly()
     for span in TIME_RANGES:
         yield "Fees", f"chart of {span.name}", _fee_view(statuses[0], span)
-    yield (
-        "Fees",
-        "suggested fees and spans",
-        lambda queries: (
-            queries.fees.suggested(CARDS[0]),
-            queries.fees.time_ranges(CARDS),
-        ),
-    )
+    yield "Fees", "spans", lambda queries: queries.fees.time_ranges(CARDS)
     yield from _rejection_questions(paged)
     yield from _tracked_questions(paged)
     hashes = [stored_hash(paged.stored // 3), stored_hash(paged.stored // 100 * 100 - 100)]

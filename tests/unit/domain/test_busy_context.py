@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from dashboard.domain.busy_context import BusySpell, UsualSpells, usual_spells
+import pytest
+
+from dashboard.domain.busy_context import (
+    BusySpell,
+    UsualFee,
+    UsualSpells,
+    difference_in_words,
+    usual_fee,
+    usual_spells,
+)
+from dashboard.domain.quantity import Wei
 from tests.builders import A_MOMENT
 
 
@@ -44,3 +54,31 @@ def test_hours_are_near_each_other_across_midnight() -> None:
 
     assert usual is not None
     assert usual.is_of_hour
+
+
+def test_fee_is_usual_that_lies_in_the_middle_of_the_days() -> None:
+    assert usual_fee([30, 10, 20, 90]) == UsualFee(Wei(20), 4)
+
+
+def test_two_days_make_no_fee_usual() -> None:
+    assert usual_fee([10, 10]) is None
+
+
+@pytest.mark.parametrize(
+    ("fee", "words"),
+    [
+        (1_500, "50% above usual"),
+        (1_004, "as usual"),
+        (880, "12% below usual"),
+        (13_000, "1,200% above usual"),
+    ],
+)
+def test_fee_is_compared_with_what_is_usual(fee: int, words: str) -> None:
+    difference = UsualFee(Wei(1_000), 30).difference(Wei(fee))
+
+    assert difference is not None
+    assert difference_in_words(difference) == words
+
+
+def test_nothing_is_compared_with_no_fee_at_all() -> None:
+    assert UsualFee(Wei(0), 30).difference(Wei(5)) is None

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+from dashboard.domain.exclusion import RejectionStage
 from dashboard.domain.gas import GasObservation
 from dashboard.domain.observation import Failure, FailureKind, Operation
 from dashboard.domain.quantity import NetworkId
+from dashboard.domain.transaction_cost import CoinPrice
 from dashboard.show.queries.network_status import NetworkProfile
 from dashboard.show.queries.page_queries import PageQueries
 from dashboard.store.engine.engine import Store, open_store
@@ -20,7 +23,7 @@ from dashboard.store.gas import save_gas
 from tests.browser.seeded_store import FLAT, SILENT, SIMULATED, seed, tx_hash
 from tests.builders import a_record
 from tests.databases import new_sqlite_store
-from tests.unit.show.page_runs import open_page, words_of
+from tests.unit.show.page_runs import open_page, visit, words_of
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 QUIET = NetworkProfile(
@@ -60,10 +63,15 @@ def test_script_of_all_pages_shows_none_of_its_own_remarks(store: Store) -> None
     assert [each.value for each in page.markdown] == []
 
 
-def test_overview_shows_a_chart_for_each_network_that_has_fees(store: Store) -> None:
-    page = open_page(PageQueries(store, (SIMULATED, SILENT), None, lambda: NOW))
+def test_overview_of_one_network_charts_it_and_of_many_the_one_that_is_open(store: Store) -> None:
+    one = open_page(PageQueries(store, (SIMULATED,), None, lambda: NOW))
+    many = open_page(PageQueries(store, (SIMULATED, SILENT), None, lambda: NOW))
+    opened = many.button(key=f"open-{SILENT.network_id}").click().run()
 
-    assert len(page.get("plotly_chart")) == 2
+    assert [len(page.get("plotly_chart")) for page in (one, opened)] == [1, 1]
+    assert opened.query_params["open"] == str(SILENT.network_id)
+    assert "Stale" in words_of(opened)
+    assert not opened.button(key=f"open-{SILENT.network_id}").click().run().get("plotly_chart")
 
 
 def test_overview_links_each_rejection_to_its_lookup(store: Store) -> None:
@@ -86,6 +94,7 @@ def test_overview_charts_the_fee_that_is_judged(store: Store) -> None:
     words = words_of(open_page(PageQueries(store, (FLAT,), None, lambda: NOW)))
 
     assert "So the medium suggested priority fee decides" in words
+    assert "<dt>Priority fee</dt>" in words
     assert "Medium priority fee, last 1 h" in words
     assert "Base fee, last 1 h" not in words
 
@@ -99,8 +108,65 @@ def test_newest_rejection_has_the_age_by_which_it_is_sorted(empty_store: Store) 
 
     words = words_of(open_page(PageQueries(empty_store, (SIMULATED,), None, lambda: NOW)))
 
-    said = re.findall(r"\d+ s ago|dated [^<]+", words)
-    assert said == ["5 s ago", "dated 2 min later", "58 s ago", "dated 11 min earlier"]
+    said = re.findall(r'>(\d+ s ago)</time|, dated ([^"]+)"', words)
+    assert [one or other for one, other in said] == [
+        "2 min later",
+        "5 s ago",
+        "11 min earlier",
+        "58 s ago",
+    ]
+
+
+def test_transaction_that_was_rejected_again_takes_one_line(empty_store: Store) -> None:
+    with empty_store.write() as connection:
+        for minutes, stage in enumerate(RejectionStage):
+            at = NOW - timedelta(minutes=minutes)
+            record = a_record(timestamp=at, tx_rejection_stage=stage)
+            save_polled(connection, SIMULATED.network_id, record, at)
+
+    page = open_page(PageQueries(empty_store, (SIMULATED,), None, lambda: NOW))
+
+    links = [link.proto.query_string for link in page.get("page_link")]
+    assert len([each for each in links if each.startswith("tx=")]) == 1
+    assert "× 3" in words_of(page)
+
+
+def test_price_of_a_transfer_is_shown_in_the_coin_and_in_money(store: Store) -> None:
+    price = CoinPrice(3_000_000_000, "USD")
+    profile = replace(SIMULATED, coin="DEV", coin_price=price)
+
+    words = words_of(open_page(PageQueries(store, (profile,), None, lambda: NOW)))
+
+    assert re.search(r"transfer 0\.000\d+ DEV · \d\.\d\d USD", words)
+
+
+def test_filter_shows_only_the_networks_in_trouble(store: Store) -> None:
+    queries = PageQueries(store, (SIMULATED, SILENT, FLAT), None, lambda: NOW)
+    labels = [
+        [button.label for button in visit("overview", queries, show=kind).button]
+        for kind in ("All", "Trouble", "Busy")
+    ]
+
+    assert labels[0][0] == "Open the chart of Linea"  # the worst first
+    assert [len(each) for each in labels] == [3, 1, 2]
+    assert labels[1] == ["Open the chart of Linea"]
+
+
+def test_name_of_a_network_is_inert_in_the_button_of_its_row(store: Store) -> None:
+    named = replace(SIMULATED, name="**bold** [x](https://outside.invalid) $y$")
+
+    page = open_page(PageQueries(store, (named, SILENT), None, lambda: NOW))
+
+    [label] = [each.label for each in page.button if "bold" in each.label]
+    assert label.endswith(r"\*\*bold\*\* \[x\]\(https\:\/\/outside\.invalid\) \$y\$")
+
+
+def test_simulated_data_is_announced_once_and_marked_always(store: Store) -> None:
+    page = open_page(PageQueries(store, (SIMULATED,), None, lambda: NOW))
+    again = words_of(page.run())
+
+    assert "Simulated data.</strong>" not in again
+    assert "Simulated data</span>" in again
 
 
 def test_overview_without_networks_says_how_to_add_one(empty_store: Store) -> None:
@@ -112,7 +178,7 @@ def test_overview_without_networks_says_how_to_add_one(empty_store: Store) -> No
 def test_overview_before_the_first_poll_says_what_it_waits_for(empty_store: Store) -> None:
     words = words_of(open_page(PageQueries(empty_store, (QUIET,), None, lambda: NOW)))
 
-    assert "Not known yet: Quiet." in words
+    assert "Unknown" in words
     assert "the first answer brings it" in words
     assert "No base fee seen in the last 1 h" in words
     assert "No rejection seen yet" in words
@@ -128,7 +194,7 @@ def test_network_that_never_answered_says_once_what_failed(empty_store: Store) -
 
     words = words_of(open_page(PageQueries(empty_store, (QUIET,), None, lambda: NOW)))
 
-    assert "No answer from: Quiet (the gas API)." in words
+    assert "Quiet: The gas API gives no answer since 11:59:00 UTC (1 min ago)." in words
     assert "not seen yet: no answer since 11:59:00 UTC (1 min ago)." in words
     assert words.count("The gas endpoint gave no answer within 5 s.") == 1
 

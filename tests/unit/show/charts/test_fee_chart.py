@@ -68,6 +68,19 @@ def test_line_goes_on_to_the_end_of_its_last_step() -> None:
     assert array(line["y"])[:-1].tolist() == [1, 2, 2]
 
 
+def test_rejections_are_ticks_at_the_foot_of_the_chart() -> None:
+    arrivals = [(A_MOMENT, 3), (A_MOMENT + STEP, 1)]
+
+    drawing = fee_drawing(a_story(1, 2), A_MOMENT, "Net", arrivals=arrivals)
+
+    ticks = drawing.figure.to_dict()["data"][0]
+    go.Figure(drawing.figure.to_dict())
+    assert ticks["name"] == "rejections"
+    assert array(ticks["x"]).tolist() == [milliseconds(A_MOMENT), milliseconds(A_MOMENT + STEP)]
+    assert array(ticks["customdata"]).tolist() == [3, 1]
+    assert drawing.words.endswith("Rejections meanwhile: 4.")
+
+
 def test_gap_and_busy_time_are_shaded_over_the_whole_height() -> None:
     traces = sent(a_story(11, 9, None, None, 9))
 

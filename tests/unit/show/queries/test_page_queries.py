@@ -55,7 +55,7 @@ def test_silent_network_says_why_it_is_silent(queries: PageQueries) -> None:
 
 
 def test_newest_rejections_come_first(queries: PageQueries) -> None:
-    newest = queries.newest_rejections(2)
+    newest = [each.latest for each in queries.overview.newest(2)]
 
     assert [each.record.tx_hash for each in newest] == [tx_hash(1), tx_hash(2)]
 

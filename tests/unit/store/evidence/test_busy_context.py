@@ -7,12 +7,13 @@ from uuid import UUID
 
 from dashboard.domain.busy_context import UsualSpells
 from dashboard.domain.condition import State, Subject, SubjectKind
+from dashboard.domain.fee_rollup import FeeSeries
 from dashboard.domain.gas import GasObservation
 from dashboard.domain.grounds import FeeGrounds, Signal
 from dashboard.domain.quantity import Wei
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.busy_context import read_busy_context
+from dashboard.store.evidence.busy_context import read_busy_context, read_usual_fee
 from dashboard.store.gas import save_gas
 from tests.builders import A_MOMENT, A_NETWORK, GWEI, a_transition, seconds, suggested_gas_fees
 
@@ -65,6 +66,21 @@ def test_usual_length_is_that_of_spells_that_are_over(store: Store) -> None:
         found = read_busy_context(connection, A_NETWORK, ABOVE, A_MOMENT)
 
     assert found.usual == UsualSpells(3, seconds(180), seconds(240), is_of_hour=True)
+
+
+def test_usual_fee_is_that_of_this_hour_on_the_days_before(store: Store) -> None:
+    for days, gwei in ((0, 99), (1, 10), (2, 30), (3, 20), (31, 99)):
+        poll(store, timedelta(days=days), gwei)
+        poll(store, timedelta(days=days, hours=2), 5)
+
+    with store.read() as connection:
+        found = read_usual_fee(
+            connection, A_NETWORK, FeeSeries.ESTIMATED_BASE_FEE, A_MOMENT + seconds(60)
+        )
+
+    assert found is not None
+    assert found.days == 3
+    assert abs(found.fee - 20 * GWEI) <= 20 * GWEI / 64  # as exact as roll-ups are
 
 
 def test_priority_fee_is_shown_where_it_decides(store: Store) -> None:

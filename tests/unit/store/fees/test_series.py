@@ -9,6 +9,7 @@ from dashboard.domain.gas import GasObservation
 from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import LARGEST_FEE, Wei
 from dashboard.store.engine.engine import Store
+from dashboard.store.fees.rollups import line_between
 from dashboard.store.fees.series import (
     ChartRange,
     fee_steps,
@@ -16,8 +17,9 @@ from dashboard.store.fees.series import (
     percentile_steps,
 )
 from dashboard.store.fees.steps import FeeStep, FeeSteps
+from dashboard.store.fees.stored_fees import SeriesKey
 from dashboard.store.gas import save_gas
-from dashboard.store.schema.columns import moment_of
+from dashboard.store.schema.columns import milliseconds_of, moment_of
 from tests.builders import (
     A_MOMENT,
     A_NETWORK,
@@ -141,3 +143,18 @@ def test_first_sight_is_the_oldest_of_what_was_seen_or_estimated(store: Store) -
     with store.read() as connection:
         assert first_seen_at(connection, A_NETWORK) == A_MOMENT + seconds(100)
         assert first_seen_at(connection, ANOTHER_NETWORK) is None
+
+
+def test_small_line_has_the_mean_and_the_highest_of_each_step(store: Store) -> None:
+    for second, base_fee in ((0, 4), (61, 8), (70, 8), (299, 3), (400, 6)):
+        see(store, second, base_fee)
+    begin, step = milliseconds_of(A_MOMENT), 300_000
+
+    with store.read() as connection:
+        key = SeriesKey(A_NETWORK, FeeSeries.ESTIMATED_BASE_FEE)
+        rows = line_between(connection, key, begin, begin + 4 * step, step)
+
+    assert [(at - begin // step, float(mean), highest) for at, mean, highest in rows] == [
+        (0, 5.0, 8),
+        (1, 6.0, 6),
+    ]

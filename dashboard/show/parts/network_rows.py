@@ -1,0 +1,171 @@
+"""Many networks, one row each: state, fees beside what is usual, a day's line, rejections, age."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+import streamlit as st
+
+from dashboard.domain.busy_context import difference_in_words
+from dashboard.domain.foreign_text import visible
+from dashboard.domain.grounds import Signal
+from dashboard.show.parts.badges import activity_badge
+from dashboard.show.parts.markup import Markup, element, join
+from dashboard.show.parts.sparkline import sparkline
+from dashboard.show.queries.attention import lasting
+from dashboard.show.queries.network_status import NetworkStatus
+from dashboard.show.queries.overview import (
+    DayLine,
+    HourlyRejections,
+    UsualNow,
+    above_usual,
+    judged_fee,
+    signal_of,
+)
+from dashboard.show.text import age, exact_fee, fee, moment, share
+
+OPEN: Final = "open"
+"""The parameter of the address that names the network whose chart is open, by its id."""
+
+_HEADS: Final = (
+    "Network",
+    "State, for",
+    "Fee now",
+    "Against usual",
+    "Medium",
+    "Congestion",
+    "Rejections/h",
+    "Age",
+)
+_MARKDOWN: Final = re.compile(r"([!-/:-@\[-`{-~])")
+_LONGEST_NAME: Final = 60
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkRow:
+    """What one row shows; `hourly` is None where rejections are not asked for."""
+
+    status: NetworkStatus
+    usual: UsualNow
+    line: DayLine | None
+    hourly: HourlyRejections | None
+
+
+def rows_head() -> None:
+    """Name the columns."""
+    heads = (element("span", each) for each in (*_HEADS, "Fee of 24 h, busy below"))
+    st.html(element("div", *heads, class_="lw-net lw-net-head", aria_hidden="true"))
+
+
+def network_row(row: NetworkRow, now: datetime, *, is_open: bool) -> None:
+    """Show one row; a click on it, or Enter, opens the chart of its network, or closes it."""
+    profile = row.status.profile
+    with st.container(key=f"net-{profile.network_id}", gap=None):
+        st.html(_cells(row, now))
+        st.html(_day(row))
+        doing = "Close" if is_open else "Open"
+        name = _MARKDOWN.sub(r"\\\1", visible(profile.name, _LONGEST_NAME))
+        st.button(
+            f"{doing} the chart of {name}",
+            key=f"open-{profile.network_id}",
+            on_click=_toggle,
+            args=(str(profile.network_id),),
+        )
+
+
+def opened() -> str:
+    """Return the id of the network whose chart is open, as the address has it; empty for none."""
+    return str(st.query_params.get(OPEN, ""))
+
+
+def _toggle(network_id: str) -> None:
+    if opened() == network_id:
+        del st.query_params[OPEN]
+    else:
+        st.query_params[OPEN] = network_id
+
+
+def _day(row: NetworkRow) -> Markup:
+    if row.line is None or not any(each is not None for each in row.line.fees):
+        return element("span", "no fees seen", class_="lw-quiet")
+    what = "Base fee" if signal_of(row.status.figures) is Signal.BASE_FEE else "Priority fee"
+    return sparkline(row.line, f"{what} of the last 24 h; busy for {share(_busy_part(row.line))}.")
+
+
+def _busy_part(line: DayLine) -> float:
+    seen = sum(each is not None for each in line.fees)
+    return sum(line.is_busy) / seen if seen else 0.0
+
+
+def _cells(row: NetworkRow, now: datetime) -> Markup:
+    figures, name = row.status.figures, row.status.profile.name
+    held = lasting(row.status, now)
+    state = element(
+        "span",
+        activity_badge(row.status.activity),
+        element("small", held) if held else Markup(),
+        title=row.status.activity_reason,
+    )
+    congestion = figures.network_congestion
+    values = (
+        element("b", visible(name, _LONGEST_NAME)),
+        state,
+        _fee_now(row),
+        _against_usual(row),
+        _medium(row),
+        Markup("–") if congestion is None else join(share(congestion.value)),
+        _rejections(row.hourly),
+        _age(row, now),
+    )
+    is_stale = figures.base_fee is not None and figures.base_fee.is_stale(now)
+    cells = (
+        element("span", element("span", f"{head}: ", class_="lw-sr"), value)
+        for head, value in zip(_HEADS, values, strict=True)
+    )
+    return element("div", *cells, class_=f"lw-net{' is-stale' if is_stale else ''}")
+
+
+def _fee_now(row: NetworkRow) -> Markup:
+    value = judged_fee(row.status.figures)
+    if value is None:
+        return Markup("–")
+    number, unit = fee(value)
+    of = "" if signal_of(row.status.figures) is Signal.BASE_FEE else " priority"
+    return element("span", number, " ", element("small", f"{unit}{of}"), title=exact_fee(value))
+
+
+def _against_usual(row: NetworkRow) -> Markup:
+    difference = above_usual(row.status.figures, row.usual)
+    if difference is None or row.usual.fee is None:
+        return element("small", "not known")
+    usual = " ".join(fee(row.usual.fee.fee))
+    words = difference_in_words(difference).removesuffix(" usual")
+    return element("span", words, title=f"Usual at this hour (UTC): {usual}")
+
+
+def _medium(row: NetworkRow) -> Markup:
+    suggested = row.status.figures.suggested
+    if suggested is None:
+        return Markup("–")
+    number, unit = fee(suggested.value.medium.suggested_max_fee_per_gas)
+    return join(number, " ", element("small", unit))
+
+
+def _rejections(hourly: HourlyRejections | None) -> Markup:
+    if hourly is None:
+        return element("small", "not asked")
+    count = element("b", f"{hourly.count:,}") if hourly.count else Markup("0")
+    if hourly.is_whole:
+        return count
+    return join(count, element("small", " or more", title="Not all of the hour was watched."))
+
+
+def _age(row: NetworkRow, now: datetime) -> Markup:
+    polled = row.status.figures.base_fee
+    if polled is None:
+        return element("small", "never seen")
+    stale = "stale, " if polled.is_stale(now) else ""
+    return element("span", f"{stale}{age(polled.asked_at, now)}", title=moment(polled.asked_at))

@@ -1,0 +1,147 @@
+"""One network at a glance: its verdict in one line, and what a transaction costs now."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import streamlit as st
+
+from dashboard.domain.busy_context import USUAL_DAYS, UsualFee, difference_in_words
+from dashboard.domain.gas import FeeSuggestion, SuggestedGasFees
+from dashboard.domain.grounds import Signal
+from dashboard.domain.quantity import Wei
+from dashboard.domain.transaction_cost import in_coin, in_money, transfer_cost
+from dashboard.show.parts.badges import activity_badge, flat_badge, simulated_badge
+from dashboard.show.parts.markup import Markup, element, join
+from dashboard.show.queries.attention import verdict_in_words
+from dashboard.show.queries.network_status import (
+    Activity,
+    NetworkFigures,
+    NetworkProfile,
+    NetworkStatus,
+    PolledValue,
+)
+from dashboard.show.queries.overview import UsualNow, above_usual, judged_fee, signal_of
+from dashboard.show.text import age, exact_fee, fee, moment, period, share
+
+
+def verdict(status: NetworkStatus, usual: UsualNow, incidents: int, now: datetime) -> None:
+    """Show name, state, since when, how long that usually lasts, and the figures of now."""
+    profile, figures = status.profile, status.figures
+    simulated = simulated_badge() if profile.is_simulated else Markup()
+    flat = flat_badge() if figures.priority is not None else Markup()
+    said = verdict_in_words(status, usual, incidents, now)
+    head = element(
+        "header",
+        element("h2", profile.name),
+        activity_badge(status.activity),
+        flat,
+        simulated,
+        element("p", said, class_="lw-verdict"),
+        class_="lw-card-head",
+    )
+    if not profile.has_gas:
+        st.html(head)
+        return
+    st.html(join(head, _figures(status, usual, now), _source(status, now)))
+
+
+def _figures(status: NetworkStatus, usual: UsualNow, now: datetime) -> Markup:
+    figures, profile = status.figures, status.profile
+    return element(
+        "dl",
+        _judged(figures, usual, now),
+        _threshold(figures, now),
+        *_levels(figures.suggested, profile, now),
+        _congestion(figures.network_congestion, now),
+        class_="lw-figures lw-now",
+    )
+
+
+def _judged(figures: NetworkFigures, usual: UsualNow, now: datetime) -> Markup:
+    """Show the fee that decides busyness beside what it usually is at this hour."""
+    name = "Base fee" if signal_of(figures) is Signal.BASE_FEE else "Priority fee"
+    value, base_fee = judged_fee(figures), figures.base_fee
+    if value is None or base_fee is None:
+        return _figure(name, Markup("–"), "not seen yet")
+    difference = above_usual(figures, usual)
+    if difference is None or usual.fee is None:
+        note, why = "usual not known yet", "At least three days are needed to know it."
+    else:
+        note, why = difference_in_words(difference), _usual_in_words(usual.fee)
+    return _figure(name, _fee(value), note, why, is_stale=base_fee.is_stale(now))
+
+
+def _usual_in_words(usual: UsualFee) -> str:
+    return (
+        f"Usual at this hour (UTC): {' '.join(fee(usual.fee))}, the median of "
+        f"{usual.days} of the last {USUAL_DAYS} days."
+    )
+
+
+def _threshold(figures: NetworkFigures, now: datetime) -> Markup:
+    name, held = "Busy above", figures.busy_threshold
+    if figures.priority is not None:
+        return _figure(name, _fee(figures.priority.threshold), "90th percentile of 24 h")
+    if held is None:
+        return _figure(name, Markup("–"), "not seen yet")
+    note = f"{'stale, ' if held.is_stale(now) else ''}{age(held.asked_at, now)}"
+    return _figure(name, _fee(held.value), note, moment(held.asked_at), is_stale=held.is_stale(now))
+
+
+def _levels(
+    suggested: PolledValue[SuggestedGasFees] | None, profile: NetworkProfile, now: datetime
+) -> list[Markup]:
+    """Show what to pay at most for each priority, and what a plain transfer costs then."""
+    if suggested is None:
+        return [_figure(name, Markup("–"), "not seen yet") for name in ("Low", "Medium", "High")]
+    fees, is_stale = suggested.value, suggested.is_stale(now)
+    levels = (("Low", fees.low), ("Medium", fees.medium), ("High", fees.high))
+    return [_level(name, each, profile, is_stale=is_stale) for name, each in levels]
+
+
+def _level(name: str, level: FeeSuggestion, profile: NetworkProfile, *, is_stale: bool) -> Markup:
+    most = level.suggested_max_fee_per_gas
+    cost = transfer_cost(most)
+    worth = "" if profile.coin_price is None else f" · {in_money(cost, profile.coin_price)}"
+    tip = " ".join(fee(level.suggested_max_priority_fee_per_gas))
+    why = (
+        f"At most {exact_fee(most)} for one unit of gas, {tip} of it priority fee. A plain "
+        "transfer takes 21,000 units."
+    )
+    note = f"transfer {in_coin(cost, profile.coin)}{worth}"
+    return _figure(name, _fee(most), note, why, is_stale=is_stale)
+
+
+def _congestion(polled: PolledValue[float] | None, now: datetime) -> Markup:
+    if polled is None:
+        return _figure("Congestion", Markup("–"), "not seen yet")
+    bar = element("div", style=f"width: {polled.value:.1%}")
+    meter = element("div", bar, class_="lw-meter", aria_hidden="true")
+    value = join(share(polled.value), meter)
+    return _figure("Congestion", value, "", is_stale=polled.is_stale(now))
+
+
+def _fee(value: Wei) -> Markup:
+    number, unit = fee(value)
+    return join(number, " ", element("small", unit))
+
+
+def _figure(
+    name: str, value: Markup, note: str, why: str | None = None, *, is_stale: bool = False
+) -> Markup:
+    said = element("dd", note, class_="lw-note") if note else Markup()
+    style = "is-stale" if is_stale else None
+    return element("div", element("dt", name), element("dd", value), said, title=why, class_=style)
+
+
+def _source(status: NetworkStatus, now: datetime) -> Markup:
+    """Say whose figures these are and how old, and of a flat fee, what is judged instead."""
+    figures, often = status.figures, period(status.profile.gas_period)
+    polled = figures.base_fee
+    seen = "" if polled is None else f", {'stale, ' if polled.is_stale(now) else ''}"
+    when = "" if polled is None else age(polled.asked_at, now)
+    source = f"Source: {figures.gas_source_name()}{seen}{when}; asked every {often}."
+    if figures.priority is not None and status.activity is not Activity.STALE:
+        source = f"{source} {status.activity_reason}"
+    return element("p", source, class_="lw-quiet lw-source")

@@ -1,0 +1,196 @@
+"""What the page Overview asks: what is usual now, a day's lines, the newest rejections."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+from dashboard.domain.busy_context import UsualFee, UsualSpells
+from dashboard.domain.condition import State
+from dashboard.domain.exclusion import StoredRejection
+from dashboard.domain.fee_rollup import FeeSeries
+from dashboard.domain.grounds import Signal
+from dashboard.domain.quantity import NetworkId, TxHash, Wei
+from dashboard.domain.rejection_filter import RejectionFilter
+from dashboard.show.queries.cache import TtlCache
+from dashboard.show.queries.context import QueryContext
+from dashboard.show.queries.coverage_gaps import overlap, unwatched
+from dashboard.show.queries.network_status import NetworkFigures, NetworkStatus
+from dashboard.store.engine.connection import Connection
+from dashboard.store.evidence.busy_context import SERIES, read_usual_fee, read_usual_spells
+from dashboard.store.fees.rollups import line_between
+from dashboard.store.fees.stored_fees import SeriesKey
+from dashboard.store.rejections.counts import Grouping, count_by
+from dashboard.store.rejections.read import count_versions
+from dashboard.store.rejections.search import search
+from dashboard.store.schema.columns import milliseconds_of
+
+LINE_LENGTH: Final = timedelta(days=1)
+LINE_STEP: Final = timedelta(minutes=15)
+LINE_STEPS: Final = LINE_LENGTH // LINE_STEP
+
+_HOUR: Final = timedelta(hours=1)
+_MOST_NETWORKS: Final = 1000
+_SHARED_FOR: Final = timedelta(seconds=2)
+_LINES_SHARED_FOR: Final = timedelta(minutes=1)
+_USUAL_SHARED_FOR: Final = timedelta(minutes=5)
+_READ_AT_ONCE: Final = 40
+_MOST_READ: Final = 200
+_MISSED: Final = timedelta(minutes=1)
+
+
+@dataclass(frozen=True, slots=True)
+class UsualNow:
+    """What is usual of a network at this hour; None where too little is known."""
+
+    fee: UsualFee | None = None
+    spells: UsualSpells | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DayLine:
+    """The fee that decides busyness during the last day, in steps of a quarter of an hour.
+
+    `fees` [wei] and `is_busy` have an element for each step, oldest first; a fee of which nothing
+    was seen is None.
+    """
+
+    fees: tuple[float | None, ...]
+    is_busy: tuple[bool, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HourlyRejections:
+    """The rejections of the last hour; `is_whole`: all of it was watched."""
+
+    count: int
+    is_whole: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RejectedAgain:
+    """The latest version of a rejection, and how many versions its transaction has in all."""
+
+    latest: StoredRejection
+    versions: int
+
+
+def signal_of(figures: NetworkFigures) -> Signal:
+    """Return which fee decides whether a network is busy."""
+    return Signal.BASE_FEE if figures.priority is None else Signal.PRIORITY_FEE
+
+
+def judged_fee(figures: NetworkFigures) -> Wei | None:
+    """Return the fee of now that decides it; None where none was ever seen."""
+    if figures.priority is not None:
+        return figures.priority.fee
+    return None if figures.base_fee is None else figures.base_fee.value
+
+
+def above_usual(figures: NetworkFigures, usual: UsualNow) -> float | None:
+    """Return how far that fee lies from what is usual at this hour: 0.5 is half as much again."""
+    fee = judged_fee(figures)
+    return None if fee is None or usual.fee is None else usual.fee.difference(fee)
+
+
+class OverviewQueries:
+    """Every answer may raise StoreError; what all viewers share is kept for a moment."""
+
+    def __init__(self, context: QueryContext) -> None:
+        """Ask nothing yet."""
+        self._context = context
+        self._usual: TtlCache[UsualNow] = TtlCache(_USUAL_SHARED_FOR, context.now)
+        self._lines: TtlCache[DayLine] = TtlCache(_LINES_SHARED_FOR, context.now)
+        self._hourly: TtlCache[dict[NetworkId, HourlyRejections]] = TtlCache(
+            _SHARED_FOR, context.now
+        )
+        self._newest: TtlCache[tuple[RejectedAgain, ...]] = TtlCache(_SHARED_FOR, context.now)
+
+    def usual(self, status: NetworkStatus) -> UsualNow:
+        """Return what is usual at this hour; while it is busy, of spells that began as this one."""
+        network_id, signal = status.profile.network_id, signal_of(status.figures)
+        now, held = self._context.now(), status.figures.busyness
+        hour = now.replace(minute=0, second=0, microsecond=0)
+        began = held.since if held is not None and held.state is State.BUSY else None
+
+        def read() -> UsualNow:
+            with self._context.store.read() as connection:
+                return UsualNow(
+                    read_usual_fee(connection, network_id, SERIES[signal], now),
+                    read_usual_spells(connection, network_id, began or now),
+                )
+
+        return self._usual.get((network_id, signal, hour, began), read)
+
+    def day_line(self, status: NetworkStatus) -> DayLine:
+        """Return how the fee went that decides busyness, during the last day."""
+        key = (status.profile.network_id, signal_of(status.figures))
+        return self._lines.get(key, lambda: self._read_line(status.figures))
+
+    def hourly(self) -> dict[NetworkId, HourlyRejections]:
+        """Count the rejections of the last hour of each network that is asked for them."""
+        return self._hourly.get((), self._read_hourly)
+
+    def newest(self, limit: int, network_id: NetworkId | None = None) -> tuple[RejectedAgain, ...]:
+        """Return the transactions of which a version arrived last, the latest first.
+
+        Of one network or all; each transaction of a network comes once.
+        """
+        key = (limit, network_id)
+        return self._newest.get(key, lambda: self._read_newest(limit, network_id))
+
+    def _read_line(self, figures: NetworkFigures) -> DayLine:
+        step = LINE_STEP // timedelta(milliseconds=1)
+        until = milliseconds_of(self._context.now()) // step * step + step
+        since = until - LINE_STEPS * step
+        network_id, series = figures.profile.network_id, SERIES[signal_of(figures)]
+        with self._context.store.read() as connection:
+            fees = _by_step(connection, SeriesKey(network_id, series), (since, until, step))
+            busy = _by_step(
+                connection, SeriesKey(network_id, FeeSeries.IS_BUSY), (since, until, step)
+            )
+        steps = range(since // step, until // step)
+        means = tuple(fees[each][0] if each in fees else None for each in steps)
+        if figures.priority is not None:
+            threshold = figures.priority.threshold
+            return DayLine(means, tuple(each is not None and each > threshold for each in means))
+        return DayLine(means, tuple(each in busy and busy[each][1] > 0 for each in steps))
+
+    def _read_hourly(self) -> dict[NetworkId, HourlyRejections]:
+        now = self._context.now()
+        since = now - _HOUR
+        watched = [each.network_id for each in self._context.networks if each.has_exclusion]
+        with self._context.store.read() as connection:
+            arrived = RejectionFilter(since=since)
+            counted = count_by(connection, Grouping.NETWORK, arrived, None, _MOST_NETWORKS)
+            missed = {each: unwatched(connection, [each], since, now) for each in watched}
+        counts = {each.key: each.count for each in counted.groups}
+        return {
+            each: HourlyRejections(counts.get(each, 0), overlap(missed[each], since, now) < _MISSED)
+            for each in watched
+        }
+
+    def _read_newest(self, limit: int, network_id: NetworkId | None) -> tuple[RejectedAgain, ...]:
+        wanted = RejectionFilter(network_id=network_id)
+        latest: dict[tuple[NetworkId, TxHash], StoredRejection] = {}
+        with self._context.store.read() as connection:
+            for skipped in range(0, _MOST_READ, _READ_AT_ONCE):
+                found = search(connection, wanted, _READ_AT_ONCE, skipped)
+                for each in found:
+                    latest.setdefault((each.network_id, each.record.tx_hash), each)
+                if len(latest) >= limit or len(found) < _READ_AT_ONCE:
+                    break
+            chosen = list(latest)[:limit]
+            versions = count_versions(connection, [tx_hash for _, tx_hash in chosen])
+        return tuple(RejectedAgain(latest[each], versions.get(each, 1)) for each in chosen)
+
+
+def _by_step(
+    connection: Connection, key: SeriesKey, between: tuple[int, int, int]
+) -> dict[int, tuple[float, int]]:
+    """Return mean and highest of a fee by the number of the step."""
+    return {
+        int(step): (float(mean), highest)
+        for step, mean, highest in line_between(connection, key, *between)
+    }

@@ -1,0 +1,155 @@
+"""What Overview asks of a seeded store, and what it says needs a person."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from dashboard.domain.busy_context import UsualSpells
+from dashboard.domain.condition import Condition, State
+from dashboard.domain.grounds import Signal
+from dashboard.domain.incident import Incident
+from dashboard.show.queries.attention import (
+    InstallationTroubles,
+    Remedy,
+    needed_attention,
+    verdict_in_words,
+    worst_first,
+)
+from dashboard.show.queries.network_status import NetworkStatus
+from dashboard.show.queries.overview import LINE_STEPS, UsualNow, signal_of
+from dashboard.show.queries.page_queries import PageQueries
+from dashboard.store.alerts.incidents import insert_incident
+from dashboard.store.engine.engine import Store
+from tests.browser.seeded_store import FLAT, SILENT, SIMULATED, seed, tx_hash
+from tests.builders import an_incident
+
+NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+MINUTE = timedelta(minutes=1)
+NOTHING = InstallationTroubles()
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with seed(tmp_path, NOW) as seeded:
+        yield seeded
+
+
+@pytest.fixture
+def queries(store: Store) -> PageQueries:
+    return PageQueries(store, (SIMULATED, SILENT, FLAT), None, lambda: NOW)
+
+
+@pytest.fixture
+def statuses(queries: PageQueries) -> tuple[NetworkStatus, ...]:
+    return queries.network_statuses()
+
+
+def firing(store: Store, incident: Incident) -> None:
+    """Let an incident be open."""
+    with store.write() as connection:
+        insert_incident(connection, incident)
+
+
+def test_nothing_is_usual_of_a_network_that_is_known_for_an_hour(
+    queries: PageQueries, statuses: tuple[NetworkStatus, ...]
+) -> None:
+    assert [queries.overview.usual(each) for each in statuses] == [UsualNow()] * 3
+
+
+def test_line_of_a_day_has_a_hole_where_nothing_was_seen(
+    queries: PageQueries, statuses: tuple[NetworkStatus, ...]
+) -> None:
+    line = queries.overview.day_line(statuses[0])
+
+    assert len(line.fees) == len(line.is_busy) == LINE_STEPS
+    assert [each is not None for each in line.fees[-6:]] == [False, True, True, True, True, True]
+    assert any(line.is_busy[-6:])
+    assert not any(line.is_busy[:-6])
+
+
+def test_line_of_a_flat_fee_is_that_of_the_priority_fee(
+    queries: PageQueries, statuses: tuple[NetworkStatus, ...]
+) -> None:
+    line = queries.overview.day_line(statuses[2])
+
+    assert signal_of(statuses[2].figures) is Signal.PRIORITY_FEE
+    assert max(each for each in line.fees if each is not None) > 30_000_000
+
+
+def test_rejections_of_an_hour_are_counted_where_they_are_asked_for(store: Store) -> None:
+    unasked = replace(SILENT, has_exclusion=False)
+    queries = PageQueries(store, (SIMULATED, unasked), None, lambda: NOW)
+
+    hourly = queries.overview.hourly()
+
+    assert list(hourly) == [SIMULATED.network_id]
+    assert hourly[SIMULATED.network_id].count == 5
+    assert hourly[SIMULATED.network_id].is_whole
+
+
+def test_transaction_comes_once_with_the_number_of_its_versions(queries: PageQueries) -> None:
+    newest = queries.overview.newest(8)
+
+    assert [each.latest.record.tx_hash for each in newest] == [tx_hash(n) for n in (1, 2, 3, 4, 5)]
+    assert [each.versions for each in newest] == [1, 2, 1, 1, 1]
+
+
+def test_what_needs_a_person_comes_with_its_remedy(
+    store: Store, queries: PageQueries, statuses: tuple[NetworkStatus, ...]
+) -> None:
+    firing(store, an_incident(opened_at=NOW - 9 * MINUTE))
+    titled = [(each, "Title") for each in queries.incidents.unattended()]
+
+    needed = needed_attention(statuses, titled, InstallationTroubles(free=5, dead=2), NOW)
+
+    assert [each.remedy for each in needed] == [
+        Remedy.STORAGE,
+        Remedy.NOTIFICATIONS,
+        Remedy.ACKNOWLEDGE,
+        Remedy.SOURCES,
+        Remedy.SOURCES,
+    ]
+    assert needed[2].text == "open since 11:51:00 UTC, nobody has it in hand."
+    assert needed[3].headline.startswith("Linea: Gas.example gives no answer since")
+
+
+def test_incident_that_somebody_has_in_hand_needs_nobody_else(
+    store: Store, queries: PageQueries
+) -> None:
+    firing(store, an_incident(owner="Ada"))
+
+    assert queries.incidents.unattended() == ()
+    assert queries.incidents.count_open(SIMULATED.network_id) == 1
+
+
+def test_several_stale_networks_make_one_line(statuses: tuple[NetworkStatus, ...]) -> None:
+    silent = replace(statuses[1], figures=replace(statuses[1].figures, failures=()))
+
+    [needed] = needed_attention([silent, silent], [], NOTHING, NOW)
+
+    assert needed.headline == "2 networks are stale."
+    assert needed.text.startswith("Linea, Linea.")
+
+
+def test_verdict_says_state_since_usual_length_and_incidents(
+    statuses: tuple[NetworkStatus, ...],
+) -> None:
+    held = Condition(State.BUSY, NOW - 9 * MINUTE)
+    busy = replace(statuses[0], figures=replace(statuses[0].figures, busyness=held))
+    usual = UsualNow(spells=UsualSpells(5, 4 * MINUTE, 9 * MINUTE, is_of_hour=True))
+
+    assert verdict_in_words(busy, usual, 2, NOW) == (
+        "Busy for 9 min, since 11:51:00 UTC. Spells that begin around this hour usually last "
+        "4 min. 2 incidents are open."
+    )
+
+
+def test_worst_network_comes_first(statuses: tuple[NetworkStatus, ...]) -> None:
+    ranked = sorted(statuses, key=lambda each: worst_first(each, 0))
+
+    assert [each.profile.name for each in ranked] == ["Linea", "Devnet", "Linea Sepolia"]
