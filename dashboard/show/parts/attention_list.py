@@ -8,6 +8,7 @@ from typing import Final
 import streamlit as st
 
 from dashboard.show.parts.badges import badge
+from dashboard.show.parts.incident_list import INCIDENT
 from dashboard.show.parts.markup import element
 from dashboard.show.parts.network_chooser import NETWORK
 from dashboard.show.queries.attention import Attention, Remedy
@@ -34,5 +35,7 @@ def _line(place: int, needed: Attention, page: st.Page) -> None:
     ):
         sign = element("span", "!", class_="lw-sign", aria_hidden="true")
         st.html(element("p", sign, " ", element("strong", needed.headline), " ", needed.text))
-        network = None if needed.network is None else {NETWORK: needed.network.name}
-        st.page_link(page, label=needed.remedy, icon="", query_params=network)
+        address = {} if needed.network is None else {NETWORK: needed.network.name}
+        if needed.incident_id is not None:
+            address[INCIDENT] = str(needed.incident_id)
+        st.page_link(page, label=needed.remedy, icon="", query_params=address)

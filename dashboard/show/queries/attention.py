@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Final
+from uuid import UUID
 
 from dashboard.domain.foreign_text import visible
 from dashboard.domain.incident import Incident
@@ -41,6 +42,7 @@ class Attention:
     text: str
     remedy: Remedy
     network: NetworkProfile | None = None
+    incident_id: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,13 @@ def needed_attention(
         profile = None if network_id is None else profiles.get(network_id)
         since = f"open since {moment_near(incident.opened_at, now)}, nobody has it in hand."
         found.append(
-            Attention(f"{visible(title, _LONGEST_TITLE)}:", since, Remedy.ACKNOWLEDGE, profile)
+            Attention(
+                f"{visible(title, _LONGEST_TITLE)}:",
+                since,
+                Remedy.ACKNOWLEDGE,
+                profile,
+                incident.incident_id,
+            )
         )
     for status in statuses:
         said = status.activity_reason if len(statuses) == 1 else ""

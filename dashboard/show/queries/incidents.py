@@ -102,7 +102,7 @@ class IncidentQueries:
             if each.state is IncidentState.FIRING
             and not each.owner
             and network_id in {None, network_of(each)}
-            and silenced_by(silences, _facts_of(each), now) is None
+            and silenced_by(silences, facts_of_incident(each), now) is None
         )
 
     def finished(
