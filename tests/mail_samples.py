@@ -15,6 +15,7 @@ from dashboard.alert.compose import Links, MessageFacts, NetworkName, compose
 from dashboard.alert.gathered_text import compose_gathered
 from dashboard.alert.message import Message, MessageHeaders
 from dashboard.alert.template_loader import load_templates
+from dashboard.alert.verification_text import message_of_verification
 from dashboard.domain.busy_context import BusyContext, FeePoint, UsualSpells
 from dashboard.domain.condition import INSTALLATION, State, Subject, SubjectKind
 from dashboard.domain.exclusion import RejectionStage, StoredRejection
@@ -25,10 +26,11 @@ from dashboard.domain.grounds import (
 )
 from dashboard.domain.incident import IncidentState
 from dashboard.domain.module_limits import ModuleLimits
-from dashboard.domain.notification import Notification, NotificationKind
+from dashboard.domain.notification import Notification, NotificationKind, Recipient
 from dashboard.domain.notified_change import NotifiedChange
 from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import Address, NetworkId, TxHash
+from dashboard.domain.verification import Verification, request_mail
 from tests.builders import (
     A_MOMENT,
     ANOTHER_NETWORK,
@@ -109,6 +111,7 @@ def _samples() -> dict[str, Callable[[], Message]]:
         "several reminders": _several_reminders,
         "after maintenance": partial(_after, "maintenance window 3 by Ada: upgrade of the nodes"),
         "after quiet hours": partial(_after, "quiet hours of the rule night shift"),
+        "verification": _verification,
     }
 
 
@@ -161,6 +164,12 @@ def _several_reminders() -> Message:
     changes = [*map(_one_of_many, (1, 5)), NotifiedChange(silent)]
     notification = replace(_rejected(), kind=NotificationKind.REMINDER, incident=None)
     return compose_gathered(notification, TEMPLATES, changes)
+
+
+def _verification() -> Message:
+    """Return the mail that asks whether alerts may be sent to an address."""
+    asked = request_mail(Verification(Recipient("mail", TO)), [], A_MOMENT)
+    return message_of_verification(asked, TEMPLATES.links, A_MOMENT)
 
 
 def _after(held_for: str) -> Message:

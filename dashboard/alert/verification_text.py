@@ -48,11 +48,11 @@ def message_of_verification(verification: Verification, links: Links, at: dateti
 
 
 def _html(part: str, links: tuple[str, ...]) -> str:
-    """Write a paragraph, its second line as a link where it is one of ours."""
+    """Write a paragraph, and its second line as one, a link where it is one of ours."""
     said, _, last = part.partition("\n")
     if not last:
         return escape(said)
     shown = escape(last)
     if last in links:
-        return f'{escape(said)}<br>\n<a href="{shown}">{shown}</a>'
-    return f"{escape(said)}<br>\n<code>{shown}</code>"
+        return f'{escape(said)}</p>\n<p><a href="{shown}">{shown}</a>'
+    return f"{escape(said)}</p>\n<p><code>{shown}</code>"
