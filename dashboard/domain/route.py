@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
+from typing import Final
 
 from dashboard.domain.incident import Group
 from dashboard.domain.incident_timers import TIMERS, IncidentTimers
 from dashboard.domain.notification import Recipient
 from dashboard.domain.rule import GROUP_WAIT
+
+_AT_ONCE: Final = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,3 +34,8 @@ class RuleRoute:
     withheld: str = ""
     held_until: datetime | None = None
     held_for: str = ""
+
+    @property
+    def rank(self) -> tuple[bool, bool, datetime]:
+        """Order routes of one change by it: a recipient is reached by the one that is soonest."""
+        return bool(self.withheld), not self.is_urgent, self.held_until or _AT_ONCE

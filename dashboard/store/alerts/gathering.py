@@ -134,7 +134,7 @@ class Gathering:
         """Let a transition join an incident by each route, and reach each recipient once."""
         state = NotificationState.HELD if is_held else NotificationState.PENDING
         reached: set[Recipient] = set()
-        for route in sorted(routes, key=lambda each: bool(each.withheld)):
+        for route in sorted(routes, key=lambda each: each.rank):
             found, is_new = self._grown(transition, route)
             if found.never_fired:
                 self._unreached.append((found.now.incident_id, route))

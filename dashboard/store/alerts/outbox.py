@@ -81,10 +81,10 @@ def expand(
 ) -> int:
     """Take transitions, each with the rules that fit, into incidents and notifications.
 
-    Each transition reaches each recipient once, by the first of its routes that names them: it
-    joins the notification of its incident that still gathers for them, or begins one. Return how
-    many reached somebody, counted by recipient; none the second time. Why nothing is sent to one is
-    stored as well.
+    Each transition reaches each recipient once, by the soonest of the routes that name them, one
+    that pierces quiet hours before all others: it joins the notification of its incident that
+    still gathers for them, or begins one. Return how many reached somebody, counted by recipient;
+    none the second time. Why nothing is sent to one is stored as well.
 
     The id and Message-ID of a notification follow from its first member, its recipient and the
     `domain` of the sender, so a store that was restored from a backup repeats them. One that is

@@ -86,3 +86,15 @@ def test_quiet_hours_hold_until_they_end_unless_the_rule_pierces_them() -> None:
     (piercing,) = routes_of([replace(rule, pierces=True)], REJECTED, [ONCALL], A_MOMENT)
 
     assert (held.held_until, free.held_until, piercing.held_until) == (opens, None, None)
+
+
+def test_route_that_pierces_ranks_before_those_that_wait_or_reach_nobody() -> None:
+    plain = RuleRoute("plain", (), (ONCALL,))
+    held = replace(plain, held_until=A_MOMENT)
+    later = replace(plain, held_until=A_MOMENT + timedelta(hours=2))
+    silenced = replace(plain, is_urgent=True, withheld="silenced")
+    urgent = replace(plain, is_urgent=True)
+
+    ranked = sorted([silenced, later, held, plain, urgent], key=lambda each: each.rank)
+
+    assert ranked == [urgent, plain, held, later, silenced]

@@ -10,6 +10,7 @@ from dashboard.domain.condition import State, Subject, SubjectKind
 from dashboard.domain.incident import IncidentEventKind, IncidentState
 from dashboard.domain.notification import FIRST_MEMBERS, Notification
 from dashboard.domain.notification_pace import Closing
+from dashboard.domain.route import RuleRoute
 from dashboard.domain.rule import DEFAULT_RULES, GROUP_WAIT
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.incidents import incident_events_of
@@ -199,3 +200,18 @@ def test_end_of_an_incident_answers_its_beginning_and_ends_it(store: Store) -> N
         incident_id = busy.incident.incident_id
         story = incident_events_of(connection, {incident_id})[incident_id]
     assert [each.kind.value for each in story] == ["opened", "grew", "resolved"]
+
+
+def test_rule_that_pierces_reaches_at_once_whom_an_earlier_rule_holds_until_morning(
+    store: Store,
+) -> None:
+    reject(store, 1)
+    night = RuleRoute("night", (), (OPS, DEV), held_until=A_MOMENT + seconds(900))
+    critical = RuleRoute("critical", (), (OPS,), is_urgent=True)
+    with store.write() as connection:
+        [entry] = pending_expansion(connection, 9)
+        expand(connection, [(entry, [night, critical])], A_MOMENT, trusting([OPS, DEV]))
+        found = {each.recipient: each for each in open_notifications(connection)}
+
+    assert (found[OPS].is_urgent, found[OPS].release_at) == (True, A_MOMENT)
+    assert found[DEV].was_held
