@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from itertools import islice
+from threading import Lock
 from typing import Final
 
 from dashboard.alert.compose import MessageFacts, MessageTemplates, compose, opened_at
@@ -39,17 +41,25 @@ from dashboard.store.evidence.notified_changes import with_labels, with_previous
 from dashboard.store.gas import latest_fees
 
 _PORTION: Final = 500
+_MANY: Final = 500
+"""Changes from which on a message takes megabytes while it is written."""
+
 _LATEST: Final = timedelta(minutes=10)
 """Suggested fees that are older say nothing of now."""
 
 
 @dataclass(frozen=True, slots=True)
 class MessageWriter:
-    """Reads from the store what a message says beside its notification; used by many threads."""
+    """Reads from the store what a message says beside its notification; used by many threads.
+
+    Messages of many changes are written one after the other: after a storm each recipient gets one,
+    and side by side they would take their megabytes at once, without being written any sooner.
+    """
 
     store: Store
     templates: MessageTemplates
     recipients: ConfiguredRecipients | None = None
+    _large: Lock = field(default_factory=Lock, repr=False, compare=False)
 
     def write(self, notification: Notification) -> Message:
         """Write the message; DeliveryDeferred where the store cannot be read now.
@@ -61,7 +71,9 @@ class MessageWriter:
         try:
             templates = self._templates_for(notification.recipient)
             if notification.is_gathered or notification.is_of_incidents:
-                return compose_gathered(notification, templates, self._changes(notification))
+                with self._large if notification.member_count >= _MANY else nullcontext():
+                    changes = self._changes(notification)
+                    return compose_gathered(notification, templates, changes)
             with self.store.read() as connection:
                 [known] = with_labels(connection, [change])
                 is_of_changes = notification.is_of_changes

@@ -28,6 +28,8 @@ CASES: Final = {
     "S11": "years",
     "S12": "windows",
     "S13": "payloads",
+    "S16": "report_mails",
+    "S17": "rejection_mails",
     "zoom": "zooms",
     "memory": "memory",
     "pages": "pages",

@@ -30,8 +30,6 @@ UNMEASURED: Final = (
     ("S5", "the daily budget of credits is never exceeded"),
     ("S14", "first chart of each page: ≤ 1.3 × one Plotly chart alone; 300 sessions: p95 ≤ 50 ms"),
     ("S15", "1,000 hashes looked up on one page: ≤ 5 s"),
-    ("S16", "a report to our own serve → its mail: p99 ≤ 3 s"),
-    ("S17", "10,000 rejections in 60 s: the first mail within 30 s"),
 )
 """Promises that no case measures."""
 

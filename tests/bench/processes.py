@@ -51,6 +51,10 @@ class Server:
         rollup, status = (_sizes(self.pid, name) for name in ("smaps_rollup", "status"))
         return Memory(rollup["Rss"], rollup["Pss"], status["VmHWM"])
 
+    def forget_peak(self) -> None:
+        """Let the most that it had count from now on."""
+        Path(f"/proc/{self.pid}/clear_refs").write_text("5", encoding="ascii")
+
 
 class Memory(NamedTuple):
     """Bytes of a process: in memory now, with what it shares divided among the sharers, at most."""
@@ -87,6 +91,16 @@ def started(
 ) -> Iterator[Server]:
     """Run ``python -m`` on one core and go on when it listens on `port`; end it afterwards."""
     begun = time.perf_counter()
+    with running(module, core, variables) as process:
+        eventually(lambda: _listens(process, port), _LONGEST_START, f"the start of {name}")
+        yield Server(name, port, process.pid, time.perf_counter() - begun)
+
+
+@contextmanager
+def running(
+    module: Sequence[str], core: int, variables: Mapping[str, str]
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Run ``python -m`` on one core; end it afterwards."""
     process = subprocess.Popen(
         [sys.executable, "-m", *module],
         cwd=PROJECT,
@@ -96,8 +110,7 @@ def started(
     )
     try:
         os.sched_setaffinity(process.pid, {core})
-        eventually(lambda: _listens(process, port), _LONGEST_START, f"the start of {name}")
-        yield Server(name, port, process.pid, time.perf_counter() - begun)
+        yield process
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(30)

@@ -13,7 +13,7 @@ import msgspec
 from dashboard.devnet.accounts import Payment, SimulatedAccount
 from dashboard.devnet.seeded_random import SeededRandom
 from dashboard.domain.exclusion import RejectionReport, RejectionStage, SaveStatus
-from dashboard.domain.quantity import Address, Wei
+from dashboard.domain.quantity import Address, TxHash, Wei
 from dashboard.wire.exclusion import encode_record, encode_saved
 from dashboard.wire.rejection_report import encode_report
 from tests.bench.expected_replies import call, reply
@@ -28,6 +28,7 @@ _RECIPIENT: Final = Address(b"\x42" * Address.LENGTH)
 class SentReport:
     """A report as it is sent, the question about it, and the two right replies."""
 
+    tx_hash: TxHash
     save: bytes
     saved: bytes
     get: bytes
@@ -71,6 +72,7 @@ def _handed(request_id: int, report: RejectionReport) -> SentReport:
         "params": [encode_report(report)],
     }
     return SentReport(
+        tx_hash,
         save=msgspec.json.encode(save),
         saved=reply(request_id, encode_saved(SaveStatus.SAVED, tx_hash)),
         get=call(request_id, tx_hash),

@@ -62,9 +62,9 @@ class HostedApis:
 
 
 @contextmanager
-def hosted_apis() -> Iterator[HostedApis]:
-    """Serve the APIs on a free port of loopback."""
-    hosted = HostedApis()
+def hosted_apis(given: HostedApis | None = None) -> Iterator[HostedApis]:
+    """Serve the APIs on a free port of loopback, those that are given or new ones."""
+    hosted = given or HostedApis()
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"

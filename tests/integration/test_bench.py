@@ -58,6 +58,14 @@ def test_bench_of_tracking_measures_room_speed_and_memory(tmp_path: Path) -> Non
         assert measured in printed
 
 
+def test_bench_of_alerts_sees_every_rejection_mailed_once(tmp_path: Path) -> None:
+    printed = _bench(tmp_path, "S16", "S17")
+
+    for measured in ("p99 report → mail", "p99 first answer → mail", "0.6 s: first mail"):
+        assert measured in printed
+    assert "| S17 | 20 rejections in 0.6 s: named once to everybody | ≥ 20 | 20 | kept |" in printed
+
+
 def test_store_of_pages_rolls_up_the_very_fees_that_it_keeps(tmp_path: Path) -> None:
     until = datetime(2026, 11, 21, tzinfo=UTC)
     migrate(url := f"sqlite:///{tmp_path}/linewatch.sqlite")
