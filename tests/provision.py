@@ -3,7 +3,7 @@
 `make test` runs this first, as `python -m tests.provision`; the second time it only looks. Nothing
 is skipped: what cannot be installed here ends the run and names the command that helps. With
 `--lock` it pins the npm packages again instead. Tests ask `chromium()`, `anvil()`,
-`alertmanager()` and `spamassassin()` for the paths.
+`alertmanager()`, `spamassassin()` and `exim()` for the paths.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ NODE_FOLDER = Path(__file__).parent / "node"
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 ALERTMANAGER_NAMES = ("alertmanager", "prometheus-alertmanager")
 SPAMASSASSIN_NAMES = ("spamassassin",)
+EXIM_NAMES = ("exim4", "exim", "/usr/sbin/exim4", "/usr/sbin/exim")
+"""The last ones where the PATH of people leaves out what is the system's."""
 
 
 class ProvisionError(Exception):
@@ -35,7 +37,7 @@ def main(arguments: list[str]) -> None:
     try:
         install_from_distribution()
         install_npm_packages()
-        for program in (chromium(), anvil(), alertmanager(), spamassassin()):
+        for program in (chromium(), anvil(), alertmanager(), spamassassin(), exim()):
             tell(f"{program}: {version_of(program)}")
     except ProvisionError as error:
         sys.exit(f"The tests cannot run: {error}")
@@ -82,6 +84,15 @@ def spamassassin() -> Path:
     raise ProvisionError(message)
 
 
+def exim() -> Path:
+    """Return the mail server that takes mails as those of the world do."""
+    for name in EXIM_NAMES:
+        if found := shutil.which(name):
+            return Path(found)
+    message = "no Exim on PATH. Debian, Ubuntu: sudo apt-get install --yes exim4-daemon-light"
+    raise ProvisionError(message)
+
+
 def install_from_distribution() -> None:
     """Take the distribution's programs that are missing, where we may install them."""
     wanted = [
@@ -90,6 +101,7 @@ def install_from_distribution() -> None:
             ("chromium", CHROMIUM_NAMES),
             ("prometheus-alertmanager", ALERTMANAGER_NAMES),
             ("spamassassin", SPAMASSASSIN_NAMES),
+            ("exim4-daemon-light", EXIM_NAMES),
         )
         if not any(map(shutil.which, names))
     ]

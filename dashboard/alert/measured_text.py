@@ -34,7 +34,7 @@ _AFTER_GAP: Final = (
     "The page Health lists the gaps; what upstream still knows is asked for again.",
 )
 _AFTER_FAILURE: Final = (
-    "Try the channel with `linewatch alerts test`, which shows the answer of the server.",
+    "Try the channel with `linewatch alerts test-send`, which shows the answer of the server.",
     "Give this rule recipients of another channel, so that it reaches somebody meanwhile.",
 )
 _SAVE_CREDITS: Final = (
