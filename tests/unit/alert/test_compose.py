@@ -262,3 +262,23 @@ def test_note_that_an_incident_is_closed_is_no_alarm() -> None:
     )
     assert "What to do next" not in message.text
     assert 'class="card relief"' in message.html
+    assert '<div class="preheader">Ada\\u202e changed the rules' in message.html
+
+
+def test_rules_that_cannot_be_judged_meanwhile_are_named() -> None:
+    notification = a_notification()
+    change = NotifiedChange(notification.transition, notification.rejection, None)
+
+    message = compose(notification, SILENT, MessageFacts(change, muted=("night", "dear")))
+
+    said = "While this lasts, these rules cannot be judged: night, dear."
+    assert said in message.text
+    assert said in message.html
+
+
+def test_address_is_confirmed_by_a_signed_link() -> None:
+    links = Links("https://watch.example", b"a key of this test")
+
+    link = links.verify(a_notification().recipient, A_MOMENT)
+
+    assert link.startswith("https://watch.example/link/")
