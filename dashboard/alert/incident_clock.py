@@ -7,22 +7,24 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from dashboard.detect.routing import quiet_hours_of, quiet_until, routes_of, timers_of
-from dashboard.detect.withholding import withhold
+from dashboard.detect.routing import hold_in_quiet_hours, routes_of, timers_of
+from dashboard.detect.withholding import hold, withhold
 from dashboard.domain.condition import Transition
 from dashboard.domain.incident import Incident, IncidentEventKind, IncidentState
 from dashboard.domain.incident_timers import (
     LOOK_AGAIN,
     IncidentChange,
+    IncidentTimers,
     end_silence,
     fire,
     lose_data,
+    no_later_than,
     pass_time,
     regain_data,
     silence,
     timed,
 )
-from dashboard.domain.matcher import MatchedProperty
+from dashboard.domain.matcher import ChangeFacts, MatchedProperty
 from dashboard.domain.muting import SilentSource, silence_of
 from dashboard.domain.notification import NotificationKind, Recipient
 from dashboard.domain.quantity import NetworkId
@@ -60,21 +62,14 @@ class IncidentClock:
 
     def act(self, connection: Connection) -> None:
         """Do what is due to incidents, to at most some hundred."""
-        for incident in due_incidents(connection, self.now, _AT_ONCE):
+        for stored in due_incidents(connection, self.now, _AT_ONCE):
+            incident = no_later_than(stored, self.now)
             if not incident.is_open:
                 self._say_closed(connection, incident)
-                continue
-            if incident.state is IncidentState.PENDING:
-                self._fire(connection, incident)
-                continue
-            changed = self._changed(incident)
-            if changed is None:
-                save_incident(connection, self._looked_at(incident))
-                continue
-            after, event = changed
-            save_incident(connection, after)
-            add_events(connection, [(after.incident_id, event)])
-            self._repeat(connection, after, event.kind)
+            elif incident.state is IncidentState.PENDING:
+                self._fire(connection, stored)
+            else:
+                self._pass_time(connection, incident)
 
     def _say_closed(self, connection: Connection, incident: Incident) -> None:
         """Tell whoever was notified of an incident that its rule no longer reports it."""
@@ -110,17 +105,24 @@ class IncidentClock:
                 continue
             zones = self.directory.configured.zones
             for route in routes_of([rule], each.change, self.everyone, self.now, zones):
-                now_routed = withhold(route, each.change, self.silences, self.now)
+                now_routed = withhold(route, each.change, self.silences, self.now, zones)
                 yield each.transition, each.position, now_routed
 
-    def _changed(self, incident: Incident) -> IncidentChange | None:
-        timers = timers_of(self.rules.get(incident.rule))
-        found = self._silence_of(incident)
-        if found is not None and (incident.troubled or incident.state is IncidentState.FIRING):
-            silent = silence(incident, found.over_at, self.now)
-            if silent is not None:
-                return silent
-        elif incident.state is IncidentState.SILENCED and incident.troubled:
+    def _pass_time(self, connection: Connection, incident: Incident) -> None:
+        timers, found = timers_of(self.rules.get(incident.rule)), self._silence_of(incident)
+        after, event = self._changed(incident, timers, found) or (incident, None)
+        silent_until = None if found is None else found.over_at
+        save_incident(connection, self._looked_at(after, timers, silent_until))
+        if event is not None:
+            add_events(connection, [(after.incident_id, event)])
+            self._repeat(connection, after, event.kind)
+
+    def _changed(
+        self, incident: Incident, timers: IncidentTimers, found: Silence | None
+    ) -> IncidentChange | None:
+        if found is not None:
+            return silence(incident, timers, self.now)
+        if incident.state is IncidentState.SILENCED and incident.troubled:
             return end_silence(incident, timers, self.now)
         source = self._source_of(incident)
         if source is not None and incident.troubled:
@@ -129,11 +131,13 @@ class IncidentClock:
             return regain_data(incident, timers, self.now)
         return pass_time(incident, timers, self.now)
 
-    def _looked_at(self, incident: Incident) -> Incident:
-        """Return an incident that nothing happened to, with when it is looked at next."""
+    def _looked_at(
+        self, incident: Incident, timers: IncidentTimers, silent_until: datetime | None
+    ) -> Incident:
+        """Return an incident with when it is looked at next."""
         if incident.state is IncidentState.NO_DATA:
             return replace(incident, next_at=self.now + LOOK_AGAIN)
-        return timed(incident, timers_of(self.rules.get(incident.rule)))
+        return timed(incident, timers, silent_until)
 
     def _source_of(self, incident: Incident) -> SilentSource | None:
         """Return what an incident rests on where that is silent."""
@@ -145,12 +149,7 @@ class IncidentClock:
 
     def _silence_of(self, incident: Incident) -> Silence | None:
         """Return the silence that fits what the members of an incident have in common."""
-        group = dict(incident.group)
-        facts = {each: group.get(each.value, "") for each in MatchedProperty} | {
-            MatchedProperty.RULE: incident.rule,
-            MatchedProperty.SEVERITY: incident.severity,
-        }
-        return silenced_by(self.silences, facts, self.now)
+        return silenced_by(self.silences, _facts_of(incident), self.now)
 
     def _repeat(self, connection: Connection, incident: Incident, why: IncidentEventKind) -> None:
         rule, kind = self.rules.get(incident.rule), _REPEATED.get(why)
@@ -158,10 +157,10 @@ class IncidentClock:
             return
         is_escalation = kind is NotificationKind.ESCALATION
         recipients = rule.escalate_to if is_escalation else rule.recipients or self.everyone
-        quiet = quiet_until(rule, self.directory.configured.zones, self.now)
-        held_for = "" if quiet is None else quiet_hours_of(rule.name)
+        route = self._held(rule, incident)
+        release_at = route.held_until or self.now
         usual = self._repetition(kind, rule)
-        repetition = replace(usual, release_at=quiet or self.now, held_for=held_for)
+        repetition = replace(usual, release_at=release_at, held_for=route.held_for)
         repeat(connection, incident, repetition, recipients)
 
     def _repetition(self, kind: NotificationKind, rule: Rule | None) -> Repetition:
@@ -169,3 +168,20 @@ class IncidentClock:
         return Repetition(
             kind, self.now, self.now, self.directory, self.domain, is_urgent=is_urgent
         )
+
+    def _held(self, rule: Rule, incident: Incident) -> RuleRoute:
+        """Return the route of what is said of an incident itself, held as its changes are."""
+        hours = None if rule.pierces else rule.active_hours
+        route = RuleRoute(rule.name, incident.group, (), is_urgent=rule.pierces, active_hours=hours)
+        zones = self.directory.configured.zones
+        route = hold_in_quiet_hours(route, zones, self.now)
+        return hold(route, _facts_of(incident), self.silences, self.now, zones)
+
+
+def _facts_of(incident: Incident) -> ChangeFacts:
+    """Return what matchers look at, as far as all changes of an incident share it."""
+    group = dict(incident.group)
+    return {each: group.get(each.value, "") for each in MatchedProperty} | {
+        MatchedProperty.RULE: incident.rule,
+        MatchedProperty.SEVERITY: incident.severity,
+    }

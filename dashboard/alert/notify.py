@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from datetime import timedelta
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Final, TypeAlias
 
@@ -20,11 +20,16 @@ from dashboard.domain.notification import NO_DOMAIN, DeliveryResult, Recipient
 from dashboard.domain.recipients import ConfiguredRecipients
 from dashboard.domain.route import RuleRoute
 from dashboard.domain.rule import ObservedChange
+from dashboard.domain.silence import Silence, SilenceState
 from dashboard.logs import get_logger
 from dashboard.store.alerts import outbox
 from dashboard.store.alerts.addresses_off import mark_pending_dead
 from dashboard.store.alerts.catch_up import catch_up
-from dashboard.store.alerts.incidents import is_incident_due, look_at_lasting
+from dashboard.store.alerts.incidents import (
+    is_incident_due,
+    look_at_all,
+    look_at_lasting,
+)
 from dashboard.store.alerts.recipients import (
     pending_to,
     read_directory,
@@ -45,6 +50,29 @@ Router: TypeAlias = Callable[[ObservedChange, Sequence[Recipient]], Sequence[Rul
 """Says what each rule makes of a change, given the recipients of rules that name none."""
 
 
+@dataclass(slots=True)
+class _LatestLook:
+    """When incidents were looked at last, and the silences that were active then."""
+
+    _at: datetime | None = None
+    _active: frozenset[int] = frozenset()
+
+    def is_turned(self, silences: Sequence[Silence], now: datetime) -> bool:
+        """Whether all incidents are to be looked at again.
+
+        A silence began or ended since, the clock was set back, or this is the first look.
+        """
+        return self._at is None or now < self._at or _active(silences, now) != self._active
+
+    def note(self, silences: Sequence[Silence], now: datetime) -> None:
+        """Remember a look."""
+        self._at, self._active = now, _active(silences, now)
+
+
+def _active(silences: Sequence[Silence], now: datetime) -> frozenset[int]:
+    return frozenset(each.silence_id for each in silences if each.state(now) is SilenceState.ACTIVE)
+
+
 @dataclass(frozen=True, slots=True)
 class Notifier:
     """Notifies of every transition that a rule fits, `recipients` where the rule names none.
@@ -60,6 +88,7 @@ class Notifier:
     routes: Router | None = None
     domain: str = NO_DOMAIN
     configured: ConfiguredRecipients | None = None
+    _latest: _LatestLook = field(init=False, default_factory=_LatestLook)
 
     def run(self, holder_token: int, may_send: MaySend) -> bool:
         """Do one round: act on time, expand what is new, deliver what is due; raises StoreError.
@@ -84,9 +113,13 @@ class Notifier:
         """Let time do to incidents what is due."""
         now = self.clock()
         with self.store.read() as connection:
-            if not is_incident_due(connection, now):
+            silences = unfinished_silences(connection, now)
+            is_turned = self._latest.is_turned(silences, now)
+            if not is_turned and not is_incident_due(connection, now):
                 return
         with self.store.write() as connection:
+            if is_turned:
+                look_at_all(connection, now)
             rules = {each.name: each for each in rules_in_force(connection)}
             silences = unfinished_silences(connection, now)
             directory = read_directory(connection, self._known())
@@ -95,6 +128,7 @@ class Notifier:
                 now, rules, silences, self.recipients, directory, self.domain, sources
             )
             clock.act(connection)
+        self._latest.note(silences, now)
 
     def _look_at_recipients(self) -> None:
         """Send what is open to those newly verified, and nothing to those to whom none may go."""
@@ -147,7 +181,7 @@ def expand_outbox(
             (
                 each,
                 [
-                    withhold(route, each.change, silences, now)
+                    withhold(route, each.change, silences, now, known.zones)
                     for route in router(each.change, recipients)
                 ],
             )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from dashboard.domain.active_hours import Zones, utc_only
+from dashboard.domain.active_hours import ActiveHours, Zones, utc_only
 from dashboard.domain.incident import QUIET_AFTER
 from dashboard.domain.incident_timers import TIMERS, IncidentTimers
 from dashboard.domain.notification import Recipient
@@ -26,7 +26,7 @@ def routes_of(
     A rule without recipients notifies everyone. In its quiet hours what it notifies of is held.
     """
     return tuple(
-        _held(_route(rule, change, everyone), quiet_until(rule, zones, now))
+        hold_in_quiet_hours(_route(rule, change, everyone), zones, now)
         for rule in rules
         if fits(rule, change)
     )
@@ -43,22 +43,27 @@ def timers_of(rule: Rule | None) -> IncidentTimers:
 
 def quiet_until(rule: Rule, zones: Zones, now: datetime) -> datetime | None:
     """Return the end of a rule's quiet hours; None outside of them, or where it pierces them."""
-    hours = rule.active_hours
-    if hours is None or rule.pierces:
+    return None if rule.pierces else _opens_after(rule.active_hours, zones, now)
+
+
+def hold_in_quiet_hours(route: RuleRoute, zones: Zones, at: datetime) -> RuleRoute:
+    """Return a route held until its quiet hours end; the same where none are on at a moment."""
+    until = _opens_after(route.active_hours, zones, at)
+    if until is None:
+        return route
+    return replace(route, held_until=until, held_for=quiet_hours_of(route.rule))
+
+
+def _opens_after(hours: ActiveHours | None, zones: Zones, at: datetime) -> datetime | None:
+    if hours is None:
         return None
-    opens = hours.next_on(now, zones(hours.zone))
-    return opens if opens > now else None
+    opens = hours.next_on(at, zones(hours.zone))
+    return opens if opens > at else None
 
 
 def quiet_hours_of(rule: str) -> str:
     """Say what holds notifications of a rule outside of its active hours."""
     return f"quiet hours of the rule {rule}"
-
-
-def _held(route: RuleRoute, until: datetime | None) -> RuleRoute:
-    if until is None:
-        return route
-    return replace(route, held_until=until, held_for=quiet_hours_of(route.rule))
 
 
 def _route(rule: Rule, change: ObservedChange, everyone: Sequence[Recipient]) -> RuleRoute:
@@ -70,4 +75,5 @@ def _route(rule: Rule, change: ObservedChange, everyone: Sequence[Recipient]) ->
         group_wait=rule.group_wait,
         timers=timers_of(rule),
         is_urgent=rule.pierces,
+        active_hours=None if rule.pierces else rule.active_hours,
     )

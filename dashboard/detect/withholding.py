@@ -6,15 +6,21 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from dashboard.detect.routing import hold_in_quiet_hours
+from dashboard.domain.active_hours import Zones, utc_only
 from dashboard.domain.formatting import moment
-from dashboard.domain.matcher import RuleFacts, facts_of
+from dashboard.domain.matcher import ChangeFacts, RuleFacts, facts_of
 from dashboard.domain.route import RuleRoute
 from dashboard.domain.rule import ObservedChange
 from dashboard.domain.silence import Silence, held_by, silenced_by
 
 
 def withhold(
-    route: RuleRoute, change: ObservedChange, silences: Sequence[Silence], now: datetime
+    route: RuleRoute,
+    change: ObservedChange,
+    silences: Sequence[Silence],
+    now: datetime,
+    zones: Zones = utc_only,
 ) -> RuleRoute:
     """Return the route of a change as the silences and maintenance windows of this moment leave it.
 
@@ -24,10 +30,26 @@ def withhold(
     silence = silenced_by(silences, facts, now)
     if silence is not None:
         return replace(route, withheld=_in_words(silence))
-    window = None if route.is_urgent else held_by(silences, facts, now)
-    if window is None or window.over_at <= (route.held_until or now):
+    return hold(route, facts, silences, now, zones)
+
+
+def hold(
+    route: RuleRoute,
+    facts: ChangeFacts,
+    silences: Sequence[Silence],
+    now: datetime,
+    zones: Zones = utc_only,
+) -> RuleRoute:
+    """Return a route held until neither a maintenance window nor quiet hours are on.
+
+    One may begin before the other ends.
+    """
+    if route.is_urgent:
         return route
-    return replace(route, held_until=window.over_at, held_for=_of_window(window))
+    while (window := held_by(silences, facts, route.held_until or now)) is not None:
+        held = replace(route, held_until=window.over_at, held_for=_of_window(window))
+        route = hold_in_quiet_hours(held, zones, window.over_at)
+    return route
 
 
 def _of_window(window: Silence) -> str:

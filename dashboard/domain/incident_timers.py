@@ -48,18 +48,31 @@ class Upcoming(NamedTuple):
     kind: IncidentEventKind
 
 
-def timed(incident: Incident, timers: IncidentTimers) -> Incident:
-    """Set when time alone changes an incident next; of what is pending or unknown that stands."""
+def timed(
+    incident: Incident, timers: IncidentTimers, silent_until: datetime | None = None
+) -> Incident:
+    """Set when time alone changes an incident next; of what is pending or unknown that stands.
+
+    While a silence fits it, it may go quiet, and nothing else happens before that ends.
+    """
     if incident.state in {IncidentState.PENDING, IncidentState.NO_DATA}:
         return incident
     if not incident.is_open:
         return replace(incident, next_at=None)
-    moments = (
-        _quiet_at(incident, timers),
-        _escalation_at(incident, timers),
-        _reminder_at(incident, timers),
-    )
+    loud = (_escalation_at(incident, timers), _reminder_at(incident, timers))
+    moments = (_quiet_at(incident, timers), *(loud if silent_until is None else (silent_until,)))
     return replace(incident, next_at=min(filter(None, moments), default=None))
+
+
+def no_later_than(incident: Incident, now: datetime) -> Incident:
+    """Return an incident with nothing ahead: such a time is of a clock that was set back since."""
+    return replace(
+        incident,
+        opened_at=min(incident.opened_at, now),
+        changed_at=min(incident.changed_at, now),
+        reminded_at=incident.reminded_at and min(incident.reminded_at, now),
+        escalated_at=incident.escalated_at and min(incident.escalated_at, now),
+    )
 
 
 def pass_time(incident: Incident, timers: IncidentTimers, now: datetime) -> IncidentChange | None:
@@ -104,18 +117,17 @@ def regain_data(incident: Incident, timers: IncidentTimers, now: datetime) -> In
     return known, IncidentEvent(now, IncidentEventKind.JUDGED_AGAIN)
 
 
-def silence(incident: Incident, until: datetime, now: datetime) -> IncidentChange | None:
-    """Silence an incident of which nobody is to hear until then; None where it is already.
+def silence(incident: Incident, timers: IncidentTimers, now: datetime) -> IncidentChange | None:
+    """Return what time does to an incident that a silence fits; None for nothing.
 
-    What somebody has in hand stays so: nobody is reminded of it anyhow.
+    A network in trouble is silenced, unless somebody has it in hand: nobody is reminded then
+    anyhow. An incident of transactions may go quiet.
     """
-    state = incident.state
-    if state is IncidentState.FIRING:
-        state = IncidentState.SILENCED
-    silent = replace(incident, state=state, next_at=until)
-    event = IncidentEvent(now, IncidentEventKind.SILENCED)
-    is_known = incident.state is silent.state and incident.next_at == until
-    return None if is_known else (silent, event)
+    if incident.troubled and incident.state in {IncidentState.FIRING, IncidentState.NO_DATA}:
+        silent = replace(incident, state=IncidentState.SILENCED)
+        return silent, IncidentEvent(now, IncidentEventKind.SILENCED)
+    due = _quiet_at(incident, timers)
+    return None if due is None or due > now else _went_quiet(incident, timers, now)
 
 
 def end_silence(incident: Incident, timers: IncidentTimers, now: datetime) -> IncidentChange:
@@ -129,11 +141,12 @@ def fire(
     """Let a pending incident fire that has lasted; where that is not known it waits once more.
 
     That is while what it rests on is `silent`, which says why, and where nobody looked when it was
-    to fire: the worker was away, or the clock was set.
+    to fire: the worker was away, or the clock was set. Set back, it shows that something is to come
+    which happened already.
     """
     was_away = incident.next_at is not None and now - incident.next_at > LOOKED_AWAY
-    if timers.pending and (silent or was_away):
-        waiting = replace(incident, next_at=now + timers.pending)
+    if timers.pending and (silent or was_away or incident.opened_at > now):
+        waiting = replace(no_later_than(incident, now), next_at=now + timers.pending)
         note = silent or "nobody looked when it was to fire"
         return waiting, IncidentEvent(now, IncidentEventKind.WAITS_AGAIN, note=note)
     fired = timed(replace(incident, state=IncidentState.FIRING), timers)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from dashboard.domain.active_hours import ActiveHours
 from dashboard.domain.incident import Group
 from dashboard.domain.incident_timers import TIMERS, IncidentTimers
 from dashboard.domain.notification import Recipient
@@ -33,6 +34,7 @@ class RuleRoute:
     is_urgent: bool = False
     withheld: str = ""
     held_until: datetime | None = None
+    active_hours: ActiveHours | None = None
     held_for: str = ""
 
     @property

@@ -363,7 +363,8 @@ def _watched(incident: Incident, route: RuleRoute, now: datetime, *, is_new: boo
     if not incident.is_open or incident.state is IncidentState.PENDING:
         return incident
     if route.withheld:
-        return replace(incident, next_at=now) if is_new else incident
+        state = IncidentState.SILENCED if is_new else incident.state
+        return replace(incident, state=state, next_at=now)
     if incident.state is IncidentState.SILENCED:
         incident = replace(incident, state=IncidentState.FIRING)
     return timed(incident, route.timers)

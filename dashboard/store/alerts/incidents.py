@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Connection, RowMapping, select, update
+from sqlalchemy import Connection, RowMapping, or_, select, update
 
 from dashboard.domain.incident import Incident, IncidentEvent, IncidentEventKind, IncidentState
 from dashboard.errors import StoreError
@@ -79,6 +79,17 @@ def due_incidents(connection: Connection, now: datetime, limit: int) -> list[Inc
     column = incidents.c
     query = select(incidents).where(column.next_at <= now).order_by(column.next_at).limit(limit)
     return [incident_of(row) for row in connection.execute(query.with_for_update()).mappings()]
+
+
+def look_at_all(connection: Connection, now: datetime) -> None:
+    """Let every open incident be due, since what time does to it may have changed.
+
+    One that is pending is, where the clock was set back to before it opened.
+    """
+    column = incidents.c
+    is_due = or_(column.state != IncidentState.PENDING, column.opened_at > now)
+    due = update(incidents).where(column.open_key.is_not(None), is_due)
+    connection.execute(due.values(next_at=now))
 
 
 def insert_incident(connection: Connection, incident: Incident) -> None:

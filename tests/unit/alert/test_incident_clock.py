@@ -8,6 +8,7 @@ from datetime import timedelta
 import pytest
 
 from dashboard.domain.active_hours import ActiveHours, WeekSpan
+from dashboard.domain.audit import Actor
 from dashboard.domain.condition import State
 from dashboard.domain.coverage import CoverageChange, Covered, Watched
 from dashboard.domain.incident import IncidentState
@@ -25,6 +26,7 @@ from dashboard.store.alerts.incident_list import (
     respond,
     withheld_about,
 )
+from dashboard.store.alerts.silences import end_silence
 from dashboard.store.engine.engine import Store
 from dashboard.store.monitoring.coverage import save_coverage
 from tests.alert_watch import ANN, Watch
@@ -328,3 +330,49 @@ def test_without_a_worker_what_is_open_is_shown_as_not_known(watch: Watch) -> No
 
     assert (now.state, later.state) == (IncidentState.FIRING, IncidentState.NO_DATA)
     assert "no worker is at work since 2026-11-20" in next(state_remarks(later))
+
+
+def test_silence_that_a_person_ends_reminds_at_once(watch: Watch) -> None:
+    watch.silence(SilenceKind.SILENCE, 8 * HOUR)
+    watch.turn(1, State.CALM, State.BUSY)
+    watch.wait(HOUR)
+    with watch.store.write() as connection:
+        end_silence(connection, SilenceKind.SILENCE, 1, Actor("Ann", watch.clock.now()))
+    watch.wait(seconds(1))
+
+    assert watch.taken() == [(ONCALL, NotificationKind.REMINDER)]
+
+
+def test_maintenance_holds_reminders_until_it_ends(watch: Watch) -> None:
+    watch.rules(replace(BUSY, escalate_after=None, escalate_to=()))
+    watch.turn(1, State.CALM, State.BUSY)
+    watch.wait()
+    watch.silence(SilenceKind.MAINTENANCE, HOUR + seconds(60))
+    watch.wait(HOUR)
+    assert len(watch.sent()) == 1
+
+    watch.wait(seconds(60))
+
+    assert [kind.value for _, kind in watch.taken()] == ["change", "reminder"]
+
+
+def test_reminders_go_on_after_the_clock_was_set_back(watch: Watch) -> None:
+    watch.rules(replace(BUSY, escalate_after=None, escalate_to=()))
+    watch.turn(1, State.CALM, State.BUSY)
+    watch.wait()
+    watch.clock.set_clock(-timedelta(days=7))
+    watch.wait(seconds(1))
+    watch.wait(HOUR)
+
+    assert sorted(kind.value for _, kind in watch.taken()) == ["change", "reminder"]
+
+
+def test_edited_reminder_interval_counts_for_what_is_open(watch: Watch) -> None:
+    calm = replace(BUSY, remind_every=24 * HOUR, escalate_after=None, escalate_to=())
+    watch.rules(calm)
+    watch.turn(1, State.CALM, State.BUSY)
+    watch.wait(2 * HOUR)
+    watch.rules(replace(calm, remind_every=HOUR))
+    watch.wait()
+
+    assert [kind.value for _, kind in watch.taken()] == ["change", "reminder"]

@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from dashboard.detect.withholding import withhold
+from dashboard.domain.active_hours import ActiveHours, WeekSpan
 from dashboard.domain.matcher import MatchedProperty, Matcher
 from dashboard.domain.route import RuleRoute
 from dashboard.domain.rule import ObservedChange
@@ -48,3 +49,16 @@ def test_silence_of_another_rule_changes_nothing() -> None:
     others = [of_rule(each, "busy") for each in SilenceKind]
 
     assert withhold(ROUTE, CHANGE, others, A_MOMENT) == ROUTE
+
+
+def test_what_is_held_waits_until_neither_maintenance_nor_quiet_hours_are_on() -> None:
+    night = ActiveHours((WeekSpan.parse("mon-sun 14:00-20:00"),))
+    after_the_window = withhold(
+        replace(ROUTE, active_hours=night), CHANGE, [of_rule(SilenceKind.MAINTENANCE)], A_MOMENT
+    )
+    opening = replace(ROUTE, active_hours=night, held_until=A_MOMENT + HOUR / 2)
+
+    after_both = withhold(opening, CHANGE, [of_rule(SilenceKind.MAINTENANCE)], A_MOMENT)
+
+    assert after_the_window.held_until == after_both.held_until == A_MOMENT + 2 * HOUR
+    assert after_both.held_for == "quiet hours of the rule rejections"

@@ -13,6 +13,7 @@ from dashboard.domain.incident_timers import (
     end_silence,
     fire,
     lose_data,
+    no_later_than,
     pass_time,
     regain_data,
     silence,
@@ -118,14 +119,14 @@ def test_nothing_is_due_of_what_is_over() -> None:
     assert timed(resolve(BUSY, A_MOMENT), REMINDING).next_at is None
 
 
-def test_silent_incident_waits_for_the_end_of_its_silence_and_then_reminds() -> None:
-    passed = silence(BUSY, A_MOMENT + HOUR, A_MOMENT)
+def test_network_in_trouble_is_silenced_and_reminded_of_at_the_end_of_its_silence() -> None:
+    passed = silence(BUSY, REMINDING, A_MOMENT)
     assert passed is not None
     silent, event = passed
 
-    assert (silent.state, silent.next_at) == (IncidentState.SILENCED, A_MOMENT + HOUR)
-    assert event.kind is IncidentEventKind.SILENCED
-    assert silence(silent, A_MOMENT + HOUR, A_MOMENT) is None
+    assert (silent.state, event.kind) == (IncidentState.SILENCED, IncidentEventKind.SILENCED)
+    assert timed(silent, REMINDING, A_MOMENT + HOUR).next_at == A_MOMENT + HOUR
+    assert silence(silent, REMINDING, A_MOMENT + 3 * HOUR) is None
     assert pass_time(silent, REMINDING, A_MOMENT + 3 * HOUR) is None
     again, reminded = end_silence(silent, REMINDING, A_MOMENT + HOUR)
     assert (again.state, again.reminders) == (IncidentState.FIRING, 1)
@@ -135,7 +136,36 @@ def test_silent_incident_waits_for_the_end_of_its_silence_and_then_reminds() -> 
 def test_incident_in_somebodys_hand_stays_so_in_a_silence() -> None:
     held = replace(BUSY, state=IncidentState.ACKNOWLEDGED)
 
-    passed = silence(held, A_MOMENT + HOUR, A_MOMENT)
+    assert silence(held, REMINDING, A_MOMENT) is None
 
+
+def test_incident_of_rejections_escalates_after_its_silence_or_goes_quiet_within() -> None:
+    until = A_MOMENT + HOUR
+    quiet_at = A_MOMENT + 2 * HOUR + REMINDING.quiet_after
+
+    assert timed(REJECTIONS, REMINDING, until).next_at == until
+    assert silence(REJECTIONS, REMINDING, quiet_at - timedelta(seconds=1)) is None
+    passed = silence(REJECTIONS, REMINDING, quiet_at)
     assert passed is not None
-    assert passed[0].state is IncidentState.ACKNOWLEDGED
+    assert passed[0].state is IncidentState.RESOLVED
+
+
+def test_time_that_lies_ahead_since_the_clock_was_set_back_counts_as_now() -> None:
+    ahead = replace(BUSY, reminded_at=A_MOMENT + HOUR, escalated_at=A_MOMENT)
+    now = A_MOMENT - 24 * HOUR
+
+    known = no_later_than(ahead, now)
+
+    assert {known.opened_at, known.changed_at, known.reminded_at, known.escalated_at} == {now}
+    assert timed(known, REMINDING).next_at == now + HOUR
+    assert no_later_than(BUSY, A_MOMENT) == BUSY
+
+
+def test_incident_that_pends_when_the_clock_is_set_back_waits_again() -> None:
+    pending = replace(BUSY, state=IncidentState.PENDING, next_at=A_MOMENT)
+    now = A_MOMENT - 24 * HOUR
+
+    waiting, event = fire(pending, replace(REMINDING, pending=HOUR), now)
+
+    assert (waiting.next_at, waiting.opened_at) == (now + HOUR, now)
+    assert event.kind is IncidentEventKind.WAITS_AGAIN
