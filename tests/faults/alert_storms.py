@@ -5,21 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
-from functools import partial
 from itertools import count, pairwise
 from pathlib import Path
 from typing import Final
 
-from dashboard.domain.audit import Actor
-from dashboard.domain.incident_response import acknowledge
-from dashboard.domain.matcher import MatchedProperty, Matcher
-from dashboard.domain.silence import SilenceKind, SilenceRequest
-from dashboard.errors import DeliveryBlocked, DeliveryError
-from dashboard.store.alerts.incident_list import open_incident_stories, respond
-from dashboard.store.alerts.silences import add_silence
-from tests.builders import A_NETWORK, an_id
+from dashboard.errors import DeliveryError
 from tests.faults.rows import Chance, Play, Row
-from tests.faults.watched_alerts import WatchedAlerts, watched_alerts
+from tests.faults.watched_alerts import DOWN, watched_alerts
 
 _STORM: Final = 10_000
 _SHORT_STORM: Final = 600
@@ -30,8 +22,7 @@ _FEW_DIGESTS: Final = 60
 """Messages to both recipients together after an outage, however much waited."""
 
 _NOT_NOW: Final = DeliveryError("450 4.2.0 try again later")
-_DOWN: Final = DeliveryBlocked("the mail server is down")
-_FAILURES: Final = ((_DOWN,), (_NOT_NOW,), (_DOWN, _NOT_NOW))
+_FAILURES: Final = ((DOWN,), (_NOT_NOW,), (DOWN, _NOT_NOW))
 """How a server fails for hours: it does not answer, takes nothing for now, or both in turn."""
 
 
@@ -90,68 +81,6 @@ def _portions(chance: Chance, begin: int, end: int, count: int) -> Iterator[tupl
     return pairwise([begin, *cuts, end])
 
 
-@contextmanager
-def _walks(folder: Path) -> Iterator[Play]:
-    numbers = count()
-
-    def play(chance: Chance) -> None:
-        with watched_alerts(folder / f"{next(numbers)}") as alerts:
-            _Walk(alerts, chance).go()
-
-    yield play
-
-
-class _Walk:
-    """Things that happen in any order, and what each changes in what is promised."""
-
-    def __init__(self, alerts: WatchedAlerts, chance: Chance) -> None:
-        self._alerts, self._chance = alerts, chance
-        self._next = 1
-        self._silences = 0
-        self._silent_until = alerts.clock.now()
-
-    def go(self) -> None:
-        steps = (self._reject, self._reject, self._silence, self._acknowledge)
-        for _ in range(_STEPS):
-            self._chance.choice((*steps, self._turn_mail, self._alerts.restart, self._set_clock))()
-            self._alerts.work(self._chance.choice(_PAUSES))
-        self._alerts.settle()
-        self._alerts.check()
-
-    def _reject(self) -> None:
-        end = self._next + self._chance.randrange(1, 40)
-        is_silenced = self._alerts.clock.now() < self._silent_until
-        self._alerts.reject(range(self._next, end), is_silenced=is_silenced)
-        self._next = end
-        self._alerts.work()
-
-    def _silence(self) -> None:
-        now = self._alerts.clock.now()
-        end = now + timedelta(minutes=self._chance.randrange(1, 90))
-        matcher = Matcher(MatchedProperty.NETWORK, str(A_NETWORK))
-        self._silences += 1
-        wish = SilenceRequest(
-            an_id(self._silences), SilenceKind.SILENCE, (matcher,), now, end, "known"
-        )
-        with self._alerts.store.write() as connection:
-            add_silence(connection, wish, Actor("Ann", now))
-        self._silent_until = max(self._silent_until, end)
-
-    def _acknowledge(self) -> None:
-        by = Actor("Ann", self._alerts.clock.now())
-        with self._alerts.store.write() as connection:
-            for story in open_incident_stories(connection, 1):
-                incident_id = story.incident.incident_id
-                respond(connection, incident_id, partial(acknowledge, by=by))
-
-    def _turn_mail(self) -> None:
-        post = self._alerts.post
-        post.failures = () if post.failures else (_DOWN,)
-
-    def _set_clock(self) -> None:
-        self._alerts.clock.set_clock(timedelta(minutes=self._chance.randrange(1, 5)))
-
-
 ALERT_STORM: Final = Row(
     name="alert-storm",
     promise=(
@@ -173,15 +102,4 @@ MAIL_OUTAGE: Final = Row(
     short=1,
     full=20,
     stage=_outages,
-)
-ALERT_WALK: Final = Row(
-    name="alert-walk",
-    promise=(
-        "rejections, silences, acknowledgements, outages, clocks that are set and workers that "
-        "restart, in any order: every change reaches everybody once, or nobody where a silence "
-        "fits, and no hour brings more than 12 messages"
-    ),
-    short=3,
-    full=2_000,
-    stage=_walks,
 )

@@ -44,18 +44,18 @@ def _models(_folder: Path) -> Iterator[Play]:
                 try:
                     play(ground, how, chance.getrandbits(32))
                 except Exception as error:
-                    raise AssertionError(_told(error)) from error
+                    raise AssertionError(told(error)) from error
 
         yield run
 
 
-def _told(error: Exception) -> str:
+def told(error: Exception) -> str:
     """Say where the store and its model differ, and after which steps.
 
     What does not happen again when hypothesis looks, comes wrapped: the time it took is by chance.
     """
     if isinstance(error, ExceptionGroup):
-        within = "; ".join(map(_told, error.exceptions))
+        within = "; ".join(map(told, error.exceptions))
         return f"{type(error).__name__}: {error}: {within}"
     where = extract_tb(error.__traceback__)[-1]
     notes = "\n".join(getattr(error, "__notes__", ())).splitlines()

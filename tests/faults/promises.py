@@ -69,7 +69,12 @@ PROMISED_FAULTS: Final = (
         "as a reference model has it",
         ("flapping-fees",),
     ),
-    PromisedFault("F12", "clock jumps of 7 days, daylight saving", "none missed, none twice"),
+    PromisedFault(
+        "F12",
+        "clock jumps of 7 days, daylight saving",
+        "none missed, none twice",
+        ("set-clocks", "flapping-fees"),
+    ),
     PromisedFault(
         "F13",
         "restarts, with and without a change",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from tests.faults.alert_storms import ALERT_STORM, ALERT_WALK, MAIL_OUTAGE
+from tests.faults.alert_rows import ALERT_MACHINE, SET_CLOCKS
+from tests.faults.alert_storms import ALERT_STORM, MAIL_OUTAGE
 from tests.faults.every_notification import EVERY_NOTIFICATION
 from tests.faults.failing_disk import FAILING_DISK
 from tests.faults.failing_disk_worker import FAILING_DISK_WORKER
@@ -63,6 +64,7 @@ ROWS: Final[tuple[Row, ...]] = (
     RESTARTS,
     ALERT_STORM,
     MAIL_OUTAGE,
-    ALERT_WALK,
+    ALERT_MACHINE,
+    SET_CLOCKS,
     FLAPPING_FEES,
 )

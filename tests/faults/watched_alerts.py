@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 from uuid import UUID
+from zoneinfo import ZoneInfo
 
 from sqlalchemy import Row, select
 
@@ -21,7 +22,8 @@ from dashboard.alert.notify import Notifier
 from dashboard.domain.condition import State, Subject, Transition
 from dashboard.domain.notification import Notification, Recipient
 from dashboard.domain.notification_pace import LARGEST_HOURLY
-from dashboard.errors import DeliveryError
+from dashboard.domain.recipients import ConfiguredRecipients
+from dashboard.errors import DeliveryBlocked, DeliveryError
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.engine.leases import acquire
@@ -36,8 +38,11 @@ RECIPIENTS: Final = (
     Recipient("mail", "oncall@example.org"),
     Recipient("mail", "others@example.org"),
 )
+LEAD: Final = Recipient("mail", "lead@example.org")
+_CONFIGURED: Final = ConfiguredRecipients((*RECIPIENTS, LEAD), zones=ZoneInfo)
+DOWN: Final = DeliveryBlocked("the mail server is down")
 _HOUR: Final = timedelta(hours=1)
-_MODULES: Final = ("HUB", "EXP", "MMU", "ADD")
+MODULES: Final = ("HUB", "EXP", "MMU", "ADD")
 
 
 @dataclass
@@ -46,6 +51,8 @@ class RecordingPost:
 
     clock: FakeClock
     taken: list[tuple[datetime, MessageHeaders]] = field(default_factory=list)
+    taken_after: list[timedelta] = field(default_factory=list)
+    """How long after boot each was taken."""
     failures: Sequence[DeliveryError] = ()
     _failed: int = 0
 
@@ -56,6 +63,7 @@ class RecordingPost:
             self._failed += 1
             raise self.failures[self._failed % len(self.failures)]
         self.taken.append((self.clock.now(), headers))
+        self.taken_after.append(self.clock.elapsed())
         return "250 taken"
 
 
@@ -75,14 +83,20 @@ class WatchedAlerts:
         sending = Sending({"mail": self.post}, _named)
         policy = DeliveryPolicy(patience=timedelta(seconds=30))
         deliverer = Deliverer(self.store, sending, self.clock.now, self.clock.elapsed, policy)
-        self._notifier = Notifier(self.store, RECIPIENTS, deliverer, self.clock.now)
+        self._notifier = Notifier(
+            self.store, RECIPIENTS, deliverer, self.clock.now, configured=_CONFIGURED
+        )
+
+    def turn_mail(self) -> None:
+        """Let the mail server fail, or work again."""
+        self.post.failures = () if self.post.failures else (DOWN,)
 
     def reject(self, numbers: range, *, is_silenced: bool = False) -> None:
         """Let transactions be rejected, of several modules."""
         with self.store.write() as connection:
             for number in numbers:
                 reason = (
-                    f"Transaction line count for module {_MODULES[number % 4]}={number + 9} "
+                    f"Transaction line count for module {MODULES[number % 4]}={number + 9} "
                     "is above the limit 8"
                 )
                 record = a_record(tx_hash=a_hash(number), reason_message=reason)

@@ -1,0 +1,398 @@
+"""Alerting of the product beside a plain model of it: what happens to one happens to the other."""
+
+from __future__ import annotations
+
+import shutil
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+from uuid import UUID
+
+from sqlalchemy import Row, select
+
+from dashboard.domain.address_off import AddressOff, OffCause
+from dashboard.domain.audit import Actor
+from dashboard.domain.condition import State, Subject, SubjectKind, Transition
+from dashboard.domain.incident import IncidentState
+from dashboard.domain.incident_response import (
+    acknowledge,
+    declare_over,
+    hand_over,
+    unacknowledge,
+)
+from dashboard.domain.matcher import MatchedProperty, Matcher
+from dashboard.domain.notification import Recipient
+from dashboard.domain.notification_pace import LARGEST_HOURLY
+from dashboard.domain.quantity import NetworkId
+from dashboard.domain.rule import Rule, RuleKind
+from dashboard.domain.silence import SilenceKind, SilenceRequest
+from dashboard.store.alerts.addresses_off import turn_off, turn_on
+from dashboard.store.alerts.conditions import record_transition
+from dashboard.store.alerts.incident_list import open_incident_stories, respond
+from dashboard.store.alerts.incidents import is_incident_due
+from dashboard.store.alerts.rules import save_rules
+from dashboard.store.alerts.silences import add_silence, end_silence
+from dashboard.store.engine.engine import open_store
+from dashboard.store.schema import (
+    incidents,
+    notification_incidents,
+    notification_members,
+    notifications,
+)
+from tests.builders import A_NETWORK, an_id
+from tests.databases import new_sqlite_store
+from tests.fake_clock import FakeClock
+from tests.faults.expected_alerts import ExpectedAlerts, Happening, Hold, Window
+from tests.faults.watched_alerts import MODULES, RECIPIENTS, WatchedAlerts
+
+STRANGER: Final = Recipient("mail", "stranger@example.org")
+"""Nobody has verified this address."""
+
+
+_HOUR: Final = timedelta(hours=1)
+_MOST_ROUNDS: Final = 60
+_NETWORKS: Final = (A_NETWORK, NetworkId(A_NETWORK + 1))
+_STAGE: Final = "RPC"
+
+
+class AlertWorld:
+    """One installation, and what is expected of it; they are compared after whatever happens."""
+
+    def __init__(self, alerts: WatchedAlerts, rules: tuple[Rule, ...], began_at: datetime) -> None:
+        """Begin with these rules, at this time of day."""
+        self._alerts, self.clock = alerts, alerts.clock
+        self.clock.set_clock(began_at - self.clock.now())
+        self.expected = ExpectedAlerts(RECIPIENTS, (), off={STRANGER})
+        self._next = 1
+        self._busy = dict.fromkeys(_NETWORKS, False)
+        self._silences: dict[int, Window] = {}
+        self._closed: dict[UUID, tuple[tuple[str, int], timedelta]] = {}
+        self._clock_set_at: list[timedelta] = []
+        self.change_rules(rules)
+
+    def change_rules(self, rules: tuple[Rule, ...]) -> None:
+        """Let these rules be in force from now on."""
+        with self._alerts.store.write() as connection:
+            save_rules(connection, rules, self._ann())
+        self.expected.rules = rules
+        self.work()
+
+    def reject(self, count: int) -> None:
+        """Let so many transactions be rejected, of several modules."""
+        numbers = range(self._next, self._next + count)
+        self._next += count
+        self._alerts.reject(numbers)
+        for number in numbers:
+            module = MODULES[number % len(MODULES)]
+            what = Happening(an_id(number), RuleKind.REJECTED, str(A_NETWORK), module, _STAGE)
+            self._happen(what)
+        self.work()
+
+    def turn(self, place: int) -> None:
+        """Let a network become busy, or calm again."""
+        network_id = _NETWORKS[place]
+        was_busy, number = self._busy[network_id], 1_000_000 + self._next
+        self._next += 1
+        self._busy[network_id] = not was_busy
+        subject = Subject(SubjectKind.BUSYNESS, network_id)
+        before, after = (State.BUSY, State.CALM) if was_busy else (State.CALM, State.BUSY)
+        with self._alerts.store.write() as connection:
+            if not was_busy:
+                at = self.clock.now()
+                first = Transition(an_id(2_000_000 + number), subject, None, State.CALM, at)
+                record_transition(connection, first, None)
+            turned = Transition(an_id(number), subject, before, after, self.clock.now())
+            assert record_transition(connection, turned, None)
+        self._happen(Happening(an_id(number), RuleKind.BUSY, str(network_id), opens=not was_busy))
+        self.work()
+
+    def withhold(
+        self,
+        kind: SilenceKind,
+        facts: dict[MatchedProperty, str],
+        wait: timedelta,
+        length: timedelta,
+    ) -> None:
+        """Add a silence or a maintenance window that begins after a wait."""
+        starts_at = self.clock.now() + wait
+        window = Window(kind, facts, starts_at, starts_at + length)
+        matchers = tuple(Matcher(about, value) for about, value in facts.items())
+        request_id = an_id(3_000_000 + len(self.expected.windows))
+        wish = SilenceRequest(request_id, kind, matchers, starts_at, window.over_at, "known")
+        with self._alerts.store.write() as connection:
+            made, _ = add_silence(connection, wish, self._ann())
+        self._silences[made.silence_id] = window
+        self.expected.windows.append(window)
+        self.work()
+
+    def end_window(self, pick: int) -> None:
+        """End one that lasts before its time."""
+        now = self.clock.now()
+        lasting = [number for number, each in self._silences.items() if each.over_at > now]
+        if not lasting:
+            return
+        number = lasting[pick % len(lasting)]
+        window = self._silences.pop(number)
+        with self._alerts.store.write() as connection:
+            assert end_silence(connection, window.kind, number, self._ann())
+        window.over_at = now
+        if window.kind is SilenceKind.MAINTENANCE:
+            self.expected.release(now, self.clock.elapsed())
+        self.work()
+
+    def respond(self, pick: int, deed: str) -> None:
+        """Acknowledge an incident, give it back, hand it over, or declare it over."""
+        with self._alerts.store.write() as connection:
+            stories = open_incident_stories(connection, 100)
+            if not stories:
+                return
+            found = sorted(stories, key=lambda each: each.incident.key)[pick % len(stories)]
+            by, mine = self._ann(), found.incident
+            how = {
+                "acknowledge": partial(acknowledge, by=by),
+                "give back": partial(unacknowledge, by=by),
+                "hand over": partial(hand_over, to="Bob", by=by),
+                "declare over": partial(declare_over, by=by),
+            }[deed]
+            respond(connection, mine.incident_id, how)
+        self._expect_response((mine.rule, mine.group), deed)
+        self.work()
+
+    def turn_address(self, recipient: Recipient) -> None:
+        """Turn an address off, or on again."""
+        known = self.expected
+        with self._alerts.store.write() as connection:
+            if recipient in known.off:
+                assert turn_on(connection, recipient)
+                known.off.remove(recipient)
+            else:
+                address = AddressOff(recipient, OffCause.BOUNCED, self.clock.now(), "Ann")
+                assert turn_off(connection, address)
+                known.off.add(recipient)
+                self._forget_unsent(recipient)
+        self.work()
+
+    def turn_mail(self) -> None:
+        """Let the mail server fail, or work again."""
+        self._alerts.turn_mail()
+
+    def restart(self) -> None:
+        """Let another worker go on that knows only what is stored."""
+        self._alerts.restart()
+        self.work()
+
+    def set_clock(self, by: timedelta) -> None:
+        """Set the time of day."""
+        self.clock.set_clock(by)
+        self._clock_set_at.append(self.clock.elapsed())
+        self.work()
+
+    def wait(self, length: timedelta) -> None:
+        """Let time pass, looked at in steps, since a worker looks every second."""
+        while length > timedelta():
+            step = min(length, _HOUR)
+            self.work(step)
+            length -= step
+
+    def work(self, length: timedelta = timedelta()) -> None:
+        """Let time pass and the worker do what is due; compare with what is expected."""
+        self._alerts.work(length)
+        for _ in range(_MOST_ROUNDS):
+            with self._alerts.store.read() as connection:
+                if not is_incident_due(connection, self.clock.now()):
+                    break
+            self._alerts.work()
+        else:
+            raise AssertionError("time does the same to an incident again and again")
+        self.expected.pass_time(self.clock.now(), self.clock.elapsed())
+        self._note_closed()
+        self._compare()
+
+    def settle(self) -> None:
+        """Let networks become calm and everything be sent; then nothing is missing."""
+        for place, network_id in enumerate(_NETWORKS):
+            if self._busy[network_id]:
+                self.turn(place)
+        self._alerts.post.failures = ()
+        pending = select(notifications.c.state).where(notifications.c.state == "pending")
+        for _ in range(600):
+            with self._alerts.store.read() as connection:
+                if connection.execute(pending).first() is None:
+                    break
+            self.work(2 * _HOUR)
+        else:
+            raise AssertionError("something is pending for days")
+        self._check_sent()
+        self._check_pace()
+
+    def _happen(self, what: Happening) -> None:
+        self.expected.happen(what, self.clock.now(), self.clock.elapsed())
+
+    def _ann(self) -> Actor:
+        return Actor("Ann", self.clock.now())
+
+    def _expect_response(self, about: tuple[str, tuple[tuple[str, str], ...]], deed: str) -> None:
+        incident = self.expected.incidents[about]
+        if deed == "declare over":
+            del self.expected.incidents[about]
+        elif deed == "give back":
+            if incident.owner:
+                incident.owner, incident.state = "", IncidentState.FIRING
+        elif deed == "hand over" or not incident.owner:
+            incident.owner = "Bob" if deed == "hand over" else "Ann"
+            incident.state = IncidentState.ACKNOWLEDGED
+
+    def _forget_unsent(self, recipient: Recipient) -> None:
+        """Expect nothing any more of what was pending to an address that is off now."""
+        taken = {headers.message_id for _, headers in self._alerts.post.taken}
+        rows = self._member_rows()
+        for row in rows:
+            if row.address == recipient.address and row.message_id not in taken:
+                self.expected.members[row.transition_id, recipient] = None
+        self.expected.repeated = [
+            each for each in self.expected.repeated if each.recipient != recipient
+        ]
+
+    def _member_rows(self) -> Sequence[Row[*tuple[Any, ...]]]:
+        member = notification_members.c
+        query = select(
+            *(member.transition_id, member.channel, member.address, member.reason),
+            *(notifications.c.message_id, notifications.c.state),
+        ).outerjoin(notifications, notifications.c.notification_id == member.notification_id)
+        with self._alerts.store.read() as connection:
+            return connection.execute(query).all()
+
+    def _note_closed(self) -> None:
+        """Remember when, by the time since boot, the members of each notification were fixed."""
+        column = notifications.c
+        query = select(column.notification_id, column.address).where(column.closed_at.is_not(None))
+        with self._alerts.store.read() as connection:
+            rows = connection.execute(query).all()
+        now, times = self.clock.elapsed(), len(self._clock_set_at)
+        self._closed = {
+            row.notification_id: self._closed.get(row.notification_id, ((row.address, times), now))
+            for row in rows
+        }
+
+    def _compare(self) -> None:
+        """Raise AssertionError where incidents, or who is notified of what, are not as expected."""
+        column = incidents.c
+        with self._alerts.store.read() as connection:
+            stored = {
+                (row.rule, tuple(map(tuple, row.grouped_by))): row
+                for row in connection.execute(select(incidents).where(column.open_key.is_not(None)))
+            }
+        found = {
+            about: (row.state, row.troubled, row.owner, row.reminders, row.escalated_at is not None)
+            for about, row in stored.items()
+        }
+        expected = {
+            about: (
+                *(each.state, each.troubled, each.owner, each.reminders),
+                each.escalated_at is not None,
+            )
+            for about, each in self.expected.incidents.items()
+        }
+        assert found == expected, _differing(found, expected)
+        rows = self._member_rows()
+        reached = {
+            (row.transition_id, Recipient(row.channel, row.address)): self._is_to_be_sent(row)
+            for row in rows
+        }
+        assert len(reached) == len(rows), "a change reached somebody twice"
+        reached = {
+            each: is_to_be_sent
+            for each, is_to_be_sent in reached.items()
+            if is_to_be_sent or each in self.expected.members  # why nobody was reminded stands here
+        }
+        wanted = {key: hold is not None for key, hold in self.expected.members.items()}
+        assert reached == wanted, _differing(reached, wanted)
+
+    def _is_to_be_sent(self, row: Row[*tuple[Any, ...]]) -> bool:
+        return not row.reason and row.state != "dead"
+
+    def _check_sent(self) -> None:
+        """Raise unless all went once, and nothing before it was to."""
+        sent = {
+            (headers.message_id, headers.to): (at, elapsed)
+            for (at, headers), elapsed in zip(
+                self._alerts.post.taken, self._alerts.post.taken_after, strict=True
+            )
+        }
+        assert len(sent) == len(self._alerts.post.taken), "a message was sent twice"
+        first: dict[str, timedelta] = {}
+        for row, hold in self._held_rows():
+            earlier = first.get(row.message_id, hold.since_elapsed)
+            first[row.message_id] = min(earlier, hold.since_elapsed)
+        for row, hold in self._held_rows():
+            assert (row.message_id, row.address) in sent, "a change reached nobody"
+            at, elapsed = sent[row.message_id, row.address]
+            is_late_enough = at >= hold.until or elapsed >= hold.until_elapsed
+            assert is_late_enough or self._was_clock_set(first[row.message_id], elapsed), (
+                "what was held came too early"
+            )
+        self._check_repeated(sent)
+
+    def _held_rows(self) -> Iterator[tuple[Row[*tuple[Any, ...]], Hold]]:
+        """Yield each change that somebody is to hear of, with when."""
+        for row in self._member_rows():
+            key = (row.transition_id, Recipient(row.channel, row.address))
+            hold = self.expected.members.get(key)
+            if hold is not None:
+                yield row, hold
+
+    def _was_clock_set(self, since: timedelta, until: timedelta) -> bool:
+        """Whether it was while a message gathered: then it goes as its first change was to."""
+        return any(since <= each <= until for each in self._clock_set_at)
+
+    def _check_repeated(self, sent: dict[tuple[str, str], tuple[datetime, timedelta]]) -> None:
+        pair = notification_incidents.c
+        query = (
+            select(
+                *(notifications.c.message_id, notifications.c.address, notifications.c.kind),
+                *(incidents.c.rule, incidents.c.grouped_by),
+            )
+            .join(notification_incidents, pair.notification_id == notifications.c.notification_id)
+            .join(incidents, incidents.c.incident_id == pair.incident_id)
+        )
+        with self._alerts.store.read() as connection:
+            rows = connection.execute(query).all()
+        times: defaultdict[object, list[timedelta]] = defaultdict(list)
+        for row in rows:
+            found = sent.get((row.message_id, row.address))
+            if found is not None:
+                about = (row.rule, tuple(map(tuple, row.grouped_by)), row.address)
+                times[about].append(found[1])
+        for each in self.expected.repeated:
+            came = times[(*each.about, each.recipient.address)]
+            assert any(when >= each.since_elapsed for when in came), f"{each} is missing: {came}"
+
+    def _check_pace(self) -> None:
+        """Raise where more went to somebody in an hour in which no clock was set."""
+        times: defaultdict[tuple[str, int], list[timedelta]] = defaultdict(list)
+        for address_and_sets, at in self._closed.values():
+            times[address_and_sets].append(at)
+        for moments in times.values():
+            for moment in moments:
+                within = sum(moment - _HOUR < each <= moment for each in moments)
+                assert within <= LARGEST_HOURLY, f"{within} messages within an hour"
+
+
+def _differing(found: Mapping[Any, Any], expected: Mapping[Any, Any]) -> str:
+    """Say where the product differs."""
+    keys = [each for each in {**found, **expected} if found.get(each) != expected.get(each)]
+    return "; ".join(f"{each}: {found.get(each)}, not {expected.get(each)}" for each in keys)
+
+
+@contextmanager
+def alert_world(folder: Path, rules: tuple[Rule, ...], began_at: datetime) -> Iterator[AlertWorld]:
+    """Yield alerting on a store of its own."""
+    folder.mkdir(parents=True)
+    clock = FakeClock()
+    with open_store(new_sqlite_store(folder / "linewatch.db"), clock.boot_clock) as store:
+        yield AlertWorld(WatchedAlerts(store, clock), rules, began_at)
+    shutil.rmtree(folder)

@@ -1,0 +1,297 @@
+"""A plain model of alerting: who is to hear of what, from when on, and what time does to incidents.
+
+It shares no code with the product, only its plain records: rules, matchers, recipients.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta, tzinfo
+from typing import Final, TypeAlias
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from dashboard.domain.active_hours import ActiveHours
+from dashboard.domain.incident import IncidentState
+from dashboard.domain.matcher import MatchedProperty
+from dashboard.domain.notification import NotificationKind, Recipient
+from dashboard.domain.rule import Rule, RuleKind
+from dashboard.domain.silence import SilenceKind
+
+Facts: TypeAlias = dict[MatchedProperty, str]
+Group: TypeAlias = tuple[tuple[str, str], ...]
+About: TypeAlias = tuple[str, Group]
+"""What an incident is about: its rule, and what its changes have in common."""
+
+_QUIET_AFTER: Final = timedelta(minutes=15)
+_MINUTE: Final = timedelta(minutes=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Happening:
+    """One change: of a transaction, or of a network that is busy now (`opens`) or calm again."""
+
+    transition_id: UUID
+    kind: RuleKind
+    network: str
+    module: str = ""
+    stage: str = ""
+    opens: bool = True
+
+    @property
+    def group(self) -> Group:
+        """What it has in common with others by default."""
+        return (("network", self.network), ("module", self.module), ("stage", self.stage))
+
+
+@dataclass(slots=True)
+class Window:
+    """A silence or a maintenance window, and what it names."""
+
+    kind: SilenceKind
+    facts: Facts
+    starts_at: datetime
+    over_at: datetime
+
+    def covers(self, facts: Facts, at: datetime) -> bool:
+        """Whether it lasts at a moment, and fits."""
+        is_meant = all(facts[about] == value for about, value in self.facts.items())
+        return is_meant and self.starts_at <= at < self.over_at
+
+
+@dataclass(slots=True)
+class Hold:
+    """What may not be sent before a time of day, or before as much time has passed."""
+
+    until: datetime
+    until_elapsed: timedelta
+    since_elapsed: timedelta
+
+
+@dataclass(slots=True)
+class OpenIncident:
+    """An incident that is not over."""
+
+    rule: str
+    severity: str
+    group: Group
+    opened_at: datetime
+    changed_at: datetime
+    state: IncidentState = IncidentState.FIRING
+    troubled: int = 0
+    owner: str = ""
+    reminders: int = 0
+    reminded_at: datetime | None = None
+    escalated_at: datetime | None = None
+
+    def know_no_later_than(self, now: datetime) -> None:
+        """Take what lies ahead for now: the clock was set back."""
+        self.opened_at = min(self.opened_at, now)
+        self.changed_at = min(self.changed_at, now)
+        self.reminded_at = self.reminded_at and min(self.reminded_at, now)
+        self.escalated_at = self.escalated_at and min(self.escalated_at, now)
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """A reminder or an escalation that somebody is to get."""
+
+    about: About
+    kind: NotificationKind
+    recipient: Recipient
+    since_elapsed: timedelta
+
+
+@dataclass
+class ExpectedAlerts:
+    """What is to become of everything that happened so far."""
+
+    everyone: tuple[Recipient, ...]
+    rules: tuple[Rule, ...]
+    windows: list[Window] = field(default_factory=list)
+    off: set[Recipient] = field(default_factory=set)
+    incidents: dict[About, OpenIncident] = field(default_factory=dict)
+    members: dict[tuple[UUID, Recipient], Hold | None] = field(default_factory=dict)
+    """Who is to hear of each change, from when on; None for those who are not."""
+    repeated: list[Repeated] = field(default_factory=list)
+
+    def happen(self, what: Happening, now: datetime, elapsed: timedelta) -> None:
+        """Let a change join its incidents, and reach everybody once: rather than be withheld."""
+        withheld: list[Recipient] = []
+        for rule in (each for each in self.rules if _concerns(each, what)):
+            facts = _facts(what.group, rule.name, rule.severity)
+            silence = self._silence(facts, now)
+            self._grow(rule, what, now, is_silenced=silence is not None)
+            recipients = rule.recipients or self.everyone
+            if silence is not None:
+                withheld += recipients
+                continue
+            until = self._held_until(rule, facts, now)
+            for each in recipients:
+                hold = None if each in self.off else Hold(until, elapsed + (until - now), elapsed)
+                self.members.setdefault((what.transition_id, each), hold)
+        for each in withheld:
+            self.members.setdefault((what.transition_id, each), None)
+
+    def pass_time(self, now: datetime, elapsed: timedelta) -> None:
+        """Let time do what is due to every incident."""
+        for about, incident in list(self.incidents.items()):
+            incident.know_no_later_than(now)
+            rule = next((each for each in self.rules if each.name == incident.rule), None)
+            while self._does_something(incident, rule, now, elapsed):
+                pass
+            if incident.state is IncidentState.RESOLVED:
+                del self.incidents[about]
+
+    def release(self, now: datetime, elapsed: timedelta) -> None:
+        """Let go what maintenance holds, since a person ended it."""
+        for hold in filter(None, self.members.values()):
+            if hold.until > now and hold.until_elapsed > elapsed:
+                hold.until = now
+
+    def _grow(self, rule: Rule, what: Happening, now: datetime, *, is_silenced: bool) -> None:
+        about = (rule.name, what.group)
+        incident = self.incidents.get(about)
+        if incident is None:
+            incident = OpenIncident(rule.name, str(rule.severity), what.group, now, now)
+            self.incidents[about] = incident
+            if is_silenced:
+                incident.state = IncidentState.SILENCED
+        elif incident.state is IncidentState.SILENCED and not is_silenced:
+            incident.state = IncidentState.FIRING
+        incident.changed_at = max(incident.changed_at, now)
+        if what.kind is RuleKind.BUSY:
+            incident.troubled = max(0, incident.troubled + (1 if what.opens else -1))
+            if not incident.troubled:
+                del self.incidents[about]
+
+    def _does_something(
+        self, incident: OpenIncident, rule: Rule | None, now: datetime, elapsed: timedelta
+    ) -> bool:
+        """Let one thing happen that is due; False where nothing is."""
+        facts = _facts(incident.group, incident.rule, incident.severity)
+        is_silent = self._silence(facts, now) is not None
+        state = incident.state
+        if incident.troubled and is_silent and state is IncidentState.FIRING:
+            incident.state = IncidentState.SILENCED
+            return True
+        if incident.troubled and state is IncidentState.SILENCED and not is_silent:
+            incident.state = IncidentState.FIRING
+            self._remind(incident, rule, now, elapsed)
+            return True
+        if state is not IncidentState.RESOLVED and _is_over(incident, rule, now):
+            incident.state = IncidentState.RESOLVED
+            return True
+        if is_silent or rule is None or state is not IncidentState.FIRING:
+            return False
+        return self._is_repeated(incident, rule, now, elapsed)
+
+    def _is_repeated(
+        self, incident: OpenIncident, rule: Rule, now: datetime, elapsed: timedelta
+    ) -> bool:
+        """Let people hear of an incident again where that is due; False where it is not."""
+        escalates_at = _escalates_at(incident, rule)
+        if escalates_at is not None and escalates_at <= now:
+            incident.escalated_at = now
+            self._repeat(incident, NotificationKind.ESCALATION, rule.escalate_to, elapsed)
+            return True
+        last = incident.reminded_at or incident.opened_at
+        if rule.remind_every is None or last + rule.remind_every > now:
+            return False
+        self._remind(incident, rule, now, elapsed)
+        return True
+
+    def _remind(
+        self, incident: OpenIncident, rule: Rule | None, now: datetime, elapsed: timedelta
+    ) -> None:
+        incident.reminders += 1
+        incident.reminded_at = now
+        if rule is not None:
+            recipients = rule.recipients or self.everyone
+            self._repeat(incident, NotificationKind.REMINDER, recipients, elapsed)
+
+    def _repeat(
+        self,
+        incident: OpenIncident,
+        kind: NotificationKind,
+        recipients: Sequence[Recipient],
+        elapsed: timedelta,
+    ) -> None:
+        about = (incident.rule, incident.group)
+        self.repeated += [
+            Repeated(about, kind, each, elapsed) for each in recipients if each not in self.off
+        ]
+
+    def _silence(self, facts: Facts, at: datetime) -> Window | None:
+        fitting = (each for each in self.windows if each.kind is SilenceKind.SILENCE)
+        return next((each for each in fitting if each.covers(facts, at)), None)
+
+    def _held_until(self, rule: Rule, facts: Facts, now: datetime) -> datetime:
+        """Return the first moment that is in no maintenance window and in active hours."""
+        at = now
+        while True:
+            fitting = [each for each in self.windows if each.kind is SilenceKind.MAINTENANCE]
+            ends = [each.over_at for each in fitting if each.covers(facts, at)]
+            if ends:
+                at = max(ends)
+            elif rule.active_hours is not None and not _is_active(rule.active_hours, at):
+                at = next(
+                    each for each in _minutes_after(at) if _is_active(rule.active_hours, each)
+                )
+            else:
+                return at
+
+
+def _concerns(rule: Rule, what: Happening) -> bool:
+    is_meant = not rule.scope.modules or what.module in rule.scope.modules
+    return rule.is_enabled and rule.kind is what.kind and is_meant
+
+
+def _facts(group: Group, rule: str, severity: str) -> Facts:
+    known = dict(group)
+    facts = {each: known.get(str(each), "") for each in MatchedProperty}
+    return facts | {MatchedProperty.RULE: rule, MatchedProperty.SEVERITY: str(severity)}
+
+
+def _escalates_at(incident: OpenIncident, rule: Rule | None) -> datetime | None:
+    """Return when nobody has acknowledged an incident for too long; None for never."""
+    if rule is None or rule.escalate_after is None or not rule.escalate_to:
+        return None
+    if incident.escalated_at is not None or incident.state is not IncidentState.FIRING:
+        return None
+    return incident.opened_at + rule.escalate_after
+
+
+def _is_over(incident: OpenIncident, rule: Rule | None, now: datetime) -> bool:
+    """Whether an incident of transactions went quiet: not before it escalated, if it is to."""
+    if incident.troubled:
+        return False
+    quiet_after = (rule.keep_firing if rule is not None else None) or _QUIET_AFTER
+    escalates_at = incident.escalated_at or _escalates_at(incident, rule)
+    return max(incident.changed_at, escalates_at or incident.changed_at) + quiet_after <= now
+
+
+def _is_active(hours: ActiveHours, at: datetime) -> bool:
+    """Whether clocks on the wall show one of the hours."""
+    local = at.astimezone(_zone(hours.zone))
+    today, minute = local.weekday(), local.hour * 60 + local.minute
+    for span in hours.spans:
+        is_overnight = span.ends <= span.begins
+        ends = span.ends + (24 * 60 if is_overnight else 0)
+        if today in span.days and span.begins <= minute < ends:
+            return True
+        yesterday = (today - 1) % 7
+        if is_overnight and yesterday in span.days and minute + 24 * 60 < ends:
+            return True
+    return False
+
+
+def _minutes_after(at: datetime) -> Iterator[datetime]:
+    whole = at.replace(second=0, microsecond=0)
+    for count in range(1, 16 * 24 * 60):
+        yield whole + count * _MINUTE
+
+
+def _zone(name: str) -> tzinfo:
+    return ZoneInfo(name)
