@@ -22,6 +22,7 @@ ADDRESSES = (
     "/",
     "/?network=Devnet",
     "/?open=59144",
+    "/?wall=1",
     f"/lookup?tx={tx_hash(2)}",
     f"/lookup?tx={tx_hash(3)}&tx={tx_hash(9)}&tx=0x12",
     f"/lookup?tx={tx_hash(4)}&tx={tx_hash(5)}",
@@ -119,7 +120,7 @@ def test_refresh_keeps_focus_and_the_label_at_the_pointer(page: Page, site: str)
     visit(page, f"{site}/?network=Devnet")
     link = page.get_by_role("link", name="0x030303…0303")
     link.focus()
-    page.locator(".js-plotly-plot .nsewdrag").hover()
+    page.locator(".js-plotly-plot .nsewdrag").hover(position={"x": 60, "y": 90})
     label = page.locator(".js-plotly-plot .hoverlayer .hovertext").first
     expect(label).to_be_visible()
     answer = page.locator("h1 + p")

@@ -65,7 +65,7 @@ def network_row(row: NetworkRow, now: datetime, *, is_open: bool) -> None:
     profile = row.status.profile
     with st.container(key=f"net-{profile.network_id}", gap=None):
         st.html(_cells(row, now))
-        st.html(_day(row))
+        st.html(day_picture(row))
         doing = "Close" if is_open else "Open"
         name = _MARKDOWN.sub(r"\\\1", visible(profile.name, _LONGEST_NAME))
         st.button(
@@ -88,7 +88,8 @@ def _toggle(network_id: str) -> None:
         st.query_params[OPEN] = network_id
 
 
-def _day(row: NetworkRow) -> Markup:
+def day_picture(row: NetworkRow) -> Markup:
+    """Draw the last day of a network, or say that no fee was seen."""
     if row.line is None or not any(each is not None for each in row.line.fees):
         return element("span", "no fees seen", class_="lw-quiet")
     what = "Base fee" if signal_of(row.status.figures) is Signal.BASE_FEE else "Priority fee"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from dashboard.domain.busy_context import UsualFee, UsualSpells
-from dashboard.domain.condition import State
+from dashboard.domain.condition import State, SubjectKind
 from dashboard.domain.exclusion import StoredRejection
 from dashboard.domain.fee_rollup import FeeSeries
 from dashboard.domain.grounds import Signal
@@ -17,11 +17,13 @@ from dashboard.show.queries.cache import TtlCache
 from dashboard.show.queries.context import QueryContext
 from dashboard.show.queries.coverage_gaps import overlap, unwatched
 from dashboard.show.queries.network_status import NetworkFigures, NetworkStatus
+from dashboard.store.alerts.incidents import count_opened_since
+from dashboard.store.alerts.past_transitions import past_transitions
 from dashboard.store.engine.connection import Connection
 from dashboard.store.evidence.busy_context import SERIES, read_usual_fee, read_usual_spells
 from dashboard.store.fees.rollups import line_between
 from dashboard.store.fees.stored_fees import SeriesKey
-from dashboard.store.rejections.counts import Grouping, count_by
+from dashboard.store.rejections.counts import Grouping, count_by, count_rejections
 from dashboard.store.rejections.read import count_versions
 from dashboard.store.rejections.search import search
 from dashboard.store.schema.columns import milliseconds_of
@@ -35,6 +37,9 @@ _MOST_NETWORKS: Final = 1000
 _SHARED_FOR: Final = timedelta(seconds=2)
 _LINES_SHARED_FOR: Final = timedelta(minutes=1)
 _USUAL_SHARED_FOR: Final = timedelta(minutes=5)
+_CHANGES_SHARED_FOR: Final = timedelta(seconds=10)
+_STATES: Final = (SubjectKind.BUSYNESS, SubjectKind.GAS_API, SubjectKind.EXCLUSION_API)
+_MOST_NAMED: Final = 5
 _READ_AT_ONCE: Final = 40
 _MOST_READ: Final = 200
 _MISSED: Final = timedelta(minutes=1)
@@ -76,6 +81,35 @@ class RejectedAgain:
     versions: int
 
 
+@dataclass(frozen=True, slots=True)
+class ChangesSince:
+    """How much happened since a moment; `networks` are named whose state changed."""
+
+    incidents: int
+    rejections: int
+    states: int
+    networks: tuple[str, ...]
+
+    @property
+    def is_any(self) -> bool:
+        """Whether anything happened."""
+        return bool(self.incidents or self.rejections or self.states)
+
+    def in_words(self) -> str:
+        """Say what happened, with counts."""
+        named = f" ({', '.join(self.networks)})"
+        words = [
+            f"{many:,} {one if many == 1 else several}"
+            for many, one, several in (
+                (self.incidents, "new incident", "new incidents"),
+                (self.rejections, "new rejection", "new rejections"),
+                (self.states, f"change of state{named}", f"changes of state{named}"),
+            )
+            if many
+        ]
+        return ", ".join(words) or "nothing new"
+
+
 def signal_of(figures: NetworkFigures) -> Signal:
     """Return which fee decides whether a network is busy."""
     return Signal.BASE_FEE if figures.priority is None else Signal.PRIORITY_FEE
@@ -106,6 +140,7 @@ class OverviewQueries:
             _SHARED_FOR, context.now
         )
         self._newest: TtlCache[tuple[RejectedAgain, ...]] = TtlCache(_SHARED_FOR, context.now)
+        self._changes: TtlCache[ChangesSince] = TtlCache(_CHANGES_SHARED_FOR, context.now)
 
     def usual(self, status: NetworkStatus) -> UsualNow:
         """Return what is usual at this hour; while it is busy, of spells that began as this one."""
@@ -139,6 +174,21 @@ class OverviewQueries:
         """
         key = (limit, network_id)
         return self._newest.get(key, lambda: self._read_newest(limit, network_id))
+
+    def changes_since(self, since: datetime) -> ChangesSince:
+        """Count what happened since a moment, which lies a few days back at most."""
+        return self._changes.get(since, lambda: self._read_changes(since))
+
+    def _read_changes(self, since: datetime) -> ChangesSince:
+        now = self._context.now()
+        with self._context.store.read() as connection:
+            incidents = count_opened_since(connection, since)
+            arrived = count_rejections(connection, RejectionFilter(since=since))
+            changed = past_transitions(connection, _STATES, since, now)
+        networks = dict.fromkeys(
+            self._context.network_name(each.transition.subject.network_id) for each in changed
+        )
+        return ChangesSince(incidents, arrived, len(changed), tuple(networks)[:_MOST_NAMED])
 
     def _read_line(self, figures: NetworkFigures) -> DayLine:
         step = LINE_STEP // timedelta(milliseconds=1)

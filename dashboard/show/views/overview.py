@@ -15,6 +15,7 @@ from dashboard.show.charts.figure import CONFIG
 from dashboard.show.parts.attention_list import attention_list
 from dashboard.show.parts.fee_summary import caveats_in_words
 from dashboard.show.parts.heading import heading, section
+from dashboard.show.parts.last_look import last_look
 from dashboard.show.parts.list_page import choice_filter
 from dashboard.show.parts.markup import element
 from dashboard.show.parts.network_chooser import NETWORK, chosen_networks
@@ -22,6 +23,7 @@ from dashboard.show.parts.network_rows import NetworkRow, network_row, opened, r
 from dashboard.show.parts.notices import empty, no_network, store_errors_shown
 from dashboard.show.parts.rejection_table import LineContext, coverage, rejection_line
 from dashboard.show.parts.verdict import verdict
+from dashboard.show.parts.wall import WALL, wall
 from dashboard.show.queries import page_queries
 from dashboard.show.queries.attention import (
     Attention,
@@ -79,14 +81,25 @@ def _live() -> None:
     with store_errors_shown():
         chosen = chosen_networks(queries.networks)
         statuses = [each for each in queries.network_statuses() if each.profile in chosen]
+        if st.query_params.get(WALL) == "1" and statuses:
+            ranked = _ranked(queries, statuses)
+            rows = [_row(queries, each) for each in ranked]
+            wall(rows, _needed(queries, statuses, now), network_summary(statuses), now)
+            st.page_link(as_page(), label="Leave the wall", icon="")
+            return
         summary = "" if len(statuses) == 1 else f"{network_summary(statuses)} "
         heading("Overview", f"{summary}As of {moment(now)}.")
         if not statuses:
             no_network()
-        elif len(statuses) == 1:
+            return
+        last_look(queries, now)
+        if len(statuses) == 1:
             _one(queries, statuses[0], now)
         else:
             _many(queries, statuses, now)
+        with st.container(key="links-wall"):
+            wall_address = {WALL: "1"}
+            st.page_link(as_page(), label="Wall mode", icon="", query_params=wall_address)
 
 
 def _one(queries: PageQueries, status: NetworkStatus, now: datetime) -> None:
@@ -104,20 +117,14 @@ def _one(queries: PageQueries, status: NetworkStatus, now: datetime) -> None:
 
 def _many(queries: PageQueries, statuses: Sequence[NetworkStatus], now: datetime) -> None:
     """Show one row for each network, the worst first, and below what needs a person."""
-    hourly = queries.overview.hourly()
-    counts = {each: hourly[each].count for each in hourly}
-    ranked = sorted(
-        statuses, key=lambda each: worst_first(each, counts.get(each.profile.network_id, 0))
-    )
+    counts = {each: found.count for each, found in queries.overview.hourly().items()}
+    ranked = _ranked(queries, statuses)
     with st.container(key="card-networks", gap=None):
         shown = _filtered(ranked, counts)
         rows_head()
         for status in shown:
-            network_id = status.profile.network_id
-            line = queries.overview.day_line(status) if status.profile.has_gas else None
-            row = NetworkRow(status, queries.overview.usual(status), line, hourly.get(network_id))
-            is_open = opened() == str(network_id)
-            network_row(row, now, is_open=is_open)
+            is_open = opened() == str(status.profile.network_id)
+            network_row(_row(queries, status), now, is_open=is_open)
             if is_open:
                 _opened(queries, status, now)
         if not shown:
@@ -128,6 +135,21 @@ def _many(queries: PageQueries, statuses: Sequence[NetworkStatus], now: datetime
         _attention(queries, statuses, now)
     with newest, st.container(key="card-rejections", gap=None):
         _rejections(queries, [each.profile for each in statuses], now)
+
+
+def _ranked(queries: PageQueries, statuses: Sequence[NetworkStatus]) -> list[NetworkStatus]:
+    """Put the worst first."""
+    hourly = queries.overview.hourly()
+    counts = {each: found.count for each, found in hourly.items()}
+    return sorted(
+        statuses, key=lambda each: worst_first(each, counts.get(each.profile.network_id, 0))
+    )
+
+
+def _row(queries: PageQueries, status: NetworkStatus) -> NetworkRow:
+    line = queries.overview.day_line(status) if status.profile.has_gas else None
+    hourly = queries.overview.hourly().get(status.profile.network_id)
+    return NetworkRow(status, queries.overview.usual(status), line, hourly)
 
 
 def _filtered(

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Connection, RowMapping, or_, select, update
+from sqlalchemy import Connection, RowMapping, func, or_, select, update
 
 from dashboard.domain.incident import Incident, IncidentEvent, IncidentEventKind, IncidentState
 from dashboard.errors import StoreError
@@ -52,6 +52,11 @@ def latest_open_incidents(connection: Connection, limit: int) -> list[Incident]:
     query = select(incidents).where(column.open_key.is_not(None))
     rows = connection.execute(query.order_by(column.changed_at.desc()).limit(limit)).mappings()
     return [incident_of(row) for row in rows]
+
+
+def count_opened_since(connection: Connection, since: datetime) -> int:
+    """Count the incidents that opened after a moment, whether they are over or not."""
+    return connection.scalar(select(func.count()).where(incidents.c.opened_at > since)) or 0
 
 
 def is_incident_due(connection: Connection, now: datetime) -> bool:

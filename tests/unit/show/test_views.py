@@ -143,7 +143,11 @@ def test_price_of_a_transfer_is_shown_in_the_coin_and_in_money(store: Store) -> 
 def test_filter_shows_only_the_networks_in_trouble(store: Store) -> None:
     queries = PageQueries(store, (SIMULATED, SILENT, FLAT), None, lambda: NOW)
     labels = [
-        [button.label for button in visit("overview", queries, show=kind).button]
+        [
+            button.label
+            for button in visit("overview", queries, show=kind).button
+            if button.label.startswith("Open")
+        ]
         for kind in ("All", "Trouble", "Busy")
     ]
 
@@ -159,6 +163,39 @@ def test_name_of_a_network_is_inert_in_the_button_of_its_row(store: Store) -> No
 
     [label] = [each.label for each in page.button if "bold" in each.label]
     assert label.endswith(r"\*\*bold\*\* \[x\]\(https\:\/\/outside\.invalid\) \$y\$")
+
+
+def test_last_look_is_kept_until_somebody_says_seen(store: Store) -> None:
+    queries = PageQueries(store, (SIMULATED,), None, lambda: NOW)
+    before = str(int((NOW - timedelta(minutes=8)).timestamp()))
+
+    page = visit("overview", queries, seen=before)
+    asked = words_of(page)
+    seen = page.button(key="seen-now").click().run()
+
+    assert "Since 11:52:00 UTC, when you last looked: 2 new rejections." in asked
+    assert "Since 12:00:00 UTC, when you last looked: 1 new rejection." in words_of(seen)
+    assert seen.query_params["seen"] == str(int(NOW.timestamp()))
+
+
+@pytest.mark.parametrize("written", ["-5", "1e9", "99999999999", "<b>"])
+def test_wrong_last_look_in_the_address_is_none(store: Store, written: str) -> None:
+    queries = PageQueries(store, (SIMULATED,), None, lambda: NOW)
+
+    assert "Since 12:00:00 UTC, when you last" in words_of(visit("overview", queries, seen=written))
+
+
+def test_wall_shows_every_network_and_no_control(store: Store) -> None:
+    queries = PageQueries(store, (SIMULATED, SILENT, FLAT), None, lambda: NOW)
+
+    page = visit("overview", queries, wall="1")
+
+    words = words_of(page)
+    assert [words.count(f"<h2>{each.name}</h2>") for each in queries.networks] == [1, 1, 1]
+    assert words.index("<h2>Linea</h2>") < words.index("<h2>Devnet</h2>")
+    assert "stale, 6 min ago" in words
+    assert "Gas.example gives no answer since" in words
+    assert len(page.button) == 0
 
 
 def test_simulated_data_is_announced_once_and_marked_always(store: Store) -> None:

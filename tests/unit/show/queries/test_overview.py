@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dashboard.domain.busy_context import UsualSpells
-from dashboard.domain.condition import Condition, State
+from dashboard.domain.condition import Condition, State, Subject, SubjectKind
 from dashboard.domain.grounds import Signal
 from dashboard.domain.incident import Incident
 from dashboard.show.queries.attention import (
@@ -23,10 +23,11 @@ from dashboard.show.queries.attention import (
 from dashboard.show.queries.network_status import NetworkStatus
 from dashboard.show.queries.overview import LINE_STEPS, UsualNow, signal_of
 from dashboard.show.queries.page_queries import PageQueries
+from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.incidents import insert_incident
 from dashboard.store.engine.engine import Store
 from tests.browser.seeded_store import FLAT, SILENT, SIMULATED, seed, tx_hash
-from tests.builders import an_incident
+from tests.builders import a_transition, an_incident
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -147,6 +148,22 @@ def test_verdict_says_state_since_usual_length_and_incidents(
         "Busy for 9 min, since 11:51:00 UTC. Spells that begin around this hour usually last "
         "4 min. 2 incidents are open."
     )
+
+
+def test_changes_since_a_moment_are_counted(store: Store, queries: PageQueries) -> None:
+    firing(store, an_incident(opened_at=NOW - 9 * MINUTE))
+    with store.write() as connection:
+        subject = Subject(SubjectKind.BUSYNESS, SIMULATED.network_id)
+        busy = a_transition(subject=subject, before=None, after=State.BUSY, at=NOW - 5 * MINUTE)
+        assert record_transition(connection, busy, None)
+
+    words = [queries.overview.changes_since(NOW - n * MINUTE).in_words() for n in (10, 8, 0)]
+
+    assert words == [
+        "1 new incident, 2 new rejections, 1 change of state (Devnet)",
+        "2 new rejections, 1 change of state (Devnet)",
+        "1 new rejection",
+    ]
 
 
 def test_worst_network_comes_first(statuses: tuple[NetworkStatus, ...]) -> None:
