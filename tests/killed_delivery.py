@@ -25,7 +25,9 @@ from dashboard.wiring.clock import elapsed
 from tests.delivery_checks import take_worker_lease
 from tests.recording_channel import ONCALL, SENDER, message_about
 
-_STEPS: Final = ("expand", "claim", "mark")
+_STEPS: Final = ("notify", "claim", "mark")
+"""What is committed: that there is a notification, who sends it, that it is sent."""
+
 POINTS: Final = (
     *(f"{when} commit of {step}" for step in _STEPS for when in ("before", "after")),
     "before send",

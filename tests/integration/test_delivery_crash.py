@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -14,11 +14,19 @@ from dashboard.alert.channels.maildir import MaildirChannel
 from dashboard.alert.deliver import Deliverer, DeliveryPolicy
 from dashboard.alert.delivery_attempt import Sending
 from dashboard.alert.message import always
-from dashboard.alert.notify import Notifier
-from dashboard.domain.notification import NotificationState
+from dashboard.alert.notify import Notifier, expand_outbox
+from dashboard.domain.audit import Actor
+from dashboard.domain.condition import State, Subject, SubjectKind
+from dashboard.domain.incident import IncidentState
+from dashboard.domain.notification import Notification, NotificationState
+from dashboard.domain.rule import Rule, RuleKind
+from dashboard.store.alerts.conditions import record_transition
+from dashboard.store.alerts.incident_list import open_incident_stories
+from dashboard.store.alerts.rules import save_rules
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.engine.lease_clock import BootMoment, boot_clock
 from dashboard.wiring.clock import elapsed
+from tests.builders import A_NETWORK, a_transition, seconds
 from tests.databases import new_sqlite_store
 from tests.delivery_checks import notifications, reject, take_worker_lease
 from tests.killed_delivery import POINTS, utc_now
@@ -26,6 +34,7 @@ from tests.processes import PROJECT
 from tests.received_mail import mails_of
 from tests.recording_channel import ONCALL, SENDER, message_about
 
+PENDING = seconds(20)
 PATIENT = DeliveryPolicy(patience=timedelta(seconds=30))
 
 
@@ -57,6 +66,41 @@ def test_notification_survives_a_worker_that_is_killed(tmp_path: Path, point: st
         deliver_all(store, tmp_path / "mail")
 
         [notification] = notifications(store)
-    ids = [mail["Message-ID"] for mail in mails_of(tmp_path / "mail")]
-    assert ids == [notification.message_id]
+    assert_sent_once(notification, tmp_path / "mail")
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_incident_that_was_pending_fires_although_its_worker_is_killed(
+    tmp_path: Path, point: str
+) -> None:
+    url = new_sqlite_store(tmp_path / "linewatch.db")
+    with open_store(url, an_hour_later) as store:
+        become_busy(store, utc_now() - PENDING - seconds(5))
+        assert notifications(store) == []
+        die_at(point, url, tmp_path / "mail")
+
+        deliver_all(store, tmp_path / "mail")
+
+        [notification] = notifications(store)
+        with store.read() as connection:
+            [story] = open_incident_stories(connection, 9)
+    assert_sent_once(notification, tmp_path / "mail")
+    assert story.state is IncidentState.FIRING
+    assert [each.kind.value for each in story.events] == ["opened", "fired"]
+
+
+def become_busy(store: Store, at: datetime) -> None:
+    """Let a network be busy since then, of which an incident is pending."""
+    with store.write() as connection:
+        rule = Rule("busy", RuleKind.BUSY, pending=PENDING)
+        save_rules(connection, [rule], Actor("tests", at))
+        busy = a_transition(
+            subject=Subject(SubjectKind.BUSYNESS, A_NETWORK), after=State.BUSY, at=at
+        )
+        assert record_transition(connection, busy, None)
+    assert expand_outbox(store, [ONCALL], lambda: at) == 1
+
+
+def assert_sent_once(notification: Notification, maildir: Path) -> None:
+    assert [mail["Message-ID"] for mail in mails_of(maildir)] == [notification.message_id]
     assert notification.state is NotificationState.SENT

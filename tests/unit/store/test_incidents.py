@@ -17,9 +17,13 @@ from dashboard.store.alerts.conditions import (
     record_transition,
     set_turning_since,
 )
-from dashboard.store.alerts.incidents import is_incident_due
+from dashboard.store.alerts.incident_list import (
+    finished_incident_stories,
+    open_incident_stories,
+)
+from dashboard.store.alerts.incidents import due_incidents, is_incident_due, look_at_lasting
 from dashboard.store.alerts.notifications import recent_notifications
-from dashboard.store.alerts.outbox import expand, pending_expansion
+from dashboard.store.alerts.outbox import entries_of_incident, expand, pending_expansion
 from dashboard.store.alerts.release import close
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
@@ -143,3 +147,23 @@ def test_turning_point_is_kept_until_the_condition_changes(store: Store) -> None
 def test_reader_may_ask_whether_an_incident_is_due(store: Store) -> None:
     with store.read() as connection:  # where PostgreSQL locks no row
         assert not is_incident_due(connection, LATER)
+
+
+def test_what_lasts_is_looked_at_again_and_known_with_all_its_changes(store: Store) -> None:
+    [first, *_] = go_through(store, State.BUSY, State.CALM, State.BUSY)
+    with store.write() as connection:
+        save_polled(connection, A_NETWORK, a_record(), A_MOMENT)
+        record_transition(connection, a_transition(9), None)
+        expand_and_close(connection, [OPS])
+        [over, lasting, rejection] = sorted(
+            (*finished_incident_stories(connection, 9), *open_incident_stories(connection, 9)),
+            key=lambda each: (each.incident.is_open, each.incident.troubled == 0),
+        )
+        look_at_lasting(connection, LATER)
+        due = due_incidents(connection, LATER, 10)
+        entries = entries_of_incident(connection, over.incident.incident_id)
+
+    assert not rejection.incident.troubled
+    assert [each.incident_id for each in due] == [lasting.incident.incident_id]
+    assert [each.transition.after for each in entries] == [State.BUSY, State.CALM]
+    assert entries[0].transition == first.transition

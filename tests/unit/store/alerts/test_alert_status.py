@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from dashboard.domain.condition import State, Subject, SubjectKind
+from dashboard.domain.incident_timers import IncidentTimers
 from dashboard.store.alerts.alert_status import (
     NotificationCounts,
     OpenIncident,
+    PendingCondition,
+    firing_incidents,
     notification_counts,
     open_incidents,
+    pending_conditions,
 )
-from dashboard.store.alerts.conditions import record_transition
+from dashboard.store.alerts.conditions import record_transition, set_turning_since
 from dashboard.store.alerts.notification_claims import mark_dead, mark_sent
 from dashboard.store.alerts.notification_search import (
     NotificationFilter,
     count_notifications,
     search_notifications,
 )
+from dashboard.store.alerts.outbox import expand, pending_expansion
 from dashboard.store.engine.engine import Store
-from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_transition, seconds
+from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, a_transition, seconds
+from tests.routes import by_subject, trusting
 from tests.unit.store.pending_notifications import (
     DEV,
     OPS,
@@ -49,6 +57,31 @@ def test_what_lasts_on_networks_is_open_and_rejections_are_not(store: Store) -> 
             OpenIncident(GAS_API, State.SILENT, A_MOMENT + seconds(20)),
             OpenIncident(BUSYNESS, State.BUSY, A_MOMENT + seconds(21)),
         ]
+
+
+def test_what_waits_for_its_time_or_for_its_rule_is_not_reported(store: Store) -> None:
+    waiting, other = (Subject(SubjectKind.BUSYNESS, each) for each in (A_NETWORK, ANOTHER_NETWORK))
+    with store.write() as connection:
+        for number, subject, after in (
+            *((20, GAS_API, State.SILENT), (21, waiting, State.BUSY), (22, other, State.CALM)),
+            (23, Subject(SubjectKind.FEES, A_NETWORK), State.STALE),
+        ):
+            news = a_transition(number, subject=subject, after=after, at=A_MOMENT + seconds(number))
+            assert record_transition(connection, news, None)
+        set_turning_since(connection, other, A_MOMENT + seconds(30))
+        set_turning_since(connection, GAS_API, A_MOMENT + seconds(30))
+        reported, pending, _, _ = pending_expansion(connection, 10)
+        recipients = trusting([OPS])
+        lasting = IncidentTimers(pending=seconds(60))
+        routed = [
+            (reported, by_subject(reported.transition, [OPS])),
+            (pending, [replace(by_subject(pending.transition, [OPS])[0], timers=lasting)]),
+        ]
+        expand(connection, routed, A_MOMENT + seconds(30), recipients)
+        found, conditions = firing_incidents(connection), pending_conditions(connection)
+
+    assert [each.subject for each in found] == [GAS_API]
+    assert conditions == [PendingCondition(other, A_MOMENT + seconds(30))]
 
 
 def test_post_with_nothing_to_do_stands_at_nothing(store: Store) -> None:

@@ -1,0 +1,194 @@
+"""Incidents that are pending, and those of which nobody knows whether they last."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from dashboard.domain.condition import State
+from dashboard.domain.coverage import CoverageChange, Covered, Watched
+from dashboard.domain.incident import IncidentState
+from dashboard.domain.notification import NotificationKind
+from dashboard.domain.rule import Rule, RuleKind
+from dashboard.domain.rule_changes import turned
+from dashboard.domain.silence import SilenceKind
+from dashboard.show.queries.context import QueryContext
+from dashboard.show.queries.incident_words import state_remarks
+from dashboard.show.queries.incidents import IncidentQueries
+from dashboard.show.queries.network_status import NetworkProfile
+from dashboard.store.alerts.incident_list import finished_incident_stories
+from dashboard.store.engine.engine import Store
+from dashboard.store.monitoring.coverage import save_coverage
+from tests.alert_watch import Watch
+from tests.builders import A_MOMENT, A_NETWORK, seconds
+from tests.fake_clock import FakeClock
+from tests.recording_channel import ONCALL, OTHERS
+
+HOUR = timedelta(hours=1)
+BUSY = Rule(
+    "busy", RuleKind.BUSY, remind_every=HOUR, escalate_after=2 * HOUR, escalate_to=(OTHERS,)
+)
+LASTING = replace(BUSY, remind_every=None, escalate_after=None, escalate_to=(), pending=HOUR)
+
+
+@pytest.fixture
+def watch(store: Store, fake_clock: FakeClock) -> Watch:
+    return Watch(store, fake_clock)
+
+
+def test_pending_incident_of_a_rule_that_is_gone_ends_without_a_note(watch: Watch) -> None:
+    watch.rules(LASTING)
+    watch.turn(1, State.CALM, State.BUSY)
+    watch.wait()
+    watch.change_rules(turned("busy", is_enabled=False))
+    watch.wait(2 * HOUR)
+
+    assert watch.sent() == []
+    assert not watch.incident().is_open
+
+
+def test_incident_that_lasts_through_its_pending_period_is_notified_then(watch: Watch) -> None:
+    watch.rules(LASTING)
+    watch.turn(1, State.CALM, State.BUSY)
+    watch.wait()
+    assert (watch.incident().state, watch.taken()) == (IncidentState.PENDING, [])
+
+    watch.wait(HOUR)
+    watch.turn(2, State.BUSY, State.CALM)
+    watch.wait()
+
+    assert watch.taken() == [(ONCALL, NotificationKind.CHANGE)] * 2
+    assert watch.story() == ["opened with 1 change", "fired", "grew by 1 change", "resolved"]
+
+
+def test_incident_that_ends_before_it_fires_reaches_nobody_and_says_so(watch: Watch) -> None:
+    watch.rules(LASTING)
+    watch.turn(1, State.CALM, State.BUSY)
+    watch.wait()
+    watch.wait(HOUR / 2)
+    watch.turn(2, State.BUSY, State.CALM)
+    watch.wait(HOUR)
+
+    assert watch.sent() == []
+    assert watch.story()[-1].startswith("resolved: before its pending period ended")
+    with watch.store.read() as connection:
+        [story] = finished_incident_stories(connection, 1)
+    assert [(each.changes, each.reason) for each in story.withheld] == [
+        (2, "it ended within the pending period of busy, 60 min")
+    ]
+
+
+def test_pending_incident_fires_into_a_silence_of_then(watch: Watch) -> None:
+    watch.rules(LASTING)
+    watch.turn(1, State.CALM, State.BUSY)
+    watch.wait()
+    watch.silence(SilenceKind.SILENCE, 2 * HOUR)
+    watch.wait(HOUR)
+    watch.wait()
+
+    assert watch.sent() == []
+    assert watch.incident().state is IncidentState.SILENCED
+
+
+def test_recipient_of_two_rules_hears_at_once_and_again_when_the_later_one_fires(
+    watch: Watch,
+) -> None:
+    watch.rules(LASTING, replace(LASTING, name="at-once", pending=timedelta()))
+    watch.turn(1, State.CALM, State.BUSY)
+    watch.wait()
+    watch.wait(HOUR)
+
+    assert watch.taken() == [
+        (ONCALL, NotificationKind.CHANGE),
+        (ONCALL, NotificationKind.REMINDER),
+    ]
+
+
+def test_worker_that_was_away_when_an_incident_was_to_fire_waits_again(watch: Watch) -> None:
+    watch.rules(LASTING)
+    watch.turn(1, State.CALM, State.BUSY)
+    watch.wait()
+    watch.wait(3 * HOUR)
+    assert watch.sent() == []
+    watch.wait(HOUR)
+
+    assert len(watch.sent()) == 1
+
+
+def test_nobody_is_reminded_of_what_is_not_known_until_it_is_judged_again(watch: Watch) -> None:
+    watch.rules(BUSY)
+    watch.turn(1, State.CALM, State.BUSY)
+    watch.wait()
+    watch.go_silent()
+    watch.wait()
+    watch.wait(HOUR)
+    assert watch.incident().state is IncidentState.NO_DATA
+    assert len(watch.sent()) == 1
+    watch.go_silent(is_over=True)
+    watch.wait()
+    watch.wait()
+
+    assert watch.taken() == [(ONCALL, NotificationKind.CHANGE), (ONCALL, NotificationKind.REMINDER)]
+    assert [each.partition(":")[0] for each in watch.story()] == [
+        *("opened with 1 change", "no data", "judged again", "reminded")
+    ]
+    assert "the fee source is silent since 2026-11-20" in watch.story()[1]
+
+
+def test_pending_incident_waits_again_while_what_it_rests_on_is_silent(watch: Watch) -> None:
+    watch.rules(LASTING)
+    watch.turn(1, State.CALM, State.BUSY)
+    watch.wait()
+    watch.go_silent()
+    watch.wait(HOUR)
+
+    assert (watch.incident().state, watch.sent()) == (IncidentState.PENDING, [])
+    assert watch.story()[-1].startswith("waits again: the fee source is silent since")
+
+
+def test_another_worker_lets_the_same_incident_fire_and_be_judged_again(watch: Watch) -> None:
+    watch.rules(LASTING)
+    watch.turn(1, State.CALM, State.BUSY)
+    watch.wait()
+    begun = watch.incident().incident_id
+    successor = Watch(watch.store, watch.clock)
+    successor.wait(HOUR)
+    assert [each.kind for each in successor.sent()] == [NotificationKind.CHANGE]
+    successor.go_silent()
+    successor.wait()
+    successor.wait()
+    assert successor.incident().state is IncidentState.NO_DATA
+
+    last = Watch(watch.store, watch.clock)
+    last.go_silent(is_over=True)
+    last.wait()
+    last.wait()
+
+    assert last.incident().state is IncidentState.FIRING
+    assert last.incident().incident_id == begun
+    assert [each.partition(":")[0] for each in last.story()] == [
+        *("opened with 1 change", "fired", "no data", "judged again")
+    ]
+    assert len(last.sent()) == 1
+
+
+def test_without_a_worker_what_is_open_is_shown_as_not_known(watch: Watch) -> None:
+    watch.rules(BUSY)
+    watch.turn(1, State.CALM, State.BUSY)
+    watch.wait()
+    looked_at = Covered(A_NETWORK, Watched.FEES, A_MOMENT, watch.clock.now())
+    with watch.store.write() as connection:
+        save_coverage(connection, None, CoverageChange(looked_at))
+    profile = NetworkProfile(
+        A_NETWORK, "Linea", is_simulated=False, gas_period=seconds(12), threshold_period=seconds(60)
+    )
+    ask = IncidentQueries(QueryContext(watch.store, (profile,), watch.clock.now))
+
+    [now] = ask.open()
+    watch.clock.wait(HOUR)
+    [later] = ask.open()
+
+    assert (now.state, later.state) == (IncidentState.FIRING, IncidentState.NO_DATA)
+    assert "no worker is at work since 2026-11-20" in next(state_remarks(later))
