@@ -90,6 +90,11 @@ class Notifier:
     configured: ConfiguredRecipients | None = None
     _latest: _LatestLook = field(init=False, default_factory=_LatestLook)
 
+    def has_changes(self) -> bool:
+        """Whether changes are stored of which nobody is notified so far; raises StoreError."""
+        with self.store.read() as connection:
+            return outbox.is_any_unexpanded(connection)
+
     def run(self, holder_token: int, may_send: MaySend) -> bool:
         """Do one round: act on time, expand what is new, deliver what is due; raises StoreError.
 
@@ -168,7 +173,7 @@ def expand_outbox(
     Return how many entries were expanded, none when all are done.
     """
     with store.read() as connection:
-        if not outbox.pending_expansion(connection, 1):
+        if not outbox.is_any_unexpanded(connection):
             return 0
     with store.write() as connection:
         entries = outbox.pending_expansion(connection, _ENTRIES_AT_ONCE)

@@ -67,6 +67,10 @@ class DeliveryRounds:
     notifier: Notifier
     beside: SideTasks
 
+    def has_changes(self) -> bool:
+        """Whether changes wait for a round; raises StoreError."""
+        return self.notifier.has_changes()
+
     def run(self, holder_token: int, may_send: MaySend) -> bool:
         """Do one round; raises StoreError. Whether the next is to follow at once."""
         self.beside.start_due(may_send)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Protocol
+from typing import Final, Protocol
 from uuid import UUID
 
 import anyio
@@ -36,11 +37,18 @@ from dashboard.poll.scheduler import Job
 from dashboard.store.engine.engine import Store
 from dashboard.upstream.meter import Meter
 
+LOOK_FOR_CHANGES: Final = timedelta(milliseconds=100)
+"""How often it is looked whether a change was stored, by whichever process, that goes out now."""
+
 _log = get_logger("lease")
 
 
 class DeliveryJob(Protocol):
-    """Delivers what is pending; both methods block, and raise StoreError."""
+    """Delivers what is pending; its methods block, and raise StoreError."""
+
+    def has_changes(self) -> bool:
+        """Whether changes are stored of which nobody is notified so far; asked often."""
+        ...
 
     def run(self, holder_token: int, may_send: Callable[[], bool], /) -> bool:
         """Deliver what is due under this fencing token, for a moment; whether to go on at once."""
@@ -123,7 +131,7 @@ def jobs_of(worker: PollingWorker, term: Term, over: asyncio.Event) -> list[Job]
     return [
         Job("lease", worker.lease.duration / 4, lambda: _renew(worker.lease, term, over)),
         *(job for network in worker.networks for job in _polls(worker, term, network)),
-        Job("delivery", worker.periods.delivery, lambda: _deliver(worker, term, over)),
+        _delivery(worker, term, over),
         Job("disk space", worker.periods.conditions, lambda: run_sync(disk.look, term)),
         Job("rules", worker.periods.conditions, lambda: run_sync(measured.look, term)),
         Job("housekeeping", worker.periods.housekeeping, housekeeping.run),
@@ -200,8 +208,37 @@ def _update_conditions(
     coverage.kept(looked_at)
 
 
-async def _deliver(worker: PollingWorker, term: Term, over: asyncio.Event) -> None:
-    """Run one round after the other while mail servers have yet to answer."""
-    while await run_sync(worker.delivery.run, term.token, term.lasts):
-        if over.is_set():
+def _delivery(worker: PollingWorker, term: Term, over: asyncio.Event) -> Job:
+    rounds = DeliveryTurns(worker.delivery, worker.periods.delivery, term, over)
+    return Job("delivery", min(LOOK_FOR_CHANGES, worker.periods.delivery), rounds.run)
+
+
+class DeliveryTurns:
+    """Delivers once in a period, and besides as soon as a change is stored."""
+
+    def __init__(
+        self, delivery: DeliveryJob, period: timedelta, term: Term, over: asyncio.Event
+    ) -> None:
+        """Deliver with the first run."""
+        self._delivery = delivery
+        self._period = period.total_seconds()
+        self._term = term
+        self._over = over
+        self._due_at = time.monotonic()
+        self._has_failed = False
+
+    async def run(self) -> None:
+        """Deliver if it is time, one round after the other while mail servers have yet to answer.
+
+        Raises StoreError. After that the next is in a period: what fails now fails a moment later.
+        """
+        now = time.monotonic()
+        if now < self._due_at and (
+            self._has_failed or not await run_sync(self._delivery.has_changes)
+        ):
             return
+        self._due_at, self._has_failed = now + self._period, True
+        while await run_sync(self._delivery.run, self._term.token, self._term.lasts):
+            if self._over.is_set():
+                return
+        self._has_failed = False

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import Connection, update
+from sqlalchemy import Connection, select, update
 
 from dashboard.domain.condition import Transition
 from dashboard.domain.notification import NO_DOMAIN
@@ -36,6 +36,12 @@ class OutboxEntry:
     def transition(self) -> Transition:
         """The transition itself."""
         return self.change.transition
+
+
+def is_any_unexpanded(connection: Connection) -> bool:
+    """Whether there are changes without notifications so far; takes some microseconds."""
+    query = select(outbox.c.outbox_id).where(outbox.c.expanded_at.is_(None)).limit(1)
+    return connection.scalar(query) is not None
 
 
 def pending_expansion(connection: Connection, limit: int) -> list[OutboxEntry]:

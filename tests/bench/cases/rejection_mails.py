@@ -61,8 +61,8 @@ def run(scene: Scene) -> Result:
 _HOW: Final = (
     f"One by one: {PACE} rejections a second, each of a group of its own, the cap out of the way. "
     "In the storm everything is as by default: the first of each group is a mail at once, others "
-    "are gathered, and the cap spaces mails out. A worker looks for what is due once a second, and "
-    "asks about a transaction the less often the older it is: hence the first line."
+    "are gathered, and the cap spaces mails out. A worker asks about a transaction the less often "
+    "the older it is: hence the first line."
 )
 
 
