@@ -16,13 +16,14 @@ from dashboard.cli.installation import Installation, open_installation
 from dashboard.cli.lazy_group import LazyGroup
 from dashboard.cli.listing import Listing, Output, output, print_list
 from dashboard.cli.output import FOUND, Json, instant, print_json, say
-from dashboard.domain.notification import Notification, NotificationState
+from dashboard.domain.notification import NotificationState
 from dashboard.domain.quantity import shorten
 from dashboard.domain.rejection_filter import HashRange
 from dashboard.errors import InputError
 from dashboard.show.queries.alerts import AlertQueries, NotificationHistory, notification_filter
 from dashboard.show.queries.incident_words import withheld_words
 from dashboard.show.queries.incidents import IncidentQueries
+from dashboard.show.queries.notification_words import news_words
 from dashboard.show.text import moment, since_when
 from dashboard.store.alerts.alert_status import OpenIncident
 from dashboard.store.alerts.incident_list import WithheldChanges
@@ -141,7 +142,7 @@ def _listing(
         "alerts",
         found,
         ("SINCE", "STATE", "NETWORK", "NEWS", "TRANSACTION", "TO", "ATTEMPTS", "ANSWER"),
-        row=lambda each: _row(here, each.notification),
+        row=lambda each: _row(here, each),
         form=lambda each: _form(here, each),
         nothing="No such alert is stored.",
         more={
@@ -160,14 +161,17 @@ def _sentence(here: Installation, incident: OpenIncident) -> str:
     return f"{network}, {incident.subject.kind}: {incident.state} {since}."
 
 
-def _row(here: Installation, notification: Notification) -> tuple[str, ...]:
+def _row(here: Installation, history: NotificationHistory) -> tuple[str, ...]:
+    notification = history.notification
     transition = notification.transition
+    is_pending = notification.state is NotificationState.PENDING
+    waits = f": {history.standing}" if is_pending and history.standing else ""
     tx_hash = transition.subject.tx_hash
     return (
         moment(notification.created_at),
-        str(notification.state),
+        f"{notification.state}{waits}",
         here.label(transition.subject.network_id),
-        str(transition.after),
+        news_words(notification),
         "" if tx_hash is None else str(tx_hash),
         notification.recipient.address,
         str(notification.attempts),
@@ -204,6 +208,8 @@ def _form(here: Installation, history: NotificationHistory) -> Json:
         "notificationId": str(notification.notification_id),
         "messageId": notification.message_id,
         "state": str(notification.state),
+        "standing": history.standing,
+        "kind": str(notification.kind),
         "networkId": subject.network_id,
         "network": here.source.network_name(subject.network_id),
         "isSimulated": here.is_simulated(subject.network_id),

@@ -74,7 +74,9 @@ def open_installation() -> Iterator[Installation]:
     settings = load_settings()
     networks = shown_networks(settings)
     profiles = tuple(profile_of(network, settings) for network in networks)
-    known = PageSettings(recipients=configured_recipients(settings))
+    known = PageSettings(
+        recipients=configured_recipients(settings), largest_hourly=settings.alerts.largest_hourly
+    )
     with closing(open_checked_store(settings)) as store:
         source = QueryContext(store, profiles, utc_now, os_user(), known)
         yield Installation(settings, networks, source)

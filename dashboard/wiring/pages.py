@@ -148,6 +148,7 @@ def _page_queries(settings: Settings) -> Iterator[PageQueries]:
             partial(rules_of_text, names),
             configured_recipients(settings),
             names,
+            settings.alerts.largest_hourly,
         )
         yield PageQueries(store, profiles, look_up, utc_now, deadline, known)
 

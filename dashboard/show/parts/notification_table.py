@@ -8,7 +8,7 @@ from typing import Final
 
 import streamlit as st
 
-from dashboard.domain.condition import State, SubjectKind, Transition
+from dashboard.domain.condition import State, SubjectKind
 from dashboard.domain.foreign_text import visible
 from dashboard.domain.notification import DeliveryAttempt, Notification, NotificationState
 from dashboard.domain.quantity import NetworkId
@@ -22,6 +22,7 @@ from dashboard.show.parts.notices import notice
 from dashboard.show.parts.table import lookup_link, table
 from dashboard.show.queries.alerts import DeadSummary, NotificationHistory
 from dashboard.show.queries.context import QueryContext
+from dashboard.show.queries.notification_words import attempts_words, news_words
 from dashboard.show.queries.page_queries import PageQueries
 from dashboard.show.text import moment, since_when
 from dashboard.store.alerts.alert_status import OpenIncident
@@ -99,7 +100,8 @@ def _row(history: NotificationHistory, network: str) -> tuple[Markup | str, ...]
         _what(found, network),
         breakable(visible(found.recipient.address, _LONGEST_ADDRESS)),
         join(
-            badge(*_DELIVERY_STATES[found.state]), element("div", _when(found), class_="lw-quiet")
+            badge(*_DELIVERY_STATES[found.state]),
+            element("div", history.standing, class_="lw-quiet"),
         ),
         join(_answer(found), _attempt_log(history)),
     )
@@ -112,13 +114,16 @@ def _what(notification: Notification, network: str) -> Markup:
     link = lookup_link(tx_hash) if tx_hash is not None else Markup()
     others = notification.member_count - 1
     more = element("div", f"and {others:,} more", class_="lw-quiet") if others else Markup()
-    return join(element("div", _change_badge(transition), words), link, more)
+    return join(element("div", _news_badge(notification), words), link, more)
 
 
-def _change_badge(transition: Transition) -> Markup:
-    if transition.before is transition.after:
-        return badge("bad", "✕", "Record changed")
-    return state_badge(transition.after)
+def _news_badge(notification: Notification) -> Markup:
+    """Build the badge of what changed, or of why it is sent though nothing did."""
+    transition = notification.transition
+    if notification.is_of_changes and transition.before is not transition.after:
+        return state_badge(transition.after)
+    kind = ("bad", "✕") if notification.is_of_changes else ("mute", "·")
+    return badge(*kind, news_words(notification).capitalize())
 
 
 def _subject_in_words(notification: Notification, network: str) -> str:
@@ -127,26 +132,6 @@ def _subject_in_words(notification: Notification, network: str) -> str:
         return f" {about(notification.transition.subject.kind, network)}"
     reason = parse_reason(notification.rejection.record.reason_message)
     return f" {name_of((reason.kind, reason.module))}, {network}"
-
-
-def _when(notification: Notification) -> str:
-    match notification.state:
-        case NotificationState.SENT:
-            return "" if notification.sent_at is None else _short(notification.sent_at)
-        case NotificationState.DEAD:
-            return f"after {_attempts(notification.attempts)}"
-        case NotificationState.HELD:
-            return "since a restore"
-        case NotificationState.PENDING:
-            return _next_attempt(notification)
-
-
-def _next_attempt(notification: Notification) -> str:
-    if not notification.attempts:
-        return "for its first attempt"
-    due = notification.next_attempt_at
-    next_one = "" if due is None else f", next not before {_short(due)}"
-    return f"{_attempts(notification.attempts)}{next_one}"
 
 
 def _answer(notification: Notification) -> Markup:
@@ -159,16 +144,12 @@ def _attempt_log(history: NotificationHistory) -> Markup:
     rows = [_attempt(each) for each in history.attempts]
     attempts = table(("At (UTC)", "Result", "Answer"), rows, "Attempts") if rows else Markup()
     identity = element("p", f"Message-ID {history.notification.message_id}", class_="lw-quiet")
-    summary = element("summary", _attempts(len(rows)))
+    summary = element("summary", attempts_words(len(rows)))
     return element("details", summary, attempts, identity, class_="lw-more")
 
 
 def _attempt(attempt: DeliveryAttempt) -> tuple[str, str, str]:
     return _short(attempt.attempted_at), attempt.result.value, visible(attempt.outcome)
-
-
-def _attempts(count: int) -> str:
-    return "1 attempt" if count == 1 else f"{count} attempts"
 
 
 def _short(at: datetime) -> str:

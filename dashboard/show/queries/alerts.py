@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
 from dashboard.domain.audit import Action
 from dashboard.domain.notification import DeliveryAttempt, Notification, NotificationState
+from dashboard.domain.notification_pace import Pace
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.search import parse_search
 from dashboard.show.queries.cache import TtlCache
 from dashboard.show.queries.context import QueryContext
+from dashboard.show.queries.notification_words import (
+    Waiting,
+    standing_words,
+    waits_to_close,
+)
 from dashboard.store.alerts.alert_status import (
     NotificationCounts,
     OpenIncident,
@@ -31,6 +38,8 @@ from dashboard.store.alerts.notification_search import (
     search_notifications,
 )
 from dashboard.store.alerts.notifications import deliveries_by_notification
+from dashboard.store.alerts.release import traffic_to
+from dashboard.store.engine.connection import Connection
 from dashboard.store.tracking.transactions import is_tracked
 
 COUNTED: Final = timedelta(days=30)
@@ -51,10 +60,14 @@ class DeadSummary:
 
 @dataclass(frozen=True, slots=True)
 class NotificationHistory:
-    """A notification with every finished delivery attempt, oldest first."""
+    """A notification with every finished delivery attempt, oldest first.
+
+    `standing` says when it was sent or what it waits for, empty where its state says all.
+    """
 
     notification: Notification
     attempts: tuple[DeliveryAttempt, ...]
+    standing: str = ""
 
 
 def notification_filter(
@@ -103,9 +116,22 @@ class AlertQueries:
             attempts = deliveries_by_notification(
                 connection, [each.notification_id for each in found]
             )
+            standing = self._standing(connection, found)
             return tuple(
-                NotificationHistory(each, tuple(attempts[each.notification_id])) for each in found
+                NotificationHistory(each, tuple(attempts[each.notification_id]), words)
+                for each, words in zip(found, standing, strict=True)
             )
+
+    def _standing(self, connection: Connection, found: Sequence[Notification]) -> list[str]:
+        """Say where each of these stands."""
+        now, pace = self._context.now(), Pace(self._context.settings.largest_hourly)
+        traffic = {
+            to: traffic_to(connection, to, now)
+            for to in {each.recipient for each in found if waits_to_close(each, now)}
+        }
+        return [
+            standing_words(each, Waiting(now, pace, traffic.get(each.recipient))) for each in found
+        ]
 
     def dead(self, limit: int) -> DeadSummary:
         """Count what is dead by address, and return the latest, at most `limit`."""

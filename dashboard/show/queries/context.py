@@ -11,6 +11,7 @@ from dashboard.domain.audit import Action, Detail
 from dashboard.domain.clock import Clock
 from dashboard.domain.condition import INSTALLATION, Subject
 from dashboard.domain.exclusion import StoredRejection
+from dashboard.domain.notification_pace import LARGEST_HOURLY
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.reason_parser import Reason, parse_reason
 from dashboard.domain.recipients import NOTHING_CONFIGURED, ConfiguredRecipients
@@ -30,6 +31,7 @@ class PageSettings:
     where people open them, empty where nobody said so: then messages hold no links.
     `read_rules` reads a file of rules; it raises InputError that names every mistake.
     `recipients` is what the settings say of them, `rule_names` what the names in a rule stand for.
+    `largest_hourly` is how many notifications one recipient gets within an hour.
     """
 
     low_space: int = 0
@@ -37,6 +39,7 @@ class PageSettings:
     read_rules: Callable[[str], tuple[Rule, ...]] | None = None
     recipients: ConfiguredRecipients = NOTHING_CONFIGURED
     rule_names: RuleNames = ANY_NAMES
+    largest_hourly: int = LARGEST_HOURLY
 
 
 NO_SETTINGS: Final = PageSettings()

@@ -1,0 +1,89 @@
+"""Where a notification stands and what it tells, in words alike on the page and in commands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from dashboard.domain.foreign_text import visible
+from dashboard.domain.notification import Notification, NotificationState
+from dashboard.domain.notification_pace import Pace, RecipientTraffic
+from dashboard.show.text import moment_near
+
+_LONGEST_REASON: Final = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """What a pending notification waits for, as seen at `now`.
+
+    `traffic` is what went to its recipient and what waits for them, None where it gathers still.
+    """
+
+    now: datetime
+    pace: Pace
+    traffic: RecipientTraffic | None = None
+
+
+def gathers(notification: Notification, now: datetime) -> bool:
+    """Whether a notification takes in more changes, since its time has not come."""
+    return _is_open(notification) and not _is_due(notification, now)
+
+
+def waits_to_close(notification: Notification, now: datetime) -> bool:
+    """Whether its time has come, and it has yet to be claimed."""
+    return _is_open(notification) and _is_due(notification, now)
+
+
+def standing_words(notification: Notification, waiting: Waiting) -> str:
+    """Say when it was sent, or what it waits for; empty where its state says all."""
+    match notification.state:
+        case NotificationState.SENT:
+            sent_at = notification.sent_at
+            return "" if sent_at is None else moment_near(sent_at, waiting.now)
+        case NotificationState.DEAD:
+            return f"after {attempts_words(notification.attempts)}"
+        case NotificationState.HELD:
+            return "since a restore"
+        case NotificationState.PENDING:
+            return _pending_words(notification, waiting)
+
+
+def news_words(notification: Notification) -> str:
+    """Say in short what it tells: what changed, or why it is sent though nothing did."""
+    transition = notification.transition
+    if not notification.is_of_changes:
+        return str(notification.kind)
+    is_update = transition.before is transition.after
+    return "record changed" if is_update else str(transition.after)
+
+
+def attempts_words(count: int) -> str:
+    """Count attempts."""
+    return "1 attempt" if count == 1 else f"{count} attempts"
+
+
+def _pending_words(notification: Notification, waiting: Waiting) -> str:
+    now, due_at = waiting.now, notification.next_attempt_at
+    if notification.attempts:
+        next_one = "" if due_at is None else f", next not before {moment_near(due_at, now)}"
+        return f"{attempts_words(notification.attempts)}{next_one}"
+    if gathers(notification, now) and notification.release_at is not None:
+        until = moment_near(notification.release_at, now)
+        why = visible(notification.held_for, _LONGEST_REASON)
+        return f"held until {until} ({why})" if why else f"gathers until {until}"
+    if waiting.traffic is not None and waiting.traffic.waiting:
+        return "waits until earlier ones are delivered"
+    if waiting.traffic is not None and not waiting.pace.room(waiting.traffic.recent, now):
+        return f"waits for the cap of {waiting.pace.largest_hourly:,} an hour"
+    return "for its first attempt"
+
+
+def _is_open(notification: Notification) -> bool:
+    is_pending = notification.state is NotificationState.PENDING
+    return is_pending and notification.closed_at is None and not notification.attempts
+
+
+def _is_due(notification: Notification, now: datetime) -> bool:
+    return notification.release_at is None or notification.release_at <= now

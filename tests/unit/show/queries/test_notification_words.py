@@ -1,0 +1,76 @@
+"""A notification says where it stands and what it tells, on the page as in commands."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from dashboard.domain.condition import State
+from dashboard.domain.notification import NotificationKind, NotificationState
+from dashboard.domain.notification_pace import Pace, RecipientTraffic
+from dashboard.show.queries.notification_words import Waiting, news_words, standing_words
+from dashboard.show.text import moment_near
+from tests.builders import A_MOMENT, a_notification, a_transition
+
+SOON, LATER = A_MOMENT + timedelta(seconds=30), A_MOMENT + timedelta(days=1)
+PACE = Pace(largest_hourly=2)
+
+
+def standing(
+    now: datetime = A_MOMENT,
+    traffic: RecipientTraffic | None = None,
+    **changes: Any,  # noqa: ANN401 - any field
+) -> str:
+    return standing_words(a_notification(**changes), Waiting(now, PACE, traffic))
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"release_at": SOON}, f"gathers until {moment_near(SOON, A_MOMENT)}"),
+        (
+            {"release_at": LATER, "held_for": "quiet hours of the rule night\x1b"},
+            f"held until {moment_near(LATER, A_MOMENT)} (quiet hours of the rule night\\u001b)",
+        ),
+        ({"release_at": A_MOMENT}, "for its first attempt"),
+        ({"release_at": SOON, "closed_at": A_MOMENT}, "for its first attempt"),
+        ({"attempts": 1, "closed_at": A_MOMENT}, "1 attempt"),
+        (
+            {"attempts": 2, "next_attempt_at": SOON},
+            f"2 attempts, next not before {moment_near(SOON, A_MOMENT)}",
+        ),
+        (
+            {"state": NotificationState.SENT, "sent_at": SOON},
+            moment_near(SOON, A_MOMENT),
+        ),
+        ({"state": NotificationState.SENT}, ""),
+        ({"state": NotificationState.DEAD, "attempts": 1}, "after 1 attempt"),
+        ({"state": NotificationState.HELD, "release_at": SOON}, "since a restore"),
+    ],
+)
+def test_notification_says_what_it_waits_for(changes: dict[str, Any], words: str) -> None:
+    assert standing(**changes) == words
+
+
+def test_notification_whose_time_has_come_says_what_keeps_it() -> None:
+    busy = RecipientTraffic([A_MOMENT, A_MOMENT])
+    stuck = RecipientTraffic([A_MOMENT], waiting=1, latest=A_MOMENT)
+
+    assert standing(SOON, busy, release_at=A_MOMENT) == "waits for the cap of 2 an hour"
+    assert standing(SOON, stuck, release_at=A_MOMENT) == "waits until earlier ones are delivered"
+    assert standing(SOON, RecipientTraffic(), release_at=A_MOMENT) == "for its first attempt"
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({}, "rejected"),
+        ({"transition": a_transition(before=State.REJECTED)}, "record changed"),
+        ({"kind": NotificationKind.ACKNOWLEDGED}, "acknowledged"),
+        ({"kind": NotificationKind.REMINDER}, "reminder"),
+    ],
+)
+def test_notification_says_what_it_tells(changes: dict[str, Any], words: str) -> None:
+    assert news_words(a_notification(**changes)) == words
