@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -48,14 +49,17 @@ class BounceReader:
     def _use(self, content: bytes) -> bool:
         """Process one mail; return whether it was a bounce."""
         bounces = read_bounces(content)
-        for bounce in bounces:
-            self._process(bounce)
+        if bounces:
+            self._process(bounces)
         return bool(bounces)
 
-    def _process(self, bounce: Bounce) -> None:
+    def _process(self, bounces: Sequence[Bounce]) -> None:
+        """Process what one mail says of several recipients: a message of ours has one."""
         with self.store.write() as connection:
-            recipient = recipient_of_message(connection, bounce.message_id)
-            if recipient is None or not self._is_about(bounce, recipient):
+            recipient = recipient_of_message(connection, bounces[0].message_id)
+            ours = (each for each in bounces if self._is_about(each, recipient))
+            bounce = next(ours, None)
+            if recipient is None or bounce is None:
                 _log.warning("a bounce quotes no message that we sent to its address")
                 return
             now = self.clock()
@@ -70,8 +74,8 @@ class BounceReader:
             answer=bounce.why,
         )
 
-    def _is_about(self, bounce: Bounce, recipient: Recipient) -> bool:
-        if recipient.channel != self.channel:
+    def _is_about(self, bounce: Bounce, recipient: Recipient | None) -> bool:
+        if recipient is None or recipient.channel != self.channel:
             return False
         try:
             address = MailAddress.parse(recipient.address)

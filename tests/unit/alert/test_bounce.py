@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -68,6 +69,45 @@ def test_answer_of_a_person_is_no_bounce() -> None:
     )
 
     assert read_bounces(answer) == []
+
+
+IN_EACH_OTHER = b"".join(
+    b"--b%d\nContent-Type: multipart/mixed; boundary=b%d\n\n" % (each, each + 1)
+    for each in range(2000)
+)
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        'multipart/report; boundary="b0"\n\n' + IN_EACH_OTHER.decode() + "x\n" * 200_000,
+        "multipart/report; boundary=b\n\n--b\n" + "Content-Type: message/rfc822\n\n" * 20_000,
+        "multipart/report;" + " a=b;" * 100_000,
+        'multipart/report; a*0="' + '\\";' * 50_000,
+        "multipart/report; boundary*=idna''b\n\n--b\n",
+        "multipart/report; boundary=b\n\n" + "--b\n\n" * 100_000,
+        "multipart/report\r\r" + "Content-Type: message/rfc822\r\r" * 2_000,
+    ],
+)
+def test_mail_that_is_made_to_be_hard_to_read_takes_no_time(report: str) -> None:
+    begun = time.process_time()
+
+    assert read_bounces(b"Content-Type: " + report.encode()) == []
+    assert time.process_time() - begun < 1
+
+
+def test_report_about_thousands_of_recipients_is_read_to_its_hundredth() -> None:
+    group = b"Action: failed\r\nStatus: 5.1.1\r\nFinal-Recipient: rfc822;a@b.example\r\n\r\n"
+    content = bounced_mail().replace(b"Reporting-MTA", group * 5_000 + b"Reporting-MTA")
+
+    assert len(read_bounces(content)) == 100
+
+
+def test_boundary_is_read_as_it_is_written() -> None:
+    quoted = bounced_mail().replace(b"--b", b"--=_a b.1").replace(b'"b"', b'"=_a b.1"')
+    plain = bounced_mail().replace(b"--b", b"--=_b").replace(b'"b"', b"=_b")
+
+    assert len(read_bounces(quoted)) == len(read_bounces(plain)) == 1
 
 
 @given(st.binary(max_size=300), st.integers(0, 900))
