@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import Final
-from uuid import UUID, uuid5
 
 from dashboard.alert.compose import Links
 from dashboard.alert.message import Channel, MaySend, MessageHeaders
@@ -22,7 +22,14 @@ from dashboard.domain.recipients import (
     mailbox_of,
 )
 from dashboard.domain.rule import Rule
-from dashboard.domain.verification import Verification, attempted, expires_at, request_mail
+from dashboard.domain.verification import (
+    Verification,
+    attempted,
+    expires_at,
+    mail_id_of,
+    request_mail,
+    room_for_mails,
+)
 from dashboard.errors import DeliveryError, DeliveryRefused, DeliveryWithheld, InputError
 from dashboard.logs import get_logger
 from dashboard.store.access.audit_log import note_action
@@ -39,9 +46,6 @@ from dashboard.store.engine.engine import Store
 PERIOD: Final = timedelta(seconds=5)
 _BY: Final = "worker"
 """Who asks for the verification of an address that a rule names, as the audit log says it."""
-
-_IDS: Final = UUID("6d1f6a52-24b8-4f0e-8f6b-2f0a0c9d5e11")
-"""Names the ids of these mails, so that a repeated one has the same."""
 
 _log = get_logger("recipients")
 
@@ -71,7 +75,8 @@ class VerificationMails:
             rules, key = rules_in_force(connection), link_key(connection)
         if key is None:
             return  # the store was too full to keep one: no link and no code can be made
-        for each in unasked(rules, directory):
+        room = room_for_mails(directory.requested_at(), self.clock())
+        for each in islice(unasked(rules, directory), max(room, 0)):
             self._ask(each)
         with self.store.read() as connection:
             directory = read_directory(connection, self.configured)
@@ -100,8 +105,7 @@ class VerificationMails:
 
     def _send(self, verification: Verification, links: Links, may_send: MaySend) -> None:
         recipient, requested_at = verification.recipient, verification.requested_at
-        name = f"{recipient.channel}:{recipient.address}:{requested_at}"
-        message_id = message_id_of(uuid5(_IDS, name), self.domain)
+        message_id = message_id_of(mail_id_of(verification, links.key), self.domain)
         with self.store.write() as connection:
             known = locked_verification(connection, recipient)
             now = self.clock()

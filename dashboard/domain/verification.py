@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
+from uuid import UUID
 
 from dashboard.domain.audit import Actor
 from dashboard.domain.formatting import span
@@ -34,7 +35,8 @@ _HOUR: Final = timedelta(hours=1)
 _LONGEST_WAIT: Final = timedelta(hours=1)
 _CODE_LENGTH: Final = 8
 _CONTEXT: Final = b"linewatch verification 1:"
-"""Keeps a code from meaning anything where the key signs something else."""
+_CONTEXT_OF_MAIL: Final = b"linewatch verification mail 1:"
+"""Keep a code, and an id, from meaning anything where the key signs something else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +77,16 @@ def request_mail(before: Verification, recently: Iterable[datetime], now: dateti
     if requests >= MOST_REQUESTS:
         wait = span(counted_from + _DAY - now)
         raise InputError(f"{address} was sent {requests} verification mails: try again in {wait}")
-    if sum(now - each < _HOUR for each in recently) >= MOST_HOURLY:
+    if room_for_mails(recently, now) <= 0:
         raise InputError(
             f"{MOST_HOURLY} verification mails were asked for within an hour: try again in an hour"
         )
     return Verification(before.recipient, now, counted_from, requests + 1, next_attempt_at=now)
+
+
+def room_for_mails(recently: Iterable[datetime], now: datetime) -> int:
+    """Return how many addresses may be asked now, given when the latest ones were."""
+    return MOST_HOURLY - sum(now - each < _HOUR for each in recently)
 
 
 def attempted(verification: Verification, now: datetime) -> Verification:
@@ -92,11 +99,15 @@ def attempted(verification: Verification, now: datetime) -> Verification:
 
 def code_of(verification: Verification, key: bytes) -> str:
     """Return the code of the latest mail, eight letters and digits; nobody without the key can."""
-    recipient = verification.recipient
-    requested = "" if verification.requested_at is None else _written(verification.requested_at)
-    claims = f"{recipient.channel}:{recipient.address}:{requested}"
-    proof = hmac.digest(key, _CONTEXT + claims.encode("utf-8", "replace"), hashlib.sha256)
-    return b32encode(proof).decode()[:_CODE_LENGTH]
+    return b32encode(_proof(_CONTEXT, verification, key)).decode()[:_CODE_LENGTH]
+
+
+def mail_id_of(verification: Verification, key: bytes) -> UUID:
+    """Return the id of the latest mail, the same at each attempt, which nobody can guess.
+
+    Who knows it could write a bounce that turns the address off.
+    """
+    return UUID(bytes=_proof(_CONTEXT_OF_MAIL, verification, key)[:16])
 
 
 def expires_at(verification: Verification) -> datetime | None:
@@ -129,6 +140,13 @@ def verified(verification: Verification, by: Actor) -> Verification:
     if verification.verified_at is not None:
         return verification
     return replace(verification, verified_at=by.at, verified_by=by.name, next_attempt_at=None)
+
+
+def _proof(context: bytes, verification: Verification, key: bytes) -> bytes:
+    recipient = verification.recipient
+    requested = "" if verification.requested_at is None else _written(verification.requested_at)
+    claims = f"{recipient.channel}:{recipient.address}:{requested}"
+    return hmac.digest(key, context + claims.encode("utf-8", "replace"), hashlib.sha256)
 
 
 def _written(requested_at: datetime) -> str:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import nullcontext
+from dataclasses import replace
 from datetime import timedelta
 from email.message import EmailMessage
 from pathlib import Path
 
 import pytest
+from structlog.testing import capture_logs
 
 from dashboard.alert.bounce_mailbox import MaildirMailbox
 from dashboard.alert.channels.smtp import Security, SmtpChannel, SmtpServer
@@ -23,7 +25,7 @@ from dashboard.domain.audit import Action, Actor
 from dashboard.domain.notification import NotificationState, Recipient
 from dashboard.domain.recipients import NOT_VERIFIED, ConfiguredRecipients, RecipientStatus
 from dashboard.domain.rule import Rule, RuleKind, Severity
-from dashboard.domain.verification import MOST_ATTEMPTS, VALID_FOR, code_of
+from dashboard.domain.verification import MOST_ATTEMPTS, MOST_HOURLY, VALID_FOR, code_of
 from dashboard.errors import InputError
 from dashboard.show.queries.context import PageSettings, QueryContext
 from dashboard.show.queries.recipients import RecipientQueries
@@ -229,6 +231,20 @@ def test_stranger_gets_three_mails_a_day_at_most_however_often_somebody_asks(
     watch.work()
 
     assert subjects(inbox) == [VERIFICATION] * 3
+
+
+def test_rule_with_a_thousand_addresses_asks_twenty_an_hour_and_stores_no_others(
+    watch: Watch,
+) -> None:
+    many = tuple(Recipient("mail", f"{number}@example.org") for number in range(1_000))
+    watch.rules(replace(RULE, recipients=many))
+    with capture_logs() as lines:
+        for _ in range(3):
+            watch.mails.work(always)
+
+    stored = [each for each in watch.people.all() if each.verification is not None]
+    assert len(stored) == MOST_HOURLY
+    assert len(lines) == MOST_HOURLY
 
 
 def test_wrong_codes_are_counted_and_the_address_stays_unverified(watch: Watch) -> None:

@@ -20,6 +20,7 @@ from dashboard.domain.verification import (
     code_of,
     enter_code,
     expires_at,
+    mail_id_of,
     request_mail,
     verified,
 )
@@ -117,3 +118,16 @@ def test_code_ends_three_days_after_its_request() -> None:
     with pytest.raises(InputError, match="no code"):
         enter_code(NEW, code_of(NEW, KEY), KEY, ADA)
     assert (expires_at(NEW), expires_at(asked)) == (None, A_MOMENT + VALID_FOR)
+
+
+def test_id_of_a_mail_is_that_of_its_request_and_unknown_without_the_key() -> None:
+    asked = request_mail(NEW, [], A_MOMENT)
+    ids = {
+        mail_id_of(asked, KEY),
+        mail_id_of(attempted(asked, A_MOMENT), KEY),
+        mail_id_of(asked, b"other" * 7),
+        mail_id_of(replace(asked, requested_at=A_MOMENT + HOUR), KEY),
+    }
+
+    assert len(ids) == 3
+    assert code_of(asked, KEY).lower() not in str(ids)
