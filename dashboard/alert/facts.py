@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeAlias
 
 from dashboard.alert.compose import Links, NetworkName
 from dashboard.alert.message import Message
@@ -14,17 +15,25 @@ from dashboard.domain.notification import Notification, NotificationKind, Notifi
 from dashboard.domain.quantity import NetworkId
 from dashboard.wire.timestamp import format_timestamp
 
+Members: TypeAlias = Callable[[Notification], Sequence[NotificationMember]]
+"""Reads all that a notification is about; nothing where it carries that itself."""
+
 
 def with_facts(
     compose: Callable[[Notification], Message],
+    members: Members,
     networks: Mapping[NetworkId, NetworkName],
     links: Links,
+    channels: Collection[str],
 ) -> Callable[[Notification], Message]:
-    """Return who writes messages with what programs get beside the text."""
+    """Return who writes messages, with what programs get beside the text in those `channels`."""
 
     def composed(notification: Notification) -> Message:
         message = compose(notification)
-        return replace(message, facts=facts_of(notification, message, networks, links))
+        if notification.recipient.channel not in channels:
+            return message
+        facts = facts_of(notification, message, networks, links, members(notification))
+        return replace(message, facts=facts)
 
     return composed
 
@@ -34,10 +43,17 @@ def facts_of(
     message: Message,
     networks: Mapping[NetworkId, NetworkName],
     links: Links,
+    all_members: Sequence[NotificationMember] = (),
 ) -> dict[str, object]:
     """Return the object, as docs/alerts.md describes it; the same at every attempt."""
-    members = notification.members or (
-        NotificationMember(notification.transition, notification.rejection, notification.opening),
+    members = (
+        all_members
+        or notification.members
+        or [
+            NotificationMember(
+                notification.transition, notification.rejection, notification.opening
+            )
+        ]
     )
     told = [_member(each, networks) | _end_of(notification) for each in members]
     return {
@@ -51,7 +67,9 @@ def facts_of(
             "incident": _incident(notification),
             **told[0],
             "link": _link(notification, links) or None,
-            "memberCount": notification.member_count,
+            "memberCount": len(told),
+            "part": 1,
+            "partCount": 1,
             "members": told,
         },
     }

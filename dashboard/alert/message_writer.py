@@ -87,6 +87,18 @@ class MessageWriter:
             raise DeliveryDeferred(f"the message cannot be written: {error}") from error
         return compose(notification, templates, facts)
 
+    def members(self, notification: Notification) -> list[NotificationMember]:
+        """Read all that a notification is about, at most 5,000; nothing where it is about one.
+
+        DeliveryDeferred where the store cannot be read now.
+        """
+        if not (notification.is_gathered or notification.is_of_incidents):
+            return []
+        try:
+            return list(self._members(notification))
+        except StoreError as error:
+            raise DeliveryDeferred(f"the message cannot be written: {error}") from error
+
     def _templates_for(self, recipient: Recipient) -> MessageTemplates:
         if self.recipients is None:
             return self.templates

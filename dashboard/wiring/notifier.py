@@ -49,8 +49,10 @@ def open_notifier(
     links = Links(settings.pages.public_url, _key_of_links(store))
     templates = load_templates(names, links, zone_of(settings.mail.time_zone))
     configured = configured_recipients(settings)
-    write = MessageWriter(store, templates, configured).write
-    sending = Sending(channels or open_channels(settings), with_facts(write, names, links))
+    writer = MessageWriter(store, templates, configured)
+    programs = [name for name, each in settings.channels.items() if each.kind != "apprise"]
+    write = with_facts(writer.write, writer.members, names, links, programs)
+    sending = Sending(channels or open_channels(settings), write)
     policy = DeliveryPolicy(pace=Pace(settings.alerts.largest_hourly))
     deliverer = Deliverer(store, sending, clocks.now, clocks.elapsed, policy)
     recipients, domain = default_recipients(settings), message_domain(settings)

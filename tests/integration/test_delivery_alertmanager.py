@@ -18,7 +18,7 @@ from dashboard.alert.notify import expand_outbox
 from dashboard.alert.repeat_alerts import AlertRepeater
 from dashboard.domain.condition import State, Subject, SubjectKind
 from dashboard.domain.grounds import FeeGrounds, Signal
-from dashboard.domain.notification import Recipient
+from dashboard.domain.notification import NotificationMember, Recipient
 from dashboard.domain.quantity import Wei
 from dashboard.domain.secret import Secret
 from dashboard.errors import DeliveryDeferred
@@ -79,6 +79,17 @@ def test_rejection_fires_in_alertmanager(alertmanager: RunningAlertmanager) -> N
 
     assert answer == "200 OK"
     assert firing(alertmanager, "LinewatchTransactionRejected") == ["Something"]
+
+
+def test_every_change_of_a_digest_fires_in_alertmanager(alertmanager: RunningAlertmanager) -> None:
+    at = utc_now()
+    members = [NotificationMember(a_transition(number, at=at)) for number in range(1000, 1600)]
+    message = Message("[Linewatch] 600 rejections", "It is so.\n", "")
+    facts = facts_of(a_notification(member_count=600), message, NETWORKS, Links(), members)
+
+    channel_to(alertmanager.url).send(replace(message, facts=facts), some_headers(), always)
+
+    assert firing(alertmanager, "LinewatchTransactionRejected").count("600 rejections") == 600
 
 
 def test_open_incident_is_repeated_to_one_that_restarted_and_ends_when_it_is_over(

@@ -14,7 +14,12 @@ import pytest
 
 from dashboard.alert.channels.http_exchange import HttpRules, parse_target
 from dashboard.alert.channels.stage import Stage
-from dashboard.alert.channels.webhook import WebhookChannel, parse_signing_secret, signature
+from dashboard.alert.channels.webhook import (
+    LARGEST_PART,
+    WebhookChannel,
+    parse_signing_secret,
+    signature,
+)
 from dashboard.domain.secret import Secret
 from dashboard.errors import (
     DeliveryBlocked,
@@ -60,6 +65,29 @@ def test_message_arrives_signed_with_its_facts() -> None:
     assert request.headers["webhook-signature"] == signature(
         [parse_signing_secret(SECRET)], str(an_id(7)), A_MOMENT, request.body
     )
+
+
+def test_attempt_goes_on_with_the_part_that_was_not_taken() -> None:
+    members = [{"reason": "x" * LARGEST_PART, "number": number} for number in range(3)]
+    message = replace(MESSAGE, facts={"data": {"members": members}})
+    receiver = Receiver()
+
+    def fail_at_the_second() -> bool:
+        receiver.status = 503 if len(receiver.requests) == 1 else 204
+        return True
+
+    with http_receiver(receiver) as port:
+        channel = webhook(port)
+        with pytest.raises(DeliveryBlocked):
+            channel.send(message, some_headers(7), fail_at_the_second)
+        receiver.status = 204
+        answer = channel.send(message, some_headers(7))
+        channel.send(message, some_headers(7))
+
+    ids = [each.headers["webhook-id"] for each in receiver.requests]
+    first, second, third = str(an_id(7)), f"{an_id(7)}-2", f"{an_id(7)}-3"
+    assert answer == "204 No Content, 3 parts"
+    assert ids == [first, second, second, third, first, second, third]
 
 
 def test_certificate_must_be_for_the_name_though_an_address_is_connected_to(

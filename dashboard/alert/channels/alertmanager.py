@@ -19,6 +19,9 @@ from dashboard.wire.timestamp import format_timestamp, parse_timestamp
 
 _PATH: Final = "/api/v2/alerts"
 
+_AT_ONCE: Final = 500
+"""Alerts in one push: a body of some hundred kilobytes."""
+
 FIRES_FOR: Final = timedelta(minutes=5)
 """How long an alert fires after a push: it ends by itself where this worker ends and no other
 begins."""
@@ -90,7 +93,16 @@ def alerts_of(facts: Mapping[str, Any], now: datetime) -> list[PushedAlert]:
         return [PushedAlert(labels, annotations, now, now + _TEST_FIRES_FOR)]
     if "members" not in data:
         return [_alert_of_mail(data, annotations, now)]
-    return [_alert_of(each, annotations, data["link"] or "", now) for each in data["members"]]
+    members, link = data["members"], data["link"] or ""
+    if len(members) == 1:
+        return [_alert_of(members[0], annotations, link, now)]
+    return [_alert_of(each, _annotations(each, annotations), link, now) for each in members]
+
+
+def _annotations(member: Mapping[str, Any], of_all: Mapping[str, str]) -> Mapping[str, str]:
+    """Return what is said of one change among many: not the text about all of them."""
+    reason = (member["transaction"] or {}).get("reason")
+    return {"summary": of_all["summary"], "description": reason or of_all["summary"]}
 
 
 def _alert_of(
@@ -145,7 +157,16 @@ class AlertmanagerChannel:
         return self.push(alerts_of(message.facts, self._clock()), may_send)
 
     def push(self, alerts: Sequence[PushedAlert], may_send: MaySend = always) -> str:
-        """Push alerts, again or for the first time."""
+        """Push alerts, again or for the first time, some hundred at once; returns the last answer.
+
+        Where one push fails, the next attempt begins anew: the same alert twice is one.
+        """
+        answer = ""
+        for begin in range(0, len(alerts), _AT_ONCE):
+            answer = self._push(alerts[begin : begin + _AT_ONCE], may_send)
+        return answer
+
+    def _push(self, alerts: Sequence[PushedAlert], may_send: MaySend) -> str:
         body = json.dumps([each.form() for each in alerts], ensure_ascii=True).encode()
         request = HttpRequest(lambda: (body, self._headers()))
         return judge(exchange(self._target, request, self._rules, may_send))

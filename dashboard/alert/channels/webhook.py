@@ -9,7 +9,8 @@ import hmac
 import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Final
+from itertools import pairwise
+from typing import Any, Final
 
 from dashboard.alert.channels.http_answer import judge
 from dashboard.alert.channels.http_exchange import (
@@ -24,6 +25,10 @@ from dashboard.domain.secret import Secret
 from dashboard.errors import InputError
 
 SECRET_PREFIX: Final = "whsec_"  # noqa: S105 - what each secret begins with, and no secret
+LARGEST_PART: Final = 64 * 1024
+"""Bytes of changes in one request: with the text it stays below 100 kB, the least that usual
+receivers take, where a whole digest may have some megabytes."""
+
 _SHORTEST: Final = 24
 _LONGEST: Final = 64
 """Bytes of a secret, as Standard Webhooks wants them."""
@@ -66,15 +71,29 @@ class WebhookChannel:
         self._keys = [parse_signing_secret(each) for each in secrets]
         self._clock = clock
         self._rules = rules
+        self._taken: dict[str, int] = {}
 
     def send(self, message: Message, headers: MessageHeaders, may_send: MaySend = always) -> str:
-        """Post one message; returns the answer. Raises as `judge` does, and DeliveryBlocked."""
-        body = _json(message.facts)
-        request = HttpRequest(lambda: (body, self._headers(headers, body)))
+        """Post one message, in parts where it is long; returns the last answer.
+
+        Raises as `judge` does, and DeliveryBlocked. The next attempt goes on with the part that was
+        not taken; that of another process begins with the first one, under the same ids.
+        """
+        webhook_id, answer = webhook_id_of(headers), ""
+        parts = parts_of(message.facts)
+        for number in range(self._taken.get(webhook_id, 0), len(parts)):
+            part_id = f"{webhook_id}-{number + 1}" if number else webhook_id
+            answer = self._post(_json(parts[number]), part_id, may_send)
+            self._taken[webhook_id] = number + 1
+        self._taken.pop(webhook_id, None)
+        return f"{answer}, {len(parts)} parts" if len(parts) > 1 else answer
+
+    def _post(self, body: bytes, webhook_id: str, may_send: MaySend) -> str:
+        request = HttpRequest(lambda: (body, self._headers(webhook_id, body)))
         return judge(exchange(self._target, request, self._rules, may_send))
 
-    def _headers(self, headers: MessageHeaders, body: bytes) -> dict[str, str]:
-        webhook_id, at = webhook_id_of(headers), self._clock()
+    def _headers(self, webhook_id: str, body: bytes) -> dict[str, str]:
+        at = self._clock()
         return {
             "Content-Type": "application/json",
             "webhook-id": webhook_id,
@@ -86,6 +105,33 @@ class WebhookChannel:
 def webhook_id_of(headers: MessageHeaders) -> str:
     """Return the id of a message: that of its notification, which its Message-ID begins with."""
     return headers.message_id.removeprefix("<").partition("@")[0]
+
+
+def parts_of(facts: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Cut an object with many changes into some of the same form, with at least one change each.
+
+    The same changes are always cut at the same places.
+    """
+    members = facts.get("data", {}).get("members", [])
+    cuts, size = [0], 0
+    for place, member in enumerate(members):
+        size += len(_json(member)) + 1
+        if size > LARGEST_PART and place > cuts[-1]:
+            cuts.append(place)
+            size = len(_json(member)) + 1
+    if len(cuts) == 1:
+        return [facts]
+    return [
+        _part(facts, members[begin:end], number, len(cuts))
+        for number, (begin, end) in enumerate(pairwise([*cuts, len(members)]), start=1)
+    ]
+
+
+def _part(
+    facts: Mapping[str, Any], members: Sequence[Mapping[str, Any]], number: int, count: int
+) -> Mapping[str, Any]:
+    mine = {**members[0], "part": number, "partCount": count, "members": members}
+    return {**facts, "data": {**facts["data"], **mine}}
 
 
 def _json(facts: Mapping[str, object]) -> bytes:

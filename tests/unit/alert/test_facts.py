@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -83,20 +84,25 @@ def test_rejection_comes_with_its_record_and_network() -> None:
         "incident": None,
         "link": f"https://watch.example/lookup?tx={a_hash()}",
         "memberCount": 1,
+        "part": 1,
+        "partCount": 1,
         "members": [change],
     }
 
 
-def test_gathered_changes_are_all_named_up_to_the_first_twenty() -> None:
-    members = tuple(NotificationMember(a_transition(number)) for number in (1, 2))
-    notification = a_notification(members=members, member_count=40, in_reply_to="<1@example.org>")
+def test_gathered_changes_are_all_named() -> None:
+    members = [NotificationMember(a_transition(number)) for number in range(1, 41)]
+    notification = a_notification(
+        members=tuple(members[:20]), member_count=40, in_reply_to="<1@example.org>"
+    )
 
-    found = data(notification)
+    found = facts_of(notification, MESSAGE, NETWORKS, NO_LINKS, members)
 
-    assert facts(notification)["type"] == "incident.changed"
-    assert found["memberCount"] == 40
-    assert isinstance(found["members"], list)
-    assert len(found["members"]) == 2
+    assert found["type"] == "incident.changed"
+    assert isinstance(found["data"], dict)
+    assert found["data"]["memberCount"] == 40
+    hashes = [each["transaction"]["hash"] for each in found["data"]["members"]]
+    assert hashes == [str(a_hash(number)) for number in range(1, 41)]
 
 
 @pytest.mark.parametrize(
@@ -149,13 +155,16 @@ def test_message_is_composed_with_facts_that_are_json() -> None:
     record = a_record(sender=an_address(3))
     notification = a_notification(rejection=a_rejection(record=record))
 
-    templates = load_templates(NETWORKS, NO_LINKS)
-    write = with_facts(partial(compose, templates=templates), NETWORKS, NO_LINKS)
+    write = partial(compose, templates=load_templates(NETWORKS, NO_LINKS))
 
-    message = write(notification)
+    def written(channels: list[str]) -> Message:
+        return with_facts(write, lambda _: [], NETWORKS, NO_LINKS, channels)(notification)
+
+    message = written([notification.recipient.channel])
 
     assert message.subject.startswith("ADD over its limit")
     assert json.loads(json.dumps(message.facts))["data"]["text"] == message.text
+    assert written(["hook"]) == replace(message, facts={})
 
 
 def test_closed_incident_is_resolved_for_programs_although_its_condition_lasts() -> None:

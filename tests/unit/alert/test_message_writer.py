@@ -51,6 +51,24 @@ def test_message_names_label_and_attempt(store: Store) -> None:
     assert "Attempted      2026-11-20 11:59:51 UTC" in message.text
 
 
+def test_programs_get_every_member_of_what_was_gathered(store: Store) -> None:
+    for number in range(1, 41):
+        reject(store, number)
+    expand_outbox(store, [ONCALL], lambda: A_MOMENT)
+    writer = MessageWriter(store, TEMPLATES)
+    [many] = notifications(store)
+
+    members = writer.members(many)
+
+    assert writer.members(a_notification()) == []
+    assert [each.transition.subject.tx_hash for each in members] == [
+        a_hash(number) for number in range(1, 41)
+    ]
+    assert members[0].rejection is not None
+    with pytest.raises(DeliveryDeferred, match="cannot be written: the disk is gone"):
+        MessageWriter(UnreadableStore(store), TEMPLATES).members(many)
+
+
 def test_message_of_a_changed_record_says_old_and_new(store: Store) -> None:
     reject(store)
     changed = a_transition(transition_id=an_id(2), before=State.REJECTED)

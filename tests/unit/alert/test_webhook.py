@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import base64
+import json
 from datetime import UTC, datetime
 
 import pytest
 
 from dashboard.alert.channels.http_exchange import parse_target
-from dashboard.alert.channels.webhook import parse_signing_secret, signature
+from dashboard.alert.channels.webhook import (
+    LARGEST_PART,
+    parse_signing_secret,
+    parts_of,
+    signature,
+)
 from dashboard.domain.secret import Secret
 from dashboard.errors import InputError
 
@@ -31,6 +37,30 @@ def test_message_is_signed_with_every_secret_while_one_takes_over_from_another()
     both = signature(keys, "id", AT, BODY).split(" ")
 
     assert both == [signature([key], "id", AT, BODY) for key in keys]
+
+
+def test_long_message_is_cut_into_parts_that_name_every_change_once() -> None:
+    members = [{"hash": number, "reason": "x" * 1000} for number in range(200)]
+    data = {"text": "-", "hash": 0, "reason": "", "memberCount": 200, "members": members}
+
+    parts = [each["data"] for each in parts_of({"type": "incident.opened", "data": data})]
+
+    assert [each["hash"] for part in parts for each in part["members"]] == list(range(200))
+    assert [(each["part"], each["partCount"]) for each in parts] == [
+        (number, 4) for number in range(1, 5)
+    ]
+    assert [each["hash"] for each in parts] == [each["members"][0]["hash"] for each in parts]
+    lengths = [len(json.dumps(each["members"], separators=(",", ":"))) for each in parts]
+    assert max(lengths) <= LARGEST_PART + 1
+    assert {(each["text"], each["memberCount"]) for each in parts} == {("-", 200)}
+
+
+def test_change_that_is_larger_than_a_part_is_one_of_its_own() -> None:
+    huge = {"reason": "x" * LARGEST_PART}
+
+    parts = parts_of({"data": {"members": [huge, huge]}})
+
+    assert [each["data"]["members"] for each in parts] == [[huge], [huge]]
 
 
 @pytest.mark.parametrize(
