@@ -125,11 +125,11 @@ def _working(outage: MailOutage, ended_at: datetime) -> Message:
 
 
 def _message(kind: str, headline: str, parts: tuple[str, ...], data: dict[str, object]) -> Message:
-    subject, text = f"[Linewatch] {headline}", "\n\n".join(parts) + "\n"
+    text = "\n\n".join(parts) + "\n"
     html = "".join(f"<p>{escape(each)}</p>\n" for each in parts)
     facts = {
         "type": kind,
         "timestamp": data.get("endedAt", data["since"]),
-        "data": {"subject": subject, "text": text, "severity": "critical", **data},
+        "data": {"subject": headline, "text": text, "severity": "critical", **data},
     }
-    return Message(subject, text, html, facts=facts)
+    return Message(headline, text, html, facts=facts)

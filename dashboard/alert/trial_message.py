@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from html import escape
+from typing import Final
 
 from dashboard.alert.message import Message
 from dashboard.domain.audit import Actor
 from dashboard.domain.foreign_text import visible
 from dashboard.domain.formatting import moment
 from dashboard.wire.timestamp import format_timestamp
+
+_SUBJECT: Final = "Test message from Linewatch"
 
 
 def message_of_trial(actor: Actor) -> Message:
@@ -23,6 +26,6 @@ def message_of_trial(actor: Actor) -> Message:
     facts = {
         "type": "test",
         "timestamp": format_timestamp(actor.at),
-        "data": {"subject": "[Linewatch] Test message", "text": text},
+        "data": {"subject": _SUBJECT, "text": text},
     }
-    return Message("[Linewatch] Test message", text, html, facts=facts)
+    return Message(_SUBJECT, text, html, facts=facts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import groupby
 from pathlib import Path
 
 import pytest
@@ -55,7 +56,10 @@ ca_file = "{certificate.path}"
         ended = here.run("alerts", "test-send")
 
     assert ended.returncode == 0, ended.stderr
-    assert [line.partition(":")[0].strip() for line in ended.stdout.splitlines()] == [
+    steps = [line.partition(":")[0].strip() for line in ended.stdout.splitlines()]
+    assert steps.count("EHLO") > 2, "what the server offers is not shown line by line"
+    assert "\\u000a" not in ended.stdout
+    assert [step for step, _ in groupby(steps)] == [
         "To oncall@example.org over mail",
         *("connect", "greeting", "EHLO", "STARTTLS", "TLS", "EHLO"),
         *("login", "sender", "recipient", "DATA", "message"),
@@ -64,7 +68,7 @@ ca_file = "{certificate.path}"
     assert "  message: 250 OK queued as 4711" in ended.stdout.splitlines()
     assert PASSWORD not in ended.stdout
     assert [each["To"] for each in inbox.mails] == ["oncall@example.org"]
-    assert inbox.mails[0]["Subject"] == "[Linewatch] Test message"
+    assert inbox.mails[0]["Subject"] == "Test message from Linewatch"
 
 
 def test_refusal_is_shown_where_it_happens_with_status_one_and_on_record(tmp_path: Path) -> None:

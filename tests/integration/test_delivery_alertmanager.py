@@ -58,7 +58,7 @@ def message_of(subject: Subject, before: State | None, after: State, number: int
     transition = a_transition(number, subject=subject, before=before, after=after, at=utc_now())
     changes = {} if subject.tx_hash else {"rejection": None}
     notification = a_notification(transition=transition, **changes)
-    message = Message("[Linewatch] Something", "It is so.\n", "")
+    message = Message("Something", "It is so.\n", "")
     facts = facts_of(notification, message, NETWORKS, Links("https://watch.example"))
     return replace(message, facts=facts)
 

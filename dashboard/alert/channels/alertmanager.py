@@ -87,7 +87,7 @@ def labels_of(
 def alerts_of(facts: Mapping[str, Any], now: datetime) -> list[PushedAlert]:
     """Return the alerts that a message is, one for each change that it names."""
     data = facts["data"]
-    annotations = {"summary": _headline(data["subject"]), "description": data["text"]}
+    annotations = {"summary": data["subject"], "description": data["text"]}
     if facts["type"] == "test":
         labels = {"alertname": "LinewatchTest"}
         return [PushedAlert(labels, annotations, now, now + _TEST_FIRES_FOR)]
@@ -177,7 +177,3 @@ class AlertmanagerChannel:
             login = f"{self._username}:{self._password.reveal()}".encode()
             headers["Authorization"] = f"Basic {b64encode(login).decode()}"
         return headers
-
-
-def _headline(subject: str) -> str:
-    return subject.removeprefix("[Linewatch] ")

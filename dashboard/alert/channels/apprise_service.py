@@ -144,7 +144,7 @@ def _notify(
     try:
         result = service.notify(
             body=inert(message.text),
-            title=inert(message.subject.removeprefix("[Linewatch] ")),
+            title=inert(message.subject),
             body_format="text",
         )
         answers.put(result)

@@ -24,6 +24,9 @@ _STEPS: Final = {
 }
 """The commands that begin a step; what is none of them goes on with the step before."""
 
+_MOST_LINES: Final = 50
+"""Lines of one answer that are shown: to EHLO a server says what it offers, in a dozen."""
+
 _GO_ON: Final = 354
 """What a server answers when it waits for the message."""
 
@@ -43,7 +46,8 @@ class _WholeLines(io.BufferedReader):
 class SmtpConnection(smtplib.SMTP):
     """Connects under a deadline, at once through TLS where a context is given.
 
-    `watch` gets each answer of the server under the name of the step, and never what was sent.
+    `watch` gets each line that the server answers under the name of the step, and never what was
+    sent.
     """
 
     def __init__(
@@ -86,7 +90,8 @@ class SmtpConnection(smtplib.SMTP):
         if self.file is None and self.sock is not None:
             self.file = _WholeLines(self.sock.makefile("rb", buffering=0))
         code, text = super().getreply()
-        self._watch(Stage(self._step, reply_text((code, text))))
+        for line in text.splitlines()[:_MOST_LINES] or [b""]:
+            self._watch(Stage(self._step, reply_text((code, line))))
         if code == _GO_ON:
             self._step = "message"
         return code, text

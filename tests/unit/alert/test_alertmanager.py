@@ -24,7 +24,7 @@ def pushed(subject: Subject, before: State | None, after: State, url: str = "") 
     transition = a_transition(subject=subject, before=before, after=after)
     rejection = {} if subject.tx_hash else {"rejection": None}
     notification = a_notification(transition=transition, **rejection)
-    message = Message("[Linewatch] devnet is busy", "It is busy.\n", "")
+    message = Message("devnet is busy", "It is busy.\n", "")
     return alerts_of(facts_of(notification, message, NETWORKS, Links(url)), LATER)[0].form()
 
 
