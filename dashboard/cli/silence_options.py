@@ -14,11 +14,12 @@ import click
 from dashboard.cli import options
 from dashboard.cli.options import Parsed
 from dashboard.domain.audit import Actor, parse_name
-from dashboard.domain.matcher import NetworkNames, parse_matcher
+from dashboard.domain.matcher import parse_matcher
 from dashboard.domain.quantity import shorten
 from dashboard.domain.silence import SilenceKind, SilenceRequest
 from dashboard.errors import InputError
 from dashboard.settings.values import parse_duration
+from dashboard.show.queries.silences import SilenceQueries
 from dashboard.wiring.actor import os_user
 from dashboard.wiring.clock import utc_now
 
@@ -45,19 +46,41 @@ LENGTH: Final = Parsed("length", options.duration)
 NAME: Final = Parsed("name", parse_name)
 """Who acts, where that is not the user of this machine."""
 
+every = click.option(
+    "--every",
+    "spans",
+    metavar="SPAN",
+    multiple=True,
+    help='Only in these hours of every week, such as "sun 02:00-04:00"; repeatable.',
+)
+time_zone = click.option(
+    "--time-zone", "zone", default="", help="Of the hours of --every; usually that of [mail]."
+)
 by = click.option("--by", "name", type=NAME, help="Who acts; usually the user of this machine.")
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedTime:
-    """When it is to start, now if that is not said, and when to end: one of two ways to say so."""
+    """When it is to start, now if that is not said, and when to end: one of two ways to say so.
+
+    With `spans` it lasts only in these hours of every week, in a zone.
+    """
 
     starts_at: datetime | None
     ends_at: datetime | None
     length: timedelta | None
+    spans: tuple[str, ...] = ()
+    zone: str = ""
 
     def end(self, start: datetime) -> datetime:
         """Return when it ends; InputError unless it was said in one way."""
+        if self.spans and self.ends_at is None:
+            raise InputError(
+                "say with --until when the weekly hours come for the last time, "
+                "such as 2027-03-01T00:00Z or 90d"
+            )
+        if self.zone and not self.spans:
+            raise InputError("--time-zone is that of weekly hours: give --every as well")
         if (self.ends_at is None) is (self.length is None):
             raise InputError("say how long with --for, such as 8h, or until when with --until")
         return start + self.length if self.length is not None else cast("datetime", self.ends_at)
@@ -73,16 +96,17 @@ class GivenSilence:
     name: str | None
     covers_all: bool
 
-    def wish(self, kind: SilenceKind, networks: NetworkNames, now: datetime) -> SilenceRequest:
+    def wish(self, kind: SilenceKind, ask: SilenceQueries, now: datetime) -> SilenceRequest:
         """Return what is asked for; InputError for what cannot be read."""
         starts_at = self.time.starts_at or now
         return SilenceRequest(
             uuid4(),
             kind,
-            tuple(parse_matcher(each, networks) for each in self.matchers),
+            tuple(parse_matcher(each, ask.networks) for each in self.matchers),
             starts_at,
             self.time.end(starts_at),
             self.reason.strip(),
+            ask.weekly(self.time.spans, self.time.zone),
         )
 
 
@@ -101,12 +125,14 @@ def planned(command: Command) -> Command:
         starts_at: datetime | None,
         ends_at: datetime | None,
         length: timedelta | None,
+        spans: tuple[str, ...],
+        zone: str,
         reason: str,
         name: str | None,
         covers_all: bool,
         **given: Any,  # noqa: ANN401 - whatever the command takes
     ) -> object:
-        time = PlannedTime(starts_at, ends_at, length)
+        time = PlannedTime(starts_at, ends_at, length, spans, zone)
         return command(given=GivenSilence(matchers, time, reason, name, covers_all), **given)
 
     options = (
@@ -114,6 +140,8 @@ def planned(command: Command) -> Command:
         click.option("--from", "starts_at", type=TO_COME, help="When it starts; usually now."),
         click.option("--until", "ends_at", type=TO_COME, help="When it ends; a time, or 8h."),
         click.option("--for", "length", type=LENGTH, help="How long it lasts: 30m, 8h, 2d."),
+        every,
+        time_zone,
         click.option("--reason", default="", help="Why, for those who wonder."),
         by,
         click.option("--all", "covers_all", is_flag=True, help="Everything is meant."),

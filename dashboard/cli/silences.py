@@ -11,7 +11,7 @@ from dashboard.cli.installation import Installation, open_installation
 from dashboard.cli.listing import Listing, Output, output, print_list
 from dashboard.cli.options import as_json
 from dashboard.cli.output import Json, instant, print_json, say
-from dashboard.cli.silence_options import GivenSilence, actor, by, planned
+from dashboard.cli.silence_options import GivenSilence, actor, by, every, planned, time_zone
 from dashboard.domain.matcher import parse_matcher
 from dashboard.domain.silence import Silence, SilenceKind
 from dashboard.show.queries.silences import SilenceQueries
@@ -47,15 +47,18 @@ def add(*, given: GivenSilence, as_json: bool) -> None:
 
 @silences.command()
 @click.argument("matchers", nargs=-1, required=True, metavar="MATCHER...")
+@every
+@time_zone
 @as_json
-def preview(*, matchers: tuple[str, ...], as_json: bool) -> None:
+def preview(*, matchers: tuple[str, ...], spans: tuple[str, ...], zone: str, as_json: bool) -> None:
     """Say what a silence of these MATCHERs would have fitted in the last seven days, and fits now.
 
     Nothing is saved.
     """
     with open_installation() as here:
         ask = SilenceQueries(here.source)
-        found = ask.preview([parse_matcher(each, ask.networks) for each in matchers])
+        wanted = [parse_matcher(each, ask.networks) for each in matchers]
+        found = ask.preview(wanted, ask.weekly(spans, zone))
         if not as_json:
             say(str(found))
             return
@@ -95,7 +98,9 @@ def maintenance() -> None:
 @maintenance.command(
     "add",
     epilog="\b\nlinewatch maintenance add network=mainnet --from 2026-11-21T22:00Z --for 2h "
-    "--reason 'upgrade of the nodes'",
+    "--reason 'upgrade of the nodes'\n"
+    "linewatch maintenance add network=mainnet --every 'sun 02:00-04:00' "
+    "--time-zone Europe/Zurich --until 2027-03-01T00:00Z --reason patches",
 )
 @planned
 @as_json
@@ -130,7 +135,7 @@ def _add(kind: SilenceKind, given: GivenSilence, *, as_json: bool) -> None:
     with open_installation() as here:
         ask = SilenceQueries(here.source)
         now = here.source.now()
-        wish = given.wish(kind, ask.networks, now)
+        wish = given.wish(kind, ask, now)
         made, _ = ask.add(wish, actor(given.name, now), covers_all=given.covers_all)
         _print_one(ask, made, now, as_json=as_json)
 
@@ -146,10 +151,19 @@ def _print_one(ask: SilenceQueries, silence: Silence, now: datetime, *, as_json:
     if as_json:
         print_json(_form(ask, silence, now))
         return
+    hours = "" if silence.wish.weekly is None else f"{silence.wish.weekly}, "
     say(
-        f"{silence.kind.value.capitalize()} {silence.silence_id}: {ask.scope_of(silence)}, "
-        f"from {moment(silence.wish.starts_at)} until {moment(silence.over_at)}."
+        f"{silence.kind.value.capitalize()} {silence.silence_id}: {ask.scope_of(silence)}, {hours}"
+        f"from {moment(silence.wish.starts_at)} until {moment(silence.over_at)}"
+        f"{_next(silence, now)}."
     )
+
+
+def _next(silence: Silence, now: datetime) -> str:
+    part = silence.occurrence(now)
+    if silence.wish.weekly is None or part is None:
+        return ""
+    return f", next from {moment(part.wish.starts_at)} until {moment(part.over_at)}"
 
 
 def _list(kind: SilenceKind, output: Output, *, with_over: bool) -> None:
@@ -164,7 +178,7 @@ def _listing(here: Installation, kind: SilenceKind, *, with_over: bool) -> Listi
     return Listing(
         "silences" if kind is SilenceKind.SILENCE else "maintenanceWindows",
         [each for each in found if each.kind is kind],
-        ("NUMBER", "STATE", "FROM", "UNTIL", "WHAT", "AUTHOR", "REASON"),
+        ("NUMBER", "STATE", "FROM", "UNTIL", "HOURS", "WHAT", "AUTHOR", "REASON"),
         row=lambda each: _row(ask, each, now),
         form=lambda each: _form(ask, each, now),
         nothing=f"No {kind.value} is active or to come.",
@@ -177,6 +191,7 @@ def _row(ask: SilenceQueries, silence: Silence, now: datetime) -> Sequence[str]:
         silence.state(now).value,
         moment(silence.wish.starts_at),
         moment(silence.over_at),
+        "" if silence.wish.weekly is None else str(silence.wish.weekly),
         ask.scope_of(silence),
         silence.author,
         silence.wish.reason,
@@ -184,6 +199,7 @@ def _row(ask: SilenceQueries, silence: Silence, now: datetime) -> Sequence[str]:
 
 
 def _form(ask: SilenceQueries, silence: Silence, now: datetime) -> Json:
+    weekly, part = silence.wish.weekly, silence.occurrence(now)
     return {
         "number": silence.silence_id,
         "kind": silence.kind.value,
@@ -191,6 +207,10 @@ def _form(ask: SilenceQueries, silence: Silence, now: datetime) -> Json:
         "matchers": [ask.words_of(each) for each in silence.wish.matchers],
         "startsAt": instant(silence.wish.starts_at),
         "endsAt": instant(silence.wish.ends_at),
+        "weekly": [] if weekly is None else list(map(str, weekly.hours.spans)),
+        "timeZone": None if weekly is None else weekly.hours.zone,
+        "nextStartsAt": None if part is None else instant(part.wish.starts_at),
+        "nextEndsAt": None if part is None else instant(part.over_at),
         "reason": silence.wish.reason,
         "author": silence.author,
         "createdAt": instant(silence.created_at),

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta, tzinfo
+from functools import lru_cache
 from itertools import pairwise
 from typing import Final, TypeAlias
 
@@ -91,19 +92,51 @@ class ActiveHours:
         later = (each for each in self._turns(at, zone) if each > at and self.are_on(each, zone))
         return min(later)
 
+    def next_off(self, at: datetime, zone: tzinfo) -> datetime | None:
+        """Return the first moment after `at` that is none of these hours; None without an end."""
+        turns = self._turns(at, zone)
+        later = (each for each in turns if each > at and not self.are_on(each, zone))
+        return min(later, default=None)
+
     def _turns(self, at: datetime, zone: tzinfo) -> Iterator[datetime]:
-        """Yield the moments at which the hours may begin: each span's, and when clocks are set."""
+        """Yield when the hours may begin or end: as each span says, and when clocks are set."""
         today = at.astimezone(zone).date()
+        minutes = {each for span in self.spans for each in (span.begins, span.ends % _WHOLE_DAY)}
         for day in (today + timedelta(days=ahead) for ahead in range(_LOOKED_AHEAD.days)):
-            for span in self.spans:
-                begins = time(span.begins // 60, span.begins % 60)
+            for minute in minutes:
+                shown = datetime.combine(day, time(minute // 60, minute % 60), zone)
                 for fold in (0, 1):
-                    yield datetime.combine(day, begins, zone).replace(fold=fold).astimezone(UTC)
+                    yield shown.replace(fold=fold).astimezone(UTC)
         first = at.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
         steps = [first + count * _STEP for count in range(_LOOKED_AHEAD // _STEP)]
         for before, after in pairwise(steps):
             if before.astimezone(zone).utcoffset() != after.astimezone(zone).utcoffset():
                 yield after
+
+
+@dataclass(frozen=True, slots=True)
+class WeeklyHours:
+    """Hours of every week, with the rules of their time zone."""
+
+    hours: ActiveHours
+    zone: tzinfo
+
+    def __str__(self) -> str:
+        return f"{', '.join(map(str, self.hours.spans))} {self.hours.zone}"
+
+    def are_on(self, at: datetime) -> bool:
+        """Whether a moment is one of these hours."""
+        return self.hours.are_on(at, self.zone)
+
+    def span(self, at: datetime) -> tuple[datetime, datetime | None]:
+        """Return when they are on next, from `at` on, and until when; None if they never end."""
+        return _span_of(self, at)
+
+
+@lru_cache(maxsize=1_000)
+def _span_of(weekly: WeeklyHours, at: datetime) -> tuple[datetime, datetime | None]:
+    begins = weekly.hours.next_on(at, weekly.zone)
+    return begins, weekly.hours.next_off(begins, weekly.zone)
 
 
 def _days(text: str, whole: str) -> tuple[int, ...]:

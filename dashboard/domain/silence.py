@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
 from uuid import UUID
 
+from dashboard.domain.active_hours import WeeklyHours
 from dashboard.domain.formatting import moment
 from dashboard.domain.matcher import ChangeFacts, Matcher, fits
 from dashboard.errors import InputError
@@ -28,7 +29,7 @@ class SilenceKind(StrEnum):
 
 
 class SilenceState(StrEnum):
-    """Whether one is still to come, lasts, or is over."""
+    """Whether one is still to come, lasts, or is over; between its weekly hours it is to come."""
 
     PLANNED = "planned"
     ACTIVE = "active"
@@ -39,7 +40,8 @@ class SilenceState(StrEnum):
 class SilenceRequest:
     """What a person asks for: which changes, from when to when, and why.
 
-    `request_id` is chosen by the caller, so that the same request is stored once.
+    `request_id` is chosen by the caller, so that the same request is stored once. With `weekly` it
+    lasts only in these hours of every week, from its start until its end.
     """
 
     request_id: UUID
@@ -48,6 +50,7 @@ class SilenceRequest:
     starts_at: datetime
     ends_at: datetime
     reason: str
+    weekly: WeeklyHours | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,22 +74,39 @@ class Silence:
 
     @property
     def over_at(self) -> datetime:
-        """When it ends or ended."""
+        """When it ends or ended for good."""
         return self.wish.ends_at if self.ended_at is None else self.ended_at
 
     def state(self, at: datetime) -> SilenceState:
         """Return whether it is to come, lasts or is over; the start is included, the end is not."""
         if at >= self.over_at:
             return SilenceState.OVER
-        return SilenceState.ACTIVE if at >= self.wish.starts_at else SilenceState.PLANNED
+        is_on = self.wish.weekly is None or self.wish.weekly.are_on(at)
+        return SilenceState.ACTIVE if is_on and at >= self.wish.starts_at else SilenceState.PLANNED
+
+    def occurrence(self, at: datetime) -> Silence | None:
+        """Return the part of it that lasts at a moment, else the next one, as a silence of its own.
+
+        Without weekly hours that is all of it. None where nothing of it follows.
+        """
+        if at >= self.over_at:
+            return None
+        if self.wish.weekly is None:
+            return self
+        start, end = self.wish.weekly.span(max(at, self.wish.starts_at))
+        if start >= self.over_at:
+            return None
+        ends_at = self.over_at if end is None else min(end, self.over_at)
+        part = replace(self.wish, starts_at=start, ends_at=ends_at, weekly=None)
+        return replace(self, wish=part, ended_at=None)
 
 
 def silenced_by(silences: Iterable[Silence], facts: ChangeFacts, at: datetime) -> Silence | None:
     """Return the silence because of which nobody is notified of a change; None without one.
 
-    Of several that fit, it is the one that lasts longest.
+    Of several that fit, it is the one that lasts longest; of weekly hours only those of now.
     """
-    fitting = [each for each in silences if _covers(each, SilenceKind.SILENCE, facts, at)]
+    fitting = _lasting(silences, SilenceKind.SILENCE, facts, at)
     return max(fitting, key=lambda each: each.over_at, default=None)
 
 
@@ -98,18 +118,19 @@ def held_by(silences: Sequence[Silence], facts: ChangeFacts, at: datetime) -> Si
     last: Silence | None = None
     while True:
         since = at if last is None else last.over_at
-        fitting = [
-            each for each in silences if _covers(each, SilenceKind.MAINTENANCE, facts, since)
-        ]
+        fitting = _lasting(silences, SilenceKind.MAINTENANCE, facts, since)
         if not fitting:
             return last
         last = max(fitting, key=lambda each: each.over_at)
 
 
-def _covers(silence: Silence, kind: SilenceKind, facts: ChangeFacts, at: datetime) -> bool:
-    if silence.kind is not kind or silence.state(at) is not SilenceState.ACTIVE:
-        return False
-    return fits(silence.wish.matchers, facts)
+def _lasting(
+    silences: Iterable[Silence], kind: SilenceKind, facts: ChangeFacts, at: datetime
+) -> list[Silence]:
+    """Return those of a kind that fit and last at a moment, of each its occurrence."""
+    fitting = (each for each in silences if each.kind is kind and fits(each.wish.matchers, facts))
+    lasting = (each.occurrence(at) for each in fitting if each.state(at) is SilenceState.ACTIVE)
+    return [each for each in lasting if each is not None]
 
 
 def check_request(wish: SilenceRequest, now: datetime, *, covers_all: bool = False) -> None:
@@ -128,6 +149,10 @@ def check_request(wish: SilenceRequest, now: datetime, *, covers_all: bool = Fal
     if wish.ends_at - wish.starts_at > LONGEST_SILENCE:
         raise InputError(
             f"the {what} would last longer than {LONGEST_SILENCE.days} days: end it earlier"
+        )
+    if wish.weekly is not None and wish.weekly.span(max(now, wish.starts_at))[0] >= wish.ends_at:
+        raise InputError(
+            f"the hours {wish.weekly} do not come before {moment(wish.ends_at)}: end it later"
         )
     if not wish.reason.strip():
         raise InputError(f"the {what} has no reason: say why, for those who wonder at night")

@@ -59,6 +59,25 @@ def test_maintenance_is_planned_for_everything_only_where_that_is_said(
     assert (window["state"], window["matchers"]) == ("planned", [])
 
 
+def test_weekly_window_says_when_it_comes_next(installation: Installation) -> None:
+    weekly = ("--every", "sun 02:00-04:00", "--time-zone", "Europe/Zurich")
+
+    made = installation.run(
+        *("maintenance", "add", "network=devnet", *weekly, "--until", "90d", "--reason", "patches")
+    )
+    preview = installation.run("silences", "preview", "network=devnet", *weekly)
+    table = installation.run("maintenance", "list").stdout
+    listed = json.loads(installation.run("maintenance", "list", "--json").stdout)
+
+    assert "network=devnet, sun 02:00-04:00 Europe/Zurich, from " in made.stdout
+    assert ", next from " in made.stdout
+    assert preview.returncode == 0
+    assert "sun 02:00-04:00 Europe/Zurich" in table
+    [window] = listed["maintenanceWindows"]
+    assert (window["weekly"], window["timeZone"]) == (["sun 02:00-04:00"], "Europe/Zurich")
+    assert window["startsAt"] <= window["nextStartsAt"] < window["nextEndsAt"] < window["endsAt"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -66,6 +85,10 @@ def test_maintenance_is_planned_for_everything_only_where_that_is_said(
         (("--until", "yesterday"), "is no time: write in how long"),
         (("--until", "2020-01-01"), "is no time"),
         (("--for", "soon"), "is not a duration"),
+        (("--for", "90d", "--every", "sun 02:00-04:00"), "say with --until when the weekly hours"),
+        (("--until", "9d", "--time-zone", "UTC"), "give --every as well"),
+        (("--until", "9d", "--every", "sun 2-4"), "is no span of a week"),
+        (("--until", "9d", "--every", "sun 02:00-04:00", "--time-zone", "Moon"), "no time zone"),
     ],
 )
 def test_times_that_cannot_be_meant_name_the_remedy(

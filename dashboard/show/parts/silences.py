@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from typing import Final, NamedTuple
 from uuid import uuid4
 
 import streamlit as st
@@ -52,6 +52,7 @@ _KIND_WORDS: Final = {
 _KINDS: Final[tuple[SilenceKind, ...]] = tuple(SilenceKind)
 _REQUEST: Final = "silence_request"
 _LONGEST_LIST: Final = 600
+_LONGEST_HOURS: Final = 400
 _NARROW: Final = 230
 """Pixels of a field, so that several stand side by side."""
 
@@ -100,21 +101,44 @@ def silence_markup(queries: PageQueries, silence: Silence, now: datetime) -> Mar
 
 
 def _times(silence: Silence, now: datetime) -> str:
-    start, end = silence.wish.starts_at, silence.over_at
+    part = silence.occurrence(now) or silence
+    start, end = part.wish.starts_at, part.over_at
     match silence.state(now):
         case SilenceState.PLANNED:
-            return f"from {moment(start)} for {span(end - start)}"
+            return f"from {moment(start)} for {span(end - start)}{_weekly(silence)}"
         case SilenceState.ACTIVE:
-            return f"until {moment_near(end, now)}, {span(end - now)} left"
+            left = span(end - now)
+            return f"until {moment_near(end, now)}, {left} left{_weekly(silence)}"
         case SilenceState.OVER:
             by = f" by {visible(silence.ended_by, LONGEST_NAME)}" if silence.ended_by else ""
-            return f"{moment(start)} to {moment(end)}{by and f', ended{by}'}"
+            ended = by and f", ended{by}"
+            return f"{moment(start)} to {moment(end)}{_weekly(silence)}{ended}"
+
+
+def _weekly(silence: Silence) -> str:
+    if silence.wish.weekly is None:
+        return ""
+    return f"; every week {silence.wish.weekly} until {moment(silence.over_at)}"
 
 
 def _finished(queries: PageQueries, silences: tuple[Silence, ...]) -> Markup:
     now = queries.now()
     rows = (element("div", silence_markup(queries, each, now)) for each in silences)
     return element("details", element("summary", "Over"), *rows, class_="lw-more")
+
+
+class _WeeklyFields(NamedTuple):
+    """What a person filled in of hours that come every week."""
+
+    hours: str
+    zone: str
+    until: datetime | None
+
+    def last(self) -> datetime:
+        """Return when they end for good; InputError where that is not said."""
+        if self.until is None:
+            raise InputError("the weekly hours have no end: say until when they come")
+        return self.until.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +149,7 @@ class _SilenceForm:
     texts: tuple[str, ...]
     starts_at: datetime | None
     length: timedelta
+    weekly: _WeeklyFields
     reason: str
     covers_all: bool
 
@@ -133,10 +158,15 @@ class _SilenceForm:
         names = queries.silences.networks
         matchers: tuple[Matcher, ...] = tuple(parse_matcher(each, names) for each in self.texts)
         starts_at = now if self.starts_at is None else self.starts_at
-        request_id = st.session_state[_REQUEST]
-        ends_at = starts_at + self.length
+        weekly = queries.silences.weekly(_items(self.weekly.hours, ";"), self.weekly.zone)
         return SilenceRequest(
-            request_id, self.kind, matchers, starts_at, ends_at, self.reason.strip()
+            st.session_state[_REQUEST],
+            self.kind,
+            matchers,
+            starts_at,
+            starts_at + self.length if weekly is None else self.weekly.last(),
+            self.reason.strip(),
+            weekly,
         )
 
 
@@ -161,13 +191,14 @@ def _form(queries: PageQueries) -> None:
         length = st.segmented_control(
             "For", list(_LENGTHS), default="1 h", required=True, key="silence_for"
         )
+        weekly = _weekly_inputs()
         reason = st.text_input("Reason", max_chars=LONGEST_REASON, key="silence_reason")
         covers_all = st.checkbox("Everything is meant", key="silence_all")
         with st.container(horizontal=True, gap="small"):
             is_pressed = st.form_submit_button("Save", type="primary")
             is_previewed = st.form_submit_button("Preview", help="What it would have fitted")
     start = None if starts_at is None else starts_at.replace(tzinfo=UTC)
-    form = _SilenceForm(kind, texts, start, _LENGTHS[length], reason, covers_all)
+    form = _SilenceForm(kind, texts, start, _LENGTHS[length], weekly, reason, covers_all)
     if is_previewed:
         _preview(queries, form)
     if is_pressed:
@@ -177,11 +208,46 @@ def _form(queries: PageQueries) -> None:
 def _preview(queries: PageQueries, form: _SilenceForm) -> None:
     """Say what it would have fitted lately; nothing is saved."""
     try:
-        found = queries.silences.preview(form.wish(queries, queries.now()).matchers)
+        wish = form.wish(queries, queries.now())
+        found = queries.silences.preview(wish.matchers, wish.weekly)
     except InputError as mistake:
         notice("bad", "No preview.", sentence(str(mistake)))
         return
     notice("empty", "Preview.", str(found))
+
+
+def _weekly_inputs() -> _WeeklyFields:
+    """Ask for hours that come every week, instead of one length."""
+    with st.container(horizontal=True, gap="small"):
+        hours = st.text_input(
+            "Or every week, in these hours",
+            key="silence_weekly",
+            max_chars=_LONGEST_HOURS,
+            placeholder="sun 02:00-04:00",
+            help="Several are separated by semicolons.",
+            width=_NARROW,
+        )
+        zone = st.text_input(
+            "Time zone",
+            key="silence_zone",
+            max_chars=64,
+            placeholder="Europe/Zurich",
+            help="Of these hours; empty: that of [mail].",
+            width=_NARROW,
+        )
+        until = st.datetime_input(
+            "Until, in UTC",
+            None,
+            step=timedelta(minutes=1),
+            format="YYYY-MM-DD",
+            key="silence_until",
+            width=_NARROW,
+        )
+    return _WeeklyFields(hours or "", (zone or "").strip(), until)
+
+
+def _items(text: str, separator: str) -> list[str]:
+    return [each for each in text.split(separator) if each.strip()]
 
 
 def _matcher_inputs(queries: PageQueries) -> tuple[str, ...]:
@@ -207,7 +273,7 @@ def _matcher_inputs(queries: PageQueries) -> tuple[str, ...]:
         placeholder="module!=HUB, label=~payroll*",
         help="With = or !=, separated by commas; with =~ or !~ each * is any text.",
     )
-    return (*given, *(each for each in (more or "").split(",") if each.strip()))
+    return (*given, *_items(more or "", ","))
 
 
 def _save(queries: PageQueries, form: _SilenceForm, by: Actor) -> None:

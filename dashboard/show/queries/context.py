@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import tzinfo
 from typing import Final
 
 from dashboard.detect.condition_start_end import ConditionRules, HoldPeriods
@@ -17,6 +18,7 @@ from dashboard.domain.reason_parser import Reason, parse_reason
 from dashboard.domain.recipients import NOTHING_CONFIGURED, ConfiguredRecipients
 from dashboard.domain.rule import Rule
 from dashboard.domain.rule_table import ANY_NAMES, RuleNames
+from dashboard.errors import InputError, SettingsError
 from dashboard.show.queries.network_status import NetworkProfile
 from dashboard.store.access.audit_log import note_action
 from dashboard.store.engine.connection import Connection
@@ -80,6 +82,14 @@ class QueryContext:
             return "this installation"
         profile = self.profile(network_id)
         return f"Network {network_id}" if profile is None else profile.name
+
+    def zone(self, name: str) -> tzinfo:
+        """Return a time zone by its name, empty for that of [mail]; InputError for no zone."""
+        known = self.settings.recipients
+        try:
+            return known.zones(name or known.zone)
+        except SettingsError as error:
+            raise InputError(f"the time zone {error}") from error
 
     def search_scope(self, network_id: NetworkId | None, text: str) -> tuple[NetworkId | None, str]:
         """Return the network to search and the words to search for.

@@ -27,7 +27,7 @@ from dashboard.domain.verification import (
     request_mail,
     verified,
 )
-from dashboard.errors import InputError, SettingsError
+from dashboard.errors import InputError
 from dashboard.show.queries.context import QueryContext
 from dashboard.store.access.audit_log import note_action
 from dashboard.store.alerts.addresses_off import list_addresses_off, turn_off, turn_on
@@ -192,10 +192,7 @@ class RecipientQueries:
         with self._context.store.write() as connection:
             directory = self._directory(connection)
             address = shorten(recipient.address)
-            try:
-                directory.configured.zones(wanted.zone or directory.configured.zone)
-            except SettingsError as error:
-                raise InputError(f"the time zone {error}") from error
+            self._context.zone(wanted.zone)
             if mailbox_of(recipient) in directory.configured.profiles:
                 raise InputError(
                     f"the settings say when {address} gets messages: change their table "

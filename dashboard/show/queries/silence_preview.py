@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from dashboard.domain.active_hours import WeeklyHours
 from dashboard.domain.condition import SubjectKind
 from dashboard.domain.foreign_text import visible
 from dashboard.domain.matcher import Matcher, RuleFacts, facts_of, fits
@@ -55,14 +56,21 @@ class SilencePreview:
 
 
 def preview_silence(
-    connection: Connection, matchers: Sequence[Matcher], now: datetime
+    connection: Connection,
+    matchers: Sequence[Matcher],
+    now: datetime,
+    weekly: WeeklyHours | None = None,
 ) -> SilencePreview:
     """Return which changes of the last seven days matchers fit, and which open incidents.
 
-    Rules, labels and tags are those of now. A change that several rules report counts once.
+    With `weekly`, only changes in these hours. Rules, labels and tags are those of now. A change
+    that several rules report counts once.
     """
     rules = rules_in_force(connection)
     seen = past_transitions(connection, SubjectKind, now - PREVIEWED, now)
+    is_cut = len(seen) == MOST_TRANSITIONS
+    if weekly is not None:
+        seen = [each for each in seen if weekly.are_on(each.transition.at)]
     by_rule: Counter[str] = Counter()
     changes, last = 0, None
     for change in seen:
@@ -77,9 +85,7 @@ def preview_silence(
             changes, last = changes + 1, change.transition.at
     stories = open_incident_stories(connection, _MOST_OPEN)
     incidents = sum(fits(matchers, facts_of_incident(each.incident)) for each in stories)
-    return SilencePreview(
-        tuple(by_rule.most_common()), changes, last, incidents, len(seen) == MOST_TRANSITIONS
-    )
+    return SilencePreview(tuple(by_rule.most_common()), changes, last, incidents, is_cut)
 
 
 def _plural(many: int, word: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from dashboard.domain.active_hours import ActiveHours, WeeklyHours, WeekSpan
 from dashboard.domain.audit import Action, Actor, Detail
 from dashboard.domain.matcher import Matcher, NetworkNames, in_words
 from dashboard.domain.silence import Silence, SilenceKind, SilenceRequest, check_request
@@ -64,10 +65,23 @@ class SilenceQueries:
                 tuple(finished_silences(connection, now, MOST_FINISHED)),
             )
 
-    def preview(self, matchers: Sequence[Matcher]) -> SilencePreview:
-        """Return what a silence or a window of these matchers would have fitted, and fits now."""
+    def weekly(self, spans: Sequence[str], zone: str = "") -> WeeklyHours | None:
+        """Read hours of every week in a time zone, empty for that of [mail]; None without hours.
+
+        InputError for what are no hours or no time zone.
+        """
+        if not spans:
+            return None
+        name = zone or self._context.settings.recipients.zone
+        hours = ActiveHours(tuple(map(WeekSpan.parse, spans)), name)
+        return WeeklyHours(hours, self._context.zone(name))
+
+    def preview(
+        self, matchers: Sequence[Matcher], weekly: WeeklyHours | None = None
+    ) -> SilencePreview:
+        """Return what a silence or a window would have fitted, and fits now."""
         with self._context.store.read() as connection:
-            return preview_silence(connection, matchers, self._context.now())
+            return preview_silence(connection, matchers, self._context.now(), weekly)
 
     def add(
         self, wish: SilenceRequest, by: Actor, *, covers_all: bool = False
@@ -108,6 +122,7 @@ class SilenceQueries:
             "matchers": [self.words_of(each) for each in wish.matchers],
             "from": format_timestamp(wish.starts_at),
             "until": format_timestamp(wish.ends_at),
+            **({} if wish.weekly is None else {"weekly": str(wish.weekly)}),
             "reason": wish.reason,
         }
         note_action(connection, by.at, by.name, action, str(silence.silence_id), details)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from sqlalchemy import Connection, Row, func, select, update
 
+from dashboard.domain.active_hours import ActiveHours, WeeklyHours, WeekSpan
 from dashboard.domain.audit import Actor
 from dashboard.domain.matcher import MatchedProperty, Matcher
 from dashboard.domain.notification import NotificationState
@@ -28,6 +31,8 @@ def add_silence(connection: Connection, wish: SilenceRequest, by: Actor) -> tupl
         ],
         "starts_at": wish.starts_at,
         "ends_at": wish.ends_at,
+        "weekly": [] if wish.weekly is None else list(map(str, wish.weekly.hours.spans)),
+        "zone": "" if wish.weekly is None else wish.weekly.hours.zone,
         "reason": wish.reason,
         "author": by.name,
         "created_at": by.at,
@@ -65,11 +70,14 @@ def _release_held(connection: Connection, window: Silence, now: datetime) -> Non
         for each in others
     ):
         return
+    ended = replace(window, ended_at=None).occurrence(now)
+    if ended is None:
+        return
     column = notifications.c
     held = update(notifications).where(
         column.state == NotificationState.PENDING,
         column.closed_at.is_(None),
-        column.release_at == window.wish.ends_at,
+        column.release_at == ended.over_at,
     )
     connection.execute(held.values(release_at=now, next_attempt_at=now))
 
@@ -89,6 +97,11 @@ def finished_silences(connection: Connection, at: datetime, limit: int) -> list[
     return [_silence_of(row) for row in connection.execute(query.limit(limit))]
 
 
+def _weekly_of(row: Row[Any]) -> WeeklyHours | None:
+    spans = tuple(map(WeekSpan.parse, row.weekly))
+    return WeeklyHours(ActiveHours(spans, row.zone), ZoneInfo(row.zone)) if spans else None
+
+
 def _silence_of(row: Row[Any]) -> Silence:
     matchers = tuple(
         Matcher(MatchedProperty(about), value, is_equal, is_pattern)
@@ -101,6 +114,7 @@ def _silence_of(row: Row[Any]) -> Silence:
         row.starts_at,
         row.ends_at,
         row.reason,
+        _weekly_of(row),
     )
     return Silence(
         row.silence_id, wish, row.author, row.created_at, row.ended_at, row.ended_by or ""

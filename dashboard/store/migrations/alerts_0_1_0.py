@@ -191,6 +191,7 @@ def create_silences() -> None:
         "silences",
         *key(silence_id=row_id),
         *needed(request_id=uuid, kind=word_20, matchers=sa.JSON(), starts_at=big, ends_at=big),
+        *needed(weekly=sa.JSON(), zone=word_64),
         *needed(author=text, reason=text, created_at=big),
         *optional(ended_at=big, ended_by=text),
         sa.UniqueConstraint("request_id"),

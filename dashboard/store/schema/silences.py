@@ -7,6 +7,7 @@ from sqlalchemy import JSON, Column, Index, String, Table, Uuid
 from dashboard.store.schema.base import key, metadata, needed
 from dashboard.store.schema.columns import ForeignText, Moment, RowId
 
+# It lasts only in the hours `weekly` of every week, in `zone`; without any it lasts throughout.
 # `request_id` is chosen by the caller, so that a repeated request finds what the first one made.
 silences = Table(
     "silences",
@@ -17,6 +18,8 @@ silences = Table(
     needed("matchers", JSON),
     needed("starts_at", Moment),
     needed("ends_at", Moment),
+    needed("weekly", JSON),
+    needed("zone", String(64)),
     needed("author", ForeignText),
     needed("reason", ForeignText),
     needed("created_at", Moment),

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from sqlalchemy import select
 
 from dashboard.alert.notify import expand_outbox
+from dashboard.domain.active_hours import ActiveHours, WeeklyHours, WeekSpan
 from dashboard.domain.address_off import AddressOff, OffCause
 from dashboard.domain.audit import Actor
 from dashboard.domain.matcher import MatchedProperty, Matcher
@@ -28,6 +32,8 @@ HOUR = timedelta(hours=1)
 ADA = Actor("ada", A_MOMENT)
 DEV = Recipient("mail", "dev@example.org")
 ADD = Matcher(MatchedProperty.MODULE, "ADD")
+FRIDAYS = WeeklyHours(ActiveHours((WeekSpan.parse("fri 11:00-13:00"),)), ZoneInfo("UTC"))
+"""A_MOMENT is noon on a Friday."""
 
 
 @pytest.fixture
@@ -42,9 +48,10 @@ def expand(store: Store) -> Callable[..., list[Notification]]:
     return run
 
 
-def make(store: Store, kind: SilenceKind, *matchers: Matcher) -> Silence:
+def make(store: Store, kind: SilenceKind, *matchers: Matcher, **changes: Any) -> Silence:  # noqa: ANN401 - any field of the wish
     """Store a silence or a window of an hour."""
     wish = SilenceRequest(an_id(7), kind, matchers, A_MOMENT, A_MOMENT + HOUR, "known")
+    wish = replace(wish, **changes)
     with store.write() as connection:
         made, _ = add_silence(connection, wish, ADA)
     return made
@@ -95,12 +102,13 @@ def test_maintenance_holds_until_it_ends_and_gathers_meanwhile(
     assert len(held) == 2
 
 
+@pytest.mark.parametrize("changes", [{}, {"weekly": FRIDAYS, "ends_at": A_MOMENT + 999 * HOUR}])
 def test_maintenance_that_is_ended_early_releases_what_it_held(
-    store: Store, expand: Callable[..., list[Notification]]
+    store: Store, expand: Callable[..., list[Notification]], changes: dict[str, Any]
 ) -> None:
-    make(store, SilenceKind.MAINTENANCE, ADD)
+    make(store, SilenceKind.MAINTENANCE, ADD, **changes)
     reject(store, 1)
-    expand()
+    assert {each.release_at for each in expand()} == {A_MOMENT + HOUR}
 
     end = Actor("bob", A_MOMENT + HOUR / 2)
     with store.write() as connection:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dashboard.domain.active_hours import ActiveHours, WeekSpan
+from dashboard.domain.active_hours import ActiveHours, WeeklyHours, WeekSpan
 from dashboard.errors import InputError
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -102,13 +102,44 @@ def test_hours_begin_when_clocks_show_so(span: str, at: str, begins: str) -> Non
     assert hours(span).next_on(utc(at), BERLIN) == utc(begins)
 
 
+@pytest.mark.parametrize(
+    ("span", "at", "ends"),
+    [
+        ("sun 02:00-04:00", "2026-11-22T01:30", "2026-11-22T03:00"),
+        # In spring the clocks show one of these two hours, in autumn one of them twice.
+        ("sun 02:00-04:00", "2026-03-29T01:00", "2026-03-29T02:00"),
+        ("sun 02:00-04:00", "2026-10-25T00:00", "2026-10-25T03:00"),
+        # They end when the clocks are put forward past the end, or back before the beginning.
+        ("sun 01:00-02:30", "2026-03-29T00:30", "2026-03-29T01:00"),
+        ("sun 02:30-03:30", "2026-10-25T00:45", "2026-10-25T01:00"),
+        ("sat 22:00-06:00", "2026-10-24T21:00", "2026-10-25T05:00"),
+        ("sat,sun 00:00-24:00", "2026-11-21T12:00", "2026-11-22T23:00"),
+        ("mon-sun 00:00-24:00", "2026-11-21T12:00", None),
+    ],
+)
+def test_hours_end_when_clocks_show_so(span: str, at: str, ends: str | None) -> None:
+    assert hours(span).are_on(utc(at), BERLIN)
+    assert hours(span).next_off(utc(at), BERLIN) == (ends and utc(ends))
+
+
+def test_weekly_hours_that_are_on_begin_at_once_and_are_named_with_their_zone() -> None:
+    weekly = WeeklyHours(hours("sun 02:00-04:00", "wed 22:00-23:00"), BERLIN)
+
+    assert weekly.span(utc("2026-11-19T12:00")) == (
+        utc("2026-11-22T01:00"),
+        utc("2026-11-22T03:00"),
+    )
+    assert weekly.span(utc("2026-11-22T02:00"))[0] == utc("2026-11-22T02:00")
+    assert str(weekly) == "sun 02:00-04:00, wed 22:00-23:00 Europe/Berlin"
+
+
 @settings(max_examples=60, deadline=None)
 @given(
     st.sampled_from(ZONES),
     st.datetimes(datetime(2024, 1, 1), datetime(2027, 1, 1)),  # noqa: DTZ001 - Hypothesis takes bounds without a zone
     st.tuples(st.integers(0, 1439), st.integers(0, 1439)).filter(lambda each: each[0] != each[1]),
 )
-def test_nothing_is_on_before_the_next_hours(
+def test_nothing_is_on_before_the_next_hours_nor_off_before_they_end(
     zone: str, at: datetime, times: tuple[int, int]
 ) -> None:
     """Compare with a walk from minute to minute."""
@@ -121,3 +152,9 @@ def test_nothing_is_on_before_the_next_hours(
     minutes = int((begins - moment) / timedelta(minutes=1))
     earlier = (moment + timedelta(minutes=count) for count in range(min(minutes, 3000)))
     assert not any(found.are_on(each, ZoneInfo(zone)) for each in earlier)
+    ends = found.next_off(begins, ZoneInfo(zone))
+    assert ends is not None
+    assert not found.are_on(ends, ZoneInfo(zone))
+    minutes = int((ends - begins) / timedelta(minutes=1))
+    within = (begins + timedelta(minutes=count) for count in range(minutes))
+    assert all(found.are_on(each, ZoneInfo(zone)) for each in within)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
+from dashboard.domain.active_hours import ActiveHours, WeeklyHours, WeekSpan
 from dashboard.domain.matcher import MatchedProperty, Matcher
 from dashboard.domain.silence import (
     Silence,
@@ -106,6 +109,83 @@ def test_change_is_held_until_the_end_of_windows_that_follow_each_other() -> Non
     assert held is windows[2]
     assert held_by(windows, OF_ADD, A_MOMENT) is None
     assert held_by([a_silence()], OF_HUB, A_MOMENT) is None
+
+
+def weekly(span: str, *, kind: SilenceKind = SilenceKind.MAINTENANCE) -> Silence:
+    """Return a window of these hours of every week in Zurich, from 2026-03-01 until 2027-03-01."""
+    hours = ActiveHours((WeekSpan.parse(span),), "Europe/Zurich")
+    starts_at = datetime(2026, 3, 1, tzinfo=UTC)
+    return a_silence(
+        kind=kind,
+        starts_at=starts_at,
+        ends_at=starts_at + timedelta(days=365),
+        weekly=WeeklyHours(hours, ZoneInfo("Europe/Zurich")),
+    )
+
+
+def utc(text: str) -> datetime:
+    """Read a moment in UTC."""
+    return datetime.fromisoformat(text).replace(tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("at", "state", "starts", "ends"),
+    [
+        ("2026-02-01T00:00", SilenceState.PLANNED, "2026-03-01T01:00", "2026-03-01T03:00"),
+        ("2026-11-21T12:00", SilenceState.PLANNED, "2026-11-22T01:00", "2026-11-22T03:00"),
+        ("2026-11-22T01:00", SilenceState.ACTIVE, "2026-11-22T01:00", "2026-11-22T03:00"),
+        ("2026-11-22T03:00", SilenceState.PLANNED, "2026-11-29T01:00", "2026-11-29T03:00"),
+        # The clocks go forward: one hour is left of two.
+        ("2026-03-28T12:00", SilenceState.PLANNED, "2026-03-29T01:00", "2026-03-29T02:00"),
+        # The clocks go back: two hours take three.
+        ("2026-10-24T12:00", SilenceState.PLANNED, "2026-10-25T00:00", "2026-10-25T03:00"),
+    ],
+)
+def test_weekly_window_lasts_in_its_hours_as_clocks_show_them(
+    at: str, state: SilenceState, starts: str, ends: str
+) -> None:
+    window = weekly("sun 02:00-04:00")
+
+    found = window.occurrence(utc(at))
+
+    assert window.state(utc(at)) is state
+    assert found is not None
+    assert (found.wish.starts_at, found.over_at) == (utc(starts), utc(ends))
+
+
+def test_weekly_window_ends_for_good_whatever_its_hours() -> None:
+    window, always = weekly("sun 22:00-06:00"), weekly("mon-sun 00:00-24:00")
+    last, end = always.occurrence(utc("2026-11-22T01:00")), utc("2027-03-01T00:00")
+
+    assert last is not None
+    assert last.over_at == always.over_at == end
+    assert window.state(end) is SilenceState.OVER
+    assert window.occurrence(end) is None
+    assert replace(window, ended_at=utc("2026-11-20T12:00")).occurrence(A_MOMENT) is None
+    assert weekly("tue 10:00-12:00").occurrence(utc("2027-02-25T00:00")) is None
+
+
+def test_change_in_weekly_hours_is_held_or_silenced_until_they_end() -> None:
+    window, at = weekly("sun 02:00-04:00"), utc("2026-11-22T02:00")
+    silence = weekly("sun 02:00-04:00", kind=SilenceKind.SILENCE)
+
+    held, silent = held_by([window], OF_HUB, at), silenced_by([silence], OF_HUB, at)
+
+    assert held is not None
+    assert silent is not None
+    assert held.over_at == silent.over_at == utc("2026-11-22T03:00")
+    assert held_by([window], OF_HUB, utc("2026-11-22T03:00")) is None
+    assert silenced_by([silence], OF_HUB, utc("2026-11-21T02:00")) is None
+
+
+def test_hours_that_do_not_come_before_the_end_are_refused() -> None:
+    window = weekly("sun 02:00-04:00")
+    wish = replace(window.wish, starts_at=A_MOMENT, ends_at=A_MOMENT + HOUR)
+
+    with pytest.raises(InputError, match="sun 02:00-04:00 Europe/Zurich do not come before"):
+        check_request(wish, A_MOMENT)
+
+    check_request(window.wish, A_MOMENT)
 
 
 @pytest.mark.parametrize(

@@ -260,6 +260,19 @@ def test_maintenance_that_was_planned_says_when_it_begins(queries: PageQueries) 
     assert "from 2026-11-21 22:00:00 UTC for 60 min" in words
 
 
+def test_weekly_maintenance_says_its_hours_and_when_they_come_next(queries: PageQueries) -> None:
+    page = visit("alerts", queries, section="Silences")
+    page.radio(key="silence_kind").set_value(SilenceKind.MAINTENANCE)
+    endless = words_of(fill(page, silence_weekly="sun 02:00-04:00; wed 22:00-23:00"))
+    page.datetime_input(key="silence_until").set_value(datetime(2027, 3, 1))  # noqa: DTZ001 - as the widget takes it
+    preview, words = words_of(fill(page, "Preview")), words_of(fill(page))
+
+    assert "the weekly hours have no end: say until when they come" in endless.lower()
+    assert "it would have fitted no change" in preview  # that of Friday noon
+    assert "from 2026-11-22 02:00:00 UTC for 2 h; every week sun 02:00-04:00, wed" in words
+    assert "22:00-23:00 UTC until 2027-03-01 00:00:00 UTC" in words
+
+
 def test_incident_is_acknowledged_handed_over_and_declared_over(queries: PageQueries) -> None:
     [story, *_] = queries.incidents.open()
     key = story.incident.incident_id

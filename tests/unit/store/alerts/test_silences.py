@@ -5,7 +5,9 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
+from zoneinfo import ZoneInfo
 
+from dashboard.domain.active_hours import ActiveHours, WeeklyHours, WeekSpan
 from dashboard.domain.audit import Actor
 from dashboard.domain.matcher import MatchedProperty, Matcher
 from dashboard.domain.silence import Silence, SilenceKind, SilenceRequest
@@ -50,6 +52,18 @@ def test_silence_comes_back_as_it_was_asked_for(store: Store) -> None:
     assert (made.author, made.created_at) == (ADA.name, ADA.at)
     assert made.wish.matchers[1] == Matcher(MatchedProperty.LABEL, "\0 test", is_equal=False)
     assert made.wish.reason == "known \0"
+
+
+def test_weekly_hours_come_back_with_their_zone(store: Store) -> None:
+    spans = (WeekSpan.parse("sun 02:00-04:00"), WeekSpan.parse("sat,sun 22:00-06:00"))
+    weekly = WeeklyHours(ActiveHours(spans, "Europe/Zurich"), ZoneInfo("Europe/Zurich"))
+    made = make(store, 1, weekly=weekly, ends_at=A_MOMENT + 90 * 24 * HOUR)
+
+    with store.read() as connection:
+        [stored] = unfinished_silences(connection, A_MOMENT + HOUR)
+
+    assert stored == made
+    assert stored.wish.weekly == weekly
 
 
 def test_repeated_request_finds_what_the_first_one_made(store: Store) -> None:
