@@ -120,8 +120,10 @@ class Notifier:
         with self.store.read() as connection:
             silences = unfinished_silences(connection, now)
             is_turned = self._latest.is_turned(silences, now)
-            if not is_turned and not is_incident_due(connection, now):
-                return
+            is_due = is_turned or is_incident_due(connection, now)
+        if not is_due:
+            self._latest.note(silences, now)
+            return
         with self.store.write() as connection:
             if is_turned:
                 look_at_all(connection, now)

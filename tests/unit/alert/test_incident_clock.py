@@ -220,9 +220,11 @@ def test_maintenance_holds_reminders_until_it_ends(watch: Watch) -> None:
 
 def test_reminders_go_on_after_the_clock_was_set_back(watch: Watch) -> None:
     watch.rules(replace(BUSY, escalate_after=None, escalate_to=()))
+    watch.wait()
+    watch.wait(HOUR / 2)
     watch.turn(1, State.CALM, State.BUSY)
     watch.wait()
-    watch.clock.set_clock(-timedelta(days=7))
+    watch.clock.set_clock(-HOUR / 4)
     watch.wait(seconds(1))
     watch.wait(HOUR)
 
