@@ -117,22 +117,26 @@ class ExpectedAlerts:
     repeated: list[Repeated] = field(default_factory=list)
 
     def happen(self, what: Happening, now: datetime, elapsed: timedelta) -> None:
-        """Let a change join its incidents, and reach everybody once: rather than be withheld."""
-        withheld: list[Recipient] = []
+        """Let a change join its incidents, and reach everybody once, by the soonest rule."""
+        soonest: dict[Recipient, datetime] = {}
+        withheld: set[Recipient] = set()
         for rule in (each for each in self.rules if _concerns(each, what)):
             facts = _facts(what.group, rule.name, rule.severity)
             silence = self._silence(facts, now)
             self._grow(rule, what, now, is_silenced=silence is not None)
             recipients = rule.recipients or self.everyone
             if silence is not None:
-                withheld += recipients
+                withheld.update(recipients)
                 continue
+            withheld |= self.off.intersection(recipients)
             until = self._held_until(rule, facts, now)
-            for each in recipients:
-                hold = None if each in self.off else Hold(until, elapsed + (until - now), elapsed)
-                self.members.setdefault((what.transition_id, each), hold)
-        for each in withheld:
-            self.members.setdefault((what.transition_id, each), None)
+            reached = set(recipients) - self.off
+            soonest |= {each: min(until, soonest.get(each, until)) for each in reached}
+        for each, until in soonest.items():
+            hold = Hold(until, elapsed + (until - now), elapsed)
+            self.members[what.transition_id, each] = hold
+        for each in withheld - soonest.keys():
+            self.members[what.transition_id, each] = None
 
     def pass_time(self, now: datetime, elapsed: timedelta) -> None:
         """Let time do what is due to every incident."""
