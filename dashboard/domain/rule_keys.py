@@ -27,6 +27,9 @@ _OF_CHANNEL: Final = re.compile(r"([a-z][a-z0-9-]{0,39})(?::(\S{1,300}))?", re.A
 """A channel is its own recipient, unless somebody is meant there."""
 _LONE: Final = re.compile("[\ud800-\udfff]")
 
+MOST_ITEMS: Final = 1_000
+"""The longest list in a rule."""
+
 MOST_COUNTED: Final = 50_000
 """The largest number of rejections that a rule counts to."""
 
@@ -41,6 +44,8 @@ _Word = TypeVar("_Word", bound=StrEnum)
 def items(written: object) -> list[object]:
     if not isinstance(written, list | tuple) or not written:
         raise InputError(f"is {shorten(str(written))}: write a list of one or more in brackets")
+    if len(written) > MOST_ITEMS:
+        raise InputError(f"holds {len(written):,}: write at most {MOST_ITEMS:,}")
     if len(set(map(str, written))) < len(written):
         raise InputError("holds one twice: write each once")
     return list(written)

@@ -19,6 +19,18 @@ Remark: TypeAlias = tuple[SettingPath, str]
 """The path of a setting that is wrong, and what to say after its name."""
 
 _LINE: Final = re.compile(r"\(at line (\d+), ")
+_TOKEN: Final = re.compile(
+    r'"""(?:[^\\]|\\.)*?"{3,5}|"(?:[^"\\]|\\.)*"'  # basic strings
+    r"|'''.*?'{3,5}|'[^']*'"  # literal strings
+    r"|#[^\n]*|[][{}\n]",
+    re.DOTALL,
+)
+"""What a value may go on with on the next line, or what hides that, in valid TOML."""
+
+_DEEPEST: Final = 20
+_TOO_DEEP: Final = f"its tables or lists are more than {_DEEPEST} deep"
+_LARGEST_NUMBER: Final = 256
+"""Bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +106,35 @@ def read_file(path: Path) -> Layer:
 
 
 def layer_of(source: str, text: str) -> Layer:
-    """Return the table and the lines of a file's text; Unreadable where it is not TOML."""
+    """Return the table and the lines of a file's text; Unreadable where it is not TOML.
+
+    Nor can what no person writes be read: tables within tables within tables, and numbers of a
+    thousand digits.
+    """
     try:
-        return Layer(source, tomllib.loads(text), lines_of(text))
-    except tomllib.TOMLDecodeError as error:
+        table = tomllib.loads(text)
+    except ValueError as error:  # besides what is no TOML: too many digits
         raise _no_toml(source, error) from error
+    except RecursionError:
+        raise _no_toml(source, ValueError(_TOO_DEEP)) from None
+    if trouble := _trouble_in(table):
+        raise _no_toml(source, ValueError(trouble))
+    return Layer(source, table, lines_of(text))
+
+
+def _trouble_in(table: Table) -> str:
+    """Say what nobody can mean; empty where there is nothing of it."""
+    level: list[object] = [table]
+    for _ in range(_DEEPEST):
+        if any(isinstance(each, int) and each.bit_length() > _LARGEST_NUMBER for each in level):
+            return "it holds a number of more than 256 bits"
+        level = [
+            inner
+            for each in level
+            if isinstance(each, dict | list)
+            for inner in (each.values() if isinstance(each, dict) else each)
+        ]
+    return _TOO_DEEP if level else ""
 
 
 def _no_toml(source: str, error: ValueError) -> Unreadable:
@@ -133,21 +169,14 @@ def lines_of(text: str) -> dict[SettingPath, int]:
 
 def _statements(text: str) -> Iterator[tuple[int, str]]:
     """Cut the text into statements: a table's head, or a key with its whole value."""
-    begun: list[str] = []
-    for number, line in enumerate(text.splitlines(), start=1):
-        begun.append(line)
-        statement = "\n".join(begun)
-        if _is_whole(statement):
-            yield number - len(begun) + 1, statement
-            begun = []
-
-
-def _is_whole(statement: str) -> bool:
-    try:
-        tomllib.loads(statement)
-    except tomllib.TOMLDecodeError:
-        return False
-    return True
+    text = text.replace("\r\n", "\n") + "\n"
+    line, begin, depth = 1, 0, 0
+    for token in _TOKEN.finditer(text):
+        depth += (token[0] in "[{") - (token[0] in "]}")
+        if token[0] == "\n" and depth == 0:
+            statement = text[begin : token.start()]
+            yield line, statement
+            line, begin = line + statement.count("\n") + 1, token.end()
 
 
 def _paths(table: Mapping[str, Any], above: SettingPath = ()) -> Iterator[SettingPath]:

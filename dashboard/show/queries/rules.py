@@ -39,6 +39,9 @@ from dashboard.store.engine.connection import Connection
 
 _MOST_INCIDENTS: Final = 10_000
 
+MOST_RULES: Final = 200
+"""Rules in force: the worker tries each on every change, and measures some every few seconds."""
+
 LATELY: Final = timedelta(days=7)
 """How far back the page tries rules."""
 
@@ -114,13 +117,13 @@ class RuleQueries:
         """Return what an edit would change; InputError where it cannot be done."""
         with self._context.store.read() as connection:
             held = rules_in_force(connection)
-        return differences(held, edit(held))
+        return differences(held, _wanted(held, edit))
 
     def change(self, edit: RuleEdit, by: Actor) -> list[RuleDifference]:
         """Change the rules and return what differs; InputError where it cannot be done."""
         with self._context.store.write() as connection:
             held = rules_in_force(connection)
-            wanted = edit(held)
+            wanted = _wanted(held, edit)
             found = differences(held, wanted)
             if found:
                 save_rules(connection, wanted, by)
@@ -128,6 +131,14 @@ class RuleQueries:
             for each in found:
                 note_action(connection, by.at, by.name, _action(each), each.name, _details(each))
         return found
+
+
+def _wanted(held: Rules, edit: RuleEdit) -> Rules:
+    """Return the rules after an edit; InputError for more than the worker can look at."""
+    wanted = edit(held)
+    if len(wanted) > MOST_RULES:
+        raise InputError(f"these are {len(wanted):,} rules: keep at most {MOST_RULES}")
+    return wanted
 
 
 def _close_unreported(connection: Connection, held: Rules, wanted: Rules, by: Actor) -> None:

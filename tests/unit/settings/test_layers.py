@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from dashboard.settings.layers import lines_of
+import time
+
+import pytest
+
+from dashboard.settings.layers import Unreadable, layer_of, lines_of
 
 FILE = """\
 # [networks.not] is a comment
@@ -63,3 +67,34 @@ def test_text_that_only_looks_like_settings_is_none() -> None:
 
 def test_empty_file_has_no_lines() -> None:
     assert lines_of("\n# nothing\n") == {}
+
+
+def test_strings_and_lists_hide_what_looks_like_an_end() -> None:
+    text = 'a = """\n\\"""\n]"""""\nb = [ # ]"\n["]#", \'"\'],\n]\r\nc = "\u2028"\nd = 1'
+
+    assert lines_of(text) == {("a",): 1, ("b",): 4, ("c",): 7, ("d",): 8}
+
+
+def test_long_list_is_read_once() -> None:
+    begun = time.process_time()
+
+    layer = layer_of("x", "a = [\n" + '"b",\n' * 20_000 + "]\nc = 1\n")
+
+    assert layer.lines["c",] == 20_003
+    assert time.process_time() - begun < 3
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("x = " + "[" * 5_000 + "]" * 5_000, "more than 20 deep"),
+        ("x = " + "[" * 30 + "]" * 30, "more than 20 deep"),
+        ("a" + ".a" * 5_000 + " = 1", "more than 20 deep"),
+        ("[a" + ".a" * 5_000 + "]", "more than 20 deep"),
+        ("x = " + "1" * 5_000, "not valid TOML"),
+        ("x = [{ y = 0x" + "f" * 5_000 + " }]", "a number of more than 256 bits"),
+    ],
+)
+def test_what_nobody_writes_is_refused_in_words(text: str, complaint: str) -> None:
+    with pytest.raises(Unreadable, match=complaint):
+        layer_of("x", text)
