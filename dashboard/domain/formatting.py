@@ -11,9 +11,8 @@ _MINUTE: Final = 60
 _HOUR: Final = 60 * _MINUTE
 _DAY: Final = 24 * _HOUR
 _MINUTES_BELOW: Final = 90 * _MINUTE
-_SIGNIFICANT: Final = 5
+_SIGNIFICANT: Final = 4
 _FEW_DIGITS: Final = 3
-_SMALL_DECIMALS: Final = 6
 _UNITS: Final = ((10**9, "gwei", 10**6), (10**3, "kwei", 10**4), (1, "wei", 0))
 """Wei per unit, its name, and the least fee in wei that is shown in it."""
 _SIZES: Final = ((10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
@@ -61,9 +60,12 @@ def unit_of(largest: Wei) -> tuple[int, str]:
 
 
 def fee(wei: Wei) -> tuple[str, str]:
-    """Print a fee to about five digits in the unit that fits, as number and unit."""
+    """Print a fee to four significant digits in the unit that fits, as number and unit."""
     wei_per_unit, name = unit_of(wei)
-    return _number(wei, wei_per_unit, _SIGNIFICANT), name
+    decimals = _decimals(wei, wei_per_unit, _SIGNIFICANT)
+    if decimals and _scaled(wei, wei_per_unit, decimals) == 10**_SIGNIFICANT:
+        decimals -= 1  # rounded up to one digit more
+    return _number(wei, wei_per_unit, decimals), name
 
 
 def compared(first: Wei, second: Wei) -> tuple[str, str, str]:
@@ -71,25 +73,31 @@ def compared(first: Wei, second: Wei) -> tuple[str, str, str]:
 
     Fees that differ get enough digits to show the difference.
     """
-    wei_per_unit, name = unit_of(max(first, second))
-    digits = _FEW_DIGITS
+    largest = max(first, second)
+    wei_per_unit, name = unit_of(largest)
+    decimals = _decimals(largest, wei_per_unit, _FEW_DIGITS)
     while True:
-        one, other = (_bare(_number(each, wei_per_unit, digits)) for each in (first, second))
+        one, other = (_bare(_number(each, wei_per_unit, decimals)) for each in (first, second))
         if one != other or first == second:
             return one, other, name
-        digits += 1
+        decimals += 1
 
 
-def _number(wei: Wei, wei_per_unit: int, digits: int) -> str:
-    """Print a fee in a unit to about so many digits, rounded half up."""
-    if wei_per_unit == 1:
-        return f"{wei:,}"
-    whole = wei // wei_per_unit
-    small = _SMALL_DECIMALS + max(0, digits - _SIGNIFICANT)
-    decimals = max(0, digits - len(str(whole))) if whole else small
-    scaled = (wei * 10**decimals + wei_per_unit // 2) // wei_per_unit
-    whole, rest = divmod(scaled, 10**decimals)
+def _decimals(wei: Wei, wei_per_unit: int, digits: int) -> int:
+    """Return how many decimals a fee has in a unit, to have so many significant digits."""
+    most = len(str(wei_per_unit)) - 1
+    return min(most, max(0, digits - len(str(wei)) + most))
+
+
+def _number(wei: Wei, wei_per_unit: int, decimals: int) -> str:
+    """Print a fee in a unit with so many decimals, rounded half up."""
+    whole, rest = divmod(_scaled(wei, wei_per_unit, decimals), 10**decimals)
     return f"{whole:,}.{rest:0{decimals}d}" if decimals else f"{whole:,}"
+
+
+def _scaled(wei: Wei, wei_per_unit: int, decimals: int) -> int:
+    scaled: int = (wei * 10**decimals + wei_per_unit // 2) // wei_per_unit
+    return scaled
 
 
 def _bare(number: str) -> str:

@@ -75,7 +75,7 @@ def test_flat_chain_is_said_to_be_one_and_told_by_priority_fees(page: Page, site
 
     badge(page, "Flat fee")
     expect(page.get_by_text("The base fee never moves here: 7 wei.")).to_be_visible()
-    expect(page.get_by_role("heading", name="Medium priority fee")).to_be_visible()
+    expect(page.get_by_role("heading", name="Priority fee")).to_be_visible()
 
 
 def test_csv_holds_the_figures_of_the_chart_in_wei(page: Page, site: str) -> None:

@@ -22,8 +22,6 @@ from dashboard.show.queries.overview import (
     HourlyRejections,
     UsualNow,
     above_usual,
-    judged_fee,
-    signal_of,
 )
 from dashboard.show.text import age, exact_fee, fee, moment, share
 
@@ -92,7 +90,7 @@ def day_picture(row: NetworkRow) -> Markup:
     """Draw the last day of a network, or say that no fee was seen."""
     if row.line is None or not any(each is not None for each in row.line.fees):
         return element("span", "no fees seen", class_="lw-quiet")
-    what = "Base fee" if signal_of(row.status.figures) is Signal.BASE_FEE else "Priority fee"
+    what = row.status.figures.signal.capitalize()
     return sparkline(row.line, f"{what} of the last 24 h; busy for {share(_busy_part(row.line))}.")
 
 
@@ -130,11 +128,11 @@ def _cells(row: NetworkRow, now: datetime) -> Markup:
 
 
 def _fee_now(row: NetworkRow) -> Markup:
-    value = judged_fee(row.status.figures)
+    value = row.status.figures.judged_fee
     if value is None:
         return Markup("–")
     number, unit = fee(value)
-    of = "" if signal_of(row.status.figures) is Signal.BASE_FEE else " priority"
+    of = "" if row.status.figures.signal is Signal.BASE_FEE else " priority"
     return element("span", number, " ", element("small", f"{unit}{of}"), title=exact_fee(value))
 
 

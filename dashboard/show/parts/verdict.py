@@ -8,7 +8,6 @@ import streamlit as st
 
 from dashboard.domain.busy_context import USUAL_DAYS, UsualFee, difference_in_words
 from dashboard.domain.gas import FeeSuggestion, SuggestedGasFees
-from dashboard.domain.grounds import Signal
 from dashboard.domain.quantity import Wei
 from dashboard.domain.transaction_cost import in_coin, in_money, transfer_cost
 from dashboard.show.parts.badges import activity_badge, flat_badge, simulated_badge
@@ -21,7 +20,7 @@ from dashboard.show.queries.network_status import (
     NetworkStatus,
     PolledValue,
 )
-from dashboard.show.queries.overview import UsualNow, above_usual, judged_fee, signal_of
+from dashboard.show.queries.overview import UsualNow, above_usual
 from dashboard.show.text import age, exact_fee, fee, moment, period, share
 
 
@@ -60,8 +59,8 @@ def _figures(status: NetworkStatus, usual: UsualNow, now: datetime) -> Markup:
 
 def _judged(figures: NetworkFigures, usual: UsualNow, now: datetime) -> Markup:
     """Show the fee that decides busyness beside what it usually is at this hour."""
-    name = "Base fee" if signal_of(figures) is Signal.BASE_FEE else "Priority fee"
-    value, base_fee = judged_fee(figures), figures.base_fee
+    name = figures.signal.capitalize()
+    value, base_fee = figures.judged_fee, figures.base_fee
     if value is None or base_fee is None:
         return _figure(name, Markup("–"), "not seen yet")
     difference = above_usual(figures, usual)

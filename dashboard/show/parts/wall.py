@@ -13,7 +13,7 @@ from dashboard.show.parts.badges import activity_badge
 from dashboard.show.parts.markup import Markup, element
 from dashboard.show.parts.network_rows import NetworkRow, day_picture
 from dashboard.show.queries.attention import Attention, lasting
-from dashboard.show.queries.overview import above_usual, judged_fee
+from dashboard.show.queries.overview import above_usual
 from dashboard.show.text import age, fee, moment
 
 WALL: Final = "wall"
@@ -38,7 +38,7 @@ def wall(
 
 def _tile(row: NetworkRow, now: datetime) -> Markup:
     status, figures = row.status, row.status.figures
-    value, polled = judged_fee(figures), figures.base_fee
+    value, polled = figures.judged_fee, figures.base_fee
     number, unit = ("–", "") if value is None else fee(value)
     difference = above_usual(figures, row.usual)
     usual = "" if difference is None else difference_in_words(difference)

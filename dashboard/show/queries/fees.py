@@ -10,6 +10,7 @@ from typing import Final
 import numpy as np
 
 from dashboard.domain.fee_rollup import FeeSeries
+from dashboard.domain.grounds import Signal
 from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejection_filter import RejectionFilter
@@ -26,6 +27,7 @@ from dashboard.show.queries.network_status import (
 )
 from dashboard.show.time_ranges import TIME_RANGES, TimeRange, offered_time_ranges
 from dashboard.store.engine.connection import Connection
+from dashboard.store.evidence.busy_context import SERIES
 from dashboard.store.fees.rollup_arrays import Integers
 from dashboard.store.fees.series import ChartRange, fee_steps, first_seen_at, percentile_steps
 from dashboard.store.rejections.counts import count_by_stage
@@ -41,20 +43,19 @@ _SECOND: Final = timedelta(seconds=1)
 _TICKS: Final = 240
 """Ticks of rejections that lie side by side at most."""
 
-NAMES: Final = {
-    FeeSeries.ESTIMATED_BASE_FEE: "Base fee",
-    FeeSeries.MEDIUM_MAX_PRIORITY_FEE: "Medium priority fee",
-}
-"""What each fee is called on a page."""
-
 
 @dataclass(frozen=True, slots=True)
 class FeeView:
     """What a fee did during a time range, and the picture of it."""
 
-    kind: FeeSeries
+    signal: Signal
     story: FeeTimeline
     drawing: Drawing
+
+    @property
+    def name(self) -> str:
+        """What the fee is called on a page."""
+        return self.signal.capitalize()
 
 
 class FeeQueries:
@@ -80,9 +81,8 @@ class FeeQueries:
         It is the base fee, or the priority fee where the base fee never moves.
         """
         views = self._long_views if time_range.length > _LONG else self._views
-        kind = fee_kind(status.figures)
-        key = (status.profile.network_id, time_range, kind)
-        return views.get(key, lambda: self._read_view(status, time_range, kind))
+        key = (status.profile.network_id, time_range, status.figures.signal)
+        return views.get(key, lambda: self._read_view(status, time_range))
 
     def around(
         self, network_id: NetworkId, since: datetime, until: datetime, margin: float = 0.25
@@ -102,11 +102,11 @@ class FeeQueries:
         between = ChartRange(begins - (begins - _EPOCH) % step, ends, step)
         with self._context.store.read() as connection:
             figures = read_network_figures(connection, profile, now)
-            kind = fee_kind(figures)
-            story = read_fee_story(connection, figures, kind, between)
+            story = read_fee_story(connection, figures, SERIES[figures.signal], between)
         if story is None:
             return None
-        return FeeView(kind, story, fee_drawing(story, between.since, profile.name, NAMES[kind]))
+        name = figures.signal.capitalize()
+        return FeeView(figures.signal, story, fee_drawing(story, between.since, profile.name, name))
 
     def _read_time_ranges(self, profiles: tuple[NetworkProfile, ...]) -> tuple[TimeRange, ...]:
         with self._context.store.read() as connection:
@@ -114,24 +114,17 @@ class FeeQueries:
         first = min((at for at in seen if at is not None), default=None)
         return offered_time_ranges(first, self._context.now())
 
-    def _read_view(
-        self, status: NetworkStatus, time_range: TimeRange, kind: FeeSeries
-    ) -> FeeView | None:
-        profile, now = status.profile, self._context.now()
+    def _read_view(self, status: NetworkStatus, time_range: TimeRange) -> FeeView | None:
+        profile, signal, now = status.profile, status.figures.signal, self._context.now()
         between = ChartRange(time_range.begins_at(now), now, time_range.step)
         with self._context.store.read() as connection:
-            story = read_fee_story(connection, status.figures, kind, between)
+            story = read_fee_story(connection, status.figures, SERIES[signal], between)
             arrivals = _arrivals(connection, profile, between)
         if story is None:
             return None
-        drawing = fee_drawing(story, between.since, profile.name, NAMES[kind], arrivals)
-        return FeeView(kind, story, drawing)
-
-
-def fee_kind(figures: NetworkFigures) -> FeeSeries:
-    """Return which fee decides whether a network is busy."""
-    is_flat = figures.priority is not None
-    return FeeSeries.MEDIUM_MAX_PRIORITY_FEE if is_flat else FeeSeries.ESTIMATED_BASE_FEE
+        name = signal.capitalize()
+        drawing = fee_drawing(story, between.since, profile.name, name, arrivals)
+        return FeeView(signal, story, drawing)
 
 
 def _arrivals(

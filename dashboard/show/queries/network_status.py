@@ -137,6 +137,18 @@ class NetworkFigures:
         """Whether the base fee never moves."""
         return is_flat(RankedFees(each for _, each in self.recent))
 
+    @property
+    def signal(self) -> Signal:
+        """Which fee decides whether the network is busy."""
+        return Signal.BASE_FEE if self.priority is None else Signal.PRIORITY_FEE
+
+    @property
+    def judged_fee(self) -> Wei | None:
+        """The fee of now that decides it; None where none was ever seen."""
+        if self.priority is not None:
+            return self.priority.fee
+        return None if self.base_fee is None else self.base_fee.value
+
     def grounds(self) -> FeeGrounds | None:
         """Return the fee that decides busyness beside its threshold, None where one is unknown."""
         if self.has_flat_fee:

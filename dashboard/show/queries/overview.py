@@ -10,8 +10,7 @@ from dashboard.domain.busy_context import UsualFee, UsualSpells
 from dashboard.domain.condition import State, SubjectKind
 from dashboard.domain.exclusion import StoredRejection
 from dashboard.domain.fee_rollup import FeeSeries
-from dashboard.domain.grounds import Signal
-from dashboard.domain.quantity import NetworkId, TxHash, Wei
+from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.show.queries.cache import TtlCache
 from dashboard.show.queries.context import QueryContext
@@ -110,21 +109,9 @@ class ChangesSince:
         return ", ".join(words) or "nothing new"
 
 
-def signal_of(figures: NetworkFigures) -> Signal:
-    """Return which fee decides whether a network is busy."""
-    return Signal.BASE_FEE if figures.priority is None else Signal.PRIORITY_FEE
-
-
-def judged_fee(figures: NetworkFigures) -> Wei | None:
-    """Return the fee of now that decides it; None where none was ever seen."""
-    if figures.priority is not None:
-        return figures.priority.fee
-    return None if figures.base_fee is None else figures.base_fee.value
-
-
 def above_usual(figures: NetworkFigures, usual: UsualNow) -> float | None:
     """Return how far that fee lies from what is usual at this hour: 0.5 is half as much again."""
-    fee = judged_fee(figures)
+    fee = figures.judged_fee
     return None if fee is None or usual.fee is None else usual.fee.difference(fee)
 
 
@@ -144,7 +131,7 @@ class OverviewQueries:
 
     def usual(self, status: NetworkStatus) -> UsualNow:
         """Return what is usual at this hour; while it is busy, of spells that began as this one."""
-        network_id, signal = status.profile.network_id, signal_of(status.figures)
+        network_id, signal = status.profile.network_id, status.figures.signal
         now, held = self._context.now(), status.figures.busyness
         hour = now.replace(minute=0, second=0, microsecond=0)
         began = held.since if held is not None and held.state is State.BUSY else None
@@ -160,7 +147,7 @@ class OverviewQueries:
 
     def day_line(self, status: NetworkStatus) -> DayLine:
         """Return how the fee went that decides busyness, during the last day."""
-        key = (status.profile.network_id, signal_of(status.figures))
+        key = (status.profile.network_id, status.figures.signal)
         return self._lines.get(key, lambda: self._read_line(status.figures))
 
     def hourly(self) -> dict[NetworkId, HourlyRejections]:
@@ -194,7 +181,7 @@ class OverviewQueries:
         step = LINE_STEP // timedelta(milliseconds=1)
         until = milliseconds_of(self._context.now()) // step * step + step
         since = until - LINE_STEPS * step
-        network_id, series = figures.profile.network_id, SERIES[signal_of(figures)]
+        network_id, series = figures.profile.network_id, SERIES[figures.signal]
         with self._context.store.read() as connection:
             fees = _by_step(connection, SeriesKey(network_id, series), (since, until, step))
             busy = _by_step(

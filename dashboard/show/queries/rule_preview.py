@@ -9,8 +9,7 @@ from typing import Final
 
 from dashboard.domain.condition import INSTALLATION
 from dashboard.domain.coverage import GapCause
-from dashboard.domain.fee_rollup import FeeSeries, RollupLevel
-from dashboard.domain.grounds import Signal
+from dashboard.domain.fee_rollup import RollupLevel
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.domain.rule import FeeMeasure, RateMeasure, Rule, RuleKind, subject_kinds
 from dashboard.domain.rule_preview import (
@@ -26,6 +25,7 @@ from dashboard.domain.rule_preview import (
 from dashboard.errors import InputError
 from dashboard.store.alerts.past_transitions import MOST_TRANSITIONS, past_transitions
 from dashboard.store.engine.connection import Connection
+from dashboard.store.evidence.busy_context import SERIES
 from dashboard.store.fees.rollups import summaries_between
 from dashboard.store.fees.stored_fees import SeriesKey
 from dashboard.store.monitoring.coverage import gaps
@@ -39,10 +39,6 @@ from dashboard.store.schema.columns import milliseconds_of, moment_of
 
 LONGEST_PREVIEW: Final = timedelta(days=31)
 _NOT_STORED: Final = {RuleKind.CREDITS_SHORT, RuleKind.EXPIRY, RuleKind.DELIVERY_FAILING}
-_SERIES: Final = {
-    Signal.BASE_FEE: FeeSeries.ESTIMATED_BASE_FEE,
-    Signal.PRIORITY_FEE: FeeSeries.MEDIUM_MAX_PRIORITY_FEE,
-}
 
 
 def preview_rule(
@@ -137,7 +133,7 @@ def _of_fees(
     networks: Sequence[NetworkId],
 ) -> Iterator[Firing]:
     for network_id in rule.scope.networks or networks:
-        steps = _minutes(connection, SeriesKey(network_id, _SERIES[limit.signal]), between)
+        steps = _minutes(connection, SeriesKey(network_id, SERIES[limit.signal]), between)
         for fired in fired_spells(rule, fee_spells(steps, rule, limit)):
             yield Firing(fired.begins, fired.ends, network_id)
 

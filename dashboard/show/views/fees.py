@@ -18,7 +18,7 @@ from dashboard.show.parts.network_chooser import chosen_networks
 from dashboard.show.parts.network_strip import network_strip
 from dashboard.show.parts.notices import empty, no_network, store_errors_shown
 from dashboard.show.queries import page_queries
-from dashboard.show.queries.fees import NAMES, FeeView
+from dashboard.show.queries.fees import FeeView
 from dashboard.show.queries.network_status import NetworkProfile, NetworkStatus, network_summary
 from dashboard.show.queries.page_queries import PageQueries
 from dashboard.show.text import moment
@@ -91,7 +91,7 @@ def _fees(
             "Choose a longer time, or look at Health: it says who is asked and what fails.",
         )
         return
-    st.html(element("h3", f"{NAMES[view.kind]}, last {time_range.name}", class_="lw-subhead"))
+    st.html(element("h3", f"{view.name}, last {time_range.name}", class_="lw-subhead"))
     if is_table:
         _table(view)
     else:
@@ -102,12 +102,12 @@ def _fees(
         gap="small",
         key=f"beside-{profile.network_id}",
     ):
-        st.html(story_in_words(view.story, NAMES[view.kind], time_range))
+        st.html(story_in_words(view.story, view.name, time_range))
         _download(view, profile, time_range)
 
 
 def _download(view: FeeView, profile: NetworkProfile, time_range: TimeRange) -> None:
-    subject = NAMES[view.kind].lower()
+    subject = view.name.lower()
     csv_button(
         lambda: fee_csv(view.story, profile.network_id),
         f"{subject} {profile.network_id} {time_range.name}.csv".replace(" ", "-"),

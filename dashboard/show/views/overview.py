@@ -32,7 +32,6 @@ from dashboard.show.queries.attention import (
     needed_attention,
     worst_first,
 )
-from dashboard.show.queries.fees import NAMES
 from dashboard.show.queries.network_status import (
     Activity,
     NetworkProfile,
@@ -240,7 +239,7 @@ def _fee_chart(queries: PageQueries, status: NetworkStatus, head: DeltaGenerator
             "The line begins with the first answer of the gas source.",
         )
         return
-    title.html(element("h3", f"{NAMES[view.kind]}, last {time_range.name}", class_="lw-subhead"))
+    title.html(element("h3", f"{view.name}, last {time_range.name}", class_="lw-subhead"))
     st.plotly_chart(
         view.drawing.figure,
         theme=None,

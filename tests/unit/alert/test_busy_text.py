@@ -35,12 +35,12 @@ def test_levels_are_named_with_fees_and_wait() -> None:
     text = describe_busy(context, UTC)
 
     assert text.levels == (
-        ("low", "1.0000 gwei", "12.000 gwei", "15 s to 30 s"),
-        ("medium", "2.0000 gwei", "14.000 gwei", "15 s to 30 s"),
-        ("high", "3.0000 gwei", "16.000 gwei", "15 s to 30 s"),
+        ("low", "1.000 gwei", "12.00 gwei", "15 s to 30 s"),
+        ("medium", "2.000 gwei", "14.00 gwei", "15 s to 30 s"),
+        ("high", "3.000 gwei", "16.00 gwei", "15 s to 30 s"),
     )
     assert text.suggested_at == "2026-11-20 12:00:00 UTC"
-    assert text.preheader.startswith("Suggested now: 14.000 gwei (medium).")
+    assert text.preheader.startswith("Suggested now: 14.00 gwei (medium).")
 
 
 def test_usual_length_is_said_with_what_it_rests_on() -> None:
@@ -64,7 +64,7 @@ def test_chart_is_said_in_words_too() -> None:
     assert text.chart.startswith(b"\x89PNG")
     assert text.chart_says == (
         "The base fee of the last 24 h: 10 to 23 gwei. "
-        "The dashed line is the threshold now, 19.600 gwei."
+        "The dashed line is the threshold now, 19.60 gwei."
     )
 
 

@@ -296,6 +296,6 @@ def test_message_of_a_busy_network_shows_what_surrounds_it() -> None:
 
     [image] = written.images
     assert f'src="cid:{image.content_id}"' in written.html
-    for fact in ("14.000 gwei", "15 s to 30 s", "usually last 14 min", "base fee of the last 24 h"):
+    for fact in ("14.00 gwei", "15 s to 30 s", "usually last 14 min", "base fee of the last 24 h"):
         assert fact in written.text
         assert fact in written.html

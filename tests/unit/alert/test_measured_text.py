@@ -73,7 +73,7 @@ def a_change(grounds: Grounds, after: State = BEYOND) -> Transition:
         (
             FeeLimitGrounds(Signal.BASE_FEE, Wei(31 * GWEI), Wei(7), is_upper=True),
             BEYOND,
-            "Linea: base fee 31.000 gwei is above 7 wei",
+            "Linea: base fee 31.00 gwei is above 7 wei",
         ),
         (
             FeeLimitGrounds(Signal.PRIORITY_FEE, Wei(1), Wei(7), is_upper=False),

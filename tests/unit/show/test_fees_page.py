@@ -59,7 +59,7 @@ def test_page_says_what_to_pay_and_no_wait_that_is_only_configured(queries: Page
     words = words_of(visit("fees", queries, network="Devnet"))
 
     assert "What to pay now, at most" in words
-    assert "priority fee 0.100000 gwei" in words
+    assert "priority fee 0.1000 gwei" in words
     assert "wait" not in words
     assert "Base fee trend: up; priority fees: level." in words
 
@@ -141,8 +141,8 @@ def test_flat_chain_is_told_by_its_priority_fee(store: Store) -> None:
     words = words_of(visit("fees", queries))
 
     assert "The base fee never moves here: 7 wei." in words
-    assert "3.0000 gwei is above 1.0000 gwei, the 90th percentile of its last 24 h." in words
-    assert "Medium priority fee, last 1 h" in words
+    assert "3.000 gwei is above 1.000 gwei, the 90th percentile of its last 24 h." in words
+    assert "Priority fee, last 1 h" in words
     assert "Busy: Flat." in words
     assert "Flat fee" in words
     assert "How long it was busy is not counted where the base fee never moves." in words
@@ -153,7 +153,7 @@ def test_flat_chain_that_is_calm_is_called_calm(store: Store) -> None:
 
     words = words_of(visit("fees", queries))
 
-    assert "1.0000 gwei is not above 1.0000 gwei" in words
+    assert "1.000 gwei is not above 1.000 gwei" in words
     assert "Every network is calm." in words
 
 

@@ -95,7 +95,7 @@ def test_overview_charts_the_fee_that_is_judged(store: Store) -> None:
 
     assert "So the medium suggested priority fee decides" in words
     assert "<dt>Priority fee</dt>" in words
-    assert "Medium priority fee, last 1 h" in words
+    assert "Priority fee, last 1 h" in words
     assert "Base fee, last 1 h" not in words
 
 

@@ -21,7 +21,7 @@ from dashboard.show.queries.attention import (
     worst_first,
 )
 from dashboard.show.queries.network_status import NetworkStatus
-from dashboard.show.queries.overview import LINE_STEPS, UsualNow, signal_of
+from dashboard.show.queries.overview import LINE_STEPS, UsualNow
 from dashboard.show.queries.page_queries import PageQueries
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.incidents import insert_incident
@@ -78,7 +78,7 @@ def test_line_of_a_flat_fee_is_that_of_the_priority_fee(
 ) -> None:
     line = queries.overview.day_line(statuses[2])
 
-    assert signal_of(statuses[2].figures) is Signal.PRIORITY_FEE
+    assert statuses[2].figures.signal is Signal.PRIORITY_FEE
     assert max(each for each in line.fees if each is not None) > 30_000_000
 
 
