@@ -127,6 +127,7 @@ def an_incident(**changes: Any) -> Incident:  # noqa: ANN401 - any field
     fields: dict[str, Any] = {
         "incident_id": an_id(9),
         "rule": "rejections",
+        "kind": "rejected",
         "severity": "warning",
         "group": (("network", str(A_NETWORK)), ("module", "ADD"), ("stage", "RPC")),
         "state": IncidentState.FIRING,

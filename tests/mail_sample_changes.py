@@ -100,13 +100,13 @@ ACTIONS: Final[dict[str, tuple[NotificationKind, IncidentState, IncidentEvent | 
         IncidentState.ACKNOWLEDGED,
         BY_ADA(IncidentEventKind.HANDED_OVER, note="your shift", owner="Bob"),
     ),
-    "given back": (
-        NotificationKind.GIVEN_BACK,
+    "unacknowledged": (
+        NotificationKind.UNACKNOWLEDGED,
         IncidentState.FIRING,
         BY_ADA(IncidentEventKind.UNACKNOWLEDGED),
     ),
-    "declared over": (
-        NotificationKind.DECLARED_OVER,
+    "resolved by hand": (
+        NotificationKind.RESOLVED,
         IncidentState.RESOLVED,
         BY_ADA(IncidentEventKind.RESOLVED, note="fixed in release 12"),
     ),

@@ -20,7 +20,8 @@ from dashboard.domain.busy_context import BusyContext
 from dashboard.domain.condition import INSTALLATION, SubjectKind
 from dashboard.domain.foreign_text import visible
 from dashboard.domain.formatting import moment_in
-from dashboard.domain.incident import IncidentEvent
+from dashboard.domain.incident import Incident, IncidentEvent
+from dashboard.domain.incident_title import LONGEST_TITLE, incident_title
 from dashboard.domain.module_limits import ModuleLimits
 from dashboard.domain.muting import muted_in_words
 from dashboard.domain.notification import Notification, NotificationKind, Recipient
@@ -105,11 +106,11 @@ class ActionLinks:
 def actions_of(notification: Notification, links: Links) -> ActionLinks:
     """Return the links by which the recipient of a notification acts.
 
-    What is over or in somebody's hand needs none, and only people with an address unsubscribe.
+    What is resolved or acknowledged needs none, and only people with an address unsubscribe.
     """
     recipient, at, incident = notification.recipient, notification.dated, notification.incident
     unsubscribe = links.unsubscribe(recipient, at) if "@" in recipient.address else ""
-    is_ended = notification.kind in {NotificationKind.CLOSED, NotificationKind.DECLARED_OVER}
+    is_ended = notification.kind in {NotificationKind.CLOSED, NotificationKind.RESOLVED}
     if incident is None or is_ended or not notification.transition.after.is_open:
         return ActionLinks(unsubscribe=unsubscribe)
     is_free = incident.is_open and not incident.owner
@@ -174,8 +175,7 @@ def compose(
     simulated = " (simulated data)" if network.is_simulated else ""
     chart_id = f"chart.{notification.message_id.strip('<>')}" if busy.chart else ""
     actions = actions_of(notification, templates.links)
-    event = None if facts is None else facts.event
-    occasion = occasion_of(notification, templates.zone, event, has_link=bool(actions.acknowledge))
+    occasion = _occasion(notification, templates, facts, actions)
     variables = {
         "text": text,
         "occasion": occasion,
@@ -204,6 +204,19 @@ def compose(
     )
 
 
+def _occasion(
+    notification: Notification,
+    templates: MessageTemplates,
+    facts: MessageFacts | None,
+    actions: ActionLinks,
+) -> Occasion:
+    return occasion_of(
+        *(notification, templates.zone, None if facts is None else facts.event),
+        title=title_of(notification.incident, templates.networks),
+        has_link=bool(actions.acknowledge),
+    )
+
+
 def _of_network(network: NetworkName) -> dict[str, object]:
     return {"network": visible(network.title), "is_simulated": network.is_simulated}
 
@@ -227,6 +240,17 @@ def network_named(network_id: NetworkId, templates: MessageTemplates) -> Network
     if network_id == INSTALLATION:
         unknown = NetworkName("none: this is about Linewatch itself")
     return templates.networks.get(network_id, unknown)
+
+
+def title_of(incident: Incident | None, networks: Mapping[NetworkId, NetworkName]) -> str:
+    """Return what an incident is called, made visible; empty for none."""
+    if incident is None:
+        return ""
+    unnamed = NetworkName("")
+    title = incident_title(
+        incident, lambda each: networks.get(each, unnamed).title or f"network {each}"
+    )
+    return visible(title, LONGEST_TITLE)
 
 
 def text_of(change: NotifiedChange, network: NetworkName, zone: tzinfo) -> IncidentText:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from dashboard.alert.compose import Links, NetworkName
+from dashboard.alert.compose import Links, NetworkName, title_of
 from dashboard.alert.message import Message
 from dashboard.domain.condition import INSTALLATION, Transition
 from dashboard.domain.exclusion import StoredRejection
@@ -64,7 +64,7 @@ def facts_of(
             "occasion": str(notification.kind),
             "subject": visible(message.subject),
             "text": message.text,
-            "incident": _incident(notification),
+            "incident": _incident(notification, networks),
             **told[0],
             "link": _link(notification, links) or None,
             "memberCount": len(told),
@@ -77,7 +77,7 @@ def facts_of(
 
 def _phase(notification: Notification, last: Transition) -> str:
     """Return what became of the incident; what follows its first notification changes it."""
-    is_ended = notification.kind in {NotificationKind.CLOSED, NotificationKind.DECLARED_OVER}
+    is_ended = notification.kind in {NotificationKind.CLOSED, NotificationKind.RESOLVED}
     if not last.after.is_open or is_ended:
         return "resolved"
     is_change = notification.kind is NotificationKind.CHANGE
@@ -94,13 +94,16 @@ def _end_of(notification: Notification) -> dict[str, object]:
     return {"isOpen": False, **ended}
 
 
-def _incident(notification: Notification) -> dict[str, object] | None:
+def _incident(
+    notification: Notification, networks: Mapping[NetworkId, NetworkName]
+) -> dict[str, object] | None:
     """Return the incident; None for a summary of several."""
     incident = notification.incident
     if incident is None:
         return None
     return {
         "id": str(incident.incident_id),
+        "title": title_of(incident, networks),
         "rule": visible(incident.rule),
         "severity": incident.severity,
         "group": {visible(name): visible(value) for name, value in incident.group},

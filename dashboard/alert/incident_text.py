@@ -89,7 +89,7 @@ _MAKE_ROOM: Final = (
 _IN_HAND: Final = {
     NotificationKind.ACKNOWLEDGED,
     NotificationKind.HANDED_OVER,
-    NotificationKind.DECLARED_OVER,
+    NotificationKind.RESOLVED,
     NotificationKind.CLOSED,
 }
 """Somebody cares for it, or did."""

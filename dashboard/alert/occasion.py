@@ -1,4 +1,4 @@
-"""Why a message comes now: a reminder, what somebody did, what held it back; and who has it."""
+"""Why a message comes now: a reminder, what somebody did, what held it back; and who owns it."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _SEVERAL: Final = {
         "Escalated to you",
         "nobody has acknowledged these {} incidents",
     ),
-    NotificationKind.ACKNOWLEDGED: ("Acknowledged", "somebody has these {} incidents in hand"),
-    NotificationKind.HANDED_OVER: ("Handed over", "somebody else has these {} incidents in hand"),
-    NotificationKind.GIVEN_BACK: ("Given back", "nobody has these {} incidents in hand any more"),
-    NotificationKind.DECLARED_OVER: ("Declared over", "these {} incidents have ended"),
+    NotificationKind.ACKNOWLEDGED: ("Acknowledged", "these {} incidents are acknowledged"),
+    NotificationKind.HANDED_OVER: ("Handed over", "these {} incidents have another owner"),
+    NotificationKind.UNACKNOWLEDGED: ("Unacknowledged", "these {} incidents are unassigned"),
+    NotificationKind.RESOLVED: ("Resolved", "somebody resolved these {} incidents"),
     NotificationKind.CLOSED: ("Closed", "nobody is notified of these {} incidents any more"),
 }
 """What the subject begins with, and what is so of several incidents."""
@@ -32,13 +32,13 @@ _SEVERAL: Final = {
 _UNATTENDED: Final = {
     NotificationKind.REMINDER,
     NotificationKind.ESCALATION,
-    NotificationKind.GIVEN_BACK,
+    NotificationKind.UNACKNOWLEDGED,
 }
 
 
 _DONE: Final = {
     NotificationKind.ACKNOWLEDGED,
-    NotificationKind.DECLARED_OVER,
+    NotificationKind.RESOLVED,
     NotificationKind.CLOSED,
 }
 
@@ -68,13 +68,15 @@ def occasion_of(
     zone: tzinfo,
     event: IncidentEvent | None = None,
     *,
+    title: str = "",
     incidents: int = 1,
     has_link: bool = False,
 ) -> Occasion:
     """Say why a notification comes now; times are in UTC and in `zone`.
 
-    `event` is what a person did, None where it is not stored any more; `incidents` how many a
-    notification without changes of its own is about; `has_link`: it can be acknowledged by link.
+    `event` is what a person did, None where it is not stored any more; `title` names the incident,
+    made visible; `incidents` is how many a notification without changes of its own is about;
+    `has_link`: it can be acknowledged by link.
     """
     kind, incident = notification.kind, notification.incident
     if kind is NotificationKind.CHANGE:
@@ -88,21 +90,21 @@ def occasion_of(
     since = moment_in(incident.opened_at, zone)
     lasts = span(notification.created_at - incident.opened_at)
     began = f"It began on {since}."
-    size = _size(incident)
+    size = _size(incident, title)
     if kind is NotificationKind.REMINDER:
         said = f"Reminder: nobody has acknowledged this for {lasts}."
         return Occasion("Reminder", "Reminder", (said, began, *size, *delays), steps)
     if kind is NotificationKind.ESCALATION:
         said = f"Escalated to you: nobody has acknowledged this for {lasts}."
         return Occasion("Escalated to you", "Escalated", (said, began, *size, *delays), steps)
-    word, said, rest = _of_action(kind, incident, event)
+    word, said, rest = _of_action(kind, event)
     said = f"{said}, {lasts} after it began on {since}."
-    sentences = (said, *_note(event), *rest, *delays)
+    sentences = (said, *_note(event), *rest, *size, *delays)
     return Occasion(word, str(kind).capitalize(), sentences, steps, kind in _DONE)
 
 
 def _of_change(notification: Notification, zone: tzinfo) -> Occasion:
-    """Say what held changes back, that their incident is over, and who has it."""
+    """Say what held changes back, that their incident is resolved, and who acknowledged it."""
     incident = notification.incident
     held = notification.held_for
     delays = _delays(notification, zone)
@@ -135,18 +137,18 @@ def _over(notification: Notification, incident: Incident) -> tuple[str, ...]:
     """Say that a condition of a network ended, which an incident of transactions never does."""
     if notification.transition.after.is_open or incident.resolved_at is None:
         return ()
-    return (f"Resolved: this is over after {span(incident.resolved_at - incident.opened_at)}.",)
+    return (f"Resolved after {span(incident.resolved_at - incident.opened_at)}.",)
 
 
 def _owner(incident: Incident) -> tuple[str, ...]:
     if not incident.owner:
         return ()
-    verb = "has" if incident.is_open else "had"
-    return (f"{visible(incident.owner, _LONGEST_NAME)} {verb} it in hand.",)
+    verb = "is" if incident.is_open else "was"
+    return (f"It {verb} acknowledged by {visible(incident.owner, _LONGEST_NAME)}.",)
 
 
 def _of_action(
-    kind: NotificationKind, incident: Incident, event: IncidentEvent | None
+    kind: NotificationKind, event: IncidentEvent | None
 ) -> tuple[str, str, tuple[str, ...]]:
     """Return what the subject begins with, who did what, and what follows from it."""
     actor = "Somebody" if event is None else visible(event.actor, _LONGEST_NAME)
@@ -154,19 +156,21 @@ def _of_action(
     match kind:
         case NotificationKind.ACKNOWLEDGED:
             rest = (f"Nobody is reminded of it any more. {_NOTHING_TO_DO}",)
-            return f"{actor} has it in hand", f"{actor} has acknowledged this", rest
+            who = "" if event is None else f" by {actor}"
+            return f"Acknowledged{who}", f"{actor} acknowledged this", rest
         case NotificationKind.HANDED_OVER:
             rest = (f"Nothing is left to do for anybody but {owner}.",)
-            return f"{owner} has it in hand", f"{actor} has handed this over to {owner}", rest
-        case NotificationKind.GIVEN_BACK:
-            rest = ("Nobody has it in hand now.",)
-            return "Nobody has it in hand", f"{actor} has given this back", rest
+            return f"Handed over to {owner}", f"{actor} handed this over to {owner}", rest
+        case NotificationKind.UNACKNOWLEDGED:
+            rest = ("It is unassigned now: somebody has to acknowledge it.",)
+            return "Unacknowledged", f"{actor} unacknowledged this", rest
         case NotificationKind.CLOSED:
             rest = ("Nobody is notified of it any more.",)
             return "Closed", f"{actor} changed the rules, which closed this", rest
         case _:
             rest = (f"What happens from now on is a new incident. {_NOTHING_TO_DO}",)
-            return "Declared over", f"{actor} has declared this over", (*_size(incident), *rest)
+            who = "" if event is None else f" by {actor}"
+            return f"Resolved{who}", f"{actor} resolved this", rest
 
 
 def _note(event: IncidentEvent | None) -> tuple[str, ...]:
@@ -175,17 +179,18 @@ def _note(event: IncidentEvent | None) -> tuple[str, ...]:
     return (f"Note: \u201c{visible(event.note, _LONGEST_NOTE)}\u201d.",)
 
 
-def _size(incident: Incident) -> tuple[str, ...]:
-    """Say how many changes belong to an incident that is named by its last one."""
-    many = incident.transitions
-    return (f"{many:,} changes belong to it by now; this is the last of them.",) if many > 1 else ()
+def _size(incident: Incident, title: str) -> tuple[str, ...]:
+    """Name an incident of several changes, of which a message shows the last."""
+    if incident.transitions == 1:
+        return ()
+    return (f"The incident: {title}. Below is the last of its {incident.transitions:,} changes.",)
 
 
 def _steps(incident: Incident | None, *, has_link: bool) -> tuple[str, ...]:
-    """Say how to take an incident in hand, with a link or without."""
+    """Say how to acknowledge an incident, with a link or without."""
     if incident is None:
-        return ("Acknowledge them on the page Alerts: everybody sees then who has them.",)
+        return ("Acknowledge them on the page Alerts: everybody sees then who works on them.",)
     link = "by the link in this mail, " if has_link else ""
     command = f"`linewatch alerts acknowledge {incident.incident_id.hex[:8]}`"
     how = f"Acknowledge it {link}on the page Alerts or with {command}"
-    return (f"{how}: everybody sees then who has it, and nobody is reminded any more.",)
+    return (f"{how}: everybody sees then who works on it, and nobody is reminded any more.",)

@@ -28,18 +28,18 @@ _note = click.option("--note", default="", help="What to know about it.")
 
 @click.command()
 @options.network
-@click.option("--over", "with_over", is_flag=True, help="Also those that are over.")
+@click.option("--resolved", "with_resolved", is_flag=True, help="Also those that are resolved.")
 @options.limit
 @output
-def incidents(*, network_text: str | None, with_over: bool, limit: int, output: Output) -> None:
-    """List open incidents: state, since when, how many changes, who has it in hand.
+def incidents(*, network_text: str | None, with_resolved: bool, limit: int, output: Output) -> None:
+    """List open incidents: state, since when, how many changes, who owns it.
 
     JSON holds the whole story: what happened, who was notified, and what was withheld and why.
     """
     with open_installation() as here:
         ask, network_id = IncidentQueries(here.source), here.chosen_id(network_text)
         found = [*ask.open(network_id, limit)]
-        found += ask.finished(network_id, limit) if with_over else []
+        found += ask.finished(network_id, limit) if with_resolved else []
         print_list(
             Listing(
                 "incidents",
@@ -59,7 +59,7 @@ def incidents(*, network_text: str | None, with_over: bool, limit: int, output: 
 @by
 @as_json
 def acknowledge(*, incident: str, note: str, name: str | None, as_json: bool) -> None:
-    """Say that you have INCIDENT in hand; the first digits of its id suffice."""
+    """Say that you work on INCIDENT; the first digits of its id suffice."""
     _respond(
         incident, name, lambda ask, each, who: ask.acknowledge(each, who, note), as_json=as_json
     )
@@ -71,7 +71,7 @@ def acknowledge(*, incident: str, note: str, name: str | None, as_json: bool) ->
 @by
 @as_json
 def unacknowledge(*, incident: str, note: str, name: str | None, as_json: bool) -> None:
-    """Say that nobody has INCIDENT in hand any more."""
+    """Take your acknowledgement of INCIDENT back: nobody owns it then."""
     _respond(
         incident, name, lambda ask, each, who: ask.unacknowledge(each, who, note), as_json=as_json
     )
@@ -79,12 +79,12 @@ def unacknowledge(*, incident: str, note: str, name: str | None, as_json: bool) 
 
 @click.command()
 @_incident
-@click.option("--to", required=True, type=NAME, help="Who has it in hand from now on.")
+@click.option("--to", required=True, type=NAME, help="Who owns it from now on.")
 @_note
 @by
 @as_json
 def hand_over(*, incident: str, to: str, note: str, name: str | None, as_json: bool) -> None:
-    """Let another person have INCIDENT in hand."""
+    """Make another person the owner of INCIDENT."""
     _respond(
         incident, name, lambda ask, each, who: ask.hand_over(each, to, who, note), as_json=as_json
     )
@@ -96,7 +96,7 @@ def hand_over(*, incident: str, to: str, note: str, name: str | None, as_json: b
 @by
 @as_json
 def resolve(*, incident: str, note: str, name: str | None, as_json: bool) -> None:
-    """Declare INCIDENT over; what happens afterwards is a new incident."""
+    """Resolve INCIDENT; what happens afterwards is a new incident."""
     _respond(incident, name, lambda ask, each, who: ask.resolve(each, who, note), as_json=as_json)
 
 
@@ -115,7 +115,7 @@ def _respond(
             print_json(_plain(ask, changed.incident) | {"isChanged": changed.event is not None})
             return
         owner = changed.incident.owner
-        held = f", {owner} has it in hand" if owner else ""
+        held = f" by {owner}" if owner else ""
         unchanged = "" if changed.event else " It was so before."
         say(f"{ask.title_of(changed.incident)}: {changed.incident.state}{held}.{unchanged}")
 

@@ -18,7 +18,9 @@ from dashboard.show.queries.silences import SilenceQueries
 from dashboard.show.text import moment
 
 _number = click.argument("number", type=click.IntRange(1))
-_and_over = click.option("--over", "with_over", is_flag=True, help="Also those that are over.")
+_and_expired = click.option(
+    "--expired", "with_expired", is_flag=True, help="Also those that are over."
+)
 
 
 @click.group()
@@ -83,11 +85,11 @@ def end(*, number: int, name: str | None, as_json: bool) -> None:
 
 
 @silences.command("list")
-@_and_over
+@_and_expired
 @output
-def list_(*, with_over: bool, output: Output) -> None:
+def list_(*, with_expired: bool, output: Output) -> None:
     """List the silences that are active or to come, the first to end first."""
-    _list(SilenceKind.SILENCE, output, with_over=with_over)
+    _list(SilenceKind.SILENCE, output, with_expired=with_expired)
 
 
 @click.group()
@@ -124,11 +126,11 @@ def end_window(*, number: int, name: str | None, as_json: bool) -> None:
 
 
 @maintenance.command("list")
-@_and_over
+@_and_expired
 @output
-def list_windows(*, with_over: bool, output: Output) -> None:
+def list_windows(*, with_expired: bool, output: Output) -> None:
     """List the windows that are active or to come, the first to end first."""
-    _list(SilenceKind.MAINTENANCE, output, with_over=with_over)
+    _list(SilenceKind.MAINTENANCE, output, with_expired=with_expired)
 
 
 def _add(kind: SilenceKind, given: GivenSilence, *, as_json: bool) -> None:
@@ -166,15 +168,15 @@ def _next(silence: Silence, now: datetime) -> str:
     return f", next from {moment(part.wish.starts_at)} until {moment(part.over_at)}"
 
 
-def _list(kind: SilenceKind, output: Output, *, with_over: bool) -> None:
+def _list(kind: SilenceKind, output: Output, *, with_expired: bool) -> None:
     with open_installation() as here:
-        print_list(_listing(here, kind, with_over=with_over), output)
+        print_list(_listing(here, kind, with_expired=with_expired), output)
 
 
-def _listing(here: Installation, kind: SilenceKind, *, with_over: bool) -> Listing[Silence]:
+def _listing(here: Installation, kind: SilenceKind, *, with_expired: bool) -> Listing[Silence]:
     ask, now = SilenceQueries(here.source), here.source.now()
     stored = ask.stored()
-    found = [*stored.unfinished, *(stored.finished if with_over else ())]
+    found = [*stored.unfinished, *(stored.finished if with_expired else ())]
     return Listing(
         "silences" if kind is SilenceKind.SILENCE else "maintenanceWindows",
         [each for each in found if each.kind is kind],

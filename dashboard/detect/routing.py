@@ -71,6 +71,7 @@ def _route(rule: Rule, change: ObservedChange, everyone: Sequence[Recipient]) ->
         rule=rule.name,
         group=tuple((str(name), value) for name, value in rule.group_of(change)),
         recipients=rule.recipients or tuple(everyone),
+        kind=rule.kind,
         severity=str(rule.severity),
         group_wait=rule.group_wait,
         timers=timers_of(rule),

@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 from uuid import UUID, uuid5
 
 from dashboard.domain.condition import Transition
@@ -23,7 +23,7 @@ class IncidentState(StrEnum):
     """Where an incident stands.
 
     PENDING: seen, but not for as long as its rule wants: nobody is notified before `next_at`.
-    FIRING: people are notified. ACKNOWLEDGED: somebody has it in hand. SILENCED: a silence or a
+    FIRING: people are notified. ACKNOWLEDGED: somebody owns it. SILENCED: a silence or a
     maintenance window holds everything about it back.
     NO_DATA: what it rests on is silent, so nobody knows whether it lasts. RESOLVED: it is over.
     """
@@ -46,7 +46,7 @@ class IncidentEventKind(StrEnum):
     JUDGED_AGAIN = "judged again"
     FIRED = "fired"
     ACKNOWLEDGED = "acknowledged"
-    UNACKNOWLEDGED = "given back"
+    UNACKNOWLEDGED = "unacknowledged"
     SILENCED = "silenced"
     REMINDED = "reminded"
     ESCALATED = "escalated"
@@ -56,17 +56,18 @@ class IncidentEventKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Incident:
-    """One incident of a rule.
+    """One incident of a rule; `kind` is that of the rule, as `RuleKind` writes it.
 
     `changed_at` is the time of its last transition, `transitions` counts them. `troubled` counts
     the subjects of networks that are in trouble now. `next_at` is when time alone changes it, None
     where it never does. `version` counts what was stored of it. `owner` is the name of the person
-    who has it in hand, empty where nobody has: foreign text. `reminders` counts how often people
+    who acknowledged it, empty where nobody did: foreign text. `reminders` counts how often people
     were reminded, the last time at `reminded_at`.
     """
 
     incident_id: UUID
     rule: str
+    kind: str
     severity: str
     group: Group
     state: IncidentState
@@ -115,9 +116,16 @@ def incident_key(rule: str, group: Group) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
+class OpeningRule(NamedTuple):
+    """What a rule gives to each incident that it opens."""
+
+    name: str
+    kind: str
+    severity: str
+
+
 def open_incident(
-    rule: str,
-    severity: str,
+    rule: OpeningRule,
     group: Group,
     transition: Transition,
     quiet_after: timedelta,
@@ -129,9 +137,10 @@ def open_incident(
     afterwards: the rule came later than its beginning.
     """
     beginning = Incident(
-        incident_id=uuid5(transition.transition_id, rule),
-        rule=rule,
-        severity=severity,
+        incident_id=uuid5(transition.transition_id, rule.name),
+        rule=rule.name,
+        kind=rule.kind,
+        severity=rule.severity,
         group=group,
         state=IncidentState.PENDING if pending else IncidentState.FIRING,
         opened_at=transition.at,

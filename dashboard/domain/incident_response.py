@@ -1,4 +1,4 @@
-"""What people do about an incident: acknowledge it, give it back, hand it over, declare it over."""
+"""What people do about an incident: acknowledge or unacknowledge it, hand it over, resolve it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class IncidentResponse:
 
 
 def acknowledge(incident: Incident, by: Actor, note: str = "") -> IncidentResponse:
-    """Note that a person has it in hand; nothing changes where somebody has.
+    """Make a person its owner; nothing changes where it has one.
 
     InputError where it is over, or pending: nobody is notified of it yet.
     """
@@ -42,7 +42,7 @@ def acknowledge(incident: Incident, by: Actor, note: str = "") -> IncidentRespon
 
 
 def unacknowledge(incident: Incident, by: Actor, note: str = "") -> IncidentResponse:
-    """Note that nobody has it in hand any more; nothing changes where nobody had."""
+    """Leave it without an owner; nothing changes where it had none."""
     _refuse_over(incident, note)
     if not incident.owner:
         return IncidentResponse(incident)
@@ -51,7 +51,7 @@ def unacknowledge(incident: Incident, by: Actor, note: str = "") -> IncidentResp
 
 
 def hand_over(incident: Incident, to: str, by: Actor, note: str = "") -> IncidentResponse:
-    """Let another person have it in hand, acknowledged or not; nothing changes where they have.
+    """Make another person its owner, acknowledged or not; nothing changes where they are.
 
     InputError as for `acknowledge`.
     """
@@ -89,12 +89,12 @@ def _refuse_over(incident: Incident, note: str) -> None:
     if len(note) > LONGEST_NOTE:
         raise InputError(f"the note has {len(note):,} characters: write at most {LONGEST_NOTE}")
     if incident.resolved_at is not None:
-        raise InputError(f"this incident is over since {moment(incident.resolved_at)}")
+        raise InputError(f"this incident is resolved since {moment(incident.resolved_at)}")
 
 
 def _refuse_pending(incident: Incident) -> None:
     if incident.state is IncidentState.PENDING and incident.next_at is not None:
         raise InputError(
             f"this incident is pending until {moment(incident.next_at)}: nobody is notified before "
-            "that, and of nothing at all if it ends; declare it over, or silence it"
+            "that, and of nothing at all if it ends; resolve it, or silence it"
         )

@@ -42,7 +42,7 @@ LOOKED_AWAY: Final = timedelta(minutes=1)
 
 
 class Upcoming(NamedTuple):
-    """What time will do to an incident, if nobody takes it in hand before."""
+    """What time will do to an incident, if nobody acknowledges it before."""
 
     at: datetime
     kind: IncidentEventKind
@@ -78,7 +78,7 @@ def no_later_than(incident: Incident, now: datetime) -> Incident:
 def pass_time(incident: Incident, timers: IncidentTimers, now: datetime) -> IncidentChange | None:
     """Return what time did to an open incident by now, one thing at a time; None for nothing.
 
-    An incident that nobody took in hand escalates before anybody is reminded.
+    An incident that nobody acknowledged escalates before anybody is reminded.
     """
     for due, act in (
         (_quiet_at(incident, timers), _went_quiet),
@@ -91,7 +91,7 @@ def pass_time(incident: Incident, timers: IncidentTimers, now: datetime) -> Inci
 
 
 def upcoming(incident: Incident, timers: IncidentTimers) -> Upcoming | None:
-    """Return when people hear of an open incident next, and how; None where they need not."""
+    """Return when and how people are notified of an open incident next; None where they are not."""
     found = (
         (_escalation_at(incident, timers), IncidentEventKind.ESCALATED),
         (_reminder_at(incident, timers), IncidentEventKind.REMINDED),
@@ -120,7 +120,7 @@ def regain_data(incident: Incident, timers: IncidentTimers, now: datetime) -> In
 def silence(incident: Incident, timers: IncidentTimers, now: datetime) -> IncidentChange | None:
     """Return what time does to an incident that a silence fits; None for nothing.
 
-    A network in trouble is silenced, unless somebody has it in hand: nobody is reminded then
+    A network in trouble is silenced, unless somebody acknowledged it: nobody is reminded then
     anyhow. An incident of transactions may go quiet.
     """
     if incident.troubled and incident.state in {IncidentState.FIRING, IncidentState.NO_DATA}:

@@ -51,8 +51,8 @@ class NotificationKind(StrEnum):
     CLOSED = "closed"
     ACKNOWLEDGED = "acknowledged"
     HANDED_OVER = "handed over"
-    GIVEN_BACK = "given back"
-    DECLARED_OVER = "declared over"
+    UNACKNOWLEDGED = "unacknowledged"
+    RESOLVED = "resolved"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from dashboard.domain.active_hours import ActiveHours
 from dashboard.domain.incident import Group
 from dashboard.domain.incident_timers import TIMERS, IncidentTimers
 from dashboard.domain.notification import Recipient
-from dashboard.domain.rule import GROUP_WAIT
+from dashboard.domain.rule import GROUP_WAIT, RuleKind
 
 _AT_ONCE: Final = datetime.min.replace(tzinfo=UTC)
 
@@ -28,6 +28,7 @@ class RuleRoute:
     rule: str
     group: Group
     recipients: tuple[Recipient, ...]
+    kind: RuleKind = RuleKind.REJECTED
     severity: str = "warning"
     group_wait: timedelta = GROUP_WAIT
     timers: IncidentTimers = TIMERS

@@ -102,13 +102,15 @@ def written(value: object) -> str:
 def preview_in_words(preview: RulePreview, zone: tzinfo) -> str:
     """Say how often a rule would have fired, and how often of that at night in a zone."""
     many, nights = len(preview.firings), preview.at_night(zone)
-    times = {0: "not once", 1: "once"}.get(many, f"{many:,} times")
+    fired = {0: "would not have fired", 1: "would have fired once"}.get(
+        many, f"would have fired {many:,} times"
+    )
     night = f", {nights:,} of them at night" if nights else ""
     days = span(preview.until - preview.since)
     cut = (
         "; only the latest part of that was read, since there is too much" if preview.is_cut else ""
     )
-    return f"{preview.rule.name} would have fired {times} in the last {days}{night}{cut}."
+    return f"{preview.rule.name} {fired} in the last {days}{night}{cut}."
 
 
 def group_in_words(firing: Firing) -> str:
@@ -120,7 +122,7 @@ def group_in_words(firing: Firing) -> str:
 def _scope(rule: Rule, network_name: Callable[[NetworkId], str]) -> Iterator[str]:
     scope = rule.scope
     if rule.kind.is_of_rejections:
-        yield "all reports" if scope.takes_all_reports else "tracked"
+        yield "all that nodes report" if scope.takes_all_reports else "tracked transactions only"
     parts = (
         ("on", [network_name(each) for each in scope.networks]),
         ("module", scope.modules),

@@ -33,7 +33,7 @@ class SilenceState(StrEnum):
 
     PLANNED = "planned"
     ACTIVE = "active"
-    OVER = "over"
+    EXPIRED = "expired"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class Silence:
     def state(self, at: datetime) -> SilenceState:
         """Return whether it is to come, lasts or is over; the start is included, the end is not."""
         if at >= self.over_at:
-            return SilenceState.OVER
+            return SilenceState.EXPIRED
         is_on = self.wish.weekly is None or self.wish.weekly.are_on(at)
         return SilenceState.ACTIVE if is_on and at >= self.wish.starts_at else SilenceState.PLANNED
 

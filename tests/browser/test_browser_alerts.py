@@ -24,9 +24,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def test_first_incident_is_acknowledged_with_a_name_and_taken_back(page: Page, site: str) -> None:
     visit(page, f"{site}/alerts")
     answer = page.locator("h1 + p")
-    expect(answer).to_contain_text("4 incidents are open; nobody has 3")
+    expect(answer).to_contain_text("4 incidents are open; 3 unassigned")
     first = page.locator("[class*='st-key-incident-critical']")
-    expect(first).to_contain_text("nobody has it")
+    expect(first).to_contain_text("unassigned")
 
     first.get_by_role("button", name="Acknowledge").click()
     expect(page.get_by_label("Note (optional)")).to_be_visible()
@@ -36,10 +36,10 @@ def test_first_incident_is_acknowledged_with_a_name_and_taken_back(page: Page, s
     expect(page.get_by_label("Your name", exact=True).last).to_have_value("Ada")
     page.get_by_role("button", name="Acknowledge").last.click()
 
-    expect(first).to_contain_text("Ada has it")
-    expect(page.get_by_text("is in the hands of Ada")).to_be_visible()
+    expect(first).to_contain_text("acknowledged by Ada")
+    expect(page.get_by_text("is acknowledged by Ada")).to_be_visible()
     page.get_by_role("button", name="Undo").click()
-    expect(first).to_contain_text("nobody has it")
+    expect(first).to_contain_text("unassigned")
 
 
 def test_story_is_one_click_away_and_leads_back(page: Page, site: str) -> None:
@@ -47,7 +47,9 @@ def test_story_is_one_click_away_and_leads_back(page: Page, site: str) -> None:
 
     page.locator("[class*='st-key-incident-warning']").first.get_by_text("Story").click()
 
-    expect(page.get_by_role("heading", name="rejections: Devnet, HUB, SEQUENCER")).to_be_visible()
+    expect(
+        page.get_by_role("heading", name="38 rejections by HUB on Devnet at SEQUENCER")
+    ).to_be_visible()
     expect(page.get_by_role("table", name="Who was notified")).to_contain_text("night@example.org")
     expect(page).to_have_url(re.compile(r"\?incident="))
     page.get_by_text("Every delivery of this incident").click()

@@ -145,12 +145,12 @@ class Night:
     def named(self, mailbox: str) -> Counter[str]:
         """Return how many mails reported each transaction to a mailbox.
 
-        One that says who has an incident in hand reports nothing new.
+        One that says who acknowledged an incident reports nothing new.
         """
         mails = [
             mail
             for _, name, mail in self.received()
-            if name == mailbox and "has it in hand" not in mail["Subject"]
+            if name == mailbox and not mail["Subject"].startswith("Acknowledged by ")
         ]
         return Counter(each for mail in mails for each in hashes_in(mail))
 

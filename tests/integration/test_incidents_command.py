@@ -32,15 +32,15 @@ def test_incident_is_acknowledged_handed_over_and_resolved(installation: Install
     given = installation.run("alerts", "hand-over", name, "--to", "Bob")
     installation.run("alerts", "resolve", name)
     refused = installation.run("alerts", "acknowledge", name)
-    over = json.loads(installation.run("alerts", "incidents", "--over", "--json").stdout)
+    over = json.loads(installation.run("alerts", "incidents", "--resolved", "--json").stdout)
 
-    assert "acknowledged, Ada has it in hand." in held.stdout
+    assert "acknowledged by Ada." in held.stdout
     assert (json.loads(again.stdout)["owner"], json.loads(again.stdout)["isChanged"]) == (
         "Ada",
         False,
     )
-    assert "Bob has it in hand." in given.stdout
-    assert (refused.returncode, "is over since" in refused.stderr) == (2, True)
+    assert "acknowledged by Bob." in given.stdout
+    assert (refused.returncode, "is resolved since" in refused.stderr) == (2, True)
     [story] = [each["story"] for each in over["incidents"] if each["incidentId"].startswith(name)]
     assert story[-1]["what"].startswith("resolved by ")
 

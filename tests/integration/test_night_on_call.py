@@ -66,7 +66,7 @@ async def test_night_on_call_brings_what_the_page_tells_and_nothing_twice(night:
     night.until("07:00:10")
 
     assert set(scanned) == {200}
-    assert "Ann has it in hand" in answer.text
+    assert "is acknowledged by Ann" in answer.text
     assert in_words(night) == TOLD
     for mailbox in ("oncall", "team"):
         assert night.named(mailbox) == dict.fromkeys(night.rejected, 1)

@@ -28,7 +28,7 @@ _VERDICTS: Final = {
     VerdictKind.CANNOT_CHECK: ("busy", "!"),
 }
 _FIRING: Final = {
-    Severity.INFO.value: ("mute", "i", "Lasts"),
+    Severity.INFO.value: ("mute", "i", "Firing"),
     Severity.WARNING.value: ("busy", "!", "Firing"),
 }
 _SEVERITIES: Final = {
@@ -42,7 +42,7 @@ _INCIDENTS: Final = {
     IncidentState.ACKNOWLEDGED: ("calm", "✓", "Acknowledged"),
     IncidentState.SILENCED: ("mute", "‖", "Silenced"),
     IncidentState.NO_DATA: ("stale", "?", "No data"),
-    IncidentState.RESOLVED: ("calm", "●", "Over"),
+    IncidentState.RESOLVED: ("calm", "●", "Resolved"),
 }
 
 

@@ -1,4 +1,4 @@
-"""What a person can do about an open incident, beside it: acknowledge, silence, hand over, end."""
+"""What a person can do about an open incident: acknowledge, silence, hand over, resolve."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def incident_acts(queries: PageQueries, incident: Incident) -> None:
     """Offer what can be done, side by side: one press acknowledges, once the name is known."""
     key = str(incident.incident_id)
     if incident.owner:
-        _give_back(queries, incident)
+        _unacknowledge(queries, incident)
     elif is_named():
         is_pressed = st.button("Acknowledge", key=f"acknowledge-{key}", type="primary")
         note = st.session_state.pop(f"named-{key}", None)
@@ -78,20 +78,20 @@ def _acknowledge(queries: PageQueries, incident: Incident, note: str) -> None:
         lambda by: ask.acknowledge(incident_id, by, note),
         queries,
         _FAILED,
-        _said(queries, "is in the hands of {owner}", partial(ask.unacknowledge, incident_id)),
+        _said(queries, "is acknowledged by {owner}", partial(ask.unacknowledge, incident_id)),
     )
 
 
-def _give_back(queries: PageQueries, incident: Incident) -> None:
+def _unacknowledge(queries: PageQueries, incident: Incident) -> None:
     ask, incident_id = queries.incidents, incident.incident_id
-    if st.button("Give back", key=f"unacknowledge-{incident_id}", help="Nobody has it then"):
+    if st.button("Unacknowledge", key=f"unacknowledge-{incident_id}", help="Nobody owns it then"):
         act(
             lambda by: ask.unacknowledge(incident_id, by),
             queries,
             _FAILED,
             _said(
                 queries,
-                "is in nobody's hands",
+                "is unassigned",
                 lambda by: ask.hand_over(incident_id, incident.owner, by),
             ),
         )
@@ -131,7 +131,7 @@ def _silence(
 def _silenced(queries: PageQueries, incident: Incident, silence: Silence) -> Done:
     until = moment_near(silence.over_at, queries.now())
     return Done(
-        f"{queries.incidents.title_of(incident)} is silenced until {until}",
+        f"“{queries.incidents.title_of(incident)}” is silenced until {until}",
         partial(queries.silences.end, silence.wish.kind, silence.silence_id),
     )
 
@@ -150,16 +150,14 @@ def _more(queries: PageQueries, incident: Incident) -> None:
             lambda by: ask.hand_over(incident_id, to, by, note),
             queries,
             _FAILED,
-            _said(queries, "is in the hands of {owner}", back),
+            _said(queries, "is handed over to {owner}", back),
         )
-    if st.button(
-        "Declare over", key=f"resolve-{key}", help="For good: what follows is a new incident"
-    ):
+    if st.button("Resolve", key=f"resolve-{key}", help="For good: what follows is a new incident"):
         act(
             lambda by: ask.resolve(incident_id, by, note),
             queries,
             _FAILED,
-            _said(queries, "is over", None),
+            _said(queries, "is resolved", None),
         )
 
 
@@ -178,6 +176,6 @@ def _said(
 
     def said(response: IncidentResponse) -> Done:
         title = queries.incidents.title_of(response.incident)
-        return Done(f"{title} {what.replace('{owner}', response.incident.owner)}", undo)
+        return Done(f"“{title}” {what.replace('{owner}', response.incident.owner)}", undo)
 
     return said

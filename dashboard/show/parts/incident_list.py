@@ -1,4 +1,4 @@
-"""Incidents in a list: what is open, who was notified, who has it, and what can be done."""
+"""Incidents in a list: what is open, who was notified, who owns it, and what can be done."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import streamlit as st
 from dashboard.domain.audit import LONGEST_NAME
 from dashboard.domain.foreign_text import visible
 from dashboard.domain.incident import Incident, IncidentState
+from dashboard.domain.incident_title import LONGEST_TITLE
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rule import Severity
 from dashboard.show.parts.badges import incident_badge, severity_badge
@@ -19,7 +20,12 @@ from dashboard.show.parts.incident_acts import incident_acts
 from dashboard.show.parts.list_page import choice_filter, chosen_page, filter_bar
 from dashboard.show.parts.markup import Markup, element, join
 from dashboard.show.parts.notices import empty
-from dashboard.show.queries.incident_words import reach_words, size_words, upcoming_words
+from dashboard.show.queries.incident_words import (
+    owner_words,
+    reach_words,
+    size_words,
+    upcoming_words,
+)
 from dashboard.show.queries.incidents import MOST_OPEN
 from dashboard.show.queries.page_queries import PageQueries
 from dashboard.show.text import moment, moment_near, span
@@ -28,7 +34,6 @@ from dashboard.store.alerts.incident_list import FinishedFilter, IncidentStory
 INCIDENT: Final = "incident"
 """The parameter of the address that names an incident, by its id or how that begins."""
 
-LONGEST_TITLE: Final = 300
 _ROWS: Final = 20
 _OPEN_PAGE: Final = "open_page"
 _OVER_PAGE: Final = "over_page"
@@ -86,7 +91,7 @@ def story_link(incident: Incident, here: st.Page) -> None:
 
 
 def incident_markup(queries: PageQueries, story: IncidentStory) -> Markup:
-    """Build one line on what it is and how urgent, and one on who knows and who has it."""
+    """Build one line on what it is and how urgent, and one on who was notified and who owns it."""
     incident, now = story.incident, queries.now()
     head = element(
         "div",
@@ -104,12 +109,13 @@ def incident_markup(queries: PageQueries, story: IncidentStory) -> Markup:
 
 
 def _owner(story: IncidentStory) -> Markup:
-    """Say who has it in hand; where nobody has, that stands out."""
-    if story.incident.owner:
-        return element("b", f"{visible(story.incident.owner, LONGEST_NAME)} has it")
+    """Say who acknowledged it; where nobody did, that stands out."""
+    incident = story.incident
+    if incident.owner:
+        return element("b", owner_words(incident))
     if story.state is IncidentState.FIRING:
-        return element("b", "nobody has it", class_="lw-alarm")
-    return element("span", "nobody has it") if story.incident.is_open else Markup()
+        return element("b", owner_words(incident), class_="lw-alarm")
+    return element("span", owner_words(incident)) if incident.is_open else Markup()
 
 
 def _facts(story: IncidentStory, now: datetime) -> Iterator[str]:
@@ -119,7 +125,9 @@ def _facts(story: IncidentStory, now: datetime) -> Iterator[str]:
         yield f"since {since} ({span(now - incident.opened_at)})"
     else:
         yield f"{moment(incident.opened_at)} for {span(incident.resolved_at - incident.opened_at)}"
-    yield size_words(incident)
+    if size := size_words(incident):
+        yield size
+    yield f"rule {visible(incident.rule, LONGEST_NAME)}"
     yield reach_words(story)
     if story.withheld:
         yield "some changes withheld"
@@ -134,7 +142,7 @@ def finished_incidents_part(
 ) -> None:
     """Show the incidents that ended lately, filtered by time, rule and severity."""
     with st.container(key="card-over", gap="small"):
-        section("Over", "Incidents that ended, the latest first.")
+        section("Resolved", "Incidents that ended, the latest first.")
         found = queries.incidents.finished(network_id, _MOST_OVER, _filter(queries))
         if not found:
             st.html(element("p", "No incident ended in this time.", class_="lw-quiet"))
@@ -168,14 +176,14 @@ def _filter(queries: PageQueries) -> FinishedFilter:
 
 
 def open_headline(opened: Sequence[IncidentStory], now: datetime) -> str:
-    """Say how many incidents are open, and how many of them nobody has in hand."""
+    """Say how many incidents are open, and how many of them nobody acknowledged."""
     if not opened:
         return "No incident is open."
     many = "1 incident is" if len(opened) == 1 else f"{len(opened):,} incidents are"
     free = [each for each in opened if not each.incident.owner]
     if not free:
-        return f"{many} open, and somebody has {'it' if len(opened) == 1 else 'each of them'}."
+        return f"{many} open and acknowledged."
     oldest = span(now - min(each.incident.opened_at for each in free))
-    nobody = "nobody has it" if len(free) == len(opened) == 1 else f"nobody has {len(free):,}"
-    alone = "" if len(free) == len(opened) == 1 else ", the oldest"
-    return f"{many} open; {nobody}{alone} for {oldest}."
+    if len(opened) == 1:
+        return f"{many} open and unassigned, for {oldest}."
+    return f"{many} open; {len(free):,} unassigned, the oldest for {oldest}."

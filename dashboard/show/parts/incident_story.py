@@ -8,9 +8,9 @@ from typing import Final
 
 import streamlit as st
 
-from dashboard.domain.audit import LONGEST_NAME
 from dashboard.domain.foreign_text import visible
 from dashboard.domain.incident import Incident
+from dashboard.domain.incident_title import LONGEST_TITLE
 from dashboard.domain.matcher import MatchedProperty
 from dashboard.domain.notification import NotificationState
 from dashboard.domain.rule import RuleKind
@@ -19,11 +19,11 @@ from dashboard.show.parts.badges import incident_badge, severity_badge
 from dashboard.show.parts.counts import Bar, bars
 from dashboard.show.parts.heading import heading, section
 from dashboard.show.parts.incident_acts import incident_acts
-from dashboard.show.parts.incident_list import LONGEST_TITLE
 from dashboard.show.parts.markup import Markup, breakable, element, join
 from dashboard.show.parts.table import table
 from dashboard.show.queries.incident_words import (
     event_words,
+    owner_words,
     state_remarks,
     upcoming_words,
     withheld_words,
@@ -54,7 +54,7 @@ Pages = Mapping[str, st.Page]
 
 
 def incident_story_part(queries: PageQueries, story: IncidentStory, pages: Pages) -> None:
-    """Show one incident, open or over."""
+    """Show one incident, open or resolved."""
     incident, now = story.incident, queries.now()
     heading(visible(queries.incidents.title_of(incident), LONGEST_TITLE), _answer(story, now))
     with st.container(key="story-acts", horizontal=True, vertical_alignment="center", gap="small"):
@@ -86,16 +86,14 @@ def incident_story_part(queries: PageQueries, story: IncidentStory, pages: Pages
 
 
 def _answer(story: IncidentStory, now: datetime) -> str:
-    """Say in one sentence since when, how far it grew, who has it and what comes next."""
+    """Say in one sentence since when, how far it grew, who owns it and what comes next."""
     incident = story.incident
     if incident.resolved_at is not None:
         length = span(incident.resolved_at - incident.opened_at)
-        return f"Over since {moment(incident.resolved_at)}; it lasted {length}."
+        return f"Resolved on {moment(incident.resolved_at)} after {length}."
     since = f"Since {moment_near(incident.opened_at, now)} ({span(now - incident.opened_at)})"
-    owner = visible(incident.owner, LONGEST_NAME)
-    has_it = f"{owner} has it in hand" if owner else "nobody has it in hand"
     following = upcoming_words(story, now)
-    return "; ".join(filter(None, (since, has_it, following))) + "."
+    return "; ".join(filter(None, (since, owner_words(incident), following))) + "."
 
 
 def _events(story: IncidentStory) -> Markup:
@@ -113,7 +111,7 @@ def _events(story: IncidentStory) -> Markup:
 def _notified(story: IncidentStory) -> Markup:
     if not story.notified and not story.withheld:
         return element("p", "Nobody was notified.", class_="lw-quiet")
-    told = Markup()
+    recipients = Markup()
     if story.notified:
         shown = [
             (name, state)
@@ -123,9 +121,9 @@ def _notified(story: IncidentStory) -> Markup:
         ]
         columns = ["Who", *(name for name, _ in shown), "Last sent (UTC)"]
         rows = [_recipient(each, [state for _, state in shown]) for each in story.notified]
-        told = table(columns, rows, "Who was notified")
+        recipients = table(columns, rows, "Who was notified")
     withheld = (element("p", withheld_words(each), class_="lw-quiet") for each in story.withheld)
-    return join(told, *withheld)
+    return join(recipients, *withheld)
 
 
 def _recipient(
@@ -138,7 +136,7 @@ def _recipient(
 
 def _chart(queries: PageQueries, incident: Incident) -> None:
     """Show the fee while it lasted, or when its changes happened."""
-    network_id, kind = network_of(incident), _kind_of(queries, incident)
+    network_id, kind = network_of(incident), RuleKind(incident.kind)
     until = incident.resolved_at or queries.now()
     if kind in _BY_FEES and network_id is not None:
         view = queries.fees.around(network_id, incident.opened_at, until)
@@ -178,9 +176,9 @@ def _bars(times: Sequence[datetime], since: datetime, until: datetime) -> Markup
 
 def _links(queries: PageQueries, incident: Incident, pages: Pages) -> None:
     group = dict(incident.group)
-    network_id, kind = network_of(incident), _kind_of(queries, incident)
+    network_id, kind = network_of(incident), RuleKind(incident.kind)
     of_network = {} if network_id is None else {"network": queries.network_name(network_id)}
-    if kind is not None and kind.is_of_rejections:
+    if kind.is_of_rejections:
         module = group.get(MatchedProperty.MODULE, "")
         stage = group.get(MatchedProperty.STAGE, "")
         narrowed = {"module": module, "stage": stage}
@@ -205,8 +203,3 @@ def _links(queries: PageQueries, incident: Incident, pages: Pages) -> None:
         icon="",
         query_params={"section": "Rules", "rule": incident.rule},
     )
-
-
-def _kind_of(queries: PageQueries, incident: Incident) -> RuleKind | None:
-    rules = (each.rule for each in queries.rules.in_force())
-    return next((each.kind for each in rules if each.name == incident.rule), None)

@@ -43,7 +43,7 @@ def unreached_shown(queries: PageQueries) -> None:
         rules = f"{rules[:1].upper()}{rules[1:]}"
         notice(
             "bad",
-            "Alerts reach nobody.",
+            "Some alerts reach nobody.",
             f"{rules}. Confirm or turn on an address, or name others in the rule.",
         )
 

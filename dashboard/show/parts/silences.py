@@ -44,7 +44,7 @@ _BADGES: Final = {
     (SilenceKind.MAINTENANCE, SilenceState.ACTIVE): ("simulated", "‖", "Maintenance"),
     (SilenceKind.MAINTENANCE, SilenceState.PLANNED): ("stale", "…", "Maintenance planned"),
 }
-_OVER: Final = ("mute", "·", "Over")
+_OVER: Final = ("mute", "·", "Expired")
 _KIND_WORDS: Final = {
     SilenceKind.SILENCE: "None (silence)",
     SilenceKind.MAINTENANCE: "Held until it ends (maintenance)",
@@ -109,7 +109,7 @@ def _times(silence: Silence, now: datetime) -> str:
         case SilenceState.ACTIVE:
             left = span(end - now)
             return f"until {moment_near(end, now)}, {left} left{_weekly(silence)}"
-        case SilenceState.OVER:
+        case SilenceState.EXPIRED:
             by = f" by {visible(silence.ended_by, LONGEST_NAME)}" if silence.ended_by else ""
             ended = by and f", ended{by}"
             return f"{moment(start)} to {moment(end)}{_weekly(silence)}{ended}"
@@ -124,7 +124,7 @@ def _weekly(silence: Silence) -> str:
 def _finished(queries: PageQueries, silences: tuple[Silence, ...]) -> Markup:
     now = queries.now()
     rows = (element("div", silence_markup(queries, each, now)) for each in silences)
-    return element("details", element("summary", "Over"), *rows, class_="lw-more")
+    return element("details", element("summary", "Expired"), *rows, class_="lw-more")
 
 
 class _WeeklyFields(NamedTuple):

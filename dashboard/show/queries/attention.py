@@ -68,7 +68,7 @@ def needed_attention(
     for incident, title in titled:
         network_id = network_of(incident)
         profile = None if network_id is None else profiles.get(network_id)
-        since = f"open since {moment_near(incident.opened_at, now)}, nobody has it in hand."
+        since = f"open since {moment_near(incident.opened_at, now)}, unassigned."
         found.append(
             Attention(
                 f"{visible(title, _LONGEST_TITLE)}:",

@@ -13,6 +13,7 @@ from dashboard.domain.incident import Incident, IncidentEvent, IncidentEventKind
 from dashboard.domain.incident_response import LONGEST_NOTE
 from dashboard.domain.muting import muted_in_words
 from dashboard.domain.notification import NotificationState
+from dashboard.domain.rule import RuleKind
 from dashboard.show.text import moment_near
 from dashboard.store.alerts.incident_list import IncidentStory, WithheldChanges
 
@@ -83,7 +84,7 @@ def reach_words(story: IncidentStory) -> str:
 
 
 def upcoming_words(story: IncidentStory, now: datetime) -> str:
-    """Say when people hear of an open incident next, empty where they do not."""
+    """Say when people are notified of an open incident next, empty where they are not."""
     if story.silence is not None:
         return f"silent until {moment_near(story.silence.over_at, now)}"
     if story.state is IncidentState.PENDING and story.incident.next_at is not None:
@@ -95,6 +96,14 @@ def upcoming_words(story: IncidentStory, now: datetime) -> str:
     return f"{word} in {span(at - now)}" if at > now else f"{word} now"
 
 
+def owner_words(incident: Incident) -> str:
+    """Say who acknowledged an incident."""
+    if not incident.owner:
+        return "unassigned"
+    return f"acknowledged by {visible(incident.owner, LONGEST_NAME)}"
+
+
 def size_words(incident: Incident) -> str:
-    """Say how far an incident grew."""
-    return "1 change" if incident.transitions == 1 else f"grew to {incident.transitions:,} changes"
+    """Say how far an incident grew; empty where its title says that, or where it did not."""
+    is_counted = not RuleKind(incident.kind).is_lasting
+    return "" if is_counted or incident.transitions == 1 else f"{incident.transitions:,} changes"

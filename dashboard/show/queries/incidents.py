@@ -21,6 +21,7 @@ from dashboard.domain.incident_response import (
     unacknowledge,
 )
 from dashboard.domain.incident_timers import upcoming
+from dashboard.domain.incident_title import incident_title
 from dashboard.domain.matcher import ChangeFacts, MatchedProperty, Matcher
 from dashboard.domain.muting import SilentSource, muted_rules, silence_of
 from dashboard.domain.notification import NotificationKind
@@ -61,9 +62,9 @@ MOST_CHANGES: Final = 10_000
 
 _REPORTED: Final = {
     IncidentEventKind.ACKNOWLEDGED: NotificationKind.ACKNOWLEDGED,
-    IncidentEventKind.UNACKNOWLEDGED: NotificationKind.GIVEN_BACK,
+    IncidentEventKind.UNACKNOWLEDGED: NotificationKind.UNACKNOWLEDGED,
     IncidentEventKind.HANDED_OVER: NotificationKind.HANDED_OVER,
-    IncidentEventKind.RESOLVED: NotificationKind.DECLARED_OVER,
+    IncidentEventKind.RESOLVED: NotificationKind.RESOLVED,
 }
 _ID: Final = re.compile(r"[0-9a-f]{4,32}")
 _NAMED: Final = frozenset(MatchedProperty)
@@ -91,7 +92,7 @@ class IncidentQueries:
         return sum(network_of(each) in {None, network_id} for each in found)
 
     def unattended(self, network_id: NetworkId | None = None) -> tuple[Incident, ...]:
-        """Return the firing incidents that nobody has in hand and no silence covers."""
+        """Return the firing incidents that have no owner and that no silence covers."""
         now = self._context.now()
         with self._context.store.read() as connection:
             found = latest_open_incidents(connection, MOST_OPEN)
@@ -130,7 +131,7 @@ class IncidentQueries:
     def _as_now(
         self, connection: Connection, found: Sequence[IncidentStory]
     ) -> tuple[IncidentStory, ...]:
-        """Add which silence holds now, what is not known, and when people hear of each next."""
+        """Add which silence holds now, what is not known, and when people are notified next."""
         now = self._context.now()
         silences = unfinished_silences(connection, now)
         rules = {each.name: each for each in rules_in_force(connection)}
@@ -170,38 +171,32 @@ class IncidentQueries:
         return found[0]
 
     def acknowledge(self, incident_id: UUID, by: Actor, note: str = "") -> IncidentResponse:
-        """Let a person have it in hand, on record; InputError where it is over or not stored."""
+        """Make a person its owner, on record; InputError where it is resolved or not stored."""
         return self._respond(
             incident_id, lambda each: acknowledge(each, by, note), by, Action.ACKNOWLEDGE
         )
 
     def unacknowledge(self, incident_id: UUID, by: Actor, note: str = "") -> IncidentResponse:
-        """Let nobody have it in hand, likewise."""
+        """Leave it without an owner, likewise."""
         return self._respond(
             incident_id, lambda each: unacknowledge(each, by, note), by, Action.UNACKNOWLEDGE
         )
 
     def hand_over(self, incident_id: UUID, to: str, by: Actor, note: str = "") -> IncidentResponse:
-        """Let another person have it in hand, likewise."""
+        """Make another person its owner, likewise."""
         return self._respond(
             incident_id, lambda each: hand_over(each, to, by, note), by, Action.HAND_OVER
         )
 
     def resolve(self, incident_id: UUID, by: Actor, note: str = "") -> IncidentResponse:
-        """Declare it over, likewise."""
+        """Resolve it, likewise."""
         return self._respond(
             incident_id, lambda each: declare_over(each, by, note), by, Action.RESOLVE
         )
 
     def title_of(self, incident: Incident) -> str:
-        """Say what an incident is about: its rule, and what its changes have in common."""
-        values = []
-        for name, value in incident.group:
-            if name == MatchedProperty.NETWORK:
-                values.append(self._context.network_name(NetworkId(int(value))))
-            elif value:
-                values.append(value)
-        return f"{incident.rule}: {', '.join(values) or 'everything'}"
+        """Return what an incident is called; it holds foreign text."""
+        return incident_title(incident, self._context.network_name)
 
     def _respond(
         self,

@@ -21,6 +21,7 @@ from dashboard.domain.silence import (
 )
 from dashboard.errors import InputError
 from dashboard.show.queries.context import QueryContext
+from dashboard.show.queries.incident_words import owner_words
 from dashboard.show.queries.incidents import IncidentQueries, matchers_of
 from dashboard.show.queries.recipients import RecipientQueries
 from dashboard.show.queries.silences import SilenceQueries
@@ -143,8 +144,8 @@ class LinkQueries:
         title = self._incidents.title_of(response.incident)
         owner = visible(response.incident.owner, 80)
         if response.event is None:
-            return LinkResult("Acknowledged already", f"{owner} has it in hand: {title}.")
-        return LinkResult("Acknowledged", f"{owner} has it in hand: {title}.")
+            return LinkResult("Acknowledged already", f"“{title}” is acknowledged by {owner}.")
+        return LinkResult("Acknowledged", f"“{title}” is acknowledged by {owner}.")
 
     def _silence(self, link: SignedLink, form: LinkForm, by: Actor) -> LinkResult:
         length = SILENCED_FOR.get(form.text("for"))
@@ -167,11 +168,11 @@ class LinkQueries:
 
     def _said(self, silence: Silence, title: str) -> str:
         now = self._context.now()
-        verb = "was" if silence.state(now) is SilenceState.OVER else "is"
+        verb = "was" if silence.state(now) is SilenceState.EXPIRED else "is"
         end = moment(silence.over_at)
         return (
-            f"{title}: nobody {verb} notified until {end}. Silence {silence.silence_id} was made "
-            f"by {visible(silence.author, 80)}; the page Alerts ends it, or makes another."
+            f"Of “{title}” nobody {verb} notified until {end}. Silence {silence.silence_id} was "
+            f"made by {visible(silence.author, 80)}; the page Alerts ends it, or makes another."
         )
 
     def _unsubscribe(self, link: SignedLink, by: Actor) -> LinkResult:
@@ -194,7 +195,7 @@ class LinkQueries:
 
 
 def _owner_in_words(incident: Incident) -> str:
-    return f"{visible(incident.owner, 80)} has it in hand already." if incident.owner else ""
+    return f"It is {owner_words(incident)} already." if incident.owner else ""
 
 
 def _incident_id(link: SignedLink) -> UUID:

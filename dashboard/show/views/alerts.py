@@ -1,4 +1,4 @@
-"""Alerts answers: what fired, who was notified, was it delivered, and who has it in hand."""
+"""Alerts answers: what fired, who was notified, was it delivered, and who works on it."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def _write_address() -> None:
 
 @st.fragment(run_every=REFRESH)
 def _head() -> None:
-    """Answer at first sight what fired, who has it, and whether everything was sent."""
+    """Answer at first sight what fired, what is unassigned, and whether everything was sent."""
     queries = page_queries.current()
     with store_errors_shown():
         now = queries.now()
@@ -245,7 +245,7 @@ def _networks_in_trouble(queries: PageQueries, chosen: NetworkId | None, now: da
     if not found:
         return
     with st.container(key="card-open", gap="small"):
-        section("Networks now", "What lasts on networks and here; rules say who hears of it.")
+        section("Conditions now", "What is out of the ordinary, whether or not a rule reports it.")
         st.html(join(*(incident_row(each, queries.context, now) for each in found)))
 
 

@@ -15,7 +15,7 @@ from dashboard.show.web.plain_page import plain_page
 _QUESTIONS: Final = {
     LinkPurpose.ACKNOWLEDGE: (
         "Acknowledge this incident?",
-        "Everybody sees that you have it in hand; reminders and escalation stop.",
+        "Everybody sees that you work on it; reminders and escalation stop.",
         "Acknowledge",
     ),
     LinkPurpose.SILENCE: (

@@ -17,6 +17,7 @@ from dashboard.domain.incident import (
     IncidentEvent,
     IncidentEventKind,
     IncidentState,
+    OpeningRule,
     grow,
     incident_key,
     open_incident,
@@ -241,7 +242,8 @@ class Gathering:
         if found is None:
             timers = route.timers
             begun = open_incident(
-                *(route.rule, route.severity, route.group, transition),
+                OpeningRule(route.rule, route.kind, route.severity),
+                *(route.group, transition),
                 *(timers.quiet_after, timers.pending),
             )
             found = _GrowingIncident(begun, None, was_pending=bool(timers.pending))

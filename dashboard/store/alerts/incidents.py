@@ -157,6 +157,7 @@ def incident_of(row: RowMapping) -> Incident:
     return Incident(
         incident_id=row[column.incident_id],
         rule=row[column.rule],
+        kind=row[column.kind],
         severity=row[column.severity],
         group=tuple((name, value) for name, value in row[column.grouped_by]),
         state=IncidentState(row[column.state]),
@@ -178,6 +179,7 @@ def _row_of(incident: Incident) -> dict[str, Any]:
     return {
         "open_key": incident.key if incident.is_open else None,
         "rule": incident.rule,
+        "kind": incident.kind,
         "severity": incident.severity,
         "grouped_by": [list(pair) for pair in incident.group],
         "state": incident.state,

@@ -114,7 +114,7 @@ def create_incidents() -> None:
     op.create_table(
         "incidents",
         *key(incident_id=uuid),
-        *needed(rule=text, severity=word_20, grouped_by=json, state=word_20),
+        *needed(rule=text, kind=word_20, severity=word_20, grouped_by=json, state=word_20),
         *needed(opened_at=big, changed_at=big, transitions=integer, troubled=integer),
         *needed(version=integer),
         preset("owner", text, ""),

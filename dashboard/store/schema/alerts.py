@@ -144,6 +144,7 @@ incidents = Table(
     # What no two open incidents share; null once it is over.
     Column("open_key", String(64), unique=True),
     needed("rule", ForeignText),
+    needed("kind", String(20)),
     needed("severity", String(20)),
     needed("grouped_by", JSON(none_as_null=True)),
     needed("state", String(20)),

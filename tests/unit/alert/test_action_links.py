@@ -9,14 +9,13 @@ import pytest
 from dashboard.alert.compose import ActionLinks, Links, actions_of, compose
 from dashboard.alert.template_loader import load_templates
 from dashboard.domain.condition import State
-from dashboard.domain.incident import Incident, IncidentState
 from dashboard.domain.notification import NotificationKind, Recipient
 from dashboard.domain.signed_link import LinkPurpose, SignedLink, read_link
-from tests.builders import A_MOMENT, a_notification, a_transition, an_id
+from tests.builders import A_MOMENT, a_notification, a_transition, an_id, an_incident
 
 KEY = b"k" * 32
 LINKS = Links("https://watch.example/", KEY)
-INCIDENT = Incident(an_id(9), "rejections", "warning", (), IncidentState.FIRING, A_MOMENT, A_MOMENT)
+INCIDENT = an_incident(group=())
 NOTIFICATION = a_notification(incident=INCIDENT)
 
 

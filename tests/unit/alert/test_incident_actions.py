@@ -72,8 +72,8 @@ def test_what_a_person_does_reaches_all_others_in_the_thread(watch: Watch) -> No
         to: [kind.value for each, kind in watch.taken() if each == to] for to in (ONCALL, OTHERS)
     }
     assert found == {
-        ONCALL: ["change", "acknowledged", "given back", "declared over"],
-        OTHERS: ["change", "handed over", "given back", "declared over"],
+        ONCALL: ["change", "acknowledged", "unacknowledged", "resolved"],
+        OTHERS: ["change", "handed over", "unacknowledged", "resolved"],
     }
     opening = {each.recipient: each.message_id for each in watch.sent() if not each.in_reply_to}
     assert all(each.in_reply_to in {"", opening[each.recipient]} for each in watch.sent())

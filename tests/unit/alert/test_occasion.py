@@ -1,4 +1,4 @@
-"""A message says first why it comes now, who has it in hand, since when, and what to do."""
+"""A message says first why it comes now, who owns it, since when, and what to do."""
 
 from __future__ import annotations
 
@@ -58,9 +58,11 @@ def test_reminder_without_links_names_the_command_alone() -> None:
 def test_reminder_of_many_changes_says_how_many() -> None:
     notification = about(NotificationKind.REMINDER, incident=replace(FREE, transitions=1_200))
 
-    said = occasion_of(notification, UTC).said
+    said = occasion_of(notification, UTC, title="1,200 rejections by HUB").said
 
-    assert said[-1] == "1,200 changes belong to it by now; this is the last of them."
+    assert said[-1] == (
+        "The incident: 1,200 rejections by HUB. Below is the last of its 1,200 changes."
+    )
 
 
 @pytest.mark.parametrize(
@@ -69,9 +71,9 @@ def test_reminder_of_many_changes_says_how_many() -> None:
         (
             NotificationKind.ACKNOWLEDGED,
             IncidentEvent(A_MOMENT, IncidentEventKind.ACKNOWLEDGED, actor="Ada", note="look\u202e"),
-            "Ada has it in hand: X",
+            "Acknowledged by Ada: X",
             (
-                f"Ada has acknowledged this, {BEGAN}",
+                f"Ada acknowledged this, {BEGAN}",
                 "Note: \u201clook\\u202e\u201d.",
                 "Nobody is reminded of it any more. Nothing is left for you to do.",
             ),
@@ -79,24 +81,27 @@ def test_reminder_of_many_changes_says_how_many() -> None:
         (
             NotificationKind.HANDED_OVER,
             IncidentEvent(A_MOMENT, IncidentEventKind.HANDED_OVER, actor="Ada", owner="Bob"),
-            "Bob has it in hand: X",
+            "Handed over to Bob: X",
             (
-                f"Ada has handed this over to Bob, {BEGAN}",
+                f"Ada handed this over to Bob, {BEGAN}",
                 "Nothing is left to do for anybody but Bob.",
             ),
         ),
         (
-            NotificationKind.GIVEN_BACK,
+            NotificationKind.UNACKNOWLEDGED,
             IncidentEvent(A_MOMENT, IncidentEventKind.UNACKNOWLEDGED, actor="Ada"),
-            "Nobody has it in hand: X",
-            (f"Ada has given this back, {BEGAN}", "Nobody has it in hand now."),
+            "Unacknowledged: X",
+            (
+                f"Ada unacknowledged this, {BEGAN}",
+                "It is unassigned now: somebody has to acknowledge it.",
+            ),
         ),
         (
-            NotificationKind.DECLARED_OVER,
+            NotificationKind.RESOLVED,
             None,
-            "Declared over: X",
+            "Resolved: X",
             (
-                f"Somebody has declared this over, {BEGAN}",
+                f"Somebody resolved this, {BEGAN}",
                 "What happens from now on is a new incident. Nothing is left for you to do.",
             ),
         ),
@@ -109,7 +114,7 @@ def test_what_somebody_did_names_them_and_their_note(
 
     assert occasion.subject("X") == subject
     assert occasion.said == said
-    assert bool(occasion.steps) is (kind is NotificationKind.GIVEN_BACK)
+    assert bool(occasion.steps) is (kind is NotificationKind.UNACKNOWLEDGED)
 
 
 def test_several_incidents_are_counted() -> None:
@@ -120,7 +125,7 @@ def test_several_incidents_are_counted() -> None:
         "Each is named by its last change.",
     )
     assert occasion.steps == (
-        "Acknowledge them on the page Alerts: everybody sees then who has them.",
+        "Acknowledge them on the page Alerts: everybody sees then who works on them.",
     )
 
 
@@ -158,7 +163,7 @@ def test_what_comes_late_says_what_held_it(held_for: str, kicker: str) -> None:
 
 def test_change_of_what_somebody_has_names_them() -> None:
     assert occasion_of(about(NotificationKind.CHANGE, incident=HELD), UTC).said == (
-        "Ada has it in hand.",
+        "It is acknowledged by Ada.",
     )
 
 
@@ -168,7 +173,7 @@ def test_end_says_how_long_it_lasted_and_who_had_it() -> None:
 
     occasion = occasion_of(about(NotificationKind.CHANGE, incident=over, transition=calm), UTC)
 
-    assert occasion.said == ("Resolved: this is over after 30 min.", "Ada had it in hand.")
+    assert occasion.said == ("Resolved after 30 min.", "It was acknowledged by Ada.")
 
 
 def test_end_of_one_among_several_is_no_end_of_the_incident() -> None:

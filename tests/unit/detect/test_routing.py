@@ -54,7 +54,7 @@ def test_each_rule_that_fits_says_whom_to_notify_and_how() -> None:
 
     assert everyone.recipients == (ONCALL,)
     assert mine == RuleRoute(
-        "mine", (), (OTHERS,), "critical", timedelta(minutes=1), is_urgent=True
+        "mine", (), (OTHERS,), RuleKind.REJECTED, "critical", timedelta(minutes=1), is_urgent=True
     )
 
 

@@ -9,6 +9,7 @@ from dashboard.domain.incident import (
     QUIET_AFTER,
     Incident,
     IncidentState,
+    OpeningRule,
     grow,
     incident_key,
     open_incident,
@@ -16,6 +17,7 @@ from dashboard.domain.incident import (
 from dashboard.domain.quantity import NetworkId
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_transition, an_id, seconds
 
+BUSY = OpeningRule("busy", "busy", "info")
 GROUP = (("network", "1"), ("module", "ADD"))
 
 
@@ -27,7 +29,7 @@ def busy(number: int, network: NetworkId = A_NETWORK, *, is_over: bool = False) 
 
 
 def opened(transition: Transition) -> Incident:
-    return open_incident("busy", "info", GROUP, transition, QUIET_AFTER)
+    return open_incident(BUSY, GROUP, transition, QUIET_AFTER)
 
 
 def test_incident_of_rejections_is_over_when_nothing_joined_it_for_a_while() -> None:
@@ -56,7 +58,7 @@ def test_end_whose_beginning_no_rule_saw_is_an_incident_that_is_over() -> None:
 
 def test_incident_with_a_pending_period_fires_later_and_may_end_before() -> None:
     hour = timedelta(hours=1)
-    pending = open_incident("busy", "info", GROUP, busy(1), QUIET_AFTER, hour)
+    pending = open_incident(BUSY, GROUP, busy(1), QUIET_AFTER, hour)
 
     assert pending.state is IncidentState.PENDING
     assert pending.next_at == busy(1).at + hour

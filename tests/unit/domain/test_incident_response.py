@@ -24,6 +24,7 @@ BOB = Actor("bob", A_MOMENT + seconds(90))
 FIRING = Incident(
     incident_id=an_id(1),
     rule="rejections",
+    kind="rejected",
     severity="warning",
     group=(("network", "1"), ("module", "HUB")),
     state=IncidentState.FIRING,
@@ -86,10 +87,10 @@ def test_declared_over_it_ends_once() -> None:
     assert declare_over(over.incident, BOB).event is None
 
 
-def test_incident_that_is_over_takes_no_response() -> None:
+def test_resolved_incident_takes_no_response() -> None:
     over = declare_over(FIRING, ADA).incident
 
-    with pytest.raises(InputError, match="over since 2026-11-20 12:01:00 UTC"):
+    with pytest.raises(InputError, match="resolved since 2026-11-20 12:01:00 UTC"):
         acknowledge(over, BOB)
 
 

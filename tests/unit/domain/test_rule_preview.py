@@ -190,7 +190,7 @@ def test_no_fees_at_all_are_beyond_nothing() -> None:
 @pytest.mark.parametrize(
     ("hours", "words"),
     [
-        ([], "busy would have fired not once in the last 7 days."),
+        ([], "busy would not have fired in the last 7 days."),
         ([12], "busy would have fired once in the last 7 days."),
         ([5, 6, 21, 22], "busy would have fired 4 times in the last 7 days, 2 of them at night."),
     ],

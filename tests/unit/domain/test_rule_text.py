@@ -36,7 +36,7 @@ from tests.builders import A_NETWORK
     ("rule", "words"),
     [
         (Rule("a", RuleKind.BUSY), "all"),
-        (Rule("a", RuleKind.REJECTED), "tracked"),
+        (Rule("a", RuleKind.REJECTED), "tracked transactions only"),
         (
             Rule(
                 "a",
@@ -48,7 +48,7 @@ from tests.builders import A_NETWORK
                     takes_all_reports=True,
                 ),
             ),
-            "all reports; on net 424242; module HUB or ADD; stage RPC",
+            "all that nodes report; on net 424242; module HUB or ADD; stage RPC",
         ),
     ],
     ids=["busy", "rejected", "narrowed"],
@@ -72,8 +72,9 @@ PAGER = (Recipient("webhook", "pager"),)
                 escalate_to=PAGER,
             ),
             (
-                "When a transaction is rejected for the first time (tracked): notify recipients of "
-                "[mail]; remind every 30 min; after 45 min escalate to webhook:pager."
+                "When a transaction is rejected for the first time "
+                "(tracked transactions only): notify recipients of [mail]; "
+                "remind every 30 min; after 45 min escalate to webhook:pager."
             ),
         ),
         (
@@ -82,8 +83,8 @@ PAGER = (Recipient("webhook", "pager"),)
                 measure=RateMeasure(5, timedelta(minutes=10), Dimension.MODULE),
             ),
             (
-                "When more than 5 rejections of one module arrive within 10 min (tracked): notify "
-                "recipients of [mail]."
+                "When more than 5 rejections of one module arrive within 10 min "
+                "(tracked transactions only): notify recipients of [mail]."
             ),
         ),
         (

@@ -64,7 +64,7 @@ def a_window(number: int, start: int, end: int) -> Silence:
         (-1, SilenceState.PLANNED),
         (0, SilenceState.ACTIVE),
         (0.999, SilenceState.ACTIVE),
-        (1, SilenceState.OVER),
+        (1, SilenceState.EXPIRED),
     ],
 )
 def test_silence_lasts_from_its_start_until_before_its_end(
@@ -76,14 +76,14 @@ def test_silence_lasts_from_its_start_until_before_its_end(
 def test_silence_that_a_person_ended_is_over_since_then() -> None:
     ended = a_silence(ended_at=A_MOMENT + HOUR / 2)
 
-    assert ended.state(A_MOMENT + HOUR / 2) is SilenceState.OVER
+    assert ended.state(A_MOMENT + HOUR / 2) is SilenceState.EXPIRED
     assert ended.over_at == A_MOMENT + HOUR / 2
 
 
 def test_silence_that_was_ended_before_its_start_never_lasts() -> None:
     cancelled = a_silence(ended_at=A_MOMENT - HOUR)
 
-    assert cancelled.state(A_MOMENT) is SilenceState.OVER
+    assert cancelled.state(A_MOMENT) is SilenceState.EXPIRED
 
 
 def test_change_is_silenced_while_a_silence_that_fits_lasts() -> None:
@@ -159,7 +159,7 @@ def test_weekly_window_ends_for_good_whatever_its_hours() -> None:
 
     assert last is not None
     assert last.over_at == always.over_at == end
-    assert window.state(end) is SilenceState.OVER
+    assert window.state(end) is SilenceState.EXPIRED
     assert window.occurrence(end) is None
     assert replace(window, ended_at=utc("2026-11-20T12:00")).occurrence(A_MOMENT) is None
     assert weekly("tue 10:00-12:00").occurrence(utc("2027-02-25T00:00")) is None

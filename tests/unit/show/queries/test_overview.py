@@ -115,7 +115,7 @@ def test_what_needs_a_person_comes_with_its_remedy(
         Remedy.SOURCES,
         Remedy.SOURCES,
     ]
-    assert needed[2].text == "open since 11:51:00 UTC, nobody has it in hand."
+    assert needed[2].text == "open since 11:51:00 UTC, unassigned."
     assert needed[3].headline.startswith("Linea: Gas.example gives no answer since")
 
 

@@ -106,9 +106,9 @@ async def test_incident_is_acknowledged_once_under_the_name_that_is_given(
     again = await ask("POST", path, name="Bob")
     shown = await ask("GET", path)
 
-    assert "Ada has it in hand" in first.text
+    assert "is acknowledged by Ada." in first.text
     assert "Acknowledged already" in again.text
-    assert "Ada has it in hand already." in shown.text
+    assert "It is acknowledged by Ada already." in shown.text
     assert state(queries) == (IncidentState.ACKNOWLEDGED, "Ada", 0)
     with store.read() as connection:
         [entry] = audit_entries(connection, AuditFilter())
