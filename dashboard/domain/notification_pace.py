@@ -27,6 +27,7 @@ _LONGER_TRIAL: Final = timedelta(minutes=10)
 HELD_FROM: Final = timedelta(minutes=10)
 """What was to wait longer than this was held, not gathered: what was held together is merged."""
 
+_BETWEEN_URGENT: Final = timedelta(minutes=1)
 _SPACED: Final = timedelta(minutes=50)
 """The time over which the second half of an hour's notifications is spaced out."""
 
@@ -65,12 +66,14 @@ class Closing:
 class RecipientTraffic:
     """What went to a recipient: `recent` are the times of the last hour, in order.
 
+    `urgent` are those of them at which something urgent went.
     `waiting` is how many that gather no more are not delivered yet, the latest since `latest`.
     """
 
     recent: Sequence[datetime] = ()
     waiting: int = 0
     latest: datetime | None = None
+    urgent: Sequence[datetime] = ()
 
     def is_stuck(self, now: datetime) -> bool:
         """Whether enough wait to be delivered already, so that all others go on gathering."""
@@ -92,15 +95,22 @@ class Pace:
     largest_members: int = LARGEST_MEMBERS
 
     def room(self, recent: Sequence[datetime], now: datetime) -> int:
-        """Return how many may go now, after those that went at the `recent` times, in order.
-
-        Times that lie ahead do not count: the clock was set back.
-        """
-        within = [each for each in recent if now - HOUR < each <= now]
+        """Return how many may go now, after those that went at the `recent` times, in order."""
+        within = _within_the_hour(recent, now)
         free = (self.largest_hourly + 1) // 2
         if len(within) < free:
             return free - len(within)
         return int(now - within[-1] >= self._gap(len(within)))
+
+    def urgent_room(self, recent: Sequence[datetime], now: datetime) -> int:
+        """Return how many urgent ones may go now, after those that went at the `recent` times.
+
+        Beyond the cap one a minute goes, so that no storm of what is urgent is a flood of messages.
+        """
+        within = _within_the_hour(recent, now)
+        if len(within) < self.largest_hourly:
+            return self.largest_hourly - len(within)
+        return int(now - within[-1] >= _BETWEEN_URGENT)
 
     def _gap(self, sent: int) -> timedelta:
         """Return the least time between the last of so many within an hour and the next."""
@@ -120,25 +130,37 @@ def plan_closings(
 ) -> list[Closing]:
     """Return which of the due notifications of one recipient go now, and what is merged into one.
 
-    `due` is in order of position. What is urgent goes at once, by itself. Of the rest, as many go
-    by themselves as there is room for; the last that goes takes all others of its kind with it. So
-    does the first, where two or more were held up. Nothing goes while enough waits to be delivered.
+    `due` is in order of position. What is urgent goes at once, by itself, up to as many an hour as
+    all others, and then what there is once a minute. Of the rest, as many go by themselves as there
+    is room for; the last that goes takes all others of its kind with it. So does the first, where
+    two or more were held up. Nothing goes while enough waits to be delivered.
     """
     if traffic.is_stuck(now):
         return []
-    closings = [Closing(each.notification_id) for each in due if each.is_urgent]
+    urgent = [each for each in due if each.is_urgent]
+    closings = _fitted(urgent, pace.urgent_room(traffic.urgent, now), pace)
     rest = [each for each in due if not each.is_urgent]
-    room = pace.room([*traffic.recent, *[now] * len(closings)], now)
-    if room == 0 or not rest:
-        return closings
     late = sum(each.was_held or now - each.release_at > LATE_AFTER for each in rest)
-    alone = 0 if late > 1 else len(rest) if len(rest) <= room else room - 1
-    closings += [Closing(each.notification_id) for each in rest[:alone]]
-    if rest[alone:]:
-        alike = [each for each in rest[alone:] if each.kind is rest[alone].kind]
+    room = pace.room([*traffic.recent, *[now] * len(closings)], now)
+    return closings + _fitted(rest, min(room, 1) if late > 1 else room, pace)
+
+
+def _fitted(due: Sequence[OpenNotification], room: int, pace: Pace) -> list[Closing]:
+    """Let as many go by themselves as there is room for, the last of them with all of its kind."""
+    if room == 0 or not due:
+        return []
+    alone = len(due) if len(due) <= room else room - 1
+    closings = [Closing(each.notification_id) for each in due[:alone]]
+    if due[alone:]:
+        alike = [each for each in due[alone:] if each.kind is due[alone].kind]
         first, *others = _within(alike, pace.largest_members)
         closings.append(Closing(first, tuple(others)))
     return closings
+
+
+def _within_the_hour(times: Sequence[datetime], now: datetime) -> list[datetime]:
+    """Leave out what is older, and what lies ahead: the clock was set back."""
+    return [each for each in times if now - HOUR < each <= now]
 
 
 def _within(notifications: Iterable[OpenNotification], most: int) -> list[UUID]:

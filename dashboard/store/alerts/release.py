@@ -73,14 +73,15 @@ def traffic_to(connection: Connection, recipient: Recipient, now: datetime) -> R
         column.closed_at.is_not(None),
     )
     count, latest = connection.execute(waiting).one()
-    query = select(column.closed_at).where(
+    query = select(column.closed_at, column.is_urgent).where(
         column.channel == recipient.channel,
         column.address == recipient.address,
         column.closed_at > now - HOUR,
         column.closed_at <= now,
     )
-    recent = connection.scalars(query.order_by(column.closed_at)).all()
-    return RecipientTraffic(recent, count, latest)
+    rows = connection.execute(query.order_by(column.closed_at)).all()
+    urgent = [row.closed_at for row in rows if row.is_urgent]
+    return RecipientTraffic([row.closed_at for row in rows], count, latest, urgent)
 
 
 def close(

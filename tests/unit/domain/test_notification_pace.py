@@ -86,6 +86,15 @@ def test_what_is_urgent_goes_whatever_went_before() -> None:
     assert plan([*due(1, 3, is_urgent=True), *due(2)], sent_before(*[1] * 12)) == [[1], [3]]
 
 
+def test_a_thousand_urgent_ones_are_twelve_messages_and_then_one_a_minute() -> None:
+    storm = due(*range(1, 1_001), is_urgent=True)
+
+    assert plan(storm) == [*([each] for each in range(1, 12)), [*range(12, 1_001)]]
+    assert plan(due(1, 2, is_urgent=True), RecipientTraffic(urgent=[A_MOMENT] * 12)) == []
+    minute_ago = RecipientTraffic(urgent=[A_MOMENT - MINUTE] * 12)
+    assert plan([*due(1, 3, is_urgent=True), *due(2)], minute_ago) == [[1, 3], [2]]
+
+
 def test_times_that_lie_ahead_do_not_count() -> None:
     assert plan(due(1), sent_before(*[-5] * 12)) == [[1]]
 
