@@ -112,12 +112,16 @@ def _respond(
         found = ask.named(text)
         changed = change(ask, found.incident_id, actor(name, here.source.now()))
         if as_json:
-            print_json(_plain(ask, changed.incident) | {"isChanged": changed.event is not None})
+            others: list[Json] = [_plain(ask, each) for each in changed.others]
+            done: dict[str, Json] = {"isChanged": changed.event is not None, "others": others}
+            print_json(_plain(ask, changed.incident) | done)
             return
         owner = changed.incident.owner
         held = f" by {owner}" if owner else ""
         unchanged = "" if changed.event else " It was so before."
         say(f"{ask.title_of(changed.incident)}: {changed.incident.state}{held}.{unchanged}")
+        if changed.others:
+            say(ask.with_it(changed.others))
 
 
 def _row(ask: IncidentQueries, story: IncidentStory) -> tuple[str, ...]:

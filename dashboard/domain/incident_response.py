@@ -22,10 +22,14 @@ LONGEST_NOTE: Final = 300
 
 @dataclass(frozen=True, slots=True)
 class IncidentResponse:
-    """An incident as a person left it, and the line of its story; None where nothing changed."""
+    """An incident as a person left it, and the line of its story; None where nothing changed.
+
+    `others` are incidents that were changed likewise, since every change of theirs is in it.
+    """
 
     incident: Incident
     event: IncidentEvent | None = None
+    others: tuple[Incident, ...] = ()
 
 
 def acknowledge(incident: Incident, by: Actor, note: str = "") -> IncidentResponse:

@@ -176,6 +176,8 @@ def _said(
 
     def said(response: IncidentResponse) -> Done:
         title = queries.incidents.title_of(response.incident)
-        return Done(f"“{title}” {what.replace('{owner}', response.incident.owner)}", undo)
+        also = queries.incidents.with_it(response.others)
+        so = f"“{title}” {what.replace('{owner}', response.incident.owner)}"
+        return Done(f"{so}. {also}".removesuffix(". ").removesuffix("."), undo)
 
     return said

@@ -24,7 +24,7 @@ from dashboard.domain.incident_timers import upcoming
 from dashboard.domain.incident_title import incident_title
 from dashboard.domain.matcher import ChangeFacts, MatchedProperty, Matcher
 from dashboard.domain.muting import SilentSource, muted_rules, silence_of
-from dashboard.domain.notification import NotificationKind
+from dashboard.domain.notification import NotificationKind, Recipient
 from dashboard.domain.quantity import NetworkId, TxHash, shorten
 from dashboard.domain.recipients import RecipientDirectory
 from dashboard.domain.rule import Rule, subject_kinds
@@ -42,6 +42,7 @@ from dashboard.store.alerts.incident_list import (
     finished_incident_stories,
     incident_story,
     incidents_beginning,
+    incidents_within,
     open_incident_stories,
     respond,
     withheld_about,
@@ -194,6 +195,16 @@ class IncidentQueries:
             incident_id, lambda each: declare_over(each, by, note), by, Action.RESOLVE
         )
 
+    def within(self, incident: Incident) -> tuple[Incident, ...]:
+        """Return the incidents that change with this one, since every change of theirs is in it."""
+        with self._context.store.read() as connection:
+            return tuple(incidents_within(connection, incident))
+
+    def with_it(self, others: Sequence[Incident]) -> str:
+        """Say which incidents changed with another, or will; nothing where none does."""
+        named = ", ".join(f"“{self.title_of(each)}” of the rule {each.rule}" for each in others)
+        return f"With it: {named}, whose every change is in it as well." if named else ""
+
     def title_of(self, incident: Incident) -> str:
         """Return what an incident is called; it holds foreign text."""
         return incident_title(incident, self._context.network_name)
@@ -205,39 +216,58 @@ class IncidentQueries:
         by: Actor,
         action: Action,
     ) -> IncidentResponse:
+        """Change an incident, and those within it likewise, on record and reported."""
         with self._context.store.write() as connection:
+            stored = incidents_by_id(connection, {incident_id}).get(incident_id)
+            within = [] if stored is None else incidents_within(connection, stored)
             response = respond(connection, incident_id, change)
             if response is None:
                 raise InputError(f"the incident {incident_id} is not stored")
-            if response.event is not None:
-                details: dict[str, Detail] = {
-                    "incident": self.title_of(response.incident),
-                    "owner": response.incident.owner,
-                    "note": response.event.note,
-                }
-                note_action(connection, by.at, by.name, action, str(incident_id), details)
-                directory = read_directory(connection, self._context.settings.recipients)
-                kind = _REPORTED[response.event.kind]
-                _report(connection, response.incident, kind, by, directory)
-        return response
+            if response.event is None:
+                return response
+            others = [respond(connection, each.incident_id, change) for each in within]
+            found = (response, *(each for each in others if each is not None))
+            notified: set[Recipient] = set()
+            directory = read_directory(connection, self._context.settings.recipients)
+            for each in found:
+                self._note(connection, each, by, action)
+                _report(connection, each, by, directory, notified)
+        return replace(response, others=tuple(each.incident for each in found[1:]))
+
+    def _note(
+        self, connection: Connection, response: IncidentResponse, by: Actor, action: Action
+    ) -> None:
+        details: dict[str, Detail] = {
+            "incident": self.title_of(response.incident),
+            "owner": response.incident.owner,
+            "note": "" if response.event is None else response.event.note,
+        }
+        subject = str(response.incident.incident_id)
+        note_action(connection, by.at, by.name, action, subject, details)
 
 
 def _report(
     connection: Connection,
-    incident: Incident,
-    kind: NotificationKind,
+    response: IncidentResponse,
     by: Actor,
     directory: RecipientDirectory,
+    notified: set[Recipient],
 ) -> None:
     """Notify of what a person did everybody else who was notified of the incident before.
 
-    In quiet hours of its rule or of the recipient that waits.
+    In quiet hours of its rule or of the recipient that waits. Who is `notified` already is not
+    again.
     """
+    incident = response.incident
+    if response.event is None:
+        return
+    kind = _REPORTED[response.event.kind]
     rule = next((each for each in rules_in_force(connection) if each.name == incident.rule), None)
     quiet = None if rule is None else quiet_until(rule, ZoneInfo, by.at)
     held_for = "" if quiet is None else quiet_hours_of(incident.rule)
     for recipient, domain in notified_of(connection, incident).items():
-        if recipient.address != by.name:
+        if recipient.address != by.name and recipient not in notified:
+            notified.add(recipient)
             repetition = Repetition(kind, by.at, quiet or by.at, directory, domain, held_for)
             repeat(connection, incident, repetition, [recipient])
 

@@ -52,7 +52,7 @@ class LinkSubject:
     """What a link is about, for the page that asks; `done`: what was done already, if anything.
 
     `state`, `since` and `changes` are those of the incident, empty where the link names none.
-    `preview` says what a silence would cover.
+    `preview` says what a silence would cover, or what else is acknowledged.
     """
 
     link: SignedLink
@@ -104,7 +104,7 @@ class LinkQueries:
             since=moment(incident.opened_at),
             changes=incident.transitions,
             done=_owner_in_words(incident) if link.purpose is LinkPurpose.ACKNOWLEDGE else "",
-            preview=self._preview(incident) if link.purpose is LinkPurpose.SILENCE else "",
+            preview=self._preview(link.purpose, incident),
         )
 
     def _about_recipient(self, link: SignedLink) -> LinkSubject:
@@ -116,7 +116,10 @@ class LinkQueries:
         done = f"{address} gets nothing any more already." if is_off else ""
         return LinkSubject(link, address, done=done)
 
-    def _preview(self, incident: Incident) -> str:
+    def _preview(self, purpose: LinkPurpose, incident: Incident) -> str:
+        if purpose is LinkPurpose.ACKNOWLEDGE:
+            others = () if incident.owner else self._incidents.within(incident)
+            return self._incidents.with_it(others)
         matchers = matchers_of(incident)
         named = ", ".join(map(self._silences.words_of, matchers))
         return f"It covers {named}. {self._silences.preview(matchers)}"
@@ -145,7 +148,9 @@ class LinkQueries:
         owner = visible(response.incident.owner, 80)
         if response.event is None:
             return LinkResult("Acknowledged already", f"“{title}” is acknowledged by {owner}.")
-        return LinkResult("Acknowledged", f"“{title}” is acknowledged by {owner}.")
+        also = self._incidents.with_it(response.others)
+        said = f"“{title}” is acknowledged by {owner}. {also}"
+        return LinkResult("Acknowledged", said.rstrip())
 
     def _silence(self, link: SignedLink, form: LinkForm, by: Actor) -> LinkResult:
         length = SILENCED_FOR.get(form.text("for"))

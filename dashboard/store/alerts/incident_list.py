@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
-from sqlalchemy import Connection, Select, case, func, select
+from sqlalchemy import Connection, Select, case, exists, func, select
 
 from dashboard.domain.incident import Incident, IncidentEvent, IncidentState
 from dashboard.domain.incident_response import IncidentResponse
@@ -162,6 +162,31 @@ def withheld_about(connection: Connection, tx_hash: TxHash) -> list[WithheldChan
         WithheldChanges(Recipient(row.channel, row.address), row.reason, row.many)
         for row in connection.execute(counts)
     ]
+
+
+def incidents_within(connection: Connection, incident: Incident) -> list[Incident]:
+    """Return the other open incidents whose every change is in this one as well.
+
+    They are at most as urgent, have the same owner, and people are notified of them.
+    """
+    column, theirs, mine = incidents.c, incident_transitions.alias(), incident_transitions.alias()
+    is_shared = exists().where(
+        mine.c.incident_id == incident.incident_id, mine.c.transition_id == theirs.c.transition_id
+    )
+    is_theirs = theirs.c.incident_id == column.incident_id
+    urgency = case(_URGENCY, value=column.severity, else_=0)
+    query = select(incidents).where(
+        column.open_key.is_not(None),
+        column.incident_id != incident.incident_id,
+        column.transitions <= incident.transitions,
+        column.state != IncidentState.PENDING,
+        column.owner == incident.owner,
+        urgency <= _URGENCY.get(incident.severity, 0),
+        exists().where(is_theirs, is_shared),
+        ~exists().where(is_theirs, ~is_shared),
+    )
+    rows = connection.execute(query.order_by(column.opened_at)).mappings()
+    return [incident_of(row) for row in rows]
 
 
 def respond(

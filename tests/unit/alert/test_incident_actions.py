@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -12,13 +14,16 @@ from dashboard.alert.message_writer import MessageWriter
 from dashboard.alert.rejection_text import shorten_hash
 from dashboard.alert.template_loader import load_templates
 from dashboard.domain.active_hours import ActiveHours, WeekSpan
-from dashboard.domain.audit import Actor
+from dashboard.domain.audit import Action, Actor
 from dashboard.domain.condition import State, Subject, SubjectKind
 from dashboard.domain.grounds import InclusionGrounds
 from dashboard.domain.notification import NotificationKind
 from dashboard.domain.notification_pace import Pace
-from dashboard.domain.rule import DEFAULT_RULES, Dimension, Rule, RuleKind
+from dashboard.domain.rule import DEFAULT_RULES, Dimension, Rule, RuleKind, RuleScope, Severity
+from dashboard.domain.signed_link import LinkPurpose, SignedLink
 from dashboard.show.queries.incidents import IncidentQueries
+from dashboard.show.queries.signed_links import LinkForm, LinkQueries
+from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.engine.engine import Store
 from tests.alert_watch import Watch
@@ -29,7 +34,7 @@ from tests.builders import (
     an_address,
     seconds,
 )
-from tests.delivery_checks import PATIENT, reject
+from tests.delivery_checks import PATIENT, SENDER, reject
 from tests.fake_clock import FakeClock
 from tests.recording_channel import ONCALL, OTHERS
 
@@ -95,6 +100,87 @@ def test_what_a_person_does_in_quiet_hours_wakes_nobody(watch: Watch) -> None:
 
     assert [kind.value for _, kind in watch.taken()] == ["change", "acknowledged"]
     assert watch.sent()[1].held_for == "quiet hours of the rule busy"
+
+
+def two_rules(watch: Watch, **of_payouts: Any) -> dict[str, UUID]:  # noqa: ANN401 - any field
+    """Let one rejection fit two rules; return the incident of each by the name of the rule."""
+    payouts = replace(
+        Rule("payouts", RuleKind.REJECTED, severity=Severity.CRITICAL, recipients=(ONCALL,)),
+        **of_payouts,
+    )
+    watch.rules(payouts, Rule("rejections", RuleKind.REJECTED, recipients=(OTHERS,)))
+    reject(watch.store, 1)
+    watch.wait()
+    ask = IncidentQueries(watch.context)
+    return {each.incident.rule: each.incident.incident_id for each in ask.open()}
+
+
+def owners(watch: Watch) -> dict[str, str]:
+    ask = IncidentQueries(watch.context)
+    return {each.incident.rule: each.incident.owner for each in ask.open()}
+
+
+def test_incident_whose_every_change_is_in_another_goes_with_it(watch: Watch) -> None:
+    ids, ask = two_rules(watch), IncidentQueries(watch.context)
+    ann = Actor("Ann", watch.clock.now())
+
+    acknowledged = ask.acknowledge(ids["payouts"], ann, "looking")
+    taken = owners(watch)
+    watch.wait()
+    ask.hand_over(ids["payouts"], "Bob", ann)
+    handed = owners(watch)
+    ask.unacknowledge(ids["payouts"], ann)
+
+    assert [each.rule for each in acknowledged.others] == ["rejections"]
+    assert ask.with_it(acknowledged.others).startswith("With it: “1 rejection ")
+    assert (taken, handed, owners(watch)) == (
+        {"payouts": "Ann", "rejections": "Ann"},
+        {"payouts": "Bob", "rejections": "Bob"},
+        {"payouts": "", "rejections": ""},
+    )
+    told = [to for to, kind in watch.taken() if kind is NotificationKind.ACKNOWLEDGED]
+    assert sorted(told, key=str) == [ONCALL, OTHERS]
+    with watch.store.read() as connection:
+        entries = audit_entries(connection, AuditFilter(), 10)
+    [note] = {each.details["note"] for each in entries if each.action is Action.ACKNOWLEDGE}
+    assert note == "looking"
+    assert {each.subject for each in entries} >= {str(each) for each in ids.values()}
+
+
+def test_link_says_before_it_acts_what_else_is_acknowledged(watch: Watch) -> None:
+    links, incident_id = LinkQueries(watch.context), two_rules(watch)["payouts"]
+    until = watch.clock.now() + HOUR
+    link = SignedLink(LinkPurpose.ACKNOWLEDGE, ONCALL, until, incident_id)
+
+    asked = links.about(link)
+    done = links.act(link, LinkForm({"name": "Ann"}))
+
+    assert asked.preview.startswith("With it: “1 rejection ")
+    assert asked.preview in done.text
+    assert links.about(link).preview == ""
+    assert owners(watch) == {"payouts": "Ann", "rejections": "Ann"}
+
+
+def test_incident_with_a_change_of_its_own_is_left_alone(watch: Watch) -> None:
+    ids = two_rules(watch, scope=RuleScope(senders=(SENDER,)))
+    reject(watch.store, 2, sender=an_address(7))
+    watch.wait()
+
+    ask = IncidentQueries(watch.context)
+    response = ask.acknowledge(ids["payouts"], Actor("Ann", watch.clock.now()))
+
+    assert response.others == ()
+    assert owners(watch) == {"payouts": "Ann", "rejections": ""}
+
+
+def test_more_urgent_incident_is_not_acknowledged_with_a_quieter_one(watch: Watch) -> None:
+    ids = two_rules(watch)
+
+    ask = IncidentQueries(watch.context)
+    response = ask.acknowledge(ids["rejections"], Actor("Ann", watch.clock.now()))
+
+    assert response.others == ()
+    assert owners(watch) == {"payouts": "", "rejections": "Ann"}
 
 
 def test_reminders_of_many_incidents_are_one_message_that_names_each(
