@@ -16,6 +16,7 @@ from dashboard.cli.installation import Installation, open_installation
 from dashboard.cli.lazy_group import LazyGroup
 from dashboard.cli.listing import Listing, Output, output, print_list
 from dashboard.cli.output import FOUND, Json, instant, print_json, say
+from dashboard.cli.silence_options import actor, by
 from dashboard.domain.notification import NotificationState
 from dashboard.domain.quantity import shorten
 from dashboard.domain.rejection_filter import HashRange
@@ -105,8 +106,11 @@ def alerts(  # noqa: PLR0913 - one for each option
 @click.command()
 @click.argument("notification_id", type=click.UUID, required=False)
 @click.option("--to", "address", help="All dead notifications to this address.")
+@by
 @options.as_json
-def resend(*, notification_id: UUID | None, address: str | None, as_json: bool) -> None:
+def resend(
+    *, notification_id: UUID | None, address: str | None, name: str | None, as_json: bool
+) -> None:
     """Send the dead notification NOTIFICATION_ID again, or all to an address.
 
     `linewatch alerts --state dead --json` lists them. The worker sends them, usually within
@@ -116,7 +120,7 @@ def resend(*, notification_id: UUID | None, address: str | None, as_json: bool) 
     if which is None or None not in {notification_id, address}:
         raise InputError("name one notification, or an address with --to")
     with open_installation() as here:
-        many = AlertQueries(here.source).send_again(which)
+        many = AlertQueries(here.source).send_again(which, actor(name, here.source.now()))
     if not many:
         raise InputError(
             f"{shorten(str(which))}: no such notification is dead, or its address is off; "

@@ -10,11 +10,13 @@ from typing import Final, NamedTuple, TypeAlias
 from uuid import UUID, uuid5
 
 from dashboard.domain.condition import Transition
+from dashboard.domain.quantity import NetworkId
 
 Group: TypeAlias = tuple[tuple[str, str], ...]
 """What the transitions of an incident have in common: names such as network or module, with their
 values; foreign text."""
 
+_NETWORK: Final = "network"  # as rules group by it
 QUIET_AFTER: Final = timedelta(minutes=15)
 """How long after its last transition an incident of transactions ends: no rejection ever does."""
 
@@ -87,6 +89,12 @@ class Incident:
     def is_open(self) -> bool:
         """Whether it is not over."""
         return self.state is not IncidentState.RESOLVED
+
+    @property
+    def network_id(self) -> NetworkId | None:
+        """The network that all of its changes share, None where they need not."""
+        text = dict(self.group).get(_NETWORK)
+        return None if text is None else NetworkId(int(text))
 
     @property
     def key(self) -> str:

@@ -28,7 +28,6 @@ from dashboard.show.queries.incident_words import (
     upcoming_words,
     withheld_words,
 )
-from dashboard.show.queries.incidents import network_of
 from dashboard.show.queries.page_queries import PageQueries
 from dashboard.show.text import moment, moment_near, span
 from dashboard.store.alerts.incident_list import IncidentStory, NotifiedRecipient
@@ -136,7 +135,7 @@ def _recipient(
 
 def _chart(queries: PageQueries, incident: Incident) -> None:
     """Show the fee while it lasted, or when its changes happened."""
-    network_id, kind = network_of(incident), RuleKind(incident.kind)
+    network_id, kind = incident.network_id, RuleKind(incident.kind)
     until = incident.resolved_at or queries.now()
     if kind in _BY_FEES and network_id is not None:
         view = queries.fees.around(network_id, incident.opened_at, until)
@@ -176,7 +175,7 @@ def _bars(times: Sequence[datetime], since: datetime, until: datetime) -> Markup
 
 def _links(queries: PageQueries, incident: Incident, pages: Pages) -> None:
     group = dict(incident.group)
-    network_id, kind = network_of(incident), RuleKind(incident.kind)
+    network_id, kind = incident.network_id, RuleKind(incident.kind)
     of_network = {} if network_id is None else {"network": queries.network_name(network_id)}
     if kind.is_of_rejections:
         module = group.get(MatchedProperty.MODULE, "")

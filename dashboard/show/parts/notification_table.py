@@ -1,10 +1,10 @@
-"""Notifications as a table, open incidents as rows, and the form that sends again."""
+"""Notifications as a table, open incidents as rows, and what sends dead ones again."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Final
+from typing import Final, NamedTuple
 
 import streamlit as st
 
@@ -14,11 +14,10 @@ from dashboard.domain.notification import DeliveryAttempt, Notification, Notific
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.reason_labels import name_of
 from dashboard.domain.reason_parser import parse_reason
-from dashboard.errors import StoreError
+from dashboard.show.parts.acting import Done, act
 from dashboard.show.parts.badges import badge
 from dashboard.show.parts.heading import section
 from dashboard.show.parts.markup import Markup, breakable, element, join
-from dashboard.show.parts.notices import notice
 from dashboard.show.parts.table import lookup_link, table
 from dashboard.show.queries.alerts import DeadSummary, NotificationHistory
 from dashboard.show.queries.context import QueryContext
@@ -28,7 +27,7 @@ from dashboard.show.text import moment, since_when
 from dashboard.store.alerts.alert_status import OpenIncident
 from dashboard.store.alerts.held_notifications import DeadNotifications
 
-_COLUMNS: Final = ("Since (UTC)", "What", "To", "State", "Answer")
+_COLUMNS: Final = ("Since (UTC)", "What", "To", "State", "Attempts")
 _CONDITION_STATES: Final = {
     State.REJECTED: ("bad", "✕", "Rejected"),
     State.BUSY: ("busy", "▲", "Busy"),
@@ -55,8 +54,9 @@ _DELIVERY_STATES: Final = {
 }
 _LONGEST_ANSWER: Final = 200
 _LONGEST_ADDRESS: Final = 120
-_LONGEST_CHOICE: Final = 80
 _LATEST_DEAD: Final = 50
+_MOST_ADDRESSES: Final = 10
+_ONE_BY_ONE: Final = 10
 
 
 def notification_table(
@@ -103,7 +103,7 @@ def _row(history: NotificationHistory, network: str) -> tuple[Markup | str, ...]
             badge(*_DELIVERY_STATES[found.state]),
             element("div", history.standing, class_="lw-quiet"),
         ),
-        join(_answer(found), _attempt_log(history)),
+        _attempt_log(history),
     )
 
 
@@ -134,15 +134,13 @@ def _subject_in_words(notification: Notification, network: str) -> str:
     return f" {name_of((reason.kind, reason.module))}, {network}"
 
 
-def _answer(notification: Notification) -> Markup:
-    words = visible(notification.outcome, _LONGEST_ANSWER)
-    return element("div", words or "none yet", class_=None if words else "lw-quiet")
-
-
 def _attempt_log(history: NotificationHistory) -> Markup:
-    """Offer every attempt with its answer, and the identity of the message."""
+    """Offer every attempt with its answer, and the identity of the message, behind a fold."""
     rows = [_attempt(each) for each in history.attempts]
     attempts = table(("At (UTC)", "Result", "Answer"), rows, "Attempts") if rows else Markup()
+    outcome = visible(history.notification.outcome, _LONGEST_ANSWER)
+    if outcome and not rows:
+        attempts = element("p", outcome)
     identity = element("p", f"Message-ID {history.notification.message_id}", class_="lw-quiet")
     summary = element("summary", attempts_words(len(rows)))
     return element("details", summary, attempts, identity, class_="lw-more")
@@ -169,44 +167,70 @@ def incident_row(incident: OpenIncident, context: QueryContext, now: datetime) -
     )
 
 
-def resend_form(queries: PageQueries) -> None:
-    """Show what may be sent again, and do it."""
-    choices = _choices(queries.alerts.dead(_LATEST_DEAD))
-    with st.container(key="card-resend", gap="small"):
-        section("Dead", "Correct what the mail server complained about, then send again.")
-        with st.form("resend", border=False):
-            chosen = st.selectbox(
-                "What to send again", tuple(choices), format_func=lambda each: choices[each]
-            )
-            is_pressed = st.form_submit_button("Send again", type="primary")
-        if is_pressed and chosen is not None:
-            _send_again(queries, chosen)
+def dead_part(queries: PageQueries) -> None:
+    """Show what is dead by address with its last answer, and offer to send it again."""
+    dead = queries.alerts.dead(_LATEST_DEAD)
+    with st.container(key="card-dead", gap="small"):
+        section("Dead", "Correct what the server complained about, then send again.")
+        for address, many in list(dead.by_address.items())[:_MOST_ADDRESSES]:
+            label = f"Send {many:,} again" if many > 1 else "Send again"
+            _dead_row(queries, _Dead(address, _of_address(dead, address, many), label))
+        if len(dead.by_address) > _MOST_ADDRESSES:
+            words = f"The first {_MOST_ADDRESSES} of {len(dead.by_address):,} addresses are listed."
+            st.html(element("p", words, class_="lw-quiet"))
+        with st.expander("One by one", key="dead-one-by-one", on_change="rerun") as one_by_one:
+            if one_by_one.open:
+                for each in dead.latest[:_ONE_BY_ONE]:
+                    _dead_row(queries, _Dead(each.notification_id, _of_one(each), "Send again"))
 
 
-def _choices(dead: DeadSummary) -> dict[DeadNotifications, str]:
-    """Name each choice: first all to an address, then the latest one by one."""
-    by_address: dict[DeadNotifications, str] = {
-        address: f"All {count:,} to {visible(address, _LONGEST_CHOICE)}"
-        for address, count in dead.by_address.items()
-    }
-    return by_address | {each.notification_id: _choice(each) for each in dead.latest}
+class _Dead(NamedTuple):
+    """What can be sent again together, what is said of it, and the button's label."""
+
+    which: DeadNotifications
+    said: Markup
+    label: str
 
 
-def _choice(notification: Notification) -> str:
+def _of_address(dead: DeadSummary, address: str, many: int) -> Markup:
+    latest = next((each for each in dead.latest if each.recipient.address == address), None)
+    head = element(
+        "div",
+        element("b", breakable(visible(address, _LONGEST_ADDRESS))),
+        element("span", f"{many:,} dead", class_="lw-quiet"),
+        class_="lw-row",
+    )
+    return head if latest is None else join(head, _outcome(latest))
+
+
+def _of_one(notification: Notification) -> Markup:
     subject = notification.transition.subject
     what = f"{notification.transition.after} {subject.tx_hash or subject.kind}"
-    to = visible(notification.recipient.address, _LONGEST_CHOICE)
-    return f"{what} of {moment(notification.created_at)} to {to}"
+    to = visible(notification.recipient.address, _LONGEST_ADDRESS)
+    words = join(f"{what} of {moment(notification.created_at)} to ", breakable(to))
+    return join(element("div", words), _outcome(notification))
 
 
-def _send_again(queries: PageQueries, which: DeadNotifications) -> None:
-    try:
-        count = queries.alerts.send_again(which)
-    except StoreError as trouble:
-        notice("bad", "Nothing is sent again.", f"{trouble} Try again in a moment.")
-        return
-    if not count:
-        notice("bad", "Nothing is sent again.", "The address is off: turn it on first.")
-        return
-    pending = "1 notification is" if count == 1 else f"{count:,} notifications are"
-    notice("calm", f"{pending} pending again.", "The worker sends, usually within seconds.")
+def _outcome(notification: Notification) -> Markup:
+    return element("div", visible(notification.outcome, _LONGEST_ANSWER), class_="lw-quiet")
+
+
+def _dead_row(queries: PageQueries, dead: _Dead) -> None:
+    with st.container(
+        key=f"dead-{dead.which}", horizontal=True, vertical_alignment="center", gap="small"
+    ):
+        st.html(dead.said)
+        if st.button(dead.label, key=f"again-{dead.which}"):
+            act(
+                lambda by: queries.alerts.send_again(dead.which, by),
+                queries,
+                "Nothing is sent again.",
+                _pending_again,
+            )
+
+
+def _pending_again(many: int) -> Done:
+    if not many:
+        return Done("Nothing is dead there any more, or the address is off: turn it on first")
+    pending = "1 notification is" if many == 1 else f"{many:,} notifications are"
+    return Done(f"{pending} pending again; the worker sends, usually within seconds")

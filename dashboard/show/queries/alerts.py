@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
-from dashboard.domain.audit import Action
+from dashboard.domain.audit import Action, Actor
 from dashboard.domain.notification import DeliveryAttempt, Notification, NotificationState
 from dashboard.domain.notification_pace import Pace
 from dashboard.domain.quantity import NetworkId, TxHash
@@ -20,6 +20,7 @@ from dashboard.show.queries.notification_words import (
     standing_words,
     waits_to_close,
 )
+from dashboard.store.access.audit_log import note_action
 from dashboard.store.alerts.alert_status import (
     NotificationCounts,
     OpenIncident,
@@ -141,12 +142,13 @@ class AlertQueries:
             latest = search_notifications(connection, wanted, limit)
             return DeadSummary(count_dead_by_address(connection, since), tuple(latest))
 
-    def send_again(self, which: DeadNotifications) -> int:
+    def send_again(self, which: DeadNotifications, by: Actor) -> int:
         """Make dead notifications pending again, on record; return how many."""
         with self._context.store.write() as connection:
-            many = resend(connection, which, self._context.now())
+            many = resend(connection, which, by.at)
             if many:
-                self._context.audit(connection, Action.RESEND, str(which), {"notifications": many})
+                details = {"notifications": many}
+                note_action(connection, by.at, by.name, Action.RESEND, str(which), details)
         return many
 
     def is_tracked(self, tx_hash: TxHash) -> bool:

@@ -13,7 +13,6 @@ from dashboard.domain.foreign_text import visible
 from dashboard.domain.incident import Incident
 from dashboard.domain.observation import Operation
 from dashboard.show.queries.health import FREE_SPACE_ADVICE
-from dashboard.show.queries.incidents import network_of
 from dashboard.show.queries.network_status import Activity, NetworkProfile, NetworkStatus
 from dashboard.show.queries.overview import UsualNow
 from dashboard.show.text import age, moment_near, sentence, since_when, size, span
@@ -66,7 +65,7 @@ def needed_attention(
     profiles = {each.profile.network_id: each.profile for each in statuses}
     found = list(_of_installation(troubles))
     for incident, title in titled:
-        network_id = network_of(incident)
+        network_id = incident.network_id
         profile = None if network_id is None else profiles.get(network_id)
         since = f"open since {moment_near(incident.opened_at, now)}, unassigned."
         found.append(

@@ -47,7 +47,11 @@ from dashboard.store.alerts.incident_list import (
     respond,
     withheld_about,
 )
-from dashboard.store.alerts.incidents import incidents_by_id, latest_open_incidents
+from dashboard.store.alerts.incidents import (
+    count_open_incidents,
+    incidents_by_id,
+    latest_open_incidents,
+)
 from dashboard.store.alerts.recipients import read_directory
 from dashboard.store.alerts.repeats import Repetition, notified_of, repeat
 from dashboard.store.alerts.rules import rules_in_force
@@ -83,27 +87,24 @@ class IncidentQueries:
     ) -> tuple[IncidentStory, ...]:
         """Return the incidents of a network, or of all, that are not over, most urgent first."""
         with self._context.store.read() as connection:
-            found = self._as_now(connection, open_incident_stories(connection, limit))
-        return tuple(each for each in found if network_id in {None, network_of(each.incident)})
+            return self._as_now(connection, open_incident_stories(connection, limit, network_id))
 
     def count_open(self, network_id: NetworkId) -> int:
         """Count the incidents of a network that are not over, and those of no network."""
         with self._context.store.read() as connection:
-            found = latest_open_incidents(connection, MOST_OPEN)
-        return sum(network_of(each) in {None, network_id} for each in found)
+            return count_open_incidents(connection, network_id)
 
     def unattended(self, network_id: NetworkId | None = None) -> tuple[Incident, ...]:
         """Return the firing incidents that have no owner and that no silence covers."""
         now = self._context.now()
         with self._context.store.read() as connection:
-            found = latest_open_incidents(connection, MOST_OPEN)
+            found = latest_open_incidents(connection, MOST_OPEN, network_id)
             silences = unfinished_silences(connection, now)
         return tuple(
             each
             for each in found
             if each.state is IncidentState.FIRING
             and not each.owner
-            and network_id in {None, network_of(each)}
             and silenced_by(silences, facts_of_incident(each), now) is None
         )
 
@@ -115,8 +116,8 @@ class IncidentQueries:
     ) -> tuple[IncidentStory, ...]:
         """Return the latest that are over, likewise, the latest first."""
         with self._context.store.read() as connection:
-            found = finished_incident_stories(connection, limit, wanted)
-        return tuple(each for each in found if network_id in {None, network_of(each.incident)})
+            here = replace(wanted, network_id=network_id)
+            return tuple(finished_incident_stories(connection, limit, here))
 
     def story(self, incident_id: UUID) -> IncidentStory | None:
         """Return one incident, open or over, with its story; None where it is not stored."""
@@ -280,7 +281,7 @@ def _with_silent(
     rule = rules.get(incident.rule)
     if rule is None or not incident.is_open or not incident.troubled:
         return story
-    network_id = network_of(incident)
+    network_id = incident.network_id
     mine = [
         each
         for each in sources
@@ -289,13 +290,6 @@ def _with_silent(
     muted = [name for source in mine for name in muted_rules(source, rules.values())]
     unknown = silence_of(rule.kind, network_id, sources)
     return replace(story, unknown=unknown, muted=tuple(dict.fromkeys(muted)))
-
-
-def network_of(incident: Incident) -> NetworkId | None:
-    """Return the network that all changes of an incident share, None where they need not."""
-    values = dict(incident.group)
-    text = values.get(MatchedProperty.NETWORK)
-    return None if text is None else NetworkId(int(text))
 
 
 def facts_of_incident(incident: Incident) -> ChangeFacts:

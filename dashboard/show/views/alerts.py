@@ -39,7 +39,7 @@ from dashboard.show.parts.notices import (
     notice,
     store_errors_shown,
 )
-from dashboard.show.parts.notification_table import incident_row, notification_table, resend_form
+from dashboard.show.parts.notification_table import dead_part, incident_row, notification_table
 from dashboard.show.parts.recipients import recipients_part, unreached_shown
 from dashboard.show.parts.rule_form import LIKE, RULE
 from dashboard.show.parts.rule_list import rules_part
@@ -187,7 +187,7 @@ def _deliveries() -> None:
         counts = queries.alerts.counts()
         _tiles(counts, queries.now())
         if counts.dead:
-            resend_form(queries)
+            dead_part(queries)
         _notifications(queries, counts)
 
 

@@ -16,13 +16,14 @@ from dashboard.domain.incident_response import IncidentResponse
 from dashboard.domain.incident_timers import Upcoming
 from dashboard.domain.muting import SilentSource
 from dashboard.domain.notification import NotificationState, Recipient
-from dashboard.domain.quantity import TxHash
+from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rule import Severity
 from dashboard.domain.silence import Silence
 from dashboard.store.alerts.incidents import (
     add_events,
     incident_events_of,
     incident_of,
+    of_network,
     save_incident,
 )
 from dashboard.store.schema import (
@@ -91,18 +92,22 @@ class FinishedFilter:
     since: datetime | None = None
     rule: str = ""
     severity: str = ""
+    network_id: NetworkId | None = None
 
 
 ANY_FINISHED: Final = FinishedFilter()
 
 
-def open_incident_stories(connection: Connection, limit: int) -> list[IncidentStory]:
-    """Return incidents that are not over, at most `limit`: those that need somebody most first.
+def open_incident_stories(
+    connection: Connection, limit: int, network_id: NetworkId | None = None
+) -> list[IncidentStory]:
+    """Return incidents that are not over, of a network or all, at most `limit`.
 
-    That is by severity, then those that nobody has in hand, then those that are open longest.
+    Those that need somebody most come first: by severity, then those that nobody acknowledged, then
+    those that are open longest.
     """
     column = incidents.c
-    query = select(incidents).where(column.open_key.is_not(None))
+    query = of_network(select(incidents).where(column.open_key.is_not(None)), network_id)
     by_need = (case(_URGENCY, value=column.severity, else_=0).desc(), column.owner != "")
     return _stories(connection, query.order_by(*by_need, column.opened_at).limit(limit))
 
@@ -112,7 +117,8 @@ def finished_incident_stories(
 ) -> list[IncidentStory]:
     """Return incidents that are over, the latest to open first, at most `limit`."""
     column = incidents.c
-    query = select(incidents).where(column.state == IncidentState.RESOLVED)
+    resolved = select(incidents).where(column.state == IncidentState.RESOLVED)
+    query = of_network(resolved, wanted.network_id)
     if wanted.since is not None:
         query = query.where(column.resolved_at >= wanted.since)
     if wanted.rule:

@@ -12,9 +12,10 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Connection, RowMapping, func, or_, select, update
+from sqlalchemy import Connection, RowMapping, Select, func, or_, select, update
 
 from dashboard.domain.incident import Incident, IncidentEvent, IncidentEventKind, IncidentState
+from dashboard.domain.quantity import NetworkId
 from dashboard.errors import StoreError
 from dashboard.store.schema import incident_events, incidents
 
@@ -46,10 +47,15 @@ def open_incidents_of_rule(connection: Connection, rule: str) -> list[Incident]:
     return [incident_of(row) for row in connection.execute(query.with_for_update()).mappings()]
 
 
-def latest_open_incidents(connection: Connection, limit: int) -> list[Incident]:
-    """Return incidents that are not over, the latest to change first, without their stories."""
+def latest_open_incidents(
+    connection: Connection, limit: int, network_id: NetworkId | None = None
+) -> list[Incident]:
+    """Return incidents that are not over, of a network or all, without their stories.
+
+    The latest to change come first.
+    """
     column = incidents.c
-    query = select(incidents).where(column.open_key.is_not(None))
+    query = of_network(select(incidents).where(column.open_key.is_not(None)), network_id)
     rows = connection.execute(query.order_by(column.changed_at.desc()).limit(limit)).mappings()
     return [incident_of(row) for row in rows]
 
@@ -57,6 +63,19 @@ def latest_open_incidents(connection: Connection, limit: int) -> list[Incident]:
 def count_opened_since(connection: Connection, since: datetime) -> int:
     """Count the incidents that opened after a moment, whether they are over or not."""
     return connection.scalar(select(func.count()).where(incidents.c.opened_at > since)) or 0
+
+
+def count_open_incidents(connection: Connection, network_id: NetworkId) -> int:
+    """Count the incidents of a network that are not over, and those of no network."""
+    column = incidents.c
+    is_its = or_(column.network_id == network_id, column.network_id.is_(None))
+    query = select(func.count()).where(column.open_key.is_not(None), is_its)
+    return connection.scalar(query) or 0
+
+
+def of_network(query: Select[Any], network_id: NetworkId | None) -> Select[Any]:
+    """Narrow a query of incidents to one network, if one is given."""
+    return query if network_id is None else query.where(incidents.c.network_id == network_id)
 
 
 def is_incident_due(connection: Connection, now: datetime) -> bool:
@@ -181,6 +200,7 @@ def _row_of(incident: Incident) -> dict[str, Any]:
         "rule": incident.rule,
         "kind": incident.kind,
         "severity": incident.severity,
+        "network_id": incident.network_id,
         "grouped_by": [list(pair) for pair in incident.group],
         "state": incident.state,
         "opened_at": incident.opened_at,

@@ -119,7 +119,7 @@ def create_incidents() -> None:
         *needed(version=integer),
         preset("owner", text, ""),
         preset("reminders", integer, "0"),
-        *optional(open_key=word_64, next_at=big, resolved_at=big),
+        *optional(open_key=word_64, network_id=big, next_at=big, resolved_at=big),
         *optional(reminded_at=big, escalated_at=big),
         sa.UniqueConstraint("open_key"),
     )

@@ -147,6 +147,8 @@ incidents = Table(
     needed("kind", String(20)),
     needed("severity", String(20)),
     needed("grouped_by", JSON(none_as_null=True)),
+    # That of the group, null where its rule does not group by networks.
+    Column("network_id", Network),
     needed("state", String(20)),
     needed("opened_at", Moment),
     needed("changed_at", Moment),

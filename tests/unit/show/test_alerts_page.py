@@ -168,19 +168,16 @@ def test_headline_says_how_many_are_not_sent(counts: NotificationCounts, said: s
 
 def test_dead_notifications_can_be_sent_again(queries: PageQueries, store: Store) -> None:
     page = visit("alerts", queries, section="Deliveries")
-    [choice] = [each for each in page.selectbox if each.label == "What to send again"]
-
+    page.text_input(key="who_acts").set_value("Ada").run()
     [send] = [each for each in page.button if each.label == "Send again"]
 
     words = words_of(send.click().run())
 
-    assert choice.options[0].startswith("All 1 to ")
-    assert choice.options[1].startswith(f"rejected {tx_hash(4)}")
-    assert "1 notification is pending again." in words
+    assert "1 notification is pending again; the worker sends" in words
     with store.read() as connection:
         assert notification_counts(connection, NOW - timedelta(days=30)).dead == 0
         [act] = audit_entries(connection, AuditFilter(Action.RESEND))
-    assert (act.actor, act.details) == ("pages", {"notifications": 1})
+    assert (act.actor, act.details) == ("Ada", {"notifications": 1})
 
 
 def test_page_offers_to_send_nothing_again_where_nothing_was_given_up(empty_store: Store) -> None:

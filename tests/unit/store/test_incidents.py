@@ -21,14 +21,30 @@ from dashboard.store.alerts.incident_list import (
     finished_incident_stories,
     open_incident_stories,
 )
-from dashboard.store.alerts.incidents import due_incidents, is_incident_due, look_at_lasting
+from dashboard.store.alerts.incidents import (
+    count_open_incidents,
+    due_incidents,
+    insert_incident,
+    is_incident_due,
+    latest_open_incidents,
+    look_at_lasting,
+)
 from dashboard.store.alerts.notifications import recent_notifications
 from dashboard.store.alerts.outbox import entries_of_incident, expand, pending_expansion
 from dashboard.store.alerts.release import close
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.save_rejections import save_polled
-from tests.builders import A_MOMENT, A_NETWORK, a_record, a_transition, an_id, seconds
+from tests.builders import (
+    A_MOMENT,
+    A_NETWORK,
+    ANOTHER_NETWORK,
+    a_record,
+    a_transition,
+    an_id,
+    an_incident,
+    seconds,
+)
 from tests.routes import by_subject, closings_for, trusting
 from tests.unit.store.pending_notifications import DEV, OPS
 
@@ -167,3 +183,25 @@ def test_what_lasts_is_looked_at_again_and_known_with_all_its_changes(store: Sto
     assert [each.incident_id for each in due] == [lasting.incident.incident_id]
     assert [each.transition.after for each in entries] == [State.BUSY, State.CALM]
     assert entries[0].transition == first.transition
+
+
+def test_incidents_of_a_network_are_found_however_many_others_are_open(store: Store) -> None:
+    one = an_incident(incident_id=an_id(1), opened_at=A_MOMENT + seconds(1))
+    free = an_incident(incident_id=an_id(2), rule="disk", group=())
+    others = [
+        an_incident(
+            incident_id=an_id(number),
+            severity="critical",
+            group=(("network", str(ANOTHER_NETWORK)), ("label", str(number))),
+        )
+        for number in range(3, 9)
+    ]
+    with store.write() as connection:
+        for each in (one, free, *others):
+            insert_incident(connection, each)
+
+    with store.read() as connection:
+        mine = open_incident_stories(connection, 2, A_NETWORK)
+        latest = latest_open_incidents(connection, 2, A_NETWORK)
+        assert count_open_incidents(connection, A_NETWORK) == 2
+    assert [each.incident for each in mine] == latest == [one]
