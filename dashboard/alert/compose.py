@@ -182,7 +182,7 @@ def compose(
         "steps": () if occasion.is_done else (*occasion.steps, *text.next_steps),
         "busy": busy,
         "chart_id": chart_id,
-        "subject": f"{occasion.subject(text.subject or text.headline)}{simulated}",
+        "subject": occasion.subject(f"{text.subject or text.headline}{simulated}"),
         "preheader": _preheader(occasion, busy, text),
         "kicker": occasion.kicker or text.kicker or str(change.transition.after),
         "rows": (("Network", f"{visible(network.title)}{simulated}"), *text.rows),
@@ -224,7 +224,8 @@ def _of_network(network: NetworkName) -> dict[str, object]:
 def _preheader(occasion: Occasion, busy: BusyText, text: IncidentText) -> str:
     if occasion.word:
         return occasion.said[0]
-    return busy.preheader or text.preheader or text.explanation or text.opening
+    said = busy.preheader or text.preheader or text.explanation or text.opening
+    return f"Critical · {said}" if occasion.is_critical else said
 
 
 def _with_muted(text: IncidentText, facts: MessageFacts | None) -> IncidentText:

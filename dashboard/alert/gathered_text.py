@@ -19,7 +19,7 @@ from dashboard.alert.compose import (
 )
 from dashboard.alert.incident_text import tone_of
 from dashboard.alert.message import Attachment, Message
-from dashboard.alert.occasion import occasion_of
+from dashboard.alert.occasion import Occasion, occasion_of
 from dashboard.alert.rejection_text import cause_of, name_of, shorten_hash
 from dashboard.domain.condition import INSTALLATION, SubjectKind
 from dashboard.domain.foreign_text import visible
@@ -188,7 +188,7 @@ def compose_gathered(
         "subject": subject,
         "headline": f"{incidents or _counted(gathered, more)} on {gathered.where}",
         "period": _period(gathered, templates),
-        "preheader": occasion.said[0] if occasion.word else _preheader(gathered),
+        "preheader": occasion.said[0] if occasion.word else _preheader(gathered, occasion),
         "occasion": occasion,
         "kicker": occasion.kicker or ("Several changes" if notification.incident else "Digest"),
         "gathered": gathered,
@@ -250,10 +250,11 @@ def _period(gathered: _Gathered, templates: MessageTemplates) -> str:
     return begin if begin == end else f"{begin} to {end}"
 
 
-def _preheader(gathered: _Gathered) -> str:
+def _preheader(gathered: _Gathered, occasion: Occasion) -> str:
     commonest = gathered.causes.most_common(3)
     said = [f"{many:,} {key.cause} {key.stage}".strip() for key, many in commonest]
-    return " · ".join(said or [each.said for each in gathered.others[:3]])
+    critical = ["Critical"] if occasion.is_critical else []
+    return " · ".join(critical + (said or [each.said for each in gathered.others[:3]]))
 
 
 def _causes(gathered: _Gathered) -> list[CauseLine]:

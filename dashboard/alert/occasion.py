@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import tzinfo
 from typing import Final
 
@@ -11,6 +11,7 @@ from dashboard.domain.formatting import moment_in, span
 from dashboard.domain.incident import Incident, IncidentEvent
 from dashboard.domain.notification import Notification, NotificationKind
 from dashboard.domain.notification_pace import LATE_AFTER
+from dashboard.domain.rule import Severity
 
 _LONGEST_NAME: Final = 80
 _LONGEST_NOTE: Final = 300
@@ -49,7 +50,7 @@ class Occasion:
 
     `word` leads the subject, `kicker` stands above the headline; both are empty where the change
     itself is the reason. `said` are sentences that come first, `steps` what to do about it; where
-    it `is_done` nobody else has anything to do.
+    it `is_done` nobody else has anything to do. Where it `is_critical` the subject ends with that.
     """
 
     word: str = ""
@@ -57,10 +58,12 @@ class Occasion:
     said: tuple[str, ...] = ()
     steps: tuple[str, ...] = ()
     is_done: bool = False
+    is_critical: bool = False
 
     def subject(self, text: str) -> str:
         """Return the subject of a message, given what it says of the change."""
-        return f"{self.word}: {text}" if self.word else text
+        whole = f"{self.word}: {text}" if self.word else text
+        return f"{whole} · critical" if self.is_critical else whole
 
 
 def occasion_of(
@@ -78,29 +81,55 @@ def occasion_of(
     made visible; `incidents` is how many a notification without changes of its own is about;
     `has_link`: it can be acknowledged by link.
     """
+    if notification.kind is NotificationKind.CHANGE:
+        return _with_severity(_of_change(notification, zone), notification)
+    steps = _steps(notification.incident, has_link=has_link)
+    occasion = _of_incident(notification, zone, event, title, incidents)
+    is_unattended = notification.kind in _UNATTENDED
+    return _with_severity(
+        replace(occasion, steps=steps) if is_unattended else occasion, notification
+    )
+
+
+def _with_severity(occasion: Occasion, notification: Notification) -> Occasion:
+    """Say that what is in trouble is critical, before all else that is said of a change."""
+    incident = notification.incident
+    is_over = occasion.is_done or not notification.transition.after.is_open
+    if incident is None or incident.severity != Severity.CRITICAL or is_over:
+        return occasion
+    critical = f"Critical, by the rule {visible(incident.rule, _LONGEST_NAME)}."
+    first, rest = occasion.said[: bool(occasion.word)], occasion.said[bool(occasion.word) :]
+    return replace(occasion, said=(*first, critical, *rest), is_critical=True)
+
+
+def _of_incident(
+    notification: Notification,
+    zone: tzinfo,
+    event: IncidentEvent | None,
+    title: str,
+    incidents: int,
+) -> Occasion:
+    """Say why something is said of incidents themselves, without the steps that follow."""
     kind, incident = notification.kind, notification.incident
-    if kind is NotificationKind.CHANGE:
-        return _of_change(notification, zone)
-    steps = _steps(incident, has_link=has_link) if kind in _UNATTENDED else ()
     delays = _delays(notification, zone)
     if incident is None:
         word, so = _SEVERAL[kind]
         each = "Each is named by its last change."
-        return Occasion(word, word, (f"{word}: {so.format(incidents)}.", each, *delays), steps)
+        return Occasion(word, word, (f"{word}: {so.format(incidents)}.", each, *delays))
     since = moment_in(incident.opened_at, zone)
     lasts = span(notification.created_at - incident.opened_at)
     began = f"It began on {since}."
     size = _size(incident, title)
     if kind is NotificationKind.REMINDER:
         said = f"Reminder: nobody has acknowledged this for {lasts}."
-        return Occasion("Reminder", "Reminder", (said, began, *size, *delays), steps)
+        return Occasion("Reminder", "Reminder", (said, began, *size, *delays))
     if kind is NotificationKind.ESCALATION:
         said = f"Escalated to you: nobody has acknowledged this for {lasts}."
-        return Occasion("Escalated to you", "Escalated", (said, began, *size, *delays), steps)
+        return Occasion("Escalated to you", "Escalated", (said, began, *size, *delays))
     word, said, rest = _of_action(kind, event)
     said = f"{said}, {lasts} after it began on {since}."
     sentences = (said, *_note(event), *rest, *size, *delays)
-    return Occasion(word, str(kind).capitalize(), sentences, steps, kind in _DONE)
+    return Occasion(word, str(kind).capitalize(), sentences, is_done=kind in _DONE)
 
 
 def _of_change(notification: Notification, zone: tzinfo) -> Occasion:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, timedelta
+from typing import Any
 
 import pytest
 
@@ -47,6 +48,42 @@ def test_what_nobody_has_says_for_how_long_and_how_to_take_it(
     assert occasion.said == (first, "It began on 2026-11-20 11:30:00 UTC.")
     assert "by the link in this mail, on the page Alerts or with" in occasion.steps[0]
     assert "`linewatch alerts acknowledge 3f9c2a10`" in occasion.steps[0]
+
+
+@pytest.mark.parametrize(
+    ("kind", "subject", "at"),
+    [
+        (NotificationKind.CHANGE, "X · critical", 0),
+        (NotificationKind.ESCALATION, "Escalated to you: X · critical", 1),
+        (NotificationKind.HANDED_OVER, "Handed over to another person: X · critical", 1),
+    ],
+)
+def test_critical_is_said_in_subject_and_first_lines(
+    kind: NotificationKind, subject: str, at: int
+) -> None:
+    critical = replace(FREE, severity="critical", rule="payouts\x1b")
+
+    occasion = occasion_of(about(kind, incident=critical), UTC)
+
+    assert occasion.subject("X") == subject
+    assert occasion.said[at] == "Critical, by the rule payouts\\u001b."
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"kind": NotificationKind.ACKNOWLEDGED},
+        {"kind": NotificationKind.CHANGE, "transition": a_transition(after=State.CALM)},
+        {"kind": NotificationKind.CHANGE, "incident": FREE},
+    ],
+)
+def test_what_needs_nobody_any_more_is_not_called_critical(changes: dict[str, Any]) -> None:
+    critical = replace(FREE, severity="critical")
+
+    occasion = occasion_of(a_notification(**({"incident": critical} | changes)), UTC)
+
+    assert not occasion.is_critical
+    assert not [each for each in occasion.said if "Critical" in each]
 
 
 def test_reminder_without_links_names_the_command_alone() -> None:
