@@ -35,7 +35,7 @@ from dashboard.domain.silence import Silence, silenced_by
 from dashboard.store.alerts.gathering import Gathering
 from dashboard.store.alerts.incidents import add_events, due_incidents, save_incident
 from dashboard.store.alerts.outbox import entries_of_incident
-from dashboard.store.alerts.repeats import Repetition, notified_recipients, repeat
+from dashboard.store.alerts.repeats import Repetition, notified_recipients, repeat, withdraw
 from dashboard.store.engine.connection import Connection
 
 _AT_ONCE: Final = 200
@@ -74,6 +74,7 @@ class IncidentClock:
     def _say_closed(self, connection: Connection, incident: Incident) -> None:
         """Tell whoever was notified of an incident that its rule no longer reports it."""
         save_incident(connection, replace(incident, next_at=None))
+        withdraw(connection, incident)
         notified = notified_recipients(connection, incident.incident_id)
         note = self._repetition(NotificationKind.CLOSED, self.rules.get(incident.rule))
         repeat(connection, incident, note, notified)

@@ -53,7 +53,7 @@ from dashboard.store.alerts.incidents import (
     latest_open_incidents,
 )
 from dashboard.store.alerts.recipients import read_directory
-from dashboard.store.alerts.repeats import Repetition, notified_of, repeat
+from dashboard.store.alerts.repeats import Repetition, notified_of, repeat, withdraw
 from dashboard.store.alerts.rules import rules_in_force
 from dashboard.store.alerts.silences import unfinished_silences
 from dashboard.store.engine.connection import Connection
@@ -257,12 +257,13 @@ def _report(
     """Notify of what a person did everybody else who was notified of the incident before.
 
     In quiet hours of its rule or of the recipient that waits. Who is `notified` already is not
-    again.
+    again. What waits to be said of the incident and is not so any more is not said.
     """
     incident = response.incident
     if response.event is None:
         return
     kind = _REPORTED[response.event.kind]
+    withdraw(connection, incident)
     rule = next((each for each in rules_in_force(connection) if each.name == incident.rule), None)
     quiet = None if rule is None else quiet_until(rule, ZoneInfo, by.at)
     held_for = "" if quiet is None else quiet_hours_of(incident.rule)

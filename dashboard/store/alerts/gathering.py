@@ -34,6 +34,7 @@ from dashboard.store.alerts.incidents import (
     save_incident,
 )
 from dashboard.store.alerts.notifications import message_id_of, notification_id_of, reached_by
+from dashboard.store.alerts.repeats import escalated_to, withdraw
 from dashboard.store.engine.upsert import insert_all_new
 from dashboard.store.schema import (
     incident_transitions,
@@ -142,7 +143,17 @@ class Gathering:
             elif found.now.state is not IncidentState.PENDING:
                 wait = _wait(transition, route, is_new=is_new)
                 change = _Change(transition, position, state, wait)
-                self._notify(found.now, change, route, reached)
+                self._notify(found.now, change, self._with_escalated(found.now, route), reached)
+
+    def _with_escalated(self, incident: Incident, route: RuleRoute) -> RuleRoute:
+        """Let the end of an incident reach those as well to whom it was escalated."""
+        if incident.is_open:
+            return route
+        withdraw(self._connection, incident)
+        if incident.escalated_at is None:
+            return route
+        others = escalated_to(self._connection, incident.incident_id)
+        return replace(route, recipients=(*route.recipients, *others))
 
     def fire(
         self, incident: Incident, lasting: Sequence[tuple[Transition, int, RuleRoute]]

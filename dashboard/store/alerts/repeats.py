@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID, uuid5
 
-from sqlalchemy import Connection, RowMapping, func, select
+from sqlalchemy import Connection, RowMapping, delete, func, select
 
 from dashboard.domain.incident import Incident
 from dashboard.domain.notification import (
@@ -92,6 +92,46 @@ def repeat(
         if insert_new(connection, notifications, row):
             pair = {"notification_id": notification_id, "incident_id": incident.incident_id}
             insert_new(connection, notification_incidents, pair)
+
+
+def withdraw(connection: Connection, incident: Incident) -> None:
+    """Remove what is to be said of an incident itself and waits, since it is not so any more.
+
+    What a worker claimed once may have arrived, so that stays. Who was to hear of the incident for
+    the first time is stored as not notified.
+    """
+    column, pair = notifications.c, notification_incidents.c
+    query = (
+        select(column.notification_id, column.channel, column.address)
+        .join(notification_incidents, pair.notification_id == column.notification_id)
+        .where(pair.incident_id == incident.incident_id)
+        .where(column.state == NotificationState.PENDING, column.closed_at.is_(None))
+        .where(column.kind != NotificationKind.CHANGE)
+        .with_for_update(of=notifications)
+    )
+    found = connection.execute(query).all()
+    last = _last_transition(connection, incident) if found else None
+    if last is None:
+        return
+    ids = [row.notification_id for row in found]
+    connection.execute(delete(notification_incidents).where(pair.notification_id.in_(ids)))
+    connection.execute(delete(notifications).where(column.notification_id.in_(ids)))
+    for row in found:
+        recipient = Recipient(row.channel, row.address)
+        _withhold(connection, incident, last, recipient, "somebody acted, or it ended, before that")
+
+
+def escalated_to(connection: Connection, incident_id: UUID) -> list[Recipient]:
+    """Return to whom an incident was escalated, or is about to be."""
+    column, pair = notifications.c, notification_incidents.c
+    query = (
+        select(column.channel, column.address)
+        .join(notification_incidents, pair.notification_id == column.notification_id)
+        .where(pair.incident_id == incident_id, column.kind == NotificationKind.ESCALATION)
+        .distinct()
+        .order_by(column.channel, column.address)
+    )
+    return [Recipient(row.channel, row.address) for row in connection.execute(query)]
 
 
 def notified_recipients(connection: Connection, incident_id: UUID) -> list[Recipient]:

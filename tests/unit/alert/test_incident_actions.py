@@ -183,6 +183,69 @@ def test_more_urgent_incident_is_not_acknowledged_with_a_quieter_one(watch: Watc
     assert owners(watch) == {"payouts": "", "rejections": "Ann"}
 
 
+def test_only_the_last_of_what_people_did_meanwhile_is_said(watch: Watch) -> None:
+    morning = ActiveHours((WeekSpan.parse("mon-sun 11:00-13:00"),))
+    watch.rules(
+        replace(BUSY, active_hours=morning, remind_every=None, escalate_after=None, escalate_to=())
+    )
+    watch.turn(1, State.CALM, State.BUSY)
+    watch.wait(seconds(1))
+    watch.clock.wait(3 * HOUR)
+    ask, incident_id = IncidentQueries(watch.context), watch.incident().incident_id
+    ask.acknowledge(incident_id, Actor("Bob", watch.clock.now()))
+    watch.wait(HOUR)
+    ask.hand_over(incident_id, "Eve", Actor("Bob", watch.clock.now()))
+    watch.wait(HOUR)
+    ask.resolve(incident_id, Actor("Eve", watch.clock.now()))
+    watch.wait(20 * HOUR)
+
+    assert [kind.value for _, kind in watch.taken()] == ["change", "resolved"]
+
+
+def test_reminder_that_waits_is_not_sent_once_somebody_has_it_in_hand(watch: Watch) -> None:
+    morning = ActiveHours((WeekSpan.parse("mon-sun 11:00-13:00"),))
+    watch.rules(replace(BUSY, active_hours=morning))
+    watch.turn(1, State.CALM, State.BUSY)
+    watch.wait(seconds(1))
+    watch.wait(3 * HOUR)
+    ask, incident_id = IncidentQueries(watch.context), watch.incident().incident_id
+    ask.acknowledge(incident_id, Actor(ONCALL.address, watch.clock.now()))
+    watch.wait(20 * HOUR)
+
+    assert watch.taken() == [(ONCALL, NotificationKind.CHANGE)]
+    story = ask.story(incident_id)
+    assert story is not None
+    [withheld] = story.withheld
+    assert (withheld.recipient, withheld.reason) == (
+        OTHERS,
+        "somebody acted, or it ended, before that",
+    )
+
+
+def test_who_heard_of_an_escalation_hears_of_the_end(watch: Watch) -> None:
+    watch.rules(BUSY)
+    watch.turn(1, State.CALM, State.BUSY)
+    watch.wait()
+    watch.wait(2 * HOUR)
+    watch.turn(2, State.BUSY, State.CALM)
+    watch.wait()
+
+    assert [kind.value for to, kind in watch.taken() if to == OTHERS] == ["escalation", "change"]
+    assert len({each.in_reply_to for each in watch.sent() if each.recipient == OTHERS}) == 2
+
+
+def test_reminder_that_waits_is_not_sent_after_the_end(watch: Watch) -> None:
+    morning = ActiveHours((WeekSpan.parse("mon-sun 11:00-13:00"),))
+    watch.rules(replace(BUSY, active_hours=morning))
+    watch.turn(1, State.CALM, State.BUSY)
+    watch.wait(seconds(1))
+    watch.wait(3 * HOUR)
+    watch.turn(2, State.BUSY, State.CALM)
+    watch.wait(20 * HOUR)
+
+    assert [kind.value for _, kind in watch.taken()] == ["change", "change"]
+
+
 def test_reminders_of_many_incidents_are_one_message_that_names_each(
     store: Store, fake_clock: FakeClock
 ) -> None:
