@@ -19,6 +19,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import DBAPIError
 
+from dashboard.domain.incident import IncidentState
 from dashboard.domain.notification import NotificationState
 from dashboard.domain.store_size import StoreKind
 from dashboard.store.maintenance.copy import read_table
@@ -27,9 +28,11 @@ from dashboard.store.maintenance.rebuild import Progress, be_silent, unreadable,
 from dashboard.store.rejections.lookup import record_of
 from dashboard.store.rejections.save import version_digest
 from dashboard.store.schema import (
+    incidents,
     installation,
     leases,
     metadata,
+    notification_members,
     notifications,
     outbox,
     rejections,
@@ -141,6 +144,7 @@ _NAMED: Final = 3
 
 _LAST_TOKEN: Final = select(func.max(installation.c.last_token)).scalar_subquery()
 _IS_HANDED_IN: Final = exists().where(signed_transactions.c.tx_hash == rejections.c.tx_hash)
+_IS_OVER: Final = incidents.c.state == IncidentState.RESOLVED
 
 _INVARIANTS: Final = (
     _Invariant(
@@ -177,6 +181,36 @@ _INVARIANTS: Final = (
         "notifications in a state that this version does not know",
         "upgrade Linewatch",
         _none(notifications, notifications.c.state.not_in([*NotificationState])),
+    ),
+    _Invariant(
+        "incidents in a state that this version does not know",
+        "upgrade Linewatch",
+        _none(incidents, incidents.c.state.not_in([*IncidentState])),
+    ),
+    _Invariant(
+        "incidents that are pending but have no time at which they fire",
+        RESTORE,
+        _none(incidents, incidents.c.state == IncidentState.PENDING, incidents.c.next_at.is_(None)),
+    ),
+    _Invariant(
+        "incidents of which the store says both that they are over and that they are open",
+        RESTORE,
+        _none(
+            incidents,
+            or_(
+                and_(incidents.c.open_key.is_not(None), _IS_OVER),
+                and_(incidents.c.open_key.is_(None), ~_IS_OVER),
+            ),
+        ),
+    ),
+    _Invariant(
+        "changes that reach somebody in no notification, and do not say why",
+        RESTORE,
+        _none(
+            notification_members,
+            notification_members.c.notification_id.is_(None),
+            notification_members.c.reason == "",
+        ),
     ),
     _Invariant(
         "leases with a token ahead of all that were given: an old worker might pass for a new one",

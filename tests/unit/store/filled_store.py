@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Final
 
+from dashboard.domain.active_hours import WeekSpan
+from dashboard.domain.address_off import AddressOff, OffCause
+from dashboard.domain.audit import Actor
+from dashboard.domain.condition import State, Subject, SubjectKind
 from dashboard.domain.gas import GasObservation
+from dashboard.domain.incident_timers import IncidentTimers, lose_data
+from dashboard.domain.matcher import MatchedProperty, Matcher
 from dashboard.domain.quantity import TxHash
+from dashboard.domain.recipients import RecipientProfile
+from dashboard.domain.rule import Rule, RuleKind
+from dashboard.domain.silence import SilenceKind, SilenceRequest
+from dashboard.store.alerts.addresses_off import turn_off
+from dashboard.store.alerts.conditions import record_transition
+from dashboard.store.alerts.incidents import add_events, all_open_incidents, save_incident
+from dashboard.store.alerts.outbox import expand, pending_expansion
+from dashboard.store.alerts.recipients import save_profile
+from dashboard.store.alerts.rules import save_rules
+from dashboard.store.alerts.silences import add_silence
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.save_rejections import save_report
@@ -20,17 +37,20 @@ from tests.builders import (
     GWEI,
     a_hash,
     a_report,
+    a_transition,
+    an_id,
     seconds,
     suggested_gas_fees,
 )
-from tests.unit.store.pending_notifications import claim_due, make_pending, take_lease
+from tests.routes import by_subject, trusting
+from tests.unit.store.pending_notifications import DEV, OPS, claim_due, make_pending, take_lease
 
 A_DAY: Final = timedelta(days=1)
 HOSTILE: Final = "back\\slash, \t tab, \n line, \0 nothing, \ud800 half, 😀, 'quote\""
 
 
 def live_in(store: Store) -> None:
-    """Watch fees, track, take reports, conclude, owe and claim."""
+    """Watch fees, track, take reports, conclude, owe, claim, and hold incidents open."""
     make_pending(store, count=3)
     claim_due(store, take_lease(store), limit=1)
     with store.write() as connection:
@@ -50,6 +70,36 @@ def live_in(store: Store) -> None:
         for number in range(4, 8):
             keep_report(connection, a_hash(number))
         track(connection, TrackRequest(a_hash(9), (A_NETWORK,), A_MOMENT, HOSTILE), A_MOMENT)
+        alert_in(connection)
+
+
+def alert_in(connection: Connection) -> None:
+    """Let an incident be pending and another unknown, and decide what recipients get."""
+    by = Actor("Ann", A_MOMENT)
+    save_rules(connection, [Rule("busy", RuleKind.BUSY, pending=A_DAY)], by)
+    matcher = Matcher(MatchedProperty.LABEL, HOSTILE)
+    until = A_MOMENT + A_DAY
+    wish = SilenceRequest(an_id(90), SilenceKind.SILENCE, (matcher,), A_MOMENT, until, HOSTILE)
+    add_silence(connection, wish, by)
+    turn_off(connection, AddressOff(DEV, OffCause.UNSUBSCRIBED, A_MOMENT, "Ann", HOSTILE))
+    save_profile(
+        connection, OPS, RecipientProfile("Europe/Berlin", (WeekSpan.parse("mon 09:00-17:00"),))
+    )
+    timers = (IncidentTimers(pending=A_DAY), IncidentTimers())
+    for number, (kind, state) in enumerate(
+        ((SubjectKind.BUSYNESS, State.BUSY), (SubjectKind.GAS_API, State.SILENT))
+    ):
+        transition = a_transition(80 + number, subject=Subject(kind, A_NETWORK), after=state)
+        record_transition(connection, transition, None)
+        [entry] = pending_expansion(connection, 10)
+        [route] = by_subject(transition, [DEV])
+        routed = [(entry, [replace(route, timers=timers[number])])]
+        expand(connection, routed, A_MOMENT, trusting([OPS]))
+    known = {each.next_at is None: each for each in all_open_incidents(connection, 10)}[True]
+    lost = lose_data(known, HOSTILE, A_MOMENT)
+    assert lost is not None
+    save_incident(connection, lost[0])
+    add_events(connection, [(known.incident_id, lost[1])])
 
 
 def keep_report(connection: Connection, tx_hash: TxHash) -> None:

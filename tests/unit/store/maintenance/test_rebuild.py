@@ -21,7 +21,7 @@ from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.gas import save_gas
 from dashboard.store.maintenance.rebuild import Rebuilt, rebuild, wrong_derived
-from dashboard.store.maintenance.verify import verify
+from dashboard.store.maintenance.verify import broken_rules, verify
 from dashboard.store.retention.apply import apply_retention
 from dashboard.store.schema import tracked_hashes
 from dashboard.store.tracking.transactions import TrackRequest, track_all
@@ -186,6 +186,35 @@ SPOILT = {
 def test_store_in_which_everything_happened_is_whole(lived: Store) -> None:
     with lived.read() as connection:
         assert list(verify(connection)) == []
+
+
+@pytest.mark.parametrize(
+    ("statement", "complaint"),
+    [
+        (
+            "UPDATE incidents SET next_at = NULL WHERE state = 'pending'",
+            "1 incidents that are pending but have no time at which they fire",
+        ),
+        ("UPDATE incidents SET state = 'odd' WHERE state = 'no data'", "1 incidents in a state"),
+        (
+            "UPDATE incidents SET state = 'resolved' WHERE state = 'pending'",
+            "1 incidents of which the store says both that they are over and that they are open",
+        ),
+        (
+            "UPDATE notification_members SET notification_id = NULL",
+            "changes that reach somebody in no notification, and do not say why",
+        ),
+    ],
+)
+def test_incident_that_nobody_would_hear_of_is_found(
+    store: Store, statement: str, complaint: str
+) -> None:
+    live_in(store)
+    spoil(store, statement)
+
+    with store.read() as connection:
+        [found] = broken_rules(connection)
+    assert complaint in found.what
 
 
 @pytest.mark.parametrize("what", SPOILT)
