@@ -53,6 +53,12 @@ _EDITS: Final[tuple[Callable[[Rule], Rule], ...]] = (
     lambda each: replace(each, recipients=()),
     lambda each: replace(each, recipients=(STRANGER, LEAD)),
     lambda each: replace(each, active_hours=None),
+    lambda each: replace(each, is_enabled=not each.is_enabled),
+    lambda each: (
+        replace(each, scope=RuleScope(modules=("HUB", "ADD")))
+        if each.kind is RuleKind.REJECTED
+        else each
+    ),
     *(lambda each, hours=hours: replace(each, active_hours=hours) for hours in _NIGHTS),
 )
 MEANT: Final[tuple[dict[MatchedProperty, str], ...]] = (
@@ -127,6 +133,12 @@ class AlertMachine(RuleBasedStateMachine):
         place = pick % len(rules)
         rules[place] = edit(rules[place])
         self.world.change_rules(tuple(rules))
+
+    @rule(pick=_picks)
+    def person_removes_a_rule_or_adds_all_again(self, pick: int) -> None:
+        rules = list(self.world.expected.rules)
+        rules.pop(pick % len(rules))
+        self.world.change_rules(tuple(rules) or RULES)
 
     @rule(recipient=st.sampled_from((*RECIPIENTS, LEAD)))
     def address_is_turned_off_or_on(self, recipient: Recipient) -> None:

@@ -126,11 +126,12 @@ def _do_something(world: AlertWorld, chance: Chance) -> None:
 ALERT_MACHINE: Final = Row(
     name="alert-machine",
     promise=(
-        "rejections, networks that turn, rules that are edited, silences and maintenance that "
-        "overlap or end early, people who respond, addresses that are off or not verified, "
-        "outages, clocks that are set and workers that restart, in sequences of 25 steps: after "
-        "every step incidents are what a plain model has, and in the end every change reached "
-        "everybody once, nobody it was not to reach, none too early, at most 12 messages an hour"
+        "rejections, networks that turn, rules that are edited, turned off and removed, silences "
+        "and maintenance that overlap or end early, people who respond, addresses that are off or "
+        "not verified, outages, clocks that are set and workers that restart, in sequences of 25 "
+        "steps: after every step incidents are what a plain model has, and in the end every change "
+        "reached everybody once, nobody it was not to reach, none too early, at most 12 messages "
+        "an hour"
     ),
     short=2 * _SEQUENCES,
     full=2_000,

@@ -29,12 +29,14 @@ from dashboard.domain.notification import Recipient
 from dashboard.domain.notification_pace import LARGEST_HOURLY
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rule import Rule, RuleKind
+from dashboard.domain.rule_changes import replaced_by
 from dashboard.domain.silence import SilenceKind, SilenceRequest
+from dashboard.show.queries.context import QueryContext
+from dashboard.show.queries.rules import RuleQueries
 from dashboard.store.alerts.addresses_off import turn_off, turn_on
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.incident_list import open_incident_stories, respond
 from dashboard.store.alerts.incidents import is_incident_due
-from dashboard.store.alerts.rules import save_rules
 from dashboard.store.alerts.silences import add_silence, end_silence
 from dashboard.store.engine.engine import open_store
 from dashboard.store.schema import (
@@ -76,9 +78,9 @@ class AlertWorld:
 
     def change_rules(self, rules: tuple[Rule, ...]) -> None:
         """Let these rules be in force from now on."""
-        with self._alerts.store.write() as connection:
-            save_rules(connection, rules, self._ann())
-        self.expected.rules = rules
+        context = QueryContext(self._alerts.store, (), self.clock.now)
+        RuleQueries(context).change(replaced_by(rules), self._ann())
+        self.expected.change_rules(rules)
         self.work()
 
     def reject(self, count: int) -> None:

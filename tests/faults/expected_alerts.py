@@ -138,6 +138,15 @@ class ExpectedAlerts:
         for each in withheld - soonest.keys():
             self.members[what.transition_id, each] = None
 
+    def change_rules(self, rules: tuple[Rule, ...]) -> None:
+        """Let these be in force: incidents of rules that are gone, off or meant otherwise end."""
+        self.rules = rules
+        on = {each.name: each.scope.modules for each in rules if each.is_enabled}
+        for about, incident in list(self.incidents.items()):
+            modules = on.get(incident.rule)
+            if modules is None or (modules and dict(incident.group)["module"] not in modules):
+                del self.incidents[about]
+
     def pass_time(self, now: datetime, elapsed: timedelta) -> None:
         """Let time do what is due to every incident."""
         for about, incident in list(self.incidents.items()):
