@@ -16,11 +16,14 @@ from dashboard.cli.output import Json, instant, print_json, print_table, say
 from dashboard.cli.silence_options import LENGTH, TO_COME
 from dashboard.domain.formatting import moment, span
 from dashboard.errors import InputError
+from dashboard.show.queries.incident_words import withheld_words
 from dashboard.wiring.networks import networks_of
 from dashboard.wiring.rehearsal import Rehearsal, RehearsedMessage, Storm
 from dashboard.wiring.rehearsal import rehearse as play
 
 _SHOWN = 20
+_LONGEST = timedelta(days=1)
+_FARTHEST = timedelta(days=3660)
 
 
 @click.command()
@@ -56,7 +59,12 @@ def rehearse(
     Rules, silences, maintenance and settings are the real ones. Nothing leaves this machine: the
     store is a new one, time is simulated, and the messages are files that stay in the sandbox.
     """
+    if within > _LONGEST:
+        raise InputError("a rehearsal lasts a day at most: write --within 24h or less")
     with open_installation() as here:
+        now = here.source.now()
+        if abs((begins_at or now) - now) > _FARTHEST:
+            raise InputError("a rehearsal begins within ten years from now: write a nearer --at")
         profile = options.chosen(network_text, here.source.networks)
         network = next(
             (
@@ -68,7 +76,7 @@ def rehearse(
         )
         if network is None:
             raise InputError("no network is watched: add one under [networks] in linewatch.toml")
-        storm = Storm(network, rejections, begins_at or here.source.now(), within)
+        storm = Storm(network, rejections, begins_at or now, within)
         sandbox = _sandbox(folder)
         found = play(here.settings, here.source.store, storm, sandbox)
     if as_json:
@@ -98,8 +106,10 @@ def _print(found: Rehearsal) -> None:
         say(f"{address} over {channel}: {many}, the first after {first}, the last after {last}.")
     if not found.messages:
         say("Nobody would be notified.")
+    for withheld in found.withheld:
+        say(f"Not notified: {withheld_words(withheld)}.")
     if found.pending:
-        say(f"{found.pending:,} notifications would still be held after a day.")
+        say(f"{found.pending:,} notifications would still be pending after a day.")
     rows = [(moment(each.at), each.address, each.subject) for each in found.messages[:_SHOWN]]
     if rows:
         print_table(("AT", "TO", "SUBJECT"), rows)
@@ -125,6 +135,15 @@ def _form(found: Rehearsal) -> Json:
         "withinSeconds": found.storm.length.total_seconds(),
         "pending": found.pending,
         "folder": str(found.folder),
+        "withheld": [
+            {
+                "channel": each.recipient.channel,
+                "address": each.recipient.address,
+                "changes": each.changes,
+                "reason": each.reason,
+            }
+            for each in found.withheld
+        ],
         "messages": [
             {
                 "at": instant(each.at),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from threading import Lock
@@ -20,13 +20,16 @@ from dashboard.alert.channels.maildir import MaildirChannel
 from dashboard.alert.message import Channel, MaySend, Message, MessageHeaders, always
 from dashboard.alert.notify import Notifier
 from dashboard.domain.exclusion import RejectedTransaction, RejectionStage
+from dashboard.domain.notification import NO_DOMAIN
 from dashboard.domain.observation import ExclusionAnswer
 from dashboard.domain.quantity import Address, TxHash
+from dashboard.domain.rule_keys import MAIL
 from dashboard.errors import StoreError
 from dashboard.poll.clocks import Clocks
 from dashboard.poll.exclusion import save_rejection
 from dashboard.settings import Settings
 from dashboard.store.alerts.alert_status import notification_counts
+from dashboard.store.alerts.incident_list import WithheldChanges, withheld_in_all
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.engine.leases import WORKER_LEASE, acquire
@@ -74,11 +77,15 @@ class RehearsedMessage:
 
 @dataclass(frozen=True, slots=True)
 class Rehearsal:
-    """What a storm would bring, in the order of time; `pending`: so many were held to the end."""
+    """What a storm would bring, in the order of time; `pending`: so many were held to the end.
+
+    `withheld` are changes of which somebody is not notified, such as those of a silence.
+    """
 
     storm: Storm
     messages: Sequence[RehearsedMessage]
     pending: int
+    withheld: Sequence[WithheldChanges]
     folder: Path
 
 
@@ -109,8 +116,9 @@ class _SandboxChannel:
         self.messages: list[RehearsedMessage] = []
 
     def send(self, message: Message, headers: MessageHeaders, may_send: MaySend = always) -> str:
-        """Write one message."""
-        answer = self._maildir.send(message, headers, may_send)
+        """Write one message; a channel without addresses lends its name to one that nobody has."""
+        to = headers.to if self._name == MAIL else f"{self._name}@{NO_DOMAIN}"
+        answer = self._maildir.send(message, replace(headers, to=to), may_send)
         sent = RehearsedMessage(self._time.now(), self._name, headers.to, message.subject)
         with self._lock:
             self.messages.append(sent)
@@ -122,7 +130,7 @@ def rehearse(settings: Settings, real: Store, storm: Storm, folder: Path) -> Reh
     url = address_of(folder / "linewatch.sqlite")
     migrate(url)
     time = _SimulatedTime(storm.begins_at)
-    names = ("mail", *settings.channels)
+    names = (MAIL, *settings.channels)
     channels = {
         name: _SandboxChannel(name, folder / "messages", settings.mail.sender, time)
         for name in names
@@ -130,11 +138,13 @@ def rehearse(settings: Settings, real: Store, storm: Storm, folder: Path) -> Reh
     with closing(open_store(url)) as store:
         _take_over(real, store)
         pending = _play(settings, store, storm, channels, time)
+        with store.read() as connection:
+            withheld = withheld_in_all(connection)
     messages = sorted(
         (each for channel in channels.values() for each in channel.messages),
         key=lambda each: (each.at, each.channel, each.address),
     )
-    return Rehearsal(storm, messages, pending, folder)
+    return Rehearsal(storm, messages, pending, withheld, folder)
 
 
 def _take_over(real: Store, sandbox: Store) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,34 @@ def installation(tmp_path: Path) -> Installation:
     silenced = ("module=HUB", "--for", "8h", "--reason", "known")
     assert planned.run("silences", "add", *silenced).returncode == 0
     return planned
+
+
+def test_channel_without_addresses_is_played_and_what_is_silenced_is_said(tmp_path: Path) -> None:
+    hook = (
+        '[mail]\nrecipients = ["oncall@localhost"]\n'
+        '[channels.ops-hook]\nkind = "webhook"\nurl = "https://hook.example/x"\n'
+        f'secrets = ["whsec_{b64encode(bytes(32)).decode()}"]\n'
+    )
+    planned = new_installation(tmp_path / "home")
+    planned.home.mkdir()
+    (planned.home / "linewatch.toml").write_text(hook, encoding="utf-8")
+    assert planned.run("migrate").returncode == 0
+    silenced = ("module=HUB", "--for", "8h", "--reason", "known")
+    assert planned.run("silences", "add", *silenced).returncode == 0
+    storm = ("alerts", "rehearse", "--rejections", "10", "--within", "2s")
+
+    played = json.loads(planned.run(*storm, "--json").stdout)
+    endless = planned.run("alerts", "rehearse", "--within", "9999d")
+    far = planned.run("alerts", "rehearse", "--at", "9999-12-31T23:59Z")
+
+    by_address = {each["address"] for each in played["messages"]}
+    withheld = {(each["address"], each["changes"]) for each in played["withheld"]}
+    assert by_address == {"oncall@localhost", "ops-hook"}
+    assert withheld == {("oncall@localhost", 6), ("ops-hook", 6)}
+    assert "known" in played["withheld"][0]["reason"]
+    assert played["pending"] == 0
+    assert (endless.returncode, "a day at most" in endless.stderr) == (2, True)
+    assert (far.returncode, "within ten years" in far.stderr) == (2, True)
 
 
 def test_storm_says_who_would_get_what_and_leaves_the_messages(

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
-from sqlalchemy import Connection, Select, case, exists, func, select
+from sqlalchemy import ColumnElement, Connection, Select, case, exists, func, select, true
 
 from dashboard.domain.incident import Incident, IncidentEvent, IncidentState
 from dashboard.domain.incident_response import IncidentResponse
@@ -155,12 +155,21 @@ def incidents_beginning(connection: Connection, text: str, limit: int = 10) -> l
 
 def withheld_about(connection: Connection, tx_hash: TxHash) -> list[WithheldChanges]:
     """Return why somebody was not notified of changes of a transaction, and how many these are."""
-    column = notification_members.c
     of_hash = select(conditions.c.subject).where(conditions.c.tx_hash == tx_hash)
+    about = select(transitions.c.transition_id).where(transitions.c.subject.in_(of_hash))
+    return _counted(connection, notification_members.c.transition_id.in_(about))
+
+
+def withheld_in_all(connection: Connection) -> list[WithheldChanges]:
+    """Return why somebody was not notified of changes of any kind, and how many these are."""
+    return _counted(connection, true())
+
+
+def _counted(connection: Connection, which: ColumnElement[bool]) -> list[WithheldChanges]:
+    column = notification_members.c
     counts = (
         select(column.channel, column.address, column.reason, func.count().label("many"))
-        .join(transitions, transitions.c.transition_id == column.transition_id)
-        .where(transitions.c.subject.in_(of_hash), column.notification_id.is_(None))
+        .where(which, column.notification_id.is_(None))
         .group_by(column.channel, column.address, column.reason)
         .order_by(column.channel, column.address, column.reason)
     )
