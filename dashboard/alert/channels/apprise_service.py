@@ -65,7 +65,7 @@ def service_scheme(url: Secret) -> str:
 def inert(text: str) -> str:
     """Keep foreign text from calling people, or from hiding a link, in a chat."""
     shown = text.translate(_BRACKETS).replace("](", "] (")
-    return re.sub(r"@(?=\w)", "\uff20", shown)
+    return re.sub(r"@(?=\S)", "\uff20", shown)  # Zulip takes @**all** as well
 
 
 @dataclass(frozen=True, slots=True)
