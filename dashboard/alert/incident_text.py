@@ -8,7 +8,7 @@ from typing import Final
 from dashboard.alert.change_text import IncidentText, Rows
 from dashboard.alert.measured_text import describe_end, describe_measured
 from dashboard.domain.condition import State, SubjectKind, Transition
-from dashboard.domain.foreign_text import visible
+from dashboard.domain.foreign_text import unlinked
 from dashboard.domain.formatting import compared, moment, moment_in, period, size, span
 from dashboard.domain.grounds import (
     AgeGrounds,
@@ -175,8 +175,8 @@ def _of_silence(
         rows=(("Silent since", moment_in(since, zone)),),
         explanation=consequence,
         next_steps=_ASK_ONCE,
-        quote=visible(grounds.message),
-        preheader=visible(grounds.message),
+        quote=unlinked(grounds.message),
+        preheader=unlinked(grounds.message),
     )
 
 

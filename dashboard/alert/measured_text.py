@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 from dashboard.alert.change_text import IncidentText, Rows
 from dashboard.domain.condition import SubjectKind, Transition
 from dashboard.domain.coverage import GapCause
-from dashboard.domain.foreign_text import visible
+from dashboard.domain.foreign_text import unlinked, visible
 from dashboard.domain.formatting import compared, moment, period, span
 from dashboard.domain.formatting import fee as formatted
 from dashboard.domain.grounds import (
@@ -98,7 +98,7 @@ def describe_end(transition: Transition, network: str, lasted: Rows) -> Incident
     said = _OVER.get(subject.kind)
     if said is None:
         return None
-    what = visible(subject.dimension, _LONGEST_VALUE)
+    what = unlinked(subject.dimension, _LONGEST_VALUE)
     headline = said.format(network=network, what=what)
     rows = (("Rule", subject.rule), *lasted)
     return IncidentText(headline, f"{headline[0].upper()}{headline[1:]}.", "health", rows)
@@ -128,7 +128,7 @@ def _of_gap(transition: Transition, grounds: GapGrounds, network: str) -> Incide
             *((("Until", moment(grounds.ends_at)),) if grounds.ends_at is not None else ()),
         ),
         next_steps=steps,
-        quote=visible(grounds.reason),
+        quote=unlinked(grounds.reason),
     )
 
 
@@ -144,7 +144,7 @@ def _of_delivery(transition: Transition, grounds: DeliveryGrounds) -> IncidentTe
         rows=(("Rule", transition.subject.rule), ("Waiting", f"{grounds.pending:,}")),
         explanation="Nothing is lost: each is tried again until it is taken, for seven days.",
         next_steps=_AFTER_FAILURE,
-        quote=visible(grounds.outcome),
+        quote=unlinked(grounds.outcome),
         quote_title="The last answer",
     )
 
@@ -162,7 +162,7 @@ def _of_credits(transition: Transition, grounds: CreditGrounds, lasted: Rows) ->
 
 
 def _of_expiry(transition: Transition, grounds: ExpiryGrounds) -> IncidentText:
-    what = visible(grounds.what, _LONGEST_VALUE)
+    what = unlinked(grounds.what, _LONGEST_VALUE)
     left = grounds.ends_at - transition.at
     when = f"ends in {span(left)}" if left > timedelta() else "has ended"
     return IncidentText(
@@ -179,7 +179,7 @@ def _of_rate(
 ) -> IncidentText:
     which = ""
     if grounds.by:
-        value = visible(grounds.value, _LONGEST_VALUE)
+        value = unlinked(grounds.value, _LONGEST_VALUE)
         which = f" {_OF_VALUE[grounds.by]} {value}" if value else f" without a {grounds.by}"
     window = period(grounds.window)
     many = f"{grounds.count:,} rejection{'' if grounds.count == 1 else 's'}{which} in {window}"

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import tzinfo
 from typing import Final
 
-from dashboard.domain.foreign_text import visible
+from dashboard.domain.foreign_text import unlinked
 from dashboard.domain.formatting import moment_in, span
 from dashboard.domain.incident import Incident, IncidentEvent
 from dashboard.domain.notification import Notification, NotificationKind
@@ -97,7 +97,7 @@ def _with_severity(occasion: Occasion, notification: Notification) -> Occasion:
     is_over = occasion.is_done or not notification.transition.after.is_open
     if incident is None or incident.severity != Severity.CRITICAL or is_over:
         return occasion
-    critical = f"Critical, by the rule {visible(incident.rule, _LONGEST_NAME)}."
+    critical = f"Critical, by the rule {unlinked(incident.rule, _LONGEST_NAME)}."
     first, rest = occasion.said[: bool(occasion.word)], occasion.said[bool(occasion.word) :]
     return replace(occasion, said=(*first, critical, *rest), is_critical=True)
 
@@ -152,7 +152,7 @@ def _delays(notification: Notification, zone: tzinfo) -> tuple[str, ...]:
     said = []
     release_at = notification.release_at
     if notification.held_for and release_at is not None:
-        held_for = visible(notification.held_for, _LONGEST_NOTE)
+        held_for = unlinked(notification.held_for, _LONGEST_NOTE)
         said.append(f"Held until {moment_in(release_at, zone)}: {held_for}.")
     if release_at is not None and notification.dated - release_at > LATE_AFTER:
         said.append(
@@ -173,15 +173,15 @@ def _owner(incident: Incident) -> tuple[str, ...]:
     if not incident.owner:
         return ()
     verb = "is" if incident.is_open else "was"
-    return (f"It {verb} acknowledged by {visible(incident.owner, _LONGEST_NAME)}.",)
+    return (f"It {verb} acknowledged by {unlinked(incident.owner, _LONGEST_NAME)}.",)
 
 
 def _of_action(
     kind: NotificationKind, event: IncidentEvent | None
 ) -> tuple[str, str, tuple[str, ...]]:
     """Return what the subject begins with, who did what, and what follows from it."""
-    actor = "Somebody" if event is None else visible(event.actor, _LONGEST_NAME)
-    owner = "another person" if event is None else visible(event.owner, _LONGEST_NAME)
+    actor = "Somebody" if event is None else unlinked(event.actor, _LONGEST_NAME)
+    owner = "another person" if event is None else unlinked(event.owner, _LONGEST_NAME)
     match kind:
         case NotificationKind.ACKNOWLEDGED:
             rest = (f"Nobody is reminded of it any more. {_NOTHING_TO_DO}",)
@@ -205,7 +205,7 @@ def _of_action(
 def _note(event: IncidentEvent | None) -> tuple[str, ...]:
     if event is None or not event.note:
         return ()
-    return (f"Note: \u201c{visible(event.note, _LONGEST_NOTE)}\u201d.",)
+    return (f"Note: \u201c{unlinked(event.note, _LONGEST_NOTE)}\u201d.",)
 
 
 def _size(incident: Incident, title: str) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from typing import Final
 from dashboard.alert.change_text import IncidentText, Rows
 from dashboard.domain.advice import advise
 from dashboard.domain.exclusion import CLOCK_IS_WRONG, StoredRejection
-from dashboard.domain.foreign_text import visible
+from dashboard.domain.foreign_text import unlinked, visible
 from dashboard.domain.formatting import moment, moment_in
 from dashboard.domain.grounds import InclusionGrounds
 from dashboard.domain.module_limits import ModuleLimits
@@ -62,8 +62,7 @@ def describe_rejection(change: NotifiedChange, context: RejectionContext) -> Inc
         rows=(*_identity(change), *_record_rows(change, context)),
         explanation="" if reason is None else explain(reason),
         next_steps=_next_steps(reason, change.rejection),
-        quote="" if reason is None else visible(reason.text, _LONGEST_REASON),
-        quote_title="The reason as sent",
+        **_quote(reason),
         kicker=f"{kicker} on {context.network}",
         subject=f"{_news(change, said, changed)} · {name_of(change)} · {context.network}",
         preheader=_preheader(change, reason, changed, context),
@@ -129,13 +128,21 @@ def name_of(change: NotifiedChange) -> str:
 
 def label_of(change: NotifiedChange) -> str:
     """Return the label, made visible on one line and not too long."""
-    return visible(" ".join(change.label.split()), _LONGEST_LABEL)
+    return unlinked(" ".join(change.label.split()), _LONGEST_LABEL)
 
 
 def shorten_hash(tx_hash: TxHash) -> str:
     """Print the ends of a hash, such as ``0x2d6a…800e``."""
     text = str(tx_hash)
     return f"{text[:6]}…{text[-4:]}"
+
+
+def _quote(reason: Reason | None) -> dict[str, str]:
+    """Return the reason as it was sent, or say that it would have held a link."""
+    text = "" if reason is None else unlinked(reason.text, _LONGEST_REASON)
+    is_whole = reason is None or text == visible(reason.text, _LONGEST_REASON)
+    title = "The reason as sent" if is_whole else "The reason as sent, its links broken"
+    return {"quote": text, "quote_title": title}
 
 
 def _subject_of_sentence(change: NotifiedChange) -> str:
@@ -243,7 +250,7 @@ def _compared_rows(rejection: StoredRejection, context: RejectionContext) -> Row
     """Return the fields of a record; a reason that names no module is compared as it was sent."""
     record = rejection.record
     reason = parse_reason(record.reason_message, context.limits)
-    said = (("Reason", visible(reason.text, _LONGEST_QUOTE)),) if reason.module is None else ()
+    said = (("Reason", unlinked(reason.text, _LONGEST_QUOTE)),) if reason.module is None else ()
     dated = ("Dated", moment(record.timestamp))
     sender = (("Sender", str(record.sender)), ("Nonce", str(record.nonce)))
     return (*said, *_reason_rows(rejection, context), *sender, dated)

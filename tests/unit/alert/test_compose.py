@@ -174,6 +174,15 @@ def test_html_in_a_reason_is_inert() -> None:
     assert "&lt;img src=x onerror=&#34;alert(1)&#34;&gt;" in message.html
 
 
+def test_reason_makes_no_link_and_says_that_it_would_have() -> None:
+    message = message_about(a_record(reason_message="see https://evil.example/login"))
+
+    for part in (message.text, message.html):
+        assert "evil.example" not in part
+        assert "see https[:]//evil[.]example/login" in part
+        assert "The reason as sent, its links broken" in part
+
+
 def test_template_syntax_in_a_reason_is_shown_as_it_is() -> None:
     message = message_about(a_record(reason_message="{{ 7 * 7 }}{% raw %}"))
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.domain.foreign_text import visible
+from dashboard.domain.foreign_text import unlinked, visible
 
 
 @pytest.mark.parametrize(
@@ -37,3 +37,23 @@ def test_long_text_is_cut_and_says_so() -> None:
 @given(st.text(alphabet=st.characters()))
 def test_shown_text_holds_no_control_or_format_character(text: str) -> None:
     assert {unicodedata.category(character)[0] for character in visible(text)} & {"C"} == set()
+
+
+@pytest.mark.parametrize(
+    ("foreign", "shown"),
+    [
+        ("go to https://evil.example/login", "go to https[:]//evil[.]example/login"),
+        ("www.evil.example", "www[.]evil[.]example"),
+        (
+            "to a@evil.example/x or x@a.b.evil.example",
+            "to a@evil[.]example/x or x@a.b.evil.example",
+        ),
+        ("http://127.0.0.1/", "http[:]//127.0.0.1/"),
+        ("bücher.рф/", "bücher[.]рф/"),
+        ("evil\u3002example", "evil[.]example"),
+        ("Case 17.5 of v1.2. Next", "Case 17.5 of v1.2. Next"),
+        ("a\u202eb", "a\\u202eb"),
+    ],
+)
+def test_mail_program_finds_no_link_in_foreign_text(foreign: str, shown: str) -> None:
+    assert unlinked(foreign) == shown
