@@ -25,13 +25,16 @@ from dashboard.domain.incident_title import incident_title
 from dashboard.domain.matcher import ChangeFacts, MatchedProperty, Matcher
 from dashboard.domain.muting import SilentSource, muted_rules, silence_of
 from dashboard.domain.notification import NotificationKind, Recipient
+from dashboard.domain.notified_change import NotifiedChange
 from dashboard.domain.quantity import NetworkId, TxHash, shorten
+from dashboard.domain.reason_explanation import explain
 from dashboard.domain.recipients import RecipientDirectory
 from dashboard.domain.rule import Rule, subject_kinds
 from dashboard.domain.silence import silenced_by
 from dashboard.errors import InputError
 from dashboard.show.queries.context import QueryContext
 from dashboard.show.queries.silent_now import silent_now
+from dashboard.show.text import short_hash
 from dashboard.store.access.audit_log import note_action
 from dashboard.store.alerts.incident_list import (
     ANY_FINISHED,
@@ -53,10 +56,17 @@ from dashboard.store.alerts.incidents import (
     latest_open_incidents,
 )
 from dashboard.store.alerts.recipients import read_directory
-from dashboard.store.alerts.repeats import Repetition, notified_of, repeat, withdraw
+from dashboard.store.alerts.repeats import (
+    Repetition,
+    last_changes_of,
+    notified_of,
+    repeat,
+    withdraw,
+)
 from dashboard.store.alerts.rules import rules_in_force
 from dashboard.store.alerts.silences import unfinished_silences
 from dashboard.store.engine.connection import Connection
+from dashboard.store.evidence.notified_changes import with_labels
 
 MOST_OPEN: Final = 50
 MOST_FINISHED: Final = 20
@@ -195,6 +205,26 @@ class IncidentQueries:
         return self._respond(
             incident_id, lambda each: declare_over(each, by, note), by, Action.RESOLVE
         )
+
+    def last_transaction(self, incident: Incident) -> str:
+        """Say of the last transaction of an incident which it is and why it was rejected.
+
+        By its label, else its short hash; empty where the incident is about none. It holds foreign
+        text.
+        """
+        with self._context.store.read() as connection:
+            last = [
+                NotifiedChange(each.transition, each.rejection)
+                for each in last_changes_of(connection, [incident])
+            ]
+            known = with_labels(connection, last)
+        if not known or (tx_hash := known[0].transition.subject.tx_hash) is None:
+            return ""
+        [change] = known
+        name = f"{change.label} ({short_hash(tx_hash)})" if change.label else short_hash(tx_hash)
+        if change.rejection is None:
+            return name
+        return f"{name}. {explain(self._context.reason_of(change.rejection))}"
 
     def within(self, incident: Incident) -> tuple[Incident, ...]:
         """Return the incidents that change with this one, since every change of theirs is in it."""

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import timedelta, tzinfo
 from typing import Final
 from uuid import UUID, uuid5
 
 from dashboard.domain.audit import Actor, parse_name
 from dashboard.domain.foreign_text import visible
+from dashboard.domain.formatting import moment_in
 from dashboard.domain.incident import Incident
+from dashboard.domain.notification import Recipient
 from dashboard.domain.signed_link import LinkFault, LinkPurpose, SignedLink, read_link
 from dashboard.domain.silence import (
     LONGEST_REASON,
@@ -27,6 +29,7 @@ from dashboard.show.queries.recipients import RecipientQueries
 from dashboard.show.queries.silences import SilenceQueries
 from dashboard.show.text import moment
 from dashboard.store.alerts.link_key import link_key
+from dashboard.store.alerts.recipients import read_directory
 
 SILENCED_FOR: Final = {
     "1h": timedelta(hours=1),
@@ -51,7 +54,9 @@ class LinkForm:
 class LinkSubject:
     """What a link is about, for the page that asks; `done`: what was done already, if anything.
 
-    `state`, `since` and `changes` are those of the incident, empty where the link names none.
+    `state`, `since` and `changes` are those of the incident, empty where the link names none;
+    `since` is in UTC and in the recipient's zone. `last` says which transaction was rejected last
+    and why, empty where it is about none.
     `preview` says what a silence would cover, or what else is acknowledged.
     """
 
@@ -60,6 +65,7 @@ class LinkSubject:
     state: str = ""
     since: str = ""
     changes: int = 0
+    last: str = ""
     done: str = ""
     preview: str = ""
 
@@ -101,11 +107,16 @@ class LinkQueries:
             link,
             self._incidents.title_of(incident),
             state=str(incident.state),
-            since=moment(incident.opened_at),
+            since=moment_in(incident.opened_at, self._zone(link.recipient)),
             changes=incident.transitions,
+            last=self._incidents.last_transaction(incident),
             done=_owner_in_words(incident) if link.purpose is LinkPurpose.ACKNOWLEDGE else "",
             preview=self._preview(link.purpose, incident),
         )
+
+    def _zone(self, recipient: Recipient) -> tzinfo:
+        with self._context.store.read() as connection:
+            return read_directory(connection, self._context.settings.recipients).zone(recipient)
 
     def _about_recipient(self, link: SignedLink) -> LinkSubject:
         address = visible(link.recipient.address, 200)

@@ -78,6 +78,9 @@ def fault_page(fault: LinkFault) -> str:
 def _facts(subject: LinkSubject) -> Markup:
     rows = [("About", visible(subject.title, 400))]
     if subject.state:
+        if subject.last:
+            name = "Transaction" if subject.changes == 1 else "Latest"
+            rows.append((name, visible(subject.last, 600)))
         changes = "1 change" if subject.changes == 1 else f"{subject.changes:,} changes"
         rows += [("State", f"{subject.state}, {changes}"), ("Since", subject.since)]
     return element("dl", *(join(element("dt", name), element("dd", value)) for name, value in rows))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -170,7 +170,14 @@ def last_changes(connection: Connection, notification_id: UUID) -> list[Notifica
         select(pair.incident_id).where(pair.notification_id == notification_id)
     )
     known = incidents_by_id(connection, set(ids))
-    last = [_last_transition(connection, each) for each in known.values()]
+    return last_changes_of(connection, list(known.values()))
+
+
+def last_changes_of(
+    connection: Connection, incidents: Sequence[Incident]
+) -> list[NotificationMember]:
+    """Return the last change of each of these incidents, by time."""
+    last = [_last_transition(connection, each) for each in incidents]
     found = [each for each in last if each is not None]
     query = select_transitions().where(
         transitions.c.transition_id.in_([each["transition_id"] for each in found])

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from html import unescape
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import httpx
 import pytest
@@ -16,15 +17,18 @@ from dashboard.alert.notify import expand_outbox
 from dashboard.domain.audit import Action
 from dashboard.domain.incident import IncidentState
 from dashboard.domain.notification import Recipient
+from dashboard.domain.recipients import ConfiguredRecipients, RecipientProfile, mailbox_of
 from dashboard.domain.signed_link import LinkPurpose, SignedLink, sign
 from dashboard.show.queries import page_queries
+from dashboard.show.queries.context import PageSettings
 from dashboard.show.queries.page_queries import PageQueries
 from dashboard.show.web.headers import StrictHeaders
 from dashboard.show.web.signed_links import SignedLinks
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.alerts.link_key import link_key, make_link_key
 from dashboard.store.engine.engine import Store, open_store
-from tests.builders import A_MOMENT, an_id
+from dashboard.store.tracking.transactions import TrackRequest, track
+from tests.builders import A_MOMENT, A_NETWORK, a_hash, an_id
 from tests.databases import new_sqlite_store
 from tests.delivery_checks import reject
 
@@ -113,6 +117,24 @@ async def test_incident_is_acknowledged_once_under_the_name_that_is_given(
     with store.read() as connection:
         [entry] = audit_entries(connection, AuditFilter())
     assert (entry.actor, entry.action, entry.details["note"]) == ("Ada", "acknowledge", "on it")
+
+
+async def test_page_says_what_the_mail_said_in_the_zone_of_the_recipient(store: Store) -> None:
+    profile = RecipientProfile(zone="Europe/Zurich")
+    known = ConfiguredRecipients((OPS,), {mailbox_of(OPS): profile}, zones=ZoneInfo)
+    queries = PageQueries(
+        *(store, (), None, lambda: A_MOMENT + HOUR), settings=PageSettings(recipients=known)
+    )
+    page_queries.register(queries)
+    with store.write() as connection:
+        wish = TrackRequest(a_hash(1), (A_NETWORK,), None, "Payout 7781 <b>\x1b")
+        track(connection, wish, A_MOMENT)
+
+    shown = await ask("GET", link(queries, LinkPurpose.ACKNOWLEDGE))
+
+    assert "12:00:00 UTC (13:00:00 in Europe/Zurich)" in shown.text
+    assert "Payout 7781 &lt;b&gt;\\u001b (0x00000000…000001)" in shown.text
+    assert "prover module ADD" in shown.text
 
 
 async def test_name_of_who_acts_is_that_of_the_recipient_unless_given(
