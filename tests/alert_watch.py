@@ -28,9 +28,11 @@ from dashboard.store.alerts.incident_list import (
 from dashboard.store.alerts.rules import save_rules
 from dashboard.store.alerts.silences import add_silence
 from dashboard.store.engine.engine import Store
+from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.builders import (
     A_MOMENT,
     A_NETWORK,
+    a_hash,
     a_transition,
     an_id,
 )
@@ -39,6 +41,7 @@ from tests.fake_clock import FakeClock
 from tests.recording_channel import ONCALL, OTHERS, RecordingChannel
 
 ANN = Actor("Ann", A_MOMENT)
+A_MATCHER = Matcher(MatchedProperty.NETWORK, str(A_NETWORK))
 
 
 class Watch:
@@ -101,9 +104,14 @@ class Watch:
         [story] = [each for each in found if each.incident.rule == rule]
         return list(map(event_words, story.events))
 
-    def silence(self, kind: SilenceKind, length: timedelta) -> None:
+    def label(self, number: int, label: str) -> None:
+        request = TrackRequest(a_hash(number), (A_NETWORK,), None, label)
+        with self.store.write() as connection:
+            track(connection, request, A_MOMENT)
+
+    def silence(self, kind: SilenceKind, length: timedelta, matcher: Matcher = A_MATCHER) -> None:
         now = self.clock.now()
-        matchers = (Matcher(MatchedProperty.NETWORK, str(A_NETWORK)),)
+        matchers = (matcher,)
         wish = SilenceRequest(an_id(7), kind, matchers, now, now + length, "new node")
         with self.store.write() as connection:
             add_silence(connection, wish, ANN)

@@ -31,11 +31,12 @@ from dashboard.domain.quantity import NetworkId
 from dashboard.domain.recipients import RecipientDirectory
 from dashboard.domain.route import RuleRoute
 from dashboard.domain.rule import Rule
-from dashboard.domain.silence import Silence, silenced_by
+from dashboard.domain.silence import Silence, silenced_all_by
 from dashboard.store.alerts.gathering import Gathering
+from dashboard.store.alerts.incident_facts import facts_of_incident
 from dashboard.store.alerts.incidents import add_events, due_incidents, save_incident
 from dashboard.store.alerts.outbox import entries_of_incident
-from dashboard.store.alerts.repeats import Repetition, notified_recipients, repeat, withdraw
+from dashboard.store.alerts.repeats import Repetition, notified_of, repeat, withdraw
 from dashboard.store.engine.connection import Connection
 
 _AT_ONCE: Final = 200
@@ -75,7 +76,7 @@ class IncidentClock:
         """Tell whoever was notified of an incident that its rule no longer reports it."""
         save_incident(connection, replace(incident, next_at=None))
         withdraw(connection, incident)
-        notified = notified_recipients(connection, incident.incident_id)
+        notified = notified_of(connection, incident)
         note = self._repetition(NotificationKind.CLOSED, self.rules.get(incident.rule))
         repeat(connection, incident, note, notified)
 
@@ -110,13 +111,15 @@ class IncidentClock:
                 yield each.transition, each.position, now_routed
 
     def _pass_time(self, connection: Connection, incident: Incident) -> None:
-        timers, found = timers_of(self.rules.get(incident.rule)), self._silence_of(incident)
+        timers = timers_of(self.rules.get(incident.rule))
+        each_facts = self._facts_of(connection, incident)
+        found = silenced_all_by(self.silences, each_facts, self.now)
         after, event = self._changed(incident, timers, found) or (incident, None)
         silent_until = None if found is None else found.over_at
         save_incident(connection, self._looked_at(after, timers, silent_until))
         if event is not None:
             add_events(connection, [(after.incident_id, event)])
-            self._repeat(connection, after, event.kind)
+            self._repeat(connection, after, event.kind, each_facts)
 
     def _changed(
         self, incident: Incident, timers: IncidentTimers, found: Silence | None
@@ -148,17 +151,24 @@ class IncidentClock:
             return None
         return silence_of(rule.kind, NetworkId(int(network)), self.sources)
 
-    def _silence_of(self, incident: Incident) -> Silence | None:
-        """Return the silence that fits what the members of an incident have in common."""
-        return silenced_by(self.silences, _facts_of(incident), self.now)
+    def _facts_of(self, connection: Connection, incident: Incident) -> list[ChangeFacts]:
+        """Return what a silence or window has to fit, all of it, to fit an incident as a whole."""
+        matchers = (matcher for each in self.silences for matcher in each.wish.matchers)
+        return facts_of_incident(connection, incident, matchers)
 
-    def _repeat(self, connection: Connection, incident: Incident, why: IncidentEventKind) -> None:
+    def _repeat(
+        self,
+        connection: Connection,
+        incident: Incident,
+        why: IncidentEventKind,
+        each_facts: Sequence[ChangeFacts],
+    ) -> None:
         rule, kind = self.rules.get(incident.rule), _REPEATED.get(why)
         if rule is None or kind is None:
             return
         is_escalation = kind is NotificationKind.ESCALATION
         recipients = rule.escalate_to if is_escalation else rule.recipients or self.everyone
-        route = self._held(rule, incident)
+        route = self._held(rule, incident, each_facts)
         release_at = route.held_until or self.now
         usual = self._repetition(kind, rule)
         repetition = replace(usual, release_at=release_at, held_for=route.held_for)
@@ -170,19 +180,11 @@ class IncidentClock:
             kind, self.now, self.now, self.directory, self.domain, is_urgent=is_urgent
         )
 
-    def _held(self, rule: Rule, incident: Incident) -> RuleRoute:
-        """Return the route of what is said of an incident itself, held as its changes are."""
+    def _held(self, rule: Rule, incident: Incident, each_facts: Sequence[ChangeFacts]) -> RuleRoute:
+        """Return the route of what is said of an incident, held while all its changes are."""
         hours = None if rule.pierces else rule.active_hours
         route = RuleRoute(rule.name, incident.group, (), is_urgent=rule.pierces, active_hours=hours)
         zones = self.directory.configured.zones
         route = hold_in_quiet_hours(route, zones, self.now)
-        return hold(route, _facts_of(incident), self.silences, self.now, zones)
-
-
-def _facts_of(incident: Incident) -> ChangeFacts:
-    """Return what matchers look at, as far as all changes of an incident share it."""
-    group = dict(incident.group)
-    return {each: group.get(each.value, "") for each in MatchedProperty} | {
-        MatchedProperty.RULE: incident.rule,
-        MatchedProperty.SEVERITY: incident.severity,
-    }
+        held = [hold(route, facts, self.silences, self.now, zones) for facts in each_facts]
+        return min(held, key=lambda each: each.held_until or self.now)

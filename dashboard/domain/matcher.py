@@ -44,6 +44,8 @@ ChangeFacts: TypeAlias = Mapping[MatchedProperty, str]
 Several tags have blanks between them.
 """
 
+_NAMES: Final = frozenset(map(str, MatchedProperty))
+
 NetworkNames: TypeAlias = Mapping[NetworkId, str]
 """The networks that people can name."""
 
@@ -225,3 +227,9 @@ def facts_of(change: ObservedChange, rule: RuleFacts = NO_RULE) -> ChangeFacts:
         MatchedProperty.RULE: rule.name,
         MatchedProperty.SEVERITY: rule.severity,
     }
+
+
+def facts_of_group(group: Sequence[tuple[str, str]], rule: RuleFacts) -> ChangeFacts:
+    """Return what all changes of a group share; another property is missing."""
+    of_group = {MatchedProperty(name): value for name, value in group if name in _NAMES}
+    return of_group | {MatchedProperty.RULE: rule.name, MatchedProperty.SEVERITY: rule.severity}

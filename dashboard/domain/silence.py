@@ -110,6 +110,19 @@ def silenced_by(silences: Iterable[Silence], facts: ChangeFacts, at: datetime) -
     return max(fitting, key=lambda each: each.over_at, default=None)
 
 
+def silenced_all_by(
+    silences: Sequence[Silence], each_facts: Iterable[ChangeFacts], at: datetime
+) -> Silence | None:
+    """Return the silence of some changes that ends first; None unless each of them is silenced."""
+    first: Silence | None = None
+    for facts in each_facts:
+        found = silenced_by(silences, facts, at)
+        if found is None:
+            return None
+        first = found if first is None or found.over_at < first.over_at else first
+    return first
+
+
 def held_by(silences: Sequence[Silence], facts: ChangeFacts, at: datetime) -> Silence | None:
     """Return the maintenance window at whose end people are notified; None without one.
 

@@ -22,7 +22,7 @@ from dashboard.domain.incident_response import (
 )
 from dashboard.domain.incident_timers import upcoming
 from dashboard.domain.incident_title import incident_title
-from dashboard.domain.matcher import ChangeFacts, MatchedProperty, Matcher
+from dashboard.domain.matcher import MatchedProperty, Matcher
 from dashboard.domain.muting import SilentSource, muted_rules, silence_of
 from dashboard.domain.notification import NotificationKind, Recipient
 from dashboard.domain.notified_change import NotifiedChange
@@ -30,12 +30,13 @@ from dashboard.domain.quantity import NetworkId, TxHash, shorten
 from dashboard.domain.reason_explanation import explain
 from dashboard.domain.recipients import RecipientDirectory
 from dashboard.domain.rule import Rule, subject_kinds
-from dashboard.domain.silence import silenced_by
+from dashboard.domain.silence import Silence, silenced_all_by
 from dashboard.errors import InputError
 from dashboard.show.queries.context import QueryContext
 from dashboard.show.queries.silent_now import silent_now
 from dashboard.show.text import short_hash
 from dashboard.store.access.audit_log import note_action
+from dashboard.store.alerts.incident_facts import facts_of_incident
 from dashboard.store.alerts.incident_list import (
     ANY_FINISHED,
     FinishedFilter,
@@ -110,13 +111,13 @@ class IncidentQueries:
         with self._context.store.read() as connection:
             found = latest_open_incidents(connection, MOST_OPEN, network_id)
             silences = unfinished_silences(connection, now)
-        return tuple(
-            each
-            for each in found
-            if each.state is IncidentState.FIRING
-            and not each.owner
-            and silenced_by(silences, facts_of_incident(each), now) is None
-        )
+            return tuple(
+                each
+                for each in found
+                if each.state is IncidentState.FIRING
+                and not each.owner
+                and _silence_of(connection, each, silences, now) is None
+            )
 
     def finished(
         self,
@@ -152,7 +153,7 @@ class IncidentQueries:
         return tuple(
             replace(
                 _with_silent(each, rules, sources),
-                silence=silenced_by(silences, facts_of_incident(each.incident), now),
+                silence=_silence_of(connection, each.incident, silences, now),
                 upcoming=upcoming(each.incident, timers_of(rules.get(each.incident.rule))),
             )
             for each in found
@@ -323,13 +324,11 @@ def _with_silent(
     return replace(story, unknown=unknown, muted=tuple(dict.fromkeys(muted)))
 
 
-def facts_of_incident(incident: Incident) -> ChangeFacts:
-    """Return what all changes of an incident share, as matchers compare it."""
-    of_group = {MatchedProperty(name): value for name, value in incident.group if name in _NAMED}
-    return of_group | {
-        MatchedProperty.RULE: incident.rule,
-        MatchedProperty.SEVERITY: incident.severity,
-    }
+def _silence_of(
+    connection: Connection, incident: Incident, silences: Sequence[Silence], now: datetime
+) -> Silence | None:
+    matchers = [matcher for each in silences for matcher in each.wish.matchers]
+    return silenced_all_by(silences, facts_of_incident(connection, incident, matchers), now)
 
 
 def matchers_of(incident: Incident) -> tuple[Matcher, ...]:

@@ -13,8 +13,8 @@ from dashboard.domain.condition import SubjectKind
 from dashboard.domain.foreign_text import visible
 from dashboard.domain.matcher import Matcher, RuleFacts, facts_of, fits
 from dashboard.domain.rule import fits as takes
-from dashboard.show.queries.incidents import facts_of_incident
 from dashboard.show.text import moment
+from dashboard.store.alerts.incident_facts import facts_of_incident
 from dashboard.store.alerts.incident_list import open_incident_stories
 from dashboard.store.alerts.past_transitions import MOST_TRANSITIONS, past_transitions
 from dashboard.store.alerts.rules import rules_in_force
@@ -84,7 +84,12 @@ def preview_silence(
         if fitting:
             changes, last = changes + 1, change.transition.at
     stories = open_incident_stories(connection, _MOST_OPEN)
-    incidents = sum(fits(matchers, facts_of_incident(each.incident)) for each in stories)
+    incidents = sum(
+        all(
+            fits(matchers, each) for each in facts_of_incident(connection, story.incident, matchers)
+        )
+        for story in stories
+    )
     return SilencePreview(tuple(by_rule.most_common()), changes, last, incidents, is_cut)
 
 

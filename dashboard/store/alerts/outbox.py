@@ -63,8 +63,10 @@ def pending_expansion(connection: Connection, limit: int) -> list[OutboxEntry]:
     ]
 
 
-def entries_of_incident(connection: Connection, incident_id: UUID) -> list[OutboxEntry]:
-    """Return the changes of an incident, the oldest first."""
+def entries_of_incident(
+    connection: Connection, incident_id: UUID, latest: int | None = None
+) -> list[OutboxEntry]:
+    """Return the changes of an incident, or so many of the latest, the oldest first."""
     pair = incident_transitions.c
     query = (
         select_changes()
@@ -72,10 +74,11 @@ def entries_of_incident(connection: Connection, incident_id: UUID) -> list[Outbo
         .join(outbox, outbox.c.transition_id == transitions.c.transition_id)
         .join(incident_transitions, pair.transition_id == transitions.c.transition_id)
         .where(pair.incident_id == incident_id)
-        .order_by(outbox.c.outbox_id)
+        .order_by(outbox.c.outbox_id.desc())
+        .limit(latest)
     )
-    rows = connection.execute(query).mappings()
-    return [OutboxEntry(change_of(row), position=row[outbox.c.outbox_id]) for row in rows]
+    rows = connection.execute(query).mappings().all()
+    return [OutboxEntry(change_of(row), position=row[outbox.c.outbox_id]) for row in rows[::-1]]
 
 
 def expand(

@@ -134,28 +134,19 @@ def escalated_to(connection: Connection, incident_id: UUID) -> list[Recipient]:
     return [Recipient(row.channel, row.address) for row in connection.execute(query)]
 
 
-def notified_recipients(connection: Connection, incident_id: UUID) -> list[Recipient]:
-    """Return who was notified of an incident, or is about to be."""
-    column, pair = notifications.c, notification_incidents.c
-    query = (
-        select(column.channel, column.address)
-        .join(notification_incidents, pair.notification_id == column.notification_id)
-        .where(pair.incident_id == incident_id)
-        .distinct()
-        .order_by(column.channel, column.address)
-    )
-    return [Recipient(row.channel, row.address) for row in connection.execute(query)]
-
-
 def notified_of(connection: Connection, incident: Incident) -> dict[Recipient, str]:
-    """Return who was notified of an incident, and the domain of the Message-IDs sent to them."""
+    """Return who was notified of an incident or is about to be, with the domain of Message-IDs.
+
+    Somebody in quiet hours still gets the first message, and has to hear what followed it.
+    """
     column, pair = notifications.c, notification_incidents.c
     query = (
         select(column.channel, column.address, func.max(column.message_id).label("message_id"))
         .join(notification_incidents, pair.notification_id == column.notification_id)
         .where(pair.incident_id == incident.incident_id)
-        .where(column.state == NotificationState.SENT)
+        .where(column.state.in_([NotificationState.SENT, NotificationState.PENDING]))
         .group_by(column.channel, column.address)
+        .order_by(column.channel, column.address)
     )
     return {
         Recipient(row.channel, row.address): row.message_id.partition("@")[2].rstrip(">")

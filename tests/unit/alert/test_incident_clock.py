@@ -12,10 +12,12 @@ from dashboard.domain.audit import Actor
 from dashboard.domain.condition import State
 from dashboard.domain.incident import IncidentState
 from dashboard.domain.incident_response import acknowledge
+from dashboard.domain.matcher import MatchedProperty, Matcher
 from dashboard.domain.notification import NotificationKind
 from dashboard.domain.rule import DEFAULT_RULES, Rule, RuleKind, Severity
 from dashboard.domain.rule_changes import RuleEdit, changed, replaced_by, turned
 from dashboard.domain.silence import SilenceKind
+from dashboard.show.queries.incidents import IncidentQueries
 from dashboard.store.alerts.incident_list import (
     respond,
     withheld_about,
@@ -73,6 +75,18 @@ def test_nobody_is_reminded_of_what_is_acknowledged_or_over(watch: Watch) -> Non
 
     assert [kind.value for _, kind in watch.taken()] == ["change", "change"]
     assert watch.incident().state is IncidentState.RESOLVED
+
+
+def test_person_whose_first_message_waits_hears_of_what_was_done_as_well(watch: Watch) -> None:
+    night = ActiveHours((WeekSpan.parse("mon-sun 14:00-20:00"),))
+    watch.rules(replace(BUSY, active_hours=night))
+    watch.turn(1, State.CALM, State.BUSY)
+    watch.wait()
+    IncidentQueries(watch.context).acknowledge(watch.incident().incident_id, ANN)
+    watch.wait(2 * HOUR)
+    watch.wait(seconds(60))
+
+    assert [kind.value for _, kind in watch.taken()] == ["change", "acknowledged"]
 
 
 def test_incident_of_rejections_is_over_after_a_quiet_time(watch: Watch) -> None:
@@ -203,6 +217,24 @@ def test_silence_that_a_person_ends_reminds_at_once(watch: Watch) -> None:
     watch.wait(seconds(1))
 
     assert watch.taken() == [(ONCALL, NotificationKind.REMINDER)]
+
+
+@pytest.mark.parametrize("kind", SilenceKind)
+@pytest.mark.parametrize(("labels", "reminders"), [(["#pay", "b #pay"], 0), (["#pay", "b"], 1)])
+def test_incident_is_silent_while_all_its_changes_have_the_tag_that_is_silenced(
+    watch: Watch, kind: SilenceKind, labels: list[str], reminders: int
+) -> None:
+    watch.rules(Rule("rejections", RuleKind.REJECTED, remind_every=HOUR / 6))
+    for number, label in enumerate(labels):
+        watch.label(number, label)
+        reject(watch.store, number)
+    watch.wait()
+    watch.silence(kind, HOUR, Matcher(MatchedProperty.TAG, "pay"))
+
+    watch.wait(HOUR / 6)
+
+    kinds = [kind for _, kind in watch.taken()]
+    assert kinds.count(NotificationKind.REMINDER) == reminders
 
 
 def test_maintenance_holds_reminders_until_it_ends(watch: Watch) -> None:

@@ -10,6 +10,7 @@ from dashboard.domain.matcher import (
     Matcher,
     RuleFacts,
     facts_of,
+    facts_of_group,
     fits,
     fits_pattern,
     in_words,
@@ -177,3 +178,14 @@ def test_pattern_of_a_hostile_text_takes_no_time() -> None:
 def test_pattern_is_written_as_it_is_read() -> None:
     for text in ("label=~pay*", "label!~pay*", "label=pay", "label!=pay"):
         assert in_words(parse_matcher(text, NAMES), NAMES) == text
+
+
+def test_group_names_what_its_changes_share_and_nothing_else() -> None:
+    group = (("network", "1"), ("module", "HUB"), ("signal", "base fee"))
+
+    assert facts_of_group(group, RuleFacts("night", "warning")) == {
+        MatchedProperty.NETWORK: "1",
+        MatchedProperty.MODULE: "HUB",
+        MatchedProperty.RULE: "night",
+        MatchedProperty.SEVERITY: "warning",
+    }

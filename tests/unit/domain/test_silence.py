@@ -18,6 +18,7 @@ from dashboard.domain.silence import (
     SilenceState,
     check_request,
     held_by,
+    silenced_all_by,
     silenced_by,
 )
 from dashboard.errors import InputError
@@ -99,6 +100,15 @@ def test_of_two_silences_the_one_that_lasts_longer_is_named() -> None:
     longer = a_silence(2, ends_at=A_MOMENT + 2 * HOUR)
 
     assert silenced_by([a_silence(), longer], OF_HUB, A_MOMENT) is longer
+
+
+def test_changes_are_silenced_together_where_each_is_until_the_first_end() -> None:
+    of_add = Matcher(MatchedProperty.MODULE, "ADD")
+    silences = [a_silence(), a_silence(2, ends_at=A_MOMENT + 2 * HOUR, matchers=(of_add,))]
+
+    assert silenced_all_by(silences, [OF_ADD, OF_HUB], A_MOMENT) is silences[0]
+    assert silenced_all_by(silences, [OF_HUB, OF_ADD], A_MOMENT) is silences[0]
+    assert silenced_all_by(silences[:1], [OF_HUB, OF_ADD], A_MOMENT) is None
 
 
 def test_change_is_held_until_the_end_of_windows_that_follow_each_other() -> None:
