@@ -42,7 +42,8 @@ _SAVE_CREDITS: Final = (
     "Longer periods in [poll], or of a network, spend less.",
 )
 _BEFORE_END: Final = (
-    "A key is renewed with `linewatch keys rotate`, a certificate by its authority.",
+    "A key is renewed with `linewatch keys rotate`.",
+    "A certificate is renewed by whoever runs the server; one of `tls.ca_file` by yourself.",
 )
 _CAUSES: Final = {
     GapCause.NOT_WATCHED: "no worker was at work",

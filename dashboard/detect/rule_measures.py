@@ -128,13 +128,18 @@ def read_credits(rule: Rule, measure: CreditMeasure, spent: int, now: datetime) 
     return {subject: Reading(is_trouble, now, grounds=grounds)}
 
 
-def read_expiries(rule: Rule, ending: Iterable[ExpiryGrounds], now: datetime) -> Readings:
-    """Return of each thing that ends soon that it does."""
-    return {
-        Subject(
-            SubjectKind.EXPIRY, INSTALLATION, rule=rule.name, dimension=each.what[:LONGEST_NAME]
-        ): Reading(is_trouble=True, at=now, grounds=each)
-        for each in ending
+def read_expiries(
+    rule: Rule, ending: Iterable[ExpiryGrounds], now: datetime, unknown: Iterable[str] = ()
+) -> Readings:
+    """Return of each thing that ends soon that it does, and of what is `unknown` no more."""
+
+    def subject(what: str) -> Subject:
+        name = what[:LONGEST_NAME]
+        return Subject(SubjectKind.EXPIRY, INSTALLATION, rule=rule.name, dimension=name)
+
+    readings: Readings = {subject(each): None for each in unknown}
+    return readings | {
+        subject(each.what): Reading(is_trouble=True, at=now, grounds=each) for each in ending
     }
 
 

@@ -30,6 +30,7 @@ from dashboard.poll.lease import Lease, LeaseLost, Term
 from dashboard.poll.measured_rules import MeasuredRules
 from dashboard.poll.network_store import NetworkStore
 from dashboard.poll.next_check import CadencePolicy
+from dashboard.poll.peer_certificates import PeerCertificates
 from dashboard.poll.receipt_queue import ReceiptQueue
 from dashboard.poll.retention_rounds import RetentionRounds
 from dashboard.poll.rule_reader import RuleReader
@@ -106,7 +107,8 @@ class PollingWorker:
     """All that a worker works with; `new_id` gives ids that nobody else has.
 
     With less than `low_space` bytes free on the disk of the store, recipients are notified.
-    `certificates` are names of certificates in use, and when each ends.
+    `certificates` are names of certificates in use, and when each ends; `peers` are those of
+    servers that are asked.
     """
 
     store: Store
@@ -121,6 +123,7 @@ class PollingWorker:
     retention: Retention = field(default_factory=Retention)
     low_space: int = 0
     certificates: Sequence[tuple[str, datetime]] = ()
+    peers: PeerCertificates = field(default_factory=PeerCertificates)
 
 
 def jobs_of(worker: PollingWorker, term: Term, over: asyncio.Event) -> list[Job]:
@@ -141,7 +144,7 @@ def jobs_of(worker: PollingWorker, term: Term, over: asyncio.Event) -> list[Job]
 def _measured_rules(worker: PollingWorker) -> MeasuredRules:
     networks = [each.network_id for each in worker.networks]
     with_fees = [each.network_id for each in worker.networks if each.has_gas]
-    reader = RuleReader(networks, with_fees, worker.certificates)
+    reader = RuleReader(networks, with_fees, worker.certificates, worker.peers)
     return MeasuredRules(worker.store, reader, worker.clocks, worker.new_id)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from dashboard.detect.rule_measures import (
@@ -31,6 +31,7 @@ from dashboard.domain.rule import (
     Rule,
     RuleKind,
 )
+from dashboard.poll.peer_certificates import PeerCertificates
 from dashboard.store.access.api_keys import keys_ending
 from dashboard.store.alerts.conditions import current_state
 from dashboard.store.alerts.failing_deliveries import failing_deliveries
@@ -45,12 +46,14 @@ from dashboard.store.rejections.rates import count_arrivals
 class RuleReader:
     """Reads for the networks of a worker; `with_fees` are those whose fees are watched.
 
-    `certificates` are names of certificates in use, and when each ends.
+    `certificates` are names of certificates in use, and when each ends; `peers` are those of
+    servers that are asked.
     """
 
     networks: Sequence[NetworkId]
     with_fees: Sequence[NetworkId]
     certificates: Sequence[tuple[str, datetime]] = ()
+    peers: PeerCertificates = field(default_factory=PeerCertificates)
 
     def read(self, connection: Connection, rule: Rule, now: datetime) -> Readings:
         """Return what a rule measures now."""
@@ -66,7 +69,9 @@ class RuleReader:
                 credits_ = sum(each.spent.credits for each in spent)
                 return read_credits(rule, budget, credits_, now)
             case ExpiryMeasure() as expiry:
-                return read_expiries(rule, self._ending(connection, expiry, now), now)
+                self.peers.look(now)
+                unknown = [_of_server(each) for each in self.peers.unseen()]
+                return read_expiries(rule, self._ending(connection, expiry, now), now, unknown)
             case None:
                 return self._read_unmeasured(connection, rule, now)
 
@@ -104,6 +109,12 @@ class RuleReader:
         for name, ends_at in self.certificates:
             if ends_at <= until:
                 yield ExpiryGrounds(f"certificate {name}", ends_at)
+        for name, ends_at in self.peers.ending(now, expiry.within):
+            yield ExpiryGrounds(_of_server(name), ends_at)
+
+
+def _of_server(name: str) -> str:
+    return f"certificate of {name}"
 
 
 def _begin_of(per: BudgetPeriod, now: datetime) -> datetime:

@@ -6,7 +6,7 @@ import ssl
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from dashboard.errors import SettingsError
 from dashboard.settings.layers import Remark
@@ -22,7 +22,48 @@ def tls_context(tls: TlsSettings) -> ssl.SSLContext:
     """
     context = ssl.create_default_context()
     _load_authority(context, tls.ca_file)
+    context.sslobject_class, context.sslsocket_class = _NotedObject, _NotedSocket
     return context
+
+
+def take_seen_certificates() -> dict[str, datetime]:
+    """Return when the certificate of each host ends that was connected to since the last call."""
+    found: dict[str, datetime] = {}
+    while _seen:
+        host, ends_at = _seen.popitem()
+        found[host] = ends_at
+    return found
+
+
+class _NotedObject(ssl.SSLObject):
+    """TLS as event loops speak it, which notes when the other side's certificate ends."""
+
+    def do_handshake(self) -> None:
+        super().do_handshake()
+        _note(self)
+
+
+class _NotedSocket(ssl.SSLSocket):
+    """The same over a socket."""
+
+    def do_handshake(self, block: bool = False) -> None:  # noqa: FBT001, FBT002 - as the library has it
+        super().do_handshake(block)
+        _note(self)
+
+
+_seen: Final[dict[str, datetime]] = {}
+"""What this process saw and nobody took yet, by host."""
+
+
+def _note(line: ssl.SSLObject | ssl.SSLSocket) -> None:
+    """Note a certificate that was verified."""
+    found = line.getpeercert() or {}
+    if line.server_hostname and "notAfter" in found:
+        _seen[line.server_hostname.lower()] = _end_of(found)
+
+
+def _end_of(certificate: Mapping[str, Any]) -> datetime:
+    return datetime.fromtimestamp(ssl.cert_time_to_seconds(str(certificate["notAfter"])), UTC)
 
 
 def own_authorities(tls: TlsSettings) -> list[tuple[str, datetime]]:
@@ -32,13 +73,7 @@ def own_authorities(tls: TlsSettings) -> list[tuple[str, datetime]]:
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     _load_authority(context, tls.ca_file)
-    return [
-        (
-            _name_of(each),
-            datetime.fromtimestamp(ssl.cert_time_to_seconds(str(each["notAfter"])), UTC),
-        )
-        for each in context.get_ca_certs()
-    ]
+    return [(_name_of(each), _end_of(each)) for each in context.get_ca_certs()]
 
 
 def _name_of(certificate: Mapping[str, Any]) -> str:

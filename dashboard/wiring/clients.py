@@ -96,7 +96,7 @@ class Clients:
         note = self.meters[network.network_id].note_at(0)  # the cost of calls to a node is unknown
         return tuple(
             NodeClient(self._asker(f"{network.title} node{place}", each, note))
-            for place, each in zip(_places(len(settings)), settings, strict=True)
+            for place, each in zip(place_names(len(settings)), settings, strict=True)
         )
 
     def _note(self, network: Network, settings: EndpointSettings) -> Note:
@@ -137,7 +137,7 @@ class Clients:
         return RetryPolicy(self.attempts, self.poll_settings.answer_deadline)
 
 
-def _places(count: int) -> list[str]:
+def place_names(count: int) -> list[str]:
     """Return what distinguishes nodes in error messages; a single one needs nothing."""
     return [""] if count == 1 else [f" {place}" for place in range(1, count + 1)]
 

@@ -17,9 +17,10 @@ from dashboard.poll.gas_from_node import GasFromNode
 from dashboard.poll.jobs import Periods, PollingWorker, WatchedNetwork
 from dashboard.poll.lease import Lease
 from dashboard.poll.next_check import CadencePolicy
+from dashboard.poll.peer_certificates import PeerCertificates
 from dashboard.poll.worker_loop import run_polling_worker
 from dashboard.settings import Settings
-from dashboard.settings.tls import own_authorities
+from dashboard.settings.tls import own_authorities, take_seen_certificates
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import WORKER_LEASE
 from dashboard.wiring.clients import Clients, open_clients
@@ -29,6 +30,7 @@ from dashboard.wiring.networks import Network, gas_periods, networks_of
 from dashboard.wiring.notifier import network_names, open_notifier
 from dashboard.wiring.side_tasks import side_tasks
 from dashboard.wiring.store import open_role_store
+from dashboard.wiring.tls_servers import tls_servers
 
 _M_ARENA_MAX: Final = -8
 """As malloc.h of glibc has it."""
@@ -56,6 +58,7 @@ async def run_worker(settings: Settings, stop: asyncio.Event) -> None:
                 retention=settings.store.retention,
                 low_space=settings.store.low_space,
                 certificates=own_authorities(settings.tls),
+                peers=PeerCertificates(tls_servers(settings), take_seen_certificates),
             )
             await run_polling_worker(watcher, stop)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ssl
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from websockets.asyncio.server import ServerConnection, serve
 from dashboard.alert.channels.smtp import SmtpChannel
 from dashboard.errors import DeliveryDeferred
 from dashboard.settings import Settings, load_settings
+from dashboard.settings.tls import take_seen_certificates
 from dashboard.wiring.channels import mail_channel
 from dashboard.wiring.clients import open_clients
 from dashboard.wiring.networks import networks_of
@@ -57,6 +59,14 @@ def settings_with(folder: Path, text: str) -> Settings:
     return load_settings({"LINEWATCH_HOME": str(folder)})
 
 
+def assert_seen(host: str) -> None:
+    """Check that the end of the certificate was noted, a day after it was made."""
+    [(seen, ends_at)] = take_seen_certificates().items()
+    left = ends_at - datetime.now(UTC)
+    assert seen == host
+    assert timedelta(hours=23) < left <= timedelta(days=1)
+
+
 async def asked(folder: Path, scheme: str, port: int, ca_file: str) -> str:
     """Ask an exclusion endpoint once; return what came of it."""
     url = f"{scheme}://127.0.0.1:{port}"
@@ -73,10 +83,12 @@ async def asked(folder: Path, scheme: str, port: int, ca_file: str) -> str:
 async def test_authority_of_the_settings_is_believed_for_questions(
     tmp_path: Path, certificate: Certificate, scheme: str, listen: Listen
 ) -> None:
+    take_seen_certificates()
     async with listen(certificate.for_server()) as upstream:
         await asked(tmp_path, scheme, upstream.port, str(certificate.path))
 
     assert upstream.requests != []
+    assert_seen("127.0.0.1")
 
 
 @pytest.mark.parametrize(("scheme", "listen"), [("https", over_https), ("wss", over_wss)])
@@ -99,10 +111,12 @@ async def test_authority_that_the_system_trusts_is_believed_for_questions(
 async def test_authority_that_nobody_named_is_told_with_the_setting(
     tmp_path: Path, certificate: Certificate, scheme: str, listen: Listen
 ) -> None:
+    take_seen_certificates()
     async with listen(certificate.for_server()) as upstream:
         answer = await asked(tmp_path, scheme, upstream.port, "")
 
     assert "its TLS certificate is not trusted (tls.ca_file is for an authority" in answer
+    assert take_seen_certificates() == {}
     assert upstream.requests == []
 
 
@@ -121,8 +135,10 @@ def test_authority_of_the_settings_is_believed_for_mail(
     inbox, tls = Inbox(), certificate.for_server()
     implicit, later = (tls, None) if security == "tls" else (None, tls)
 
+    take_seen_certificates()
     with mail_server(inbox, implicit_tls=implicit, tls_context=later) as port:
         mailing(tmp_path, port, security, str(certificate.path)).send(MESSAGE, some_headers())
+        assert_seen("localhost")
         with pytest.raises(DeliveryDeferred, match=r"tls\.ca_file is for an authority"):
             mailing(tmp_path, port, security, "").send(MESSAGE, some_headers())
 

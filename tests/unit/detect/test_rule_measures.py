@@ -247,9 +247,13 @@ def test_each_thing_that_ends_soon_is_read_by_itself() -> None:
     rule = Rule("expiry", RuleKind.EXPIRY, measure=ExpiryMeasure(seconds(60)))
     ending = [ExpiryGrounds("key wallet", A_MOMENT), ExpiryGrounds("x" * 300, A_MOMENT)]
 
-    found = read_expiries(rule, ending, A_MOMENT)
+    found = read_expiries(rule, ending, A_MOMENT, ["key wallet", "unseen"])
 
-    assert [subject.dimension for subject in found] == ["key wallet", "x" * 80]
+    assert {subject.dimension: reading is not None for subject, reading in found.items()} == {
+        "key wallet": True,
+        "x" * 80: True,
+        "unseen": False,
+    }
 
 
 @pytest.mark.parametrize(

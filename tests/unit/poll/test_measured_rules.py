@@ -30,6 +30,7 @@ from dashboard.domain.rule import (
 )
 from dashboard.poll.lease import Lease, LeaseLost, Term
 from dashboard.poll.measured_rules import MeasuredRules
+from dashboard.poll.peer_certificates import PeerCertificates
 from dashboard.poll.rule_reader import RuleReader
 from dashboard.store.access.api_keys import Credential, create_key, rotate_key
 from dashboard.store.alerts.conditions import record_transition
@@ -84,12 +85,19 @@ class Watch:
         assert term is not None
         self.term: Term = term
         self.certificates: list[tuple[str, datetime]] = []
+        self.connected_to: dict[str, datetime] = {}
         self.restart()
 
     def restart(self) -> None:
         """Begin again, with nothing left in memory."""
-        reader = RuleReader([A_NETWORK], [A_NETWORK], self.certificates)
+        names = {"smtp.example.org": "the mail server", "api.example.org": "the gas endpoint"}
+        peers = PeerCertificates(names, self._take_seen)
+        reader = RuleReader([A_NETWORK], [A_NETWORK], self.certificates, peers)
         self.measured = MeasuredRules(self.store, reader, self.fake_clock.clocks, uuid4)
+
+    def _take_seen(self) -> dict[str, datetime]:
+        seen, self.connected_to = self.connected_to, {}
+        return seen
 
     def hold(self, *rules: Rule) -> None:
         """Let these rules be in force."""
@@ -301,6 +309,31 @@ def test_key_and_certificate_that_end_soon_are_told_once(watch: Watch) -> None:
         "key wallet",
         "certificate Our CA",
     ]
+
+
+def test_certificate_of_a_server_is_judged_as_it_was_seen_at_the_last_connection(
+    watch: Watch,
+) -> None:
+    day = timedelta(days=1)
+    watch.hold(Rule("expiry", RuleKind.EXPIRY, measure=ExpiryMeasure(14 * day)))
+    watch.connected_to = {
+        "smtp.example.org": A_MOMENT + 13 * day,
+        "api.example.org": A_MOMENT + 16 * day,
+        "nobody.example.org": A_MOMENT,
+    }
+    watch.go_on(1)
+    watch.fake_clock.wait(10 * day)  # the other one may have been renewed meanwhile
+    watch.go_on(1)
+    watch.restart()
+    watch.go_on(1)
+    opened = [(subject.dimension, after) for subject, after in watch.told()]
+    watch.connected_to = {"smtp.example.org": A_MOMENT + 90 * day}
+    watch.go_on(1)
+    every = [(subject.dimension, after) for subject, after in watch.told()]
+
+    of_mail = "certificate of the mail server"
+    assert opened == [(of_mail, State.BEYOND_LIMITS)]
+    assert every == [*opened, (of_mail, State.WITHIN_LIMITS)]
 
 
 def set_notifications(store: Store, **values: object) -> None:
