@@ -127,10 +127,15 @@ def _standing(state: IncidentState, many: int, severity: str) -> Markup:
 
 
 def _file(queries: PageQueries) -> None:
+    file = queries.rules.as_file()
+    if len(file) > _LONGEST_FILE:  # a field would cut it off, and saving it would remove rules
+        said = f"They are {len(file):,} characters: use `linewatch rules export` and `import`."
+        notice("busy", "The rules are too long to edit as a file here.", said)
+        return
     with st.form("rules", border=False):
         text = st.text_area(
             "Rules, as `linewatch rules export` writes them",
-            queries.rules.as_file(),
+            file,
             key=_FILE,
             height=320,
             max_chars=_LONGEST_FILE,

@@ -10,8 +10,17 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dashboard.domain.audit import Action
-from dashboard.domain.rule import DEFAULT_RULES, Dimension, RateMeasure, Rule, Severity
+from dashboard.domain.audit import Action, Actor
+from dashboard.domain.rule import (
+    DEFAULT_RULES,
+    Dimension,
+    RateMeasure,
+    Rule,
+    RuleKind,
+    RuleScope,
+    Severity,
+)
+from dashboard.domain.rule_changes import replaced_by
 from dashboard.domain.rule_table import RuleNames
 from dashboard.show.queries.context import PageSettings
 from dashboard.show.queries.page_queries import PageQueries
@@ -162,3 +171,16 @@ def pressed(page: AppTest, label: str) -> AppTest:
     """Press a button of the form."""
     (button,) = (each for each in page.button if each.label == label)
     return button.click().run()
+
+
+def test_rules_that_no_field_holds_are_not_cut_off_and_saved(queries: PageQueries) -> None:
+    labels = tuple(f"{number:080}" for number in range(1_000))
+    long = [
+        Rule(f"r{number}", RuleKind.REJECTED, scope=RuleScope(labels=labels)) for number in (1, 2)
+    ]
+    queries.rules.change(replaced_by(long), Actor("Ada", NOW))
+
+    page = visit("alerts", queries, section="Rules")
+
+    assert "The rules are too long to edit as a file here." in words_of(page)
+    assert "rule_file" not in [each.key for each in page.text_area]
