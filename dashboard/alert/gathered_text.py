@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final, NamedTuple
 
 from dashboard.alert.change_text import IncidentText
 from dashboard.alert.compose import (
+    ActionLinks,
     MessageTemplates,
     NetworkName,
     actions_of,
@@ -18,6 +19,7 @@ from dashboard.alert.compose import (
     text_of,
 )
 from dashboard.alert.incident_text import tone_of
+from dashboard.alert.measured_text import LOOK_AT_REJECTIONS
 from dashboard.alert.message import Attachment, Message
 from dashboard.alert.occasion import Occasion, occasion_of
 from dashboard.alert.rejection_text import cause_of, name_of, shorten_hash
@@ -189,7 +191,7 @@ def compose_gathered(
         "headline": f"{incidents or _counted(gathered, more)} on {gathered.where}",
         "period": _period(gathered, templates),
         "preheader": occasion.said[0] if occasion.word else _preheader(gathered, occasion),
-        "occasion": occasion,
+        "occasion": replace(occasion, steps=occasion.steps or _steps(gathered, actions)),
         "kicker": occasion.kicker or ("Several changes" if notification.incident else "Digest"),
         "gathered": gathered,
         "causes": _causes(gathered),
@@ -209,6 +211,14 @@ def compose_gathered(
     attached = Attachment(file, "text/csv", table)
     text, html = pair.text.render(variables), pair.html.render(variables)
     return Message(subject, text, html, attachments=(attached,), unsubscribe=actions.unsubscribe)
+
+
+def _steps(gathered: _Gathered, actions: ActionLinks) -> tuple[str, ...]:
+    """Say what to do about many rejections; other changes say it where they are shown."""
+    if not gathered.causes:
+        return ()
+    take = "Acknowledge them by the link in this mail: everybody sees then who works on them."
+    return (*((take,) if actions.acknowledge else ()), *LOOK_AT_REJECTIONS)
 
 
 def _news(gathered: _Gathered, more: str) -> str:

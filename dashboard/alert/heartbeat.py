@@ -11,10 +11,11 @@ from dashboard.alert.channels.http_exchange import HttpRequest, HttpRules, HttpT
 from dashboard.alert.message import MaySend
 from dashboard.domain.clock import Clock
 from dashboard.domain.quantity import NetworkId
-from dashboard.errors import DeliveryDeferred
+from dashboard.errors import DeliveryDeferred, DeliveryRefused
 from dashboard.logs import get_logger
 from dashboard.store.engine.engine import Store
 from dashboard.store.monitoring.coverage import PRECISION, covered
+from dashboard.store.monitoring.heartbeats import note_heartbeat, note_heartbeat_trouble
 
 _STILL: Final = 4 * PRECISION
 """A network counts as watched for so long after that was written down."""
@@ -33,16 +34,25 @@ class Heartbeat:
     clock: Clock
 
     def work(self, may_send: MaySend) -> None:
-        """Send it, or log why not; raises StoreError where the store cannot be asked."""
+        """Send it and note that, or why not; raises StoreError where the store cannot be asked."""
         why_not = self.why_withheld()
         if why_not:
             _log.warning("the heartbeat is withheld", why=why_not)
+            self._note_trouble(f"withheld: {why_not}")
             return
         request = HttpRequest(lambda: (b"", {}), "GET")
         try:
             judge(exchange(self.target, request, self.rules, may_send))
-        except DeliveryDeferred as error:
+        except (DeliveryDeferred, DeliveryRefused) as error:
             _log.warning("the heartbeat was not taken", why=str(error))
+            self._note_trouble(f"not taken: {error}")
+        else:
+            with self.store.write() as connection:
+                note_heartbeat(connection, self.clock())
+
+    def _note_trouble(self, trouble: str) -> None:
+        with self.store.write() as connection:
+            note_heartbeat_trouble(connection, trouble)
 
     def why_withheld(self) -> str:
         """Return what is wrong; empty where all that is watched was answered lately."""

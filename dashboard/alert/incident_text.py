@@ -201,7 +201,7 @@ def _of_space(transition: Transition, grounds: SpaceGrounds, lasted: Rows) -> In
     claim = "is low on space" if is_low else "has room again"
     free, least = size(grounds.free), size(grounds.least)
     return IncidentText(
-        headline=f"the disk of the store {claim}: {free} free",
+        headline=f"The disk of the store {claim}: {free} free",
         opening=f"The disk of the store {claim}: {free} are free, {least} should be at least.",
         page="health",
         rows=(("Free", free), ("Low below", least), *lasted),

@@ -22,7 +22,7 @@ from dashboard.domain.grounds import (
 )
 from dashboard.domain.quantity import format_gwei
 
-_LOOK_AT_REJECTIONS: Final = (
+LOOK_AT_REJECTIONS: Final = (
     "The page Rejections shows which modules, stages and senders they have in common.",
     "A limit that many transactions run into at once points at a node, not at its senders.",
 )
@@ -165,12 +165,12 @@ def _of_credits(transition: Transition, grounds: CreditGrounds, lasted: Rows) ->
 def _of_expiry(transition: Transition, grounds: ExpiryGrounds) -> IncidentText:
     what = unlinked(grounds.what, _LONGEST_VALUE)
     left = grounds.ends_at - transition.at
-    when = f"ends in {span(left)}" if left > timedelta() else "has ended"
+    when = f"expires in {span(left)}" if left > timedelta() else "has expired"
     return IncidentText(
-        headline=f"{what} {when}",
+        headline=f"The {what} {when}",
         opening=f"The {what} {when}, on {moment(grounds.ends_at)}.",
         page="health",
-        rows=(("Rule", transition.subject.rule), ("Ends", moment(grounds.ends_at))),
+        rows=(("Rule", transition.subject.rule), ("Expires", moment(grounds.ends_at))),
         next_steps=_BEFORE_END,
     )
 
@@ -197,7 +197,7 @@ def _of_rate(
             ("Reported above", f"{grounds.more_than:,}"),
             *lasted,
         ),
-        next_steps=() if is_over else _LOOK_AT_REJECTIONS,
+        next_steps=() if is_over else LOOK_AT_REJECTIONS,
     )
 
 

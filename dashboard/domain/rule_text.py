@@ -67,7 +67,7 @@ def _when(rule: Rule) -> str:
         case CreditMeasure(budget, per, percent):
             return f"{percent} % of {budget:,} credits a {per} are spent"
         case ExpiryMeasure(within):
-            return f"a key or a certificate ends within {span(within)}"
+            return f"a key or a certificate expires within {span(within)}"
         case _:
             return _WHEN[rule.kind]
 

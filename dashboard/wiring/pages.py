@@ -149,6 +149,7 @@ def _page_queries(settings: Settings) -> Iterator[PageQueries]:
             configured_recipients(settings),
             names,
             settings.alerts.largest_hourly,
+            settings.alerts.heartbeat_period if settings.alerts.heartbeat_url else None,
         )
         yield PageQueries(store, profiles, look_up, utc_now, deadline, known)
 

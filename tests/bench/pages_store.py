@@ -208,7 +208,7 @@ def _common(each: Transition) -> dict[str, Any]:
         "kind": subject.kind,
         "network_id": subject.network_id,
         "tx_hash": subject.tx_hash,
-        "incident_id": each.transition_id,
+        "opening_id": each.transition_id,
         "opened_at": each.at,
     }
 
@@ -220,7 +220,9 @@ def _notification(each: Transition) -> dict[str, Any]:
         "channel": "mail",
         "address": f"ops{each.transition_id.int % 20}@example.org",
         "message_id": f"<{each.transition_id}@linewatch.invalid>",
+        "position": each.transition_id.int,
         "created_at": each.at,
+        "release_at": each.at,
         "state": NotificationState.SENT,
         "attempts": 1,
         "sent_at": each.at,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final
@@ -11,6 +12,7 @@ from dashboard.domain.coverage import Gap, GapCause, Watched
 from dashboard.domain.foreign_text import visible
 from dashboard.domain.mail_outage import MailTrouble
 from dashboard.domain.notification import DeliveryResult
+from dashboard.domain.recipients import RecipientStatus
 from dashboard.domain.store_size import KindSize, StoreSize
 from dashboard.show.parts.badges import badge, simulated_badge
 from dashboard.show.parts.markup import Markup, element, join
@@ -31,6 +33,7 @@ from dashboard.show.queries.health import (
 from dashboard.show.text import age, moment, moment_near, period, sentence, size, span
 from dashboard.store.engine.leases import Holder
 from dashboard.store.health import MailState, StoreState
+from dashboard.store.monitoring.heartbeats import LastHeartbeat
 from dashboard.store.monitoring.upstream_failures import StandingFailure
 
 _BADGES: Final = {
@@ -46,8 +49,17 @@ _OUTCOME_LENGTH: Final = 300
 _PARTS_OF_HOLDER: Final = 3
 
 
-def worker_part(holders: Mapping[str, Holder], *, is_space_low: bool = False) -> Markup:
-    """Name the process that polls and delivers, or say what to do where none does."""
+def worker_part(
+    holders: Mapping[str, Holder],
+    heartbeat: LastHeartbeat | None,
+    now: datetime,
+    *,
+    is_space_low: bool = False,
+) -> Markup:
+    """Name the process that polls and delivers, or say what to do where none does.
+
+    `heartbeat` is None where none is to be sent.
+    """
     if not holders and is_space_low:
         state = badge("busy", "?", "Not known")
         return _part(
@@ -66,10 +78,23 @@ def worker_part(holders: Mapping[str, Holder], *, is_space_low: bool = False) ->
     facts = [("Job", name) for name in holders] if len(holders) > 1 else []
     for holder in holders.values():
         facts += [("Lease held by", _holder_name(holder.name)), ("Term", f"number {holder.token}")]
-    return _part("Worker", state, _facts(facts))
+    return _part("Worker", state, _facts(facts), *_heartbeat(heartbeat, now))
 
 
-def mail_part(mail: MailState, now: datetime) -> Markup:
+def _heartbeat(heartbeat: LastHeartbeat | None, now: datetime) -> list[Markup]:
+    """Say when the heartbeat was taken last, and what is wrong with it."""
+    if heartbeat is None:
+        return []
+    at = heartbeat.taken_at
+    taken = "was never taken yet" if at is None else f"was taken {age(at, now)}"
+    said = [_paragraph(f"The heartbeat {taken}.")]
+    if heartbeat.trouble:
+        trouble = visible(heartbeat.trouble, _OUTCOME_LENGTH)
+        said.append(_paragraph(sentence(f"The latest was {trouble}")))
+    return said
+
+
+def mail_part(mail: MailState, recipients: Counter[RecipientStatus], now: datetime) -> Markup:
     """Say what is pending, sent and dead, and the last answer of the mail server."""
     counts = mail.counts
     figures = element(
@@ -82,7 +107,29 @@ def mail_part(mail: MailState, now: datetime) -> Markup:
         class_="lw-figures lw-counts",
     )
     counted = element("p", "Sent and dead: of the last 30 days.", class_="lw-quiet")
-    return _part("Mail", _mail_badge(mail, now), figures, counted, *_mail_advice(mail, now))
+    said = (counted, *_recipients(recipients), *_mail_advice(mail, now))
+    return _part("Mail", _mail_badge(mail, now), figures, *said)
+
+
+def _recipients(counts: Counter[RecipientStatus]) -> list[Markup]:
+    """Say how many recipients get messages, and how many do not."""
+    if not counts:
+        return []
+    lacking = [
+        f"{counts[status]:,} {words}"
+        for status, words in (
+            (RecipientStatus.NOT_VERIFIED, "not verified"),
+            (RecipientStatus.OFF, "off"),
+        )
+        if counts[status]
+    ]
+    reached = counts[RecipientStatus.TRUSTED] + counts[RecipientStatus.VERIFIED]
+    get = "1 recipient gets" if reached == 1 else f"{reached:,} recipients get"
+    words = _paragraph(f"{', '.join([f'{get} messages', *lacking])}.")
+    if not lacking:
+        return [words]
+    link = element("a", "Recipients on Alerts", href="alerts?section=Recipients", target="_self")
+    return [words, element("p", link, class_="lw-link")]
 
 
 def _mail_badge(mail: MailState, now: datetime) -> Markup:
@@ -122,7 +169,7 @@ def _mail_advice(mail: MailState, now: datetime) -> list[Markup]:
 
 
 def _trouble_words(mail: MailState, trouble: MailTrouble, now: datetime) -> str:
-    """Say since when no mail is taken, when the next is tried, and who was told otherwise."""
+    """Say since when no mail is taken, when the next is tried, and who was notified otherwise."""
     since = f"No mail was taken since {moment_near(trouble.since, now)}."
     following = mail.next_attempt_at
     when = "now" if following is None or following <= now else f"in {span(following - now)}"

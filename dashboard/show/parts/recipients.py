@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial
-from typing import Final
+from typing import Final, NamedTuple
 
 import streamlit as st
 
 from dashboard.domain.active_hours import WeekSpan
 from dashboard.domain.audit import Actor
 from dashboard.domain.foreign_text import visible
+from dashboard.domain.notification import Recipient
 from dashboard.domain.recipients import RecipientProfile, RecipientStatus
-from dashboard.show.parts.acting import act
+from dashboard.show.parts.acting import Done, act
 from dashboard.show.parts.badges import badge
 from dashboard.show.parts.heading import section
 from dashboard.show.parts.markup import Markup, element, join
@@ -72,7 +73,11 @@ def _row(queries: PageQueries, each: ListedRecipient, now: datetime) -> None:
         with st.container(gap=None):
             st.html(recipient_markup(each, now))
         if each.status is RecipientStatus.OFF:
-            _button(queries, "Turn on", f"on-{name}", partial(recipients.turn_on, recipient))
+            button = _Button(
+                *("Turn on", f"on-{name}", "{} gets messages again"),
+                *(partial(recipients.turn_on, recipient), partial(recipients.turn_off, recipient)),
+            )
+            _offer(queries, recipient, button)
             return
         if each.status is RecipientStatus.NOT_VERIFIED:
             code = st.text_input(
@@ -84,14 +89,34 @@ def _row(queries: PageQueries, each: ListedRecipient, now: datetime) -> None:
                 label_visibility="collapsed",
             )
             verify = partial(recipients.enter_code, recipient, code or "")
-            _button(queries, "Verify", f"verify-{name}", verify)
-            _button(queries, "Send mail", f"ask-{name}", partial(recipients.ask, recipient))
-        _button(queries, "Turn off", f"off-{name}", partial(recipients.turn_off, recipient))
+            _offer(
+                *(queries, recipient),
+                _Button("Verify", f"verify-{name}", "{} is verified", verify),
+            )
+            ask = partial(recipients.ask, recipient)
+            words = "A verification mail goes to {}"
+            _offer(queries, recipient, _Button("Send mail", f"ask-{name}", words, ask))
+        button = _Button(
+            *("Turn off", f"off-{name}", "{} gets no messages any more"),
+            *(partial(recipients.turn_off, recipient), partial(recipients.turn_on, recipient)),
+        )
+        _offer(queries, recipient, button)
 
 
-def _button(queries: PageQueries, label: str, key: str, change: Callable[[Actor], object]) -> None:
-    if st.button(label, key=key):
-        act(change, queries, _UNCHANGED)
+class _Button(NamedTuple):
+    """What a button does and says afterwards of {} the address, and what takes it back."""
+
+    label: str
+    key: str
+    said: str
+    change: Callable[[Actor], object]
+    undo: Callable[[Actor], object] | None = None
+
+
+def _offer(queries: PageQueries, recipient: Recipient, button: _Button) -> None:
+    if st.button(button.label, key=button.key):
+        said = button.said.replace("{}", recipient.address)
+        act(button.change, queries, _UNCHANGED, lambda _: Done(said, button.undo))
 
 
 def recipient_markup(each: ListedRecipient, now: datetime) -> Markup:
@@ -146,4 +171,6 @@ def _hours_form(queries: PageQueries, listed: Sequence[ListedRecipient]) -> None
             wanted = RecipientProfile((zone or "").strip(), spans)
             queries.recipients.change(recipient, wanted, by)
 
-        act(save, queries, _UNCHANGED)
+        act(
+            save, queries, _UNCHANGED, lambda _: Done(f"The hours of {recipient.address} are saved")
+        )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Final, NamedTuple
 from uuid import uuid4
 
@@ -22,7 +24,7 @@ from dashboard.domain.silence import (
     SilenceState,
 )
 from dashboard.errors import InputError
-from dashboard.show.parts.acting import act
+from dashboard.show.parts.acting import Done, act
 from dashboard.show.parts.badges import badge
 from dashboard.show.parts.heading import section
 from dashboard.show.parts.markup import Markup, element, join
@@ -50,6 +52,10 @@ _KIND_WORDS: Final = {
     SilenceKind.MAINTENANCE: "Held until it ends (maintenance)",
 }
 _KINDS: Final[tuple[SilenceKind, ...]] = tuple(SilenceKind)
+_NAMES: Final = {
+    SilenceKind.SILENCE: "Silence",
+    SilenceKind.MAINTENANCE: "Maintenance window",
+}
 _REQUEST: Final = "silence_request"
 _LONGEST_LIST: Final = 600
 _LONGEST_HOURS: Final = 400
@@ -87,6 +93,7 @@ def _row(queries: PageQueries, silence: Silence, now: datetime) -> None:
                 lambda by: queries.silences.end(silence.kind, silence.silence_id, by),
                 queries,
                 "Nothing was ended.",
+                lambda ended: Done(f"{_NAMES[ended.kind]} {ended.silence_id} is over"),
             )
 
 
@@ -202,7 +209,7 @@ def _form(queries: PageQueries) -> None:
     if is_previewed:
         _preview(queries, form)
     if is_pressed:
-        act(lambda by: _save(queries, form, by), queries, "Nothing was saved.")
+        act(lambda by: _save(queries, form, by), queries, "Nothing was saved.", _saved(queries))
 
 
 def _preview(queries: PageQueries, form: _SilenceForm) -> None:
@@ -276,7 +283,22 @@ def _matcher_inputs(queries: PageQueries) -> tuple[str, ...]:
     return (*given, *_items(more or "", ","))
 
 
-def _save(queries: PageQueries, form: _SilenceForm, by: Actor) -> None:
+def _saved(queries: PageQueries) -> Callable[[Silence], Done]:
+    """Say what was made; taken back, it ends at once."""
+
+    def said(silence: Silence) -> Done:
+        kind, number = silence.kind, silence.silence_id
+        until = moment_near(silence.over_at, queries.now())
+        return Done(
+            f"{_NAMES[kind]} {number} of {queries.silences.scope_of(silence)} lasts until {until}",
+            partial(queries.silences.end, kind, number),
+        )
+
+    return said
+
+
+def _save(queries: PageQueries, form: _SilenceForm, by: Actor) -> Silence:
     wish = form.wish(queries, by.at)
-    queries.silences.add(wish, by, covers_all=form.covers_all)
+    silence, _ = queries.silences.add(wish, by, covers_all=form.covers_all)
     del st.session_state[_REQUEST]
+    return silence

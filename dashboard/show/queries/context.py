@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import tzinfo
+from datetime import timedelta, tzinfo
 from typing import Final
 
 from dashboard.detect.condition_start_end import ConditionRules, HoldPeriods
@@ -33,7 +33,8 @@ class PageSettings:
     where people open them, empty where nobody said so: then messages hold no links.
     `read_rules` reads a file of rules; it raises InputError that names every mistake.
     `recipients` is what the settings say of them, `rule_names` what the names in a rule stand for.
-    `largest_hourly` is how many notifications one recipient gets within an hour.
+    `largest_hourly` is how many notifications one recipient gets within an hour,
+    `heartbeat_period` how often a heartbeat is sent, None where none is.
     """
 
     low_space: int = 0
@@ -42,6 +43,7 @@ class PageSettings:
     recipients: ConfiguredRecipients = NOTHING_CONFIGURED
     rule_names: RuleNames = ANY_NAMES
     largest_hourly: int = LARGEST_HOURLY
+    heartbeat_period: timedelta | None = None
 
 
 NO_SETTINGS: Final = PageSettings()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -10,10 +11,12 @@ from typing import Final
 
 from dashboard.domain.coverage import Gap
 from dashboard.domain.credit import Spent
+from dashboard.domain.foreign_text import visible
 from dashboard.domain.formatting import size, span
 from dashboard.domain.gas import GasSource
 from dashboard.domain.observation import FailureKind, Operation
 from dashboard.domain.quantity import NetworkId
+from dashboard.domain.recipients import RecipientStatus
 from dashboard.domain.store_size import StoreSize
 from dashboard.show.queries.alerts import COUNTED
 from dashboard.show.queries.cache import TtlCache
@@ -21,7 +24,7 @@ from dashboard.show.queries.context import QueryContext
 from dashboard.show.queries.coverage_gaps import gaps_until
 from dashboard.show.queries.network_status import NetworkProfile, PolledValue
 from dashboard.show.queries.recipient_words import unreached_words
-from dashboard.show.queries.recipients import UnreachedRule, unreached_rules
+from dashboard.show.queries.recipients import UnreachedRule, recipients_of_rules
 from dashboard.store.alerts.alert_status import OpenIncident, open_incidents
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.leases import Holder, holders
@@ -35,6 +38,7 @@ from dashboard.store.health import (
     store_state,
 )
 from dashboard.store.monitoring.credits import spent_since
+from dashboard.store.monitoring.heartbeats import LastHeartbeat, last_heartbeat
 from dashboard.store.monitoring.sizes import free_space
 from dashboard.store.monitoring.upstream_failures import StandingFailure
 
@@ -70,6 +74,8 @@ REMEDIES: Final = {
 
 DISK_SHORT_WITHIN: Final = timedelta(days=14)
 """How long the disk should suffice at least."""
+
+_LONGEST_TROUBLE: Final = 300
 
 LATE_AFTER: Final = timedelta(minutes=2)
 """How long a notification may be pending before that needs a look."""
@@ -141,6 +147,7 @@ class Health:
     `gaps` are the latest times in which something was not watched, the last one first;
     `incidents` are those open on networks. `unreached` are rules that reach nobody. `low_space` is
     how many bytes the disk should have free at least.
+    `recipients` counts them by status; `heartbeat` is None where none is to be sent.
     """
 
     networks: Sequence[NetworkHealth]
@@ -151,6 +158,8 @@ class Health:
     incidents: Sequence[OpenIncident] = ()
     low_space: int = 0
     unreached: Sequence[UnreachedRule] = ()
+    recipients: Counter[RecipientStatus] = field(default_factory=Counter)
+    heartbeat: LastHeartbeat | None = None
 
     @property
     def is_space_low(self) -> bool:
@@ -180,6 +189,8 @@ def health_problems(health: Health, now: datetime) -> list[str]:
         names = [each.profile.name for each in health.networks if each.state(now) is state]
         problems += [f"{name} {words}" for name in names]
     problems += [unreached_words(each) for each in health.unreached]
+    if health.heartbeat is not None and health.heartbeat.trouble:
+        problems.append(f"the heartbeat is {visible(health.heartbeat.trouble, _LONGEST_TROUBLE)}")
     if is_mail_late(health.mail, now):
         problems.append(f"{_counted(health.mail.counts.pending, 'notification')} cannot be sent")
     measured = health.store.measured
@@ -227,6 +238,10 @@ class HealthQueries:
         """Return the state of every part of the installation."""
         return self._health.get((), self._read)
 
+    def _heartbeat(self, connection: Connection) -> LastHeartbeat | None:
+        period = self._context.settings.heartbeat_period
+        return None if period is None else last_heartbeat(connection)
+
     def low_space(self) -> int | None:
         """Return the bytes that are free on the disk of the store, where they are too few."""
         return self._space.get((), self._read_space)
@@ -260,7 +275,8 @@ class HealthQueries:
                 ),
                 open_incidents(connection),
                 self._context.settings.low_space,
-                unreached_rules(connection, self._context.settings.recipients),
+                *recipients_of_rules(connection, self._context.settings.recipients),
+                self._heartbeat(connection),
             )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -243,6 +244,16 @@ def _named(
     for each, place in places:
         found.setdefault(mailbox_of(each), {})[each, place] = None
     return found
+
+
+def recipients_of_rules(
+    connection: Connection, configured: ConfiguredRecipients
+) -> tuple[tuple[UnreachedRule, ...], Counter[RecipientStatus]]:
+    """Return the rules that reach nobody, and how many recipients there are of each status."""
+    directory = read_directory(connection, configured)
+    named = _named(directory, rules_in_force(connection))
+    statuses = Counter(directory.status(each) for each in named)
+    return unreached_rules(connection, configured), statuses
 
 
 def unreached_rules(

@@ -56,9 +56,11 @@ def _live() -> None:
         heading("Health", f"{headline(problems)} As of {moment(now)}.")
         worker, mail, store = st.columns(3, gap="small")
         with worker, st.container(key="card-worker", height="stretch"):
-            st.html(worker_part(health.holders, is_space_low=health.is_space_low))
+            st.html(
+                worker_part(health.holders, health.heartbeat, now, is_space_low=health.is_space_low)
+            )
         with mail, st.container(key="card-mail", height="stretch"):
-            st.html(mail_part(health.mail, now))
+            st.html(mail_part(health.mail, health.recipients, now))
         with store, st.container(key="card-store", height="stretch"):
             st.html(store_part(health.store, queries.store_name, is_space_low=health.is_space_low))
         missing_links_shown(queries.context.settings.public_url)

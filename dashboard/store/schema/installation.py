@@ -20,6 +20,8 @@ installation = Table(
     Column("moved_to", Text),
     Column("audit_log_kept_since", Moment),
     Column("link_key", Digest),
+    Column("heartbeat_at", Moment),
+    Column("heartbeat_trouble", Text),
 )
 
 leases = Table(

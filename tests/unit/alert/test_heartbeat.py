@@ -14,6 +14,7 @@ from dashboard.domain.secret import Secret
 from dashboard.errors import DeliveryWithheld
 from dashboard.store.engine.engine import Store
 from dashboard.store.monitoring.coverage import save_coverage
+from dashboard.store.monitoring.heartbeats import LastHeartbeat, last_heartbeat
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, seconds
 from tests.fake_clock import FakeClock
 from tests.webhook_server import Receiver, http_receiver
@@ -104,3 +105,24 @@ def test_network_that_is_not_watched_here_withholds_nothing(
         save_coverage(connection, None, CoverageChange(other, ()))
 
     assert heartbeat(store, fake_clock).why_withheld() == ""
+
+
+def test_page_learns_when_the_heartbeat_was_taken_and_what_kept_the_latest(
+    store: Store, fake_clock: FakeClock
+) -> None:
+    def last() -> LastHeartbeat:
+        with store.read() as connection:
+            return last_heartbeat(connection)
+
+    heartbeat(store, fake_clock).work(always)
+    never = last()
+    watch(store)
+    with http_receiver(Receiver(200)) as port:
+        heartbeat(store, fake_clock, port).work(always)
+    taken = last()
+    with http_receiver(Receiver(410)) as port:
+        heartbeat(store, fake_clock, port).work(always)
+
+    assert never == LastHeartbeat(None, "withheld: network 424242 was never watched yet")
+    assert taken == LastHeartbeat(fake_clock.now())
+    assert (last().taken_at, last().trouble[:10]) == (fake_clock.now(), "not taken:")

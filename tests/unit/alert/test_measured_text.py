@@ -138,9 +138,13 @@ AGO = A_MOMENT - HOUR
         (
             SubjectKind.EXPIRY,
             ExpiryGrounds("key wallet", A_MOMENT + HOUR),
-            "key wallet ends in 60 min",
+            "The key wallet expires in 60 min",
         ),
-        (SubjectKind.EXPIRY, ExpiryGrounds("certificate CA", AGO), "certificate CA has ended"),
+        (
+            SubjectKind.EXPIRY,
+            ExpiryGrounds("certificate CA", AGO),
+            "The certificate CA has expired",
+        ),
     ],
 )
 def test_headline_of_what_is_about_ourselves_has_its_figure(

@@ -107,7 +107,7 @@ PAGER = (Recipient("webhook", "pager"),)
         ),
         (
             Rule("a", RuleKind.EXPIRY, measure=ExpiryMeasure(timedelta(days=14))),
-            "When a key or a certificate ends within 14 days: notify recipients of [mail].",
+            "When a key or a certificate expires within 14 days: notify recipients of [mail].",
         ),
     ],
     ids=["busy", "escalating", "rate", "fee", "credits", "expiry"],

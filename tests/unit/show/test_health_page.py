@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -14,7 +15,9 @@ from dashboard.domain.mail_outage import MailOutage, MailTrouble
 from dashboard.domain.notification import Recipient
 from dashboard.domain.observation import Failure, FailureKind, Operation
 from dashboard.domain.quantity import NetworkId, Wei
-from dashboard.show.parts.health_cards import mail_part, network_part
+from dashboard.domain.recipients import RecipientStatus
+from dashboard.show.parts.health_cards import mail_part, network_part, worker_part
+from dashboard.show.queries.context import PageSettings
 from dashboard.show.queries.health import (
     OPERATION_NAMES,
     REMEDIES,
@@ -34,6 +37,11 @@ from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import Holder, acquire
 from dashboard.store.gas import save_gas
 from dashboard.store.health import MailState, StoreState
+from dashboard.store.monitoring.heartbeats import (
+    LastHeartbeat,
+    note_heartbeat,
+    note_heartbeat_trouble,
+)
 from dashboard.store.monitoring.upstream_failures import StandingFailure
 from tests.browser.seeded_store import HOSTILE, SILENT, SIMULATED, seed
 from tests.builders import a_transition
@@ -164,7 +172,7 @@ def test_outage_that_the_fallback_reported_says_so() -> None:
     counts = NotificationCounts(3, NOW - 9 * MINUTE, 0, None, 0)
     mail = MailState(counts, trouble=trouble, outage=outage)
 
-    words = str(mail_part(mail, NOW))
+    words = str(mail_part(mail, Counter(), NOW))
 
     assert "No mail was taken since 11:51:00 UTC. The next attempt is now." in words
     assert "The fallback was used at 11:56:00 UTC." in words
@@ -246,3 +254,31 @@ def test_every_question_and_every_failure_is_explained() -> None:
 )
 def test_size_is_printed_in_the_unit_that_fits(octets: int, words: str) -> None:
     assert size(octets) == words
+
+
+def test_recipients_that_get_nothing_and_the_heartbeat_are_said(store: Store) -> None:
+    counts = Counter({RecipientStatus.TRUSTED: 2, RecipientStatus.OFF: 1})
+    settings = PageSettings(heartbeat_period=MINUTE)
+    with store.write() as connection:
+        note_heartbeat(connection, NOW - 3 * MINUTE)
+        note_heartbeat_trouble(connection, "not taken: it answered 503 <b>")
+    queries = PageQueries(store, (SIMULATED,), None, lambda: NOW, settings=settings)
+
+    words = words_of(visit("health", queries))
+    mail = str(mail_part(MailState(NotificationCounts(0, None, 0, None, 0)), counts, NOW))
+
+    assert "2 recipients get messages, 1 off." in mail
+    assert "alerts?section=Recipients" in mail
+    assert "the heartbeat is not taken: it answered 503 &lt;b&gt;" in words
+    assert words_of(visit("health", PageQueries(store, (), None, lambda: NOW))).count("heart") == 0
+
+
+def test_worker_card_says_when_the_heartbeat_was_taken() -> None:
+    holders = {"worker": Holder("host 1", 7)}
+
+    taken = str(worker_part(holders, LastHeartbeat(NOW - 3 * MINUTE, "withheld: x"), NOW))
+
+    assert "The heartbeat was taken 3 min ago." in taken
+    assert "The latest was withheld: x." in taken
+    assert "was never taken yet" in str(worker_part(holders, LastHeartbeat(), NOW))
+    assert "heartbeat" not in str(worker_part(holders, None, NOW))

@@ -128,7 +128,7 @@ def test_lease_that_ran_out_proves_nothing_while_space_is_low(
     )
 
     assert health_problems(health, NOW) == said
-    part = worker_part(health.holders, is_space_low=health.is_space_low)
+    part = worker_part(health.holders, None, NOW, is_space_low=health.is_space_low)
     assert ("Not running" in part) is not health.is_space_low
 
 

@@ -80,6 +80,7 @@ def _create_installation() -> None:
         *needed(last_token=big),
         preset("api_keys_version", big, "0"),
         *optional(restored_at=big, moved_to=text, audit_log_kept_since=big, link_key=hash_32),
+        *optional(heartbeat_at=big, heartbeat_trouble=text),
     )
     op.create_table(
         "leases",
