@@ -35,6 +35,9 @@ MOST_COUNTED: Final = 50_000
 
 _LARGEST_BUDGET: Final = 10**15
 _ALL: Final = 100
+SHORTEST_REMINDER: Final = timedelta(minutes=1)
+"""Each reminder is stored in the story of its incident."""
+
 SHORTEST_WINDOW: Final = timedelta(seconds=10)
 LONGEST_WINDOW: Final = timedelta(hours=24)
 
@@ -94,6 +97,13 @@ def _positive_duration(written: object) -> timedelta:
     length = _duration(written)
     if not length:
         raise InputError(f"is {written}, no time at all: write more, or leave the key out")
+    return length
+
+
+def _reminder_period(written: object) -> timedelta:
+    length = _duration(written)
+    if length < SHORTEST_REMINDER:
+        raise InputError(f"is {written}: write 1m or more, or leave the key out")
     return length
 
 
@@ -219,7 +229,7 @@ READERS: Final[Mapping[str, Callable[[object], object]]] = {
     "keep_firing": _duration,
     "group_by": _words(Dimension),
     "group_wait": _duration,
-    "remind_every": _positive_duration,
+    "remind_every": _reminder_period,
     "escalate_after": _positive_duration,
     "escalate_to": _recipients,
     "active": _spans,

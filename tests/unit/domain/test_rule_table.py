@@ -118,7 +118,7 @@ def rules(draw: st.DrawFn) -> Rule:
         keep_firing=draw(lengths) if kind.is_measured or not kind.is_lasting else timedelta(),
         group_by=draw(several(st.sampled_from(Dimension), 1)),
         group_wait=draw(lengths),
-        remind_every=draw(st.none() | some_time),
+        remind_every=draw(st.none() | lengths.filter(lambda each: each >= timedelta(minutes=1))),
         escalate_after=draw(some_time) if escalates else None,
         escalate_to=draw(several(recipients, 1)) if escalates else (),
         active_hours=draw(st.none() | hours),
@@ -233,7 +233,7 @@ def test_channel_is_a_recipient_by_its_name_if_it_is_there() -> None:
         ("recipients", ["a@b\u202e"], "write a mail address"),
         ("keep_firing", 5, "such as 30s, 15m or 12h"),
         ("keep_firing", "36501d", "a hundred years"),
-        ("remind_every", "0s", "no time at all"),
+        ("remind_every", "59s", "write 1m or more"),
         ("group_by", ["rule"], "choose one of network, module, stage, sender, label"),
         ("active", ["always"], "mon-fri 08:00-18:00"),
         ("time_zone", "Mars/Base", "a name of the time zone database"),
@@ -296,3 +296,11 @@ def test_everything_that_is_wrong_is_said_at_once() -> None:
     assert isinstance(found, list)
     assert [each.key for each in found] == ["", "severity", "group_wait", ""]
     assert RuleRemark("severity", "is 'loud': choose one of info, warning, critical") in found
+
+
+def test_escalation_after_no_time_is_refused() -> None:
+    table = {"kind": "rejected", "escalate_after": "0s", "escalate_to": ["lead@example.org"]}
+
+    assert read_rule("r", table) == [
+        ("escalate_after", "is 0s, no time at all: write more, or leave the key out")
+    ]
