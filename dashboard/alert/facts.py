@@ -55,7 +55,7 @@ def facts_of(
             )
         ]
     )
-    told = [_member(each, networks) | _end_of(notification) for each in members]
+    rows = [_member(each, networks) | _end_of(notification) for each in members]
     return {
         "type": f"incident.{_phase(notification, members[-1].transition)}",
         "timestamp": format_timestamp(members[-1].transition.at),
@@ -65,12 +65,12 @@ def facts_of(
             "subject": visible(message.subject),
             "text": message.text,
             "incident": _incident(notification, networks),
-            **told[0],
+            **rows[0],
             "link": _link(notification, links) or None,
-            "memberCount": len(told),
+            "memberCount": len(rows),
             "part": 1,
             "partCount": 1,
-            "members": told,
+            "members": rows,
         },
     }
 

@@ -73,7 +73,7 @@ class IncidentClock:
                 self._pass_time(connection, incident)
 
     def _say_closed(self, connection: Connection, incident: Incident) -> None:
-        """Tell whoever was notified of an incident that its rule no longer reports it."""
+        """Notify everybody who knows of an incident that its rule no longer reports it."""
         save_incident(connection, replace(incident, next_at=None))
         withdraw(connection, incident)
         notified = notified_of(connection, incident)

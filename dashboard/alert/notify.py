@@ -57,7 +57,7 @@ class _LatestLook:
     _at: datetime | None = None
     _active: frozenset[int] = frozenset()
 
-    def is_turned(self, silences: Sequence[Silence], now: datetime) -> bool:
+    def must_look_at_all(self, silences: Sequence[Silence], now: datetime) -> bool:
         """Whether all incidents are to be looked at again.
 
         A silence began or ended since, the clock was set back, or this is the first look.
@@ -119,13 +119,13 @@ class Notifier:
         now = self.clock()
         with self.store.read() as connection:
             silences = unfinished_silences(connection, now)
-            is_turned = self._latest.is_turned(silences, now)
-            is_due = is_turned or is_incident_due(connection, now)
+            are_all_due = self._latest.must_look_at_all(silences, now)
+            is_due = are_all_due or is_incident_due(connection, now)
         if not is_due:
             self._latest.note(silences, now)
             return
         with self.store.write() as connection:
-            if is_turned:
+            if are_all_due:
                 look_at_all(connection, now)
             rules = {each.name: each for each in rules_in_force(connection)}
             silences = unfinished_silences(connection, now)
@@ -169,7 +169,7 @@ def expand_outbox(
     domain: str = NO_DOMAIN,
     configured: ConfiguredRecipients | None = None,
 ) -> int:
-    """Take the next entries of the outbox into incidents, and tell each recipient of each.
+    """Take the next entries of the outbox into incidents, and notify each recipient of each.
 
     `configured` is what the settings say of recipients; without it, that `recipients` are trusted.
     Return how many entries were expanded, none when all are done.

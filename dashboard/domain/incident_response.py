@@ -71,7 +71,7 @@ def hand_over(incident: Incident, to: str, by: Actor, note: str = "") -> Inciden
     return IncidentResponse(held, event)
 
 
-def declare_over(incident: Incident, by: Actor, note: str = "") -> IncidentResponse:
+def declare_resolved(incident: Incident, by: Actor, note: str = "") -> IncidentResponse:
     """End it for good: what happens later is a new incident. The second time nothing changes."""
     if not incident.is_open:
         return IncidentResponse(incident)

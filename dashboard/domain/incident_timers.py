@@ -102,8 +102,8 @@ def upcoming(incident: Incident, timers: IncidentTimers) -> Upcoming | None:
 def lose_data(incident: Incident, silent: str, now: datetime) -> IncidentChange | None:
     """Note that nobody knows whether an incident lasts, since what it rests on is silent.
 
-    None where that is noted. Nobody is reminded of it, and it does not escalate. What somebody has
-    in hand stays so.
+    None where that is noted. Nobody is reminded of it, and it does not escalate. What is
+    acknowledged stays so.
     """
     if incident.state is not IncidentState.FIRING:
         return None

@@ -40,7 +40,7 @@ class NotificationState(StrEnum):
 
 
 class NotificationKind(StrEnum):
-    """Why a notification is made: something changed, nobody has an incident, or somebody acted.
+    """Why a notification is made: something changed, nobody acted, or somebody did.
 
     CLOSED: the rule of an incident that was notified reports it no more, as somebody decided.
     """
@@ -57,7 +57,7 @@ class NotificationKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class NotificationMember:
-    """One transition that a notification tells of, with the rejection behind it, if there is one.
+    """One transition that a notification reports, with the rejection behind it, if there is one.
 
     `opening` is the transition with which the condition opened that this one changes or ends.
     """
@@ -116,7 +116,7 @@ class Notification:
 
     @property
     def is_gathered(self) -> bool:
-        """Whether it tells of more than one transition."""
+        """Whether it reports more than one transition."""
         return self.member_count > 1
 
     @property

@@ -20,7 +20,7 @@ from dashboard.domain.condition import State, Subject, SubjectKind, Transition
 from dashboard.domain.incident import IncidentState
 from dashboard.domain.incident_response import (
     acknowledge,
-    declare_over,
+    declare_resolved,
     hand_over,
     unacknowledge,
 )
@@ -158,7 +158,7 @@ class AlertWorld:
                 "acknowledge": partial(acknowledge, by=by),
                 "give back": partial(unacknowledge, by=by),
                 "hand over": partial(hand_over, to="Bob", by=by),
-                "declare over": partial(declare_over, by=by),
+                "declare over": partial(declare_resolved, by=by),
             }[deed]
             respond(connection, mine.incident_id, how)
         self._expect_response((mine.rule, mine.group), deed)

@@ -60,7 +60,7 @@ def needed_attention(
 ) -> list[Attention]:
     """Return what needs a person, the most urgent first.
 
-    `titled` are the incidents that nobody has in hand, each with its title.
+    `titled` are the incidents without an owner, each with its title.
     """
     profiles = {each.profile.network_id: each.profile for each in statuses}
     found = list(_of_installation(troubles))

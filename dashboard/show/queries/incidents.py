@@ -16,7 +16,7 @@ from dashboard.domain.incident import Incident, IncidentEventKind, IncidentState
 from dashboard.domain.incident_response import (
     IncidentResponse,
     acknowledge,
-    declare_over,
+    declare_resolved,
     hand_over,
     unacknowledge,
 )
@@ -204,7 +204,7 @@ class IncidentQueries:
     def resolve(self, incident_id: UUID, by: Actor, note: str = "") -> IncidentResponse:
         """Resolve it, likewise."""
         return self._respond(
-            incident_id, lambda each: declare_over(each, by, note), by, Action.RESOLVE
+            incident_id, lambda each: declare_resolved(each, by, note), by, Action.RESOLVE
         )
 
     def last_transaction(self, incident: Incident) -> str:

@@ -34,7 +34,7 @@ from dashboard.store.alerts.incidents import (
     save_incident,
 )
 from dashboard.store.alerts.notifications import message_id_of, notification_id_of, reached_by
-from dashboard.store.alerts.repeats import escalated_to, withdraw
+from dashboard.store.alerts.repeats import notified_of, withdraw
 from dashboard.store.engine.upsert import insert_all_new
 from dashboard.store.schema import (
     incident_transitions,
@@ -152,7 +152,7 @@ class Gathering:
         withdraw(self._connection, incident)
         if incident.escalated_at is None:
             return route
-        others = escalated_to(self._connection, incident.incident_id)
+        others = notified_of(self._connection, incident, NotificationKind.ESCALATION)
         return replace(route, recipients=(*route.recipients, *others))
 
     def fire(
@@ -205,7 +205,7 @@ class Gathering:
                 insert_incident(self._connection, each.now)
             elif each.now is not each.before:
                 save_incident(self._connection, each.now)
-        self._tell(changed)
+        self._continue_stories(changed)
         self._insert(incident_transitions, ("incident_id", "transition_id"), self._growth)
         if self._new:
             self._connection.execute(insert(notifications), self._new)
@@ -346,7 +346,7 @@ class Gathering:
         self._touched.append(begun)
         return begun
 
-    def _tell(self, changed: Sequence[_GrowingIncident]) -> None:
+    def _continue_stories(self, changed: Sequence[_GrowingIncident]) -> None:
         """Continue the story of each incident: that it opened, by how much it grew, its end."""
         events: list[tuple[UUID, IncidentEvent]] = []
         for each in changed:

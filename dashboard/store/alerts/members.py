@@ -1,4 +1,4 @@
-"""The members of a notification: every transition that it tells of, and those that reach nobody.
+"""The members of a notification: every transition that it reports, and those that reach nobody.
 
 `with_members` gives notifications that were claimed their first members and their incident: what
 the text of a message is written from. `all_members` reads all of them in parts, for the attached

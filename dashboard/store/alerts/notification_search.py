@@ -40,7 +40,7 @@ class NotificationFilter:
     """What is looked for; what is None may be anything.
 
     `since` and `until`, both included, bound the time at which the notification was made. `after`
-    is the state that it tells of. `search` is what a person types: it stands in what the page shows
+    is the state that it reports. `search` is what a person types: it stands in what the page shows
     of a notification or the rejection behind it; with an @ it is an address or a Message-ID.
     `beginning` is how the hash begins, or the sender of its rejection. `incident_id` is one of the
     incidents that it is about.

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID, uuid5
 
-from sqlalchemy import Connection, RowMapping, delete, func, select
+from sqlalchemy import Connection, RowMapping, delete, func, select, true
 
 from dashboard.domain.incident import Incident
 from dashboard.domain.notification import (
@@ -121,23 +121,13 @@ def withdraw(connection: Connection, incident: Incident) -> None:
         _withhold(connection, incident, last, recipient, "somebody acted, or it ended, before that")
 
 
-def escalated_to(connection: Connection, incident_id: UUID) -> list[Recipient]:
-    """Return to whom an incident was escalated, or is about to be."""
-    column, pair = notifications.c, notification_incidents.c
-    query = (
-        select(column.channel, column.address)
-        .join(notification_incidents, pair.notification_id == column.notification_id)
-        .where(pair.incident_id == incident_id, column.kind == NotificationKind.ESCALATION)
-        .distinct()
-        .order_by(column.channel, column.address)
-    )
-    return [Recipient(row.channel, row.address) for row in connection.execute(query)]
-
-
-def notified_of(connection: Connection, incident: Incident) -> dict[Recipient, str]:
+def notified_of(
+    connection: Connection, incident: Incident, kind: NotificationKind | None = None
+) -> dict[Recipient, str]:
     """Return who was notified of an incident or is about to be, with the domain of Message-IDs.
 
-    Somebody in quiet hours still gets the first message, and has to hear what followed it.
+    With `kind`, by a notification of that kind. Somebody in quiet hours still gets the first
+    message, and has to hear what followed it.
     """
     column, pair = notifications.c, notification_incidents.c
     query = (
@@ -145,6 +135,7 @@ def notified_of(connection: Connection, incident: Incident) -> dict[Recipient, s
         .join(notification_incidents, pair.notification_id == column.notification_id)
         .where(pair.incident_id == incident.incident_id)
         .where(column.state.in_([NotificationState.SENT, NotificationState.PENDING]))
+        .where(true() if kind is None else column.kind == kind)
         .group_by(column.channel, column.address)
         .order_by(column.channel, column.address)
     )

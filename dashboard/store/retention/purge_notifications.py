@@ -84,7 +84,7 @@ def _purge(connection: Connection, found: Sequence[Any], before: datetime) -> in
 
 
 def _pending(connection: Connection, ids: Collection[UUID]) -> set[UUID]:
-    """Return those changes that a notification tells of which may still be handed over."""
+    """Return those changes that a notification reports which may still be handed over."""
     member = notification_members.c
     query = (
         select(member.transition_id)
@@ -98,7 +98,7 @@ def _pending(connection: Connection, ids: Collection[UUID]) -> set[UUID]:
 
 
 def _delete_notifications(connection: Connection, ids: Collection[UUID]) -> None:
-    """Take changes out of their notifications; one that tells of no other goes as well."""
+    """Take changes out of their notifications; one that reports no other goes as well."""
     member = notification_members.c
     first = notifications.c.transition_id.in_(ids)
     begun = set(connection.scalars(select(notifications.c.notification_id).where(first)))

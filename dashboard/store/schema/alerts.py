@@ -205,7 +205,7 @@ notification_members = Table(
     sqlite_with_rowid=False,
 )
 
-# Which incidents a notification tells of.
+# Which incidents a notification is about.
 notification_incidents = Table(
     "notification_incidents",
     metadata,

@@ -12,7 +12,7 @@ from dashboard.domain.incident import Incident, IncidentEventKind, IncidentState
 from dashboard.domain.incident_response import (
     acknowledge,
     close_unreported,
-    declare_over,
+    declare_resolved,
     hand_over,
     unacknowledge,
 )
@@ -78,17 +78,17 @@ def test_handed_over_another_has_it_and_the_story_says_by_whom(incident: Inciden
 
 
 def test_declared_over_it_ends_once() -> None:
-    over = declare_over(FIRING, ADA, "fixed")
+    over = declare_resolved(FIRING, ADA, "fixed")
 
     assert over.incident.state is IncidentState.RESOLVED
     assert (over.incident.resolved_at, over.incident.next_at) == (ADA.at, None)
     assert over.event is not None
     assert over.event.actor == "ada"
-    assert declare_over(over.incident, BOB).event is None
+    assert declare_resolved(over.incident, BOB).event is None
 
 
 def test_resolved_incident_takes_no_response() -> None:
-    over = declare_over(FIRING, ADA).incident
+    over = declare_resolved(FIRING, ADA).incident
 
     with pytest.raises(InputError, match="resolved since 2026-11-20 12:01:00 UTC"):
         acknowledge(over, BOB)
@@ -96,7 +96,7 @@ def test_resolved_incident_takes_no_response() -> None:
 
 def test_note_that_is_too_long_is_refused() -> None:
     with pytest.raises(InputError, match="301 characters: write at most 300"):
-        declare_over(FIRING, ADA, "x" * 301)
+        declare_resolved(FIRING, ADA, "x" * 301)
 
 
 @pytest.mark.parametrize("respond", [acknowledge, lambda each, by: hand_over(each, "bob", by)])
@@ -107,7 +107,7 @@ def test_nobody_takes_in_hand_what_is_pending(
 
     with pytest.raises(InputError, match="nobody is notified before"):
         respond(pending, ADA)
-    assert not declare_over(pending, ADA).incident.is_open
+    assert not declare_resolved(pending, ADA).incident.is_open
 
 
 def test_incident_that_is_no_longer_reported_is_over_and_due_for_a_note() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.domain.condition import Subject, SubjectKind
+from dashboard.domain.condition import State, Subject, SubjectKind
 from dashboard.domain.notification import NotificationState
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.held_notifications import (
@@ -96,17 +96,21 @@ def test_rejection_is_told_only_if_it_was_made_after_the_restore(
     ("after", "state"),
     [(SETTLING, NotificationState.HELD), (SETTLING + seconds(1), NotificationState.PENDING)],
 )
-def test_condition_of_a_network_is_told_again_when_all_has_settled(
+def test_condition_of_a_network_is_reported_again_when_all_has_settled(
     url: str, backup: Path, after: timedelta, state: NotificationState
 ) -> None:
     restored(url, backup)
 
     with open_store(url) as store:
         with store.write() as connection:
-            busy = Subject(SubjectKind.BUSYNESS, A_NETWORK)
-            record_transition(
-                connection, a_transition(61, subject=busy, at=AN_HOUR_LATER + after), None
+            calm = a_transition(
+                61,
+                subject=Subject(SubjectKind.BUSYNESS, A_NETWORK),
+                before=State.BUSY,
+                after=State.CALM,
+                at=AN_HOUR_LATER + after,
             )
+            assert record_transition(connection, calm, None)
         _expand(store)
         with store.read() as connection:
             assert recent_notifications(connection, 1)[0].state is state
