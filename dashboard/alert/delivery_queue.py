@@ -15,10 +15,16 @@ class QueueLimits:
 
     An attempt that takes longer than `slow_after` counts as slow and makes room for a fast one.
     The next attempt to its recipient counts as slow from its start, as after a failure.
+
+    An attempt holds its message in memory, some megabytes where that is of thousands of changes:
+    of messages of at least `large_from` changes fewer run side by side, over all channels together.
     """
 
     fast: int = 8
     slow: int = 16
+    large_fast: int = 1
+    large_slow: int = 3
+    large_from: int = 500
     slow_after: timedelta = timedelta(milliseconds=300)
     per_recipient: int = 20
 
@@ -59,7 +65,7 @@ class DeliveryQueue:
         started = []
         for recipient in [each for each in self._waiting if each not in self._running]:
             is_slow = recipient in self._slow
-            if self._has_capacity(recipient.channel, now, is_slow=is_slow):
+            if self._has_capacity(self._waiting[recipient][0], now, is_slow=is_slow):
                 notification, *others = self._waiting.pop(recipient)
                 if others:
                     self._waiting[recipient] = others  # behind all other recipients
@@ -88,10 +94,24 @@ class DeliveryQueue:
         """Drop what waits; it stays pending in the store."""
         self._waiting.clear()
 
-    def _has_capacity(self, channel: str, now: timedelta, *, is_slow: bool) -> bool:
-        others = [each for to, each in self._running.items() if to.channel == channel]
-        late = now - self._limits.slow_after
-        slow = sum(each.is_slow or each.started_at <= late for each in others)
-        if is_slow:
-            return slow < self._limits.slow
-        return len(others) - min(slow, self._limits.slow) < self._limits.fast
+    def _has_capacity(self, notification: Notification, now: timedelta, *, is_slow: bool) -> bool:
+        """Whether one more attempt may run beside those on its channel, and beside large ones."""
+        limits, channel = self._limits, notification.recipient.channel
+        late = now - limits.slow_after
+
+        def fits(others: list[_RunningAttempt], most_fast: int, most_slow: int) -> bool:
+            slow = sum(each.is_slow or each.started_at <= late for each in others)
+            if is_slow:
+                return slow < most_slow
+            return len(others) - min(slow, most_slow) < most_fast
+
+        alike = [each for to, each in self._running.items() if to.channel == channel]
+        if not fits(alike, limits.fast, limits.slow):
+            return False
+        if not self._is_large(notification):
+            return True
+        large = [each for each in self._running.values() if self._is_large(each.notification)]
+        return fits(large, limits.large_fast, limits.large_slow)
+
+    def _is_large(self, notification: Notification) -> bool:
+        return notification.member_count >= self._limits.large_from

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 from dashboard.alert.delivery_queue import DeliveryQueue, QueueLimits
@@ -117,3 +118,23 @@ def test_forgetting_leaves_what_travels() -> None:
 
     assert queue.is_sending
     assert queue.room(ONCALL) == LANES.per_recipient
+
+
+def large(number: int, recipient: Recipient) -> Notification:
+    return replace(pending(number, recipient), member_count=500)
+
+
+def test_few_large_messages_are_in_memory_at_once_and_hold_up_no_small_one() -> None:
+    wide = QueueLimits(fast=8, slow=8, large_fast=1, large_slow=1)
+    queue = DeliveryQueue(wide)
+    queue.add(large(number, hole) for number, hole in enumerate(HOLES, 1))
+    queue.add([pending(9, OTHERS), large(8, Recipient("hook", "hook"))])
+
+    first = queue.start(NOW)
+    late = queue.start(NOW + wide.slow_after)
+    never = queue.start(NOW + 9 * wide.slow_after)
+    queue.finish(large(1, HOLES[0]), NOW + 9 * wide.slow_after)
+
+    assert first == [large(1, HOLES[0]), pending(9, OTHERS)]
+    assert (late, never) == ([large(2, HOLES[1])], [])
+    assert queue.start(NOW + 9 * wide.slow_after) == [large(3, HOLES[2])]
