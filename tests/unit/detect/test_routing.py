@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, timedelta
 
-from dashboard.detect.routing import routes_of, timers_of
+from dashboard.detect.routing import quiet_until, routes_of, timers_of
 from dashboard.domain.active_hours import ActiveHours, WeekSpan
 from dashboard.domain.condition import State
 from dashboard.domain.incident_timers import IncidentTimers
@@ -86,6 +86,9 @@ def test_quiet_hours_hold_until_they_end_unless_the_rule_pierces_them() -> None:
     (piercing,) = routes_of([replace(rule, pierces=True)], REJECTED, [ONCALL], A_MOMENT)
 
     assert (held.held_until, free.held_until, piercing.held_until) == (opens, None, None)
+    zones = lambda _: UTC  # noqa: E731 - the only zone here
+    assert quiet_until(rule, zones, A_MOMENT) == opens
+    assert quiet_until(replace(rule, pierces=True), zones, A_MOMENT) is None
 
 
 def test_route_that_pierces_ranks_before_those_that_wait_or_reach_nobody() -> None:

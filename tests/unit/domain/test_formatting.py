@@ -68,6 +68,7 @@ def test_moment_is_printed_in_a_zone_too_where_its_clock_differs(
         (23_100, ("23.10", "kwei")),
         (1_500_000, ("0.001500", "gwei")),
         (23_123_456_789, ("23.12", "gwei")),
+        (9_999_600_000, ("10.00", "gwei")),
         (1_234_567 * GWEI, ("1,234,567", "gwei")),
     ],
 )

@@ -32,6 +32,13 @@ def opened(transition: Transition) -> Incident:
     return open_incident(BUSY, GROUP, transition, QUIET_AFTER)
 
 
+def test_incident_is_of_the_network_that_all_of_its_changes_share() -> None:
+    of_all = open_incident(BUSY, (("module", "ADD"),), busy(1), QUIET_AFTER)
+
+    assert opened(busy(1)).network_id == NetworkId(1)
+    assert of_all.network_id is None
+
+
 def test_incident_of_rejections_is_over_when_nothing_joined_it_for_a_while() -> None:
     incident = opened(a_transition())
 

@@ -139,6 +139,16 @@ def test_rate_fires_as_if_it_had_been_measured_each_second(
     assert found == list(measured_each_second(rule, moments))
 
 
+def test_spells_with_a_short_pause_are_one_and_with_a_long_one_two() -> None:
+    rule = replace(RATE, keep_firing=seconds(10))
+    spells = [Spell(after(0), after(5)), Spell(after(12), after(20)), Spell(after(60), after(61))]
+
+    assert list(fired_spells(rule, spells)) == [
+        Spell(after(0), after(30)),
+        Spell(after(60), after(71)),
+    ]
+
+
 def measured_each_second(rule: Rule, arrivals: list[datetime]) -> Iterator[Spell]:
     """Conclude each second for two minutes, as the worker does."""
     assert isinstance(rule.measure, RateMeasure)

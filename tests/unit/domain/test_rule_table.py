@@ -290,6 +290,17 @@ def test_what_does_not_go_together_is_named(table: object, key: str, remark: str
     assert remark in only.remark
 
 
+@pytest.mark.parametrize(("written", "takes_all"), [("tracked", False), ("all", True)])
+def test_rule_takes_reports_of_tracked_transactions_or_of_all(
+    written: str,
+    takes_all: bool,  # noqa: FBT001 - a table
+) -> None:
+    found = read_rule("mine", {"kind": "rejected", "reports": written}, NAMES)
+
+    assert isinstance(found, Rule)
+    assert found.scope.takes_all_reports is takes_all
+
+
 def test_everything_that_is_wrong_is_said_at_once() -> None:
     found = read_rule("My Rule", {"severity": "loud", "pierces": True, "group_wait": 1}, NAMES)
 
