@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import TypeAlias
 
 from dashboard.alert.compose import Links, NetworkName, title_of
@@ -58,7 +59,7 @@ def facts_of(
     rows = [_member(each, networks) | _end_of(notification) for each in members]
     return {
         "type": f"incident.{_phase(notification, members[-1].transition)}",
-        "timestamp": format_timestamp(members[-1].transition.at),
+        "timestamp": format_timestamp(_happened_at(notification, members)),
         "data": {
             "notificationId": str(notification.notification_id),
             "occasion": str(notification.kind),
@@ -73,6 +74,13 @@ def facts_of(
             "members": rows,
         },
     }
+
+
+def _happened_at(notification: Notification, members: Sequence[NotificationMember]) -> datetime:
+    """Return when what it reports happened: its last change, or what somebody did since."""
+    if notification.kind is NotificationKind.CHANGE:
+        return members[-1].transition.at
+    return notification.created_at
 
 
 def _phase(notification: Notification, last: Transition) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 
 import click
 
@@ -47,7 +48,8 @@ def _try(here: Installation, recipient: Recipient, *, as_json: bool) -> tuple[Tr
     def watch(stage: Stage) -> None:
         stages.append(stage)
         if not as_json:
-            say(f"  {stage.name}: {stage.answer}")
+            with suppress(BrokenPipeError):  # else it would pass for a failure of the server
+                say(f"  {stage.name}: {stage.answer}")
 
     if not as_json:
         say(f"To {recipient.address} over {recipient.channel}:")

@@ -93,9 +93,9 @@ def differences_in_words(difference: RuleDifference) -> list[str]:
 
 
 def written(value: object) -> str:
-    """Write the value of a key of a rule on one line; a key that is not there says none."""
+    """Write the value of a key of a rule on one line; a key that is not there says default."""
     if value is None:
-        return "none"
+        return "default"
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 

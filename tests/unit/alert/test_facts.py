@@ -130,6 +130,17 @@ def test_type_says_what_happened_to_the_incident(before: State, after: State, ki
     }
 
 
+def test_what_somebody_did_happened_when_they_did_it() -> None:
+    acted = a_notification(
+        kind=NotificationKind.ACKNOWLEDGED, created_at=A_MOMENT + seconds(90), members=()
+    )
+
+    assert facts(acted)["timestamp"] == "2026-11-20T12:01:30Z"
+    assert facts(replace(acted, kind=NotificationKind.CHANGE))["timestamp"] == (
+        "2026-11-20T12:00:00Z"
+    )
+
+
 def test_what_is_about_the_installation_has_no_network_and_no_transaction() -> None:
     subject = Subject(SubjectKind.DISK, INSTALLATION)
     notification = a_notification(transition=a_transition(subject=subject), rejection=None)

@@ -133,7 +133,7 @@ def test_recipients_are_named_as_in_a_file() -> None:
         ),
         (
             RuleDifference("a", {"enabled": False}, {"pending": "9s"}),
-            ["~ a is changed", "    enabled: false → none", "    pending: none → 9s"],
+            ["~ a is changed", "    enabled: false → default", "    pending: default → 9s"],
         ),
     ],
     ids=["removed", "added", "changed"],
