@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from typing import Any
 
 from dashboard.alert.deliver import DeliveryPolicy
 from dashboard.alert.notify import expand_outbox
@@ -50,10 +51,11 @@ def reject(
     transition: Transition | None = None,
     nonce: int = 5,
     sender: Address = SENDER,
+    **changes: Any,  # noqa: ANN401 - any field of the record
 ) -> None:
     """Let the transaction with this number be rejected: the news waits in the outbox."""
     with store.write() as connection:
-        record = a_record(tx_hash=a_hash(number), nonce=nonce, sender=sender)
+        record = a_record(tx_hash=a_hash(number), nonce=nonce, sender=sender, **changes)
         track(connection, TrackRequest(a_hash(number), (A_NETWORK,), None, ""), A_MOMENT)
         rejection_id = save_polled(connection, A_NETWORK, record, A_MOMENT)
         assert record_transition(connection, transition or a_transition(number), rejection_id)

@@ -22,6 +22,9 @@ INSTALLATION_NAME: Final = "installation"
 _FORM: Final = re.compile(
     r"\s*(?P<about>\w{1,20})\s*(?P<sign>=~|!~|!?=)\s*(?P<value>.*?)\s*", re.DOTALL
 )
+NOTHING: Final = '""'
+"""Stands for the value of a property that a change does not have."""
+
 _MODULE: Final = re.compile(r"\w{1,64}", re.ASCII)
 
 
@@ -63,12 +66,19 @@ _WITH_PATTERNS: Final = {
     MatchedProperty.LABEL,
     MatchedProperty.TAG,
 }
+_MAY_LACK: Final = {
+    MatchedProperty.MODULE,
+    MatchedProperty.STAGE,
+    MatchedProperty.SENDER,
+    MatchedProperty.LABEL,
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Matcher:
     """One comparison; a network is written as its chain id. Upper and lower case are the same.
 
+    An empty value is that of a change which does not have the property.
     With `is_pattern` each * of the value stands for any text. Of several tags one is enough.
     """
 
@@ -88,7 +98,7 @@ class Matcher:
         return fits_pattern(value, text) if self.is_pattern else text == value
 
     def __str__(self) -> str:
-        return f"{self.about}{_SIGNS[self.is_equal, self.is_pattern]}{self.value}"
+        return f"{self.about}{_SIGNS[self.is_equal, self.is_pattern]}{self.value or NOTHING}"
 
 
 def fits_pattern(pattern: str, text: str) -> bool:
@@ -148,6 +158,8 @@ def parse_matcher(text: str, networks: NetworkNames) -> Matcher:
     is_equal = not match["sign"].startswith("!")
     if match["sign"].endswith("~"):
         return Matcher(about, _pattern(about, match["value"]), is_equal, is_pattern=True)
+    if match["value"] == NOTHING and about in _MAY_LACK:
+        return Matcher(about, "", is_equal)
     read = _tag if about is MatchedProperty.TAG else partial(_value, about, networks=networks)
     return Matcher(about, read(match["value"]), is_equal)
 

@@ -29,7 +29,7 @@ from dashboard.domain.notified_change import NotifiedChange
 from dashboard.domain.quantity import NetworkId, TxHash, shorten
 from dashboard.domain.reason_explanation import explain
 from dashboard.domain.recipients import RecipientDirectory
-from dashboard.domain.rule import Rule, subject_kinds
+from dashboard.domain.rule import Rule, RuleKind, subject_kinds
 from dashboard.domain.silence import Silence, silenced_all_by
 from dashboard.errors import InputError
 from dashboard.show.queries.context import QueryContext
@@ -83,6 +83,7 @@ _REPORTED: Final = {
     IncidentEventKind.RESOLVED: NotificationKind.RESOLVED,
 }
 _ID: Final = re.compile(r"[0-9a-f]{4,32}")
+_OF_REJECTIONS: Final = {each.value for each in RuleKind if each.is_of_rejections}
 _NAMED: Final = frozenset(MatchedProperty)
 
 
@@ -332,10 +333,15 @@ def _silence_of(
 
 
 def matchers_of(incident: Incident) -> tuple[Matcher, ...]:
-    """Return the matchers that name the changes of an incident, and those to come like them."""
+    """Return the matchers that name the changes of an incident, and those to come like them.
+
+    Rejections whose reason names no module are a group of their own: one silenced with it keeps
+    those of every module from nobody.
+    """
+    is_of_rejections = incident.kind in _OF_REJECTIONS
     of_group = [
         Matcher(MatchedProperty(name), value)
         for name, value in incident.group
-        if name in _NAMED and value
+        if name in _NAMED and (value or is_of_rejections)
     ]
     return (Matcher(MatchedProperty.RULE, incident.rule), *of_group)

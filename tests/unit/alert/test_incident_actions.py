@@ -21,10 +21,12 @@ from dashboard.domain.notification import NotificationKind
 from dashboard.domain.notification_pace import Pace
 from dashboard.domain.rule import DEFAULT_RULES, Dimension, Rule, RuleKind, RuleScope, Severity
 from dashboard.domain.signed_link import LinkPurpose, SignedLink
-from dashboard.show.queries.incidents import IncidentQueries
+from dashboard.domain.silence import SilenceKind, SilenceRequest
+from dashboard.show.queries.incidents import IncidentQueries, matchers_of
 from dashboard.show.queries.signed_links import LinkForm, LinkQueries
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.alerts.conditions import record_transition
+from dashboard.store.alerts.silences import add_silence
 from dashboard.store.engine.engine import Store
 from tests.alert_watch import Watch
 from tests.builders import (
@@ -32,6 +34,7 @@ from tests.builders import (
     a_hash,
     a_transition,
     an_address,
+    an_id,
     seconds,
 )
 from tests.delivery_checks import PATIENT, SENDER, reject
@@ -244,6 +247,24 @@ def test_reminder_that_waits_is_not_sent_after_the_end(watch: Watch) -> None:
     watch.wait(20 * HOUR)
 
     assert [kind.value for _, kind in watch.taken()] == ["change", "change"]
+
+
+def test_silence_of_an_incident_without_module_keeps_no_module_from_anybody(watch: Watch) -> None:
+    reject(watch.store, 1, reason_message="Internal Error: do not know what to do with result")
+    watch.wait()
+    incident = watch.incident()
+    now = watch.clock.now()
+    wish = SilenceRequest(
+        an_id(7), SilenceKind.SILENCE, matchers_of(incident), now, now + HOUR, "known"
+    )
+    with watch.store.write() as connection:
+        add_silence(connection, wish, Actor("Ann", now))
+    reject(watch.store, 2, reason_message="Internal Error: another one")
+    reject(watch.store, 3)
+    watch.wait(timedelta(minutes=1))
+
+    told = [each.transition.subject.tx_hash for each in watch.sent()]
+    assert told == [a_hash(1), a_hash(3)]
 
 
 def test_reminders_of_many_incidents_are_one_message_that_names_each(

@@ -48,6 +48,7 @@ ADD_ON_RPC = facts_of(
         ("tag=#Payroll", Matcher(MatchedProperty.TAG, "Payroll")),
         ("label=~pay*", Matcher(MatchedProperty.LABEL, "pay*", is_pattern=True)),
         ("tag !~ #pay*", Matcher(MatchedProperty.TAG, "pay*", is_equal=False, is_pattern=True)),
+        ('module=""', Matcher(MatchedProperty.MODULE, "")),
         ("severity=Critical", Matcher(MatchedProperty.SEVERITY, "critical")),
     ],
 )
@@ -164,6 +165,14 @@ def test_pattern_and_tag_name_changes(text: str, *, holds: bool) -> None:
     change = ObservedChange(a_transition(), a_rejection(), "Payout", "#payroll #Urgent")
 
     assert parse_matcher(text, NAMES).holds(facts_of(change)) is holds
+
+
+def test_change_without_a_property_can_be_named() -> None:
+    lacking = parse_matcher('module=""', NAMES)
+
+    assert str(lacking) == 'module=""'
+    assert fits((lacking,), {MatchedProperty.STAGE: "RPC"})
+    assert not fits((lacking,), ADD_ON_RPC)
 
 
 def test_pattern_without_a_star_is_the_whole_text() -> None:
