@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from functools import partial
@@ -42,13 +42,18 @@ from dashboard.store.engine.engine import open_store
 from dashboard.store.schema import (
     incidents,
     notification_incidents,
-    notification_members,
     notifications,
 )
 from tests.builders import A_NETWORK, an_id
 from tests.databases import new_sqlite_store
 from tests.fake_clock import FakeClock
-from tests.faults.expected_alerts import ExpectedAlerts, Happening, Hold, Window
+from tests.faults.expected_alerts import (
+    ExpectedAlerts,
+    Happening,
+    Hold,
+    Window,
+)
+from tests.faults.stored_alerts import members_in, waiting_in
 from tests.faults.watched_alerts import MODULES, RECIPIENTS, WatchedAlerts
 
 STRANGER: Final = Recipient("mail", "stranger@example.org")
@@ -80,7 +85,7 @@ class AlertWorld:
         """Let these rules be in force from now on."""
         context = QueryContext(self._alerts.store, (), self.clock.now)
         RuleQueries(context).change(replaced_by(rules), self._ann())
-        self.expected.change_rules(rules)
+        self.expected.change_rules(rules, waiting_in(self._alerts.store))
         self.work()
 
     def reject(self, count: int) -> None:
@@ -232,7 +237,9 @@ class AlertWorld:
         self._check_pace()
 
     def _happen(self, what: Happening) -> None:
-        self.expected.happen(what, self.clock.now(), self.clock.elapsed())
+        self.expected.happen(
+            what, waiting_in(self._alerts.store), self.clock.now(), self.clock.elapsed()
+        )
 
     def _ann(self) -> Actor:
         return Actor("Ann", self.clock.now())
@@ -251,22 +258,13 @@ class AlertWorld:
     def _forget_unsent(self, recipient: Recipient) -> None:
         """Expect nothing any more of what was pending to an address that is off now."""
         taken = {headers.message_id for _, headers in self._alerts.post.taken}
-        rows = self._member_rows()
+        rows = members_in(self._alerts.store)
         for row in rows:
             if row.address == recipient.address and row.message_id not in taken:
                 self.expected.members[row.transition_id, recipient] = None
         self.expected.repeated = [
             each for each in self.expected.repeated if each.recipient != recipient
         ]
-
-    def _member_rows(self) -> Sequence[Row[*tuple[Any, ...]]]:
-        member = notification_members.c
-        query = select(
-            *(member.transition_id, member.channel, member.address, member.reason),
-            *(notifications.c.message_id, notifications.c.state),
-        ).outerjoin(notifications, notifications.c.notification_id == member.notification_id)
-        with self._alerts.store.read() as connection:
-            return connection.execute(query).all()
 
     def _note_closed(self) -> None:
         """Remember when, by the time since boot, the members of each notification were fixed."""
@@ -300,7 +298,7 @@ class AlertWorld:
             for about, each in self.expected.incidents.items()
         }
         assert found == expected, _differing(found, expected)
-        rows = self._member_rows()
+        rows = members_in(self._alerts.store)
         reached = {
             (row.transition_id, Recipient(row.channel, row.address)): self._is_to_be_sent(row)
             for row in rows
@@ -341,7 +339,7 @@ class AlertWorld:
 
     def _held_rows(self) -> Iterator[tuple[Row[*tuple[Any, ...]], Hold]]:
         """Yield each change that somebody is to hear of, with when."""
-        for row in self._member_rows():
+        for row in members_in(self._alerts.store):
             key = (row.transition_id, Recipient(row.channel, row.address))
             hold = self.expected.members.get(key)
             if hold is not None:

@@ -5,7 +5,7 @@ It shares no code with the product, only its plain records: rules, matchers, rec
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, tzinfo
 from typing import Final, TypeAlias
@@ -23,6 +23,9 @@ Facts: TypeAlias = dict[MatchedProperty, str]
 Group: TypeAlias = tuple[tuple[str, str], ...]
 About: TypeAlias = tuple[str, Group]
 """What an incident is about: its rule, and what its changes have in common."""
+
+Waiting: TypeAlias = Mapping[About, set[tuple[str, Recipient]]]
+"""Of each incident the kinds of reminders and escalations that no worker has claimed, to whom."""
 
 _QUIET_AFTER: Final = timedelta(minutes=15)
 _MINUTE: Final = timedelta(minutes=1)
@@ -69,6 +72,16 @@ class Hold:
     since_elapsed: timedelta
 
 
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """A reminder or an escalation that somebody is to get."""
+
+    about: About
+    kind: NotificationKind
+    recipient: Recipient
+    since_elapsed: timedelta
+
+
 @dataclass(slots=True)
 class OpenIncident:
     """An incident that is not over."""
@@ -84,6 +97,7 @@ class OpenIncident:
     reminders: int = 0
     reminded_at: datetime | None = None
     escalated_at: datetime | None = None
+    repeated: list[Repeated] = field(default_factory=list)
 
     def know_no_later_than(self, now: datetime) -> None:
         """Take what lies ahead for now: the clock was set back."""
@@ -91,16 +105,6 @@ class OpenIncident:
         self.changed_at = min(self.changed_at, now)
         self.reminded_at = self.reminded_at and min(self.reminded_at, now)
         self.escalated_at = self.escalated_at and min(self.escalated_at, now)
-
-
-@dataclass(frozen=True, slots=True)
-class Repeated:
-    """A reminder or an escalation that somebody is to get."""
-
-    about: About
-    kind: NotificationKind
-    recipient: Recipient
-    since_elapsed: timedelta
 
 
 @dataclass
@@ -116,21 +120,28 @@ class ExpectedAlerts:
     """Who is to hear of each change, from when on; None for those who are not."""
     repeated: list[Repeated] = field(default_factory=list)
 
-    def happen(self, what: Happening, now: datetime, elapsed: timedelta) -> None:
-        """Let a change join its incidents, and reach everybody once, by the soonest rule."""
+    def happen(self, what: Happening, waiting: Waiting, now: datetime, elapsed: timedelta) -> None:
+        """Let a change join its incidents, and reach everybody once, by the soonest rule.
+
+        The end of an incident reaches those as well to whom it escalated.
+        """
         soonest: dict[Recipient, datetime] = {}
         withheld: set[Recipient] = set()
         for rule in (each for each in self.rules if _concerns(each, what)):
             facts = _facts(what.group, rule.name, rule.severity)
             silence = self._silence(facts, now)
-            self._grow(rule, what, now, is_silenced=silence is not None)
-            recipients = rule.recipients or self.everyone
+            incident = self._grow(rule, what, now, is_silenced=silence is not None)
+            recipients = {*(rule.recipients or self.everyone)}
+            if (rule.name, what.group) not in self.incidents:
+                self._withdraw(incident, waiting)
+                kind = NotificationKind.ESCALATION
+                recipients |= {each.recipient for each in incident.repeated if each.kind is kind}
             if silence is not None:
                 withheld.update(recipients)
                 continue
             withheld |= self.off.intersection(recipients)
             until = self._held_until(rule, facts, now)
-            reached = set(recipients) - self.off
+            reached = recipients - self.off
             soonest |= {each: min(until, soonest.get(each, until)) for each in reached}
         for each, until in soonest.items():
             hold = Hold(until, elapsed + (until - now), elapsed)
@@ -138,13 +149,14 @@ class ExpectedAlerts:
         for each in withheld - soonest.keys():
             self.members[what.transition_id, each] = None
 
-    def change_rules(self, rules: tuple[Rule, ...]) -> None:
+    def change_rules(self, rules: tuple[Rule, ...], waiting: Waiting) -> None:
         """Let these be in force: incidents of rules that are gone, off or meant otherwise end."""
         self.rules = rules
         on = {each.name: each.scope.modules for each in rules if each.is_enabled}
         for about, incident in list(self.incidents.items()):
             modules = on.get(incident.rule)
             if modules is None or (modules and dict(incident.group)["module"] not in modules):
+                self._withdraw(incident, waiting)
                 del self.incidents[about]
 
     def pass_time(self, now: datetime, elapsed: timedelta) -> None:
@@ -163,7 +175,20 @@ class ExpectedAlerts:
             if hold.until > now and hold.until_elapsed > elapsed:
                 hold.until = now
 
-    def _grow(self, rule: Rule, what: Happening, now: datetime, *, is_silenced: bool) -> None:
+    def _withdraw(self, incident: OpenIncident, waiting: Waiting) -> None:
+        """Say nothing more of an incident that is over, but its end."""
+        about = (incident.rule, incident.group)
+        gone = [
+            each
+            for each in incident.repeated
+            if (str(each.kind), each.recipient) in waiting.get(about, ())
+        ]
+        incident.repeated = [each for each in incident.repeated if each not in gone]
+        self.repeated = [each for each in self.repeated if each not in gone]
+
+    def _grow(
+        self, rule: Rule, what: Happening, now: datetime, *, is_silenced: bool
+    ) -> OpenIncident:
         about = (rule.name, what.group)
         incident = self.incidents.get(about)
         if incident is None:
@@ -178,6 +203,7 @@ class ExpectedAlerts:
             incident.troubled = max(0, incident.troubled + (1 if what.opens else -1))
             if not incident.troubled:
                 del self.incidents[about]
+        return incident
 
     def _does_something(
         self, incident: OpenIncident, rule: Rule | None, now: datetime, elapsed: timedelta
@@ -232,9 +258,11 @@ class ExpectedAlerts:
         elapsed: timedelta,
     ) -> None:
         about = (incident.rule, incident.group)
-        self.repeated += [
+        again = [
             Repeated(about, kind, each, elapsed) for each in recipients if each not in self.off
         ]
+        incident.repeated += again
+        self.repeated += again
 
     def _silence(self, facts: Facts, at: datetime) -> Window | None:
         fitting = (each for each in self.windows if each.kind is SilenceKind.SILENCE)
