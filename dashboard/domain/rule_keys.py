@@ -209,7 +209,7 @@ def _fee(written: object) -> Wei:
 
 
 def _reports(written: object) -> bool:
-    if written not in {"tracked", "all"}:
+    if written not in ("tracked", "all"):  # a list has no hash
         raise InputError(f"is {shorten(str(written))}: choose one of tracked, all")
     return written == "all"
 

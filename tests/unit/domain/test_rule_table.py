@@ -29,7 +29,7 @@ from dashboard.domain.rule import (
     RuleScope,
     Severity,
 )
-from dashboard.domain.rule_table import RuleNames, RuleRemark, read_rule, write_rule
+from dashboard.domain.rule_table import KEYS, RuleNames, RuleRemark, read_rule, write_rule
 from dashboard.domain.toml_text import write_toml
 from tests.builders import A_NETWORK
 
@@ -239,6 +239,7 @@ def test_channel_is_a_recipient_by_its_name_if_it_is_there() -> None:
         ("time_zone", "Mars/Base", "a name of the time zone database"),
         ("time_zone", 1, "write some text in quotes"),
         ("severty", "info", "did you mean severity?"),
+        ("reports", ["all"], "choose one of tracked, all"),
         ("zzz", 1, "choose one of kind, severity"),
     ],
 )
@@ -315,3 +316,17 @@ def test_escalation_after_no_time_is_refused() -> None:
     assert read_rule("r", table) == [
         ("escalate_after", "is 0s, no time at all: write more, or leave the key out")
     ]
+
+
+@given(
+    st.sampled_from(KEYS),
+    st.recursive(
+        st.one_of(st.booleans(), st.integers(), st.floats(), st.text(max_size=20)),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=2),
+        max_leaves=4,
+    ),
+)
+def test_any_value_of_a_key_is_read_or_refused_in_words(key: str, value: object) -> None:
+    found = read_rule("r", {"kind": "rejected", key: value})
+
+    assert isinstance(found, Rule) or all(each.remark for each in found)
