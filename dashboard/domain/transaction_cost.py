@@ -4,13 +4,38 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from dashboard.domain.quantity import Wei, shorten
 from dashboard.errors import InputError
 
 TRANSFER_GAS: Final = 21_000
 """Units of gas that a plain transfer of the coin uses, by the rules of every EVM network."""
+
+
+class GasUse(NamedTuple):
+    """Something that people do, the units of gas that it takes, and how that is known."""
+
+    name: str
+    gas: int
+    source: str
+
+
+USUAL_ACTIONS: Final = (
+    GasUse("Transfer of the coin", TRANSFER_GAS, "fixed by the rules of every EVM network"),
+    GasUse(
+        "Token transfer",
+        52_000,
+        "ERC-20, to an address that held none: 21,000 for the transaction, 27,100 for two balances "
+        "(EIP-2929 and EIP-2200), the rest for its event, its call data and its code",
+    ),
+    GasUse(
+        "Token swap",
+        111_248,
+        "one pool, as the gas tests of Uniswap's v3 SwapRouter measure it (exactInput 0 -> 1)",
+    ),
+)
+"""Only the first is the same everywhere: what a contract takes depends on its code."""
 
 USUAL_COIN: Final = "ETH"
 
@@ -41,9 +66,9 @@ def read_coin_price(text: object) -> CoinPrice:
     return CoinPrice(int(whole) * _MILLIONTHS + int(decimals.ljust(6, "0")), currency)
 
 
-def transfer_cost(fee: Wei) -> Wei:
-    """Return what a plain transfer costs at most, at a fee for one unit of gas."""
-    return Wei(fee * TRANSFER_GAS)
+def cost_of(fee: Wei, gas: int = TRANSFER_GAS) -> Wei:
+    """Return what so many units of gas cost, usually those of a plain transfer."""
+    return Wei(fee * gas)
 
 
 def in_coin(amount: Wei, coin: str) -> str:

@@ -5,6 +5,7 @@ from typing import Final
 
 import streamlit as st
 
+from dashboard.show.parts.chart_zoom import FROM, TO
 from dashboard.show.parts.incident_list import INCIDENT
 from dashboard.show.parts.last_look import SEEN
 from dashboard.show.parts.network_chooser import NETWORK, network_chooser
@@ -18,7 +19,7 @@ from dashboard.show.views import alerts, fees, health, lookup, overview, rejecti
 PAGES: Final = (overview, fees, rejections, lookup, tracked, alerts, health)
 # What an address may hold beside the choices of a page; as a docstring Streamlit would show it.
 _OTHER_PARAMETERS: Final = frozenset(
-    {NETWORK, lookup.TX, lookup.LIST, INCIDENT, RULE, LIKE, OPEN, SEEN, WALL}
+    {NETWORK, lookup.TX, lookup.LIST, INCIDENT, RULE, LIKE, OPEN, SEEN, WALL, FROM, TO}
 )
 
 _HERE: Final = Path(__file__).parent

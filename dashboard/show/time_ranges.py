@@ -1,10 +1,10 @@
-"""The lengths of time that the page Fees shows, from minutes to years."""
+"""The times that the page Fees shows: lengths from minutes to years, and what one zoomed to."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from typing import Final, NamedTuple
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -43,7 +43,45 @@ From 6 h on a step consists of whole minutes, hours or days: those are read as t
 them up, 2,200 at most, and never value by value.
 """
 
+_SHORTEST: Final = timedelta(seconds=20)
 
+
+class Zoom(NamedTuple):
+    """A time that was chosen in a chart, in UTC."""
+
+    since: datetime
+    until: datetime
+
+    @property
+    def step(self) -> timedelta:
+        """The steps of the shortest length that shows as much."""
+        fitting = (each for each in TIME_RANGES if each.length >= self.until - self.since)
+        return next(fitting, TIME_RANGES[-1]).step
+
+    @property
+    def begins_at(self) -> datetime:
+        """When a chart of it begins: where a whole step does."""
+        return self.since - (self.since - _EPOCH) % self.step
+
+    @property
+    def name(self) -> str:
+        """What a page calls it."""
+        is_short = self.until - self.since < _MINUTES_FROM
+        style = "%d %b %Y %H:%M:%S" if is_short else "%d %b %Y %H:%M"
+        return f"{self.since:{style}} to {self.until:{style}} UTC"
+
+
+def zoomed(since: datetime, until: datetime, now: datetime) -> Zoom | None:
+    """Return the time between two moments, in the order of time and not after now.
+
+    None for less than 20 seconds, and for a time that no chart reaches.
+    """
+    since, until = min(since, until), min(max(since, until), now)
+    is_drawn = until - since >= _SHORTEST and since >= now - TIME_RANGES[-1].length
+    return Zoom(since, until) if is_drawn else None
+
+
+_MINUTES_FROM: Final = timedelta(minutes=30)
 _ALWAYS: Final = timedelta(days=7)
 """Offered from the first day, so that Fees never offers less than the Overview that leads to it."""
 

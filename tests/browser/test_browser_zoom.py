@@ -26,17 +26,26 @@ def past(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield address
 
 
-def test_every_length_of_time_is_drawn_for_every_network(page: Page, past: str) -> None:
-    visit(page, f"{past}/fees")
+@pytest.mark.parametrize("network", ["devnet", "devnet calm", "devnet flat fee"])
+def test_every_length_of_time_is_drawn(page: Page, past: str, network: str) -> None:
+    visit(page, f"{past}/fees?network={network}")
 
     for span in OFFERED:
-        zoom(page, span, charts=3)
+        zoom(page, span)
 
     expect(page.get_by_role("radio")).to_have_text(
-        [*(span.name for span in OFFERED), "Chart", "Table"]
+        [*(span.name for span in OFFERED), "Chart", "Table", "UTC", "Local time"]
     )
-    expect(page.get_by_text("the dark band reaches from its median")).to_have_count(3)
-    expect(page.locator(".lw-badge.simulated")).to_have_count(3)
+    expect(page.get_by_text("the dark band reaches from its median")).to_be_visible()
+    expect(page.locator(".lw-badge.simulated")).to_have_count(2)
+
+
+def test_networks_stand_side_by_side(page: Page, past: str) -> None:
+    visit(page, f"{past}/fees")
+
+    traces = page.locator(".st-key-side-by-side .scatterlayer .trace")
+    expect(traces).to_have_count(3)
+    expect(page.get_by_role("table", name="Networks compared").locator("tbody tr")).to_have_count(3)
 
 
 def test_all_three_networks_are_said_to_be_simulated(page: Page, past: str) -> None:

@@ -1,14 +1,13 @@
 """The figure of the Fees page: a fee with its levels through time, busy times and gaps shaded.
 
-Levels are drawn as they were, not as they are now. `style.css` gives each part the colour that
-reads on the viewer's theme.
+Levels are drawn as they were, not as they are now.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +18,7 @@ from dashboard.show.charts.figure import (
     GAP,
     HATCH,
     HEADROOM,
+    INCIDENT,
     LINE,
     MEDIAN,
     REJECTED,
@@ -34,8 +34,18 @@ from dashboard.show.text import fee, unit_of
 from dashboard.store.fees.rollup_arrays import Integers
 from dashboard.store.fees.steps import Floats
 
-Arrivals: TypeAlias = Sequence[tuple[datetime, int]]
-"""How many rejections arrived, and from when on."""
+Counts: TypeAlias = Sequence[tuple[datetime, int]]
+"""How many there were, and from when on."""
+
+
+class FeeMarks(NamedTuple):
+    """What happened while a fee moved: rejections that arrived, incidents that opened."""
+
+    arrivals: Counts = ()
+    incidents: Counts = ()
+
+
+NO_MARKS: Final = FeeMarks()
 
 HEIGHT: Final = 340
 _FOOT: Final = 0.035
@@ -45,7 +55,12 @@ _TICK: Final = {
     "color": REJECTED,
     "line": {"color": REJECTED, "width": 2},
 }
+_HEAD: Final = 0.96
+_FLAG: Final = {"symbol": "triangle-down", "size": 10, "color": INCIDENT}
 _INSTANT: Final = 1
+_LEVEL_POINTS: Final = 200
+"""Points at which the pointer reads a level that does not change."""
+
 _COLOURS: Final = {
     "gaps": GAP,
     "busy": "rgba(201,119,26,0.16)",
@@ -58,24 +73,21 @@ _HATCHED: Final = {"shape": "/", "size": 7, "fgcolor": HATCH, "fgopacity": 1}
 def fee_drawing(
     story: FeeTimeline,
     since: datetime,
-    network: str,
-    of: str = "Base fee",
-    arrivals: Arrivals = (),
+    of: str,
+    marks: FeeMarks = NO_MARKS,
 ) -> Drawing:
-    """Draw a fee from `since` on with the rejections that arrived meanwhile, and describe it."""
+    """Draw a fee from `since` on with what happened meanwhile, and describe it."""
     lowest, highest = (" ".join(fee(edge)) for edge in (story.lowest, story.highest))
     values = f"always {lowest}" if story.is_flat else f"between {lowest} and {highest}"
-    words = (
-        f"{of} of {network} from {since:%d %b %Y %H:%M} to {story.until:%d %b %Y %H:%M} UTC, "
-        f"{values}."
-    )
-    if arrivals:
-        words += f" Rejections meanwhile: {sum(many for _, many in arrivals):,}."
-    return Drawing(fee_figure(story, since, arrivals), words)
+    words = f"{of} from {since:%d %b %Y %H:%M} to {story.until:%d %b %Y %H:%M} UTC, {values}."
+    for counts, name in ((marks.arrivals, "Rejections"), (marks.incidents, "Incidents")):
+        if counts:
+            words += f" {name} meanwhile: {sum(many for _, many in counts):,}."
+    return Drawing(fee_figure(story, since, marks), words)
 
 
-def fee_figure(story: FeeTimeline, since: datetime, arrivals: Arrivals = ()) -> DrawnFigure:
-    """Draw ticks, shades, bands, levels and line, in this order; the line lies on top.
+def fee_figure(story: FeeTimeline, since: datetime, marks: FeeMarks = NO_MARKS) -> DrawnFigure:
+    """Draw marks, shades, bands, levels and line, in this order; the line lies on top.
 
     Times go out as typed milliseconds since 1970, fees as typed floats in the unit that fits.
     """
@@ -86,7 +98,8 @@ def fee_figure(story: FeeTimeline, since: datetime, arrivals: Arrivals = ()) -> 
         for each, style in ((story.usual, MEDIAN), (story.threshold, BUSY))
     ]
     traces = [
-        *_ticks(arrivals, top),
+        *_marks("rejections", marks.arrivals, top * _FOOT, _TICK),
+        *_marks("incidents", marks.incidents, top * _HEAD, _FLAG),
         *_shade("gaps", story.unseen_edges, top),
         *_busy_shade(story, top),
         *_bands(story, wei_per_unit),
@@ -105,14 +118,14 @@ def fee_figure(story: FeeTimeline, since: datetime, arrivals: Arrivals = ()) -> 
 def _line(story: FeeTimeline, wei_per_unit: int, unit: str) -> PlotlyJson:
     """Draw each step's mean until the next step; a gap begins right after its last value."""
     times, rows = _points_and_holes(story)
-    hover_lines = [f"%{{x|%d %b %Y %H:%M:%S}} UTC<br>%{{y:,.9~f}} {unit}"]
+    hover_lines = [f"%{{y:,.4~r}} {unit}"]
     beside: list[Integers] = []
     if story.has_band:
-        hover_lines.append(f"%{{customdata[0]:,.6~f}} to %{{customdata[1]:,.6~f}} {unit}")
+        hover_lines.append(f"%{{customdata[0]:,.4~r}} to %{{customdata[1]:,.4~r}} {unit}")
         beside += [story.steps.lowest, story.steps.highest]
     if story.holds_many:
         hover_lines.append(
-            f"median %{{customdata[2]:,.6~f}}, 90 % up to %{{customdata[3]:,.6~f}} {unit}"
+            f"median %{{customdata[2]:,.4~r}}, 90 % up to %{{customdata[3]:,.4~r}} {unit}"
         )
         beside += [story.steps.medians, story.steps.p90s]
     trace = _lines("fee", times, _values_at(rows, story.steps.means) / wei_per_unit) | {
@@ -172,20 +185,20 @@ def _values_at(rows: Integers, values: Integers | Floats) -> Floats:
     return np.append(values, np.nan)[rows]
 
 
-def _ticks(arrivals: Arrivals, top: float) -> Iterator[PlotlyJson]:
-    """Mark at the foot of the chart when rejections arrived."""
-    if arrivals:
-        times = np.array([at.timestamp() * 1000 for at, _ in arrivals])
-        counts = np.array([many for _, many in arrivals], np.float64)
+def _marks(name: str, counted: Counts, height: float, marker: PlotlyJson) -> Iterator[PlotlyJson]:
+    """Mark when something happened, in a row at one height."""
+    if counted:
+        times = np.array([at.timestamp() * 1000 for at, _ in counted])
+        counts = np.array([many for _, many in counted], np.float64)
         yield {
             "type": "scatter",
             "mode": "markers",
-            "name": "rejections",
+            "name": name,
             "x": typed(times),
-            "y": typed(np.full(len(times), top * _FOOT, np.float32)),
+            "y": typed(np.full(len(times), height, np.float32)),
             "customdata": typed(counts),
-            "marker": _TICK,
-            "hovertemplate": "rejections: %{customdata:,d}<extra></extra>",
+            "marker": marker,
+            "hovertemplate": f"{name}: %{{customdata:,d}}<extra></extra>",
         }
 
 
@@ -229,18 +242,21 @@ def _filled(name: str, x: Floats, y: Floats) -> PlotlyJson:
 def _level(
     story: FeeTimeline, level: Integers | None, style: LevelStyle, wei_per_unit: int
 ) -> PlotlyJson:
-    """Draw a level as it was: where it changed, and to the end; one that is not known, as a hole.
+    """Draw a level as it was: where it changed, at even distances for the pointer, at the end.
+
+    One that is not known is a hole.
 
     `style.css` counts traces from the last one, so each level has one.
     """
     heights = np.full(len(story.steps), np.nan) if level is None else level
     changes = np.append(True, np.abs(np.diff(heights)) > 0)
+    changes[:: -(-len(changes) // _LEVEL_POINTS)] = True
     changes[-1] = True
     x = np.append(story.steps.first_at[changes], story.until.timestamp() * 1000)
     y = np.append(heights[changes], heights[-1])
     return _lines(f"{style.name} level", x, y / wei_per_unit) | {
         "line": {"color": style.colour, "width": 1.25, "dash": style.dash, "shape": "hv"},
-        "hoverinfo": "skip",
+        "hovertemplate": f"{style.said} %{{y:,.4~r}}<extra></extra>",
     }
 
 

@@ -32,6 +32,9 @@ CSV_COLUMNS: Final = (
     "busy_share",
 )
 
+FOUR_DIGITS: Final = "%.4g"
+"""How a table shows a fee; what is copied or downloaded from it has every digit."""
+
 
 def fee_table(story: FeeTimeline) -> pd.DataFrame:
     """Lay the steps out for reading, newest first.

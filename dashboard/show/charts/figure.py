@@ -1,7 +1,7 @@
 """Figures as their own JSON, and what all fee charts share: colours, layout, names of levels.
 
 Figures are drawn as SVG in colours that read on light and on dark: one figure serves every viewer,
-and `style.css` sharpens its text and lines for the theme of each.
+and `style.css` sharpens its text for the theme of each.
 """
 
 from __future__ import annotations
@@ -33,6 +33,10 @@ class DrawnFigure(BaseFigure):  # type: ignore[misc] # Plotly has no types
         self._traces = traces
         self._plain_layout = layout
 
+    def with_layout(self, changes: Mapping[str, Any]) -> DrawnFigure:
+        """Return the same with other values in its layout."""
+        return DrawnFigure(self._traces, {**self._plain_layout, **changes})
+
     def to_dict(self) -> PlotlyJson:
         """Return the figure as Plotly's JSON has it."""
         return {"data": [dict(trace) for trace in self._traces], "layout": self._plain_layout}
@@ -50,9 +54,22 @@ def typed(array: npt.NDArray[np.float64] | npt.NDArray[np.float32]) -> PlotlyJso
 
 
 CONFIG: Final = {"displayModeBar": False, "scrollZoom": False, "responsive": True}
+_TO_REMOVE: Final = ("zoom", "pan", "select", "zoomIn", "zoomOut", "autoScale", "resetScale")
+
+
+def with_picture(file_name: str) -> dict[str, Any]:
+    """Return how a chart is shown that offers itself as a picture, twice as fine as a screen."""
+    return CONFIG | {
+        "displayModeBar": True,
+        "modeBarButtonsToRemove": [f"{each}2d" for each in _TO_REMOVE],
+        "toImageButtonOptions": {"format": "png", "filename": file_name, "scale": 2},
+    }
+
+
 _FONT: Final = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', sans-serif"
 LINE: Final = "#14908a"
 REJECTED: Final = "#d0453c"
+INCIDENT: Final = "#8a63d2"
 GAP: Final = "rgba(122,136,148,0.16)"
 HATCH: Final = "rgba(122,136,148,0.32)"
 _THRESHOLD: Final = "#c9771a"
@@ -60,20 +77,29 @@ _QUIET: Final = "#7a8894"
 _GRID: Final = "rgba(122,136,148,0.22)"
 _CLEAR: Final = "rgba(0,0,0,0)"
 HEADROOM: Final = 1.12
+RIGHT: Final = 52
+"""Room for the names of levels."""
+
+BUTTONS: Final = 30
+"""Room for the buttons above a chart that offers itself as a picture."""
 
 
 @dataclass(frozen=True, slots=True)
 class LevelStyle:
-    """How a level is drawn; the lower one's name hangs below it, so that names never meet."""
+    """How a level is drawn; the lower one's name hangs below it, so that names never meet.
+
+    `said` is what the label at the pointer calls it.
+    """
 
     name: str
+    said: str
     colour: str
     dash: str
     yanchor: str
 
 
-MEDIAN: Final = LevelStyle("median", _QUIET, "dot", "top")
-BUSY: Final = LevelStyle("busy", _THRESHOLD, "dash", "bottom")
+MEDIAN: Final = LevelStyle("median", "usual", _QUIET, "dot", "top")
+BUSY: Final = LevelStyle("busy", "busy above", _THRESHOLD, "dash", "bottom")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,18 +114,20 @@ def plain_layout(top: float, unit: str, height: int) -> dict[str, Any]:
     """Return what all fee charts share: a date axis, a fee axis from zero to `top`, no frills."""
     return {
         "height": height,
-        "margin": {"l": 0, "r": 52, "t": 8, "b": 0},
+        "margin": {"l": 0, "r": RIGHT, "t": 8, "b": 0},
         "paper_bgcolor": _CLEAR,
         "plot_bgcolor": _CLEAR,
         "font": {"family": _FONT, "size": 12, "color": _QUIET},
         "showlegend": False,
         "dragmode": False,
-        "hovermode": "x",
+        "hovermode": "x unified",
+        "modebar": {"bgcolor": _CLEAR, "color": _QUIET, "activecolor": LINE},
         "hoverlabel": {"bgcolor": "#15222c", "font": {"color": "#ffffff"}},
         "uirevision": "steady",
         "xaxis": {
             "type": "date",
             "showgrid": False,
+            "hoverformat": "%d %b %Y %H:%M:%S UTC",
             "linecolor": _GRID,
             "automargin": True,
             "nticks": 5,

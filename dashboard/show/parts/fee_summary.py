@@ -10,11 +10,12 @@ import streamlit as st
 from dashboard.domain.foreign_text import visible
 from dashboard.domain.gas import FeeSuggestion, SuggestedGasFees
 from dashboard.domain.quantity import Wei
+from dashboard.domain.transaction_cost import USUAL_ACTIONS, cost_of, in_coin, in_money
 from dashboard.show.charts.fee_timeline import FeeTimeline, Stretch, busy_in_words
 from dashboard.show.parts.markup import Markup, element, join
-from dashboard.show.queries.network_status import PolledValue
+from dashboard.show.parts.table import table
+from dashboard.show.queries.network_status import NetworkProfile, PolledValue
 from dashboard.show.text import age, exact_fee, fee, share, span
-from dashboard.show.time_ranges import TimeRange
 
 _TREND_LENGTH = 40
 _ALL = 0.995
@@ -71,14 +72,41 @@ def _range(fees: SuggestedGasFees) -> str:
     return f"Recent blocks: {lowest} to {highest}."
 
 
-def story_in_words(story: FeeTimeline, name: str, shown: TimeRange) -> Markup:
-    """Say what the chart shows: extremes, busy share, gaps, and what is not exact."""
+def costs(suggested: SuggestedGasFees, profile: NetworkProfile) -> None:
+    """Show what usual actions cost at most, in the coin of the network and in money if priced."""
+    fees = (suggested.low, suggested.medium, suggested.high)
+    rows = [
+        [
+            join(each.name, " ", element("small", f"{each.gas:,} gas")),
+            *(_cost(cost_of(fee.suggested_max_fee_per_gas, each.gas), profile) for fee in fees),
+        ]
+        for each in USUAL_ACTIONS
+    ]
+    sources = "; ".join(f"{each.name.lower()}: {each.source}" for each in USUAL_ACTIONS)
+    note = f"Units of gas: {sources}. Roll-ups that charge for data apart add that to these costs."
+    st.html(
+        join(
+            table(("Action", "Low", "Medium", "High"), rows, "What usual actions cost at most"),
+            element("p", note, class_="lw-quiet lw-spaced"),
+        )
+    )
+
+
+def _cost(amount: Wei, profile: NetworkProfile) -> Markup:
+    coins = in_coin(amount, profile.coin)
+    if profile.coin_price is None:
+        return element("span", coins)
+    return join(coins, " ", element("small", in_money(amount, profile.coin_price)))
+
+
+def story_in_words(story: FeeTimeline, name: str, length: timedelta) -> Markup:
+    """Say what a chart in steps of a length shows: extremes, busy share, gaps, and its limits."""
     sentences = [
         *_extremes(story, name),
         *_late_beginning(story),
         *_gaps(story),
         *_blocks_seen(story),
-        *_band_meaning(story, shown),
+        *_band_meaning(story, length),
         *_estimated_times(story),
     ]
     return element("p", " ".join(sentences), class_="lw-quiet")
@@ -171,10 +199,10 @@ def _stretch(stretch: Stretch) -> str:
     return f"{span(_length(stretch))} from {stretch[0]:%d %b %H:%M} UTC"
 
 
-def _band_meaning(story: FeeTimeline, shown: TimeRange) -> list[str]:
+def _band_meaning(story: FeeTimeline, length: timedelta) -> list[str]:
     if (story.steps.values == 1).all():
         return []
-    step = span(shown.step)
+    step = span(length)
     if not story.holds_many:
         return [f"The line is the mean of each {step}; the band around it its lowest and highest."]
     sentence = (

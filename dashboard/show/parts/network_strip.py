@@ -1,4 +1,4 @@
-"""The status strip of one network: busy or calm, its figures, how old they are."""
+"""One network on the page Fees: busy or calm and why, its figures, how old they are."""
 
 from __future__ import annotations
 
@@ -15,17 +15,15 @@ from dashboard.show.text import age, exact_fee, fee, moment, moment_near, period
 from dashboard.store.monitoring.upstream_failures import StandingFailure
 
 
-def network_strip(status: NetworkStatus, now: datetime) -> None:
-    """Show name, activity with its reason, four figures, and source with age."""
-    st.html(
-        join(
-            _head(status),
-            element("p", status.activity_reason, class_="lw-lede"),
-            _figures(status, now) if status.profile.has_gas else "",
-            _source(status) if status.profile.has_gas else "",
-            _troubles(status, now),
-        )
-    )
+def network_head(status: NetworkStatus, now: datetime) -> None:
+    """Show name, activity with its reason, and what does not answer."""
+    reason = element("p", status.activity_reason, class_="lw-lede")
+    st.html(join(_head(status), reason, _troubles(status, now)))
+
+
+def network_figures(status: NetworkStatus, now: datetime) -> None:
+    """Show four figures, each with its age, and who reports them."""
+    st.html(join(_figures(status, now), _source(status)))
 
 
 def _head(status: NetworkStatus) -> Markup:

@@ -9,7 +9,7 @@ import streamlit as st
 from dashboard.domain.busy_context import USUAL_DAYS, UsualFee, difference_in_words
 from dashboard.domain.gas import FeeSuggestion, SuggestedGasFees
 from dashboard.domain.quantity import Wei
-from dashboard.domain.transaction_cost import in_coin, in_money, transfer_cost
+from dashboard.domain.transaction_cost import cost_of, in_coin, in_money
 from dashboard.show.parts.badges import activity_badge, flat_badge, simulated_badge
 from dashboard.show.parts.markup import Markup, element, join
 from dashboard.show.queries.attention import verdict_in_words
@@ -101,7 +101,7 @@ def _levels(
 
 def _level(name: str, level: FeeSuggestion, profile: NetworkProfile, *, is_stale: bool) -> Markup:
     most = level.suggested_max_fee_per_gas
-    cost = transfer_cost(most)
+    cost = cost_of(most)
     worth = "" if profile.coin_price is None else f" · {in_money(cost, profile.coin_price)}"
     tip = " ".join(fee(level.suggested_max_priority_fee_per_gas))
     why = (

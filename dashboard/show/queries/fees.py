@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta, tzinfo
 from typing import Final
 
 import numpy as np
 
+from dashboard.domain.cheap_hours import UsualWeek, usual_week
 from dashboard.domain.fee_rollup import FeeSeries
 from dashboard.domain.grounds import Signal
 from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejection_filter import RejectionFilter
-from dashboard.show.charts.fee_chart import fee_drawing
+from dashboard.show.charts.fee_chart import FeeMarks, fee_drawing
 from dashboard.show.charts.fee_timeline import BusyCounts, FeeTimeline, longest_usual_silence
 from dashboard.show.charts.figure import Drawing
+from dashboard.show.charts.side_by_side import NetworkLine, side_by_side
 from dashboard.show.queries.cache import TtlCache
 from dashboard.show.queries.context import QueryContext
 from dashboard.show.queries.network_status import (
@@ -25,9 +28,10 @@ from dashboard.show.queries.network_status import (
     NetworkStatus,
     read_network_figures,
 )
-from dashboard.show.time_ranges import TIME_RANGES, TimeRange, offered_time_ranges
+from dashboard.show.time_ranges import TimeRange, Zoom, offered_time_ranges
+from dashboard.store.alerts.incidents import opened_between
 from dashboard.store.engine.connection import Connection
-from dashboard.store.evidence.busy_context import SERIES
+from dashboard.store.evidence.busy_context import SERIES, read_hours
 from dashboard.store.fees.rollup_arrays import Integers
 from dashboard.store.fees.series import ChartRange, fee_steps, first_seen_at, percentile_steps
 from dashboard.store.rejections.counts import count_by_stage
@@ -38,10 +42,12 @@ _SHARED_FOR: Final = timedelta(seconds=12)
 _LONG_SHARED_FOR: Final = timedelta(minutes=5)
 _LONG: Final = timedelta(days=2)
 _LEAST_BESIDE: Final = timedelta(minutes=10)
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _SECOND: Final = timedelta(seconds=1)
 _TICKS: Final = 240
 """Ticks of rejections that lie side by side at most."""
+
+_LINE_STEPS: Final = 240
+"""Steps of a network among others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +55,7 @@ class FeeView:
     """What a fee did during a time range, and the picture of it."""
 
     signal: Signal
+    step: timedelta
     story: FeeTimeline
     drawing: Drawing
 
@@ -56,6 +63,14 @@ class FeeView:
     def name(self) -> str:
         """What the fee is called on a page."""
         return self.signal.capitalize()
+
+
+@dataclass(frozen=True, slots=True)
+class FeeLines:
+    """The fees of several networks of which something was seen, and the picture of them."""
+
+    lines: Sequence[NetworkLine]
+    drawing: Drawing
 
 
 class FeeQueries:
@@ -70,19 +85,45 @@ class FeeQueries:
         self._time_ranges: TtlCache[tuple[TimeRange, ...]] = TtlCache(_LONG_SHARED_FOR, context.now)
         self._views: TtlCache[FeeView | None] = TtlCache(_SHARED_FOR, context.now)
         self._long_views: TtlCache[FeeView | None] = TtlCache(_LONG_SHARED_FOR, context.now)
+        self._lines: TtlCache[FeeLines] = TtlCache(_SHARED_FOR, context.now)
+        self._long_lines: TtlCache[FeeLines] = TtlCache(_LONG_SHARED_FOR, context.now)
+        self._weeks: TtlCache[UsualWeek] = TtlCache(_LONG_SHARED_FOR, context.now)
 
     def time_ranges(self, profiles: tuple[NetworkProfile, ...]) -> tuple[TimeRange, ...]:
         """Return the lengths of time that show something of one of the networks."""
         return self._time_ranges.get(profiles, lambda: self._read_time_ranges(profiles))
 
-    def view(self, status: NetworkStatus, time_range: TimeRange) -> FeeView | None:
+    def view(
+        self, status: NetworkStatus, time_range: TimeRange, zoom: Zoom | None = None
+    ) -> FeeView | None:
         """Return the fee that decides busyness, during a range until now; None if none was seen.
 
-        It is the base fee, or the priority fee where the base fee never moves.
+        It is the base fee, or the priority fee where the base fee never moves. With `zoom` it is
+        shown during that time instead.
         """
-        views = self._long_views if time_range.length > _LONG else self._views
-        key = (status.profile.network_id, time_range, status.figures.signal)
-        return views.get(key, lambda: self._read_view(status, time_range))
+        is_long = zoom is None and time_range.length > _LONG
+        views = self._long_views if is_long else self._views
+        key = (status.profile.network_id, zoom or time_range, status.figures.signal)
+        return views.get(key, lambda: self._read_view(status.figures, zoom or time_range))
+
+    def usual_week(self, status: NetworkStatus, zone: tzinfo) -> UsualWeek:
+        """Return what the fee that decides busyness usually is through the week, in a zone."""
+        profile, signal, now = status.profile, status.figures.signal, self._context.now()
+        hour = now.replace(minute=0, second=0, microsecond=0)
+
+        def read() -> UsualWeek:
+            with self._context.store.read() as connection:
+                hours = read_hours(connection, profile.network_id, SERIES[signal], now)
+            return usual_week(hours, zone, now)
+
+        return self._weeks.get((profile.network_id, signal, hour, str(zone)), read)
+
+    def lines(self, statuses: Sequence[NetworkStatus], time_range: TimeRange) -> FeeLines:
+        """Return the fees that decide busyness, of several networks, during a range until now."""
+        is_long = time_range.length > _LONG
+        drawings = self._long_lines if is_long else self._lines
+        key = (time_range, *((each.profile.network_id, each.figures.signal) for each in statuses))
+        return drawings.get(key, lambda: self._read_lines(statuses, time_range))
 
     def around(
         self, network_id: NetworkId, since: datetime, until: datetime, margin: float = 0.25
@@ -96,17 +137,9 @@ class FeeQueries:
             return None
         now = self._context.now()
         beside = max((until - since) * margin, _LEAST_BESIDE)
-        begins, ends = since - beside, min(until + beside, now)
-        fitting = (each for each in TIME_RANGES if each.length >= ends - begins)
-        step = next(fitting, TIME_RANGES[-1]).step
-        between = ChartRange(begins - (begins - _EPOCH) % step, ends, step)
         with self._context.store.read() as connection:
             figures = read_network_figures(connection, profile, now)
-            story = read_fee_story(connection, figures, SERIES[figures.signal], between)
-        if story is None:
-            return None
-        name = figures.signal.capitalize()
-        return FeeView(figures.signal, story, fee_drawing(story, between.since, profile.name, name))
+        return self._read_view(figures, Zoom(since - beside, min(until + beside, now)))
 
     def _read_time_ranges(self, profiles: tuple[NetworkProfile, ...]) -> tuple[TimeRange, ...]:
         with self._context.store.read() as connection:
@@ -114,17 +147,56 @@ class FeeQueries:
         first = min((at for at in seen if at is not None), default=None)
         return offered_time_ranges(first, self._context.now())
 
-    def _read_view(self, status: NetworkStatus, time_range: TimeRange) -> FeeView | None:
-        profile, signal, now = status.profile, status.figures.signal, self._context.now()
-        between = ChartRange(time_range.begins_at(now), now, time_range.step)
+    def _read_view(self, figures: NetworkFigures, shown: TimeRange | Zoom) -> FeeView | None:
+        profile, between = figures.profile, _between(shown, self._context.now())
         with self._context.store.read() as connection:
-            story = read_fee_story(connection, status.figures, SERIES[signal], between)
-            arrivals = _arrivals(connection, profile, between)
+            story = read_fee_story(connection, figures, SERIES[figures.signal], between)
+            marks = FeeMarks(
+                _arrivals(connection, profile, between),
+                _incidents(connection, profile.network_id, between),
+            )
         if story is None:
             return None
-        name = signal.capitalize()
-        drawing = fee_drawing(story, between.since, profile.name, name, arrivals)
-        return FeeView(signal, story, drawing)
+        name = figures.signal.capitalize()
+        drawing = fee_drawing(story, between.since, f"{name} of {profile.name}", marks)
+        return FeeView(figures.signal, between.step, story, drawing)
+
+    def _read_lines(self, statuses: Sequence[NetworkStatus], time_range: TimeRange) -> FeeLines:
+        now = self._context.now()
+        step = -(-time_range.length // _LINE_STEPS // time_range.step) * time_range.step
+        between = ChartRange(time_range.begins_at(now), now, step)
+        with self._context.store.read() as connection:
+            lines = [
+                NetworkLine(
+                    each.profile.network_id,
+                    each.profile.name,
+                    each.figures.signal,
+                    fee_steps(
+                        connection, each.profile.network_id, SERIES[each.figures.signal], between
+                    ),
+                )
+                for each in statuses
+            ]
+        seen = [each for each in lines if len(each.steps)]
+        return FeeLines(seen, side_by_side(seen, between.since, now))
+
+
+def _between(shown: TimeRange | Zoom, now: datetime) -> ChartRange:
+    if isinstance(shown, Zoom):
+        return ChartRange(shown.begins_at, shown.until, shown.step)
+    return ChartRange(shown.begins_at(now), now, shown.step)
+
+
+def _incidents(
+    connection: Connection, network_id: NetworkId, between: ChartRange
+) -> list[tuple[datetime, int]]:
+    """Count the incidents of a network that opened, by ticks."""
+    width = max((between.until - between.since) / _TICKS, _SECOND)
+    counted = Counter(
+        between.since + (at - between.since) // width * width
+        for at in opened_between(connection, network_id, between.since, between.until)
+    )
+    return sorted(counted.items())
 
 
 def _arrivals(

@@ -1,28 +1,34 @@
-"""Fees answers: how busy is it, compared with usual, and what does a transaction cost now."""
+"""Fees answers: how busy is it, compared with usual, and when would it be cheaper."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
+import pandas as pd
 import streamlit as st
 
+from dashboard.show.charts import side_by_side
 from dashboard.show.charts.fee_chart import HEIGHT
-from dashboard.show.charts.fee_table import fee_csv, fee_table
-from dashboard.show.charts.figure import CONFIG
-from dashboard.show.parts.fee_summary import story_in_words, suggestions
-from dashboard.show.parts.heading import heading
+from dashboard.show.charts.fee_table import FOUR_DIGITS, fee_csv, fee_table
+from dashboard.show.charts.figure import with_picture
+from dashboard.show.parts.chart_zoom import chosen_zoom, draggable, whole_range, zoom_to_dragged
+from dashboard.show.parts.cheap_hours import COMPARED, cheap_hours, chosen_zone, comparison_row
+from dashboard.show.parts.fee_summary import costs, story_in_words, suggestions
+from dashboard.show.parts.heading import heading, section
 from dashboard.show.parts.list_page import choice_filter, csv_button
 from dashboard.show.parts.markup import element
 from dashboard.show.parts.network_chooser import chosen_networks
-from dashboard.show.parts.network_strip import network_strip
+from dashboard.show.parts.network_strip import network_figures, network_head
 from dashboard.show.parts.notices import empty, no_network, store_errors_shown
+from dashboard.show.parts.table import table
 from dashboard.show.queries import page_queries
 from dashboard.show.queries.fees import FeeView
 from dashboard.show.queries.network_status import NetworkProfile, NetworkStatus, network_summary
 from dashboard.show.queries.page_queries import PageQueries
 from dashboard.show.text import moment
-from dashboard.show.time_ranges import TimeRange
+from dashboard.show.time_ranges import TimeRange, Zoom
 
 REFRESH: Final = timedelta(seconds=4)
 CHART: Final = "Chart"
@@ -54,22 +60,58 @@ def _live() -> None:
         with st.container(horizontal=True, gap="small", key="fee-controls"):
             time_range = _chosen_time_range(queries.fees.time_ranges(chosen))
             is_table = _chosen_form() == TABLE
-        for status in statuses:
-            with st.container(key=f"card-network-{status.profile.network_id}", gap="small"):
-                network_strip(status, now)
-                if status.profile.has_gas:
-                    _fees(queries, status, time_range, now, is_table=is_table)
+        if len(statuses) == 1:
+            _one(queries, statuses[0], time_range, now, is_table=is_table)
+        else:
+            _many(queries, statuses, time_range, is_table=is_table)
 
 
 def _chosen_time_range(offered: tuple[TimeRange, ...]) -> TimeRange:
     by_name = {each.name: each for each in offered}
     usual = _DEFAULT if _DEFAULT in by_name else offered[-1].name
-    name = choice_filter("Time range", list(by_name), "range", usual, is_labelled=False, wraps=True)
+    name = choice_filter(
+        "Time range",
+        list(by_name),
+        "range",
+        usual,
+        is_labelled=False,
+        wraps=True,
+    )
     return by_name[name]
 
 
 def _chosen_form() -> str:
     return choice_filter("Chart or table", [CHART, TABLE], "as", CHART, is_labelled=False)
+
+
+def _one(
+    queries: PageQueries,
+    status: NetworkStatus,
+    time_range: TimeRange,
+    now: datetime,
+    *,
+    is_table: bool,
+) -> None:
+    """Show one network: its chart, when it is cheaper, what it costs."""
+    network_id = status.profile.network_id
+    with st.container(key=f"card-network-{network_id}", gap="small"):
+        network_head(status, now)
+        if status.profile.has_gas:
+            _fees(queries, status, time_range, now, is_table=is_table)
+            network_figures(status, now)
+    if not status.profile.has_gas:
+        return
+    with st.container(key=f"card-hours-{network_id}", gap="small"):
+        with st.container(horizontal=True, vertical_alignment="center", key="hours-head"):
+            section("When is it cheaper?")
+            zone = chosen_zone()
+        week, usual = queries.fees.usual_week(status, zone[0]), queries.overview.usual(status)
+        cheap_hours(status, week, usual, now, zone, is_table=is_table)
+    suggested = status.figures.suggested
+    if suggested is not None:
+        with st.container(key=f"card-costs-{network_id}", gap="small"):
+            suggestions(suggested, now)
+            costs(suggested.value, status.profile)
 
 
 def _fees(
@@ -80,57 +122,118 @@ def _fees(
     *,
     is_table: bool,
 ) -> None:
-    profile = status.profile
-    suggested = status.figures.suggested
-    if suggested is not None:
-        suggestions(suggested, now)
-    view = queries.fees.view(status, time_range)
+    profile, zoom = status.profile, chosen_zoom(time_range.name, now)
+    view = queries.fees.view(status, time_range, zoom)
+    shown = f"last {time_range.name}" if zoom is None else zoom.name
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="chart-head"):
+        name = status.figures.signal.capitalize()
+        st.html(element("h3", f"{name}, {shown}", class_="lw-subhead"))
+        if zoom is not None:
+            st.button(f"Back to the last {time_range.name}", key="unzoom", on_click=whole_range)
     if view is None:
         empty(
-            f"No base fee seen in the last {time_range.name}",
-            "Choose a longer time, or look at Health: it says who is asked and what fails.",
+            f"No base fee seen in the {shown}" if zoom is None else "No base fee seen then",
+            "Choose a longer time, or look at Health: it says which source does not answer.",
         )
         return
-    st.html(element("h3", f"{view.name}, last {time_range.name}", class_="lw-subhead"))
     if is_table:
-        _table(view)
+        _table_of(fee_table(view.story))
     else:
-        _chart(view, profile)
+        _chart(view, profile, zoom, now)
     with st.container(
         horizontal=True,
         vertical_alignment="center",
         gap="small",
         key=f"beside-{profile.network_id}",
     ):
-        st.html(story_in_words(view.story, view.name, time_range))
-        _download(view, profile, time_range)
+        st.html(story_in_words(view.story, view.name, view.step))
+        _download(view, profile, time_range.name if zoom is None else f"{zoom.since:%Y%m%dT%H%M%S}")
 
 
-def _download(view: FeeView, profile: NetworkProfile, time_range: TimeRange) -> None:
-    subject = view.name.lower()
+def _download(view: FeeView, profile: NetworkProfile, shown: str) -> None:
     csv_button(
         lambda: fee_csv(view.story, profile.network_id),
-        f"{subject} {profile.network_id} {time_range.name}.csv".replace(" ", "-"),
+        f"{_file_name(view, profile, shown)}.csv",
         f"csv-{profile.network_id}",
         note="The figures of this chart, in whole wei.",
     )
 
 
-def _chart(view: FeeView, profile: NetworkProfile) -> None:
+def _file_name(view: FeeView, profile: NetworkProfile, shown: str) -> str:
+    return f"{view.signal} {profile.network_id} {shown}".replace(" ", "-")
+
+
+def _chart(view: FeeView, profile: NetworkProfile, zoom: Zoom | None, now: datetime) -> None:
+    key = f"fees-{profile.network_id}"
     st.plotly_chart(
-        view.drawing.figure,
+        draggable(view.drawing.figure, zoom),
         theme=None,
         height=HEIGHT,
-        config=CONFIG,
-        key=f"fees-{profile.network_id}",
+        config=with_picture(_file_name(view, profile, "chart")),
+        key=key,
         alt=view.drawing.words,
+        on_select=lambda: zoom_to_dragged(key, now),
+        selection_mode="box",
     )
 
 
-def _table(view: FeeView) -> None:
-    st.dataframe(
-        fee_table(view.story),
-        hide_index=True,
-        height=HEIGHT,
-        column_config={"Time (UTC)": st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm:ss")},
-    )
+def _table_of(rows: pd.DataFrame) -> None:
+    fees = {
+        each: st.column_config.NumberColumn(format=FOUR_DIGITS)
+        for each in rows.select_dtypes("number").columns
+    }
+    times = {"Time (UTC)": st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm:ss")}
+    st.dataframe(rows, hide_index=True, height=HEIGHT, column_config=times | fees)
+
+
+def _many(
+    queries: PageQueries,
+    statuses: Sequence[NetworkStatus],
+    time_range: TimeRange,
+    *,
+    is_table: bool,
+) -> None:
+    """Show several networks side by side: their fees on one axis, and when each is cheap."""
+    asked = [each for each in statuses if each.profile.has_gas]
+    with st.container(key="card-side-by-side", gap="small"):
+        section(
+            f"Networks side by side, last {time_range.name}",
+            "The fee that decides busyness, on one logarithmic axis. Choose a network above for "
+            "its own chart, its week and its costs.",
+        )
+        found = queries.fees.lines(asked, time_range)
+        if not found.lines:
+            empty(f"No fee seen in the last {time_range.name}", "Choose a longer time.")
+        elif is_table:
+            _table_of(side_by_side.lines_table(found.lines))
+        else:
+            st.plotly_chart(
+                found.drawing.figure,
+                theme=None,
+                height=side_by_side.HEIGHT,
+                config=with_picture("networks"),
+                key="side-by-side",
+                alt=found.drawing.words,
+            )
+        csv_button(
+            lambda: side_by_side.lines_csv(found.lines),
+            f"networks-{time_range.name}.csv".replace(" ", "-"),
+            "csv-networks",
+            note="The figures of this chart, in whole wei.",
+        )
+    _compared(queries, statuses)
+
+
+def _compared(queries: PageQueries, statuses: Sequence[NetworkStatus]) -> None:
+    """Say of each network what it costs now, and when it is cheap."""
+    with st.container(key="card-hours", gap="small"):
+        with st.container(horizontal=True, vertical_alignment="center", key="hours-head"):
+            section("When is which cheap?")
+            zone = chosen_zone()
+        rows = [
+            comparison_row(
+                each, queries.fees.usual_week(each, zone[0]), queries.overview.usual(each)
+            )
+            for each in statuses
+        ]
+        st.html(table(COMPARED, rows, "Networks compared"))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from sqlalchemy import Connection, RowMapping, Select, func, or_, select, update
@@ -18,6 +18,8 @@ from dashboard.domain.incident import Incident, IncidentEvent, IncidentEventKind
 from dashboard.domain.quantity import NetworkId
 from dashboard.errors import StoreError
 from dashboard.store.schema import incident_events, incidents
+
+_MOST_OPENED: Final = 1000
 
 
 def incidents_by_id(connection: Connection, ids: Collection[UUID]) -> dict[UUID, Incident]:
@@ -76,6 +78,15 @@ def count_open_incidents(connection: Connection, network_id: NetworkId) -> int:
 def of_network(query: Select[Any], network_id: NetworkId | None) -> Select[Any]:
     """Narrow a query of incidents to one network, if one is given."""
     return query if network_id is None else query.where(incidents.c.network_id == network_id)
+
+
+def opened_between(
+    connection: Connection, network_id: NetworkId, since: datetime, until: datetime
+) -> list[datetime]:
+    """Return when incidents of a network opened in a time, of the latest 1,000 at most."""
+    opened = incidents.c.opened_at
+    query = select(opened).where(opened.between(since, until)).order_by(opened.desc())
+    return list(connection.scalars(of_network(query, network_id).limit(_MOST_OPENED)))
 
 
 def is_incident_due(connection: Connection, now: datetime) -> bool:

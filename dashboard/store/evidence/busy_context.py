@@ -18,15 +18,16 @@ from dashboard.domain.busy_context import (
     usual_fee,
     usual_spells,
 )
+from dashboard.domain.cheap_hours import HourFee
 from dashboard.domain.condition import State, Subject, SubjectKind
 from dashboard.domain.fee_rollup import FeeSeries, RollupLevel
 from dashboard.domain.grounds import FeeGrounds, Signal
 from dashboard.domain.quantity import NetworkId
-from dashboard.store.fees.rollups import medians_at
+from dashboard.store.fees.rollups import medians_at, medians_between
 from dashboard.store.fees.series import ChartRange, fee_steps
 from dashboard.store.fees.stored_fees import SeriesKey
 from dashboard.store.schema import transitions
-from dashboard.store.schema.columns import milliseconds_of
+from dashboard.store.schema.columns import milliseconds_of, moment_of
 
 _SHOWN: Final = timedelta(hours=24)
 _STEP: Final = timedelta(minutes=5)
@@ -68,6 +69,17 @@ def read_usual_fee(
     before = [hour - day * RollupLevel.DAY.length for day in range(1, USUAL_DAYS + 1)]
     key = SeriesKey(network_id, series)
     return usual_fee(medians_at(connection, key, RollupLevel.HOUR, before))
+
+
+def read_hours(
+    connection: Connection, network_id: NetworkId, series: FeeSeries, now: datetime
+) -> list[HourFee]:
+    """Read the median fee of each hour of the last days, oldest first, without the hour of now."""
+    until = RollupLevel.HOUR.begin_of(milliseconds_of(now))
+    since = until - USUAL_DAYS * RollupLevel.DAY.length
+    key = SeriesKey(network_id, series)
+    found = medians_between(connection, key, RollupLevel.HOUR, since, until)
+    return [HourFee(moment_of(begins_at), median) for begins_at, median in found]
 
 
 def _spells(connection: Connection, network_id: NetworkId, at: datetime) -> list[BusySpell]:

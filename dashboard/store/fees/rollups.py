@@ -188,6 +188,13 @@ def medians_at(
     return [median for (median,) in rows]
 
 
+def medians_between(
+    connection: Connection, key: SeriesKey, level: RollupLevel, since: int, until: int
+) -> list[Row]:
+    """Return begin and median of the roll-ups that begin in a time, oldest first."""
+    return _select(connection, f"SELECT begins_at, median {_BETWEEN}", key, level, (since, until))
+
+
 def line_between(
     connection: Connection, key: SeriesKey, since: int, until: int, step: int
 ) -> list[Row]:

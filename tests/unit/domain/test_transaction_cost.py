@@ -7,18 +7,18 @@ import pytest
 from dashboard.domain.quantity import Wei
 from dashboard.domain.transaction_cost import (
     CoinPrice,
+    cost_of,
     in_coin,
     in_money,
     read_coin_price,
-    transfer_cost,
 )
 from dashboard.errors import InputError
 
 PRICE = CoinPrice(3_150_500_000, "USD")
 
 
-def test_transfer_costs_its_gas_at_the_fee() -> None:
-    assert transfer_cost(Wei(12 * 10**9)) == 252_000 * 10**9
+def test_costs_its_gas_at_the_fee() -> None:
+    assert cost_of(Wei(12 * 10**9)) == 252_000 * 10**9
 
 
 @pytest.mark.parametrize(

@@ -76,7 +76,8 @@ def test_incident_about_to_end_says_so_alike_on_every_page(
         )
 
     pages = {
-        page: words_of(visit(page, queries)) for page in ("overview", "fees", "alerts", "health")
+        page: words_of(visit(page, queries, network="Devnet"))
+        for page in ("overview", "fees", "alerts", "health")
     }
 
     said = "ince 11:50:00 UTC; at or below the threshold for 3 min, over at 12:02:00 UTC if that"

@@ -8,14 +8,19 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from dashboard.domain.fee_rollup import FeeSeries
 from dashboard.domain.gas import GasObservation
 from dashboard.domain.quantity import NetworkId, Wei
+from dashboard.domain.transaction_cost import CoinPrice
 from dashboard.show.queries.page_queries import PageQueries
 from dashboard.store.engine.engine import Store
+from dashboard.store.fees.import_history import import_fee_years
 from dashboard.store.gas import save_gas
+from dashboard.store.schema.columns import milliseconds_of
 from tests.browser.seeded_store import SILENT, SIMULATED, seed
 from tests.builders import GWEI, a_suggestion, suggested_gas_fees
 from tests.unit.show.page_runs import UnreadableStore, visit, words_of
@@ -75,7 +80,9 @@ def test_page_says_what_the_chart_shows(queries: PageQueries) -> None:
 def test_page_says_of_how_many_blocks_its_extremes_are(queries: PageQueries, store: Store) -> None:
     fast = replace(SIMULATED, block_time=SIMULATED.gas_period / 2)
 
-    assert "Which share of all blocks was seen is not known" in words_of(visit("fees", queries))
+    assert "Which share of all blocks was seen is not known" in words_of(
+        visit("fees", queries, network="Devnet")
+    )
     words = words_of(visit("fees", PageQueries(store, (fast,), None, lambda: NOW)))
     assert re.search(r"\d+% of the blocks were seen; the others may lie above or below.", words)
 
@@ -93,16 +100,103 @@ def test_stale_fees_are_said_to_be_stale(queries: PageQueries) -> None:
     assert "Stale: suggested 6 min ago." in words
 
 
-def test_every_network_is_shown_until_one_is_chosen(queries: PageQueries) -> None:
-    assert chart_count(visit("fees", queries)) == 2
-    assert chart_count(visit("fees", queries, network="Linea")) == 1
+def test_several_networks_stand_side_by_side_until_one_is_chosen(queries: PageQueries) -> None:
+    several, one = visit("fees", queries), visit("fees", queries, network="Linea")
+
+    assert chart_count(several) == 1
+    assert "Networks side by side, last 1 h" in words_of(several)
+    assert "Cheapest hours" in words_of(several)
+    assert "When is it cheaper?" in words_of(one)
+
+
+def test_side_by_side_has_a_table_too(queries: PageQueries) -> None:
+    page = visit("fees", queries, **{"as": "Table"})
+
+    assert chart_count(page) == 0
+    assert set(page.dataframe[0].value["Network"]) == {"Devnet", "Linea"}
+
+
+def test_too_little_history_is_said_and_not_made_up(queries: PageQueries) -> None:
+    page = visit("fees", queries, network="Devnet")
+    words = words_of(page)
+
+    assert "Too little is known of the hours of a week" in words
+    assert "once each hour of the day was seen on three days" in words
+    assert chart_count(page) == 1
+
+
+def see_a_month(store: Store) -> None:
+    """See a month of hours of Devnet that are cheap from 03:00 to 06:00 UTC."""
+    hours = [NOW - timedelta(hours=each) for each in range(24 * 30, 2, -1)]
+    with store.write() as connection:
+        import_fee_years(
+            connection,
+            SIMULATED.network_id,
+            FeeSeries.ESTIMATED_BASE_FEE,
+            np.array([milliseconds_of(at) for at in hours]),
+            np.array([(10 if at.hour in {3, 4, 5} else 20) * GWEI for at in hours]),
+        )
+
+
+def test_page_says_when_it_is_cheaper(queries: PageQueries, store: Store) -> None:
+    see_a_month(store)
+
+    page = visit("fees", queries, network="Devnet")
+    words = words_of(page)
+
+    assert chart_count(page) == 2
+    assert "Usually below 10.00 gwei from 03:00 to 06:00 UTC (next in 15 h)" in words
+    assert "it is dearer than at this hour on " in words
+    assert "of the 7 before" in words
+
+
+def test_week_has_a_table_too(queries: PageQueries, store: Store) -> None:
+    see_a_month(store)
+
+    page = visit("fees", queries, network="Devnet", **{"as": "Table"})
+
+    week = page.dataframe[1].value
+    assert week["Hour"].tolist()[:2] == ["00:00", "01:00"]
+    assert week["Mon, gwei"].tolist()[2:4] == [20, 10]
+
+
+def test_page_says_what_usual_actions_cost(store: Store) -> None:
+    priced = replace(SIMULATED, coin="POL", coin_price=CoinPrice(3_000_000, "USD"))
+
+    words = words_of(visit("fees", PageQueries(store, (priced,), None, lambda: NOW)))
+
+    assert "Transfer of the coin <small>21,000 gas</small>" in words
+    assert re.search(r"0\.0\d+ POL <small>0\.\d+ USD</small>", words)
+
+
+def test_time_in_the_address_is_shown_in_finer_steps(queries: PageQueries) -> None:
+    address = {"from": "2026-11-20T11:40:00Z", "to": "2026-11-20T11:45:00Z"}
+
+    page = visit("fees", queries, network="Devnet", **address)
+
+    assert "Base fee, 20 Nov 2026 11:40:00 to 20 Nov 2026 11:45:00 UTC" in words_of(page)
+    page.button(key="unzoom").click().run()
+    assert "Base fee, last 1 h" in words_of(page)
+    assert "from" not in page.query_params
+
+
+@pytest.mark.parametrize(
+    "edges", [("soon", "2026-11-20T11:45:00Z"), ("2026-11-20T11:45:00Z", "2026-11-20T11:45:01Z")]
+)
+def test_time_that_cannot_be_drawn_is_said_to_be_ignored(
+    queries: PageQueries, edges: tuple[str, str]
+) -> None:
+    page = visit("fees", queries, network="Devnet", **{"from": edges[0], "to": edges[1]})
+
+    assert "Part of the address was ignored" in words_of(page)
+    assert "Base fee, last 1 h" in words_of(page)
 
 
 def test_unknown_network_in_the_address_shows_every_network(queries: PageQueries) -> None:
     page = visit("fees", queries, network="Nowhere")
 
     assert not page.exception
-    assert chart_count(page) == 2
+    assert "Networks side by side" in words_of(page)
 
 
 def test_networks_of_the_same_name_are_told_apart_by_id(store: Store) -> None:

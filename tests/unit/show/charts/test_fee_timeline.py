@@ -111,7 +111,7 @@ def test_words_never_say_that_there_are_no_gaps_beside_one() -> None:
     silent = a_step(0, 1, 2, lasts=hour, longest_gap=seconds(30))
 
     words = story_in_words(
-        a_story(steps=[silent, a_step(1, 1, 2, lasts=hour)]), "Fee", TIME_RANGES[5]
+        a_story(steps=[silent, a_step(1, 1, 2, lasts=hour)]), "Fee", TIME_RANGES[5].step
     )
 
     assert "1 step has a gap too short to be drawn, the longest: 30 s between" in words

@@ -1,0 +1,114 @@
+"""Several networks in one figure, on one axis."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from dashboard.domain.foreign_text import visible
+from dashboard.domain.quantity import WEI_PER_GWEI, NetworkId
+from dashboard.domain.spreadsheet import write_csv
+from dashboard.show.charts.figure import (
+    BUTTONS,
+    Drawing,
+    DrawnFigure,
+    PlotlyJson,
+    plain_layout,
+    typed,
+)
+from dashboard.store.fees.steps import FeeSteps
+
+HEIGHT: Final = 400
+CSV_COLUMNS: Final = ("network_id", "fee", "first_at", "mean_wei")
+_LONGEST_NAME: Final = 40
+_COLOURS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b8860b", "#56b4e9")
+"""Okabe and Ito's, which colour-blind eyes tell apart; the yellow darkened to read on white."""
+
+_DASHES: Final = ("solid", "dash", "dot")
+
+
+class NetworkLine(NamedTuple):
+    """The fee of one network during a time range; `of` says which fee that is."""
+
+    network_id: NetworkId
+    name: str
+    of: str
+    steps: FeeSteps
+
+
+def side_by_side(lines: Sequence[NetworkLine], since: datetime, until: datetime) -> Drawing:
+    """Draw networks on one logarithmic axis in gwei, since their fees differ by powers of ten.
+
+    A fee of zero has no place there and is left out.
+    """
+    layout = plain_layout(1.0, "gwei", HEIGHT)
+    layout["xaxis"]["range"] = [since.timestamp() * 1000, until.timestamp() * 1000]
+    layout["yaxis"] |= {"type": "log", "range": None, "tickformat": ",.4~r", "nticks": 8}
+    layout |= {
+        "showlegend": True,
+        "legend": {"orientation": "h", "y": -0.12, "yanchor": "top", "x": 0},
+        "margin": {"l": 0, "r": 8, "t": BUTTONS, "b": 0},
+    }
+    figure = DrawnFigure([_line(each, number) for number, each in enumerate(lines)], layout)
+    names = ", ".join(f"{each.name} ({each.of})" for each in lines)
+    words = f"Fees from {since:%d %b %Y %H:%M} to {until:%d %b %Y %H:%M} UTC of {names}."
+    return Drawing(figure, words)
+
+
+def lines_table(lines: Sequence[NetworkLine]) -> pd.DataFrame:
+    """Lay the lines out for reading, one after the other.
+
+    DataFrame: index range, columns Time (UTC) [datetime], Network, Fee [str], Mean, gwei [float64].
+    """
+    return pd.concat(
+        [
+            pd.DataFrame(
+                {
+                    "Time (UTC)": each.steps.first_at.astype("datetime64[ms]"),
+                    "Network": visible(each.name, _LONGEST_NAME),
+                    "Fee": str(each.of),
+                    "Mean, gwei": each.steps.means / WEI_PER_GWEI,
+                }
+            )
+            for each in lines
+        ],
+        ignore_index=True,
+    )
+
+
+def lines_csv(lines: Sequence[NetworkLine]) -> str:
+    """Write the lines as CSV: times in UTC, fees in whole wei."""
+    return write_csv(
+        CSV_COLUMNS,
+        (
+            (each.network_id, each.of, step.first_at.isoformat(), round(step.mean))
+            for each in lines
+            for step in each.steps
+        ),
+    )
+
+
+def _line(line: NetworkLine, number: int) -> PlotlyJson:
+    fees = np.where(line.steps.means > 0, line.steps.means, np.nan) / WEI_PER_GWEI
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": _plain(line.name),
+        "x": typed(line.steps.first_at.astype(np.float64)),
+        "y": typed(fees.astype(np.float32)),
+        "line": {
+            "color": _COLOURS[number % len(_COLOURS)],
+            "dash": _DASHES[number // len(_COLOURS) % len(_DASHES)],
+            "width": 1.75,
+        },
+        "hovertemplate": "%{y:,.4~r} gwei",
+    }
+
+
+def _plain(name: str) -> str:
+    """Return a name that Plotly shows as it is: it reads some markup, links among it."""
+    return visible(name, _LONGEST_NAME).replace("&", "&amp;").replace("<", "&lt;")

@@ -1,0 +1,90 @@
+"""The time that a reader chose in a chart by dragging, kept in the address as `from` and `to`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import streamlit as st
+
+from dashboard.errors import WireError
+from dashboard.show.charts.figure import BUTTONS, LINE, RIGHT, DrawnFigure
+from dashboard.show.parts.notices import notice
+from dashboard.show.time_ranges import Zoom, zoomed
+from dashboard.wire.timestamp import format_timestamp, parse_timestamp
+
+FROM: Final = "from"
+TO: Final = "to"
+_OF_RANGE: Final = "time_range_before"
+
+_DRAGGED: Final = {
+    "margin": {"l": 0, "r": RIGHT, "t": BUTTONS, "b": 0},
+    "dragmode": "select",
+    "selectdirection": "h",
+    "newselection": {"line": {"color": LINE, "width": 1, "dash": "solid"}},
+}
+
+
+def chosen_zoom(time_range: str, now: datetime) -> Zoom | None:
+    """Return the time that the address names; None where it names none, or none that is drawn.
+
+    Choosing another time range ends it.
+    """
+    before = st.session_state.get(_OF_RANGE)
+    st.session_state[_OF_RANGE] = time_range
+    if before not in {None, time_range}:
+        whole_range()
+    since, until = st.query_params.get(FROM), st.query_params.get(TO)
+    if since is None and until is None:
+        return None
+    try:
+        zoom = zoomed(parse_timestamp(since or ""), parse_timestamp(until or ""), now)
+    except WireError:
+        zoom = None
+    if zoom is None:
+        notice(
+            "busy",
+            "Part of the address was ignored:",
+            "from and to are no time that a chart shows; write them as 2026-11-20T12:00:00Z, at "
+            "least 20 seconds apart.",
+        )
+    return zoom
+
+
+def whole_range() -> None:
+    """Show the time range that is chosen again, instead of a part of it."""
+    for name in (FROM, TO):
+        st.query_params.pop(name, None)
+
+
+def draggable(figure: DrawnFigure, zoom: Zoom | None) -> DrawnFigure:
+    """Return a figure in which dragging chooses a time.
+
+    What was dragged is gone from the next one, which has another revision.
+    """
+    return figure.with_layout(_DRAGGED | {"uirevision": "steady" if zoom is None else zoom.name})
+
+
+def zoom_to_dragged(key: str, now: datetime) -> None:
+    """Put the time that was dragged in the chart of a key into the address; none takes it out."""
+    boxes: Sequence[Any] = st.session_state[key].selection.box
+    if not boxes:
+        whole_range()
+        return
+    zoom = dragged(boxes[-1].get("x", ()), now)
+    if zoom is not None:
+        st.query_params.update(
+            {FROM: format_timestamp(zoom.since), TO: format_timestamp(zoom.until)}
+        )
+
+
+def dragged(edges: Sequence[Any], now: datetime) -> Zoom | None:
+    """Read the edges of what was dragged, as Plotly writes moments, to the second."""
+    try:
+        since, until = (
+            datetime.fromisoformat(str(each)).replace(tzinfo=UTC, microsecond=0) for each in edges
+        )
+    except ValueError:
+        return None
+    return zoomed(since, until, now)

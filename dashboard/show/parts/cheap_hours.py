@@ -1,0 +1,159 @@
+"""When is it cheaper: the sentences and the heat map of one network."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, tzinfo
+from typing import Final
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import streamlit as st
+
+from dashboard.domain.busy_context import USUAL_DAYS, difference_in_words
+from dashboard.domain.cheap_hours import UsualWeek
+from dashboard.domain.grounds import Signal
+from dashboard.domain.quantity import NetworkId
+from dashboard.domain.transaction_cost import cost_of, in_coin, in_money
+from dashboard.show.charts.fee_table import FOUR_DIGITS
+from dashboard.show.charts.figure import with_picture
+from dashboard.show.charts.week_map import HEIGHT, week_csv, week_drawing, week_table
+from dashboard.show.parts.badges import activity_badge
+from dashboard.show.parts.list_page import choice_filter, csv_button
+from dashboard.show.parts.markup import element, join
+from dashboard.show.parts.notices import empty
+from dashboard.show.queries.network_status import NetworkFigures, NetworkProfile, NetworkStatus
+from dashboard.show.queries.overview import UsualNow, above_usual
+from dashboard.show.text import fee
+
+_UTC: Final = "UTC"
+_LOCAL: Final = "Local time"
+
+
+def chosen_zone() -> tuple[tzinfo, str]:
+    """Offer UTC or the time zone of the browser; return the chosen one and its name."""
+    chosen = choice_filter("Hours in", [_UTC, _LOCAL], "zone", _UTC, is_labelled=False)
+    return (UTC, _UTC) if chosen == _UTC else zone_named(st.context.timezone)
+
+
+def zone_named(name: str | None) -> tuple[tzinfo, str]:
+    """Return the time zone that a browser names; UTC where there is none of that name."""
+    try:
+        zone = ZoneInfo(name or _UTC)
+    except (ValueError, OSError, ZoneInfoNotFoundError):
+        return UTC, _UTC
+    return (UTC, _UTC) if zone.key == _UTC else (zone, zone.key)
+
+
+def cheap_hours(
+    status: NetworkStatus,
+    week: UsualWeek,
+    usual: UsualNow,
+    now: datetime,
+    zone: tuple[tzinfo, str],
+    *,
+    is_table: bool,
+) -> None:
+    """Say when it is cheap and how now compares, above a heat map of the week, or its table."""
+    said = cheap_in_words(status, week, usual, zone, now)
+    st.html(join(*(element("p", each, class_="lw-lede") for each in said)))
+    if not week.is_known:
+        empty(
+            "Too little is known of the hours of a week",
+            "Each cell is the median of at least three such hours, which takes three weeks.",
+        )
+        return
+    if is_table:
+        rows = week_table(week)
+        fees = {
+            each: st.column_config.NumberColumn(format=FOUR_DIGITS) for each in rows.columns[1:]
+        }
+        st.dataframe(rows, hide_index=True, column_config=fees)
+    else:
+        _map(status, week, now, zone)
+    _below(week, status.profile.network_id, zone[1])
+
+
+def _map(status: NetworkStatus, week: UsualWeek, now: datetime, zone: tuple[tzinfo, str]) -> None:
+    network_id, local = status.profile.network_id, now.astimezone(zone[0])
+    name = f"{status.figures.signal.capitalize()} of {status.profile.name}"
+    drawing = week_drawing(week, name, zone[1], (local.weekday(), local.hour))
+    st.plotly_chart(
+        drawing.figure,
+        theme=None,
+        height=HEIGHT,
+        config=with_picture(f"hours-{network_id}"),
+        key=f"hours-{network_id}",
+        alt=drawing.words,
+    )
+
+
+def _below(week: UsualWeek, network_id: NetworkId, zone_name: str) -> None:
+    """Say what the map shows, and offer its file."""
+    meaning = (
+        f"Each cell is the median of its hours in {USUAL_DAYS} days ({zone_name}), blank for fewer "
+        "than three; the red frame is now, the line above marks the cheapest hours. No fee is "
+        "forecast."
+    )
+    with st.container(
+        horizontal=True, vertical_alignment="center", gap="small", key=f"beside-hours-{network_id}"
+    ):
+        st.html(element("p", meaning, class_="lw-quiet"))
+        csv_button(
+            lambda: week_csv(week, network_id, zone_name),
+            f"hours-{network_id}.csv",
+            f"csv-hours-{network_id}",
+            note="The medians of this picture, in whole wei.",
+        )
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def cheap_in_words(
+    status: NetworkStatus, week: UsualWeek, usual: UsualNow, zone: tuple[tzinfo, str], now: datetime
+) -> list[str]:
+    """Say what is known of cheap hours, of now, of busy spells and of the last week."""
+    fee_now = status.figures.judged_fee
+    cheap = (
+        "Which hours are cheapest is said once each hour of the day was seen on three days."
+        if week.cheapest is None
+        else week.cheapest.in_words(now, *zone)
+    )
+    beside = None if fee_now is None else week.beside_now(fee_now)
+    busy = None if usual.spells is None else _capital(f"busy {usual.spells.in_words()}.")
+    weeks = None if week.weeks is None else _capital(week.weeks.in_words())
+    return [each for each in (cheap, beside, busy, weeks) if each is not None]
+
+
+COMPARED: Final = ("Network", "Fee now", "Beside usual", "Transfer, medium", "Cheapest hours")
+
+
+def comparison_row(status: NetworkStatus, week: UsualWeek, usual: UsualNow) -> list[str]:
+    """Say what one network among others costs now, and when it is cheap, as COMPARED has it."""
+    figures, profile = status.figures, status.profile
+    fee_now, difference = figures.judged_fee, above_usual(figures, usual)
+    of = "" if figures.signal is Signal.BASE_FEE else f" ({figures.signal})"
+    return [
+        join(profile.name, " ", activity_badge(status.activity)),
+        "not seen yet" if fee_now is None else f"{' '.join(fee(fee_now))}{of}",
+        "not known yet" if difference is None else difference_in_words(difference),
+        _transfer(figures, profile),
+        _cheapest(week),
+    ]
+
+
+def _transfer(figures: NetworkFigures, profile: NetworkProfile) -> str:
+    if figures.suggested is None:
+        return "not known yet"
+    amount = cost_of(figures.suggested.value.medium.suggested_max_fee_per_gas)
+    coins = in_coin(amount, profile.coin)
+    worth = profile.coin_price
+    return coins if worth is None else f"{coins} · {in_money(amount, worth)}"
+
+
+def _cheapest(week: UsualWeek) -> str:
+    if week.cheapest is None:
+        return "not known yet"
+    if not week.cheapest.is_clear:
+        return "no clear difference"
+    return f"{week.cheapest.hours}, {week.cheapest.compared}"

@@ -1,0 +1,96 @@
+"""A week of hours, and networks side by side: pictures, tables and CSV."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import plotly.graph_objects as go
+
+from dashboard.domain.cheap_hours import HourFee, UsualWeek, usual_week
+from dashboard.domain.grounds import Signal
+from dashboard.domain.quantity import NetworkId
+from dashboard.show.charts.side_by_side import NetworkLine, lines_csv, lines_table, side_by_side
+from dashboard.show.charts.week_map import week_csv, week_drawing, week_table
+from dashboard.store.fees.steps import FeeSteps
+from tests.builders import A_MOMENT, GWEI
+from tests.unit.show.fee_stories import a_story
+from tests.unit.show.figure_arrays import array
+
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+
+
+def a_week(cheap: set[int]) -> UsualWeek:
+    """Return a week of 30 days whose cheap hours cost a gwei and the others two."""
+    hours = [NOW - timedelta(hours=each) for each in range(24 * 30, 0, -1)]
+    fees = [HourFee(at, (1 if at.hour in cheap else 2) * GWEI) for at in hours]
+    return usual_week(fees, UTC, NOW)
+
+
+def test_map_has_a_cell_for_each_weekday_and_hour() -> None:
+    drawing = week_drawing(a_week({3, 4, 5}), "Base fee of Linea", "UTC", (4, 12))
+
+    sent = drawing.figure.to_dict()
+    go.Figure(sent)
+    cells = array(sent["data"][0]["z"])
+    assert cells.shape == (7, 24)
+    assert cells[0].tolist()[2:7] == [2, 1, 1, 1, 2]
+    assert drawing.words == (
+        "Base fee of Linea by weekday and hour in UTC, median of 31 days: from 1.000 gwei "
+        "(Fri 03:00) to 2.000 gwei (Wed 23:00)."
+    )
+
+
+def test_line_above_cheap_hours_has_two_parts_across_midnight() -> None:
+    sent = week_drawing(a_week({23, 0, 1}), "Fee", "UTC", (4, 12)).figure.to_dict()
+
+    lines = [each for each in sent["layout"]["shapes"] if each["type"] == "line"]
+    assert [(each["x0"], each["x1"]) for each in lines] == [(22.5, 23.5), (-0.5, 1.5)]
+
+
+def test_hours_that_are_not_clearly_cheaper_get_no_line() -> None:
+    sent = week_drawing(a_week(set()), "Fee", "UTC", (4, 12)).figure.to_dict()
+
+    assert [each["type"] for each in sent["layout"]["shapes"]] == ["rect"]
+
+
+def test_week_is_written_in_whole_wei() -> None:
+    rows = week_csv(a_week({3, 4, 5}), NetworkId(7), "UTC").splitlines()
+
+    assert rows[0] == "network_id,time_zone,weekday,begins_at,median_wei"
+    assert rows[4] == "7,UTC,Mon,03:00,1000000000"
+    assert len(rows) == 1 + 7 * 24
+
+
+def test_week_is_laid_out_by_hour() -> None:
+    rows = week_table(a_week({3, 4, 5}))
+
+    assert rows["Hour"].tolist()[:2] == ["00:00", "01:00"]
+    assert rows["Sun, gwei"].tolist()[2:4] == [2, 1]
+
+
+def two_lines(name: str) -> list[NetworkLine]:
+    """Return two networks, of which one has a fee of zero in between."""
+    steps: FeeSteps = a_story(5 * GWEI, 0, 7 * GWEI).steps
+    return [
+        NetworkLine(NetworkId(1), name, Signal.BASE_FEE, steps),
+        NetworkLine(NetworkId(2), "Flat", Signal.PRIORITY_FEE, steps),
+    ]
+
+
+def test_networks_are_on_one_logarithmic_axis_and_their_names_are_inert() -> None:
+    drawing = side_by_side(two_lines("<a href='x'>n</a>"), A_MOMENT, NOW)
+
+    sent = drawing.figure.to_dict()
+    go.Figure(sent)
+    assert sent["layout"]["yaxis"]["type"] == "log"
+    assert "<" not in sent["data"][0]["name"]
+    assert np.isnan(array(sent["data"][0]["y"])).tolist() == [False, True, False]
+    assert "Flat (priority fee)" in drawing.words
+
+
+def test_networks_have_a_table_and_a_file() -> None:
+    lines = two_lines("Linea")
+
+    assert lines_table(lines)["Mean, gwei"].tolist() == [5, 0, 7] * 2
+    assert lines_csv(lines).splitlines()[1] == (f"1,base fee,{A_MOMENT.isoformat()},{5 * GWEI}")
