@@ -156,9 +156,16 @@ def _print_one(ask: SilenceQueries, silence: Silence, now: datetime, *, as_json:
     hours = "" if silence.wish.weekly is None else f"{silence.wish.weekly}, "
     say(
         f"{silence.kind.value.capitalize()} {silence.silence_id}: {ask.scope_of(silence)}, {hours}"
-        f"from {moment(silence.wish.starts_at)} until {moment(silence.over_at)}"
+        f"from {moment(silence.wish.starts_at)} until {_until(silence)}"
         f"{_next(silence, now)}."
     )
+
+
+def _until(silence: Silence) -> str:
+    """Say when it ends, or that it never began: else it would end before its start."""
+    if silence.never_began:
+        return f"{moment(silence.wish.ends_at)}, cancelled at {moment(silence.over_at)}"
+    return moment(silence.over_at)
 
 
 def _next(silence: Silence, now: datetime) -> str:
@@ -192,7 +199,7 @@ def _row(ask: SilenceQueries, silence: Silence, now: datetime) -> Sequence[str]:
         str(silence.silence_id),
         silence.state(now).value,
         moment(silence.wish.starts_at),
-        moment(silence.over_at),
+        _until(silence),
         "" if silence.wish.weekly is None else str(silence.wish.weekly),
         ask.scope_of(silence),
         silence.author,

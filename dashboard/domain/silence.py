@@ -77,6 +77,11 @@ class Silence:
         """When it ends or ended for good."""
         return self.wish.ends_at if self.ended_at is None else self.ended_at
 
+    @property
+    def never_began(self) -> bool:
+        """Whether a person ended it before its start."""
+        return self.ended_at is not None and self.ended_at <= self.wish.starts_at
+
     def state(self, at: datetime) -> SilenceState:
         """Return whether it is to come, lasts or is over; the start is included, the end is not."""
         if at >= self.over_at:

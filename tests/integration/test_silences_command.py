@@ -52,7 +52,9 @@ def test_maintenance_is_planned_for_everything_only_where_that_is_said(
     refused = installation.run(*planned)
     made = installation.run(*planned, "--all")
     listed = json.loads(installation.run("maintenance", "list", "--json").stdout)
+    ended = installation.run("maintenance", "end", "1")
 
+    assert ", cancelled at " in ended.stdout
     assert (refused.returncode, "confirm that everything is meant" in refused.stderr) == (2, True)
     assert made.stdout.startswith("Maintenance window 1: everything, from ")
     [window] = listed["maintenanceWindows"]

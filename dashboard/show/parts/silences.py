@@ -118,6 +118,9 @@ def _times(silence: Silence, now: datetime) -> str:
             return f"until {moment_near(end, now)}, {left} left{_weekly(silence)}"
         case SilenceState.EXPIRED:
             by = f" by {visible(silence.ended_by, LONGEST_NAME)}" if silence.ended_by else ""
+            if silence.never_began:
+                planned = f"{moment(start)} to {moment(silence.wish.ends_at)}"
+                return f"{planned}, cancelled at {moment(end)}{by}"
             ended = by and f", ended{by}"
             return f"{moment(start)} to {moment(end)}{_weekly(silence)}{ended}"
 

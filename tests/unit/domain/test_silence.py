@@ -87,6 +87,14 @@ def test_silence_that_was_ended_before_its_start_never_lasts() -> None:
     assert cancelled.state(A_MOMENT) is SilenceState.EXPIRED
 
 
+def test_only_what_was_ended_before_its_start_never_began() -> None:
+    start = a_silence().wish.starts_at
+
+    assert a_silence(ended_at=start - timedelta(minutes=1)).never_began
+    assert not a_silence(ended_at=start + timedelta(minutes=1)).never_began
+    assert not a_silence().never_began
+
+
 def test_change_is_silenced_while_a_silence_that_fits_lasts() -> None:
     silence = a_silence()
 
