@@ -37,7 +37,6 @@ INCIDENT: Final = "incident"
 _ROWS: Final = 20
 _OPEN_PAGE: Final = "open_page"
 _OVER_PAGE: Final = "over_page"
-_MOST_OVER: Final = 400
 _ENDED: Final = {
     "24 h": timedelta(hours=24),
     "7 d": timedelta(days=7),
@@ -143,12 +142,13 @@ def finished_incidents_part(
     """Show the incidents that ended lately, filtered by time, rule and severity."""
     with st.container(key="card-over", gap="small"):
         section("Resolved", "Incidents that ended, the latest first.")
-        found = queries.incidents.finished(network_id, _MOST_OVER, _filter(queries))
-        if not found:
+        wanted = _filter(queries)
+        many = queries.incidents.count_finished(network_id, wanted)
+        if not many:
             st.html(element("p", "No incident ended in this time.", class_="lw-quiet"))
             return
-        number = chosen_page(len(found), _ROWS, _OVER_PAGE)
-        for each in found[(number - 1) * _ROWS : number * _ROWS]:
+        offset = (chosen_page(many, _ROWS, _OVER_PAGE) - 1) * _ROWS
+        for each in queries.incidents.finished(network_id, _ROWS, wanted, offset):
             with st.container(
                 key=f"over-{each.incident.incident_id}",
                 horizontal=True,

@@ -43,6 +43,7 @@ from dashboard.store.alerts.incident_list import (
     IncidentStory,
     WithheldChanges,
     change_times,
+    count_finished_incidents,
     finished_incident_stories,
     incident_story,
     incidents_beginning,
@@ -125,11 +126,17 @@ class IncidentQueries:
         network_id: NetworkId | None = None,
         limit: int = MOST_FINISHED,
         wanted: FinishedFilter = ANY_FINISHED,
+        offset: int = 0,
     ) -> tuple[IncidentStory, ...]:
-        """Return the latest that are over, likewise, the latest first."""
+        """Return the latest that are resolved, likewise, the latest to end first."""
         with self._context.store.read() as connection:
             here = replace(wanted, network_id=network_id)
-            return tuple(finished_incident_stories(connection, limit, here))
+            return tuple(finished_incident_stories(connection, limit, here, offset))
+
+    def count_finished(self, network_id: NetworkId | None, wanted: FinishedFilter) -> int:
+        """Count those that are resolved, likewise."""
+        with self._context.store.read() as connection:
+            return count_finished_incidents(connection, replace(wanted, network_id=network_id))
 
     def story(self, incident_id: UUID) -> IncidentStory | None:
         """Return one incident, open or over, with its story; None where it is not stored."""

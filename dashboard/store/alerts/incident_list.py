@@ -113,19 +113,29 @@ def open_incident_stories(
 
 
 def finished_incident_stories(
-    connection: Connection, limit: int, wanted: FinishedFilter = ANY_FINISHED
+    connection: Connection, limit: int, wanted: FinishedFilter = ANY_FINISHED, offset: int = 0
 ) -> list[IncidentStory]:
-    """Return incidents that are over, the latest to open first, at most `limit`."""
+    """Return resolved incidents, the latest to end first, at most `limit` from `offset` on."""
+    query = _finished(select(incidents), wanted).order_by(incidents.c.resolved_at.desc())
+    return _stories(connection, query.limit(limit).offset(offset))
+
+
+def count_finished_incidents(connection: Connection, wanted: FinishedFilter) -> int:
+    """Count the resolved incidents that fit."""
+    counted = select(func.count()).select_from(incidents)
+    return connection.scalar(_finished(counted, wanted)) or 0
+
+
+def _finished(query: Select[Any], wanted: FinishedFilter) -> Select[Any]:
     column = incidents.c
-    resolved = select(incidents).where(column.state == IncidentState.RESOLVED)
-    query = of_network(resolved, wanted.network_id)
+    query = of_network(query.where(column.resolved_at.is_not(None)), wanted.network_id)
     if wanted.since is not None:
         query = query.where(column.resolved_at >= wanted.since)
     if wanted.rule:
         query = query.where(column.rule == wanted.rule)
     if wanted.severity:
         query = query.where(column.severity == wanted.severity)
-    return _stories(connection, query.order_by(column.opened_at.desc()).limit(limit))
+    return query
 
 
 def incident_story(connection: Connection, incident_id: UUID) -> IncidentStory | None:

@@ -125,6 +125,7 @@ def create_incidents() -> None:
     )
     add_index("incidents", "next_at")
     add_index("incidents", "opened_at")
+    add_index("incidents", "resolved_at")
     op.create_table(
         "incident_transitions",
         *key(incident_id=uuid, transition_id=uuid),

@@ -163,6 +163,7 @@ incidents = Table(
     needed("owner", ForeignText, server_default=""),
     Index(None, "next_at"),
     Index(None, "opened_at"),
+    Index(None, "resolved_at"),
 )
 
 incident_transitions = Table(
