@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -26,10 +26,10 @@ from dashboard.show.queries.incident_words import (
     size_words,
     upcoming_words,
 )
-from dashboard.show.queries.incidents import MOST_OPEN
 from dashboard.show.queries.page_queries import PageQueries
 from dashboard.show.text import moment, moment_near, span
 from dashboard.store.alerts.incident_list import FinishedFilter, IncidentStory
+from dashboard.store.alerts.incidents import OpenCounts
 
 INCIDENT: Final = "incident"
 """The parameter of the address that names an incident, by its id or how that begins."""
@@ -45,23 +45,20 @@ _ENDED: Final = {
 _ANY: Final = "Any"
 
 
-def open_incidents_part(
-    queries: PageQueries, opened: Sequence[IncidentStory], here: st.Page
-) -> None:
+def open_incidents_part(queries: PageQueries, network_id: NetworkId | None, here: st.Page) -> None:
     """Show the open incidents, those first that need somebody most, with what can be done."""
     with st.container(key="card-incidents", gap="small"):
         section("Open incidents", "What needs somebody most comes first.")
-        if not opened:
+        many = queries.incidents.open_counts(network_id).many
+        if not many:
             empty(
                 "No incident is open",
                 "Everything that the rules watch is as it should be. What ended lately is below.",
             )
             return
-        number = chosen_page(len(opened), _ROWS, _OPEN_PAGE)
-        for each in opened[(number - 1) * _ROWS : number * _ROWS]:
+        offset = (chosen_page(many, _ROWS, _OPEN_PAGE) - 1) * _ROWS
+        for each in queries.incidents.open(network_id, _ROWS, offset):
             _row(queries, each, here)
-        if len(opened) >= MOST_OPEN:
-            st.html(element("p", f"The {MOST_OPEN} most urgent are listed.", class_="lw-quiet"))
 
 
 def _row(queries: PageQueries, story: IncidentStory, here: st.Page) -> None:
@@ -175,15 +172,14 @@ def _filter(queries: PageQueries) -> FinishedFilter:
     )
 
 
-def open_headline(opened: Sequence[IncidentStory], now: datetime) -> str:
+def open_headline(counts: OpenCounts, now: datetime) -> str:
     """Say how many incidents are open, and how many of them nobody acknowledged."""
-    if not opened:
+    if not counts.many:
         return "No incident is open."
-    many = "1 incident is" if len(opened) == 1 else f"{len(opened):,} incidents are"
-    free = [each for each in opened if not each.incident.owner]
-    if not free:
+    many = "1 incident is" if counts.many == 1 else f"{counts.many:,} incidents are"
+    if counts.unassigned_since is None:
         return f"{many} open and acknowledged."
-    oldest = span(now - min(each.incident.opened_at for each in free))
-    if len(opened) == 1:
+    oldest = span(now - counts.unassigned_since)
+    if counts.many == 1:
         return f"{many} open and unassigned, for {oldest}."
-    return f"{many} open; {len(free):,} unassigned, the oldest for {oldest}."
+    return f"{many} open; {counts.unassigned:,} unassigned, the oldest for {oldest}."

@@ -53,9 +53,11 @@ from dashboard.store.alerts.incident_list import (
     withheld_about,
 )
 from dashboard.store.alerts.incidents import (
+    OpenCounts,
     count_open_incidents,
     incidents_by_id,
     latest_open_incidents,
+    open_counts,
 )
 from dashboard.store.alerts.recipients import read_directory
 from dashboard.store.alerts.repeats import (
@@ -96,11 +98,18 @@ class IncidentQueries:
         self._context = context
 
     def open(
-        self, network_id: NetworkId | None = None, limit: int = MOST_OPEN
+        self, network_id: NetworkId | None = None, limit: int = MOST_OPEN, offset: int = 0
     ) -> tuple[IncidentStory, ...]:
         """Return the incidents of a network, or of all, that are not over, most urgent first."""
         with self._context.store.read() as connection:
-            return self._as_now(connection, open_incident_stories(connection, limit, network_id))
+            return self._as_now(
+                connection, open_incident_stories(connection, limit, network_id, offset)
+            )
+
+    def open_counts(self, network_id: NetworkId | None = None) -> OpenCounts:
+        """Count them, and those that nobody acknowledged."""
+        with self._context.store.read() as connection:
+            return open_counts(connection, network_id)
 
     def count_open(self, network_id: NetworkId) -> int:
         """Count the incidents of a network that are not over, and those of no network."""

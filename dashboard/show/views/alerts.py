@@ -120,7 +120,7 @@ def _head() -> None:
     queries = page_queries.current()
     with store_errors_shown():
         now = queries.now()
-        opened = queries.incidents.open(chosen_network_id(queries.networks))
+        opened = queries.incidents.open_counts(chosen_network_id(queries.networks))
         answer = f"{open_headline(opened, now)} {headline(queries.alerts.counts(), now)}"
         heading("Alerts", f"{answer} As of {moment(now)}.")
         unreached_shown(queries)
@@ -155,7 +155,7 @@ def _incidents() -> None:
     queries = page_queries.current()
     with store_errors_shown():
         now, chosen = queries.now(), chosen_network_id(queries.networks)
-        open_incidents_part(queries, queries.incidents.open(chosen), as_page())
+        open_incidents_part(queries, chosen, as_page())
         _networks_in_trouble(queries, chosen, now)
         finished_incidents_part(queries, chosen, as_page())
         missing_links_shown(queries.context.settings.public_url)

@@ -99,9 +99,9 @@ ANY_FINISHED: Final = FinishedFilter()
 
 
 def open_incident_stories(
-    connection: Connection, limit: int, network_id: NetworkId | None = None
+    connection: Connection, limit: int, network_id: NetworkId | None = None, offset: int = 0
 ) -> list[IncidentStory]:
-    """Return incidents that are not over, of a network or all, at most `limit`.
+    """Return incidents that are not over, of a network or all, at most `limit` from `offset` on.
 
     Those that need somebody most come first: by severity, then those that nobody acknowledged, then
     those that are open longest.
@@ -109,7 +109,9 @@ def open_incident_stories(
     column = incidents.c
     query = of_network(select(incidents).where(column.open_key.is_not(None)), network_id)
     by_need = (case(_URGENCY, value=column.severity, else_=0).desc(), column.owner != "")
-    return _stories(connection, query.order_by(*by_need, column.opened_at).limit(limit))
+    return _stories(
+        connection, query.order_by(*by_need, column.opened_at).limit(limit).offset(offset)
+    )
 
 
 def finished_incident_stories(

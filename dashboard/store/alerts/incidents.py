@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
-from sqlalchemy import Connection, RowMapping, Select, func, or_, select, update
+from sqlalchemy import Connection, RowMapping, Select, case, func, or_, select, true, update
 
 from dashboard.domain.incident import Incident, IncidentEvent, IncidentEventKind, IncidentState
 from dashboard.domain.quantity import NetworkId
@@ -65,6 +66,27 @@ def latest_open_incidents(
 def count_opened_since(connection: Connection, since: datetime) -> int:
     """Count the incidents that opened after a moment, whether they are over or not."""
     return connection.scalar(select(func.count()).where(incidents.c.opened_at > since)) or 0
+
+
+@dataclass(frozen=True, slots=True)
+class OpenCounts:
+    """How many incidents are open, how many of them nobody acknowledged, and since when those."""
+
+    many: int = 0
+    unassigned: int = 0
+    unassigned_since: datetime | None = None
+
+
+def open_counts(connection: Connection, network_id: NetworkId | None = None) -> OpenCounts:
+    """Count the incidents of a network, or of all, that are not over."""
+    column = incidents.c
+    since = case((column.owner == "", column.opened_at))
+    query = select(func.count(), func.count(since), func.min(since)).where(
+        column.open_key.is_not(None),
+        true() if network_id is None else column.network_id == network_id,
+    )
+    row = connection.execute(query)
+    return OpenCounts(*row.one())
 
 
 def count_open_incidents(connection: Connection, network_id: NetworkId) -> int:

@@ -12,6 +12,7 @@ from dashboard.show.parts.incident_list import open_headline
 from dashboard.show.queries.incident_words import reach_words, upcoming_words
 from dashboard.show.queries.page_queries import PageQueries
 from dashboard.store.alerts.incident_list import FinishedFilter, IncidentStory
+from dashboard.store.alerts.incidents import OpenCounts
 from tests.browser.seeded_incidents import NIGHT, OPS, seed_incidents
 from tests.browser.seeded_store import FLAT, SILENT, SIMULATED, seed
 from tests.unit.show.page_runs import visit, words_of
@@ -53,8 +54,11 @@ def test_row_says_who_knows_and_what_comes_next(queries: PageQueries) -> None:
     assert reach_words(storm) == "1 of 2 notified, 1 dead"
     assert upcoming_words(storm, NOW) == "reminder in 5 min"
     assert upcoming_words(of_rule(queries, "upstream"), NOW) == ""
-    assert open_headline([storm], NOW) == "1 incident is open and unassigned, for 25 min."
-    assert open_headline([of_rule(queries, "upstream")], NOW).endswith("open and acknowledged.")
+    assert (
+        open_headline(OpenCounts(1, 1, storm.incident.opened_at), NOW)
+        == "1 incident is open and unassigned, for 25 min."
+    )
+    assert open_headline(OpenCounts(2), NOW) == "2 incidents are open and acknowledged."
 
 
 def test_story_shows_who_was_notified_and_when_it_happened(queries: PageQueries) -> None:

@@ -22,12 +22,14 @@ from dashboard.store.alerts.incident_list import (
     open_incident_stories,
 )
 from dashboard.store.alerts.incidents import (
+    OpenCounts,
     count_open_incidents,
     due_incidents,
     insert_incident,
     is_incident_due,
     latest_open_incidents,
     look_at_lasting,
+    open_counts,
 )
 from dashboard.store.alerts.notifications import recent_notifications
 from dashboard.store.alerts.outbox import entries_of_incident, expand, pending_expansion
@@ -204,4 +206,6 @@ def test_incidents_of_a_network_are_found_however_many_others_are_open(store: St
         mine = open_incident_stories(connection, 2, A_NETWORK)
         latest = latest_open_incidents(connection, 2, A_NETWORK)
         assert count_open_incidents(connection, A_NETWORK) == 2
+        assert open_counts(connection) == OpenCounts(8, 8, A_MOMENT)
+        assert open_counts(connection, A_NETWORK) == OpenCounts(1, 1, one.opened_at)
     assert [each.incident for each in mine] == latest == [one]
