@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from uuid import uuid4
 
 import numpy as np
 import pytest
@@ -17,12 +18,14 @@ from dashboard.domain.gas import GasObservation
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.domain.transaction_cost import CoinPrice
 from dashboard.show.queries.page_queries import PageQueries
+from dashboard.show.time_ranges import TIME_RANGES
+from dashboard.store.alerts.incidents import insert_incident
 from dashboard.store.engine.engine import Store
 from dashboard.store.fees.import_history import import_fee_years
 from dashboard.store.gas import save_gas
 from dashboard.store.schema.columns import milliseconds_of
 from tests.browser.seeded_store import SILENT, SIMULATED, seed
-from tests.builders import GWEI, a_suggestion, suggested_gas_fees
+from tests.builders import GWEI, a_suggestion, an_incident, suggested_gas_fees
 from tests.unit.show.page_runs import UnreadableStore, visit, words_of
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -158,6 +161,23 @@ def test_week_has_a_table_too(queries: PageQueries, store: Store) -> None:
     week = page.dataframe[1].value
     assert week["Hour"].tolist()[:2] == ["00:00", "01:00"]
     assert week["Mon, gwei"].tolist()[2:4] == [20, 10]
+
+
+def test_chart_counts_the_incidents_of_its_network(queries: PageQueries, store: Store) -> None:
+    with store.write() as connection:
+        for network_id in (SIMULATED.network_id, SILENT.network_id):
+            incident = an_incident(
+                incident_id=uuid4(),
+                opened_at=NOW - timedelta(minutes=9),
+                group=(("network", str(network_id)),),
+            )
+            insert_incident(connection, incident)
+
+    (status, _) = queries.network_statuses()
+    view = queries.fees.view(status, TIME_RANGES[1])
+
+    assert view is not None
+    assert view.drawing.words.endswith("Incidents meanwhile: 1.")
 
 
 def test_page_says_what_usual_actions_cost(store: Store) -> None:
