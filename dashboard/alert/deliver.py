@@ -232,15 +232,20 @@ class WorkerPool:
     """Runs tasks in at most `count` threads, which start when they are first needed.
 
     They are daemons: a silent server must not keep the process from ending. A notification whose
-    attempt is cut off stays pending.
+    attempt is cut off stays pending. They end when nobody holds the pool any more.
     """
 
     def __init__(self, name: str, count: int) -> None:
         """Start no thread yet."""
         self._name = name
         self._count = count
-        self._tasks: SimpleQueue[_Task] = SimpleQueue()
+        self._tasks: SimpleQueue[_Task | None] = SimpleQueue()
         self._started = 0
+
+    def __del__(self) -> None:
+        """Let each thread end after what it still has to do."""
+        for _ in range(self._started):
+            self._tasks.put(None)
 
     def submit(self, task: _Task) -> None:
         """Run a task that never raises as soon as a thread is free; called from one thread only."""
@@ -248,8 +253,10 @@ class WorkerPool:
         if self._started < self._count:
             self._started += 1
             name = f"{self._name} {self._started}"
-            threading.Thread(target=self._work, name=name, daemon=True).start()
+            threading.Thread(target=_work, args=(self._tasks,), name=name, daemon=True).start()
 
-    def _work(self) -> None:
-        while True:
-            self._tasks.get()()
+
+def _work(tasks: SimpleQueue[_Task | None]) -> None:
+    while (task := tasks.get()) is not None:
+        task()
+        del task  # it holds the deliverer, whose end this thread is to notice

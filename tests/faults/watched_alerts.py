@@ -61,7 +61,8 @@ class RecordingPost:
         assert may_send()
         if self.failures:
             self._failed += 1
-            raise self.failures[self._failed % len(self.failures)]
+            failure = self.failures[self._failed % len(self.failures)]
+            raise type(failure)(str(failure))  # one raised again holds all who ever caught it
         self.taken.append((self.clock.now(), headers))
         self.taken_after.append(self.clock.elapsed())
         return "250 taken"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
 from datetime import timedelta
 
@@ -19,6 +20,7 @@ from dashboard.store.evidence.save_rejections import save_polled
 from tests.builders import A_MOMENT, A_NETWORK, a_record, a_transition, an_id
 from tests.delivery_checks import (
     LEASE,
+    PATIENT,
     make_pending,
     notifications,
     reject,
@@ -27,6 +29,7 @@ from tests.delivery_checks import (
 )
 from tests.fake_clock import FakeClock
 from tests.recording_channel import ONCALL, OTHERS, RecordingChannel
+from tests.waiting import eventually
 
 DEFERRED = DeliveryDeferred("451 try again later")
 
@@ -213,3 +216,15 @@ def test_post_office_owes_and_delivers_in_one_round(
     assert states(store) == {NotificationState.SENT: 1}
     assert not notifier.run(take_worker_lease(store), always)
     assert notifier.finish(timedelta(seconds=1)) == Counter()
+
+
+def test_threads_end_with_their_deliverer(store: Store, fake_clock: FakeClock) -> None:
+    make_pending(store)
+    channel, before = RecordingChannel(), threading.active_count()
+    deliverer = Deliverer(store, channel.sending, fake_clock.now, fake_clock.elapsed, PATIENT)
+    assert deliverer.deliver_due(take_worker_lease(store))[DeliveryResult.SENT] == 1
+    assert threading.active_count() > before
+
+    del deliverer
+
+    eventually(lambda: threading.active_count() <= before, what="the end of the threads")
