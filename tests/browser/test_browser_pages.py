@@ -121,7 +121,7 @@ def test_refresh_keeps_focus_and_the_label_at_the_pointer(page: Page, site: str)
     link = page.get_by_role("link", name="0x030303…0303")
     link.focus()
     page.locator(".js-plotly-plot .nsewdrag").hover(position={"x": 60, "y": 90})
-    label = page.locator(".js-plotly-plot .hoverlayer .hovertext").first
+    label = page.locator(".js-plotly-plot .hoverlayer .legend")
     expect(label).to_be_visible()
     answer = page.locator("h1 + p")
     before = answer.inner_text()

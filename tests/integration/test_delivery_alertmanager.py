@@ -84,7 +84,7 @@ def test_rejection_fires_in_alertmanager(alertmanager: RunningAlertmanager) -> N
 def test_every_change_of_a_digest_fires_in_alertmanager(alertmanager: RunningAlertmanager) -> None:
     at = utc_now()
     members = [NotificationMember(a_transition(number, at=at)) for number in range(1000, 1600)]
-    message = Message("[Linewatch] 600 rejections", "It is so.\n", "")
+    message = Message("600 rejections", "It is so.\n", "")
     facts = facts_of(a_notification(member_count=600), message, NETWORKS, Links(), members)
 
     channel_to(alertmanager.url).send(replace(message, facts=facts), some_headers(), always)

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.timeout(180)
 DEVNET = 424242
 WITHOUT_GAS_API = 31338
 STALE = re.compile(r"stale, \d+ s ago")
-FRESH = re.compile(r"^(just now|[1-4] s ago)$")
+FRESH = re.compile(r"^Age: (just now|[1-4] s ago)$")
 
 CONFIGURATION = f"""\
 [serve.keys.tests]
@@ -56,13 +56,18 @@ class Site:
     installation: Installation
     page: Page
 
-    def card(self, network_id: int) -> Locator:
-        """Return the part of the overview that is about one network."""
-        return self.page.locator(f".st-key-card-network-{network_id}")
+    def row(self, network_id: int) -> Locator:
+        """Return the row of the overview that is about one network."""
+        return self.page.locator(f".st-key-net-{network_id}")
 
     def base_fee_age(self, network_id: int) -> Locator:
-        """Return the note below the first figure of a network: how old its base fee is."""
-        return self.card(network_id).locator(".lw-figures .lw-note").first
+        """Return the last cell of a network: how old its base fee is."""
+        return self.row(network_id).locator(".lw-net > span").last
+
+    def verdict(self, name: str) -> Locator:
+        """Open the overview of one network; return what it says first."""
+        self.page.goto(f"{self.installation.pages}/?network={name}")
+        return self.page.locator("[class*=st-key-card-verdict]")
 
     def shows_alive(self, *network_ids: int) -> None:
         """Wait until the base fee of each of these networks is fresh."""
@@ -158,8 +163,10 @@ def test_dead_node_makes_its_own_network_stale_until_it_is_back(
     node.close()
 
     expect(site.base_fee_age(CHAIN_ID)).to_have_text(STALE, timeout=40_000)
-    expect(site.card(CHAIN_ID).locator(".lw-badge", has_text="Stale")).to_be_visible()
-    expect(site.card(CHAIN_ID).get_by_text("own serve: no answer since")).to_be_visible()
+    expect(site.row(CHAIN_ID).locator(".lw-badge", has_text="Stale")).to_be_visible()
+    silent = "No answer from: My chain (this installation's own serve)"
+    expect(site.page.get_by_text(silent)).to_be_visible()
+    expect(site.page.get_by_text("An upstream of My chain is silent:")).to_be_visible()
     site.shows_alive(DEVNET, WITHOUT_GAS_API)
     eventually(lambda: len(site.messages()) == 1, 40, "the message that it is silent")
 
@@ -174,9 +181,10 @@ def test_dead_node_makes_its_own_network_stale_until_it_is_back(
 def test_every_endpoint_is_tried_and_the_source_of_fees_is_shown(site: Site) -> None:
     site.shows_alive(CHAIN_ID, DEVNET, WITHOUT_GAS_API)
 
-    expect(site.card(CHAIN_ID).get_by_text("Source: this installation's own serve")).to_be_visible()
+    own = "Source: this installation's own serve"
+    expect(site.verdict("My chain").get_by_text(own)).to_be_visible()
     instead = "Source: the network's node, since the gas API does not answer"
-    expect(site.card(WITHOUT_GAS_API).get_by_text(instead)).to_be_visible()
+    expect(site.verdict("Orphan").get_by_text(instead)).to_be_visible()
 
     found = tried(site.installation)
     assert set(found["My chain"].values()) == {"ok"}

@@ -87,9 +87,9 @@ def _toggle(network_id: str) -> None:
 
 
 def day_picture(row: NetworkRow) -> Markup:
-    """Draw the last day of a network, or say that no fee was seen."""
+    """Draw the last day of a network, or say that not a minute of it is stored yet."""
     if row.line is None or not any(each is not None for each in row.line.fees):
-        return element("span", "no fees seen", class_="lw-quiet")
+        return element("span", "no full minute yet", class_="lw-quiet")
     what = row.status.figures.signal.capitalize()
     return sparkline(row.line, f"{what} of the last 24 h; busy for {share(_busy_part(row.line))}.")
 

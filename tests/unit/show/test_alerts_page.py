@@ -219,7 +219,7 @@ def test_what_is_known_is_silenced_and_the_silence_ended(
     assert "module=HUB, stage!=P2P" in words
     assert "until 13:00:00 UTC, 60 min left" in words
     assert "number 1, by Ada" in words
-    assert "ended by Ada" in over
+    assert "cancelled at 2026-11-20 12:00:00 UTC by Ada" in over
     with store.read() as connection:
         acts = audit_entries(connection, AuditFilter())
     assert [(each.action, each.actor) for each in acts[:2]] == [
