@@ -198,12 +198,14 @@ def _silent(polls: Sequence[Poll]) -> Iterator[bool]:
     """Say after each poll whether the API is known to be silent.
 
     It is when its failures last long enough, as seen at a failure, or at the next poll of the same
-    worker; and until it has answered for long enough.
+    worker; and until it has answered for long enough, as seen at an answer or the next poll.
     """
     is_silent, failing_since, answering_since = False, None, None
     for poll in polls:
         if failing_since is not None and not poll.restarted:
             is_silent = is_silent or poll.at - failing_since >= _SILENT_AFTER
+        if answering_since is not None:
+            is_silent = is_silent and poll.at - answering_since < _ANSWERING_AFTER
         if poll.above is None:
             failing_since, answering_since = failing_since or poll.at, None
             is_silent = is_silent or poll.at - failing_since >= _SILENT_AFTER
