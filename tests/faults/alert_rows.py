@@ -34,7 +34,7 @@ _ZONES: Final = (
 _CASES: Final = 5
 _HOUR: Final = timedelta(hours=1)
 _YEAR: Final = tuple(datetime(2026, 1, 1, tzinfo=UTC) + hour * _HOUR for hour in range(365 * 24))
-_DEEDS_PER_CASE: Final = 12
+_DEEDS_PER_CASE: Final = 10
 
 
 @contextmanager
@@ -108,7 +108,7 @@ def _do_something(world: AlertWorld, chance: Chance) -> None:
     """Let one thing happen, most often that a clock is set, then time pass."""
     choice = chance.randrange(10)
     if choice < 3:
-        world.reject(chance.choice((1, 3, 30)))
+        world.reject(chance.choice((1, 3, 9)))
     elif choice < 5:
         world.turn(chance.randrange(2))
     elif choice == 5:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, tzinfo
+from functools import cache
 from typing import Final, TypeAlias
 from uuid import UUID
 from zoneinfo import ZoneInfo
@@ -277,9 +278,7 @@ class ExpectedAlerts:
             if ends:
                 at = max(ends)
             elif rule.active_hours is not None and not _is_active(rule.active_hours, at):
-                at = next(
-                    each for each in _minutes_after(at) if _is_active(rule.active_hours, each)
-                )
+                at = _opens_after(rule.active_hours, at)
             else:
                 return at
 
@@ -311,6 +310,12 @@ def _is_over(incident: OpenIncident, rule: Rule | None, now: datetime) -> bool:
     quiet_after = (rule.keep_firing if rule is not None else None) or _QUIET_AFTER
     escalates_at = incident.escalated_at or _escalates_at(incident, rule)
     return max(incident.changed_at, escalates_at or incident.changed_at) + quiet_after <= now
+
+
+@cache
+def _opens_after(hours: ActiveHours, at: datetime) -> datetime:
+    """Return the first minute after a moment that is one of the hours."""
+    return next(each for each in _minutes_after(at) if _is_active(hours, each))
 
 
 def _is_active(hours: ActiveHours, at: datetime) -> bool:
