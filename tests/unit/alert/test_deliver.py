@@ -220,11 +220,12 @@ def test_post_office_owes_and_delivers_in_one_round(
 
 def test_threads_end_with_their_deliverer(store: Store, fake_clock: FakeClock) -> None:
     make_pending(store)
-    channel, before = RecordingChannel(), threading.active_count()
+    channel, before = RecordingChannel(), set(threading.enumerate())
     deliverer = Deliverer(store, channel.sending, fake_clock.now, fake_clock.elapsed, PATIENT)
     assert deliverer.deliver_due(take_worker_lease(store))[DeliveryResult.SENT] == 1
-    assert threading.active_count() > before
+    begun = set(threading.enumerate()) - before
+    assert begun
 
     del deliverer
 
-    eventually(lambda: threading.active_count() <= before, what="the end of the threads")
+    eventually(lambda: not any(each.is_alive() for each in begun), what="the end of the threads")
