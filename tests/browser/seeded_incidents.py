@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Final
@@ -31,11 +31,26 @@ from tests.delivery_checks import claim_for_all
 
 OPS: Final = Recipient("mail", "operations-and-on-call@mail.example.org")
 NIGHT: Final = Recipient("mail", "night@example.org")
-_STORM: Final = 38
 _FIRST: Final = 100
 
 
-def seed_incidents(store: Store, now: datetime) -> None:
+@dataclass(frozen=True)
+class Night:
+    """What happens: which networks are in trouble, how many rejections, what a person writes."""
+
+    stormy: NetworkId = SIMULATED.network_id
+    silent: NetworkId = SILENT.network_id
+    calmed: NetworkId = FLAT.network_id
+    rejections: int = 38
+    name: str = HOSTILE[:60]
+    note: str = f"asked the provider {HOSTILE}"[:300]
+    refusal: str = f"550 5.1.1 no such user {HOSTILE}"
+
+
+THE_NIGHT: Final = Night()
+
+
+def seed_incidents(store: Store, now: datetime, night: Night = THE_NIGHT) -> None:
     """Let a night pass: the rules are the default ones, rejections escalate."""
     with store.write() as connection:
         rules = [
@@ -50,30 +65,29 @@ def seed_incidents(store: Store, now: datetime) -> None:
             for each in DEFAULT_RULES
         ]
         save_rules(connection, rules, Actor("Ada", now - timedelta(days=3)))
-        for number in range(_STORM):
-            _reject(
-                connection, number, now - timedelta(minutes=25) + timedelta(seconds=37 * number)
-            )
+        for number in range(night.rejections):
+            at = now - timedelta(minutes=25) + timedelta(seconds=37 * number)
+            _reject(connection, night.stormy, number, at)
         _change(connection, SubjectKind.DISK, INSTALLATION, State.LOW_ON_SPACE, now, 8)
-        _change(connection, SubjectKind.GAS_API, SILENT.network_id, State.SILENT, now, 130)
-        _change(connection, SubjectKind.BUSYNESS, SIMULATED.network_id, State.BUSY, now, 40)
-        _change(connection, SubjectKind.BUSYNESS, FLAT.network_id, State.BUSY, now, 400)
-        _change(connection, SubjectKind.BUSYNESS, FLAT.network_id, State.CALM, now, 380)
+        _change(connection, SubjectKind.GAS_API, night.silent, State.SILENT, now, 130)
+        _change(connection, SubjectKind.BUSYNESS, night.calmed, State.BUSY, now, 400)
+        _change(connection, SubjectKind.BUSYNESS, night.calmed, State.CALM, now, 380)
+        _change(connection, SubjectKind.BUSYNESS, night.stormy, State.BUSY, now, 40)
     while expand_outbox(store, [OPS, NIGHT], lambda: now):
         pass
     with store.write() as connection:
         token = acquire(connection, "worker", "seed", timedelta(hours=1))
         assert token is not None
-        _deliver(connection, token, now)
+        _deliver(connection, token, night, now)
         release(connection, "worker", token)
-        by = Actor(HOSTILE[:60], now - timedelta(minutes=100))
+        by = Actor(night.name, now - timedelta(minutes=100))
         for story in open_incident_stories(connection, 20):
             if story.incident.rule == "upstream":
-                take = partial(acknowledge, by=by, note=f"asked the provider {HOSTILE}"[:300])
+                take = partial(acknowledge, by=by, note=night.note)
                 respond(connection, story.incident.incident_id, take)
 
 
-def _reject(connection: Connection, number: int, at: datetime) -> None:
+def _reject(connection: Connection, network: NetworkId, number: int, at: datetime) -> None:
     of_many = tx_hash(_FIRST + number)
     record = a_record(
         tx_hash=of_many,
@@ -81,9 +95,9 @@ def _reject(connection: Connection, number: int, at: datetime) -> None:
         reason_message="TX_MODULE_LINE_COUNT_OVERFLOW(HUB)",
         timestamp=at,
     )
-    track(connection, TrackRequest(of_many, (SIMULATED.network_id,), None, "night"), at)
-    rejection_id = save_polled(connection, SIMULATED.network_id, record, at)
-    subject = Subject.transaction(SIMULATED.network_id, of_many)
+    track(connection, TrackRequest(of_many, (network,), None, "night"), at)
+    rejection_id = save_polled(connection, network, record, at)
+    subject = Subject.transaction(network, of_many)
     news = Transition(UUID(int=500 + number), subject, None, State.REJECTED, at)
     assert record_transition(connection, news, rejection_id)
 
@@ -102,7 +116,7 @@ def _change(
     assert record_transition(connection, news, None)
 
 
-def _deliver(connection: Connection, token: int, now: datetime) -> None:
+def _deliver(connection: Connection, token: int, night: Night, now: datetime) -> None:
     """Send what is for operations; of the rest the server defers one and refuses the others."""
     for number, each in enumerate(claim_for_all(connection, token, now, 50)):
         if each.recipient == OPS:
@@ -111,4 +125,4 @@ def _deliver(connection: Connection, token: int, now: datetime) -> None:
         elif number % 2:
             reschedule(connection, each, "451 4.7.1 greylisted, try again later", now)
         else:
-            mark_dead(connection, each, f"550 5.1.1 no such user {HOSTILE}", now)
+            mark_dead(connection, each, night.refusal, now)

@@ -1,0 +1,86 @@
+"""The pages in a chosen state, as a server process: empty, normal, storm, stale, error."""
+
+from __future__ import annotations
+
+import os
+from datetime import datetime, timedelta
+from enum import StrEnum
+from functools import partial
+from pathlib import Path
+
+import streamlit as st
+from starlette.middleware import Middleware
+
+from dashboard.domain.rule_table import RuleNames
+from dashboard.show.queries import page_queries
+from dashboard.show.queries.context import PageSettings
+from dashboard.show.queries.network_status import NetworkProfile
+from dashboard.show.queries.page_queries import PageQueries
+from dashboard.show.web.headers import StrictHeaders
+from dashboard.show.web.site_map import SiteMap
+from dashboard.store.engine.engine import Store, open_store
+from dashboard.store.tracking.transactions import TrackRequest, track
+from dashboard.wiring.rule_names import rules_of_text
+from tests.browser.seeded_incidents import Night, seed_incidents
+from tests.browser.seeded_networks import profiles, rejected_hash, seed_networks
+from tests.browser.seeded_store import tx_hash, utc_now
+from tests.databases import new_sqlite_store
+from tests.unit.show.page_runs import UnreadableStore
+
+SCRIPT = Path(page_queries.__file__).parents[1] / "main.py"
+
+
+class SiteState(StrEnum):
+    """What a visitor finds: nothing yet, a usual day, a storm, old figures, an unreadable store."""
+
+    EMPTY = "empty"
+    NORMAL = "normal"
+    STORM = "storm"
+    STALE = "stale"
+    ERROR = "error"
+
+
+def build() -> st.App:
+    """Serve the state LINEWATCH_TEST_STATE of LINEWATCH_TEST_NETWORKS networks.
+
+    Time stands still, so that two pictures of a page agree.
+    """
+    state = SiteState(os.environ["LINEWATCH_TEST_STATE"])
+    networks = profiles(int(os.environ["LINEWATCH_TEST_NETWORKS"]))
+    now = utc_now()
+    store = _store(state, networks, now)
+    seen_at = now + timedelta(hours=2 if state is SiteState.STALE else 0, seconds=3)
+    names = RuleNames({each.name: each.network_id for each in networks})
+    settings = PageSettings(
+        public_url="https://watch.example",
+        read_rules=partial(rules_of_text, names),
+        rule_names=names,
+    )
+    page_queries.register(PageQueries(store, networks, None, lambda: seen_at, settings=settings))
+    return st.App(SCRIPT, middleware=[Middleware(StrictHeaders), Middleware(SiteMap)])
+
+
+def _store(state: SiteState, networks: tuple[NetworkProfile, ...], now: datetime) -> Store:
+    if state is SiteState.ERROR:
+        return UnreadableStore()
+    file = Path(os.environ["LINEWATCH_TEST_FOLDER"]) / "linewatch.sqlite"
+    store = open_store(new_sqlite_store(file))
+    if state is SiteState.EMPTY:
+        return store
+    seed_networks(store, networks, now)
+    first, last = networks[0].network_id, networks[-1].network_id
+    _track(store, networks[0], now)
+    if state is SiteState.STORM:
+        night = Night(first, last, last, 38, "Ada", "asked the provider", "550 5.1.1 no such user")
+        seed_incidents(store, now, night)
+    return store
+
+
+def _track(store: Store, network: NetworkProfile, now: datetime) -> None:
+    """Track some that were rejected, and some of which nothing is known."""
+    with store.write() as connection:
+        for number in range(9):
+            of_one = rejected_hash(network.network_id, number) if number < 4 else tx_hash(number)
+            label = f"Case {1742 + number // 3}"
+            request = TrackRequest(of_one, (network.network_id,), None, label, "sent by the wallet")
+            track(connection, request, now - timedelta(minutes=11 * number))
