@@ -13,6 +13,7 @@ from jinja2 import Template
 from dashboard.alert.busy_text import BusyText, describe_busy
 from dashboard.alert.change_text import IncidentText
 from dashboard.alert.incident_text import describe, tone_of
+from dashboard.alert.measured_text import describe_own_failure
 from dashboard.alert.message import InlineImage, Message
 from dashboard.alert.occasion import Occasion, occasion_of
 from dashboard.alert.rejection_text import RejectionContext, describe_inclusion, describe_rejection
@@ -20,6 +21,7 @@ from dashboard.domain.busy_context import BusyContext
 from dashboard.domain.condition import INSTALLATION, SubjectKind
 from dashboard.domain.foreign_text import visible
 from dashboard.domain.formatting import moment_in
+from dashboard.domain.grounds import DeliveryGrounds
 from dashboard.domain.incident import Incident, IncidentEvent
 from dashboard.domain.incident_title import LONGEST_TITLE, incident_title
 from dashboard.domain.module_limits import ModuleLimits
@@ -171,7 +173,8 @@ def compose(
     change = _change_of(notification) if facts is None else facts.change
     busy = _busy_text(facts, templates.zone)
     network = network_named(change.transition.subject.network_id, templates)
-    text = _with_muted(text_of(change, network, templates.zone), facts)
+    said = text_of(change, network, templates.zone, notification.recipient.channel)
+    text = _with_muted(said, facts)
     simulated = " (simulated data)" if network.is_simulated else ""
     chart_id = f"chart.{notification.message_id.strip('<>')}" if busy.chart else ""
     actions = actions_of(notification, templates.links)
@@ -254,13 +257,18 @@ def title_of(incident: Incident | None, networks: Mapping[NetworkId, NetworkName
     return visible(title, LONGEST_TITLE)
 
 
-def text_of(change: NotifiedChange, network: NetworkName, zone: tzinfo) -> IncidentText:
-    """Say what a change means; times are in UTC and in `zone`."""
+def text_of(
+    change: NotifiedChange, network: NetworkName, zone: tzinfo, channel: str = ""
+) -> IncidentText:
+    """Say what a change means in a message over `channel`; times are in UTC and in `zone`."""
     title = visible(network.title)
     if change.transition.subject.kind is SubjectKind.TRANSACTION:
         return describe_rejection(change, RejectionContext(title, network.module_limits, zone))
     if change.transition.subject.kind is SubjectKind.INCLUSION:
         return describe_inclusion(change, RejectionContext(title, network.module_limits, zone))
+    grounds = change.transition.grounds
+    if isinstance(grounds, DeliveryGrounds) and change.transition.subject.dimension == channel:
+        return describe_own_failure(change.transition, grounds)
     return describe(change.transition, change.opened_at, title, zone)
 
 

@@ -78,10 +78,11 @@ class _Gathered:
     """What a message says of its changes; it sees each of them once, in order.
 
     `lines` are the first rejections and `others` the first of all other changes, which are few
-    among many and not lost so. `untold` counts what neither names.
+    among many and not lost so. `untold` counts what neither names. It goes over `channel`.
     """
 
     templates: MessageTemplates
+    channel: str = ""
     lines: list[ChangeLine] = field(default_factory=list)
     others: list[ChangeLine] = field(default_factory=list)
     causes: Counter[_Cause] = field(default_factory=Counter)
@@ -136,7 +137,7 @@ class _Gathered:
             self.others.append(ChangeLine(_clock(change), title, said, link=link))
 
     def _text_of(self, change: NotifiedChange, network: NetworkName) -> IncidentText:
-        return text_of(change, network, self.templates.zone)
+        return text_of(change, network, self.templates.zone, self.channel)
 
     @property
     def untold(self) -> int:
@@ -174,7 +175,7 @@ def compose_gathered(
     row in the attached table. Where the notification has none of its own, they are the last of
     each of its incidents.
     """
-    gathered = _Gathered(templates)
+    gathered = _Gathered(templates, notification.recipient.channel)
     table = write_csv(_HEADER, map(gathered.take, changes)).encode("utf-8-sig")
     file = f"linewatch-{notification.dated:%Y%m%d-%H%M%S}.csv"
     simulated = " (simulated data)" if gathered.is_simulated else ""

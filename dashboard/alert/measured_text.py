@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Final, TypeAlias
 
@@ -105,6 +106,19 @@ def describe_end(transition: Transition, network: str, lasted: Rows) -> Incident
     return IncidentText(headline, f"{headline[0].upper()}{headline[1:]}.", "health", rows)
 
 
+def describe_own_failure(transition: Transition, grounds: DeliveryGrounds) -> IncidentText:
+    """Say in a message over a channel that this channel took nothing: it took the message."""
+    channel, many = _channel_of(transition), _notifications(grounds.pending)
+    return replace(
+        _of_delivery(transition, grounds),
+        headline=f"{channel} did not take {many}",
+        opening=f"The channel {channel} did not take {many}, the oldest since "
+        f"{moment(grounds.oldest)}.",
+        remark="It took this message, so it works again, at least for you. Another one follows "
+        "only where it fails after this one.",
+    )
+
+
 def _of_gap(transition: Transition, grounds: GapGrounds, network: str) -> IncidentText:
     begun = moment(grounds.begins_at)
     lasts = "since" if grounds.ends_at is None else "from"
@@ -134,8 +148,7 @@ def _of_gap(transition: Transition, grounds: GapGrounds, network: str) -> Incide
 
 
 def _of_delivery(transition: Transition, grounds: DeliveryGrounds) -> IncidentText:
-    channel = visible(transition.subject.dimension, _LONGEST_VALUE)
-    many = f"{grounds.pending:,} notification{'' if grounds.pending == 1 else 's'}"
+    channel, many = _channel_of(transition), _notifications(grounds.pending)
     waits = "waits" if grounds.pending == 1 else "wait"
     return IncidentText(
         headline=f"{channel} takes no notifications: {many} {waits}",
@@ -148,6 +161,14 @@ def _of_delivery(transition: Transition, grounds: DeliveryGrounds) -> IncidentTe
         quote=unlinked(grounds.outcome),
         quote_title="The last answer",
     )
+
+
+def _channel_of(transition: Transition) -> str:
+    return visible(transition.subject.dimension, _LONGEST_VALUE)
+
+
+def _notifications(many: int) -> str:
+    return f"{many:,} notification{'' if many == 1 else 's'}"
 
 
 def _of_credits(transition: Transition, grounds: CreditGrounds, lasted: Rows) -> IncidentText:

@@ -27,6 +27,7 @@ from dashboard.domain.notification import NotificationKind, NotificationState, R
 from dashboard.domain.notification_pace import LARGEST_MEMBERS
 from dashboard.domain.recipients import RecipientDirectory
 from dashboard.domain.route import RuleRoute
+from dashboard.store.alerts.failing_deliveries import known_recovery
 from dashboard.store.alerts.incidents import (
     add_events,
     insert_incident,
@@ -181,6 +182,7 @@ class Gathering:
                 continue
             reached.add(recipient)
             reason = route.withheld or self._directory.withheld(recipient)
+            reason = reason or known_recovery(self._connection, recipient, change.transition)
             if reason:
                 member = _member(incident.incident_id, recipient, change)
                 self._members.append(member.row(reason=reason))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, timedelta
 
 import pytest
 
 from dashboard.alert.change_text import IncidentText
+from dashboard.alert.compose import NetworkName, text_of
 from dashboard.alert.incident_text import describe
 from dashboard.domain.condition import INSTALLATION, State, Subject, SubjectKind, Transition
 from dashboard.domain.coverage import GapCause
@@ -20,6 +21,7 @@ from dashboard.domain.grounds import (
     RateGrounds,
     Signal,
 )
+from dashboard.domain.notified_change import NotifiedChange
 from dashboard.domain.quantity import Wei
 from tests.builders import A_MOMENT, A_NETWORK, GWEI, a_transition
 
@@ -86,6 +88,21 @@ def test_headline_has_the_figure_and_the_limit(
     grounds: Grounds, after: State, headline: str
 ) -> None:
     assert describe(a_change(grounds, after), None, "Linea").headline == headline
+
+
+def test_message_over_the_channel_that_failed_says_that_it_works_again() -> None:
+    subject = Subject(SubjectKind.DELIVERY, INSTALLATION, rule="mine", dimension="mail")
+    grounds = DeliveryGrounds(1, A_MOMENT, "451 later")
+    change = a_transition(subject=subject, before=None, after=State.FAILING, grounds=grounds)
+    over_mail, over_another = (
+        text_of(NotifiedChange(change, None), NetworkName("none"), UTC, channel)
+        for channel in ("mail", "ops-hook")
+    )
+
+    assert over_mail.headline == "mail did not take 1 notification"
+    assert "It took this message, so it works again" in over_mail.remark
+    assert over_another.headline == "mail takes no notifications: 1 notification waits"
+    assert not over_another.remark
 
 
 def of_installation(
