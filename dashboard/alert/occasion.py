@@ -9,8 +9,9 @@ from typing import Final
 from dashboard.domain.foreign_text import unlinked
 from dashboard.domain.formatting import moment_in, span
 from dashboard.domain.incident import Incident, IncidentEvent
-from dashboard.domain.notification import Notification, NotificationKind
+from dashboard.domain.notification import Notification, NotificationKind, Recipient
 from dashboard.domain.notification_pace import LATE_AFTER
+from dashboard.domain.recipients import is_called
 from dashboard.domain.rule import Severity
 
 _LONGEST_NAME: Final = 80
@@ -126,7 +127,10 @@ def _of_incident(
     if kind is NotificationKind.ESCALATION:
         said = f"Escalated to you: nobody has acknowledged this for {lasts}."
         return Occasion("Escalated to you", "Escalated", (said, began, *size, *delays))
-    word, said, rest = _of_action(kind, event)
+    if kind is NotificationKind.HANDED_OVER:
+        word, said, rest = _of_handing_over(notification.recipient, event)
+    else:
+        word, said, rest = _of_action(kind, event)
     said = f"{said}, {lasts} after it began on {since}."
     sentences = (said, *_note(event), *rest, *size, *delays)
     return Occasion(word, str(kind).capitalize(), sentences, is_done=kind in _DONE)
@@ -181,15 +185,11 @@ def _of_action(
 ) -> tuple[str, str, tuple[str, ...]]:
     """Return what the subject begins with, who did what, and what follows from it."""
     actor = "Somebody" if event is None else unlinked(event.actor, _LONGEST_NAME)
-    owner = "another person" if event is None else unlinked(event.owner, _LONGEST_NAME)
     match kind:
         case NotificationKind.ACKNOWLEDGED:
             rest = (f"Nobody is reminded of it any more. {_NOTHING_TO_DO}",)
             who = "" if event is None else f" by {actor}"
             return f"Acknowledged{who}", f"{actor} acknowledged this", rest
-        case NotificationKind.HANDED_OVER:
-            rest = (f"Nothing is left to do for anybody but {owner}.",)
-            return f"Handed over to {owner}", f"{actor} handed this over to {owner}", rest
         case NotificationKind.UNACKNOWLEDGED:
             rest = ("It is unassigned now: somebody has to acknowledge it.",)
             return "Unacknowledged", f"{actor} unacknowledged this", rest
@@ -200,6 +200,22 @@ def _of_action(
             rest = (f"What happens from now on is a new incident. {_NOTHING_TO_DO}",)
             who = "" if event is None else f" by {actor}"
             return f"Resolved{who}", f"{actor} resolved this", rest
+
+
+def _of_handing_over(
+    recipient: Recipient, event: IncidentEvent | None
+) -> tuple[str, str, tuple[str, ...]]:
+    """Return the same of an incident that has another owner, who may be the recipient."""
+    if event is None:
+        owner, actor = "another person", "Somebody"
+    else:
+        owner = unlinked(event.owner, _LONGEST_NAME)
+        actor = unlinked(event.actor, _LONGEST_NAME)
+        if is_called(recipient, event.owner):
+            rest = ("It is yours now: nobody else is to do anything about it.",)
+            return "Handed over to you", f"{actor} handed this over to you", rest
+    rest = (f"Nothing is left to do for anybody but {owner}.",)
+    return f"Handed over to {owner}", f"{actor} handed this over to {owner}", rest
 
 
 def _note(event: IncidentEvent | None) -> tuple[str, ...]:

@@ -79,12 +79,17 @@ def unacknowledge(*, incident: str, note: str, name: str | None, as_json: bool) 
 
 @click.command()
 @_incident
-@click.option("--to", required=True, type=NAME, help="Who owns it from now on.")
+@click.option(
+    "--to",
+    required=True,
+    type=NAME,
+    help="Who owns it from now on: a name, or a recipient, who is notified.",
+)
 @_note
 @by
 @as_json
 def hand_over(*, incident: str, to: str, note: str, name: str | None, as_json: bool) -> None:
-    """Make another person the owner of INCIDENT."""
+    """Make another person the owner of INCIDENT; a recipient of that name is notified."""
     _respond(
         incident, name, lambda ask, each, who: ask.hand_over(each, to, who, note), as_json=as_json
     )
@@ -120,8 +125,8 @@ def _respond(
         held = f" by {owner}" if owner else ""
         unchanged = "" if changed.event else " It was so before."
         say(f"{ask.title_of(changed.incident)}: {changed.incident.state}{held}.{unchanged}")
-        if changed.others:
-            say(ask.with_it(changed.others))
+        for each in filter(None, (ask.owner_notified(changed), ask.with_it(changed.others))):
+            say(each)
 
 
 def _row(ask: IncidentQueries, story: IncidentStory) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ from dashboard.store.alerts.notification_search import NotificationFilter, searc
 from dashboard.store.gas import LatestGas, latest_gas
 from dashboard.store.rejections.search import search
 from dashboard.wiring.actor import os_user
-from dashboard.wiring.channels import configured_recipients
+from dashboard.wiring.channels import configured_recipients, message_domain
 from dashboard.wiring.clock import utc_now
 from dashboard.wiring.network_profiles import profile_of
 from dashboard.wiring.networks import Network, shown_networks
@@ -75,7 +75,9 @@ def open_installation() -> Iterator[Installation]:
     networks = shown_networks(settings)
     profiles = tuple(profile_of(network, settings) for network in networks)
     known = PageSettings(
-        recipients=configured_recipients(settings), largest_hourly=settings.alerts.largest_hourly
+        recipients=configured_recipients(settings),
+        largest_hourly=settings.alerts.largest_hourly,
+        domain=message_domain(settings),
     )
     with closing(open_checked_store(settings)) as store:
         source = QueryContext(store, profiles, utc_now, os_user(), known)

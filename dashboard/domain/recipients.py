@@ -40,6 +40,19 @@ def mailbox_of(recipient: Recipient) -> Recipient:
     return Recipient(MAIL, f"{address.local}@{address.domain.lower()}")
 
 
+def is_called(recipient: Recipient, name: str) -> bool:
+    """Whether a person means a recipient by a name: its address, or the name in front of that."""
+    if recipient.channel != MAIL:
+        return recipient.address == name
+    if mailbox_of(Recipient(MAIL, name)) == mailbox_of(recipient):
+        return True
+    try:
+        called = MailAddress.parse(recipient.address).display_name
+    except InputError:
+        return False
+    return called != "" and called.casefold() == name.casefold()
+
+
 class RecipientStatus(StrEnum):
     """Whether a recipient gets messages, and if not, why."""
 

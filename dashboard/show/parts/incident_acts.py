@@ -143,11 +143,13 @@ def _more(queries: PageQueries, incident: Incident) -> None:
     note = st.text_input("Note (optional)", key=f"note-{key}", max_chars=LONGEST_NOTE) or ""
     if not owner and st.button("Acknowledge with this note", key=f"acknowledge-note-{key}"):
         _acknowledge(queries, incident, note)
-    to = st.text_input("To whom", key=f"to-{key}", max_chars=LONGEST_NAME) or ""
+    to = st.text_input(
+        "To whom", key=f"to-{key}", max_chars=LONGEST_NAME, help="A recipient is notified of it"
+    )
     if st.button("Hand over", key=f"hand-over-{key}"):
         back = partial(_back_to, queries, incident) if owner else partial(_free, queries, incident)
         act(
-            lambda by: ask.hand_over(incident_id, to, by, note),
+            lambda by: ask.hand_over(incident_id, to or "", by, note),
             queries,
             _FAILED,
             _said(queries, "is handed over to {owner}", back),
@@ -176,8 +178,9 @@ def _said(
 
     def said(response: IncidentResponse) -> Done:
         title = queries.incidents.title_of(response.incident)
+        so = f"“{title}” {what.replace('{owner}', response.incident.owner)}."
+        notified = queries.incidents.owner_notified(response)
         also = queries.incidents.with_it(response.others)
-        so = f"“{title}” {what.replace('{owner}', response.incident.owner)}"
-        return Done(f"{so}. {also}".removesuffix(". ").removesuffix("."), undo)
+        return Done(" ".join(filter(None, (so, notified, also))).removesuffix("."), undo)
 
     return said

@@ -12,6 +12,7 @@ from dashboard.domain.audit import Action, Detail
 from dashboard.domain.clock import Clock
 from dashboard.domain.condition import INSTALLATION, Subject
 from dashboard.domain.exclusion import StoredRejection
+from dashboard.domain.notification import NO_DOMAIN
 from dashboard.domain.notification_pace import LARGEST_HOURLY
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.reason_parser import Reason, parse_reason
@@ -34,7 +35,8 @@ class PageSettings:
     `read_rules` reads a file of rules; it raises InputError that names every mistake.
     `recipients` is what the settings say of them, `rule_names` what the names in a rule stand for.
     `largest_hourly` is how many notifications one recipient gets within an hour,
-    `heartbeat_period` how often a heartbeat is sent, None where none is.
+    `heartbeat_period` how often a heartbeat is sent, None where none is. Message-IDs stand below
+    `domain`.
     """
 
     low_space: int = 0
@@ -44,6 +46,7 @@ class PageSettings:
     rule_names: RuleNames = ANY_NAMES
     largest_hourly: int = LARGEST_HOURLY
     heartbeat_period: timedelta | None = None
+    domain: str = NO_DOMAIN
 
 
 NO_SETTINGS: Final = PageSettings()

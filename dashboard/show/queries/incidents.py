@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import astuple, replace
 from datetime import datetime
 from typing import Final
 from uuid import UUID
@@ -28,11 +28,12 @@ from dashboard.domain.notification import NotificationKind, Recipient
 from dashboard.domain.notified_change import NotifiedChange
 from dashboard.domain.quantity import NetworkId, TxHash, shorten
 from dashboard.domain.reason_explanation import explain
-from dashboard.domain.recipients import RecipientDirectory
+from dashboard.domain.recipients import RecipientDirectory, is_called, mailbox_of
 from dashboard.domain.rule import Rule, RuleKind, subject_kinds
 from dashboard.domain.silence import Silence, silenced_all_by
 from dashboard.errors import InputError
 from dashboard.show.queries.context import QueryContext
+from dashboard.show.queries.recipients import recipients_called
 from dashboard.show.queries.silent_now import silent_now
 from dashboard.show.text import short_hash
 from dashboard.store.access.audit_log import note_action
@@ -254,6 +255,23 @@ class IncidentQueries:
         named = ", ".join(f"“{self.title_of(each)}” of the rule {each.rule}" for each in others)
         return f"With it: {named}, whose every change is in it as well." if named else ""
 
+    def owner_notified(self, response: IncidentResponse) -> str:
+        """Say whether the person is notified to whom an incident was handed over by another."""
+        event = response.event
+        if event is None or event.owner in {"", event.actor}:
+            return ""
+        with self._context.store.read() as connection:
+            directory = read_directory(connection, self._context.settings.recipients)
+            found = recipients_called(event.owner, directory, rules_in_force(connection))
+        if not found:
+            return f"No recipient is called {event.owner}, so they are not notified."
+        withheld = [directory.withheld(each) for each in found]
+        return (
+            f"{event.owner} is notified."
+            if "" in withheld
+            else f"{event.owner} is not notified: {withheld[0]}."
+        )
+
     def title_of(self, incident: Incident) -> str:
         """Return what an incident is called; it holds foreign text."""
         return incident_title(incident, self._context.network_name)
@@ -280,7 +298,7 @@ class IncidentQueries:
             directory = read_directory(connection, self._context.settings.recipients)
             for each in found:
                 self._note(connection, each, by, action)
-                _report(connection, each, by, directory, notified)
+                self._report(connection, each, by, directory, notified)
         return replace(response, others=tuple(each.incident for each in found[1:]))
 
     def _note(
@@ -294,32 +312,41 @@ class IncidentQueries:
         subject = str(response.incident.incident_id)
         note_action(connection, by.at, by.name, action, subject, details)
 
+    def _report(
+        self,
+        connection: Connection,
+        response: IncidentResponse,
+        by: Actor,
+        directory: RecipientDirectory,
+        notified: set[Recipient],
+    ) -> None:
+        """Notify of what a person did everybody else who was notified of the incident before.
 
-def _report(
-    connection: Connection,
-    response: IncidentResponse,
-    by: Actor,
-    directory: RecipientDirectory,
-    notified: set[Recipient],
-) -> None:
-    """Notify of what a person did everybody else who was notified of the incident before.
-
-    In quiet hours of its rule or of the recipient that waits. Who is `notified` already is not
-    again. What waits to be said of the incident and is not so any more is not said.
-    """
-    incident = response.incident
-    if response.event is None:
-        return
-    kind = _REPORTED[response.event.kind]
-    withdraw(connection, incident)
-    rule = next((each for each in rules_in_force(connection) if each.name == incident.rule), None)
-    quiet = None if rule is None else quiet_until(rule, ZoneInfo, by.at)
-    held_for = "" if quiet is None else quiet_hours_of(incident.rule)
-    for recipient, domain in notified_of(connection, incident).items():
-        if recipient.address != by.name and recipient not in notified:
-            notified.add(recipient)
-            repetition = Repetition(kind, by.at, quiet or by.at, directory, domain, held_for)
-            repeat(connection, incident, repetition, [recipient])
+        Who owns it now is notified in any case, where that names a recipient. In quiet hours of
+        its rule or of the recipient that waits. Who is `notified` already is not again. What waits
+        to be said of the incident and is not so any more is not said.
+        """
+        incident = response.incident
+        if response.event is None:
+            return
+        withdraw(connection, incident)
+        rules = rules_in_force(connection)
+        rule = next((each for each in rules if each.name == incident.rule), None)
+        quiet = None if rule is None else quiet_until(rule, ZoneInfo, by.at)
+        repetition = Repetition(
+            _REPORTED[response.event.kind],
+            by.at,
+            quiet or by.at,
+            directory,
+            self._context.settings.domain,
+            "" if quiet is None else quiet_hours_of(incident.rule),
+        )
+        known = {mailbox_of(each): each for each in notified_of(connection, incident)}
+        for each in recipients_called(response.event.owner, directory, rules):
+            known.setdefault(mailbox_of(each), each)
+        others = {each for each in known.values() if not is_called(each, by.name)} - notified
+        notified |= others
+        repeat(connection, incident, repetition, sorted(others, key=astuple))
 
 
 def _with_silent(

@@ -17,6 +17,7 @@ from dashboard.domain.recipients import (
     RecipientDirectory,
     RecipientProfile,
     RecipientStatus,
+    is_called,
     mailbox_of,
 )
 from dashboard.domain.rule import Rule
@@ -244,6 +245,17 @@ def _named(
     for each, place in places:
         found.setdefault(mailbox_of(each), {})[each, place] = None
     return found
+
+
+def recipients_called(
+    name: str, directory: RecipientDirectory, rules: Sequence[Rule]
+) -> tuple[Recipient, ...]:
+    """Return the recipients whom a person means by a name or an address, as they are written."""
+    return tuple(
+        next(as_written for as_written, _ in places if is_called(as_written, name))
+        for places in _named(directory, rules).values()
+        if any(is_called(as_written, name) for as_written, _ in places)
+    )
 
 
 def recipients_of_rules(

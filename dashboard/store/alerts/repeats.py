@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID, uuid5
 
-from sqlalchemy import Connection, RowMapping, delete, func, select, true
+from sqlalchemy import Connection, RowMapping, delete, select, true
 
 from dashboard.domain.incident import Incident
 from dashboard.domain.notification import (
@@ -123,26 +123,23 @@ def withdraw(connection: Connection, incident: Incident) -> None:
 
 def notified_of(
     connection: Connection, incident: Incident, kind: NotificationKind | None = None
-) -> dict[Recipient, str]:
-    """Return who was notified of an incident or is about to be, with the domain of Message-IDs.
+) -> list[Recipient]:
+    """Return who was notified of an incident or is about to be.
 
     With `kind`, by a notification of that kind. Somebody in quiet hours still gets the first
     message, and has to hear what followed it.
     """
     column, pair = notifications.c, notification_incidents.c
     query = (
-        select(column.channel, column.address, func.max(column.message_id).label("message_id"))
+        select(column.channel, column.address)
         .join(notification_incidents, pair.notification_id == column.notification_id)
         .where(pair.incident_id == incident.incident_id)
         .where(column.state.in_([NotificationState.SENT, NotificationState.PENDING]))
         .where(true() if kind is None else column.kind == kind)
-        .group_by(column.channel, column.address)
+        .distinct()
         .order_by(column.channel, column.address)
     )
-    return {
-        Recipient(row.channel, row.address): row.message_id.partition("@")[2].rstrip(">")
-        for row in connection.execute(query)
-    }
+    return [Recipient(*row) for row in connection.execute(query)]
 
 
 def last_changes(connection: Connection, notification_id: UUID) -> list[NotificationMember]:

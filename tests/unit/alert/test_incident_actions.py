@@ -87,6 +87,33 @@ def test_what_a_person_does_reaches_all_others_in_the_thread(watch: Watch) -> No
     assert all(each.in_reply_to in {"", opening[each.recipient]} for each in watch.sent())
 
 
+@pytest.mark.parametrize("named", [OTHERS.address, OTHERS.address.replace("example", "EXAMPLE")])
+def test_recipient_who_is_handed_an_incident_is_notified(watch: Watch, named: str) -> None:
+    watch.rules(replace(BUSY, escalate_after=None, escalate_to=()))
+    watch.turn(1, State.CALM, State.BUSY)
+    watch.wait()
+    ask = IncidentQueries(watch.context)
+
+    done = ask.hand_over(watch.incident().incident_id, named, Actor("Ann", watch.clock.now()))
+    watch.wait()
+
+    assert (OTHERS, NotificationKind.HANDED_OVER) in watch.taken()
+    assert ask.owner_notified(done) == f"{named} is notified."
+
+
+def test_incident_is_handed_over_to_a_free_name_as_well(watch: Watch) -> None:
+    watch.rules(BUSY)
+    watch.turn(1, State.CALM, State.BUSY)
+    watch.wait()
+    ask = IncidentQueries(watch.context)
+
+    done = ask.hand_over(watch.incident().incident_id, "Bob", Actor("Ann", watch.clock.now()))
+    watch.wait()
+
+    assert ask.owner_notified(done) == "No recipient is called Bob, so they are not notified."
+    assert [to for to, _ in watch.taken()] == [ONCALL, ONCALL]
+
+
 def test_what_a_person_does_in_quiet_hours_wakes_nobody(watch: Watch) -> None:
     morning = ActiveHours((WeekSpan.parse("mon-sun 11:00-13:00"),))
     watch.rules(

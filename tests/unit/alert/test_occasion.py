@@ -125,6 +125,17 @@ def test_reminder_of_many_changes_says_how_many() -> None:
             ),
         ),
         (
+            NotificationKind.HANDED_OVER,
+            IncidentEvent(
+                A_MOMENT, IncidentEventKind.HANDED_OVER, actor="Ada", owner="oncall@example.org"
+            ),
+            "Handed over to you: X",
+            (
+                f"Ada handed this over to you, {BEGAN}",
+                "It is yours now: nobody else is to do anything about it.",
+            ),
+        ),
+        (
             NotificationKind.UNACKNOWLEDGED,
             IncidentEvent(A_MOMENT, IncidentEventKind.UNACKNOWLEDGED, actor="Ada"),
             "Unacknowledged: X",

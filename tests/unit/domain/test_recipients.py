@@ -18,6 +18,7 @@ from dashboard.domain.recipients import (
     RecipientDirectory,
     RecipientProfile,
     RecipientStatus,
+    is_called,
     mailbox_of,
 )
 from dashboard.domain.verification import Verification, verified
@@ -123,3 +124,24 @@ def test_what_a_rule_holds_as_well_says_both_reasons() -> None:
 
 def _utc(text: str) -> datetime:
     return datetime.fromisoformat(text).replace(tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("recipient", "name", "is_meant"),
+    [
+        (OPS, "ops@example.org", True),
+        (OPS, "ops@EXAMPLE.org", True),
+        (OPS, "Ops", False),
+        (OPS, "", False),
+        (Recipient("mail", "Ann B. <ann@example.org>"), "ann b.", True),
+        (Recipient("mail", "Ann B. <ann@example.org>"), "ann@example.org", True),
+        (Recipient("mail", "Ann B. <ann@example.org>"), "Ann", False),
+        (Recipient("mail", "nobody"), "else", False),
+        (HOOK, "ops-hook", True),
+        (HOOK, "Ops-hook", False),
+    ],
+)
+def test_recipient_is_called_by_its_address_or_its_name(
+    recipient: Recipient, name: str, *, is_meant: bool
+) -> None:
+    assert is_called(recipient, name) is is_meant
