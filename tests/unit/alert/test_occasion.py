@@ -127,7 +127,7 @@ def test_reminder_of_many_changes_says_how_many() -> None:
         (
             NotificationKind.HANDED_OVER,
             IncidentEvent(
-                A_MOMENT, IncidentEventKind.HANDED_OVER, actor="Ada", owner="oncall@example.org"
+                A_MOMENT, IncidentEventKind.HANDED_OVER, actor="Ada", owner="ops@example.org"
             ),
             "Handed over to you: X",
             (
