@@ -14,7 +14,13 @@ from dashboard.domain.quantity import Address, NetworkId, shorten
 from dashboard.domain.rejection_filter import HashRange
 from dashboard.domain.search import bare_beginning, parse_search
 from dashboard.domain.submission_time import parse_attempt
-from dashboard.domain.track_list import LONGEST_LABEL, LONGEST_NOTE
+from dashboard.domain.tags import LONGEST_TAGS, typed_tags, written_tags
+from dashboard.domain.track_list import (
+    LONGEST_CASE_ID,
+    LONGEST_LABEL,
+    LONGEST_NOTE,
+    LONGEST_OWNER,
+)
 from dashboard.errors import InputError, WireError
 from dashboard.settings.values import parse_duration
 from dashboard.show.queries.network_status import NetworkProfile
@@ -105,8 +111,16 @@ def _at_most(most: int) -> Callable[[str], str]:
     return read
 
 
+def tags(text: str) -> str:
+    """Read tags, with or without #; InputError names a word that is none."""
+    return written_tags(typed_tags(_at_most(LONGEST_TAGS)(text)))
+
+
 LABEL: Final = Parsed("label", _at_most(LONGEST_LABEL))
 NOTE: Final = Parsed("note", _at_most(LONGEST_NOTE))
+CASE_ID: Final = Parsed("case id", _at_most(LONGEST_CASE_ID))
+OWNER: Final = Parsed("owner", _at_most(LONGEST_OWNER))
+TAGS: Final = Parsed("tags", tags)
 MOMENT: Final = Parsed("time", lambda text: moment(text, utc_now()))
 ATTEMPT: Final = Parsed("time", lambda text: parse_attempt(text, utc_now()))
 HASH_RANGE: Final = Parsed("hash", hash_range)

@@ -20,7 +20,13 @@ from dashboard.cli.installation import Installation, open_installation, standard
 from dashboard.cli.output import WRONG_INPUT, Json, instant, print_rows, say, warn
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.spreadsheet import read_spreadsheet
-from dashboard.domain.track_list import ListedTransaction, TrackList, in_words, track_lists
+from dashboard.domain.track_list import (
+    CommonRemarks,
+    ListedTransaction,
+    TrackList,
+    in_words,
+    track_lists,
+)
 from dashboard.errors import InputError
 from dashboard.show.queries.tracked import TrackedQueries
 from dashboard.store.tracking.transactions import TrackResult
@@ -79,14 +85,18 @@ class ReportedLine:
     "paths",
     multiple=True,
     type=click.Path(path_type=Path),
-    help="Text with hashes, or CSV with columns hash, attempted_at, label, note. Repeatable.",
+    help="Text with hashes, or CSV with a column hash; attempted_at, label, note, case_id, owner, "
+    "tags and networks are optional. Repeatable.",
 )
 @options.network
 @click.option("--attempted-at", type=options.ATTEMPT, help="When they were sent, if known; UTC.")
-@click.option(
-    "--label", type=options.LABEL, default="", help="A short label, such as a case number."
-)
+@click.option("--label", type=options.LABEL, default="", help="A short label, such as a customer.")
 @click.option("--note", type=options.NOTE, default="", help="A longer note.")
+@click.option("--case-id", type=options.CASE_ID, default="", help="The case it belongs to.")
+@click.option("--owner", type=options.OWNER, default="", help="Who looks after it.")
+@click.option(
+    "--tags", type=options.TAGS, default="", help="Words to filter and write rules by: vip payout."
+)
 @options.as_json
 def track(  # noqa: PLR0913 - one for each option
     transactions: tuple[str, ...],
@@ -96,6 +106,9 @@ def track(  # noqa: PLR0913 - one for each option
     attempted_at: datetime | None,
     label: str,
     note: str,
+    case_id: str,
+    owner: str,
+    tags: str,
     as_json: bool,
 ) -> None:
     """Watch transactions for rejections.
@@ -105,6 +118,8 @@ def track(  # noqa: PLR0913 - one for each option
     The status is 2 where some could not be used; the others are tracked.
     """
     given = list(_given(transactions, paths))
+    texts = (each.strip() for each in (label, note, case_id, owner, tags))
+    common = CommonRemarks(attempted_at, *texts)
     report = _JsonPrinter() if as_json else _TextPrinter()
     with open_installation() as here:
         network_ids = _network_ids(here, network_text)
@@ -113,7 +128,7 @@ def track(  # noqa: PLR0913 - one for each option
             for part in track_lists(text, utc_now(), _AT_ONCE):
                 if part.unused_columns:
                     warn(f"{origin}: not used are the columns {in_words(part.unused_columns)}")
-                listed = part.with_common(attempted_at, label.strip(), note.strip())
+                listed = part.with_common(common).where_known(network_ids)
                 report.add(_keep(ask, origin, listed, network_ids))
     report.end()
     if report.counts[LineResult.UNUSABLE]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
@@ -18,8 +17,6 @@ from dashboard.domain.reason_parser import parse_reason
 
 GROUP_WAIT: Final = timedelta(seconds=30)
 """How long the followers of a first notification are gathered, unless a rule says otherwise."""
-
-_TAG: Final = re.compile(r"(?<![\w#])#(\w[\w-]{0,39})")
 
 
 class RuleKind(StrEnum):
@@ -171,19 +168,14 @@ DEFAULT_GROUP: Final = (Dimension.NETWORK, Dimension.MODULE, Dimension.STAGE)
 class ObservedChange:
     """A transition with what rules look at: its rejection, and what people wrote at the hash.
 
-    `label` and `note` are foreign text; `is_tracked`: somebody asked to watch the transaction.
+    `label` is foreign text; `is_tracked`: somebody asked to watch the transaction.
     """
 
     transition: Transition
     rejection: StoredRejection | None = None
     label: str = ""
-    note: str = ""
+    tags: frozenset[str] = frozenset()
     is_tracked: bool = True
-
-    @property
-    def tags(self) -> frozenset[str]:
-        """Return the words of its label and its note that begin with #."""
-        return tags_in(f"{self.label} {self.note}")
 
     @property
     def module(self) -> str:
@@ -212,11 +204,6 @@ class ObservedChange:
         if dimension is Dimension.STAGE:
             return record.tx_rejection_stage.value
         return str(record.sender)
-
-
-def tags_in(text: str) -> frozenset[str]:
-    """Return the words of a label or a note that begin with #, without that, in lower case."""
-    return frozenset(tag.lower() for tag in _TAG.findall(text))
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,8 @@ from dashboard.domain.exclusion import RejectionStage
 from dashboard.domain.grounds import Signal
 from dashboard.domain.notification import Recipient
 from dashboard.domain.quantity import Address, Wei, shorten
-from dashboard.domain.rule import BudgetPeriod, Dimension, RuleKind, Severity, tags_in
+from dashboard.domain.rule import BudgetPeriod, Dimension, RuleKind, Severity
+from dashboard.domain.tags import tags_in
 from dashboard.domain.track_list import LONGEST_LABEL
 from dashboard.domain.written_values import read_duration, read_fee, write_duration
 from dashboard.errors import InputError
@@ -140,8 +141,8 @@ def _tags(written: object) -> tuple[str, ...]:
         tag = str(each).removeprefix("#").lower()
         if tags_in(f"#{tag}") != {tag}:
             raise InputError(
-                f"holds {shorten(str(each))}, no tag: write letters, digits, - and _, as after "
-                "the # in a label or a note"
+                f"holds {shorten(str(each))}, no tag: write letters, digits, - and _, as a "
+                "transaction is tagged"
             )
         found.append(tag)
     return tuple(found)

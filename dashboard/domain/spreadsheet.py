@@ -15,7 +15,7 @@ from dashboard.errors import InputError
 _LONGEST_CELL: Final = 32_000
 """Characters; the usual spreadsheets take 32,767."""
 
-_FORMULA: Final = re.compile(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20|%]")
+_FORMULA: Final = re.compile(r"'*\s*[=+\-@\uff1d\uff0b\uff0d\uff20|%]")
 """What spreadsheets, or the programs they hand a cell to, may take for the start of a formula."""
 
 
@@ -45,6 +45,11 @@ def cell(text: str) -> str:
     """
     shown = visible(text, _LONGEST_CELL)
     return f"'{shown}" if _FORMULA.match(shown) else shown
+
+
+def without_mark(text: str) -> str:
+    """Take the apostrophe away that `cell` put in front of what could compute."""
+    return text[1:] if text.startswith("'") and _FORMULA.match(text[1:]) else text
 
 
 def write_csv(header: Sequence[str], rows: Iterable[Sequence[str | int | None]]) -> str:

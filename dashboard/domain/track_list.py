@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import chain, islice
@@ -13,8 +13,11 @@ from typing import Final, TypeAlias
 
 from dashboard.domain.foreign_text import visible
 from dashboard.domain.paste import Paste, WrongText, read_paste
-from dashboard.domain.quantity import TxHash
+from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.domain.spreadsheet import without_mark
 from dashboard.domain.submission_time import read_attempt
+from dashboard.domain.tags import tags_in, typed_tags, written_tags
+from dashboard.errors import InputError
 
 _COLUMNS: Final = {
     "tx_hash": (
@@ -27,6 +30,10 @@ _COLUMNS: Final = {
     ),
     "label": ("label",),
     "note": ("note", "notes"),
+    "case_id": ("case_id", "case", "case_number", "ticket", "ticket_id"),
+    "owner": ("owner", "assignee"),
+    "tags": ("tags", "tag"),
+    "networks": ("networks", "network_id", "chain_id"),
 }
 """What each column may be called in a header; blanks and hyphens stand for underscores."""
 
@@ -39,19 +46,31 @@ _LINES_TO_HEADER: Final = 5
 _LONGEST_ROW: Final = 20
 """Lines of one row, where a quoted field holds line ends."""
 
+_CHAIN_ID: Final = re.compile(r"[0-9]{1,18}", re.ASCII)
 _DELIMITERS: Final = (",", ";", "\t")
 _QUOTED: Final = 40
 _MOST_NAMED: Final = 10
 
 LONGEST_LABEL: Final = 80
 LONGEST_NOTE: Final = 300
+LONGEST_CASE_ID: Final = 80
+LONGEST_OWNER: Final = 80
 """Characters that people may write at a transaction, on pages, in commands and in lists."""
+
+
+_TEXTS: Final = {
+    "label": ("label", LONGEST_LABEL),
+    "note": ("note", LONGEST_NOTE),
+    "case_id": ("case id", LONGEST_CASE_ID),
+    "owner": ("owner", LONGEST_OWNER),
+}
 
 
 @dataclass(frozen=True, slots=True)
 class ListedTransaction:
-    """One transaction of a list; `line` counts from 1, label and note are foreign text.
+    """One transaction of a list; `line` counts from 1, what people wrote is foreign text.
 
+    `tags` are written with #, `network_ids` where it is to be watched, if its line says so.
     `remark` says what of its line could not be used, foreign text included; empty where all could.
     """
 
@@ -61,6 +80,22 @@ class ListedTransaction:
     label: str = ""
     note: str = ""
     remark: str = ""
+    case_id: str = ""
+    owner: str = ""
+    tags: str = ""
+    network_ids: tuple[NetworkId, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CommonRemarks:
+    """What somebody says of all transactions of a list; `tags` are written with #."""
+
+    attempted_at: datetime | None = None
+    label: str = ""
+    note: str = ""
+    case_id: str = ""
+    owner: str = ""
+    tags: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,18 +117,27 @@ class TrackList:
     wrong: tuple[WrongText, ...]
     unused_columns: tuple[str, ...] = ()
 
-    def with_common(self, attempted_at: datetime | None, label: str, note: str) -> TrackList:
-        """Say of every transaction what its own line leaves open."""
-        common = (
+    def with_common(self, common: CommonRemarks) -> TrackList:
+        """Say of every transaction what its own line leaves open; tags come in addition."""
+        completed = (
             replace(
                 each,
-                attempted_at=each.attempted_at or attempted_at,
-                label=each.label or label,
-                note=each.note or note,
+                attempted_at=each.attempted_at or common.attempted_at,
+                label=each.label or common.label,
+                note=each.note or common.note,
+                case_id=each.case_id or common.case_id,
+                owner=each.owner or common.owner,
+                tags=written_tags(tags_in(f"{each.tags} {common.tags}")),
             )
             for each in self.transactions
         )
-        return replace(self, transactions=tuple(common))
+        return replace(self, transactions=tuple(completed))
+
+    def where_known(self, known: Collection[NetworkId]) -> TrackList:
+        """Leave out networks that cannot be asked here; a remark names the first of them."""
+        return replace(
+            self, transactions=tuple(_where_known(each, known) for each in self.transactions)
+        )
 
 
 _Read: TypeAlias = ListedTransaction | WrongText | UnusedColumns
@@ -265,10 +309,8 @@ def _read_row(
     date, time = fields.get("date", ""), fields.get("attempted_at", "")
     is_whole = isinstance(read_attempt(time, now), datetime)
     moment, remarks = _attempt(time if is_whole else f"{date} {time}".strip(), now)
-    label, of_label = _cut("label", fields.get("label", ""), LONGEST_LABEL)
-    note, of_note = _cut("note", fields.get("note", ""), LONGEST_NOTE)
-    remark = "; ".join(filter(None, (remarks, of_label, of_note)))
-    return ListedTransaction(number, paste.hashes[0], moment, label, note, remark)
+    listed = ListedTransaction(number, paste.hashes[0], moment, remark=remarks)
+    return with_texts(listed, {name: without_mark(text) for name, text in fields.items()})
 
 
 def _read_refused(number: int, row: str) -> ListedTransaction | WrongText:
@@ -277,7 +319,7 @@ def _read_refused(number: int, row: str) -> ListedTransaction | WrongText:
     if len(paste.hashes) != 1:
         return WrongText(number, row, _why_not_one(paste))
     longest = csv.field_size_limit()
-    remark = f"without time, label and note, since a cell has more than {longest:,} characters"
+    remark = f"without its other columns, since a cell has more than {longest:,} characters"
     return ListedTransaction(number, paste.hashes[0], remark=remark)
 
 
@@ -287,6 +329,53 @@ def _attempt(text: str, now: datetime) -> tuple[datetime | None, str]:
     if isinstance(moment, str):
         return None, f"without a time, since “{visible(text, _QUOTED)}” {moment}"
     return moment, ""
+
+
+def with_texts(listed: ListedTransaction, texts: Mapping[str, str]) -> ListedTransaction:
+    """Add what a line says of a transaction; what cannot be used of it goes into the remark."""
+    remarks = [listed.remark]
+    kept: dict[str, str] = {}
+    for name, (what, most) in _TEXTS.items():
+        kept[name], remark = _cut(what, texts.get(name, "").strip(), most)
+        remarks.append(remark)
+    tags: frozenset[str] = frozenset()
+    try:
+        tags = typed_tags(texts.get("tags", ""))
+    except InputError as mistake:
+        remarks.append(f"without its tags, since {mistake}")
+    network_ids, of_networks = _networks(texts.get("networks", ""))
+    remark = "; ".join(filter(None, (*remarks, of_networks)))
+    return replace(
+        listed,
+        label=kept["label"],
+        note=kept["note"],
+        case_id=kept["case_id"],
+        owner=kept["owner"],
+        tags=written_tags(tags),
+        network_ids=network_ids,
+        remark=remark,
+    )
+
+
+def _where_known(listed: ListedTransaction, known: Collection[NetworkId]) -> ListedTransaction:
+    unknown = [each for each in listed.network_ids if each not in known]
+    if not unknown:
+        return listed
+    remark = f"without the network {unknown[0]}, which has no exclusion endpoint here"
+    return replace(
+        listed,
+        network_ids=tuple(each for each in listed.network_ids if each in known),
+        remark="; ".join(filter(None, (listed.remark, remark))),
+    )
+
+
+def _networks(text: str) -> tuple[tuple[NetworkId, ...], str]:
+    """Read chain ids; names are not read, since two installations may name networks otherwise."""
+    words = text.replace(",", " ").split()
+    wrong = [each for each in words if not _CHAIN_ID.fullmatch(each)]
+    if wrong:
+        return (), f"its network “{visible(wrong[0], _QUOTED)}” is no chain id"
+    return tuple(NetworkId(int(each)) for each in words), ""
 
 
 def _cut(what: str, text: str, most: int) -> tuple[str, str]:

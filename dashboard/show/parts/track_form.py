@@ -16,6 +16,7 @@ from dashboard.domain.spreadsheet import read_spreadsheet, write_csv
 from dashboard.domain.track_list import (
     LONGEST_LABEL,
     LONGEST_NOTE,
+    CommonRemarks,
     ListedTransaction,
     TrackList,
     in_words,
@@ -91,9 +92,9 @@ def track_list_form(queries: PageQueries, network_ids: Sequence[NetworkId]) -> N
         if st.form_submit_button("Track", type="primary") and not is_future(
             attempted_at, queries.now()
         ):
-            common = (attempted_at, label.strip(), note.strip())
+            common = CommonRemarks(attempted_at, label.strip(), note.strip())
             _track_list(
-                queries, read_track_list(text, queries.now()).with_common(*common), network_ids
+                queries, read_track_list(text, queries.now()).with_common(common), network_ids
             )
     with filed:
         _file_form(queries, network_ids)
@@ -149,6 +150,7 @@ def _track_list(queries: PageQueries, listed: TrackList, network_ids: Sequence[N
         notice("busy", "Nothing to track.", "Give at least one transaction hash.")
         return
     try:
+        listed = listed.where_known(network_ids)
         results = queries.tracked.track(listed.transactions, network_ids)
     except StoreError as trouble:
         notice("bad", "Not everything was tracked.", f"{trouble} Give the same list again.")

@@ -104,7 +104,8 @@ class TrackedQueries:
         with self._context.store.write() as connection:
             is_amended = edit_tracked(connection, tx_hash, remarks)
             if is_amended:
-                details = {"label": remarks.label, "note": remarks.note}
+                texts = ("label", "note", "case_id", "owner", "tags")
+                details = {name: str(getattr(remarks, name)) for name in texts}
                 self._context.audit(connection, Action.AMEND, str(tx_hash), details)
         return is_amended
 
@@ -124,7 +125,16 @@ class TrackedQueries:
         for start in range(0, len(listed), _AT_ONCE):
             some = listed[start : start + _AT_ONCE]
             requests = [
-                TrackRequest(each.tx_hash, network_ids, each.attempted_at, each.label, each.note)
+                TrackRequest(
+                    each.tx_hash,
+                    each.network_ids or network_ids,
+                    each.attempted_at,
+                    each.label,
+                    each.note,
+                    each.case_id,
+                    each.owner,
+                    each.tags,
+                )
                 for each in some
             ]
             with self._context.store.write() as connection:

@@ -21,6 +21,7 @@ from dashboard.domain.notification import (
     Recipient,
 )
 from dashboard.domain.rule import ObservedChange
+from dashboard.domain.tags import tags_in
 from dashboard.store.alerts.conditions import transition_of
 from dashboard.store.schema import (
     deliveries,
@@ -58,7 +59,7 @@ def select_changes() -> Select[Any]:
     return (
         select_transitions()
         .outerjoin(tracked_hashes, tracked.tx_hash == transitions.c.tx_hash)
-        .add_columns(tracked.tracked_id, tracked.label, tracked.note)
+        .add_columns(tracked.tracked_id, tracked.label, tracked.tags)
     )
 
 
@@ -80,7 +81,7 @@ def change_of(row: RowMapping) -> ObservedChange:
     return ObservedChange(
         *transition_and_rejection(row),
         label=row[tracked.label] or "",
-        note=row[tracked.note] or "",
+        tags=tags_in(row[tracked.tags] or ""),
         is_tracked=row[tracked.tracked_id] is not None,
     )
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import groupby, zip_longest
+from operator import attrgetter
 from typing import Any, Final
 
 from sqlalchemy import (
@@ -21,6 +23,7 @@ from sqlalchemy import (
 )
 
 from dashboard.domain.quantity import Address
+from dashboard.domain.tags import tags_in
 from dashboard.store.maintenance.finding import Finding, first_of, rebuildable
 from dashboard.store.rejections.counter_steps import CounterStep
 from dashboard.store.rejections.counters import MANY, MOST_MODULES, OTHERS, recomputed_counters
@@ -32,8 +35,10 @@ from dashboard.store.schema import (
     sender_counters,
     tracked_hashes,
     tracked_labels,
+    tracked_tags,
 )
 from dashboard.store.schema.columns import moment_of
+from dashboard.store.tracking.transactions import index_tags
 
 _NONE: Final = literal(0, BigInteger)
 _FINEST_FIRST: Final = sorted(CounterStep, reverse=True)
@@ -84,6 +89,32 @@ def rebuild_labels(connection: Connection) -> None:
     """Count the hashes of all labels again."""
     connection.execute(delete(tracked_labels))
     connection.execute(insert(tracked_labels).from_select(["label", "many"], _counted_labels()))
+
+
+def wrong_tags(connection: Connection) -> Iterator[Finding]:
+    """Yield which hashes are not found by their tags, or by others."""
+    column, held = tracked_hashes.c, tracked_tags.c
+    said = connection.execute(
+        select(column.tracked_id, column.tags).where(column.tags != "").order_by(column.tracked_id)
+    )
+    listed = connection.execute(select(held.tracked_id, held.tag).order_by(held.tracked_id))
+    expected = ((row.tracked_id, tag) for row in said for tag in sorted(tags_in(row.tags)))
+    found = (
+        (tracked_id, tag)
+        for tracked_id, rows in groupby(listed, attrgetter("tracked_id"))
+        for tag in sorted(row.tag for row in rows)
+    )
+    if any(ours != theirs for ours, theirs in zip_longest(expected, found)):
+        yield rebuildable("hashes are not found by the tags that they have")
+
+
+def rebuild_tags(connection: Connection) -> None:
+    """Let every hash be found by its tags again."""
+    connection.execute(delete(tracked_tags))
+    column = tracked_hashes.c
+    index_tags(
+        connection, connection.scalars(select(column.tx_hash).where(column.tags != "")).all()
+    )
 
 
 def _counted_labels() -> Select[Any]:

@@ -173,6 +173,7 @@ def _tracked() -> Source:
         field("attempted_at", tracked.attempted_at),
         field("label", tracked.label),
         field("note", tracked.note),
+        *(field(name, tracked[name]) for name in ("case_id", "owner", "tags")),
         *(field(name, asked[name]) for name in names),
     )
     rows = tracked_hashes.join(cohorts, cohorts.c.cohort_id == tracked.cohort_id)

@@ -13,8 +13,10 @@ from dashboard.store.engine.engine import Store
 from dashboard.store.maintenance.derived_cohorts import rebuild_cohorts, wrong_cohorts
 from dashboard.store.maintenance.derived_counters import (
     rebuild_labels,
+    rebuild_tags,
     wrong_counters,
     wrong_labels,
+    wrong_tags,
 )
 from dashboard.store.maintenance.derived_rollups import (
     days_with_fees,
@@ -32,6 +34,7 @@ from dashboard.store.schema import (
     rejection_senders,
     sender_counters,
     tracked_labels,
+    tracked_tags,
 )
 
 Progress: TypeAlias = Callable[[str], None]
@@ -59,6 +62,7 @@ _DERIVED: Final = (
         rebuild_counters,
     ),
     _Derived("counters of labels", (tracked_labels,), wrong_labels, rebuild_labels),
+    _Derived("tags of tracked hashes", (tracked_tags,), wrong_tags, rebuild_tags),
     _Derived("cohorts of tracked hashes", (), wrong_cohorts, rebuild_cohorts),
 )
 

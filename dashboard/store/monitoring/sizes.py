@@ -26,7 +26,8 @@ _TABLES: Final = {
     StoreKind.REJECTIONS: {"rejections", "signed_transactions", "rejection_counters"}
     | {"rejection_modules", "rejection_senders", "sender_counters"},
     StoreKind.TRACKED: {"tracked_hashes", "cohorts", "watched_cohorts", "checks", "follow_ups"}
-    | {"watched_senders", "last_answers", "tracked_labels", "saved_lookups"},
+    | {"watched_senders", "last_answers", "tracked_labels", "saved_lookups"}
+    | {"tracked_tags", "saved_filters"},
     StoreKind.NOTIFICATIONS: {"notifications", "deliveries", "outbox", "transitions", "conditions"}
     | {"silences", "mail_outages", "addresses_off", "recipients"}
     | {"incidents", "incident_transitions", "incident_events"}

@@ -11,6 +11,7 @@ from sqlalchemy import Connection, RowMapping, exists, select
 from dashboard.domain.condition import State, Subject, Transition
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rule import Dimension, ObservedChange, RuleScope
+from dashboard.domain.tags import tags_in
 from dashboard.store.rejections.rates import arrivals_of, scope_conditions
 from dashboard.store.schema import rejections, tracked_hashes
 from dashboard.store.schema.rejections import stored_rejection
@@ -34,7 +35,7 @@ def past_rejections(
     )
     same = tracked_hashes.c.tx_hash == column.tx_hash
     query = (
-        select(rejections, *tracked_hashes.c["tracked_id", "label", "note"])
+        select(rejections, *tracked_hashes.c["tracked_id", "label", "tags"])
         .add_columns(is_changed.label("is_changed"))
         .select_from(rejections.join(tracked_hashes, same, isouter=scope.takes_all_reports))
         .where(column.first_seen_at > since, column.first_seen_at <= until)
@@ -69,5 +70,5 @@ def _change(row: RowMapping) -> ObservedChange:
     tracked = tracked_hashes.c
     is_tracked = row[tracked.tracked_id] is not None
     return ObservedChange(
-        seen, rejection, row[tracked.label] or "", row[tracked.note] or "", is_tracked
+        seen, rejection, row[tracked.label] or "", tags_in(row[tracked.tags] or ""), is_tracked
     )

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, Select, func, literal, or_, select
+from sqlalchemy import ColumnElement, Connection, Select, func, literal, literal_column, select
 
 from dashboard.domain.quantity import NetworkId
-from dashboard.domain.rule import Dimension, RuleScope, tags_in
+from dashboard.domain.rule import Dimension, RuleScope
+from dashboard.domain.tags import tags_in
 from dashboard.store.schema import rejections, tracked_hashes
 
 MOST_READ: Final = 100_000
@@ -33,12 +34,12 @@ def count_arrivals(
 ) -> Counter[tuple[NetworkId, str]]:
     """Count what arrived after `since` until `until`, by network and the value of a dimension."""
     latest = _arrivals(scope, by, (since, until)).limit(MOST_READ).subquery().c
-    keys = (latest.network_id, latest.value, latest.label, latest.note)
+    keys = (latest.network_id, latest.value, latest.tags)
     counted: Counter[tuple[NetworkId, str]] = Counter()
-    for network_id, value, label, note, many in connection.execute(
+    for network_id, value, tags, many in connection.execute(
         select(*keys, func.count()).group_by(*keys)
     ):
-        if _has_tag(scope, label, note):
+        if _has_tag(scope, tags):
             counted[network_id, _written(value)] += many
     return counted
 
@@ -51,15 +52,15 @@ def arrivals_of(
     limit: int,
 ) -> Iterator[tuple[datetime, NetworkId, str]]:
     """Yield what arrived after the first moment until the second, one by one, the latest first."""
-    for at, network_id, value, label, note in connection.execute(
+    for at, network_id, value, tags in connection.execute(
         _arrivals(scope, by, between).limit(limit)
     ):
-        if _has_tag(scope, label, note):
+        if _has_tag(scope, tags):
             yield at, network_id, _written(value)
 
 
-def _has_tag(scope: RuleScope, label: str, note: str) -> bool:
-    return not scope.tags or not tags_in(f"{label} {note}").isdisjoint(scope.tags)
+def _has_tag(scope: RuleScope, tags: str) -> bool:
+    return not scope.tags or not tags_in(tags).isdisjoint(scope.tags)
 
 
 def _written(value: object) -> str:
@@ -72,13 +73,11 @@ def _arrivals(
 ) -> Select[Any]:
     arrived, tracked = rejections.c.first_seen_at, tracked_hashes.c
     value = literal("") if by is None else _COLUMNS[by]
-    has_text = bool(scope.tags)
     query = select(
         arrived,
         rejections.c.network_id,
         value.label("value"),
-        (tracked.label if has_text else literal("")).label("label"),
-        (tracked.note if has_text else literal("")).label("note"),
+        (tracked.tags if scope.tags else literal("")).label("tags"),
     ).where(arrived > between[0], arrived <= between[1], *scope_conditions(scope))
     is_joined = not scope.takes_all_reports or scope.labels or scope.tags
     if is_joined or by is Dimension.LABEL:
@@ -103,9 +102,4 @@ def scope_conditions(scope: RuleScope) -> Iterator[ColumnElement[bool]]:
         if values:
             yield of_row.in_(values)
     if scope.tags:
-        yield or_(
-            *(
-                column.contains("#", autoescape=True)
-                for column in (tracked_hashes.c.label, tracked_hashes.c.note)
-            )
-        )
+        yield tracked_hashes.c.tags != literal_column("''")

@@ -21,6 +21,6 @@ def needed(name: str, kind: Any, *more: Any, **options: Any) -> Column[Any]:  # 
     return Column(name, kind, *more, nullable=False, **options)
 
 
-def key(name: str, kind: Any, *more: Any) -> Column[Any]:  # noqa: ANN401 - as SQLAlchemy's Column takes them
+def key(name: str, kind: Any, *more: Any, **options: Any) -> Column[Any]:  # noqa: ANN401 - as SQLAlchemy's Column takes them
     """Make a column of the primary key."""
-    return Column(name, kind, *more, primary_key=True)
+    return Column(name, kind, *more, primary_key=True, **options)

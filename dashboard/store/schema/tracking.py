@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from sqlalchemy import (
+    JSON,
     BigInteger,
     Boolean,
     Column,
@@ -77,6 +78,7 @@ watched_cohorts = Table(
     sqlite_with_rowid=False,
 )
 
+# `tags` are all words with # of the label and the note, and those given as tags: `#a #b`.
 tracked_hashes = Table(
     "tracked_hashes",
     metadata,
@@ -86,7 +88,19 @@ tracked_hashes = Table(
     Column("attempted_at", Moment),
     needed("label", ForeignText),
     needed("note", ForeignText),
+    needed("case_id", ForeignText, server_default=""),
+    needed("owner", ForeignText, server_default=""),
+    needed("tags", ForeignText, server_default=""),
 )
+
+for _name in ("case_id", "owner"):
+    Index(
+        f"ix_tracked_hashes_{_name}",
+        tracked_hashes.c[_name],
+        tracked_hashes.c.tracked_id,
+        sqlite_where=tracked_hashes.c[_name] != "",
+        postgresql_where=tracked_hashes.c[_name] != "",
+    )
 
 Index(
     "ix_tracked_hashes_label",
@@ -101,6 +115,26 @@ Index(
     tracked_hashes.c.tracked_id,
     sqlite_where=tracked_hashes.c.note != "",
     postgresql_where=tracked_hashes.c.note != "",
+)
+
+# The hashes of each tag, as `tags` of the hash names them.
+tracked_tags = Table(
+    "tracked_tags",
+    metadata,
+    key("tag", String(40)),
+    key("tracked_id", RowId, index=True),
+    sqlite_with_rowid=False,
+)
+
+# Filters of the page Tracked that people named; `parameters` are those of its address.
+saved_filters = Table(
+    "saved_filters",
+    metadata,
+    key("name", ForeignText),
+    needed("parameters", JSON),
+    needed("saved_at", Moment),
+    needed("saved_by", ForeignText),
+    sqlite_with_rowid=False,
 )
 
 # How many hashes carry each label that is not empty.

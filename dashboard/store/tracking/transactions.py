@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from enum import Enum, auto
 from operator import attrgetter
@@ -15,15 +15,23 @@ from sqlalchemy import (
     Row,
     Select,
     delete,
+    insert,
     select,
     update,
 )
 
 from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.domain.tags import tags_in, written_tags
 from dashboard.store.engine.batching import portions
 from dashboard.store.engine.driver import insert_many
 from dashboard.store.engine.upsert import upsert_sums
-from dashboard.store.schema import cohorts, tracked_hashes, tracked_labels, watched_cohorts
+from dashboard.store.schema import (
+    cohorts,
+    tracked_hashes,
+    tracked_labels,
+    tracked_tags,
+    watched_cohorts,
+)
 from dashboard.store.schema.columns import escape, milliseconds_of
 from dashboard.store.tracking.cohorts import (
     LARGEST_COHORT,
@@ -35,7 +43,8 @@ from dashboard.store.tracking.cohorts import (
 )
 from dashboard.store.tracking.poll_results import adopt_earlier_results, keep_results_of_removed
 
-_COLUMNS: Final = ("tx_hash", "cohort_id", "attempted_at", "label", "note")
+_TEXTS: Final = ("label", "note", "case_id", "owner")
+_COLUMNS: Final = ("tx_hash", "cohort_id", "attempted_at", *_TEXTS, "tags")
 _HASH: Final = attrgetter("tx_hash")
 _FINEST_SHARE: Final = 6
 """Ages that differ by less than a 2^-6th share a cohort: that changes no tick."""
@@ -43,13 +52,19 @@ _FINEST_SHARE: Final = 6
 
 @dataclass(frozen=True, slots=True)
 class TrackRequest:
-    """A request to watch a hash on some networks; `attempted_at` is when it was sent, if known."""
+    """A request to watch a hash on some networks; `attempted_at` is when it was sent, if known.
+
+    `tags` hold words with #, as the label and the note may as well.
+    """
 
     tx_hash: TxHash
     network_ids: tuple[NetworkId, ...]
     attempted_at: datetime | None
     label: str
     note: str = ""
+    case_id: str = ""
+    owner: str = ""
+    tags: str = ""
 
 
 class TrackResult(Enum):
@@ -62,7 +77,11 @@ class TrackResult(Enum):
 
 @dataclass(frozen=True, slots=True)
 class TrackedTransaction:
-    """A hash that is watched, and where; `label` and `note` are as people wrote them."""
+    """A hash that is watched, and where; its texts are as people wrote them.
+
+    `tags` are the words with # of the label, the note and those given as tags, sorted: `#a #b`.
+    `tracked_id` counts up in the order of tracking.
+    """
 
     tx_hash: TxHash
     network_ids: tuple[NetworkId, ...]
@@ -70,6 +89,10 @@ class TrackedTransaction:
     attempted_at: datetime | None
     label: str
     note: str
+    case_id: str = ""
+    owner: str = ""
+    tags: str = ""
+    tracked_id: int = 0
 
 
 _Known: TypeAlias = Mapping[TxHash, tuple[Row[Any], tuple[NetworkId, ...]]]
@@ -141,6 +164,10 @@ def read_tracked(connection: Connection, query: Select[Any]) -> list[TrackedTran
             row.attempted_at,
             row.label,
             row.note,
+            row.case_id,
+            row.owner,
+            row.tags,
+            row.tracked_id,
         )
         for row in rows
     ]
@@ -183,13 +210,14 @@ def _insert(connection: Connection, requests: Collection[TrackRequest], now: dat
                     bytes(each.tx_hash),
                     cohort_ids[-1],
                     None if each.attempted_at is None else milliseconds_of(each.attempted_at),
-                    escape(each.label),
-                    escape(each.note),
+                    *(escape(getattr(each, name)) for name in _TEXTS),
+                    all_tags(each),
                 )
                 for each in some
             )
     insert_many(connection, tracked_hashes, rows, _COLUMNS)
     count_labels(connection, (each.label for each in requests))
+    index_tags(connection, [each.tx_hash for each in requests if all_tags(each)])
     adopt_earlier_results(connection, cohort_ids)
 
 
@@ -224,13 +252,13 @@ def _adds_something(
 
 def _missing_values(request: TrackRequest, row: Row[Any]) -> dict[str, Any]:
     """Return the values of the request that the row lacks."""
-    wanted = {
-        "attempted_at": request.attempted_at,
-        "label": request.label,
-        "note": request.note,
-    }
     held = row._mapping  # noqa: SLF001 - the public name of a row's columns
-    return {name: value for name, value in wanted.items() if value and not held[name]}
+    names = ("attempted_at", *_TEXTS)
+    missing = {name: getattr(request, name) for name in names if not held[name]}
+    filled = {name: value for name, value in missing.items() if value}
+    texts = (filled.get(name, held[name]) for name in ("label", "note", "tags"))
+    tags = written_tags(tags_in(" ".join((*texts, request.tags))))
+    return filled if tags == row.tags else filled | {"tags": tags}
 
 
 def _track_again(connection: Connection, request: TrackRequest, now: datetime) -> TrackResult:
@@ -240,6 +268,8 @@ def _track_again(connection: Connection, request: TrackRequest, now: datetime) -
         of_row = update(tracked_hashes).where(tracked_hashes.c.tracked_id == row.tracked_id)
         connection.execute(of_row.values(**filled))
         count_labels(connection, [filled.get("label", "")])
+        if "tags" in filled:
+            index_tags(connection, [request.tx_hash])
     further = sorted(set(request.network_ids).difference(network_ids))
     if further or "attempted_at" in filled:
         attempted_at = row.attempted_at or request.attempted_at
@@ -261,11 +291,14 @@ def _watched(
 
 @dataclass(frozen=True, slots=True)
 class Remarks:
-    """What people may correct of a tracked transaction."""
+    """What people may correct of a tracked transaction; `tags` as in `TrackRequest`."""
 
     attempted_at: datetime | None
     label: str
     note: str
+    case_id: str = ""
+    owner: str = ""
+    tags: str = ""
 
 
 def edit_tracked(connection: Connection, tx_hash: TxHash, remarks: Remarks) -> bool:
@@ -278,13 +311,11 @@ def edit_tracked(connection: Connection, tx_hash: TxHash, remarks: Remarks) -> b
     before = connection.execute(select(tracked_hashes).where(of_hash)).one_or_none()
     if before is None:
         return False
-    changed = {
-        "attempted_at": remarks.attempted_at,
-        "label": remarks.label,
-        "note": remarks.note,
-    }
+    changed = asdict(remarks) | {"tags": all_tags(remarks)}
     connection.execute(update(tracked_hashes).where(of_hash).values(**changed))
     count_labels(connection, [remarks.label], [before.label])
+    if before.tags != changed["tags"]:
+        index_tags(connection, [tx_hash])
     if before.attempted_at != remarks.attempted_at:
         restart_watch(connection, tx_hash, remarks.attempted_at)
     return True
@@ -296,14 +327,39 @@ def untrack(connection: Connection, tx_hash: TxHash) -> bool:
     Its rejections, results and notifications stay.
     """
     leaving = delete(tracked_hashes).where(tracked_hashes.c.tx_hash == tx_hash)
-    left = leaving.returning(*tracked_hashes.c["cohort_id", "label"])
+    left = leaving.returning(*tracked_hashes.c["cohort_id", "label", "tags", "tracked_id"])
     row = connection.execute(left).one_or_none()
     if row is None:
         return False
     keep_results_of_removed(connection, tx_hash, row.cohort_id)
     resize_cohort(connection, row.cohort_id, -1)
     count_labels(connection, gone=[row.label])
+    if row.tags:
+        of_hash = tracked_tags.c.tracked_id == row.tracked_id
+        connection.execute(delete(tracked_tags).where(of_hash))
     return True
+
+
+def all_tags(remarks: TrackRequest | Remarks) -> str:
+    """Return every tag of a hash: those given as such, and words with # of label and note."""
+    return written_tags(tags_in(f"{remarks.label} {remarks.note} {remarks.tags}"))
+
+
+def index_tags(connection: Connection, hashes: Sequence[TxHash]) -> None:
+    """Let hashes be found by their tags of now."""
+    column = tracked_hashes.c
+    for some in portions(sorted(hashes)):
+        query = select(column.tracked_id, column.tags).where(column.tx_hash.in_(some))
+        tagged = connection.execute(query).all()
+        before = tracked_tags.c.tracked_id.in_([row.tracked_id for row in tagged])
+        connection.execute(delete(tracked_tags).where(before))
+        rows = [
+            {"tag": tag, "tracked_id": row.tracked_id}
+            for row in tagged
+            for tag in tags_in(row.tags)
+        ]
+        if rows:
+            connection.execute(insert(tracked_tags), rows)
 
 
 def count_labels(

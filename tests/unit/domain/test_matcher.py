@@ -162,7 +162,9 @@ def test_matcher_is_written_as_it_is_read(matcher: Matcher, words: str) -> None:
     ],
 )
 def test_pattern_and_tag_name_changes(text: str, *, holds: bool) -> None:
-    change = ObservedChange(a_transition(), a_rejection(), "Payout", "#payroll #Urgent")
+    change = ObservedChange(
+        a_transition(), a_rejection(), "Payout", frozenset({"payroll", "urgent"})
+    )
 
     assert parse_matcher(text, NAMES).holds(facts_of(change)) is holds
 

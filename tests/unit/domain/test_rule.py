@@ -21,9 +21,9 @@ from dashboard.domain.rule import (
     fits,
     kind_of,
     subject_kinds,
-    tags_in,
     takes_all_reports,
 )
+from dashboard.domain.tags import tags_in
 from tests.builders import (
     A_NETWORK,
     ANOTHER_NETWORK,
@@ -39,7 +39,7 @@ REJECTED = Rule("rejections", RuleKind.REJECTED)
 
 def a_change(**changes: object) -> ObservedChange:
     """Return the news of the rejection of a tracked transaction with a label and tags."""
-    fields = {"label": "bridge #vip", "note": "ask #Ops-Team", "rejection": a_rejection()}
+    fields = {"label": "bridge #vip", "tags": tags_in("#vip #Ops-Team"), "rejection": a_rejection()}
     return ObservedChange(a_transition(), **(fields | changes))  # type: ignore[arg-type]  # any field
 
 
@@ -199,17 +199,3 @@ def test_hold_periods_of_a_change_are_those_of_its_incident() -> None:
     patient = replace(REJECTED, keep_firing=seconds(90))
 
     assert patient.incident_keep_firing == seconds(90)
-
-
-@pytest.mark.parametrize(
-    ("text", "tags"),
-    [
-        ("", set()),
-        ("#vip", {"vip"}),
-        ("a #One,#two-b #3", {"one", "two-b", "3"}),
-        ("no#tag ##neither # nor", set()),
-        ("#Büro", {"büro"}),
-    ],
-)
-def test_tag_is_a_word_after_a_hash_sign(text: str, tags: set[str]) -> None:
-    assert tags_in(text) == tags

@@ -9,13 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.domain.track_list import (
+    CommonRemarks,
     ListedTransaction,
     TrackList,
     in_words,
     read_track_list,
     track_lists,
 )
-from tests.builders import A_MOMENT, a_hash
+from tests.builders import A_MOMENT, A_NETWORK, a_hash
 
 ATTEMPT = datetime(2026, 11, 20, 10, 0, tzinfo=UTC)
 
@@ -57,7 +58,7 @@ def test_list_knows_the_headers_and_delimiters_of_exports(delimiter: str) -> Non
 def test_list_takes_what_holds_for_all_where_a_line_says_nothing_else() -> None:
     listed = read("hash,label,attempted_at", f"{a_hash(1)},own,2026-11-20 10:00", f"{a_hash(2)},,")
 
-    first, second = listed.with_common(A_MOMENT, "all", "why").transactions
+    first, second = listed.with_common(CommonRemarks(A_MOMENT, "all", "why")).transactions
 
     assert (first.attempted_at, first.label, first.note) == (ATTEMPT, "own", "why")
     assert (second.attempted_at, second.label, second.note) == (A_MOMENT, "all", "why")
@@ -100,7 +101,7 @@ def test_line_with_such_a_field_is_tracked_and_says_what_it_lost(header: str) ->
 
     listed = read(header, ",".join(str(values[name]) for name in header.split(",")))
 
-    remark = "without time, label and note, since a cell has more than 131,072 characters"
+    remark = "without its other columns, since a cell has more than 131,072 characters"
     assert listed.transactions == (ListedTransaction(2, a_hash(), remark=remark),)
     assert listed.wrong == ()
 
@@ -269,3 +270,42 @@ def test_wrong_lines_are_numbered_as_an_editor_does(text: str) -> None:
     lines = text.removeprefix("\ufeff").splitlines()
     told = {each.line for each in listed.wrong}
     assert told == {number for number, line in enumerate(lines, start=1) if line.strip()}
+
+
+def test_columns_say_who_looks_after_a_transaction_and_where_it_is_watched() -> None:
+    [found] = read(
+        "hash,case,assignee,Tags,chain id",
+        f'{a_hash(1)},\'=17,Ada,"vip, #Payout",59144 1',
+    ).transactions
+
+    assert (found.case_id, found.owner, found.tags) == ("=17", "Ada", "#payout #vip")
+    assert found.network_ids == (59144, 1)
+    assert not found.remark
+
+
+def test_what_cannot_be_used_of_a_line_is_named_and_the_rest_is_taken() -> None:
+    listed = read("hash,tags,network_id,label", f"{a_hash(1)},a!b,linea,mine", f"{a_hash(2)},,7,")
+
+    first, second = listed.where_known({A_NETWORK}).transactions
+    assert first.label == "mine"
+    assert first.remark == (
+        "without its tags, since “a!b” is no tag: write letters, digits, - and _, at most 40, "
+        "with blanks between tags; its network “linea” is no chain id"
+    )
+    assert second.network_ids == ()
+    assert second.remark == "without the network 7, which has no exclusion endpoint here"
+
+
+def test_known_networks_of_a_line_stay() -> None:
+    [found] = (
+        read("hash,networks", f"{a_hash(1)},{A_NETWORK}").where_known({A_NETWORK}).transactions
+    )
+
+    assert (found.network_ids, found.remark) == ((A_NETWORK,), "")
+
+
+def test_common_tags_come_in_addition() -> None:
+    listed = read("hash,tags,owner", f"{a_hash(1)},vip,Ada")
+
+    [found] = listed.with_common(CommonRemarks(owner="Bob", case_id="9", tags="#a")).transactions
+    assert (found.tags, found.owner, found.case_id) == ("#a #vip", "Ada", "9")

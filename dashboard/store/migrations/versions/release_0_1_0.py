@@ -58,6 +58,7 @@ def upgrade() -> None:
     _create_rejections()
     _create_derived()
     _create_tracking()
+    _create_tags()
     _create_look_ups()
     create_alerts()
     create_outbox()
@@ -227,6 +228,7 @@ def _create_tracking() -> None:
         "tracked_hashes",
         *key(tracked_id=row_id),
         *needed(tx_hash=hash_32, cohort_id=row_id, label=text, note=text),
+        *(preset(name, text, "") for name in ("case_id", "owner", "tags")),
         *optional(attempted_at=big),
         sa.ForeignKeyConstraint(["cohort_id"], ["cohorts.cohort_id"]),
         sa.UniqueConstraint("tx_hash"),
@@ -234,7 +236,21 @@ def _create_tracking() -> None:
     add_index("tracked_hashes", "cohort_id")
     add_index("tracked_hashes", "label", where="label != ''")
     add_index("tracked_hashes", "tracked_id", name="ix_tracked_hashes_noted", where="note != ''")
+    for name in ("case_id", "owner"):
+        of_name = f"ix_tracked_hashes_{name}"
+        add_index("tracked_hashes", name, "tracked_id", name=of_name, where=f"{name} != ''")
     op.create_table("tracked_labels", *key(label=text), *needed(many=big), sqlite_with_rowid=False)
+
+
+def _create_tags() -> None:
+    op.create_table("tracked_tags", *key(tag=word_40, tracked_id=row_id), sqlite_with_rowid=False)
+    add_index("tracked_tags", "tracked_id")
+    op.create_table(
+        "saved_filters",
+        *key(name=text),
+        *needed(parameters=sa.JSON(), saved_at=big, saved_by=text),
+        sqlite_with_rowid=False,
+    )
 
 
 def _create_look_ups() -> None:

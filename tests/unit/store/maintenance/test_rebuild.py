@@ -113,7 +113,7 @@ def lived(database: str, tmp_path: Path) -> Iterator[Store]:
 
 
 COUNTED = {"rejection_counters", "rejection_modules", "rejection_senders", "sender_counters"}
-COUNTED |= {"tracked_labels", "fee_rollups"}
+COUNTED |= {"tracked_labels", "tracked_tags", "fee_rollups"}
 SPOILT = {
     "counter of an hour": (
         "UPDATE rejection_counters SET many = many + 3 WHERE level = 4",
@@ -134,6 +134,10 @@ SPOILT = {
         "rejections of 0x",
     ),
     "labels": ("DELETE FROM tracked_labels", "hashes labelled .* are counted wrong"),
+    "tags": (
+        "INSERT INTO tracked_tags (tag, tracked_id) VALUES ('ghost', 1)",
+        "hashes are not found by the tags that they have",
+    ),
     "size of a cohort": (
         "UPDATE cohorts SET size = 77 WHERE size = 4",
         r"the cohort \d+ says that it has 77 hashes, and 4 are stored",

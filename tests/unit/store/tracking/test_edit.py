@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from sqlalchemy import Connection, select
 
@@ -13,7 +15,7 @@ from dashboard.store.evidence.evidence import read_evidence
 from dashboard.store.evidence.record_answers import record_lookup
 from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.rejections.filter import hashes_with_label
-from dashboard.store.schema import tracked_labels
+from dashboard.store.schema import tracked_labels, tracked_tags
 from dashboard.store.tracking.cohorts import mark_rejected, read_cohorts, watched_after
 from dashboard.store.tracking.search import (
     RecordStatus,
@@ -24,6 +26,7 @@ from dashboard.store.tracking.search import (
 from dashboard.store.tracking.transactions import (
     Remarks,
     TrackRequest,
+    TrackResult,
     edit_tracked,
     is_tracked,
     newest_tracked,
@@ -234,3 +237,37 @@ def test_hashes_that_fail_alike_in_other_words_stay_together(store: Store) -> No
         assert watched_after(connection, A_NETWORK, 0)[-1].size == 3
         [known] = read_evidence(connection, A_NETWORK, hashes[0])
         assert known.failure == Failure(FailureKind.UNAVAILABLE, "a")
+
+
+def test_case_owner_and_tags_are_kept_and_filled_in(store: Store) -> None:
+    wish = TrackRequest(
+        a_hash(1), (A_NETWORK,), None, "", "say #VIP", case_id="C-1", owner="Ada", tags="#bot"
+    )
+    with store.write() as connection:
+        assert track_all(connection, [wish, wish], A_MOMENT) == [
+            TrackResult.FILLED_IN,
+            TrackResult.KNOWN,
+        ]
+        other = replace(wish, case_id="C-2", tags="#late", note="")
+        assert track_all(connection, [other], A_MOMENT) == [TrackResult.FILLED_IN]
+        known = {each.tx_hash: each for each in newest_tracked(connection, 9)}[a_hash(1)]
+
+        assert (known.case_id, known.owner, known.tags) == ("C-1", "Ada", "#bot #late")
+        assert tags_of(connection) == {("bot", known.tracked_id), ("late", known.tracked_id)}
+
+
+def test_hash_is_found_by_the_tags_that_it_has_now(store: Store) -> None:
+    with store.write() as connection:
+        new = TrackRequest(a_hash(7), (A_NETWORK,), None, "#a", "#b", tags="#c #a")
+        track(connection, new, A_MOMENT)
+        [latest] = newest_tracked(connection, 1)
+        assert latest.tags == "#a #b #c"
+        assert {tag for tag, _ in tags_of(connection)} == {"a", "b", "c"}
+        edit_tracked(connection, a_hash(7), Remarks(None, "#a", "", owner="Bob", tags="#d"))
+        assert {tag for tag, _ in tags_of(connection)} == {"a", "d"}
+        untrack(connection, a_hash(7))
+        assert tags_of(connection) == set()
+
+
+def tags_of(connection: Connection) -> set[tuple[str, int]]:
+    return {(row.tag, row.tracked_id) for row in connection.execute(select(tracked_tags))}
