@@ -29,6 +29,7 @@ from dashboard.domain.notified_change import NotifiedChange
 from dashboard.domain.recipients import ConfiguredRecipients
 from dashboard.errors import DeliveryDeferred, StoreError
 from dashboard.store.alerts.incidents import incident_events_of
+from dashboard.store.alerts.link_key import link_key
 from dashboard.store.alerts.members import all_members
 from dashboard.store.alerts.recipients import read_directory
 from dashboard.store.alerts.repeats import last_changes
@@ -104,7 +105,8 @@ class MessageWriter:
             return self.templates
         with self.store.read() as connection:
             zone = read_directory(connection, self.recipients).zone(recipient)
-        return replace(self.templates, zone=zone)
+            key = link_key(connection) or b""  # a person may have renewed it
+        return replace(self.templates, zone=zone, links=replace(self.templates.links, key=key))
 
     def _changes(self, notification: Notification) -> Iterator[NotifiedChange]:
         """Read every change in the order of events, some hundred at a time; raises StoreError.

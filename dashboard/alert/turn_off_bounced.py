@@ -67,7 +67,7 @@ class BounceReader:
             if not turn_off(connection, off):
                 return
             details = {"channel": recipient.channel, "note": bounce.why}
-            note_action(connection, now, _BY, Action.UNSUBSCRIBE, recipient.address, details)
+            note_action(connection, now, _BY, Action.TURN_OFF, recipient.address, details)
         _log.error(
             "an address is off: a message to it came back",
             recipient=visible(recipient.address),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import secrets
+
 import click
 
 from dashboard.cli.installation import open_installation
@@ -13,6 +15,7 @@ from dashboard.domain.notification import Recipient
 from dashboard.domain.quantity import shorten
 from dashboard.domain.recipients import RecipientProfile
 from dashboard.domain.rule_keys import MAIL
+from dashboard.domain.signed_link import KEY_LENGTH
 from dashboard.errors import InputError
 from dashboard.show.queries.recipient_words import hours_words, status_words, unreached_words
 from dashboard.show.queries.recipients import ListedRecipient, RecipientQueries
@@ -138,6 +141,20 @@ def on(*, address: str, channel: str, name: str | None) -> None:
     if not was_off:
         raise InputError(f"{shorten(address)} is not off: `linewatch recipients list` shows who is")
     say(f"{address}: on again.")
+
+
+@recipients.command("renew-links")
+@by
+def renew_links(*, name: str | None) -> None:
+    """Make the links and codes in all messages sent so far invalid, such as after a leak.
+
+    Messages from now on hold new ones. An address that is not verified yet needs another mail:
+    `linewatch recipients verify ADDRESS`.
+    """
+    with open_installation() as here:
+        who = actor(name, here.source.now())
+        RecipientQueries(here.source).renew_link_key(secrets.token_bytes(KEY_LENGTH), who)
+    say("Links and verification codes in messages sent so far are invalid now.")
 
 
 def _row(each: ListedRecipient) -> tuple[str, ...]:

@@ -13,13 +13,20 @@ from dashboard.errors import InputError
 
 
 def plain_table(settings: Sequence[str]) -> RuleTable:
-    """Read KEY=VALUE, each value as in a file, or as bare text; InputError without an =."""
+    """Read KEY=VALUE, each value as in a file, or as bare text.
+
+    InputError without an =, and for a key that is given twice.
+    """
     table: RuleTable = {}
     for each in settings:
         key, equals, value = each.partition("=")
         if not equals:
             raise InputError(f"{shorten(each)} says no value: write KEY=VALUE")
-        table[key.strip()] = _value(key.strip(), value.strip())
+        name = key.strip()
+        if name in table:
+            remedy = f", such as {name}=A,B" if name in LISTS else ""
+            raise InputError(f"--set {shorten(name)} is given twice: give it once{remedy}")
+        table[name] = _value(name, value.strip())
     return table
 
 

@@ -14,7 +14,6 @@ import click
 from dashboard.cli import options
 from dashboard.cli.options import Parsed
 from dashboard.domain.audit import Actor, parse_name
-from dashboard.domain.matcher import parse_matcher
 from dashboard.domain.quantity import shorten
 from dashboard.domain.silence import SilenceKind, SilenceRequest
 from dashboard.errors import InputError
@@ -102,7 +101,7 @@ class GivenSilence:
         return SilenceRequest(
             uuid4(),
             kind,
-            tuple(parse_matcher(each, ask.networks) for each in self.matchers),
+            ask.read_matchers(self.matchers),
             starts_at,
             self.time.end(starts_at),
             self.reason.strip(),

@@ -12,7 +12,6 @@ from dashboard.cli.listing import Listing, Output, output, print_list
 from dashboard.cli.options import as_json
 from dashboard.cli.output import Json, instant, print_json, say
 from dashboard.cli.silence_options import GivenSilence, actor, by, every, planned, time_zone
-from dashboard.domain.matcher import parse_matcher
 from dashboard.domain.silence import Silence, SilenceKind
 from dashboard.show.queries.silences import SilenceQueries
 from dashboard.show.text import moment
@@ -59,8 +58,7 @@ def preview(*, matchers: tuple[str, ...], spans: tuple[str, ...], zone: str, as_
     """
     with open_installation() as here:
         ask = SilenceQueries(here.source)
-        wanted = [parse_matcher(each, ask.networks) for each in matchers]
-        found = ask.preview(wanted, ask.weekly(spans, zone))
+        found = ask.preview(ask.read_matchers(matchers), ask.weekly(spans, zone))
         if not as_json:
             say(str(found))
             return

@@ -11,9 +11,14 @@ from dashboard.domain.notification import Recipient
 
 
 class OffCause(StrEnum):
-    """Why an address is off. BOUNCED: messages came back."""
+    """Why an address is off.
+
+    UNSUBSCRIBED: by the link in a message to it. TURNED_OFF: by a person, on the page or by
+    command. BOUNCED: messages came back.
+    """
 
     UNSUBSCRIBED = "unsubscribed"
+    TURNED_OFF = "turned off"
     BOUNCED = "bounced"
 
 

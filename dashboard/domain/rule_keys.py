@@ -13,7 +13,7 @@ from dashboard.domain.exclusion import RejectionStage
 from dashboard.domain.grounds import Signal
 from dashboard.domain.notification import Recipient
 from dashboard.domain.quantity import Address, Wei, shorten
-from dashboard.domain.rule import BudgetPeriod, Dimension, RuleKind, Severity
+from dashboard.domain.rule import LONGEST_GROUP_WAIT, BudgetPeriod, Dimension, RuleKind, Severity
 from dashboard.domain.tags import tags_in
 from dashboard.domain.track_list import LONGEST_LABEL
 from dashboard.domain.written_values import read_duration, read_fee, write_duration
@@ -105,6 +105,15 @@ def _reminder_period(written: object) -> timedelta:
     length = _duration(written)
     if length < SHORTEST_REMINDER:
         raise InputError(f"is {written}: write 1m or more, or leave the key out")
+    return length
+
+
+def _group_wait(written: object) -> timedelta:
+    length = _duration(written)
+    if length > LONGEST_GROUP_WAIT:
+        raise InputError(
+            f"is {written}: write 1h at most, since nobody hears of what is gathered meanwhile"
+        )
     return length
 
 
@@ -229,7 +238,7 @@ READERS: Final[Mapping[str, Callable[[object], object]]] = {
     "pending": _duration,
     "keep_firing": _duration,
     "group_by": _words(Dimension),
-    "group_wait": _duration,
+    "group_wait": _group_wait,
     "remind_every": _reminder_period,
     "escalate_after": _positive_duration,
     "escalate_to": _recipients,

@@ -9,6 +9,7 @@ from dashboard.alert.channels.stage import Watch
 from dashboard.alert.message import Channel, MessageHeaders
 from dashboard.alert.trial_message import message_of_trial
 from dashboard.domain.audit import Action, Actor, Detail
+from dashboard.domain.mail_address import MailAddress
 from dashboard.domain.notification import Recipient
 from dashboard.domain.quantity import shorten
 from dashboard.errors import DeliveryError, DeliveryRefused, InputError
@@ -39,9 +40,10 @@ class TriedRecipient:
 def recipients_to_try(address: str, channel: str, settings: Settings) -> list[Recipient]:
     """Return who gets a test message: an address, a channel, or all that get alerts by default.
 
-    InputError for a channel that is not configured.
+    InputError for what is no address, and for a channel that is not configured.
     """
     if address:
+        MailAddress.parse(address)
         return [Recipient(MAIL, address)]
     if not channel:
         return default_recipients(settings)

@@ -14,7 +14,7 @@ import streamlit as st
 from dashboard.domain.audit import LONGEST_NAME, Actor
 from dashboard.domain.exclusion import RejectionStage
 from dashboard.domain.foreign_text import visible
-from dashboard.domain.matcher import MatchedProperty, Matcher, parse_matcher
+from dashboard.domain.matcher import MatchedProperty
 from dashboard.domain.rule import Severity
 from dashboard.domain.silence import (
     LONGEST_REASON,
@@ -165,8 +165,7 @@ class _SilenceForm:
 
     def wish(self, queries: PageQueries, now: datetime) -> SilenceRequest:
         """Return what is asked for; InputError for what cannot be read."""
-        names = queries.silences.networks
-        matchers: tuple[Matcher, ...] = tuple(parse_matcher(each, names) for each in self.texts)
+        matchers = queries.silences.read_matchers(self.texts)
         starts_at = now if self.starts_at is None else self.starts_at
         weekly = queries.silences.weekly(_items(self.weekly.hours, ";"), self.weekly.zone)
         return SilenceRequest(

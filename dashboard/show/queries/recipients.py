@@ -33,7 +33,7 @@ from dashboard.errors import InputError
 from dashboard.show.queries.context import QueryContext
 from dashboard.store.access.audit_log import note_action
 from dashboard.store.alerts.addresses_off import list_addresses_off, turn_off, turn_on
-from dashboard.store.alerts.link_key import link_key
+from dashboard.store.alerts.link_key import link_key, renew_link_key
 from dashboard.store.alerts.recipients import (
     last_sent_to,
     locked_verification,
@@ -103,11 +103,20 @@ class RecipientQueries:
 
     def turn_off(self, recipient: Recipient, by: Actor, note: str = "") -> bool:
         """Send nothing to an address any more, on record; False where it is off already."""
-        address = AddressOff(recipient, OffCause.UNSUBSCRIBED, by.at, by.name, note)
+        off = AddressOff(recipient, OffCause.TURNED_OFF, by.at, by.name, note)
+        return self._stop(off, by, Action.TURN_OFF)
+
+    def unsubscribe(self, recipient: Recipient, by: Actor) -> bool:
+        """Do the same by the link in a message to it."""
+        note = "by a link in a message"
+        off = AddressOff(recipient, OffCause.UNSUBSCRIBED, by.at, by.name, note)
+        return self._stop(off, by, Action.UNSUBSCRIBE)
+
+    def _stop(self, off: AddressOff, by: Actor, action: Action) -> bool:
         with self._context.store.write() as connection:
-            is_new = turn_off(connection, address)
+            is_new = turn_off(connection, off)
             if is_new:
-                _note(connection, by, Action.UNSUBSCRIBE, recipient, note=note)
+                _note(connection, by, action, off.recipient, note=off.note)
         return is_new
 
     def turn_on(self, recipient: Recipient, by: Actor) -> bool:
@@ -120,7 +129,7 @@ class RecipientQueries:
             ]
             was_off = sum(turn_on(connection, each) for each in alike) > 0
             if was_off:
-                _note(connection, by, Action.SUBSCRIBE, recipient)
+                _note(connection, by, Action.TURN_ON, recipient)
         return was_off
 
     def ask(self, recipient: Recipient, by: Actor) -> None:
@@ -174,6 +183,12 @@ class RecipientQueries:
             save_verification(connection, verified(known, by))
             _note(connection, by, Action.VERIFY, recipient, way="link")
         return True
+
+    def renew_link_key(self, new: bytes, by: Actor) -> None:
+        """Let no link and no code be valid that was sent so far, on record."""
+        with self._context.store.write() as connection:
+            renew_link_key(connection, new)
+            note_action(connection, by.at, by.name, Action.RENEW_LINK_KEY, "links in messages")
 
     def is_verified(self, recipient: Recipient) -> bool:
         """Whether an address was confirmed."""

@@ -192,7 +192,7 @@ class LinkQueries:
         )
 
     def _unsubscribe(self, link: SignedLink, by: Actor) -> LinkResult:
-        is_new = self._recipients.turn_off(link.recipient, by, "by a link in a message")
+        is_new = self._recipients.unsubscribe(link.recipient, by)
         address = visible(link.recipient.address, 200)
         headline = "Unsubscribed" if is_new else "Unsubscribed already"
         return LinkResult(

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from dashboard.domain.active_hours import ActiveHours, WeeklyHours, WeekSpan
 from dashboard.domain.audit import Action, Actor, Detail
-from dashboard.domain.matcher import Matcher, NetworkNames, in_words
+from dashboard.domain.matcher import (
+    MatchedProperty,
+    Matcher,
+    NetworkNames,
+    in_words,
+    parse_matcher,
+)
+from dashboard.domain.quantity import shorten
 from dashboard.domain.silence import Silence, SilenceKind, SilenceRequest, check_request
 from dashboard.errors import InputError
 from dashboard.show.queries.context import QueryContext
 from dashboard.show.queries.silence_preview import SilencePreview, preview_silence
 from dashboard.store.access.audit_log import note_action
+from dashboard.store.alerts.rules import rules_in_force
 from dashboard.store.alerts.silences import (
     add_silence,
     end_silence,
@@ -44,6 +52,18 @@ class StoredSilences:
     finished: tuple[Silence, ...]
 
 
+def _require_rule(matcher: Matcher, rules: Sequence[str]) -> None:
+    """Raise InputError for the name or the pattern of a rule that none has."""
+    about = MatchedProperty.RULE
+    if matcher.about is not about:
+        return
+    named = replace(matcher, is_equal=True)
+    if not any(named.holds({about: name}) for name in rules):
+        raise InputError(
+            f"{shorten(str(matcher))} names no rule that is in force: there are {', '.join(rules)}"
+        )
+
+
 class SilenceQueries:
     """Every answer may raise StoreError."""
 
@@ -64,6 +84,19 @@ class SilenceQueries:
                 tuple(unfinished_silences(connection, now)),
                 tuple(finished_silences(connection, now, MOST_FINISHED)),
             )
+
+    def read_matchers(self, texts: Sequence[str]) -> tuple[Matcher, ...]:
+        """Read matchers as people type them; InputError for one that can never fit.
+
+        One of rules has to name some that are in force.
+        """
+        matchers = tuple(parse_matcher(each, self.networks) for each in texts)
+        if any(each.about is MatchedProperty.RULE for each in matchers):
+            with self._context.store.read() as connection:
+                rules = [each.name for each in rules_in_force(connection)]
+            for each in matchers:
+                _require_rule(each, rules)
+        return matchers
 
     def weekly(self, spans: Sequence[str], zone: str = "") -> WeeklyHours | None:
         """Read hours of every week in a time zone, empty for that of [mail]; None without hours.

@@ -13,6 +13,11 @@ def link_key(connection: Connection) -> bytes | None:
     return found
 
 
+def renew_link_key(connection: Connection, new: bytes) -> None:
+    """Let another key sign from now on: what was signed with the one before is forged then."""
+    connection.execute(update(installation).values(link_key=new))
+
+
 def make_link_key(connection: Connection, new: bytes) -> bytes:
     """Keep `new` as the key unless there is one; return the key that is kept.
 

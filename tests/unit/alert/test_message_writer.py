@@ -15,7 +15,10 @@ from dashboard.domain.condition import State, Subject, SubjectKind
 from dashboard.domain.gas import GasObservation
 from dashboard.domain.grounds import FeeGrounds, Signal, SilenceGrounds
 from dashboard.domain.quantity import Wei
+from dashboard.domain.recipients import ConfiguredRecipients
+from dashboard.domain.signed_link import LinkFault, SignedLink, read_link
 from dashboard.errors import DeliveryDeferred, StoreUnavailable
+from dashboard.store.alerts.link_key import renew_link_key
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.store.gas import save_gas
@@ -152,3 +155,17 @@ def test_message_of_a_silence_names_the_rules_that_cannot_be_judged(store: Store
     said = "While this lasts, these rules cannot be judged: busy, stale-fees."
     assert [said in each.text for each in messages] == [True, False]
     assert said in messages[0].html
+
+
+def test_message_holds_links_that_are_signed_with_the_key_of_now(store: Store) -> None:
+    links = Links("https://linewatch.example.org", b"old" * 8)
+    writer = MessageWriter(store, load_templates({}, links), ConfiguredRecipients())
+    with store.write() as connection:
+        renew_link_key(connection, b"new" * 8)
+
+    message = writer.write(a_notification())
+
+    assert message.unsubscribe.startswith("https://linewatch.example.org/link/")
+    token = message.unsubscribe.rpartition("/")[2]
+    assert read_link(token, b"old" * 8, A_MOMENT) is LinkFault.FORGED
+    assert isinstance(read_link(token, b"new" * 8, A_MOMENT), SignedLink)

@@ -84,7 +84,7 @@ def test_bounce_in_a_maildir_turns_its_address_off_on_record_once(
     ]
     assert [each.name for each in (maildir / "new").iterdir()] == ["3.other"]
     with store.read() as connection:
-        [entry] = audit_entries(connection, AuditFilter(Action.UNSUBSCRIBE))
+        [entry] = audit_entries(connection, AuditFilter(Action.TURN_OFF))
     assert (entry.actor, entry.subject) == ("bounce", OPS.address)
     assert entry.details["note"] == "smtp; 550 5.1.1 no such user"
 

@@ -40,6 +40,7 @@ NAMES = RuleNames(
 )
 
 lengths = st.integers(0, 10**9).map(lambda count: timedelta(milliseconds=count))
+short_lengths = st.integers(0, 3_600_000).map(lambda count: timedelta(milliseconds=count))
 some_time = lengths.filter(bool)
 recipients = st.one_of(
     st.from_regex(r"[a-z0-9.+]{1,20}@[a-zé-]{1,20}\.example", fullmatch=True).map(
@@ -117,7 +118,7 @@ def rules(draw: st.DrawFn) -> Rule:
         pending=draw(lengths) if kind.is_lasting else timedelta(),
         keep_firing=draw(lengths) if kind.is_measured or not kind.is_lasting else timedelta(),
         group_by=draw(several(st.sampled_from(Dimension), 1)),
-        group_wait=draw(lengths),
+        group_wait=draw(short_lengths),
         remind_every=draw(st.none() | lengths.filter(lambda each: each >= timedelta(minutes=1))),
         escalate_after=draw(some_time) if escalates else None,
         escalate_to=draw(several(recipients, 1)) if escalates else (),
@@ -234,6 +235,7 @@ def test_channel_is_a_recipient_by_its_name_if_it_is_there() -> None:
         ("keep_firing", 5, "such as 30s, 15m or 12h"),
         ("keep_firing", "36501d", "a hundred years"),
         ("remind_every", "59s", "write 1m or more"),
+        ("group_wait", "61m", "write 1h at most"),
         ("group_by", ["rule"], "choose one of network, module, stage, sender, label"),
         ("active", ["always"], "mon-fri 08:00-18:00"),
         ("time_zone", "Mars/Base", "a name of the time zone database"),

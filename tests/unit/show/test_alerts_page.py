@@ -355,7 +355,7 @@ def test_unknown_incident_is_said_to_be_unknown(queries: PageQueries) -> None:
 
 
 def test_address_that_is_off_is_shown_and_turned_on(queries: PageQueries) -> None:
-    queries.recipients.turn_off(OPS, Actor("<ops>", NOW), "by a link")
+    queries.recipients.turn_off(OPS, Actor("<ops>", NOW), "on leave")
     page = visit("alerts", queries, section="Recipients")
     page.text_input(key="who_acts").set_value("Ada")
     [turn_on] = [each for each in page.button if each.label == "Turn on"]
@@ -363,7 +363,7 @@ def test_address_that_is_off_is_shown_and_turned_on(queries: PageQueries) -> Non
     shown = words_of(page)
     words_of(turn_on.click().run())
 
-    assert "off since 2026-11-20 12:00:00 UTC, unsubscribed by &lt;ops&gt;: by a link" in shown
+    assert "off since 2026-11-20 12:00:00 UTC, turned off by &lt;ops&gt;: on leave" in shown
     assert queries.recipients.off() == ()
 
 

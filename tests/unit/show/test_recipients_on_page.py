@@ -90,7 +90,7 @@ def test_mail_is_asked_for_once_more_and_the_address_turned_off(queries: PageQue
     assert status(queries) is RecipientStatus.OFF
     with queries.context.store.read() as connection:
         entries = audit_entries(connection, AuditFilter())
-    assert [each.action for each in entries] == [Action.UNSUBSCRIBE, Action.ASK_TO_VERIFY]
+    assert [each.action for each in entries] == [Action.TURN_OFF, Action.ASK_TO_VERIFY]
 
 
 def test_hours_of_a_recipient_are_changed_on_record(queries: PageQueries) -> None:

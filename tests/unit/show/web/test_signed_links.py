@@ -14,7 +14,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
 from dashboard.alert.notify import expand_outbox
-from dashboard.domain.audit import Action
+from dashboard.domain.audit import Action, Actor
 from dashboard.domain.incident import IncidentState
 from dashboard.domain.notification import Recipient
 from dashboard.domain.recipients import ConfiguredRecipients, RecipientProfile, mailbox_of
@@ -271,3 +271,33 @@ async def test_address_that_is_off_is_verified_and_stays_off(queries: PageQuerie
     assert "is off, so nothing is sent there" in done.text
     assert queries.recipients.is_verified(OPS)
     assert len(queries.recipients.off()) == 1
+
+
+async def test_links_sent_so_far_are_invalid_once_the_key_is_renewed(
+    store: Store, queries: PageQueries
+) -> None:
+    path = link(queries, LinkPurpose.ACKNOWLEDGE)
+    queries.recipients.renew_link_key(b"n" * 32, Actor("Ann", A_MOMENT))
+
+    answer = await ask("GET", path)
+
+    assert (answer.status_code, "not valid" in answer.text) == (404, True)
+    with store.read() as connection:
+        assert [each.action for each in audit_entries(connection, AuditFilter())] == [
+            Action.RENEW_LINK_KEY
+        ]
+
+
+async def test_audit_log_tells_who_unsubscribed_from_who_was_turned_off(
+    store: Store, queries: PageQueries
+) -> None:
+    await ask("POST", link(queries, LinkPurpose.UNSUBSCRIBE))
+    [off] = queries.recipients.off()
+    queries.recipients.turn_on(OPS, Actor("Ann", A_MOMENT))
+    queries.recipients.turn_off(OPS, Actor("Ann", A_MOMENT), "on leave")
+
+    [turned_off] = queries.recipients.off()
+    assert [str(each.cause) for each in (off, turned_off)] == ["unsubscribed", "turned off"]
+    with store.read() as connection:
+        actions = {each.action for each in audit_entries(connection, AuditFilter())}
+    assert actions == {Action.UNSUBSCRIBE, Action.TURN_ON, Action.TURN_OFF}

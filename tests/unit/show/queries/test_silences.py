@@ -1,0 +1,40 @@
+"""Silences as people ask for them: a matcher of rules has to name some that are in force."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dashboard.domain.matcher import MatchedProperty, Matcher
+from dashboard.errors import InputError
+from dashboard.show.queries.context import QueryContext
+from dashboard.show.queries.silences import SilenceQueries
+from dashboard.store.engine.engine import open_store
+from tests.builders import A_MOMENT
+from tests.databases import new_sqlite_store
+
+RULE = MatchedProperty.RULE
+
+
+@pytest.fixture
+def ask(tmp_path: Path) -> Iterator[SilenceQueries]:
+    """Ask of a store in which the default rules are in force."""
+    with open_store(new_sqlite_store(tmp_path / "linewatch.sqlite")) as store:
+        yield SilenceQueries(QueryContext(store, (), lambda: A_MOMENT))
+
+
+@pytest.mark.parametrize("text", ["rule=nosuch", "rule!=nosuch", "rule=~nosuch*", "rule!~*nosuch"])
+def test_matcher_of_a_rule_that_is_not_in_force_is_refused_with_those_that_are(
+    ask: SilenceQueries, text: str
+) -> None:
+    with pytest.raises(InputError, match="names no rule that is in force: there are rejections, "):
+        ask.read_matchers(["module=HUB", text])
+
+
+def test_matchers_of_rules_in_force_are_read(ask: SilenceQueries) -> None:
+    assert ask.read_matchers(["rule=Busy", "rule!~change*"]) == (
+        Matcher(RULE, "Busy"),
+        Matcher(RULE, "change*", is_equal=False, is_pattern=True),
+    )
