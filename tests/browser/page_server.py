@@ -33,14 +33,15 @@ def serving(factory: str, folder: Path, more: Mapping[str, str], seconds: float)
     ):
         address = f"http://127.0.0.1:{port}"
         try:
-            eventually(lambda: _is_up(address), seconds, "the pages' start")
+            eventually(lambda: _is_up(address, process), seconds, "the pages' start")
             yield address
         finally:
             process.terminate()
 
 
-def _is_up(address: str) -> bool:
+def _is_up(address: str, process: subprocess.Popen[bytes]) -> bool:
     """Whether the server answers that it is healthy."""
+    assert process.poll() is None, "the pages ended while they started: see their log"
     try:
         return httpx.get(f"{address}/_stcore/health", trust_env=False).is_success
     except httpx.TransportError:

@@ -36,11 +36,14 @@ _FIRST: Final = 100
 
 @dataclass(frozen=True)
 class Night:
-    """What happens: which networks are in trouble, how many rejections, what a person writes."""
+    """What happens: which networks are in trouble, how many rejections, what a person writes.
+
+    `calmed` was busy for a while, and `stormy` is; None leaves both as they are.
+    """
 
     stormy: NetworkId = SIMULATED.network_id
     silent: NetworkId = SILENT.network_id
-    calmed: NetworkId = FLAT.network_id
+    calmed: NetworkId | None = FLAT.network_id
     rejections: int = 38
     name: str = HOSTILE[:60]
     note: str = f"asked the provider {HOSTILE}"[:300]
@@ -70,9 +73,10 @@ def seed_incidents(store: Store, now: datetime, night: Night = THE_NIGHT) -> Non
             _reject(connection, night.stormy, number, at)
         _change(connection, SubjectKind.DISK, INSTALLATION, State.LOW_ON_SPACE, now, 8)
         _change(connection, SubjectKind.GAS_API, night.silent, State.SILENT, now, 130)
-        _change(connection, SubjectKind.BUSYNESS, night.calmed, State.BUSY, now, 400)
-        _change(connection, SubjectKind.BUSYNESS, night.calmed, State.CALM, now, 380)
-        _change(connection, SubjectKind.BUSYNESS, night.stormy, State.BUSY, now, 40)
+        if night.calmed is not None:
+            _change(connection, SubjectKind.BUSYNESS, night.calmed, State.BUSY, now, 400)
+            _change(connection, SubjectKind.BUSYNESS, night.calmed, State.CALM, now, 380)
+            _change(connection, SubjectKind.BUSYNESS, night.stormy, State.BUSY, now, 40)
     while expand_outbox(store, [OPS, NIGHT], lambda: now):
         pass
     with store.write() as connection:

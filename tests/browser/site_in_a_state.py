@@ -71,7 +71,7 @@ def _store(state: SiteState, networks: tuple[NetworkProfile, ...], now: datetime
     first, last = networks[0].network_id, networks[-1].network_id
     _track(store, networks[0], now)
     if state is SiteState.STORM:
-        night = Night(first, last, last, 38, "Ada", "asked the provider", "550 5.1.1 no such user")
+        night = Night(first, last, None, 38, "Ada", "asked the provider", "550 5.1.1 no such user")
         seed_incidents(store, now, night)
     return store
 

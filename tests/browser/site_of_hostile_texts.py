@@ -1,0 +1,132 @@
+"""The pages where every text that others write is hostile, served to browser tests."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import Final
+from uuid import UUID
+
+import streamlit as st
+from starlette.middleware import Middleware
+
+from dashboard.domain.audit import Actor
+from dashboard.domain.condition import State, Subject, Transition
+from dashboard.domain.gas import GasObservation
+from dashboard.domain.matcher import MatchedProperty, Matcher
+from dashboard.domain.observation import ExclusionAnswer, Failure, FailureKind, Operation
+from dashboard.domain.quantity import Address, TxHash
+from dashboard.domain.rule_table import RuleNames
+from dashboard.domain.silence import SilenceKind, SilenceRequest
+from dashboard.show.queries import page_queries
+from dashboard.show.queries.context import PageSettings
+from dashboard.show.queries.page_queries import PageQueries
+from dashboard.show.web.headers import StrictHeaders
+from dashboard.show.web.site_map import SiteMap
+from dashboard.store.alerts.conditions import record_transition
+from dashboard.store.alerts.silences import add_silence
+from dashboard.store.engine.connection import Connection
+from dashboard.store.engine.engine import Store
+from dashboard.store.engine.leases import acquire
+from dashboard.store.evidence.record_answers import record_lookup
+from dashboard.store.evidence.save_rejections import save_polled
+from dashboard.store.gas import save_gas
+from dashboard.store.monitoring.heartbeats import note_heartbeat_trouble
+from dashboard.store.monitoring.upstream_failures import record_failure
+from dashboard.store.tracking.senders import WatchedSender, watch_sender
+from dashboard.store.tracking.transactions import TrackRequest, track
+from dashboard.wiring.rule_names import rules_of_text
+from tests.browser.seeded_incidents import Night, seed_incidents
+from tests.browser.seeded_store import FLAT, SILENT, SIMULATED, seed, utc_now
+from tests.builders import a_record, suggested_gas_fees
+from tests.hostile_texts import HOSTILE_TEXTS
+
+SCRIPT: Final = Path(page_queries.__file__).parents[1] / "main.py"
+_TEXT: Final = {each.name: each.text for each in HOSTILE_TEXTS}
+NETWORKS: Final = (
+    replace(SIMULATED, name=_TEXT["link"], gas_source=_TEXT["image"], is_simulated=True),
+    replace(SILENT, name=_TEXT["attribute"], gas_source=_TEXT["script"]),
+    replace(FLAT, name=_TEXT["plotly"], gas_source=_TEXT["strong"], coin="$x$"),
+)
+_FIRST: Final = 0xB0
+
+
+def hostile_hash(number: int) -> TxHash:
+    """Return the hash of the transaction whose every text is the one of this number."""
+    return TxHash(bytes([_FIRST, number]) * 16)
+
+
+def build() -> st.App:
+    """Seed a store in the folder that LINEWATCH_TEST_FOLDER names, and serve pages from it."""
+    now = utc_now()
+    store = seed(Path(os.environ["LINEWATCH_TEST_FOLDER"]), now)
+    texts = [each.text for each in HOSTILE_TEXTS]
+    with store.write() as connection:
+        _observe(connection, texts, now)
+        for number, text in enumerate(texts):
+            _transaction(connection, number, text, now - timedelta(minutes=number + 1))
+            _silence(connection, number, text, now)
+        note_heartbeat_trouble(connection, _TEXT["image"])
+    night = Night(name=_TEXT["image"], note=_TEXT["link"], refusal=_TEXT["picture"])
+    seed_incidents(store, now, night)
+    with store.write() as connection:
+        assert acquire(connection, "worker", _TEXT["attribute"], timedelta(hours=1)) is not None
+    names = RuleNames({each.name: each.network_id for each in NETWORKS})
+    settings = PageSettings(read_rules=partial(rules_of_text, names), rule_names=names)
+    page_queries.register(
+        PageQueries(
+            store,
+            NETWORKS,
+            lambda hashes, _: _fail(store, hashes),
+            utc_now,
+            settings=settings,
+        )
+    )
+    return st.App(SCRIPT, middleware=[Middleware(StrictHeaders), Middleware(SiteMap)])
+
+
+def _observe(connection: Connection, texts: Sequence[str], now: datetime) -> None:
+    """Let the gas API send words of its own, and let every question fail with another text."""
+    seen = suggested_gas_fees(priority_fee_trend=_TEXT["link"], base_fee_trend=_TEXT["image"])
+    for network in NETWORKS:
+        save_gas(connection, GasObservation(network.network_id, now, seen))
+    silent = NETWORKS[1].network_id
+    for operation, text in zip(Operation, texts, strict=False):
+        failure = Failure(FailureKind.UNAVAILABLE, text)
+        record_failure(connection, silent, now - timedelta(minutes=9), (operation, failure))
+
+
+def _transaction(connection: Connection, number: int, text: str, at: datetime) -> None:
+    """Let nodes reject a transaction for this reason, of a sender and with a label and a note."""
+    network = NETWORKS[number % len(NETWORKS)].network_id
+    sender, of_one = Address(bytes([_FIRST + number]) * 20), hostile_hash(number)
+    request = TrackRequest(of_one, (network,), None, text[:80], text[:300])
+    track(connection, request, at)
+    record = a_record(tx_hash=of_one, sender=sender, reason_message=text, timestamp=at)
+    rejection_id = save_polled(connection, network, record, at)
+    news = Transition(
+        UUID(int=700 + number), Subject.transaction(network, of_one), None, State.REJECTED, at
+    )
+    assert record_transition(connection, news, rejection_id)
+    watch_sender(connection, WatchedSender(sender, (network,), at, text[:80]))
+
+
+def _silence(connection: Connection, number: int, text: str, now: datetime) -> None:
+    kind = list(SilenceKind)[number % 2]
+    matchers = (Matcher(MatchedProperty.LABEL, text[:80]),)
+    wish = SilenceRequest(
+        UUID(int=800 + number), kind, matchers, now, now + timedelta(days=1), text[:300]
+    )
+    add_silence(connection, wish, Actor(text[:60], now))
+
+
+def _fail(store: Store, hashes: tuple[TxHash, ...]) -> None:
+    """Answer no question, and say why in hostile words."""
+    failure = Failure(FailureKind.UNAVAILABLE, _TEXT["link"])
+    with store.write() as connection:
+        answers = [ExclusionAnswer(each, failure=failure) for each in hashes]
+        record_lookup(connection, NETWORKS[0].network_id, utc_now(), answers)
