@@ -9,6 +9,7 @@ from dashboard.show.parts.chart_zoom import FROM, TO
 from dashboard.show.parts.incident_list import INCIDENT
 from dashboard.show.parts.last_look import SEEN
 from dashboard.show.parts.network_chooser import NETWORK, network_chooser
+from dashboard.show.parts.network_comparison import BESIDE
 from dashboard.show.parts.network_rows import OPEN
 from dashboard.show.parts.notices import ignored_parameters_shown, notice, simulated_mark
 from dashboard.show.parts.rule_form import LIKE, RULE
@@ -19,7 +20,7 @@ from dashboard.show.views import alerts, fees, health, lookup, overview, rejecti
 PAGES: Final = (overview, fees, rejections, lookup, tracked, alerts, health)
 # What an address may hold beside the choices of a page; as a docstring Streamlit would show it.
 _OTHER_PARAMETERS: Final = frozenset(
-    {NETWORK, lookup.TX, lookup.LIST, INCIDENT, RULE, LIKE, OPEN, SEEN, WALL, FROM, TO}
+    {NETWORK, lookup.TX, lookup.LIST, INCIDENT, RULE, LIKE, OPEN, SEEN, WALL, FROM, TO, BESIDE}
 )
 
 _HERE: Final = Path(__file__).parent

@@ -113,6 +113,51 @@ def test_time_that_is_dragged_stands_in_the_address(page: Page, site: str) -> No
     expect(page.get_by_role("heading", name="Base fee, last 1 h")).to_be_visible()
 
 
+def test_double_click_shows_all_of_the_time_again(page: Page, site: str) -> None:
+    visit(page, f"{site}/fees?network=Devnet")
+    area = page.locator(".js-plotly-plot .nsewdrag").first
+    box = area.bounding_box()
+    assert box is not None
+    middle = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + box["width"] * 0.7, middle)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.9, middle, steps=5)
+    page.mouse.up()
+    expect(page).to_have_url(re.compile("from=.*&to="))
+
+    area.dblclick()
+
+    expect(page.get_by_role("heading", name="Base fee, last 1 h")).to_be_visible()
+    assert "from=" not in page.url
+
+
+def test_new_figure_is_drawn_in_the_same_chart_and_leaves_the_label(page: Page, site: str) -> None:
+    visit(page, f"{site}/fees?network=Devnet")
+    page.locator(".js-plotly-plot .nsewdrag").first.hover(position={"x": 300, "y": 90})
+    label = page.locator(".js-plotly-plot .hoverlayer .legend")
+    expect(label).to_be_visible()
+    chart = page.locator(".js-plotly-plot").element_handle()
+    before = label.text_content()
+
+    page.get_by_role("radio", name="10 min").press("Space")
+
+    expect(label).not_to_have_text(before or "")
+    assert chart.evaluate("plot => plot.isConnected")
+
+
+def test_name_of_a_compared_network_leads_to_its_chart_within_the_page(
+    page: Page, site: str
+) -> None:
+    visit(page, f"{site}/fees")
+    page.evaluate("window.isSame = true")
+
+    page.get_by_role("button", name="Linea", exact=True).click()
+
+    expect(page.get_by_role("heading", name="Linea", exact=True)).to_be_visible()
+    expect(page).to_have_url(f"{site}/fees?network=Linea")
+    assert page.evaluate("window.isSame")
+
+
 def test_chart_is_saved_as_a_picture(page: Page, site: str) -> None:
     visit(page, f"{site}/fees?network=Devnet")
 
@@ -134,7 +179,7 @@ def test_health_says_what_fails_and_what_to_do(page: Page, site: str) -> None:
 def test_overview_leads_to_the_fees_and_the_health_of_a_network(page: Page, site: str) -> None:
     visit(page, f"{site}/?open=59144")
 
-    page.get_by_role("link", name="Fees: longer times, table, CSV").click()
+    page.get_by_role("link", name="Fees: longer times, cheap hours").click()
 
     expect(page.locator("h1")).to_have_text("Fees")
     expect(page.locator("h1 + p")).to_contain_text("Stale: Linea.")

@@ -45,7 +45,7 @@ def test_networks_stand_side_by_side(page: Page, past: str) -> None:
 
     traces = page.locator(".st-key-side-by-side .scatterlayer .trace")
     expect(traces).to_have_count(3)
-    expect(page.get_by_role("table", name="Networks compared").locator("tbody tr")).to_have_count(3)
+    expect(page.locator('[class*="st-key-compare-"]')).to_have_count(3)
 
 
 def test_all_three_networks_are_said_to_be_simulated(page: Page, past: str) -> None:

@@ -53,15 +53,14 @@ def typed(array: npt.NDArray[np.float64] | npt.NDArray[np.float32]) -> PlotlyJso
     return sent
 
 
-CONFIG: Final = {"displayModeBar": False, "scrollZoom": False, "responsive": True}
-_TO_REMOVE: Final = ("zoom", "pan", "select", "zoomIn", "zoomOut", "autoScale", "resetScale")
-
-
 def with_picture(file_name: str) -> dict[str, Any]:
     """Return how a chart is shown that offers itself as a picture, twice as fine as a screen."""
-    return CONFIG | {
+    return {
+        "scrollZoom": False,
+        "responsive": True,
+        "displaylogo": False,
         "displayModeBar": True,
-        "modeBarButtonsToRemove": [f"{each}2d" for each in _TO_REMOVE],
+        "modeBarButtons": [["toImage"]],
         "toImageButtonOptions": {"format": "png", "filename": file_name, "scale": 2},
     }
 
@@ -110,11 +109,20 @@ class Drawing:
     words: str
 
 
+_TIMES: Final = [
+    {"dtickrange": [None, 60_000], "value": "%H:%M:%S"},
+    {"dtickrange": [60_000, 86_400_000], "value": "%H:%M"},
+    {"dtickrange": [86_400_000, "M1"], "value": "%d %b"},
+    {"dtickrange": ["M1", "M12"], "value": "%b\n%Y"},
+    {"dtickrange": ["M12", None], "value": "%Y"},
+]
+
+
 def plain_layout(top: float, unit: str, height: int) -> dict[str, Any]:
     """Return what all fee charts share: a date axis, a fee axis from zero to `top`, no frills."""
     return {
         "height": height,
-        "margin": {"l": 0, "r": RIGHT, "t": 8, "b": 0},
+        "margin": {"l": 0, "r": RIGHT, "t": BUTTONS, "b": 0},
         "paper_bgcolor": _CLEAR,
         "plot_bgcolor": _CLEAR,
         "font": {"family": _FONT, "size": 12, "color": _QUIET},
@@ -132,16 +140,11 @@ def plain_layout(top: float, unit: str, height: int) -> dict[str, Any]:
             "automargin": True,
             "nticks": 5,
             "tickangle": 0,
-            "tickformatstops": [
-                {"dtickrange": [None, 60_000], "value": "%H:%M:%S"},
-                {"dtickrange": [60_000, 86_400_000], "value": "%H:%M"},
-                {"dtickrange": [86_400_000, "M1"], "value": "%d %b"},
-                {"dtickrange": ["M1", "M12"], "value": "%b\n%Y"},
-                {"dtickrange": ["M12", None], "value": "%Y"},
-            ],
+            "tickformatstops": _TIMES,
         },
         "yaxis": {
             "range": [0, top or 1],
+            "fixedrange": True,
             "gridcolor": _GRID,
             "zeroline": False,
             "automargin": True,

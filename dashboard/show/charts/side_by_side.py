@@ -32,12 +32,21 @@ _DASHES: Final = ("solid", "dash", "dot")
 
 
 class NetworkLine(NamedTuple):
-    """The fee of one network during a time range; `of` says which fee that is."""
+    """The fee of one network during a time range.
+
+    `of` says which fee that is, `place` which of all networks it is, whoever else is drawn.
+    """
 
     network_id: NetworkId
     name: str
     of: str
     steps: FeeSteps
+    place: int = 0
+
+
+def line_look(place: int) -> tuple[str, str]:
+    """Return colour and dash of the line of a network."""
+    return _COLOURS[place % len(_COLOURS)], _DASHES[place // len(_COLOURS) % len(_DASHES)]
 
 
 def side_by_side(lines: Sequence[NetworkLine], since: datetime, until: datetime) -> Drawing:
@@ -49,11 +58,9 @@ def side_by_side(lines: Sequence[NetworkLine], since: datetime, until: datetime)
     layout["xaxis"]["range"] = [since.timestamp() * 1000, until.timestamp() * 1000]
     layout["yaxis"] |= {"type": "log", "range": None, "tickformat": ",.4~r", "nticks": 8}
     layout |= {
-        "showlegend": True,
-        "legend": {"orientation": "h", "y": -0.12, "yanchor": "top", "x": 0},
         "margin": {"l": 0, "r": 8, "t": BUTTONS, "b": 0},
     }
-    figure = DrawnFigure([_line(each, number) for number, each in enumerate(lines)], layout)
+    figure = DrawnFigure([_line(each) for each in lines], layout)
     names = ", ".join(f"{each.name} ({each.of})" for each in lines)
     words = f"Fees from {since:%d %b %Y %H:%M} to {until:%d %b %Y %H:%M} UTC of {names}."
     return Drawing(figure, words)
@@ -92,19 +99,16 @@ def lines_csv(lines: Sequence[NetworkLine]) -> str:
     )
 
 
-def _line(line: NetworkLine, number: int) -> PlotlyJson:
+def _line(line: NetworkLine) -> PlotlyJson:
     fees = np.where(line.steps.means > 0, line.steps.means, np.nan) / WEI_PER_GWEI
+    colour, dash = line_look(line.place)
     return {
         "type": "scatter",
         "mode": "lines",
         "name": _plain(line.name),
         "x": typed(line.steps.first_at.astype(np.float64)),
         "y": typed(fees.astype(np.float32)),
-        "line": {
-            "color": _COLOURS[number % len(_COLOURS)],
-            "dash": _DASHES[number // len(_COLOURS) % len(_DASHES)],
-            "width": 1.75,
-        },
+        "line": {"color": colour, "dash": dash, "width": 1.75},
         "hovertemplate": "%{y:,.4~r} gwei",
     }
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 import streamlit as st
 
 from dashboard.errors import WireError
-from dashboard.show.charts.figure import BUTTONS, LINE, RIGHT, DrawnFigure
+from dashboard.show.parts.chart import Dragging
 from dashboard.show.parts.notices import notice
 from dashboard.show.time_ranges import Zoom, zoomed
 from dashboard.wire.timestamp import format_timestamp, parse_timestamp
@@ -18,12 +18,7 @@ FROM: Final = "from"
 TO: Final = "to"
 _OF_RANGE: Final = "time_range_before"
 
-_DRAGGED: Final = {
-    "margin": {"l": 0, "r": RIGHT, "t": BUTTONS, "b": 0},
-    "dragmode": "select",
-    "selectdirection": "h",
-    "newselection": {"line": {"color": LINE, "width": 1, "dash": "solid"}},
-}
+_ALL: Final = "all"
 
 
 def chosen_zoom(time_range: str, now: datetime) -> Zoom | None:
@@ -58,21 +53,24 @@ def whole_range() -> None:
         st.query_params.pop(name, None)
 
 
-def draggable(figure: DrawnFigure, zoom: Zoom | None) -> DrawnFigure:
-    """Return a figure in which dragging chooses a time.
-
-    What was dragged is gone from the next one, which has another revision.
-    """
-    return figure.with_layout(_DRAGGED | {"uirevision": "steady" if zoom is None else zoom.name})
+def dragging(zoom: Zoom | None, now: datetime) -> Dragging:
+    """Return what dragging along a chart does: the time goes into the address."""
+    shown = _ALL if zoom is None else zoom.name
+    return Dragging(shown, lambda edges: _put_into_address(edges, now))
 
 
-def zoom_to_dragged(key: str, now: datetime) -> None:
-    """Put the time that was dragged in the chart of a key into the address; none takes it out."""
-    boxes: Sequence[Any] = st.session_state[key].selection.box
-    if not boxes:
+def unzoom_button(zoom: Zoom | None, time_range: str) -> None:
+    """Offer to show all of a time range again, while a part of it is shown."""
+    if zoom is not None:
+        st.button(f"Back to the last {time_range}", key="unzoom", on_click=whole_range)
+
+
+def _put_into_address(edges: Sequence[Any] | None, now: datetime) -> None:
+    """Put what was dragged into the address; none takes it out."""
+    if edges is None:
         whole_range()
         return
-    zoom = dragged(boxes[-1].get("x", ()), now)
+    zoom = dragged(edges, now)
     if zoom is not None:
         st.query_params.update(
             {FROM: format_timestamp(zoom.since), TO: format_timestamp(zoom.until)}

@@ -8,21 +8,17 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import streamlit as st
 
-from dashboard.domain.busy_context import USUAL_DAYS, difference_in_words
+from dashboard.domain.busy_context import USUAL_DAYS
 from dashboard.domain.cheap_hours import UsualWeek
-from dashboard.domain.grounds import Signal
 from dashboard.domain.quantity import NetworkId
-from dashboard.domain.transaction_cost import cost_of, in_coin, in_money
 from dashboard.show.charts.fee_table import FOUR_DIGITS
-from dashboard.show.charts.figure import with_picture
 from dashboard.show.charts.week_map import HEIGHT, week_csv, week_drawing, week_table
-from dashboard.show.parts.badges import activity_badge
+from dashboard.show.parts.chart import chart
 from dashboard.show.parts.list_page import choice_filter, csv_button
 from dashboard.show.parts.markup import element, join
 from dashboard.show.parts.notices import empty
-from dashboard.show.queries.network_status import NetworkFigures, NetworkProfile, NetworkStatus
-from dashboard.show.queries.overview import UsualNow, above_usual
-from dashboard.show.text import fee
+from dashboard.show.queries.network_status import NetworkStatus
+from dashboard.show.queries.overview import UsualNow
 
 _UTC: Final = "UTC"
 _LOCAL: Final = "Local time"
@@ -76,14 +72,7 @@ def _map(status: NetworkStatus, week: UsualWeek, now: datetime, zone: tuple[tzin
     network_id, local = status.profile.network_id, now.astimezone(zone[0])
     name = f"{status.figures.signal.capitalize()} of {status.profile.name}"
     drawing = week_drawing(week, name, zone[1], (local.weekday(), local.hour))
-    st.plotly_chart(
-        drawing.figure,
-        theme=None,
-        height=HEIGHT,
-        config=with_picture(f"hours-{network_id}"),
-        key=f"hours-{network_id}",
-        alt=drawing.words,
-    )
+    chart(drawing, f"hours-{network_id}", HEIGHT, f"hours-{network_id}")
 
 
 def _below(week: UsualWeek, network_id: NetworkId, zone_name: str) -> None:
@@ -123,37 +112,3 @@ def cheap_in_words(
     busy = None if usual.spells is None else _capital(f"busy {usual.spells.in_words()}.")
     weeks = None if week.weeks is None else _capital(week.weeks.in_words())
     return [each for each in (cheap, beside, busy, weeks) if each is not None]
-
-
-COMPARED: Final = ("Network", "Fee now", "Beside usual", "Transfer, medium", "Cheapest hours")
-
-
-def comparison_row(status: NetworkStatus, week: UsualWeek, usual: UsualNow) -> list[str]:
-    """Say what one network among others costs now, and when it is cheap, as COMPARED has it."""
-    figures, profile = status.figures, status.profile
-    fee_now, difference = figures.judged_fee, above_usual(figures, usual)
-    of = "" if figures.signal is Signal.BASE_FEE else f" ({figures.signal})"
-    return [
-        join(profile.name, " ", activity_badge(status.activity)),
-        "not seen yet" if fee_now is None else f"{' '.join(fee(fee_now))}{of}",
-        "not known yet" if difference is None else difference_in_words(difference),
-        _transfer(figures, profile),
-        _cheapest(week),
-    ]
-
-
-def _transfer(figures: NetworkFigures, profile: NetworkProfile) -> str:
-    if figures.suggested is None:
-        return "not known yet"
-    amount = cost_of(figures.suggested.value.medium.suggested_max_fee_per_gas)
-    coins = in_coin(amount, profile.coin)
-    worth = profile.coin_price
-    return coins if worth is None else f"{coins} · {in_money(amount, worth)}"
-
-
-def _cheapest(week: UsualWeek) -> str:
-    if week.cheapest is None:
-        return "not known yet"
-    if not week.cheapest.is_clear:
-        return "no clear difference"
-    return f"{week.cheapest.hours}, {week.cheapest.compared}"

@@ -13,14 +13,18 @@ from dashboard.domain.incident import Incident
 from dashboard.domain.incident_title import LONGEST_TITLE
 from dashboard.domain.matcher import MatchedProperty
 from dashboard.domain.notification import NotificationState
+from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rule import RuleKind
-from dashboard.show.charts.figure import CONFIG
+from dashboard.show.charts.fee_table import fee_csv
 from dashboard.show.parts.badges import incident_badge, severity_badge
+from dashboard.show.parts.chart import chart
 from dashboard.show.parts.counts import Bar, bars
 from dashboard.show.parts.heading import heading, section
 from dashboard.show.parts.incident_acts import incident_acts
+from dashboard.show.parts.list_page import csv_button
 from dashboard.show.parts.markup import Markup, breakable, element, join
 from dashboard.show.parts.table import table
+from dashboard.show.queries.fees import FeeView
 from dashboard.show.queries.incident_words import (
     event_words,
     owner_words,
@@ -141,18 +145,22 @@ def _chart(queries: PageQueries, incident: Incident) -> None:
         view = queries.fees.around(network_id, incident.opened_at, until)
         if view is not None:
             section("The fee at that time")
-            st.plotly_chart(
-                view.drawing.figure,
-                theme=None,
-                height=_CHART_HEIGHT,
-                config=CONFIG,
-                key=f"chart-{incident.incident_id}",
-                alt=view.drawing.words,
-            )
+            key, name = f"chart-{incident.incident_id}", f"incident-{incident.incident_id}"
+            chart(view.drawing, key, _CHART_HEIGHT, name)
+            _csv(view, network_id, name)
             return
     times = queries.incidents.change_times(incident.incident_id)
     section("Changes by time")
     st.html(_bars(times, incident.opened_at, min(until, incident.changed_at)))
+
+
+def _csv(view: FeeView, network_id: NetworkId, name: str) -> None:
+    csv_button(
+        lambda: fee_csv(view.story, network_id),
+        f"{name}.csv",
+        f"csv-{name}",
+        note="The figures of this chart, in whole wei.",
+    )
 
 
 def _bars(times: Sequence[datetime], since: datetime, until: datetime) -> Markup:

@@ -6,6 +6,9 @@ import re
 from html import escape
 from typing import Final
 
+from dashboard.domain.foreign_text import visible
+
+_MARKDOWN: Final = re.compile(r"([!-/:-@\[-`{-~])")
 _JOINTS: Final = re.compile(r"(?<=[_@])(?=.)")
 
 
@@ -37,3 +40,8 @@ def join(*children: str) -> Markup:
 def breakable(name: str) -> Markup:
     """Let a long name or address break where its parts meet, and only else inside of them."""
     return Markup("<wbr>".join(escape(part) for part in _JOINTS.split(name)))
+
+
+def plain_label(text: str, limit: int) -> str:
+    """Return text for the label of a widget, which Streamlit would read as Markdown."""
+    return _MARKDOWN.sub(r"\\\1", visible(text, limit))

@@ -16,6 +16,7 @@ NETWORK: Final = "network"
 
 ALL: Final = "All networks"
 _FEWEST: Final = 2
+_WANTED: Final = "network_wanted"
 
 
 def network_chooser(profiles: Sequence[NetworkProfile]) -> None:
@@ -40,6 +41,11 @@ def chosen_networks(profiles: Sequence[NetworkProfile]) -> tuple[NetworkProfile,
     return tuple(profiles) if chosen is None else (chosen,)
 
 
+def choose_network(profile: NetworkProfile) -> None:
+    """Choose a network with the next run of the whole page: only then the address shows it."""
+    st.session_state[_WANTED] = str(profile.network_id)
+
+
 def chosen_network_id(profiles: Sequence[NetworkProfile]) -> NetworkId | None:
     """Return the network that was chosen among several; None for all, configured or not."""
     chosen = chosen_networks(profiles)
@@ -59,6 +65,11 @@ def _names(profiles: Sequence[NetworkProfile]) -> dict[str, NetworkProfile]:
 
 def _take_address(names: dict[str, NetworkProfile]) -> None:
     """Follow a link: what the address names is chosen, and what it names by id gets its name."""
+    wanted = st.session_state.pop(_WANTED, None)
+    for name, profile in names.items():
+        if wanted == str(profile.network_id):
+            st.session_state[NETWORK] = name
+            return
     written = st.query_params.get(NETWORK)
     if written in names and st.session_state.get(NETWORK, written) != written:
         st.session_state[NETWORK] = written

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -13,7 +12,7 @@ from dashboard.domain.busy_context import difference_in_words
 from dashboard.domain.foreign_text import visible
 from dashboard.domain.grounds import Signal
 from dashboard.show.parts.badges import activity_badge
-from dashboard.show.parts.markup import Markup, element, join
+from dashboard.show.parts.markup import Markup, element, join, plain_label
 from dashboard.show.parts.sparkline import sparkline
 from dashboard.show.queries.attention import lasting
 from dashboard.show.queries.network_status import NetworkStatus
@@ -38,7 +37,6 @@ _HEADS: Final = (
     "Rejections/h",
     "Age",
 )
-_MARKDOWN: Final = re.compile(r"([!-/:-@\[-`{-~])")
 _LONGEST_NAME: Final = 60
 
 
@@ -65,7 +63,7 @@ def network_row(row: NetworkRow, now: datetime, *, is_open: bool) -> None:
         st.html(_cells(row, now))
         st.html(day_picture(row))
         doing = "Close" if is_open else "Open"
-        name = _MARKDOWN.sub(r"\\\1", visible(profile.name, _LONGEST_NAME))
+        name = plain_label(profile.name, _LONGEST_NAME)
         st.button(
             f"{doing} the chart of {name}",
             key=f"open-{profile.network_id}",

@@ -118,12 +118,18 @@ class FeeQueries:
 
         return self._weeks.get((profile.network_id, signal, hour, str(zone)), read)
 
-    def lines(self, statuses: Sequence[NetworkStatus], time_range: TimeRange) -> FeeLines:
-        """Return the fees that decide busyness, of several networks, during a range until now."""
-        is_long = time_range.length > _LONG
+    def lines(
+        self, statuses: Sequence[NetworkStatus], places: Sequence[int], shown: TimeRange | Zoom
+    ) -> FeeLines:
+        """Return the fees that decide busyness, of several networks, during a range until now.
+
+        `places` are theirs among all networks, whichever are drawn.
+        """
+        is_long = isinstance(shown, TimeRange) and shown.length > _LONG
         drawings = self._long_lines if is_long else self._lines
-        key = (time_range, *((each.profile.network_id, each.figures.signal) for each in statuses))
-        return drawings.get(key, lambda: self._read_lines(statuses, time_range))
+        signals = ((each.profile.network_id, each.figures.signal) for each in statuses)
+        key = (shown, *zip(signals, places, strict=True))
+        return drawings.get(key, lambda: self._read_lines(statuses, places, shown))
 
     def around(
         self, network_id: NetworkId, since: datetime, until: datetime, margin: float = 0.25
@@ -161,24 +167,28 @@ class FeeQueries:
         drawing = fee_drawing(story, between.since, f"{name} of {profile.name}", marks)
         return FeeView(figures.signal, between.step, story, drawing)
 
-    def _read_lines(self, statuses: Sequence[NetworkStatus], time_range: TimeRange) -> FeeLines:
-        now = self._context.now()
-        step = -(-time_range.length // _LINE_STEPS // time_range.step) * time_range.step
-        between = ChartRange(time_range.begins_at(now), now, step)
+    def _read_lines(
+        self, statuses: Sequence[NetworkStatus], places: Sequence[int], shown: TimeRange | Zoom
+    ) -> FeeLines:
+        whole = _between(shown, self._context.now())
+        length = shown.length if isinstance(shown, TimeRange) else shown.until - shown.since
+        step = max(-(-length // _LINE_STEPS // whole.step), 1) * whole.step
+        between = whole._replace(step=step)
         with self._context.store.read() as connection:
             lines = [
-                NetworkLine(
-                    each.profile.network_id,
-                    each.profile.name,
-                    each.figures.signal,
-                    fee_steps(
-                        connection, each.profile.network_id, SERIES[each.figures.signal], between
-                    ),
-                )
-                for each in statuses
+                _line(connection, status, between, place)
+                for status, place in zip(statuses, places, strict=True)
             ]
         seen = [each for each in lines if len(each.steps)]
-        return FeeLines(seen, side_by_side(seen, between.since, now))
+        return FeeLines(seen, side_by_side(seen, between.since, between.until))
+
+
+def _line(
+    connection: Connection, status: NetworkStatus, between: ChartRange, place: int
+) -> NetworkLine:
+    profile, signal = status.profile, status.figures.signal
+    steps = fee_steps(connection, profile.network_id, SERIES[signal], between)
+    return NetworkLine(profile.network_id, profile.name, signal, steps, place)
 
 
 def _between(shown: TimeRange | Zoom, now: datetime) -> ChartRange:

@@ -12,17 +12,21 @@ import streamlit as st
 from dashboard.show.charts import side_by_side
 from dashboard.show.charts.fee_chart import HEIGHT
 from dashboard.show.charts.fee_table import FOUR_DIGITS, fee_csv, fee_table
-from dashboard.show.charts.figure import with_picture
-from dashboard.show.parts.chart_zoom import chosen_zoom, draggable, whole_range, zoom_to_dragged
-from dashboard.show.parts.cheap_hours import COMPARED, cheap_hours, chosen_zone, comparison_row
+from dashboard.show.parts.chart import chart
+from dashboard.show.parts.chart_zoom import chosen_zoom, dragging, unzoom_button
+from dashboard.show.parts.cheap_hours import cheap_hours, chosen_zone
 from dashboard.show.parts.fee_summary import costs, story_in_words, suggestions
 from dashboard.show.parts.heading import heading, section
 from dashboard.show.parts.list_page import choice_filter, csv_button
 from dashboard.show.parts.markup import element
 from dashboard.show.parts.network_chooser import chosen_networks
+from dashboard.show.parts.network_comparison import (
+    chosen_lines,
+    comparison_head,
+    comparison_row,
+)
 from dashboard.show.parts.network_strip import network_figures, network_head
 from dashboard.show.parts.notices import empty, no_network, store_errors_shown
-from dashboard.show.parts.table import table
 from dashboard.show.queries import page_queries
 from dashboard.show.queries.fees import FeeView
 from dashboard.show.queries.network_status import NetworkProfile, NetworkStatus, network_summary
@@ -63,7 +67,7 @@ def _live() -> None:
         if len(statuses) == 1:
             _one(queries, statuses[0], time_range, now, is_table=is_table)
         else:
-            _many(queries, statuses, time_range, is_table=is_table)
+            _many(queries, statuses, time_range, now, is_table=is_table)
 
 
 def _chosen_time_range(offered: tuple[TimeRange, ...]) -> TimeRange:
@@ -128,8 +132,7 @@ def _fees(
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="chart-head"):
         name = status.figures.signal.capitalize()
         st.html(element("h3", f"{name}, {shown}", class_="lw-subhead"))
-        if zoom is not None:
-            st.button(f"Back to the last {time_range.name}", key="unzoom", on_click=whole_range)
+        unzoom_button(zoom, time_range.name)
     if view is None:
         empty(
             f"No base fee seen in the {shown}" if zoom is None else "No base fee seen then",
@@ -164,17 +167,9 @@ def _file_name(view: FeeView, profile: NetworkProfile, shown: str) -> str:
 
 
 def _chart(view: FeeView, profile: NetworkProfile, zoom: Zoom | None, now: datetime) -> None:
+    file_name = _file_name(view, profile, "chart")
     key = f"fees-{profile.network_id}"
-    st.plotly_chart(
-        draggable(view.drawing.figure, zoom),
-        theme=None,
-        height=HEIGHT,
-        config=with_picture(_file_name(view, profile, "chart")),
-        key=key,
-        alt=view.drawing.words,
-        on_select=lambda: zoom_to_dragged(key, now),
-        selection_mode="box",
-    )
+    chart(view.drawing, key, HEIGHT, file_name, dragging(zoom, now))
 
 
 def _table_of(rows: pd.DataFrame) -> None:
@@ -190,31 +185,31 @@ def _many(
     queries: PageQueries,
     statuses: Sequence[NetworkStatus],
     time_range: TimeRange,
+    now: datetime,
     *,
     is_table: bool,
 ) -> None:
     """Show several networks side by side: their fees on one axis, and when each is cheap."""
     asked = [each for each in statuses if each.profile.has_gas]
+    zoom = chosen_zoom(time_range.name, now)
+    shown = f"last {time_range.name}" if zoom is None else zoom.name
     with st.container(key="card-side-by-side", gap="small"):
-        section(
-            f"Networks side by side, last {time_range.name}",
-            "The fee that decides busyness, on one logarithmic axis. Choose a network above for "
-            "its own chart, its week and its costs.",
-        )
-        found = queries.fees.lines(asked, time_range)
+        with st.container(horizontal=True, vertical_alignment="center", key="beside-title"):
+            section(
+                f"Networks side by side, {shown}",
+                "The fee that decides busyness, on one logarithmic axis.",
+            )
+            unzoom_button(zoom, time_range.name)
+        drawn = chosen_lines(asked)
+        places = [asked.index(each) for each in drawn]
+        found = queries.fees.lines(drawn, places, zoom or time_range)
         if not found.lines:
-            empty(f"No fee seen in the last {time_range.name}", "Choose a longer time.")
+            empty(f"No fee seen in the {shown}", "Choose a longer time.")
         elif is_table:
             _table_of(side_by_side.lines_table(found.lines))
         else:
-            st.plotly_chart(
-                found.drawing.figure,
-                theme=None,
-                height=side_by_side.HEIGHT,
-                config=with_picture("networks"),
-                key="side-by-side",
-                alt=found.drawing.words,
-            )
+            height = side_by_side.HEIGHT
+            chart(found.drawing, "side-by-side", height, "networks", dragging(zoom, now))
         csv_button(
             lambda: side_by_side.lines_csv(found.lines),
             f"networks-{time_range.name}.csv".replace(" ", "-"),
@@ -226,14 +221,11 @@ def _many(
 
 def _compared(queries: PageQueries, statuses: Sequence[NetworkStatus]) -> None:
     """Say of each network what it costs now, and when it is cheap."""
-    with st.container(key="card-hours", gap="small"):
+    with st.container(key="card-hours", gap=None):
         with st.container(horizontal=True, vertical_alignment="center", key="hours-head"):
             section("When is which cheap?")
             zone = chosen_zone()
-        rows = [
-            comparison_row(
-                each, queries.fees.usual_week(each, zone[0]), queries.overview.usual(each)
-            )
-            for each in statuses
-        ]
-        st.html(table(COMPARED, rows, "Networks compared"))
+        comparison_head()
+        for each in statuses:
+            week, usual = queries.fees.usual_week(each, zone[0]), queries.overview.usual(each)
+            comparison_row(each, week, usual)

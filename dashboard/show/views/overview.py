@@ -8,15 +8,16 @@ from enum import StrEnum
 from typing import Final
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from dashboard.domain.quantity import NetworkId
-from dashboard.show.charts.figure import CONFIG
+from dashboard.show.charts.fee_table import fee_csv
 from dashboard.show.parts.attention_list import attention_list
+from dashboard.show.parts.chart import chart
+from dashboard.show.parts.chart_zoom import chosen_zoom, dragging, unzoom_button
 from dashboard.show.parts.fee_summary import caveats_in_words
 from dashboard.show.parts.heading import heading, section
 from dashboard.show.parts.last_look import last_look
-from dashboard.show.parts.list_page import choice_filter
+from dashboard.show.parts.list_page import choice_filter, csv_button
 from dashboard.show.parts.markup import element
 from dashboard.show.parts.network_chooser import NETWORK, chosen_networks
 from dashboard.show.parts.network_rows import NetworkRow, network_row, opened, rows_head
@@ -32,6 +33,7 @@ from dashboard.show.queries.attention import (
     needed_attention,
     worst_first,
 )
+from dashboard.show.queries.fees import FeeView
 from dashboard.show.queries.network_status import (
     Activity,
     NetworkProfile,
@@ -109,7 +111,7 @@ def _one(queries: PageQueries, status: NetworkStatus, now: datetime) -> None:
         _attention(queries, [status], now)
     chart, newest = st.columns([8, 5], gap="medium")
     with chart, st.container(key=f"card-network-{profile.network_id}", gap="small"):
-        _chart_card(queries, status)
+        _chart_card(queries, status, now)
     with newest, st.container(key="card-rejections", gap=None):
         _rejections(queries, [profile], now)
 
@@ -177,7 +179,7 @@ def _opened(queries: PageQueries, status: NetworkStatus, now: datetime) -> None:
     profile = status.profile
     with st.container(key=f"opened-{profile.network_id}", gap="small"):
         _verdict(queries, status, now)
-        _chart_card(queries, status)
+        _chart_card(queries, status, now)
 
 
 def _verdict(queries: PageQueries, status: NetworkStatus, now: datetime) -> None:
@@ -209,48 +211,56 @@ def _needed(
     return needed_attention(statuses, titled, troubles, now)
 
 
-def _chart_card(queries: PageQueries, status: NetworkStatus) -> None:
+def _chart_card(queries: PageQueries, status: NetworkStatus, now: datetime) -> None:
     """Chart the fee that decides busyness, and lead to what else is known."""
     profile = status.profile
-    if profile.has_gas:
-        head = st.container(
-            horizontal=True, vertical_alignment="center", gap="small", key="chart-head"
-        )
-        _fee_chart(queries, status, head)
-    with st.container(horizontal=True, gap="small", key=f"links-{profile.network_id}"):
+    view = _fee_chart(queries, status, now) if profile.has_gas else None
+    with st.container(
+        horizontal=True,
+        vertical_alignment="center",
+        gap="small",
+        key=f"links-{profile.network_id}",
+    ):
         for leads_to, label in (
-            (fees.as_page(), "Fees: longer times, table, CSV"),
+            (fees.as_page(), "Fees: longer times, cheap hours"),
             (health.as_page(), "Health: sources, and what fails"),
         ):
             st.page_link(leads_to, label=label, icon="", query_params={NETWORK: profile.name})
+        if view is not None:
+            csv_button(
+                lambda: fee_csv(view.story, profile.network_id),
+                f"fees-{profile.network_id}.csv",
+                f"csv-{profile.network_id}",
+                note="The figures of this chart, in whole wei.",
+            )
 
 
-def _fee_chart(queries: PageQueries, status: NetworkStatus, head: DeltaGenerator) -> None:
-    """Chart the fee that decides busyness, as the page Fees does; what is chosen stands above."""
-    with head:
-        title = st.empty()
+def _fee_chart(queries: PageQueries, status: NetworkStatus, now: datetime) -> FeeView | None:
+    """Chart the fee that decides busyness, as the page Fees does; return what is shown."""
+    profile = status.profile
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="chart-head"):
+        title, back = st.empty(), st.container(key="chart-back")
         names = list(SHORT_TIME_RANGES)
         name = choice_filter("Time range of the chart", names, "range", _USUAL, is_labelled=False)
     time_range = SHORT_TIME_RANGES[name]
-    view = queries.fees.view(status, time_range)
+    zoom = chosen_zoom(name, now)
+    with back:
+        unzoom_button(zoom, name)
+    shown = f"last {name}" if zoom is None else zoom.name
+    view = queries.fees.view(status, time_range, zoom)
     if view is None:
         empty(
-            f"No base fee seen in the last {time_range.name}",
+            f"No base fee seen in the {shown}" if zoom is None else "No base fee seen then",
             "The line begins with the first answer of the gas source.",
         )
-        return
-    title.html(element("h3", f"{view.name}, last {time_range.name}", class_="lw-subhead"))
-    st.plotly_chart(
-        view.drawing.figure,
-        theme=None,
-        height=CHART_HEIGHT,
-        config=CONFIG,
-        key=f"base-fee-{status.profile.network_id}",
-        alt=view.drawing.words,
-    )
+        return None
+    title.html(element("h3", f"{view.name}, {shown}", class_="lw-subhead"))
+    key = f"base-fee-{profile.network_id}"
+    chart(view.drawing, key, CHART_HEIGHT, key, dragging(zoom, now))
     caveats = caveats_in_words(view.story)
     if caveats:
         st.html(element("p", caveats, class_="lw-quiet"))
+    return view
 
 
 def _rejections(queries: PageQueries, chosen: Sequence[NetworkProfile], now: datetime) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -60,7 +61,7 @@ def see_flat(store: Store, *priority_fees: int) -> PageQueries:
 
 def chart_count(page: AppTest) -> int:
     """Return how many charts a page shows."""
-    return len(page.get("plotly_chart"))
+    return len(page.get("bidi_component"))
 
 
 def test_page_says_what_to_pay_and_no_wait_that_is_only_configured(queries: PageQueries) -> None:
@@ -110,6 +111,34 @@ def test_several_networks_stand_side_by_side_until_one_is_chosen(queries: PageQu
     assert "Networks side by side, last 1 h" in words_of(several)
     assert "Cheapest hours" in words_of(several)
     assert "When is it cheaper?" in words_of(one)
+
+
+def drawn_lines(page: AppTest) -> list[str]:
+    """Return the names of the lines of the first chart of a page."""
+    sent = json.loads(page.get("bidi_component")[0].proto.bytes)
+    return [each["name"] for each in sent["figure"]["data"]]
+
+
+def test_networks_to_draw_are_chosen_in_the_list_and_in_the_address(queries: PageQueries) -> None:
+    page = visit("fees", queries)
+    assert drawn_lines(page) == ["Devnet", "Linea"]
+
+    page.button_group(key="lines-drawn").select(str(SILENT.network_id)).run()
+
+    assert drawn_lines(page) == ["Linea"]
+    assert page.query_params["beside"] == str(SILENT.network_id)
+    linked = visit("fees", queries, beside=str(SIMULATED.network_id))
+    assert drawn_lines(linked) == ["Devnet"]
+
+
+def test_line_of_a_network_looks_the_same_whoever_else_is_drawn(queries: PageQueries) -> None:
+    both, one = visit("fees", queries), visit("fees", queries, beside=str(SILENT.network_id))
+
+    looks = [
+        json.loads(each.get("bidi_component")[0].proto.bytes)["figure"]["data"][-1]["line"]
+        for each in (both, one)
+    ]
+    assert looks[0] == looks[1]
 
 
 def test_side_by_side_has_a_table_too(queries: PageQueries) -> None:

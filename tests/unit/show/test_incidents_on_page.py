@@ -78,7 +78,7 @@ def test_story_of_a_busy_network_draws_its_fee(queries: PageQueries) -> None:
     page = visit("alerts", queries, incident=str(incident_id))
 
     assert "The fee at that time" in words_of(page)
-    assert page.get("plotly_chart")
+    assert page.get("bidi_component")
 
 
 def test_story_that_is_over_says_how_long_it_lasted(queries: PageQueries) -> None:

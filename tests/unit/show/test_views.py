@@ -68,10 +68,10 @@ def test_overview_of_one_network_charts_it_and_of_many_the_one_that_is_open(stor
     many = open_page(PageQueries(store, (SIMULATED, SILENT), None, lambda: NOW))
     opened = many.button(key=f"open-{SILENT.network_id}").click().run()
 
-    assert [len(page.get("plotly_chart")) for page in (one, opened)] == [1, 1]
+    assert [len(page.get("bidi_component")) for page in (one, opened)] == [1, 1]
     assert opened.query_params["open"] == str(SILENT.network_id)
     assert "Stale" in words_of(opened)
-    assert not opened.button(key=f"open-{SILENT.network_id}").click().run().get("plotly_chart")
+    assert not opened.button(key=f"open-{SILENT.network_id}").click().run().get("bidi_component")
 
 
 def test_overview_links_each_rejection_to_its_lookup(store: Store) -> None:

@@ -1,0 +1,65 @@
+// Draws a figure with the Plotly that Streamlit brings, and draws the next one in its place:
+// st.plotly_chart takes each new figure for another chart, which loses the label at the pointer.
+
+const charts = new WeakMap();
+const decoder = new TextDecoder();
+const PATIENCE = 200; // ms until a redraw is tried again that would break a drag
+
+export default function ({ data, parentElement, setTriggerValue }) {
+  const chart = charts.get(parentElement) ?? begun(parentElement);
+  chart.wanted = JSON.parse(decoder.decode(data));
+  chart.report = (edges) => setTriggerValue("zoomed", edges);
+  chart.plot.setAttribute("role", "figure");
+  chart.plot.setAttribute("aria-label", chart.wanted.words);
+  draw(chart);
+  return () => {
+    chart.resized.disconnect();
+    charts.delete(parentElement);
+    window.Plotly?.purge(chart.plot);
+    chart.plot.remove();
+  };
+}
+
+function begun(parentElement) {
+  const plot = parentElement.appendChild(document.createElement("div"));
+  plot.className = "lw-chart";
+  const chart = { plot, drawn: null, wanted: null };
+  chart.resized = new ResizeObserver(() => {
+    if (chart.drawn && plot.clientWidth && plot.clientWidth !== plot._fullLayout?.width) {
+      window.Plotly.Plots.resize(plot);
+    }
+  });
+  chart.resized.observe(plot);
+  charts.set(parentElement, chart);
+  return chart;
+}
+
+async function draw(chart) {
+  if (!window.Plotly) {
+    await import(new URL(`../../../static/js/${chart.wanted.library}`, import.meta.url));
+  }
+  const { plot, wanted } = chart;
+  if (!plot.isConnected || wanted === chart.drawn) return;
+  if (plot._dragging) {
+    setTimeout(() => draw(chart), PATIENCE);
+    return;
+  }
+  const isFirst = chart.drawn === null;
+  chart.drawn = wanted;
+  const { figure, config, height } = wanted;
+  const layout = { ...figure.layout, height, width: undefined, autosize: true };
+  await window.Plotly.react(plot, figure.data, layout, config);
+  if (isFirst) listen(chart);
+}
+
+function listen(chart) {
+  chart.plot.on("plotly_relayout", (change) => {
+    const edges = [change["xaxis.range[0]"], change["xaxis.range[1]"]];
+    if (chart.wanted.zooms && edges[0] !== undefined) chart.report(edges);
+  });
+  chart.plot.on("plotly_doubleclick", () => {
+    if (!chart.wanted.zooms) return;
+    window.Plotly.relayout(chart.plot, { "xaxis.range": chart.drawn.figure.layout.xaxis.range.slice() });
+    chart.report(null);
+  });
+}
