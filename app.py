@@ -6,6 +6,7 @@ import streamlit as st
 from starlette.middleware import Middleware
 
 from dashboard.show.web.headers import StrictHeaders
+from dashboard.show.web.page_files import PageFiles
 from dashboard.show.web.signed_links import SignedLinks
 from dashboard.show.web.site_map import SiteMap
 from dashboard.wiring.pages import (
@@ -23,6 +24,7 @@ app = st.App(
         Middleware(pages_host_check),
         Middleware(SignedLinks),
         Middleware(pages_upload_bound),
+        Middleware(PageFiles),
         Middleware(SiteMap),
     ],
 )

@@ -25,7 +25,6 @@ from starlette.types import ASGIApp
 from dashboard.errors import RoleError
 from dashboard.logs import configure_logs, get_logger
 from dashboard.serve.transport.http_connection import BoundedHttpConnection
-from dashboard.serve.transport.websocket_connection import BoundedWebSocketConnection
 from dashboard.settings import Settings, load_settings
 from dashboard.show.preload import warm_up
 from dashboard.show.queries.context import PageSettings
@@ -40,6 +39,7 @@ from dashboard.wiring.live_lookup import live_lookup
 from dashboard.wiring.migration import migrate_store
 from dashboard.wiring.network_profiles import profile_of
 from dashboard.wiring.networks import shown_networks
+from dashboard.wiring.page_connection import PageWebSocketConnection
 from dashboard.wiring.roles import refuse_taken_ports, roles_of
 from dashboard.wiring.rule_names import rule_names, rules_of_text
 from dashboard.wiring.store import open_role_store, worker_is_alive
@@ -65,7 +65,7 @@ async def run_pages(settings: Settings, stop: asyncio.Event) -> None:
         host=settings.pages.host,
         port=settings.pages.port,
         http=BoundedHttpConnection,
-        ws=BoundedWebSocketConnection,
+        ws=PageWebSocketConnection,
         ws_max_size=largest_message(),
         log_config=None,
         log_level="warning",
@@ -121,7 +121,7 @@ def _bound_server_of_streamlit() -> None:
     """
     chosen = {
         "http_protocol_class": BoundedHttpConnection,
-        "ws_protocol_class": BoundedWebSocketConnection,
+        "ws_protocol_class": PageWebSocketConnection,
         "ws_max_size": largest_message(),
     }
     for name, ours in chosen.items():

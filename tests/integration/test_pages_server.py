@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -155,6 +156,33 @@ def test_upload_of_unknown_length_is_refused(running: tuple[Installation, Path])
         )
 
     assert response.status_code == 411
+
+
+def test_scripts_come_compressed_under_the_same_policy(
+    running: tuple[Installation, Path],
+) -> None:
+    pages = running[0].pages
+    index = httpx.get(f"{pages}/fees")
+    (name,) = re.findall(r'src="./(static/js/index[^"]+)"', index.text)
+    script = httpx.get(f"{pages}/{name}")
+
+    for response in (index, script):
+        assert response.headers["content-encoding"] == "gzip"
+        assert "script-src 'self'" in response.headers["content-security-policy"]
+    assert "immutable" in script.headers["cache-control"]
+
+
+def test_what_pages_send_is_compressed_against_what_they_sent(
+    running: tuple[Installation, Path],
+) -> None:
+    url = f"ws://127.0.0.1:{running[0].pages_port}/_stcore/stream"
+    with connect(url, proxy=None) as socket:
+        assert socket.response is not None
+        agreed = socket.response.headers["Sec-WebSocket-Extensions"]
+
+    assert "permessage-deflate" in agreed
+    assert "server_no_context_takeover" not in agreed
+    assert "server_max_window_bits=12" not in agreed
 
 
 def test_every_line_of_the_log_is_json_and_foreign_text_inert(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from importlib.resources import files
 from typing import Final
@@ -11,6 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dashboard.domain.foreign_text import visible
 from dashboard.show.parts.markup import element, join
+from dashboard.show.web.packed_text import ASK_AGAIN, CODINGS, chosen_coding, packed
 from dashboard.show.web.plain_page import plain_page
 
 PAGES: Final[Mapping[str, str]] = {
@@ -29,11 +31,19 @@ _BASE: Final = (
 )
 """Tells Streamlit's script where its server is; else it asks below the page first, for a 404."""
 
+_FONT_AHEAD: Final = re.compile(r'<link\s+rel="preload"[^>]*as="font"[^>]*>')
+_OWN_FONT: Final = (
+    '<style>@font-face{font-family:"Source Sans";font-weight:100 900;'
+    "src:local(system-ui),local(Roboto),local(Arial)}</style></head>"
+)
+"""Stands for Streamlit's font, 170 kB, until our theme comes, which names fonts of the reader."""
+
 
 def index_of_pages() -> str:
-    """Return the page of Streamlit that loads all others, for pages below the root."""
+    """Return the page of Streamlit that loads all others, for pages below the root too."""
     index = files("streamlit").joinpath("static/index.html").read_text(encoding="utf-8")
-    return index.replace("<head>", f"<head>{_BASE}", 1)
+    index = index.replace("<head>", f"<head>{_BASE}", 1).replace("</head>", _OWN_FONT, 1)
+    return _FONT_AHEAD.sub("", index)
 
 
 class SiteMap:
@@ -46,15 +56,16 @@ class SiteMap:
     def __init__(self, app: ASGIApp) -> None:
         """Answer for what the app does not know."""
         self._app = app
-        self._index = HTMLResponse(index_of_pages(), headers={"Cache-Control": "no-cache"})
+        index = index_of_pages().encode()
+        self._index = {coding: packed(index, coding, "text/html") for coding in CODINGS}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a page below the root, and pass all else on."""
-        name = scope["path"][1:] if scope["type"] == "http" else ""
-        if name == "" or scope["method"] not in {"GET", "HEAD"}:
+        """Serve the index of a page, and pass all else on."""
+        if scope["type"] != "http" or scope["method"] not in {"GET", "HEAD"}:
             await self._app(scope, receive, send)
-        elif name in PAGES:
-            await self._index(scope, receive, send)
+        elif scope["path"][1:] in PAGES:
+            index = self._index[chosen_coding(scope)]
+            await index.reply(scope, ASK_AGAIN)(scope, receive, send)
         else:
             await self._app(scope, receive, _Substitute(scope, receive, send))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 import httpx
 import pytest
@@ -21,18 +22,33 @@ async def streamlit(scope: Scope, receive: Receive, send: Send) -> None:
     await response(scope, receive, send)
 
 
-async def ask(path: str, method: str = "GET") -> httpx.Response:
+async def ask(
+    path: str, method: str = "GET", headers: Mapping[str, str] | None = None
+) -> httpx.Response:
     transport = httpx.ASGITransport(SiteMap(streamlit))
     async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
-        return await client.request(method, path)
+        return await client.request(method, path, headers=headers)
 
 
-@pytest.mark.parametrize("name", [name for name in PAGES if name])
-async def test_page_below_the_root_knows_where_its_server_is(name: str) -> None:
+@pytest.mark.parametrize("name", PAGES)
+async def test_page_knows_where_its_server_is(name: str) -> None:
     response = await ask(f"/{name}?range=1+h")
 
     assert response.status_code == 200
     assert "BACKEND_BASE_URL" in response.text
+    assert response.headers["content-encoding"] == "gzip"
+
+
+async def test_index_is_asked_for_again_and_sent_only_where_it_changed() -> None:
+    first = await ask("/")
+    again = await ask("/fees", headers={"If-None-Match": first.headers["etag"]})
+
+    assert first.headers["cache-control"] == again.headers["cache-control"] == "no-cache"
+    assert (again.status_code, again.content) == (304, b"")
+
+
+async def test_index_asks_for_no_font_of_streamlit() -> None:
+    assert 'as="font"' not in (await ask("/")).text
 
 
 @pytest.mark.parametrize(
@@ -49,8 +65,7 @@ async def test_unknown_address_is_named_and_pages_are_linked(path: str, link: st
     assert "the index" not in response.text
 
 
-async def test_files_and_the_root_are_left_as_they_are() -> None:
-    assert (await ask("/")).text == "the index"
+async def test_files_are_left_as_they_are() -> None:
     assert (await ask("/favicon.png")).text == "a file"
 
 
