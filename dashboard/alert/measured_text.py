@@ -44,7 +44,7 @@ _SAVE_CREDITS: Final = (
 )
 _BEFORE_END: Final = (
     "A key is renewed with `linewatch keys rotate`.",
-    "A certificate is renewed by whoever runs the server; one of `tls.ca_file` by yourself.",
+    "The operator of the server renews its certificate; you renew those in `tls.ca_file`.",
 )
 _CAUSES: Final = {
     GapCause.NOT_WATCHED: "no worker was at work",

@@ -34,7 +34,7 @@ _SHOWN = 80
 @click.command()
 @click.argument("transactions", nargs=-1, metavar="HASH|LINK...")
 @options.network
-@click.option("--stored", is_flag=True, help="Ask no network; show what the store holds.")
+@click.option("--stored", is_flag=True, help="Ask no network; show what is stored.")
 @options.exit_code
 @options.as_json
 def lookup(
@@ -64,7 +64,7 @@ def lookup(
     _print(summaries, now, as_json=as_json)
     is_unanswered = not stored and _warn_of_silence(summaries, asked_at)
     for why in dict.fromkeys(str(each.why) for each in unsaved):
-        warn(f"what was answered could not be stored. {why}")
+        warn(f"the answers could not be stored. {why}")
     has_rejection = any(finding.versions for each in summaries for finding in each.findings)
     if sets_exit_status and has_rejection:
         sys.exit(FOUND)

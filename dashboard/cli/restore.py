@@ -86,20 +86,20 @@ def release(*, drop: bool, counts: bool, as_json: bool) -> None:
     metavar="URL",
     help="An empty database; env:NAME reads the variable NAME, so that no list shows a password.",
 )
-@click.option("--give-up", "gives_up", is_flag=True, help="Stay, after a move that was killed.")
+@click.option("--cancel", "is_cancelled", is_flag=True, help="Stay, after a move that was killed.")
 @options.as_json
-def move(*, target: str | None, gives_up: bool, as_json: bool) -> None:
+def move(*, target: str | None, is_cancelled: bool, as_json: bool) -> None:
     """Move the store to another database; stop everything that runs before.
 
     All rows are copied and compared. The store that they come from stays as it is, but for a mark
     that keeps every process from using it. After a move that was killed no process can use the
-    store until the same command completes it, or until it is given up.
+    store until the same command completes it, or until the move is cancelled.
     """
-    if gives_up == (target is not None):
-        raise InputError("say where to move with --to, or --give-up")
+    if is_cancelled == (target is not None):
+        raise InputError("say where to move with --to, or --cancel")
     if target is None:
         place = give_up_moving(settings_of_command())
-        print_json({"givenUp": place}) if as_json else say(f"The store stays; {place} is left.")
+        print_json({"cancelled": place}) if as_json else say(f"The store stays; {place} is left.")
         return
     done = move_store(settings_of_command(), _address(target))
     if as_json:

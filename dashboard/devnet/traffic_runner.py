@@ -158,7 +158,7 @@ def _retry(pending: _PendingAction, now: datetime) -> list[_PendingAction]:
     """Return the action with its next time; nothing once a node would give up."""
     tried_at = pending.tried_at or now
     if now - tried_at >= REPORTING_DELAY:
-        _log.warning("A simulated action is given up", action=type(pending.action).__name__)
+        _log.warning("A simulated action is dropped", action=type(pending.action).__name__)
         return []
     pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** min(pending.failures, 10))
     return [

@@ -251,7 +251,7 @@ def kinds_part(measured: StoreSize) -> Markup:
 
     Counts of rows are left out: they are a day old at most, and live ones stand above.
     """
-    head = element("header", element("h2", "What the store holds"), class_="lw-card-head")
+    head = element("header", element("h2", "Storage by kind of data"), class_="lw-card-head")
     rows = [[each.kind.capitalize(), _size_of(each), _growth_of(each)] for each in measured.kinds]
     kinds = element(
         "div", table(_KIND_COLUMNS, rows, "Kinds of data in the store"), class_="lw-spaced"

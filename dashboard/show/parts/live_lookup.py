@@ -39,7 +39,7 @@ def ask(queries: PageQueries, hashes: Sequence[TxHash]) -> None:
     except AnswersNotSaved as trouble:
         st.session_state[_ASKED] = replace(asked, unsaved=tuple(trouble.unsaved))
     except StoreError as trouble:
-        notice("bad", "What was answered could not be stored.", sentence(str(trouble)))
+        notice("bad", "The answers could not be stored.", sentence(str(trouble)))
 
 
 def _ask(queries: PageQueries, hashes: Sequence[TxHash]) -> None:
@@ -86,7 +86,7 @@ def question_result(summaries: Sequence[TransactionSummary], now: datetime) -> N
     )
     for why in dict.fromkeys(str(each.why) for each in asked.unsaved):
         kept = "It is shown here until you ask again or reload this page."
-        notice("bad", "What was answered could not be stored.", f"{sentence(why)} {kept}")
+        notice("bad", "The answers could not be stored.", f"{sentence(why)} {kept}")
 
 
 def transactions(count: int) -> str:

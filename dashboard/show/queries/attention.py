@@ -108,7 +108,7 @@ def _failing(status: NetworkStatus, said: str, now: datetime) -> Iterator[Attent
             message = failed.failure.message
             since = f"{moment_near(failed.failing_since, now)} ({age(failed.failing_since, now)})"
             yield Attention(
-                f"{profile.name}: {name} gives no answer since {since}.",
+                f"{profile.name}: {name} has not answered since {since}.",
                 "" if message in said else sentence(visible(message, _LONGEST_FAILURE)),
                 Remedy.SOURCES,
                 profile,

@@ -124,7 +124,7 @@ class LinkQueries:
             is_done = self._recipients.is_verified(link.recipient)
             return LinkSubject(link, address, done=f"{address} is verified." if is_done else "")
         is_off = any(each.recipient == link.recipient for each in self._recipients.off())
-        done = f"{address} gets nothing any more already." if is_off else ""
+        done = f"{address} is off already, so nothing is sent there." if is_off else ""
         return LinkSubject(link, address, done=done)
 
     def _preview(self, purpose: LinkPurpose, incident: Incident) -> str:

@@ -85,7 +85,9 @@ def _senders(queries: PageQueries) -> None:
     ]
     if profiles:
         with st.container(key="card-senders", gap="small"):
-            section("Watch senders", "Whatever is reported of an address is tracked by itself.")
+            section(
+                "Watch senders", "Every rejection of a watched sender is tracked automatically."
+            )
             with store_errors_shown():
                 senders_part(queries, [profile.network_id for profile in profiles])
 

@@ -84,7 +84,7 @@ def refuse_moved_store(connection: Connection, name: str) -> None:
         case MoveState.LEAVES:
             said = (
                 f"is being moved to {progress.place}, which did not come to its end: run the same "
-                "`linewatch move --to` again, or `linewatch move --give-up` to stay here"
+                "`linewatch move --to` again, or `linewatch move --cancel` to stay here"
             )
         case _:
             said = (

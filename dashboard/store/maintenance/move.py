@@ -72,9 +72,9 @@ def give_up_move(source_url: str, by: Actor, expected: UUID | None = None) -> st
         mark = move_progress(connection)
         if mark is None or mark.state is not MoveState.LEAVES:
             refuse_moved_store(connection, source.name)
-            raise InputError(f"{source.name} is not being moved: there is nothing to give up")
+            raise InputError(f"{source.name} is not being moved: there is nothing to cancel")
         record_move_progress(connection, None)
-        note_action(connection, by.at, by.name, Action.MOVE, "store", {"given up": mark.place})
+        note_action(connection, by.at, by.name, Action.MOVE, "store", {"cancelled": mark.place})
     return mark.place
 
 
@@ -103,7 +103,7 @@ def _copy_and_mark(source: Database, target: Database, mark: MoveProgress, by: A
     with _exclusive_store(source) as reading_it:
         if move_progress(reading_it) != mark:  # nobody held the source since it was set
             refuse_moved_store(reading_it, source.name)
-            raise InputError(f"{source.name} stays: this move was given up meanwhile")
+            raise InputError(f"{source.name} stays: this move was cancelled meanwhile")
         if _mark_of_copy(target) is None:
             with store_errors(target), _new_store(target) as writing:
                 copy_store(reading_it, writing)

@@ -49,7 +49,7 @@ def test_page_shows_what_takes_the_room(store: Store) -> None:
 
     words = words_of(visit("health", PageQueries(store, (SIMULATED, SILENT), None, lambda: NOW)))
 
-    assert "What the store holds" in words
+    assert "Storage by kind of data" in words
     assert "345,678" not in words  # counted with the sizes: the live count stands above
     assert "about 120.0 MB" in words
     assert "+2.0 MB a day" in words
@@ -59,7 +59,7 @@ def test_page_shows_what_takes_the_room(store: Store) -> None:
 def test_page_without_a_measurement_shows_no_kinds(store: Store) -> None:
     words = words_of(visit("health", PageQueries(store, (SIMULATED, SILENT), None, lambda: NOW)))
 
-    assert "What the store holds" not in words
+    assert "Storage by kind of data" not in words
 
 
 @pytest.mark.parametrize(("free", "is_short"), [(13, True), (15, False)])

@@ -103,7 +103,7 @@ def test_lookup_shows_what_was_answered_and_could_not_be_stored(store: Store) ->
     for words in (words_of(page), words_of(page.run())):
         assert "3 transactions: 2 rejected; 1 no rejection on record." in words
         assert "Asked about 3 transactions just now: 3 answered." in words
-        assert words.count("What was answered could not be stored.") == 1
+        assert words.count("The answers could not be stored.") == 1
         assert "its disk is full." in words
 
 

@@ -194,7 +194,7 @@ def test_wall_shows_every_network_and_no_control(store: Store) -> None:
     assert [words.count(f"<h2>{each.name}</h2>") for each in queries.networks] == [1, 1, 1]
     assert words.index("<h2>Linea</h2>") < words.index("<h2>Devnet</h2>")
     assert "stale, 6 min ago" in words
-    assert "Gas.example gives no answer since" in words
+    assert "Gas.example has not answered since" in words
     assert len(page.button) == 0
 
 
@@ -231,7 +231,7 @@ def test_network_that_never_answered_says_once_what_failed(empty_store: Store) -
 
     words = words_of(open_page(PageQueries(empty_store, (QUIET,), None, lambda: NOW)))
 
-    assert "Quiet: The gas API gives no answer since 11:59:00 UTC (1 min ago)." in words
+    assert "Quiet: The gas API has not answered since 11:59:00 UTC (1 min ago)." in words
     assert "not seen yet: no answer since 11:59:00 UTC (1 min ago)." in words
     assert words.count("The gas endpoint gave no answer within 5 s.") == 1
 

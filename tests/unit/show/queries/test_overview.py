@@ -116,7 +116,7 @@ def test_what_needs_a_person_comes_with_its_remedy(
         Remedy.SOURCES,
     ]
     assert needed[2].text == "open since 11:51:00 UTC, unassigned."
-    assert needed[3].headline.startswith("Linea: Gas.example gives no answer since")
+    assert needed[3].headline.startswith("Linea: Gas.example has not answered since")
 
 
 def test_incident_that_somebody_has_in_hand_needs_nobody_else(

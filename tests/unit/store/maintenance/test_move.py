@@ -236,7 +236,7 @@ def test_move_that_is_given_up_on_its_way_leaves_the_store_where_it_is(
 
     event.listen(Engine, "do_connect", give_up_once)
     try:
-        with pytest.raises(InputError, match="stays: this move was given up meanwhile"):
+        with pytest.raises(InputError, match="stays: this move was cancelled meanwhile"):
             move(url, target, BY)
     finally:
         event.remove(Engine, "do_connect", give_up_once)
