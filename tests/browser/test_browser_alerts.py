@@ -61,6 +61,7 @@ def test_story_is_one_click_away_and_leads_back(page: Page, site: str) -> None:
 def test_rule_is_made_by_form_after_a_preview(page: Page, site: str) -> None:
     visit(page, f"{site}/alerts?section=Rules")
     page.get_by_text("New rule").click()
+    expect(page.get_by_role("heading", name="A new rule")).to_be_visible()  # else the list is left
     page.get_by_label("Your name", exact=True).fill("Ada")
     page.get_by_label("Name", exact=True).fill("night-shift")
     page.get_by_label("Remind every").fill("soon")

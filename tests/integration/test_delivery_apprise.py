@@ -57,6 +57,17 @@ def test_redirect_of_a_service_is_not_followed() -> None:
     assert elsewhere.requests == []
 
 
+def test_proxy_of_the_environment_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    proxy, receiver = Receiver(200), Receiver(200, body=b"{}")
+    monkeypatch.setenv("no_proxy", "")
+
+    with http_receiver(proxy) as through, http_receiver(receiver) as port:
+        monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{through}")
+        answer = service(port).send(MESSAGE, some_headers())
+
+    assert (answer, len(receiver.requests), proxy.requests) == ("taken", 1, [])
+
+
 def test_silent_service_costs_one_time_out() -> None:
     with (
         rude_server(be_silent) as port,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import re
 import threading
 from collections.abc import Iterable
@@ -107,6 +108,7 @@ class AppriseChannel:
         import apprise  # noqa: PLC0415 - see above
 
         _keep_quiet()
+        _use_no_proxy()
         scheme = service_scheme(self.url)
         asset = apprise.AppriseAsset(
             app_id="Linewatch", app_desc="Linewatch", http_redirects=False, secure_logging=True
@@ -150,6 +152,15 @@ def _notify(
         answers.put(result)
     except Exception as error:  # noqa: BLE001 - the top of a thread; a plugin may raise anything
         answers.put(error)
+
+
+def _use_no_proxy() -> None:
+    """Let the library ask services itself, as all other channels do.
+
+    It asks through Requests, which takes proxies from the environment and can be told otherwise
+    only there. Nothing else in this process uses a proxy.
+    """
+    os.environ["no_proxy"] = "*"
 
 
 def _keep_quiet() -> None:

@@ -110,7 +110,8 @@ def open_incident_stories(
     query = of_network(select(incidents).where(column.open_key.is_not(None)), network_id)
     by_need = (case(_URGENCY, value=column.severity, else_=0).desc(), column.owner != "")
     return _stories(
-        connection, query.order_by(*by_need, column.opened_at).limit(limit).offset(offset)
+        connection,
+        query.order_by(*by_need, column.opened_at, column.incident_id).limit(limit).offset(offset),
     )
 
 
@@ -118,8 +119,10 @@ def finished_incident_stories(
     connection: Connection, limit: int, wanted: FinishedFilter = ANY_FINISHED, offset: int = 0
 ) -> list[IncidentStory]:
     """Return resolved incidents, the latest to end first, at most `limit` from `offset` on."""
-    query = _finished(select(incidents), wanted).order_by(incidents.c.resolved_at.desc())
-    return _stories(connection, query.limit(limit).offset(offset))
+    column = incidents.c
+    query = _finished(select(incidents), wanted)
+    latest_first = query.order_by(column.resolved_at.desc(), column.incident_id)
+    return _stories(connection, latest_first.limit(limit).offset(offset))
 
 
 def count_finished_incidents(connection: Connection, wanted: FinishedFilter) -> int:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from dashboard.domain.condition import Condition, Opening, State, Subject, SubjectKind
 from dashboard.domain.grounds import AgeGrounds, FeeGrounds, Grounds, Signal, SilenceGrounds
+from dashboard.domain.incident import IncidentState
 from dashboard.domain.notification import Notification, Recipient
 from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import Wei
@@ -18,7 +20,12 @@ from dashboard.store.alerts.conditions import (
     set_turning_since,
 )
 from dashboard.store.alerts.incident_list import (
+    FinishedFilter,
+    change_times,
+    count_finished_incidents,
     finished_incident_stories,
+    incidents_beginning,
+    incidents_within,
     open_incident_stories,
 )
 from dashboard.store.alerts.incidents import (
@@ -209,3 +216,62 @@ def test_incidents_of_a_network_are_found_however_many_others_are_open(store: St
         assert open_counts(connection) == OpenCounts(8, 8, A_MOMENT)
         assert open_counts(connection, A_NETWORK) == OpenCounts(1, 1, one.opened_at)
     assert [each.incident for each in mine] == latest == [one]
+
+
+def test_pages_of_incidents_hold_each_once_though_all_opened_and_ended_at_once(
+    store: Store,
+) -> None:
+    numbers = range(1, 10)
+    open_ones = [an_incident(incident_id=an_id(each), group=group_of(each)) for each in numbers]
+    over = [
+        an_incident(
+            incident_id=an_id(20 + each),
+            group=group_of(each),
+            state=IncidentState.RESOLVED,
+            resolved_at=LATER,
+            severity="critical" if each % 2 else "info",
+        )
+        for each in numbers
+    ]
+    with store.write() as connection:
+        for each in (*over, *open_ones):
+            insert_incident(connection, each)
+
+    with store.read() as connection:
+        pages = [
+            read(connection, 4, offset=offset)
+            for read in (open_incident_stories, finished_incident_stories)
+            for offset in (0, 4, 8)
+        ]
+        critical = FinishedFilter(LATER, "rejections", "critical", A_NETWORK)
+        found = finished_incident_stories(connection, 9, critical)
+        many = count_finished_incidents(connection, critical)
+        named = incidents_beginning(connection, an_id(21).hex)
+
+    shown = [each.incident.incident_id for page in pages for each in page]
+    assert [len(page) for page in pages] == [4, 4, 1, 4, 4, 1]
+    assert len(set(shown)) == 18
+    assert [each.incident.severity for each in found] == ["critical"] * 5
+    assert many == 5
+    assert [each.incident_id for each in named] == [an_id(21)]
+
+
+def group_of(number: int) -> tuple[tuple[str, str], ...]:
+    return ("network", str(A_NETWORK)), ("label", str(number))
+
+
+def test_incident_whose_changes_are_all_in_another_is_found_within_it(store: Store) -> None:
+    with store.write() as connection:
+        rejection_id = save_polled(connection, A_NETWORK, a_record(), A_MOMENT)
+        record_transition(connection, a_transition(), rejection_id)
+        [entry] = pending_expansion(connection, 10)
+        routes = [
+            replace(each, rule=rule)
+            for rule in ("one", "another")
+            for each in by_subject(entry.transition, [OPS])
+        ]
+        expand(connection, [(entry, routes)], A_MOMENT, trusting([OPS]))
+        first, second = (each.incident for each in open_incident_stories(connection, 9))
+
+        assert incidents_within(connection, first) == [second]
+        assert change_times(connection, first.incident_id, 10) == [entry.transition.at]
