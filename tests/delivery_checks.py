@@ -15,7 +15,6 @@ from dashboard.domain.notification_pace import UNLIMITED
 from dashboard.domain.quantity import Address
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.notification_claims import ClaimRequest, claim, pending_recipients
-from dashboard.store.alerts.notifications import recent_notifications
 from dashboard.store.alerts.release import open_notifications
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
@@ -25,6 +24,7 @@ from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, a_transition, an_address
 from tests.recording_channel import ONCALL
 from tests.routes import alone, closings_for
+from tests.stored_notifications import recent_notifications
 
 LEASE = timedelta(seconds=20)
 PATIENT = DeliveryPolicy(patience=timedelta(seconds=30), pace=UNLIMITED)

@@ -31,7 +31,6 @@ from dashboard.show.queries import page_queries
 from dashboard.show.queries.context import PageSettings
 from dashboard.show.queries.page_queries import PageQueries
 from dashboard.show.web.signed_links import SignedLinks
-from dashboard.store.alerts.notifications import recent_notifications
 from dashboard.store.alerts.rules import rules_in_force, save_rules
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.tracking.transactions import TrackRequest, track
@@ -45,6 +44,7 @@ from tests.exim import DOMAIN, Exim
 from tests.fake_clock import FakeClock
 from tests.faults.counting_mail_server import hashes_in
 from tests.mail_server import PASSWORD, USERNAME
+from tests.stored_notifications import recent_notifications
 from tests.waiting import eventually
 
 ZONE: Final = ZoneInfo("Europe/Zurich")

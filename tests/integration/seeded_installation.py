@@ -15,7 +15,6 @@ from dashboard.domain.observation import ExclusionAnswer
 from dashboard.domain.quantity import Wei
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.notification_claims import mark_sent
-from dashboard.store.alerts.notifications import recent_notifications
 from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store, open_store
@@ -33,6 +32,7 @@ from tests.builders import (
 )
 from tests.installation import Installation
 from tests.routes import expand_alone
+from tests.stored_notifications import recent_notifications
 
 HOSTILE: Final = "\x1b[2J\u202egnp.exe\r\nBcc: x =1+1"
 HUB: Final = "TX_MODULE_LINE_COUNT_OVERFLOW(HUB)"

@@ -18,7 +18,6 @@ from dashboard.domain.notification import NotificationState
 from dashboard.domain.quantity import NetworkId
 from dashboard.errors import StoreUnavailable
 from dashboard.poll.jobs import WatchedNetwork
-from dashboard.store.alerts.notifications import recent_notifications
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.engine.leases import Holder, acquire, holder, release
 from dashboard.store.gas import latest_gas
@@ -40,6 +39,7 @@ from tests.received_mail import mails_of
 from tests.recording_channel import SENDER, message_about
 from tests.routes import alone
 from tests.scripted_upstreams import ScriptedExclusion, ScriptedGas, SilentExclusion
+from tests.stored_notifications import recent_notifications
 from tests.waiting import eventually_async
 
 pytestmark = pytest.mark.anyio

@@ -33,7 +33,6 @@ from dashboard.store.alerts.notification_search import (
     count_notifications,
     search_notifications,
 )
-from dashboard.store.alerts.notifications import deliveries_of, recent_notifications
 from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.connection import Connection
 from dashboard.store.health import mail_state
@@ -41,6 +40,7 @@ from tests.model.rejections import Archive
 from tests.model.rejections_answers import Numbers
 from tests.model.turns import Turn
 from tests.model.world import HASHES, NETWORKS
+from tests.stored_notifications import deliveries_of, recent_notifications
 
 _MANY: Final = 10_000
 SUBJECTS: Final = (

@@ -122,16 +122,6 @@ def notification_of(row: RowMapping) -> Notification:
     )
 
 
-def recent_notifications(connection: Connection, limit: int) -> list[Notification]:
-    """Return the latest notifications of any state, the latest first."""
-    query = (
-        select_notifications()
-        .order_by(notifications.c.created_at.desc(), notifications.c.notification_id)
-        .limit(limit)
-    )
-    return [notification_of(row) for row in connection.execute(query).mappings()]
-
-
 def reached_by(connection: Connection, transition_id: UUID) -> set[Recipient]:
     """Return whom a transition reached, or was withheld from."""
     column = notification_members.c
@@ -139,15 +129,10 @@ def reached_by(connection: Connection, transition_id: UUID) -> set[Recipient]:
     return {Recipient(row.channel, row.address) for row in connection.execute(query)}
 
 
-def deliveries_of(connection: Connection, notification_id: UUID) -> list[DeliveryAttempt]:
-    """Return every finished attempt to hand a notification over, oldest first."""
-    return deliveries_by_notification(connection, [notification_id])[notification_id]
-
-
 def deliveries_by_notification(
     connection: Connection, notification_ids: Sequence[UUID]
 ) -> dict[UUID, list[DeliveryAttempt]]:
-    """Return the same of each of these notifications."""
+    """Return the finished attempts to hand each of these notifications over, oldest first."""
     found: dict[UUID, list[DeliveryAttempt]] = {each: [] for each in notification_ids}
     query = (
         select(deliveries)

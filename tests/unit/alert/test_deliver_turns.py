@@ -10,11 +10,11 @@ from dashboard.alert.deliver import Deliverer
 from dashboard.alert.delivery_retry import RetryRule
 from dashboard.domain.notification import DeliveryResult, NotificationState
 from dashboard.errors import DeliveryBlocked, DeliveryDeferred
-from dashboard.store.alerts.notifications import deliveries_of, recent_notifications
 from dashboard.store.engine.engine import Store
 from tests.delivery_checks import PATIENT, make_pending, notifications, states, take_worker_lease
 from tests.fake_clock import FakeClock
 from tests.recording_channel import ONCALL, RecordingChannel
+from tests.stored_notifications import deliveries_of, recent_notifications
 
 DEFERRED = DeliveryDeferred("451 try again later")
 SILENT = DeliveryBlocked("did not answer within 20 s")

@@ -38,7 +38,6 @@ from dashboard.store.alerts.incidents import (
     look_at_lasting,
     open_counts,
 )
-from dashboard.store.alerts.notifications import recent_notifications
 from dashboard.store.alerts.outbox import entries_of_incident, expand, pending_expansion
 from dashboard.store.alerts.release import close
 from dashboard.store.engine.connection import Connection
@@ -55,6 +54,7 @@ from tests.builders import (
     seconds,
 )
 from tests.routes import by_subject, closings_for, trusting
+from tests.stored_notifications import recent_notifications
 from tests.unit.store.pending_notifications import DEV, OPS
 
 NETWORK = Subject(SubjectKind.BUSYNESS, A_NETWORK)

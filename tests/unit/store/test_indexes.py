@@ -32,7 +32,7 @@ from dashboard.store.alerts.notification_search import (
     count_notifications,
     search_notifications,
 )
-from dashboard.store.alerts.notifications import deliveries_of, recent_notifications
+from dashboard.store.alerts.notifications import deliveries_by_notification
 from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import holder
@@ -184,8 +184,7 @@ READS: dict[str, Read] = {
     "inclusion_questions": lambda it: inclusion_questions(it, A_NETWORK, [a_hash()]),
     "unparsed_reasons": lambda it: unparsed_reasons(it, 5),
     "unexpanded": lambda it: pending_expansion(it, 5),
-    "recent_notifications": lambda it: recent_notifications(it, 5),
-    "deliveries_of": lambda it: deliveries_of(it, an_id()),
+    "deliveries_by_notification": lambda it: deliveries_by_notification(it, [an_id()]),
     "search": lambda it: search(it, RejectionFilter(since=A_MOMENT), 5),
     "search of a module": lambda it: search(it, RejectionFilter(module="HUB", since=A_MOMENT), 5),
     "search of a module and network": lambda it: search(

@@ -8,7 +8,6 @@ from uuid import UUID
 from dashboard.domain.exclusion import SaveStatus
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.notification_claims import mark_sent
-from dashboard.store.alerts.notifications import deliveries_of
 from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.engine.leases import acquire
@@ -27,6 +26,7 @@ from tests.builders import (
 )
 from tests.delivery_checks import claim_for_all
 from tests.routes import expand_alone
+from tests.stored_notifications import deliveries_of
 from tests.unit.store.pending_notifications import DEV, OPS, make_pending, reject
 from tests.unit.store.races import CONTENDERS, Race
 

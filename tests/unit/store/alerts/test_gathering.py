@@ -21,7 +21,6 @@ from dashboard.store.alerts.notification_claims import (
     mark_sent,
     release_claims,
 )
-from dashboard.store.alerts.notifications import recent_notifications
 from dashboard.store.alerts.outbox import expand, pending_expansion
 from dashboard.store.alerts.release import open_notifications
 from dashboard.store.engine.engine import Store
@@ -37,6 +36,7 @@ from tests.builders import (
     seconds,
 )
 from tests.routes import trusting
+from tests.stored_notifications import recent_notifications
 from tests.unit.store.pending_notifications import DEV, OPS, claim_due, take_lease
 
 

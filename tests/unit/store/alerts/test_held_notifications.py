@@ -19,7 +19,6 @@ from dashboard.store.alerts.held_notifications import (
     resend,
 )
 from dashboard.store.alerts.notification_claims import mark_dead, mark_sent
-from dashboard.store.alerts.notifications import recent_notifications
 from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.evidence.save_rejections import save_polled
@@ -34,6 +33,7 @@ from tests.builders import (
 )
 from tests.delivery_checks import claim_for_all
 from tests.routes import expand_alone
+from tests.stored_notifications import recent_notifications
 from tests.unit.store.pending_notifications import (
     DEV,
     OPS,

@@ -9,10 +9,10 @@ from dashboard.domain.notification import NotificationState
 from dashboard.domain.rejection_filter import HashRange
 from dashboard.store.alerts.notification_claims import mark_sent
 from dashboard.store.alerts.notification_search import NotificationFilter, search_notifications
-from dashboard.store.alerts.notifications import recent_notifications
 from dashboard.store.engine.engine import Store
 from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, an_address, seconds
+from tests.stored_notifications import recent_notifications
 from tests.unit.store.pending_notifications import make_pending
 
 

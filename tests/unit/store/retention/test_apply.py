@@ -10,7 +10,6 @@ from dashboard.domain.fee_rollup import RollupLevel
 from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.domain.retention import Before
 from dashboard.store.alerts.conditions import current_state, record_transition
-from dashboard.store.alerts.notifications import recent_notifications
 from dashboard.store.engine.batching import LONGEST_STEP, AdaptiveBatches, next_rows
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.save_rejections import save_polled, save_report
@@ -34,6 +33,7 @@ from tests.builders import (
     an_id,
     seconds,
 )
+from tests.stored_notifications import recent_notifications
 from tests.unit.store.old_rows import (
     DAY,
     a_roll_up,
