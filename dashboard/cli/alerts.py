@@ -21,10 +21,15 @@ from dashboard.domain.notification import NotificationState
 from dashboard.domain.quantity import shorten
 from dashboard.domain.rejection_filter import HashRange
 from dashboard.errors import InputError
-from dashboard.show.queries.alerts import AlertQueries, NotificationHistory, notification_filter
+from dashboard.show.queries.alerts import (
+    AlertQueries,
+    NotificationHistory,
+    VerificationMail,
+    notification_filter,
+)
 from dashboard.show.queries.incident_words import withheld_words
 from dashboard.show.queries.incidents import IncidentQueries
-from dashboard.show.queries.notification_words import news_words
+from dashboard.show.queries.notification_words import news_words, verification_words
 from dashboard.show.text import moment, since_when
 from dashboard.store.alerts.alert_status import OpenIncident
 from dashboard.store.alerts.incident_list import WithheldChanges
@@ -98,7 +103,8 @@ def alerts(  # noqa: PLR0913 - one for each option
         ]
         one = None if wanted.tx_hashes is None else wanted.tx_hashes.only
         withheld = () if one is None else IncidentQueries(here.source).withheld_about(one)
-        print_list(_listing(here, incidents, found, withheld), output)
+        mails = ask.verification_mails(wanted)
+        print_list(_listing(here, incidents, found, withheld, mails), output)
     if sets_exit_status and found:
         sys.exit(FOUND)
 
@@ -141,6 +147,7 @@ def _listing(
     incidents: Sequence[OpenIncident],
     found: Sequence[NotificationHistory],
     withheld: Sequence[WithheldChanges],
+    mails: Sequence[VerificationMail],
 ) -> Listing[NotificationHistory]:
     return Listing(
         "alerts",
@@ -152,10 +159,35 @@ def _listing(
         more={
             "open": [_open_form(here, each) for each in incidents],
             "withheld": [_withheld_form(each) for each in withheld],
+            "verificationMails": [_verification_form(each) for each in mails],
         },
         before=[_sentence(here, each) for each in incidents],
-        after=[f"Not notified: {withheld_words(each)}." for each in withheld],
+        after=[
+            *(f"Not notified: {withheld_words(each)}." for each in withheld),
+            *(_verification_sentence(here, each) for each in mails),
+        ],
     )
+
+
+def _verification_sentence(here: Installation, mail: VerificationMail) -> str:
+    known = mail.verification
+    answer = f": {known.outcome}" if known.outcome else ""
+    words = verification_words(known, here.source.now())
+    return f"Verification mail to {known.recipient.address}: {mail.state}, {words}{answer}."
+
+
+def _verification_form(mail: VerificationMail) -> Json:
+    known = mail.verification
+    return {
+        "channel": known.recipient.channel,
+        "address": known.recipient.address,
+        "state": str(mail.state),
+        "askedAt": instant(mail.asked_at),
+        "sentAt": instant(known.sent_at),
+        "nextAttemptAt": instant(known.next_attempt_at),
+        "attempts": known.attempts,
+        "outcome": known.outcome,
+    }
 
 
 def _sentence(here: Installation, incident: OpenIncident) -> str:

@@ -13,7 +13,7 @@ from uuid import UUID
 
 from dashboard.domain.audit import Actor
 from dashboard.domain.formatting import span
-from dashboard.domain.notification import Recipient
+from dashboard.domain.notification import NotificationState, Recipient
 from dashboard.domain.quantity import shorten
 from dashboard.errors import InputError
 
@@ -114,6 +114,21 @@ def expires_at(verification: Verification) -> datetime | None:
     """Return when the link and the code of the latest mail end; None where none was asked for."""
     requested_at = verification.requested_at
     return None if requested_at is None else requested_at + VALID_FOR
+
+
+def mail_state(verification: Verification, now: datetime) -> NotificationState:
+    """Return what became of the latest verification mail, which was asked for.
+
+    It is dead where the server refused it, where the attempts are used up, or where its link and
+    its code ended before it was sent.
+    """
+    if verification.sent_at is not None:
+        return NotificationState.SENT
+    ends = expires_at(verification)
+    is_over = verification.verified_at is not None or ends is None or now >= ends
+    if verification.next_attempt_at is None or is_over:
+        return NotificationState.DEAD
+    return NotificationState.PENDING
 
 
 def enter_code(verification: Verification, code: str, key: bytes, by: Actor) -> Verification:

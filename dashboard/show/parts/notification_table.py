@@ -19,9 +19,13 @@ from dashboard.show.parts.badges import badge
 from dashboard.show.parts.heading import section
 from dashboard.show.parts.markup import Markup, breakable, element, join
 from dashboard.show.parts.table import lookup_link, table
-from dashboard.show.queries.alerts import DeadSummary, NotificationHistory
+from dashboard.show.queries.alerts import DeadSummary, NotificationHistory, VerificationMail
 from dashboard.show.queries.context import QueryContext
-from dashboard.show.queries.notification_words import attempts_words, news_words
+from dashboard.show.queries.notification_words import (
+    attempts_words,
+    news_words,
+    verification_words,
+)
 from dashboard.show.queries.page_queries import PageQueries
 from dashboard.show.text import moment, since_when
 from dashboard.store.alerts.alert_status import OpenIncident
@@ -68,6 +72,30 @@ def notification_table(
         for each in notifications
     ]
     return table(_COLUMNS, rows, "Notifications")
+
+
+def verification_table(mails: Sequence[VerificationMail], now: datetime) -> Markup:
+    """Build the table of verification mails, in the same columns."""
+    return table(_COLUMNS, [_verification_row(each, now) for each in mails], "Verification mails")
+
+
+def _verification_row(mail: VerificationMail, now: datetime) -> tuple[Markup | str, ...]:
+    known = mail.verification
+    return (
+        element("time", _short(mail.asked_at), title=moment(mail.asked_at)),
+        badge("mute", "·", "Verification mail"),
+        breakable(visible(known.recipient.address, _LONGEST_ADDRESS)),
+        join(
+            badge(*_DELIVERY_STATES[mail.state]),
+            element("div", verification_words(known, now), class_="lw-quiet"),
+        ),
+        element(
+            "details",
+            element("summary", attempts_words(known.attempts)),
+            element("p", visible(known.outcome, _LONGEST_ANSWER) or "no answer yet"),
+            class_="lw-more",
+        ),
+    )
 
 
 def state_badge(state: State) -> Markup:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from dashboard.domain.audit import Action, Actor
@@ -13,6 +13,7 @@ from dashboard.domain.notification import DeliveryAttempt, Notification, Notific
 from dashboard.domain.notification_pace import Pace
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.search import parse_search
+from dashboard.domain.verification import Verification, mail_state
 from dashboard.show.queries.cache import TtlCache
 from dashboard.show.queries.context import QueryContext
 from dashboard.show.queries.notification_words import (
@@ -39,6 +40,7 @@ from dashboard.store.alerts.notification_search import (
     search_notifications,
 )
 from dashboard.store.alerts.notifications import deliveries_by_notification
+from dashboard.store.alerts.recipients import read_directory
 from dashboard.store.alerts.release import traffic_to
 from dashboard.store.engine.connection import Connection
 from dashboard.store.tracking.transactions import is_tracked
@@ -69,6 +71,15 @@ class NotificationHistory:
     notification: Notification
     attempts: tuple[DeliveryAttempt, ...]
     standing: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class VerificationMail:
+    """The latest verification mail to an address: when it was asked for, and what became of it."""
+
+    verification: Verification
+    asked_at: datetime
+    state: NotificationState
 
 
 def notification_filter(
@@ -122,6 +133,30 @@ class AlertQueries:
                 NotificationHistory(each, tuple(attempts[each.notification_id]), words)
                 for each, words in zip(found, standing, strict=True)
             )
+
+    def verification_mails(self, wanted: NotificationFilter) -> tuple[VerificationMail, ...]:
+        """Return the latest verification mail to each address that fits, the latest first.
+
+        They are about no change, so none fits where changes are looked for.
+        """
+        if wanted.tx_hashes or wanted.beginning or wanted.incident_id or wanted.after:
+            return ()
+        now, words = self._context.now(), wanted.search.lower()
+        with self._context.store.read() as connection:
+            known = read_directory(connection, self._context.settings.recipients).verifications
+        found = [
+            VerificationMail(each, each.requested_at, mail_state(each, now))
+            for each in known.values()
+            if each.requested_at is not None and words in each.recipient.address.lower()
+        ]
+        asked = [
+            each
+            for each in found
+            if wanted.state in {None, each.state}
+            and (wanted.since is None or each.asked_at >= wanted.since)
+            and (wanted.until is None or each.asked_at <= wanted.until)
+        ]
+        return tuple(sorted(asked, key=lambda each: each.asked_at, reverse=True))
 
     def _standing(self, connection: Connection, found: Sequence[Notification]) -> list[str]:
         """Say where each of these stands."""

@@ -9,6 +9,7 @@ from typing import Final
 from dashboard.domain.foreign_text import visible
 from dashboard.domain.notification import Notification, NotificationState
 from dashboard.domain.notification_pace import Pace, RecipientTraffic
+from dashboard.domain.verification import Verification, mail_state
 from dashboard.show.text import moment_near
 
 _LONGEST_REASON: Final = 300
@@ -57,6 +58,19 @@ def news_words(notification: Notification) -> str:
         return str(notification.kind)
     is_update = transition.before is transition.after
     return "record changed" if is_update else str(transition.after)
+
+
+def verification_words(verification: Verification, now: datetime) -> str:
+    """Say when a verification mail was sent, or what it waits for, after how many attempts."""
+    attempts = attempts_words(verification.attempts)
+    if verification.sent_at is not None:
+        return moment_near(verification.sent_at, now)
+    if mail_state(verification, now) is NotificationState.DEAD:
+        return f"after {attempts}"
+    next_at = verification.next_attempt_at
+    if not verification.attempts or next_at is None:
+        return "for its first attempt"
+    return f"{attempts}, next not before {moment_near(next_at, now)}"
 
 
 def attempts_words(count: int) -> str:

@@ -39,7 +39,12 @@ from dashboard.show.parts.notices import (
     notice,
     store_errors_shown,
 )
-from dashboard.show.parts.notification_table import dead_part, incident_row, notification_table
+from dashboard.show.parts.notification_table import (
+    dead_part,
+    incident_row,
+    notification_table,
+    verification_table,
+)
 from dashboard.show.parts.recipients import recipients_part, unreached_shown
 from dashboard.show.parts.rule_form import LIKE, RULE
 from dashboard.show.parts.rule_list import rules_part
@@ -271,6 +276,15 @@ def _notifications(queries: PageQueries, counts: NotificationCounts) -> None:
                 "Notifications go by mail to the recipients under [mail] in linewatch.toml when a "
                 "tracked transaction is rejected or a network changes.",
             )
+        _verification_mails(queries, wanted)
+
+
+def _verification_mails(queries: PageQueries, wanted: NotificationFilter) -> None:
+    """Show what became of the mails that ask addresses for their verification."""
+    found = queries.alerts.verification_mails(wanted)
+    if found:
+        section("Verification mails", "The latest to each address, with the server's last answer.")
+        st.html(verification_table(found[:ROWS], queries.now()))
 
 
 def _filter(queries: PageQueries) -> NotificationFilter:

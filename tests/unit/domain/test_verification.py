@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from dashboard.domain.audit import Actor
-from dashboard.domain.notification import Recipient
+from dashboard.domain.notification import NotificationState, Recipient
 from dashboard.domain.verification import (
     MOST_ATTEMPTS,
     MOST_HOURLY,
@@ -21,6 +21,7 @@ from dashboard.domain.verification import (
     enter_code,
     expires_at,
     mail_id_of,
+    mail_state,
     request_mail,
     verified,
 )
@@ -131,3 +132,24 @@ def test_id_of_a_mail_is_that_of_its_request_and_unknown_without_the_key() -> No
 
     assert len(ids) == 3
     assert code_of(asked, KEY).lower() not in str(ids)
+
+
+ASKED = request_mail(NEW, (), A_MOMENT)
+
+
+@pytest.mark.parametrize(
+    ("verification", "after", "state"),
+    [
+        (ASKED, timedelta(), NotificationState.PENDING),
+        (attempted(ASKED, A_MOMENT), HOUR, NotificationState.PENDING),
+        (replace(ASKED, next_attempt_at=None), HOUR, NotificationState.DEAD),
+        (ASKED, VALID_FOR, NotificationState.DEAD),
+        (verified(ASKED, ADA), HOUR, NotificationState.DEAD),
+        (replace(ASKED, sent_at=A_MOMENT), VALID_FOR, NotificationState.SENT),
+        (NEW, HOUR, NotificationState.DEAD),
+    ],
+)
+def test_mail_is_pending_until_it_is_sent_or_cannot_be_any_more(
+    verification: Verification, after: timedelta, state: NotificationState
+) -> None:
+    assert mail_state(verification, A_MOMENT + after) is state

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -11,15 +13,18 @@ from streamlit.testing.v1 import AppTest
 
 from dashboard.domain.active_hours import WeekSpan
 from dashboard.domain.audit import Action, Actor
-from dashboard.domain.notification import Recipient
+from dashboard.domain.condition import State
+from dashboard.domain.notification import NotificationState, Recipient
 from dashboard.domain.recipients import ConfiguredRecipients, RecipientProfile, RecipientStatus
 from dashboard.domain.rule import Rule, RuleKind
-from dashboard.domain.verification import code_of
+from dashboard.domain.verification import VALID_FOR, code_of
 from dashboard.show.queries.context import PageSettings
 from dashboard.show.queries.health import health_problems
 from dashboard.show.queries.page_queries import PageQueries
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.alerts.link_key import make_link_key
+from dashboard.store.alerts.notification_search import NotificationFilter
+from dashboard.store.alerts.recipients import locked_verification, save_verification
 from dashboard.store.alerts.rules import save_rules
 from dashboard.store.engine.engine import open_store
 from tests.browser.seeded_store import SIMULATED
@@ -104,3 +109,47 @@ def test_hours_of_a_recipient_are_changed_on_record(queries: PageQueries) -> Non
     assert "mon-fri 08:00-18:00, sat 10:00-12:00 (Europe/Zurich)" in words
     spans = tuple(map(WeekSpan.parse, ("mon-fri 08:00-18:00", "sat 10:00-12:00")))
     assert queries.recipients.profile(NEW) == RecipientProfile("Europe/Zurich", spans)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "next_attempt_at", "said"),
+    [
+        ("451 later <b>", NOW + VALID_FOR / 2, "Pending 2 attempts, next not before"),
+        ("550 no such user <b>", None, "Dead after 2 attempts"),
+    ],
+)
+def test_verification_mail_is_in_deliveries_with_the_answer_of_the_server(
+    queries: PageQueries, outcome: str, next_attempt_at: datetime | None, said: str
+) -> None:
+    queries.recipients.ask(NEW, ADA)
+    with queries.context.store.write() as connection:
+        known = locked_verification(connection, NEW)
+        tried = replace(known, attempts=2, outcome=outcome, next_attempt_at=next_attempt_at)
+        save_verification(connection, tried)
+
+    words = words_of(visit("alerts", queries, section="Deliveries"))
+
+    assert "Verification mail" in words
+    assert said in " ".join(re.sub(r"<[^>]*>", " ", words).split())
+    assert outcome.replace("<b>", "&lt;b&gt;") in words
+
+
+@pytest.mark.parametrize(
+    ("wanted", "many"),
+    [
+        (NotificationFilter(), 1),
+        (NotificationFilter(search="NEW@", state=NotificationState.PENDING), 1),
+        (NotificationFilter(state=NotificationState.SENT), 0),
+        (NotificationFilter(search="ops@"), 0),
+        (NotificationFilter(since=NOW, until=NOW), 1),
+        (NotificationFilter(since=NOW + VALID_FOR), 0),
+        (NotificationFilter(until=NOW - VALID_FOR), 0),
+        (NotificationFilter(after=State.BUSY), 0),
+    ],
+)
+def test_verification_mails_are_found_as_notifications_are(
+    queries: PageQueries, wanted: NotificationFilter, many: int
+) -> None:
+    queries.recipients.ask(NEW, ADA)
+
+    assert len(queries.alerts.verification_mails(wanted)) == many
