@@ -6,6 +6,7 @@ import os
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Final
 
 import streamlit as st
 from starlette.middleware import Middleware
@@ -20,8 +21,12 @@ from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.record_answers import record_lookup
 from dashboard.store.monitoring.sizes import measure, record_size
 from tests.browser.seeded_notifications import seed_notifications
-from tests.browser.seeded_store import FLAT, SILENT, SIMULATED, seed, utc_now
+from tests.browser.seeded_store import FLAT, SILENT, SIMULATED, seed, tx_hash, utc_now
 
+BROKEN: Final = tx_hash(123)
+"""The transaction about which no question can be asked."""
+
+SECRET: Final = "what only the log may say"
 SCRIPT = Path(page_queries.__file__).parents[1] / "main.py"
 
 
@@ -50,7 +55,9 @@ def _measure(store: Store) -> None:
 
 
 def _answer_null(store: Store, hashes: tuple[TxHash, ...]) -> None:
-    """Answer as an upstream that has no record of any hash, but for the one that it drops."""
+    """Answer as an upstream that has no record of any hash; of one the program fails."""
+    if BROKEN in hashes:
+        raise RuntimeError(SECRET)
     network_id: NetworkId = SIMULATED.network_id
     with store.write() as connection:
         answers = [ExclusionAnswer(each) for each in hashes]

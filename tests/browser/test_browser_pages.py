@@ -17,6 +17,7 @@ from tests.browser.page_checks import (
     visit,
 )
 from tests.browser.seeded_store import tx_hash
+from tests.browser.site_of_a_day import BROKEN, SECRET
 
 ADDRESSES = (
     "/",
@@ -154,6 +155,19 @@ def test_no_text_is_cut_or_runs_off_any_screen(
     page: Page, site: str, address: str, screens: tuple[Screen, ...]
 ) -> None:
     expect_nothing_cut(page, site + address, screens)
+
+
+def test_error_shows_its_kind_and_neither_text_nor_traceback(page: Page, site: str) -> None:
+    visit(page, f"{site}/lookup?tx={BROKEN}")
+
+    shown = page.get_by_test_id("stException")
+    expect(shown).to_be_visible()
+    said = page.locator("body").inner_text()
+
+    assert "RuntimeError" in said
+    assert SECRET not in said
+    assert "Traceback" not in said
+    expect(shown.get_by_role("link")).to_have_count(0)
 
 
 def test_favicon_is_a_picture_of_ours(page: Page, site: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -183,6 +184,39 @@ def test_what_pages_send_is_compressed_against_what_they_sent(
     assert "permessage-deflate" in agreed
     assert "server_no_context_takeover" not in agreed
     assert "server_max_window_bits=12" not in agreed
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/_stcore/metrics"),
+        ("GET", "/_stcore/agent/openapi.json"),
+        ("POST", "/_stcore/agent/interact"),
+        ("POST", "/_stcore/agent/mcp"),
+        ("GET", "/v3/dev/networks/1/suggestedGasFees"),
+        ("GET", "/static/secrets.toml"),
+        ("GET", "/views/overview.py"),
+    ],
+)
+def test_what_is_not_ours_or_nobody_uses_is_not_served(
+    running: tuple[Installation, Path], method: str, path: str
+) -> None:
+    response = httpx.request(method, f"{running[0].pages}{path}")
+
+    assert response.status_code in {404, 405}
+    assert response.headers["content-type"].partition(";")[0] in {"text/html", "text/plain"}
+    assert "Streamlit" not in response.text
+
+
+def test_pages_listen_on_one_address_of_this_machine(
+    running: tuple[Installation, Path],
+) -> None:
+    port = running[0].pages_port
+
+    with socket.create_connection(("127.0.0.1", port), timeout=5):
+        pass
+    with pytest.raises(ConnectionRefusedError):  # a server on all addresses would answer here too
+        socket.create_connection(("127.0.0.2", port), timeout=5)
 
 
 def test_every_line_of_the_log_is_json_and_foreign_text_inert(

@@ -26,6 +26,9 @@ PAGES: Final[Mapping[str, str]] = {
 }
 """The title of each page by its path."""
 
+_CLOSED: Final = ("/_stcore/metrics", "/_stcore/agent/")
+"""Parts of Streamlit that nobody here uses: figures for any caller, remote control by agents."""
+
 _BASE: Final = (
     '<script>window.__streamlit={BACKEND_BASE_URL:new URL(".",location.href).href}</script>'
 )
@@ -61,7 +64,9 @@ class SiteMap:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve the index of a page, and pass all else on."""
-        if scope["type"] != "http" or scope["method"] not in {"GET", "HEAD"}:
+        if scope["type"] == "http" and scope["path"].startswith(_CLOSED):
+            await HTMLResponse(not_found(scope["path"]), 404)(scope, receive, send)
+        elif scope["type"] != "http" or scope["method"] not in {"GET", "HEAD"}:
             await self._app(scope, receive, send)
         elif scope["path"][1:] in PAGES:
             index = self._index[chosen_coding(scope)]

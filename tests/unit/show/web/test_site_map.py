@@ -51,6 +51,17 @@ async def test_index_asks_for_no_font_of_streamlit() -> None:
     assert 'as="font"' not in (await ask("/")).text
 
 
+@pytest.mark.parametrize("method", ["GET", "POST"])
+@pytest.mark.parametrize(
+    "path", ["/_stcore/metrics", "/_stcore/agent/interact", "/_stcore/agent/mcp"]
+)
+async def test_part_of_streamlit_that_nobody_uses_is_not_there(path: str, method: str) -> None:
+    response = await ask(path, method)
+
+    assert response.status_code == 404
+    assert "the index" not in response.text
+
+
 @pytest.mark.parametrize(
     ("path", "link"),
     [("/settings", "./fees"), ("/fees/now", "../fees"), ("/a/b/c", "../../fees")],
