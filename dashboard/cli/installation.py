@@ -77,6 +77,10 @@ def open_installation() -> Iterator[Installation]:
     known = PageSettings(
         recipients=configured_recipients(settings),
         largest_hourly=settings.alerts.largest_hourly,
+        heartbeat_period=settings.alerts.heartbeat_period
+        if settings.alerts.heartbeat_url
+        else None,
+        low_space=settings.store.low_space,
         domain=message_domain(settings),
     )
     with closing(open_checked_store(settings)) as store:

@@ -19,6 +19,7 @@ _COMMANDS: Final = {
     "serve": "run",
     "devnet": "run",
     "pages": "run",
+    "doctor": "doctor",
     "migrate": "store",
     "join": "store",
     "backup": "store",

@@ -21,7 +21,7 @@ class Retention:
     `fees` are single values, `fee_minutes` roll-ups by the minute; those by hour and day are kept
     forever. `untracked_answers` are about hashes that are not tracked, `saved_lookups` the hashes
     behind a link, `credits` the calls and their costs, `coverage_gaps` the times in which a
-    network was not watched.
+    network was not watched, `answer_counts` how well sources answered.
     """
 
     fees: timedelta | None = timedelta(days=14)
@@ -33,6 +33,7 @@ class Retention:
     audit_log: timedelta | None = None
     credits: timedelta | None = None
     coverage_gaps: timedelta | None = None
+    answer_counts: timedelta | None = timedelta(days=31)
 
     def before(self, now: datetime) -> Before:
         """Return the time before which each kind is purged now.
@@ -51,6 +52,7 @@ class Retention:
             audit_log=_whole(_since(self.audit_log, now), _DAY),
             credits=_whole(_since(self.credits, now), _HOUR),
             coverage_gaps=_since(self.coverage_gaps, now),
+            answer_counts=_since(self.answer_counts, now),
         )
 
     def in_words(self) -> Mapping[str, str]:
@@ -72,6 +74,7 @@ class Before:
     audit_log: datetime | None = None
     credits: datetime | None = None
     coverage_gaps: datetime | None = None
+    answer_counts: datetime | None = None
 
 
 def _since(kept: timedelta | None, now: datetime) -> datetime | None:

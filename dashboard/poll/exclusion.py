@@ -13,7 +13,7 @@ from uuid import UUID
 
 from dashboard.detect.exclusion import conclude_exclusion
 from dashboard.domain.condition import Subject
-from dashboard.domain.observation import ExclusionAnswer
+from dashboard.domain.observation import ExclusionAnswer, Operation
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.poll.clocks import Clocks
 from dashboard.poll.conditions import Conditions
@@ -44,6 +44,7 @@ class ExclusionPoll(PollLoop[ScheduledCohort, Cohort, ExclusionAnswer, dict[int,
     """Asks about whole cohorts; `new_id` gives ids that nothing else has."""
 
     name = "exclusion"
+    operation = Operation.EXCLUSION_STATUS
     rules = _RULES
 
     def __init__(

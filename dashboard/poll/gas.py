@@ -11,6 +11,7 @@ from typing import Any, Final, Protocol
 import anyio
 from anyio.to_thread import run_sync
 
+from dashboard.domain.answer_counts import AnswerCounts, times_of
 from dashboard.domain.gas import GasObservation, GasSource, SuggestedGasFees
 from dashboard.domain.observation import Failure, Operation, longest_retry_after
 from dashboard.domain.quantity import NetworkId, Wei
@@ -21,6 +22,7 @@ from dashboard.poll.conditions import Conditions
 from dashboard.poll.lease import Term
 from dashboard.store.engine.engine import Store
 from dashboard.store.gas import save_gas
+from dashboard.store.monitoring.answer_counts import record_answer_counts
 from dashboard.store.monitoring.credits import record_credits
 from dashboard.upstream.errors import failure_of
 from dashboard.upstream.meter import Meter
@@ -194,11 +196,12 @@ class GasArchive:
         recent_fees, asked_at = self.conditions.recent_fees, observation.asked_at
         with (
             recent_fees.transaction(),
-            self.meter.handed_over() as spent,
+            self.meter.handed_over() as metered,
             self.store.write() as connection,
         ):
             self.term.check(connection)
-            record_credits(connection, self.network_id, asked_at, spent)
+            record_credits(connection, self.network_id, asked_at, metered.spent)
+            record_answer_counts(connection, self.network_id, asked_at, metered.answers)
             before = self.conditions.read_gas(connection, asked_at)
             saved = save_gas(connection, observation, self.block_time)
             recent_fees.note(saved)
@@ -240,7 +243,7 @@ class GasPoll:
         answers: list[GasAnswer] = []
         async with anyio.create_task_group() as tasks:
             for question in due:
-                tasks.start_soon(_ask, question, started, answers)
+                tasks.start_soon(self._ask, question, started, answers)
         demanded = longest_retry_after(each.failure for each in answers if each.failure is not None)
         if demanded:
             for question in self.questions:
@@ -248,14 +251,24 @@ class GasPoll:
         observation = _observation(self._archive.network_id, asked_at, answers)
         await run_sync(partial(self._archive.save, observation))
 
+    async def _ask(
+        self, question: GasQuestion, started: timedelta, answers: list[GasAnswer]
+    ) -> None:
+        answer = await question.ask(started)
+        took = self._clocks.elapsed() - started
+        self._archive.meter.note_answers(question.operation, _counts(answer, took))
+        answers.append(answer)
+        if answer.failure is not None:
+            _log.warning(
+                "a question got no answer", operation=question.operation, why=answer.failure.message
+            )
 
-async def _ask(question: GasQuestion, started: timedelta, answers: list[GasAnswer]) -> None:
-    answer = await question.ask(started)
-    answers.append(answer)
-    if answer.failure is not None:
-        _log.warning(
-            "a question got no answer", operation=question.operation, why=answer.failure.message
-        )
+
+def _counts(answer: GasAnswer, took: timedelta) -> AnswerCounts:
+    if answer.value is None:
+        return AnswerCounts(failed=1)
+    is_instead = answer.source is GasSource.NODE_INSTEAD
+    return AnswerCounts(int(not is_instead), int(is_instead), times=times_of(took))
 
 
 def _observation(

@@ -64,6 +64,7 @@ class InclusionPoll(
     """
 
     name = "inclusion"
+    operation = Operation.TRANSACTION_RECEIPT
     rules = _RULES
 
     def __init__(

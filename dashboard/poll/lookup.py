@@ -138,8 +138,8 @@ class LiveLookup:
     def _writing(self, network_id: NetworkId, asked_at: datetime) -> Iterator[Connection]:
         """Write, together with what asking cost."""
         meter = self.meters.get(network_id) or Meter()
-        with meter.handed_over() as spent, self.store.write() as connection:
-            record_credits(connection, network_id, asked_at, spent)
+        with meter.handed_over() as metered, self.store.write() as connection:
+            record_credits(connection, network_id, asked_at, metered.spent)
             yield connection
 
 

@@ -11,6 +11,7 @@ from dashboard.domain.quantity import NetworkId
 from dashboard.poll.lease import Term
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
+from dashboard.store.monitoring.answer_counts import record_answer_counts
 from dashboard.store.monitoring.credits import record_credits
 from dashboard.upstream.meter import Meter
 
@@ -30,11 +31,12 @@ class NetworkStore:
 
     @contextmanager
     def write(self, asked_at: datetime) -> Iterator[Connection]:
-        """Write answers in one transaction, together with the credits that they cost.
+        """Write answers in one transaction, with what they cost and what became of the questions.
 
         Raises StoreError, or LeaseLost where another worker has the lease: nothing is written then.
         """
-        with self.meter.handed_over() as spent, self.store.write() as connection:
+        with self.meter.handed_over() as metered, self.store.write() as connection:
             self.term.check(connection)
-            record_credits(connection, self.network_id, asked_at, spent)
+            record_credits(connection, self.network_id, asked_at, metered.spent)
+            record_answer_counts(connection, self.network_id, asked_at, metered.answers)
             yield connection

@@ -11,7 +11,8 @@ from typing import ClassVar, Generic, Protocol, TypeVar
 
 from anyio.to_thread import run_sync
 
-from dashboard.domain.observation import Failure, longest_retry_after
+from dashboard.domain.answer_counts import AnswerCounts, times_of
+from dashboard.domain.observation import Failure, Operation, longest_retry_after
 from dashboard.logs import get_logger
 from dashboard.poll.clocks import Clocks
 from dashboard.poll.network_store import NetworkStore
@@ -67,6 +68,7 @@ class PollLoop(ABC, Generic[DueT, QuestionT, AnswerT, RecordedT]):
     """
 
     name: ClassVar[str]
+    operation: ClassVar[Operation]
     rules: ClassVar[PollRules]
 
     def __init__(self, store: NetworkStore, schedule: Schedule[DueT], clocks: Clocks) -> None:
@@ -102,14 +104,22 @@ class PollLoop(ABC, Generic[DueT, QuestionT, AnswerT, RecordedT]):
         questions = await run_sync(self.questions, due)
         if not questions:
             return None
-        asked_at = self.clocks.now()
+        asked_at, began = self.clocks.now(), self.clocks.elapsed()
         answers = await self.ask(questions)
+        self._note_answers(answers, self.clocks.elapsed() - began)
         recorded = await run_sync(partial(self.record, asked_at, questions, answers))
         failures = [answer.failure for answer in answers if answer.failure is not None]
         if failures:
             self._log_failures(len(answers), failures)
         self._pause_after(failures, is_silent=len(failures) == len(answers))
         return recorded
+
+    def _note_answers(self, answers: Sequence[AnswerT], took: timedelta) -> None:
+        """Count what became of the questions, and how long all of them took together."""
+        failed = sum(answer.failure is not None for answer in answers)
+        answered = len(answers) - failed
+        times = times_of(took) if answered else AnswerCounts().times
+        self.store.meter.note_answers(self.operation, AnswerCounts(answered, 0, failed, times))
 
     def _pause_after(self, failures: Sequence[Failure], *, is_silent: bool) -> None:
         """Pause after an upstream answered nothing, or demanded a pause."""

@@ -16,6 +16,7 @@ from dashboard.poll.clocks import Clocks
 from dashboard.store.access.audit_log import last_details, note_action
 from dashboard.store.engine.engine import Store
 from dashboard.store.monitoring.sizes import clock_jump, last_measured, measure, record_size
+from dashboard.store.monitoring.upkeep import note_purge
 from dashboard.store.retention.apply import PurgeBatch, apply_retention
 
 Rest = Callable[[float], Awaitable[object]]
@@ -94,6 +95,10 @@ class RetentionRounds:
         with self._store.write() as connection:
             note_action(connection, self._clocks.now(), "worker", Action.KEEP, "store", kept)
 
+    def _note_purge(self) -> None:
+        with self._store.write() as connection:
+            note_purge(connection, self._clocks.now())
+
     def _measure(self) -> None:
         """Measure the store once a day."""
         now = self._clocks.now()
@@ -112,4 +117,5 @@ class RetentionRounds:
         if purged:
             _log.info("purged what was old", **purged)
         self._purged.clear()
+        await run_sync(self._note_purge)
         await run_sync(self._measure)  # last: where it fails, no purge is repeated

@@ -24,6 +24,7 @@ from dashboard.store.maintenance.move import Moved, give_up_move, move
 from dashboard.store.maintenance.rebuild import Progress, Rebuilt, be_silent, rebuild
 from dashboard.store.maintenance.restore import Restored, restore
 from dashboard.store.maintenance.verify import count_rows, verify
+from dashboard.store.monitoring.upkeep import note_backup
 from dashboard.wiring.actor import os_user
 from dashboard.wiring.clock import utc_now
 from dashboard.wiring.installation import belong_to, own_id
@@ -83,6 +84,7 @@ def _note_backup(store: Store, by: Actor, details: dict[str, Detail]) -> str:
     try:
         with store.write() as connection:
             note_action(connection, by.at, by.name, Action.BACKUP, "store", details)
+            note_backup(connection, by.at)
     except StoreError as error:
         return str(error)
     return ""

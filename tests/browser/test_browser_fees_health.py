@@ -171,9 +171,11 @@ def test_chart_is_saved_as_a_picture(page: Page, site: str) -> None:
 def test_health_says_what_fails_and_what_to_do(page: Page, site: str) -> None:
     visit(page, f"{site}/health")
 
-    expect(page.locator("h1 + p")).to_contain_text("Needs a look:")
-    expect(page.get_by_text("suggestedGasFees: no answer since")).to_be_visible()
-    expect(page.get_by_role("table", name="Operations of Devnet")).to_be_visible()
+    expect(page.locator("h1 + p")).to_contain_text("things are wrong.")
+    expect(page.get_by_text("Linea: Gas.example has not answered since")).to_be_visible()
+    page.get_by_role("button", name="Open the questions of Devnet").press("Enter")
+    expect(page.get_by_role("table", name="Questions to Devnet")).to_be_visible()
+    expect(page).to_have_url(re.compile("open="))
 
 
 def test_overview_leads_to_the_fees_and_the_health_of_a_network(page: Page, site: str) -> None:

@@ -76,6 +76,7 @@ def test_page_has_every_command_that_answers() -> None:
             "audit",
             "export",
             "store",
+            "doctor",
         ),
         "demo-history",
     }
@@ -95,6 +96,7 @@ def test_page_has_every_command_that_answers() -> None:
         ("alerts",),
         ("audit",),
         ("store",),
+        ("doctor",),
         ("keys", "list"),
         ("keys", "create", "json"),
     ],

@@ -32,6 +32,7 @@ _ORDER: Final = (
     "uses of keys",
     "audit log",
     "credits",
+    "answers of sources",
     "coverage gaps",
 )
 _MANY: Final = 1000

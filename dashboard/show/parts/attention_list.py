@@ -17,25 +17,42 @@ MOST: Final = 4
 """Lines that are shown; the others are counted."""
 
 
-def attention_list(needed: Sequence[Attention], pages: Mapping[Remedy, st.Page]) -> None:
-    """Show the most urgent; `pages` are where each remedy is found."""
+_ADDRESSES: Final = {
+    Remedy.NOTIFICATIONS: {"section": "Deliveries", "state": "Dead"},
+    Remedy.PENDING: {"section": "Deliveries", "state": "Pending"},
+    Remedy.RECIPIENTS: {"section": "Recipients"},
+}
+
+
+def attention_list(
+    needed: Sequence[Attention],
+    pages: Mapping[Remedy, st.Page],
+    *,
+    most: int = MOST,
+    with_advice: bool = False,
+) -> None:
+    """Show the most urgent; `pages` are where a remedy is found, if it is not on this page."""
     if not needed:
         calm = badge("calm", "✓", "Nothing needs you now")
         st.html(element("p", calm, class_="lw-calm-line"))
         return
-    for place, each in enumerate(needed[:MOST]):
-        _line(place, each, pages[each.remedy])
-    if len(needed) > MOST:
-        st.html(element("p", f"and {len(needed) - MOST:,} more", class_="lw-quiet"))
+    for place, each in enumerate(needed[:most]):
+        _line(place, each, pages.get(each.remedy), with_advice=with_advice)
+    if len(needed) > most:
+        st.html(element("p", f"and {len(needed) - most:,} more", class_="lw-quiet"))
 
 
-def _line(place: int, needed: Attention, page: st.Page) -> None:
+def _line(place: int, needed: Attention, page: st.Page | None, *, with_advice: bool) -> None:
     with st.container(
         horizontal=True, vertical_alignment="center", gap="small", key=f"attention-{place}"
     ):
         sign = element("span", "!", class_="lw-sign", aria_hidden="true")
-        st.html(element("p", sign, " ", element("strong", needed.headline), " ", needed.text))
-        address = {} if needed.network is None else {NETWORK: needed.network.name}
+        said = f"{needed.text} {needed.advice}" if with_advice else needed.text or needed.advice
+        st.html(element("p", sign, " ", element("strong", needed.headline), " ", said))
+        if page is None:
+            return
+        address = dict(_ADDRESSES.get(needed.remedy, {}))
+        address |= {} if needed.network is None else {NETWORK: needed.network.name}
         if needed.incident_id is not None:
             address[INCIDENT] = str(needed.incident_id)
         st.page_link(page, label=needed.remedy, icon="", query_params=address)

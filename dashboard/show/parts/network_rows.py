@@ -15,7 +15,7 @@ from dashboard.show.parts.badges import activity_badge
 from dashboard.show.parts.markup import Markup, element, join, plain_label
 from dashboard.show.parts.sparkline import sparkline
 from dashboard.show.queries.attention import lasting
-from dashboard.show.queries.network_status import NetworkStatus
+from dashboard.show.queries.network_status import NetworkProfile, NetworkStatus
 from dashboard.show.queries.overview import (
     DayLine,
     HourlyRejections,
@@ -62,14 +62,19 @@ def network_row(row: NetworkRow, now: datetime, *, is_open: bool) -> None:
     with st.container(key=f"net-{profile.network_id}", gap=None):
         st.html(_cells(row, now))
         st.html(day_picture(row))
-        doing = "Close" if is_open else "Open"
-        name = plain_label(profile.name, _LONGEST_NAME)
-        st.button(
-            f"{doing} the chart of {name}",
-            key=f"open-{profile.network_id}",
-            on_click=_toggle,
-            args=(str(profile.network_id),),
-        )
+        open_button(profile, "the chart of", is_open=is_open)
+
+
+def open_button(profile: NetworkProfile, what: str, *, is_open: bool) -> None:
+    """Cover the row of a network: a click on it, or Enter, opens or closes `what` it has."""
+    doing = "Close" if is_open else "Open"
+    name = plain_label(profile.name, _LONGEST_NAME)
+    st.button(
+        f"{doing} {what} {name}",
+        key=f"open-{profile.network_id}",
+        on_click=_toggle,
+        args=(str(profile.network_id),),
+    )
 
 
 def opened() -> str:

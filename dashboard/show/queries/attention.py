@@ -1,24 +1,43 @@
-"""What needs a person now, each with the page that helps; and a network's state in one line."""
+"""What needs a person now, each with its remedy; and a network's state in one line.
+
+What is wrong with Linewatch itself is found here once: for Overview, Health and `linewatch doctor`.
+"""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Final
 from uuid import UUID
 
+from dashboard.domain.clock_jump import CONFIRMED_BY
 from dashboard.domain.foreign_text import visible
 from dashboard.domain.incident import Incident
+from dashboard.domain.notification import DeliveryResult
 from dashboard.domain.observation import Operation
-from dashboard.show.queries.health import FREE_SPACE_ADVICE
+from dashboard.domain.quantity import NetworkId
+from dashboard.show.queries.health import (
+    FREE_SPACE_ADVICE,
+    REMEDIES,
+    Health,
+    NetworkHealth,
+    OperationHealth,
+    OperationState,
+    is_disk_short,
+    is_mail_late,
+)
 from dashboard.show.queries.network_status import Activity, NetworkProfile, NetworkStatus
 from dashboard.show.queries.overview import UsualNow
-from dashboard.show.text import age, moment_near, sentence, since_when, size, span
+from dashboard.show.queries.recipient_words import unreached_words
+from dashboard.show.text import age, moment, moment_near, sentence, since_when, size, span
 
 _LONGEST_TITLE: Final = 120
 _LONGEST_FAILURE: Final = 160
+_SEVERAL: Final = 3
+"""Networks that are stale together from which one line names them all."""
 
 
 class Remedy(StrEnum):
@@ -26,15 +45,19 @@ class Remedy(StrEnum):
 
     ACKNOWLEDGE = "Acknowledge"
     NOTIFICATIONS = "Send again"
+    PENDING = "See what is pending"
+    RECIPIENTS = "See the recipients"
     SOURCES = "See what fails"
     STORAGE = "See the storage"
+    WORKER = "See the worker"
 
 
 @dataclass(frozen=True, slots=True)
 class Attention:
     """One thing that needs a person; `network` is None where it is about the installation.
 
-    Headline and text may quote foreign text.
+    `text` says more of it and `advice` what to do; Overview has room for one of both. Headline
+    and text may quote foreign text.
     """
 
     headline: str
@@ -42,88 +65,181 @@ class Attention:
     remedy: Remedy
     network: NetworkProfile | None = None
     incident_id: UUID | None = None
+    advice: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class InstallationTroubles:
-    """What is wrong with the installation: `free` bytes where these are too few, and what died."""
-
-    free: int | None = None
-    dead: int = 0
+def health_troubles(health: Health, now: datetime) -> list[Attention]:
+    """Return what is wrong with Linewatch itself, the worst first; nothing where all is well."""
+    return [
+        *_worker_and_disk(health),
+        *(each for network in health.networks for each in _failing(network, now)),
+        *_stale(health.networks, now),
+        *_recipients_and_mail(health, now),
+        *_storage(health),
+    ]
 
 
 def needed_attention(
-    statuses: Sequence[NetworkStatus],
     titled: Sequence[tuple[Incident, str]],
-    troubles: InstallationTroubles,
+    troubles: Sequence[Attention],
+    statuses: Sequence[NetworkStatus],
     now: datetime,
 ) -> list[Attention]:
-    """Return what needs a person, the most urgent first.
+    """Return what needs a person on some networks, the most urgent first.
 
-    `titled` are the incidents without an owner, each with its title.
+    `titled` are the incidents without an owner, each with its title; `troubles` what is wrong with
+    Linewatch itself. What the verdict of a single network says already is not said again.
     """
     profiles = {each.profile.network_id: each.profile for each in statuses}
-    found = list(_of_installation(troubles))
-    for incident, title in titled:
-        network_id = incident.network_id
-        profile = None if network_id is None else profiles.get(network_id)
-        since = f"open since {moment_near(incident.opened_at, now)}, unassigned."
-        found.append(
-            Attention(
-                f"{visible(title, _LONGEST_TITLE)}:",
-                since,
-                Remedy.ACKNOWLEDGE,
-                profile,
-                incident.incident_id,
-            )
-        )
-    for status in statuses:
-        said = status.activity_reason if len(statuses) == 1 else ""
-        found += _failing(status, said, now)
-    found += _stale([each for each in statuses if each.figures.gas_failure() is None])
-    return found
+    said = statuses[0].activity_reason if len(statuses) == 1 else ""
+    unassigned = [_unassigned(incident, title, profiles, now) for incident, title in titled]
+    of_networks = [
+        replace(each, text="") if each.text and each.text.rstrip(".") in said else each
+        for each in troubles
+        if each.network is not None and each.network.network_id in profiles
+    ]
+    return [*(each for each in troubles if each.network is None), *unassigned, *of_networks]
 
 
-def _of_installation(troubles: InstallationTroubles) -> Iterator[Attention]:
-    if troubles.free is not None:
+def _unassigned(
+    incident: Incident, title: str, profiles: dict[NetworkId, NetworkProfile], now: datetime
+) -> Attention:
+    network_id = incident.network_id
+    return Attention(
+        f"{visible(title, _LONGEST_TITLE)}:",
+        f"open since {moment_near(incident.opened_at, now)}, unassigned.",
+        Remedy.ACKNOWLEDGE,
+        None if network_id is None else profiles.get(network_id),
+        incident.incident_id,
+    )
+
+
+def _worker_and_disk(health: Health) -> Iterator[Attention]:
+    if health.is_space_low:
+        free = size(health.store.free_on_disk or 0)
         yield Attention(
-            f"The disk of the store has {size(troubles.free)} free.",
-            FREE_SPACE_ADVICE,
-            Remedy.STORAGE,
+            f"The disk of the store has {free} free.", "", Remedy.STORAGE, advice=FREE_SPACE_ADVICE
         )
-    if troubles.dead:
-        many = "1 notification is" if troubles.dead == 1 else f"{troubles.dead:,} notifications are"
-        yield Attention(f"{many} dead.", "No server took them.", Remedy.NOTIFICATIONS)
+    if not health.holders and health.is_space_low:
+        yield Attention(
+            "Whether a worker runs is not known.",
+            "To say so takes room on that disk.",
+            Remedy.WORKER,
+        )
+    elif not health.holders:
+        yield Attention(
+            "No worker runs.",
+            "Nothing is asked and nothing is sent; what is shown grows old.",
+            Remedy.WORKER,
+            advice="Start `linewatch worker`, or `linewatch up` for everything, and look at its "
+            "log if it ends.",
+        )
 
 
-def _failing(status: NetworkStatus, said: str, now: datetime) -> Iterator[Attention]:
-    """Name the sources that give no answer, and why, unless that is `said` already."""
-    figures, profile = status.figures, status.profile
-    source = profile.gas_source
-    for name, failed in (
-        (f"{source[:1].upper()}{source[1:]}", figures.gas_failure()),
-        ("The exclusion API", figures.exclusion_failure()),
-    ):
-        if failed is not None:
-            message = failed.failure.message
-            since = f"{moment_near(failed.failing_since, now)} ({age(failed.failing_since, now)})"
-            yield Attention(
-                f"{profile.name}: {name} has not answered since {since}.",
-                "" if message in said else sentence(visible(message, _LONGEST_FAILURE)),
-                Remedy.SOURCES,
-                profile,
-            )
+def _failing(health: NetworkHealth, now: datetime) -> Iterator[Attention]:
+    """Name each source of a network that gives no answer, by what has failed for longest."""
+    found: defaultdict[str, list[OperationHealth]] = defaultdict(list)
+    for each in health.operations:
+        if each.failure is not None:
+            found[_source_name(health.profile, each.operation)].append(each)
+    for name, failing in found.items():
+        longest = min(
+            (each.failure for each in failing if each.failure is not None),
+            key=lambda each: each.failing_since,
+        )
+        since = f"{moment_near(longest.failing_since, now)} ({age(longest.failing_since, now)})"
+        advice = REMEDIES[longest.failure.kind]
+        instead = [each.operation for each in failing if each.is_from_node]
+        if instead:
+            what = "" if len(instead) == len(failing) else f" {', '.join(instead)}"
+            advice += f" Meanwhile the network's node answers{what} instead."
+        yield Attention(
+            f"{health.profile.name}: {name} has not answered since {since}.",
+            sentence(visible(longest.failure.message, _LONGEST_FAILURE)),
+            Remedy.SOURCES,
+            health.profile,
+            advice=advice,
+        )
 
 
-def _stale(statuses: Sequence[NetworkStatus]) -> Iterator[Attention]:
-    """Name the networks whose fees are old though nothing failed, in one line."""
-    stale = [each.profile for each in statuses if each.activity is Activity.STALE]
-    if stale:
-        are = f"{stale[0].name} is" if len(stale) == 1 else f"{len(stale)} networks are"
-        names = "" if len(stale) == 1 else f"{', '.join(each.name for each in stale)}. "
-        only = stale[0] if len(stale) == 1 else None
-        text = f"{names}Health says whether a worker runs and when it asked last."
-        yield Attention(f"{are} stale.", text, Remedy.SOURCES, only)
+def _source_name(profile: NetworkProfile, operation: Operation) -> str:
+    match operation:
+        case Operation.EXCLUSION_STATUS:
+            return "The exclusion API"
+        case Operation.TRANSACTION_RECEIPT:
+            return "The node, asked for receipts,"
+        case _:
+            return f"{profile.gas_source[:1].upper()}{profile.gas_source[1:]}"
+
+
+def _stale(networks: Sequence[NetworkHealth], now: datetime) -> Iterator[Attention]:
+    """Name the networks whose fees are old though nothing failed, many of them in one line."""
+    stale = [each for each in networks if each.state(now) is OperationState.STALE]
+    advice = "Look whether a worker runs, and at its log."
+    if len(stale) >= _SEVERAL:
+        names = ", ".join(each.profile.name for each in stale)
+        headline = f"{len(stale)} networks are stale."
+        yield Attention(headline, f"{names}.", Remedy.SOURCES, advice=advice)
+        return
+    for each in stale:
+        old = next(one for one in each.operations if one.state(now) is OperationState.STALE)
+        asked = "" if old.answered_at is None else f", answered {age(old.answered_at, now)}"
+        text = f"{old.operation}{asked}, is older than two of its periods."
+        headline = f"{each.profile.name} is stale."
+        yield Attention(headline, text, Remedy.SOURCES, each.profile, advice=advice)
+
+
+def _recipients_and_mail(health: Health, now: datetime) -> Iterator[Attention]:
+    mail, last = health.mail, health.mail.last_attempt
+    for each in health.unreached:
+        words = f"{sentence(unreached_words(each))}"
+        advice = "Verify or turn on a recipient, or give the rule another one."
+        yield Attention(f"{words[:1].upper()}{words[1:]}", "", Remedy.RECIPIENTS, advice=advice)
+    if health.heartbeat is not None and health.heartbeat.trouble:
+        trouble = visible(health.heartbeat.trouble, _LONGEST_FAILURE)
+        advice = "Look at heartbeat_url under [alerts], and at the service behind it."
+        yield Attention("The heartbeat fails.", sentence(trouble), Remedy.WORKER, advice=advice)
+    if is_mail_late(mail, now):
+        failed = last is not None and last.result is not DeliveryResult.SENT
+        said = sentence(visible(last.outcome, _LONGEST_FAILURE)) if last and failed else ""
+        many = _notifications(mail.counts.pending)
+        yield Attention(
+            f"{many} pending for longer than sending takes.",
+            said,
+            Remedy.PENDING,
+            advice="They are tried again by themselves for seven days, and nothing is lost. Look "
+            "at [mail] in the configuration and at the mail server.",
+        )
+    if mail.counts.dead:
+        yield Attention(
+            f"{_notifications(mail.counts.dead)} dead.",
+            "No server took them.",
+            Remedy.NOTIFICATIONS,
+            advice="Alerts shows each answer: correct what it complains about, then send again.",
+        )
+
+
+def _storage(health: Health) -> Iterator[Attention]:
+    measured, leap = health.store.measured, health.store.clock_jump
+    if measured is not None and measured.full_in is not None and is_disk_short(measured):
+        yield Attention(
+            f"The disk of the store is full in {span(measured.full_in)}.",
+            "",
+            Remedy.STORAGE,
+            advice="Free some room, move the store to a larger disk, or keep less under [store].",
+        )
+    if leap is not None:
+        yield Attention(
+            f"The clock went ahead by {span(leap.after - leap.before)}.",
+            f"It went from {moment(leap.before)} to {moment(leap.after)} at once.",
+            Remedy.STORAGE,
+            advice="Set the clock right. What became old by that is kept until then, or until the "
+            f"store was measured on {CONFIRMED_BY} days after.",
+        )
+
+
+def _notifications(many: int) -> str:
+    return "1 notification is" if many == 1 else f"{many:,} notifications are"
 
 
 def verdict_in_words(

@@ -7,12 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Final
+from typing import Final, TypeAlias
 
-from dashboard.domain.coverage import Gap
+from dashboard.domain.coverage import Gap, Watched
 from dashboard.domain.credit import Spent
-from dashboard.domain.foreign_text import visible
-from dashboard.domain.formatting import size, span
 from dashboard.domain.gas import GasSource
 from dashboard.domain.observation import FailureKind, Operation
 from dashboard.domain.quantity import NetworkId
@@ -23,7 +21,6 @@ from dashboard.show.queries.cache import TtlCache
 from dashboard.show.queries.context import QueryContext
 from dashboard.show.queries.coverage_gaps import gaps_until
 from dashboard.show.queries.network_status import NetworkProfile, PolledValue
-from dashboard.show.queries.recipient_words import unreached_words
 from dashboard.show.queries.recipients import UnreachedRule, recipients_of_rules
 from dashboard.store.alerts.alert_status import OpenIncident, open_incidents
 from dashboard.store.engine.connection import Connection
@@ -37,17 +34,24 @@ from dashboard.store.health import (
     receipts_answered_at,
     store_state,
 )
+from dashboard.store.monitoring.answer_counts import SourceRecord, source_records
+from dashboard.store.monitoring.coverage import watched_from
 from dashboard.store.monitoring.credits import spent_since
 from dashboard.store.monitoring.heartbeats import LastHeartbeat, last_heartbeat
-from dashboard.store.monitoring.sizes import free_space
+from dashboard.store.monitoring.upkeep import Upkeep, last_upkeep
 from dashboard.store.monitoring.upstream_failures import StandingFailure
 
-MOST_GAPS: Final = 20
-"""Gaps that are listed."""
+MOST_GAPS: Final = 500
+"""Gaps that are read, the latest."""
 
 GAPS_SHOWN_FOR: Final = timedelta(days=30)
+QUARTERS: Final = 96
+"""Quarters of an hour in the strip of a question: a day."""
 
 _SHARED_FOR: Final = timedelta(seconds=2)
+_RECORDS_SHARED_FOR: Final = timedelta(seconds=10)
+
+SourceRecords: TypeAlias = Mapping[tuple[NetworkId, Operation], SourceRecord]
 
 OPERATION_NAMES: Final = {
     Operation.SUGGESTED_GAS_FEES: "Base fee, congestion, suggested fees",
@@ -74,8 +78,6 @@ REMEDIES: Final = {
 
 DISK_SHORT_WITHIN: Final = timedelta(days=14)
 """How long the disk should suffice at least."""
-
-_LONGEST_TROUBLE: Final = 300
 
 LATE_AFTER: Final = timedelta(minutes=2)
 """How long a notification may be pending before that needs a look."""
@@ -141,10 +143,17 @@ class NetworkHealth:
 
 
 @dataclass(frozen=True, slots=True)
+class Coverage:
+    """The latest `gaps`, the last one first, and since when each part of a network is watched."""
+
+    gaps: Sequence[Gap]
+    began: Mapping[Watched, Mapping[NetworkId, datetime]]
+
+
+@dataclass(frozen=True, slots=True)
 class Health:
     """All that shows whether Linewatch is well; `holders` hold its leases by name.
 
-    `gaps` are the latest times in which something was not watched, the last one first;
     `incidents` are those open on networks. `unreached` are rules that reach nobody. `low_space` is
     how many bytes the disk should have free at least.
     `recipients` counts them by status; `heartbeat` is None where none is to be sent.
@@ -154,12 +163,12 @@ class Health:
     holders: Mapping[str, Holder]
     mail: MailState
     store: StoreState
-    gaps: Sequence[Gap] = ()
     incidents: Sequence[OpenIncident] = ()
     low_space: int = 0
     unreached: Sequence[UnreachedRule] = ()
     recipients: Counter[RecipientStatus] = field(default_factory=Counter)
     heartbeat: LastHeartbeat | None = None
+    upkeep: Upkeep = field(default_factory=Upkeep)
 
     @property
     def is_space_low(self) -> bool:
@@ -171,38 +180,6 @@ FREE_SPACE_ADVICE: Final = (
     "Free some there, or move the store to a larger disk: when it is full nothing more is stored, "
     "and nobody is notified."
 )
-_NO_WORKER: Final = "no worker runs, so nothing is asked and nothing is sent"
-WORKER_UNKNOWN: Final = "whether a worker runs is not known: to say so takes room on that disk"
-
-
-def health_problems(health: Health, now: datetime) -> list[str]:
-    """Say what needs a look, the worst first; nothing where all is well."""
-    problems = []
-    if health.is_space_low:
-        problems.append(f"the disk of the store has {size(health.store.free_on_disk or 0)} free")
-    if not health.holders:
-        problems.append(WORKER_UNKNOWN if health.is_space_low else _NO_WORKER)
-    for state, words in (
-        (OperationState.FAILING, "fails to answer"),
-        (OperationState.STALE, "is stale"),
-    ):
-        names = [each.profile.name for each in health.networks if each.state(now) is state]
-        problems += [f"{name} {words}" for name in names]
-    problems += [unreached_words(each) for each in health.unreached]
-    if health.heartbeat is not None and health.heartbeat.trouble:
-        problems.append(f"the heartbeat is {visible(health.heartbeat.trouble, _LONGEST_TROUBLE)}")
-    if is_mail_late(health.mail, now):
-        problems.append(f"{_counted(health.mail.counts.pending, 'notification')} cannot be sent")
-    measured = health.store.measured
-    if measured is not None and measured.full_in is not None and is_disk_short(measured):
-        problems.append(f"the disk of the store is full in {span(measured.full_in)}")
-    leap = health.store.clock_jump
-    if leap is not None:
-        ahead = span(leap.after - leap.before)
-        problems.append(f"the clock went ahead by {ahead}, so nothing is purged for now")
-    if health.mail.counts.dead:
-        problems.append(f"{_counted(health.mail.counts.dead, 'notification')} dead")
-    return problems
 
 
 def is_space_low(free: int | None, least: int) -> bool:
@@ -221,10 +198,6 @@ def is_mail_late(mail: MailState, now: datetime) -> bool:
     return oldest is not None and now - oldest > LATE_AFTER
 
 
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
-
-
 class HealthQueries:
     """Every answer may raise StoreError; what all viewers share is kept for a moment."""
 
@@ -232,24 +205,37 @@ class HealthQueries:
         """Ask nothing yet."""
         self._context = context
         self._health: TtlCache[Health] = TtlCache(_SHARED_FOR, context.now)
-        self._space: TtlCache[int | None] = TtlCache(_SHARED_FOR, context.now)
+        self._records: TtlCache[SourceRecords] = TtlCache(_RECORDS_SHARED_FOR, context.now)
+        self._gaps: TtlCache[Coverage] = TtlCache(_SHARED_FOR, context.now)
 
     def health(self) -> Health:
         """Return the state of every part of the installation."""
         return self._health.get((), self._read)
 
+    def source_records(self) -> SourceRecords:
+        """Return what became of each question of each network in the last 24 h."""
+        return self._records.get((), self._read_records)
+
+    def coverage(self) -> Coverage:
+        """Return since when each network is watched, and the gaps of the last 30 days."""
+        return self._gaps.get((), self._read_coverage)
+
+    def _read_records(self) -> SourceRecords:
+        with self._context.store.read() as connection:
+            return source_records(connection, self._context.now(), QUARTERS)
+
+    def _read_coverage(self) -> Coverage:
+        now = self._context.now()
+        ids = [profile.network_id for profile in self._context.networks]
+        with self._context.store.read() as connection:
+            return Coverage(
+                gaps_until(connection, ids, now, now - GAPS_SHOWN_FOR, MOST_GAPS),
+                {each: watched_from(connection, ids, each) for each in Watched},
+            )
+
     def _heartbeat(self, connection: Connection) -> LastHeartbeat | None:
         period = self._context.settings.heartbeat_period
         return None if period is None else last_heartbeat(connection)
-
-    def low_space(self) -> int | None:
-        """Return the bytes that are free on the disk of the store, where they are too few."""
-        return self._space.get((), self._read_space)
-
-    def _read_space(self) -> int | None:
-        with self._context.store.read() as connection:
-            free = free_space(connection).on_disk
-        return free if is_space_low(free, self._context.settings.low_space) else None
 
     def _read(self) -> Health:
         now, networks = self._context.now(), self._context.networks
@@ -266,17 +252,11 @@ class HealthQueries:
                 holders(connection),
                 mail_state(connection, now - COUNTED),
                 store_state(connection, now),
-                gaps_until(
-                    connection,
-                    [profile.network_id for profile in networks],
-                    now,
-                    now - GAPS_SHOWN_FOR,
-                    MOST_GAPS,
-                ),
                 open_incidents(connection),
                 self._context.settings.low_space,
                 *recipients_of_rules(connection, self._context.settings.recipients),
                 self._heartbeat(connection),
+                last_upkeep(connection),
             )
 
 

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from importlib.metadata import version
 from typing import Final
 
 import streamlit as st
 
-from dashboard.domain.coverage import Gap
+from dashboard.show.parts.attention_list import attention_list
+from dashboard.show.parts.gap_timeline import MOST_LISTED, gap_table, gap_timeline
 from dashboard.show.parts.heading import heading, section
-from dashboard.show.parts.health_cards import (
-    gap_table,
-    kinds_part,
-    mail_part,
-    network_part,
-    store_part,
-    worker_part,
+from dashboard.show.parts.health_cards import kinds_part, mail_part, store_part, worker_part
+from dashboard.show.parts.health_sources import (
+    legend_of,
+    network_head,
+    network_row,
+    rows_head,
+    sorted_by_state,
+    source_table,
 )
 from dashboard.show.parts.markup import Markup, element, join
 from dashboard.show.parts.network_chooser import chosen_networks
+from dashboard.show.parts.network_rows import opened
 from dashboard.show.parts.notices import (
     missing_links_shown,
     no_network,
@@ -27,13 +31,15 @@ from dashboard.show.parts.notices import (
 )
 from dashboard.show.parts.notification_table import incident_row
 from dashboard.show.queries import page_queries
-from dashboard.show.queries.health import health_problems
-from dashboard.show.queries.network_status import NetworkProfile
+from dashboard.show.queries.attention import Attention, Remedy, health_troubles
+from dashboard.show.queries.health import Health, NetworkHealth, SourceRecords
 from dashboard.show.queries.page_queries import PageQueries
 from dashboard.show.text import moment
-from dashboard.store.alerts.alert_status import OpenIncident
+from dashboard.show.views import alerts
 
 REFRESH: Final = timedelta(seconds=4)
+_FEW: Final = 2
+"""So many networks are shown with all their questions; of more, each is a row that opens."""
 
 
 def as_page() -> st.Page:
@@ -52,56 +58,116 @@ def _live() -> None:
     now = queries.now()
     with store_errors_shown():
         health = queries.health.health()
-        problems = health_problems(health, now)
-        heading("Health", f"{headline(problems)} As of {moment(now)}.")
-        worker, mail, store = st.columns(3, gap="small")
-        with worker, st.container(key="card-worker", height="stretch"):
-            st.html(
-                worker_part(health.holders, health.heartbeat, now, is_space_low=health.is_space_low)
-            )
-        with mail, st.container(key="card-mail", height="stretch"):
-            st.html(mail_part(health.mail, health.recipients, now))
-        with store, st.container(key="card-store", height="stretch"):
-            st.html(store_part(health.store, queries.store_name, is_space_low=health.is_space_low))
-        missing_links_shown(queries.context.settings.public_url)
+        troubles = health_troubles(health, now)
+        heading("Health", f"{headline(troubles)} As of {moment(now)}.")
+        _attention(troubles)
         if not health.networks:
             no_network()
-        chosen = chosen_networks(queries.networks)
-        for each in health.networks:
-            if each.profile in chosen:
-                with st.container(key=f"card-network-{each.profile.network_id}"):
-                    incidents = _open(queries, health.incidents, each.profile, now)
-                    st.html(join(network_part(each, now), incidents))
-        chosen_ids = {profile.network_id for profile in chosen}
-        _gaps(queries, [gap for gap in health.gaps if gap.network_id in chosen_ids], now)
-        if health.store.measured is not None:
-            with st.container(key="card-store-kinds"):
-                st.html(kinds_part(health.store.measured))
+        _sources(queries, health, now)
+        _coverage(queries, now)
+        _installation(queries, health, now)
+        missing_links_shown(queries.context.settings.public_url)
 
 
-def _open(
-    queries: PageQueries, incidents: Sequence[OpenIncident], profile: NetworkProfile, now: datetime
-) -> Markup:
-    """Show the open incidents of a network, which may last longer than a failure."""
+def headline(troubles: Sequence[Attention]) -> str:
+    """Say in one sentence whether all is well, or how much is not."""
+    if not troubles:
+        return "All is well: a worker runs, every source answers, and nothing waits to be sent."
+    return "1 thing is wrong." if len(troubles) == 1 else f"{len(troubles)} things are wrong."
+
+
+def _attention(troubles: Sequence[Attention]) -> None:
+    """Show what is wrong with what helps, before everything else."""
+    if troubles:
+        pages = dict.fromkeys(
+            (Remedy.NOTIFICATIONS, Remedy.PENDING, Remedy.RECIPIENTS), alerts.as_page()
+        )
+        with st.container(key="card-attention", gap="small"):
+            section("What is wrong")
+            attention_list(troubles, pages, most=len(troubles), with_advice=True)
+
+
+def _sources(queries: PageQueries, health: Health, now: datetime) -> None:
+    """Show how every source answers, of many networks one row each."""
+    chosen = chosen_networks(queries.networks)
+    networks = [each for each in health.networks if each.profile in chosen]
+    if not networks:
+        return
+    with st.container(key="card-sources", gap="small"):
+        section("Sources")
+        records: SourceRecords | None = None
+        with store_errors_shown():
+            records = queries.health.source_records()
+        if len(networks) <= _FEW:
+            for each in networks:
+                st.html(network_head(each, now))
+                _questions(queries, health, (each, records), now)
+        else:
+            _rows(queries, health, (networks, records), now)
+        if records is not None:
+            st.html(legend_of(records, [each.profile.network_id for each in networks]))
+
+
+def _rows(
+    queries: PageQueries,
+    health: Health,
+    shown: tuple[Sequence[NetworkHealth], SourceRecords | None],
+    now: datetime,
+) -> None:
+    networks, records = shown
+    with st.container(key="networks", gap=None):
+        rows_head()
+        for each in sorted_by_state(networks, now):
+            is_open = opened() == str(each.profile.network_id)
+            network_row(each, records, now, is_open=is_open)
+            if is_open:
+                with st.container(key=f"opened-{each.profile.network_id}", gap="small"):
+                    _questions(queries, health, (each, records), now)
+
+
+def _questions(
+    queries: PageQueries,
+    health: Health,
+    shown: tuple[NetworkHealth, SourceRecords | None],
+    now: datetime,
+) -> None:
+    network, records = shown
     rows = [
         incident_row(each, queries.context, now)
-        for each in incidents
-        if each.subject.network_id == profile.network_id
+        for each in health.incidents
+        if each.subject.network_id == network.profile.network_id
     ]
     label = element("p", "Open now, as Alerts says", class_="lw-label lw-spaced")
-    return join(label, *rows) if rows else Markup()
+    opened_now = join(label, *rows) if rows else Markup()
+    st.html(join(source_table(network, records, now), opened_now))
 
 
-def _gaps(queries: PageQueries, gaps: Sequence[Gap], now: datetime) -> None:
-    """List the times in which something was not watched, where there were any."""
-    if gaps:
-        with st.container(key="card-gaps", gap="small"):
-            section("Gaps", "When nobody asked, or nobody answered, in the last 30 days.")
-            st.html(gap_table(gaps, queries.context, now))
+def _coverage(queries: PageQueries, now: datetime) -> None:
+    """Show when something was not watched."""
+    if not queries.networks:
+        return
+    with st.container(key="card-gaps", gap="small"):
+        section("Gaps", "When nobody asked, or nobody answered, in the last 7 days (UTC).")
+        with store_errors_shown():
+            chosen = chosen_networks(queries.networks)
+            coverage = queries.health.coverage()
+            st.html(gap_timeline(coverage, chosen, now))
+            ids = {profile.network_id for profile in chosen}
+            listed = [each for each in coverage.gaps if each.network_id in ids]
+            if listed:
+                label = f"The latest {min(len(listed), MOST_LISTED)} of 30 days, with the reason"
+                with st.expander(label, key="gaps-listed"):
+                    st.html(gap_table(listed[:MOST_LISTED], queries.context, now))
 
 
-def headline(problems: list[str]) -> str:
-    """Say in one sentence whether all is well, or what needs a look."""
-    if not problems:
-        return "All is well."
-    return f"Needs a look: {'; '.join(problems)}."
+def _installation(queries: PageQueries, health: Health, now: datetime) -> None:
+    worker, mail, store = st.columns(3, gap="small")
+    with worker, st.container(key="card-worker", height="stretch"):
+        st.html(worker_part(health, version("linewatch"), now))
+    with mail, st.container(key="card-mail", height="stretch"):
+        st.html(mail_part(health.mail, health.recipients, now))
+    with store, st.container(key="card-store", height="stretch"):
+        st.html(store_part(health, queries.store_name))
+        if health.store.measured is not None:
+            with st.expander("What takes the room", key="store-kinds"):
+                st.html(kinds_part(health.store.measured))

@@ -28,8 +28,8 @@ from dashboard.show.parts.wall import WALL, wall
 from dashboard.show.queries import page_queries
 from dashboard.show.queries.attention import (
     Attention,
-    InstallationTroubles,
     Remedy,
+    health_troubles,
     needed_attention,
     worst_first,
 )
@@ -192,8 +192,11 @@ def _attention(queries: PageQueries, statuses: Sequence[NetworkStatus], now: dat
     pages = {
         Remedy.ACKNOWLEDGE: alerts.as_page(),
         Remedy.NOTIFICATIONS: alerts.as_page(),
+        Remedy.PENDING: alerts.as_page(),
+        Remedy.RECIPIENTS: alerts.as_page(),
         Remedy.SOURCES: health.as_page(),
         Remedy.STORAGE: health.as_page(),
+        Remedy.WORKER: health.as_page(),
     }
     attention_list(_needed(queries, statuses, now), pages)
 
@@ -207,8 +210,8 @@ def _needed(
     titled = [
         (each, queries.incidents.title_of(each)) for each in queries.incidents.unattended(only)
     ]
-    troubles = InstallationTroubles(queries.health.low_space(), queries.alerts.counts().dead)
-    return needed_attention(statuses, titled, troubles, now)
+    troubles = health_troubles(queries.health.health(), now)
+    return needed_attention(titled, troubles, statuses, now)
 
 
 def _chart_card(queries: PageQueries, status: NetworkStatus, now: datetime) -> None:

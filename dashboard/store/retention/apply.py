@@ -16,7 +16,11 @@ from dashboard.store.retention.purge_lookup_results import (
     purge_key_uses,
     purge_untracked_lookups,
 )
-from dashboard.store.retention.purge_monitoring import purge_coverage_gaps, purge_credits
+from dashboard.store.retention.purge_monitoring import (
+    purge_answer_counts,
+    purge_coverage_gaps,
+    purge_credits,
+)
 from dashboard.store.retention.purge_notifications import purge_notifications
 from dashboard.store.retention.purge_rejections import purge_rejections
 from dashboard.store.tracking.saved_lookups import purge_saved_lookups
@@ -49,6 +53,7 @@ def apply_retention(
         ("uses of keys", purge_key_uses, before.untracked_answers),
         ("audit log", _purge_audit_log, before.audit_log),
         ("credits", purge_credits, before.credits),
+        ("answers of sources", purge_answer_counts, before.answer_counts),
         ("coverage gaps", purge_coverage_gaps, before.coverage_gaps),
     ):
         if moment is not None:

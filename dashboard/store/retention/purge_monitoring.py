@@ -1,4 +1,4 @@
-"""Purge credits and coverage gaps, the oldest first."""
+"""Purge credits, answers of sources and coverage gaps, the oldest first."""
 
 from __future__ import annotations
 
@@ -10,13 +10,19 @@ from sqlalchemy import Column, ColumnElement, and_, delete, select, tuple_
 
 from dashboard.store.engine.batching import AdaptiveBatches
 from dashboard.store.engine.engine import Store
-from dashboard.store.schema import coverage_gaps, credit_ledger
+from dashboard.store.schema import answer_counts, coverage_gaps, credit_ledger
 
 
 def purge_credits(store: Store, before: datetime, pace: AdaptiveBatches) -> Iterator[int]:
     """Delete what was spent in hours that began before."""
     hour = credit_ledger.c.hour
     return _purge(store, hour, hour < before, pace)
+
+
+def purge_answer_counts(store: Store, before: datetime, pace: AdaptiveBatches) -> Iterator[int]:
+    """Delete what became of questions in quarters of an hour that began before."""
+    quarter = answer_counts.c.quarter
+    return _purge(store, quarter, quarter < before, pace)
 
 
 def purge_coverage_gaps(store: Store, before: datetime, pace: AdaptiveBatches) -> Iterator[int]:

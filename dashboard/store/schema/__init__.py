@@ -26,6 +26,7 @@ from dashboard.store.schema.fees import (
 from dashboard.store.schema.installation import installation, leases
 from dashboard.store.schema.mail_outages import mail_outages
 from dashboard.store.schema.monitoring import (
+    answer_counts,
     coverage,
     coverage_gaps,
     credit_ledger,
@@ -61,6 +62,7 @@ from dashboard.store.schema.tracking import (
 __all__ = [
     "REVISION",
     "addresses_off",
+    "answer_counts",
     "api_key_credentials",
     "api_key_uses",
     "api_keys",

@@ -9,7 +9,8 @@ from dashboard.store.schema.columns import Digest, Moment
 
 # One row: whose store this is, the last fencing token that any lease was given, how often the API
 # keys were changed, when a backup was restored last, how far a move is or where it went, before
-# when the audit log may be purged, and with what links in messages are signed.
+# when the audit log may be purged, with what links in messages are signed, when the heartbeat was
+# taken, and when the store was last purged and backed up.
 installation = Table(
     "installation",
     metadata,
@@ -22,6 +23,8 @@ installation = Table(
     Column("link_key", Digest),
     Column("heartbeat_at", Moment),
     Column("heartbeat_trouble", Text),
+    Column("purged_at", Moment),
+    Column("backed_up_at", Moment),
 )
 
 leases = Table(

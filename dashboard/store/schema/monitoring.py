@@ -1,9 +1,12 @@
-"""Tables of Linewatch itself: coverage, failing requests, credits, and sizes day by day."""
+"""Tables of Linewatch itself: coverage, answers of sources, credits, and sizes day by day."""
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Boolean, Column, Index, String, Table
+from typing import Final
 
+from sqlalchemy import BigInteger, Boolean, Column, Index, Integer, String, Table
+
+from dashboard.domain.answer_counts import LIMITS
 from dashboard.store.schema.base import key, metadata, needed
 from dashboard.store.schema.columns import ForeignText, Moment, Network
 
@@ -53,6 +56,20 @@ credit_ledger = Table(
     sqlite_with_rowid=False,
 )
 
+
+TIMES: Final = tuple(f"times_{place}" for place in range(len(LIMITS) + 1))
+"""Columns that count answers by how long they took, the fastest first."""
+
+# What became of the questions of each quarter of an hour.
+answer_counts = Table(
+    "answer_counts",
+    metadata,
+    key("quarter", Moment),
+    key("network_id", Network),
+    key("operation", String(64)),
+    *(needed(name, Integer) for name in ("answered", "instead", "failed", *TIMES)),
+    sqlite_with_rowid=False,
+)
 
 store_growth = Table(
     "store_growth",

@@ -34,7 +34,7 @@ def test_audit_log_goes_by_whole_days_and_the_rest_exactly() -> None:
 
 
 def test_nothing_is_forgotten_that_is_kept_forever_or_longer_than_time() -> None:
-    endless = Retention(None, None, None, None, None, None)
+    endless = Retention(None, None, None, None, None, None, answer_counts=None)
 
     assert endless.before(NOW) == Before()
     assert Retention(rejections=timedelta.max).before(NOW).rejections is None
@@ -51,4 +51,5 @@ def test_lengths_are_said_in_words() -> None:
         "audit_log": "forever",
         "credits": "forever",
         "coverage_gaps": "forever",
+        "answer_counts": "31 days",
     }

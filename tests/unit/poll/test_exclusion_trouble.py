@@ -6,13 +6,15 @@ from datetime import timedelta
 
 import pytest
 
+from dashboard.domain.answer_counts import AnswerCounts, times_of
 from dashboard.domain.condition import State
-from dashboard.domain.observation import ExclusionAnswer, Failure, FailureKind
+from dashboard.domain.observation import ExclusionAnswer, Failure, FailureKind, Operation
 from dashboard.errors import StoreUnavailable
 from dashboard.poll.exclusion import ExclusionPoll
 from dashboard.poll.lease import LeaseLost
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.record_answers import record_lookup
+from dashboard.store.monitoring.answer_counts import source_records
 from tests.builders import A_NETWORK, a_hash, a_record, seconds
 from tests.fake_clock import FakeClock
 from tests.flaky_store import FlakyStore
@@ -55,6 +57,20 @@ async def test_change_while_down_is_told_after_the_restart(
     await new_poll().tick()
 
     assert news(store) == [(a_hash(1), State.REJECTED)]
+
+
+async def test_what_became_of_each_hash_is_counted_and_one_time_for_all(
+    store: Store, new_poll: NewPoll, upstream: ScriptedExclusion, fake_clock: FakeClock
+) -> None:
+    watch(store, fake_clock, 1, 2, 3)
+    upstream.failing = {a_hash(3)}
+
+    await new_poll().tick()
+
+    with store.read() as connection:
+        [found] = source_records(connection, fake_clock.now(), 1).items()
+    counts = AnswerCounts(2, failed=1, times=times_of(timedelta()))
+    assert (found[0], found[1].total) == ((A_NETWORK, Operation.EXCLUSION_STATUS), counts)
 
 
 async def test_restart_asks_nothing_before_it_is_due(

@@ -7,6 +7,7 @@ from datetime import timedelta
 import anyio
 import pytest
 
+from dashboard.domain.answer_counts import AnswerCounts, times_of
 from dashboard.domain.gas import GasSource, SuggestedGasFees
 from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import Wei
@@ -15,6 +16,7 @@ from dashboard.poll.gas import GasArchive, GasAsker, GasPeriods, GasPoll
 from dashboard.poll.lease import Lease
 from dashboard.store.engine.engine import Store
 from dashboard.store.gas import LatestGas, latest_gas
+from dashboard.store.monitoring.answer_counts import source_records
 from tests.builders import A_MOMENT, A_NETWORK, seconds, suggested_gas_fees
 from tests.fake_clock import FakeClock
 from tests.scripted_upstreams import ScriptedGas
@@ -103,6 +105,25 @@ async def test_node_is_not_asked_while_the_gas_api_answers(
 
     assert told_by(store) is GasSource.GAS_API
     assert not node.asked
+
+
+async def test_what_became_of_each_question_is_counted(
+    store: Store, fake_clock: FakeClock, api: ScriptedGas, node: ScriptedGas
+) -> None:
+    silence(api)
+    node.errors = {Operation.BUSY_THRESHOLD: UpstreamUnavailable("the node is down")}
+
+    await a_poll(store, fake_clock, api, node).tick()
+
+    with store.read() as connection:
+        found = source_records(connection, fake_clock.now(), 1)
+    at_once = times_of(timedelta())
+    assert {operation: each.total for (_, operation), each in found.items()} == {
+        SUGGESTED: AnswerCounts(instead=1, times=at_once),
+        Operation.BUSY_THRESHOLD: AnswerCounts(failed=1),
+        Operation.BASE_FEE_PERCENTILE: AnswerCounts(1, times=at_once),
+        Operation.BASE_FEE_HISTORY: AnswerCounts(1, times=at_once),
+    }
 
 
 async def test_silent_gas_api_costs_no_fee_where_a_node_can_be_asked(

@@ -20,6 +20,7 @@ from dashboard.store.fees.stored_fees import base_fees
 from dashboard.store.gas import save_gas
 from dashboard.store.health import store_state
 from dashboard.store.monitoring.sizes import last_measured
+from dashboard.store.monitoring.upkeep import last_upkeep
 from tests.builders import A_MOMENT, A_NETWORK, seconds, suggested_gas_fees
 
 DAY = timedelta(days=1)
@@ -76,6 +77,8 @@ async def test_old_fees_are_gone_after_a_run_and_others_stay(store: Store) -> No
 
     assert house.fees() == 3
     assert min(house.rests) > 0
+    with store.read() as connection:
+        assert last_upkeep(connection).purged_at == house.now
 
 
 async def test_round_comes_once_an_hour(store: Store) -> None:

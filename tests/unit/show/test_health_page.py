@@ -6,17 +6,22 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
+from dashboard.domain.answer_counts import AnswerCounts, times_of
+from dashboard.domain.coverage import CoverageChange, Covered, Gap, GapCause, Watched
 from dashboard.domain.gas import GasObservation, GasSource
 from dashboard.domain.mail_outage import MailOutage, MailTrouble
 from dashboard.domain.notification import Recipient
 from dashboard.domain.observation import Failure, FailureKind, Operation
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.domain.recipients import RecipientStatus
-from dashboard.show.parts.health_cards import mail_part, network_part, worker_part
+from dashboard.show.parts.health_cards import mail_part, worker_part
+from dashboard.show.parts.health_sources import share_words, time_words
+from dashboard.show.queries.attention import health_troubles
 from dashboard.show.queries.context import PageSettings
 from dashboard.show.queries.health import (
     OPERATION_NAMES,
@@ -25,7 +30,6 @@ from dashboard.show.queries.health import (
     NetworkHealth,
     OperationHealth,
     OperationState,
-    health_problems,
 )
 from dashboard.show.queries.page_queries import PageQueries
 from dashboard.show.text import size
@@ -37,11 +41,14 @@ from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import Holder, acquire
 from dashboard.store.gas import save_gas
 from dashboard.store.health import MailState, StoreState
+from dashboard.store.monitoring.answer_counts import record_answer_counts
+from dashboard.store.monitoring.coverage import save_coverage
 from dashboard.store.monitoring.heartbeats import (
     LastHeartbeat,
     note_heartbeat,
     note_heartbeat_trouble,
 )
+from dashboard.store.monitoring.upkeep import note_backup, note_purge
 from dashboard.store.monitoring.upstream_failures import StandingFailure
 from tests.browser.seeded_store import HOSTILE, SILENT, SIMULATED, seed
 from tests.builders import a_transition
@@ -51,6 +58,7 @@ from tests.unit.show.page_runs import UnreadableStore, visit, words_of
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
+HOUR = timedelta(hours=1)
 OPERATOR = Recipient("mail", "ops@example.org")
 NO_MAIL = MailState(NotificationCounts(0, None, 0, None, 0))
 A_STORE = StoreState(4096, "0001", 0, 0)
@@ -88,19 +96,113 @@ def make_pending(store: Store, *, dead: bool) -> None:
             reschedule(connection, notification, "451 later", NOW + MINUTE)
 
 
-def test_page_says_first_what_needs_a_look(queries: PageQueries) -> None:
+def test_page_says_first_what_is_wrong_and_what_helps(queries: PageQueries) -> None:
     words = words_of(visit("health", queries))
 
-    assert "Needs a look: no worker runs, so nothing is asked and nothing is sent; " in words
-    assert "Linea fails to answer. As of 2026-11-20 12:00:00 UTC." in words
-
-
-def test_failing_question_says_since_when_why_and_what_to_do(queries: PageQueries) -> None:
-    words = words_of(visit("health", queries))
-
-    assert "suggestedGasFees: no answer since 11:54:20 UTC (5 min ago)." in words
+    assert "3 things are wrong. As of 2026-11-20 12:00:00 UTC." in words
+    assert words.index("No worker runs.") < words.index("Linea: Gas.example has not answered since")
+    assert "Start `linewatch worker`, or `linewatch up` for everything" in words
+    assert "since 11:54:20 UTC (5 min ago)." in words
     assert "The Linea gas endpoint gave no answer within 5 s." in words
     assert "look at the address of the endpoint" in words
+    assert words.index("Sources") > words.index("look at the address of the endpoint")
+
+
+def test_page_that_is_well_says_so_in_one_line(store: Store) -> None:
+    well = replace(SIMULATED, has_exclusion=False)
+    queries = PageQueries(store, (well,), None, lambda: NOW)
+    with store.write() as connection:
+        acquire(connection, "worker", "host-1/77/abc", MINUTE)
+        save_gas(connection, GasObservation(well.network_id, NOW, busy_threshold=Wei(7)))
+
+    words = words_of(visit("health", queries))
+
+    assert "All is well: a worker runs, every source answers" in words
+    assert "None in the last 7 days." in words
+    assert "lw-sign" not in words
+
+
+def test_strip_shares_and_times_of_a_question_are_shown(store: Store, queries: PageQueries) -> None:
+    fast = AnswerCounts(99, times=tuple(99 * each for each in times_of(MINUTE / 600)))
+    with store.write() as connection:
+        asked = {Operation.SUGGESTED_GAS_FEES: fast + AnswerCounts(failed=1)}
+        record_answer_counts(connection, SIMULATED.network_id, NOW, asked)
+        record_answer_counts(connection, SIMULATED.network_id, NOW - HOUR, asked)
+
+    words = words_of(visit("health", queries, network="Devnet"))
+
+    assert "some failed in 2, nothing asked in 94." in words
+    assert "99.0 %" in words
+    assert "75 ms" in words
+    assert "Some failed" in words
+
+
+def test_gaps_are_drawn_by_network_and_listed_with_their_reason(
+    store: Store, queries: PageQueries
+) -> None:
+    ended = Gap(
+        SIMULATED.network_id,
+        Watched.FEES,
+        NOW - 3 * HOUR,
+        NOW - HOUR,
+        GapCause.NOT_ANSWERED,
+        f"502 {HOSTILE}",
+    )
+    held = Covered(SIMULATED.network_id, Watched.FEES, NOW - HOUR, NOW)
+    with store.write() as connection:
+        save_coverage(connection, None, CoverageChange(held, (ended,)))
+
+    words = words_of(visit("health", queries))
+
+    assert "Devnet, fees: 1 gap in 7 days, 2 h in all." in words
+    assert "No gaps: Linea." in words
+    assert "502 " in words
+    assert "&lt;script&gt;" in words
+    assert "<script>" not in words
+
+
+def test_facts_for_operators_are_at_hand(store: Store, queries: PageQueries) -> None:
+    with store.write() as connection:
+        note_purge(connection, NOW - 20 * MINUTE)
+        note_backup(connection, NOW - 9 * HOUR)
+
+    words = words_of(visit("health", queries))
+
+    assert version("linewatch") in words
+    assert "20 min ago" in words
+    assert "9 h ago" in words
+    assert "linewatch.sqlite" in words
+
+
+def test_damage_of_one_part_leaves_the_others_alive(queries: PageQueries, store: Store) -> None:
+    with store.write() as connection:
+        connection.exec_driver_sql("DROP TABLE answer_counts")
+
+    words = words_of(visit("health", queries))
+
+    assert words.count("The store cannot be read.") == 1
+    assert "Busy threshold" in words
+    assert "Storage" in words
+
+
+@pytest.mark.parametrize(
+    ("counts", "words"),
+    [
+        (AnswerCounts(), "–"),
+        (AnswerCounts(9), "100 %"),
+        (AnswerCounts(99_999, failed=1), "99.9 %"),
+        (AnswerCounts(failed=1), "0.0 %"),
+    ],
+)
+def test_share_is_all_only_where_it_is_all(counts: AnswerCounts, words: str) -> None:
+    assert share_words(counts) == words
+
+
+@pytest.mark.parametrize(
+    ("took", "words"), [(None, "–"), (MINUTE / 1000, "60 ms"), (MINUTE / 25, "2.4 s")]
+)
+def test_times_are_said_in_the_unit_that_fits(took: timedelta | None, words: str) -> None:
+    assert time_words(took) == words
 
 
 def test_question_that_the_node_answers_instead_says_so(queries: PageQueries, store: Store) -> None:
@@ -118,16 +220,16 @@ def test_question_that_the_node_answers_instead_says_so(queries: PageQueries, st
 
     words = words_of(visit("health", queries))
 
-    assert words.count("Meanwhile the network&#x27;s node answers instead.") == 1
+    assert "Meanwhile the network&#x27;s node answers busyThreshold instead." in words
 
 
 def test_every_question_has_the_age_of_its_answer(queries: PageQueries) -> None:
     words = words_of(visit("health", queries, network="Linea"))
 
-    assert "busyThreshold" in words
+    assert "Busy threshold" in words
     assert "6 min ago" in words
     assert "every 15 min" in words
-    assert "Operations of Devnet" not in words
+    assert "Questions to Devnet" not in words
 
 
 def test_missing_worker_says_how_to_start_one(queries: PageQueries) -> None:
@@ -141,7 +243,7 @@ def test_worker_is_named_by_its_process(queries: PageQueries, store: Store) -> N
     words = words_of(visit("health", queries))
 
     assert "process 77 on host-1" in words
-    assert "no worker runs" not in words
+    assert "No worker runs" not in words
 
 
 def test_late_mail_says_what_the_server_said(queries: PageQueries, store: Store) -> None:
@@ -149,7 +251,7 @@ def test_late_mail_says_what_the_server_said(queries: PageQueries, store: Store)
 
     words = words_of(visit("health", queries))
 
-    assert "1 notification cannot be sent" in words
+    assert "1 notification is pending for longer than sending takes." in words
     assert "451 later" in words
     assert "No mail was taken since 11:59:00 UTC. The next attempt is in 1 min." in words
     assert "alerts?section=Deliveries&amp;state=Pending" in words
@@ -161,7 +263,7 @@ def test_mail_given_up_shows_the_answer_inertly(queries: PageQueries, store: Sto
 
     words = words_of(visit("health", queries))
 
-    assert "1 notification dead" in words
+    assert "1 notification is dead." in words
     assert "&lt;script&gt;" in words
     assert "<script>" not in words
 
@@ -220,28 +322,31 @@ def test_question_is_stale_after_two_of_its_periods(
 def test_why_a_question_fails_ends_as_a_sentence_before_what_to_do() -> None:
     asked = replace(DUE, failure=failing(FailureKind.THROTTLED))
 
-    said = str(network_part(NetworkHealth(SIMULATED, [asked]), NOW))
+    health = Health([NetworkHealth(SIMULATED, [asked])], A_HOLDER, NO_MAIL, A_STORE)
 
-    assert f"no answer. {REMEDIES[FailureKind.THROTTLED]}" in said
+    [said] = health_troubles(health, NOW)
+    assert (said.text, said.advice) == ("no answer.", REMEDIES[FailureKind.THROTTLED])
 
 
 def test_well_installation_needs_nothing() -> None:
     health = Health([NetworkHealth(SIMULATED, [DUE])], A_HOLDER, NO_MAIL, A_STORE)
 
-    assert health_problems(health, NOW) == []
+    assert health_troubles(health, NOW) == []
 
 
 def test_stale_network_needs_a_look() -> None:
     old = replace(DUE, answered_at=NOW - 5 * MINUTE)
     health = Health([NetworkHealth(SIMULATED, [DUE, old])], A_HOLDER, NO_MAIL, A_STORE)
 
-    assert health_problems(health, NOW) == ["Devnet is stale"]
+    [said] = health_troubles(health, NOW)
+    assert said.headline == "Devnet is stale."
+    assert said.text == "suggestedGasFees, answered 5 min ago, is older than two of its periods."
 
 
 def test_mail_that_was_just_pending_needs_no_look() -> None:
     mail = MailState(NotificationCounts(3, NOW - MINUTE, 0, None, 0))
 
-    assert health_problems(Health([], A_HOLDER, mail, A_STORE), NOW) == []
+    assert health_troubles(Health([], A_HOLDER, mail, A_STORE), NOW) == []
 
 
 def test_every_question_and_every_failure_is_explained() -> None:
@@ -269,16 +374,19 @@ def test_recipients_that_get_nothing_and_the_heartbeat_are_said(store: Store) ->
 
     assert "2 recipients get messages, 1 off." in mail
     assert "alerts?section=Recipients" in mail
-    assert "the heartbeat is not taken: it answered 503 &lt;b&gt;" in words
+    assert "The heartbeat fails." in words
+    assert "not taken: it answered 503 &lt;b&gt;." in words
     assert words_of(visit("health", PageQueries(store, (), None, lambda: NOW))).count("heart") == 0
 
 
 def test_worker_card_says_when_the_heartbeat_was_taken() -> None:
-    holders = {"worker": Holder("host 1", 7)}
+    well = Health([], A_HOLDER, NO_MAIL, A_STORE)
 
-    taken = str(worker_part(holders, LastHeartbeat(NOW - 3 * MINUTE, "withheld: x"), NOW))
+    def said(heartbeat: LastHeartbeat | None) -> str:
+        return str(worker_part(replace(well, heartbeat=heartbeat), "0.1.0", NOW))
 
+    taken = said(LastHeartbeat(NOW - 3 * MINUTE, "withheld: x"))
     assert "The heartbeat was taken 3 min ago." in taken
     assert "The latest was withheld: x." in taken
-    assert "was never taken yet" in str(worker_part(holders, LastHeartbeat(), NOW))
-    assert "heartbeat" not in str(worker_part(holders, None, NOW))
+    assert "was never taken yet" in said(LastHeartbeat())
+    assert "heartbeat" not in said(None)

@@ -12,8 +12,9 @@ import pytest
 from dashboard.domain.clock_jump import ClockJump
 from dashboard.domain.store_size import KindSize, StoreKind, StoreSize
 from dashboard.show.parts.health_cards import growth, store_part, until_full, worker_part
+from dashboard.show.queries.attention import health_troubles
 from dashboard.show.queries.context import PageSettings
-from dashboard.show.queries.health import WORKER_UNKNOWN, Health, health_problems
+from dashboard.show.queries.health import Health
 from dashboard.show.queries.page_queries import PageQueries
 from dashboard.store.alerts.alert_status import NotificationCounts
 from dashboard.store.engine.engine import Store
@@ -49,7 +50,7 @@ def test_page_shows_what_takes_the_room(store: Store) -> None:
 
     words = words_of(visit("health", PageQueries(store, (SIMULATED, SILENT), None, lambda: NOW)))
 
-    assert "Storage by kind of data" in words
+    assert "Kinds of data in the store" in words
     assert "345,678" not in words  # counted with the sizes: the live count stands above
     assert "about 120.0 MB" in words
     assert "+2.0 MB a day" in words
@@ -59,7 +60,7 @@ def test_page_shows_what_takes_the_room(store: Store) -> None:
 def test_page_without_a_measurement_shows_no_kinds(store: Store) -> None:
     words = words_of(visit("health", PageQueries(store, (SIMULATED, SILENT), None, lambda: NOW)))
 
-    assert "Storage by kind of data" not in words
+    assert "Kinds of data in the store" not in words
 
 
 @pytest.mark.parametrize(("free", "is_short"), [(13, True), (15, False)])
@@ -70,9 +71,9 @@ def test_disk_that_is_full_soon_needs_a_look(free: int, is_short: bool) -> None:
     mail = MailState(NotificationCounts(0, None, 0, None, 0))
     health = Health((), {"worker": Holder("host/1/x", 1)}, mail, state)
 
-    said = [f"the disk of the store is full in {free} days"] if is_short else []
-    assert health_problems(health, NOW) == said
-    assert ("Disk short" in str(store_part(state, "The store x"))) == is_short
+    said = [f"The disk of the store is full in {free} days."] if is_short else []
+    assert [each.headline for each in health_troubles(health, NOW)] == said
+    assert ("Disk short" in str(store_part(health, "The store x"))) == is_short
 
 
 @pytest.mark.parametrize(
@@ -97,9 +98,10 @@ def test_clock_that_leapt_ahead_needs_a_look_and_says_what_follows() -> None:
         state,
     )
 
-    said = "the clock went ahead by 3650 days, so nothing is purged for now"
-    assert health_problems(health, NOW) == [said]
-    assert "until the clock is set right" in store_part(state, "The store x")
+    [said] = health_troubles(health, NOW)
+    assert said.headline == "The clock went ahead by 3650 days."
+    assert "Set the clock right." in said.advice
+    assert "Clock ahead" in store_part(health, "The store x")
 
 
 def test_clock_ahead_of_what_is_stored_shows_on_the_page(store: Store) -> None:
@@ -114,9 +116,9 @@ def test_clock_ahead_of_what_is_stored_shows_on_the_page(store: Store) -> None:
 @pytest.mark.parametrize(
     ("free", "said"),
     [
-        (199, ["the disk of the store has 199 bytes free", WORKER_UNKNOWN]),
-        (200, ["no worker runs, so nothing is asked and nothing is sent"]),
-        (None, ["no worker runs, so nothing is asked and nothing is sent"]),
+        (199, ["The disk of the store has 199 bytes free.", "Whether a worker runs is not known."]),
+        (200, ["No worker runs."]),
+        (None, ["No worker runs."]),
     ],
 )
 def test_lease_that_ran_out_proves_nothing_while_space_is_low(
@@ -127,8 +129,8 @@ def test_lease_that_ran_out_proves_nothing_while_space_is_low(
         (), {}, MailState(NotificationCounts(0, None, 0, None, 0)), state, low_space=200
     )
 
-    assert health_problems(health, NOW) == said
-    part = worker_part(health.holders, None, NOW, is_space_low=health.is_space_low)
+    assert [each.headline for each in health_troubles(health, NOW)] == said
+    part = worker_part(health, "0.1.0", NOW)
     assert ("Not running" in part) is not health.is_space_low
 
 

@@ -18,8 +18,8 @@ from dashboard.domain.notification import NotificationState, Recipient
 from dashboard.domain.recipients import ConfiguredRecipients, RecipientProfile, RecipientStatus
 from dashboard.domain.rule import Rule, RuleKind
 from dashboard.domain.verification import VALID_FOR, code_of
+from dashboard.show.queries.attention import health_troubles
 from dashboard.show.queries.context import PageSettings
-from dashboard.show.queries.health import health_problems
 from dashboard.show.queries.page_queries import PageQueries
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.alerts.link_key import make_link_key
@@ -66,7 +66,8 @@ def test_rule_that_reaches_nobody_is_a_warning_here_and_on_health(queries: PageQ
     said = "ule hub reaches nobody (new@example.org: address not verified)"
     assert "Some alerts reach nobody." in words
     assert f"{said}. Confirm or turn on an address" in words
-    assert f"r{said}" in health_problems(queries.health.health(), NOW)
+    troubles = health_troubles(queries.health.health(), NOW)
+    assert f"R{said}." in [each.headline for each in troubles]
 
 
 def test_address_is_verified_by_the_code_of_its_mail(queries: PageQueries) -> None:

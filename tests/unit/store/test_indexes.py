@@ -53,6 +53,7 @@ from dashboard.store.fees.stored_fees import (
 )
 from dashboard.store.gas import latest_gas
 from dashboard.store.health import exclusion_answered_at
+from dashboard.store.monitoring.answer_counts import source_records
 from dashboard.store.monitoring.coverage import covered, gaps, watched_from
 from dashboard.store.monitoring.credits import spent_since
 from dashboard.store.monitoring.upstream_failures import answered_at, read_standing_failures
@@ -129,6 +130,7 @@ FEW_ROWS = (
     "search_tracked by words",
     "rank_senders",
     "spent_since",
+    "source_records",
     "gaps",
     "count_by sender",
     "count_by module",
@@ -200,6 +202,7 @@ READS: dict[str, Read] = {
     "watched_from": lambda it: watched_from(it, [A_NETWORK], Watched.REJECTIONS),
     "first_arrival": lambda it: first_arrival(it, A_NETWORK),
     "spent_since": lambda it: spent_since(it, A_MOMENT),
+    "source_records": lambda it: source_records(it, A_MOMENT, 96),
     "answered_at": lambda it: answered_at(it, A_NETWORK, Operation.EXCLUSION_STATUS),
     "search of a network": lambda it: search(it, RejectionFilter(A_NETWORK, since=A_MOMENT), 5),
     "page": lambda it: archive_page(it, RejectionFilter(since=A_MOMENT), SEEN, PageRequest(5)),

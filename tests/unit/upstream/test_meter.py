@@ -10,7 +10,7 @@ import pytest
 from dashboard.domain.credit import Spent
 from dashboard.errors import StoreUnavailable, UpstreamUnreadable
 from dashboard.upstream.exclusion import ExclusionClient
-from dashboard.upstream.meter import Meter
+from dashboard.upstream.meter import Meter, Metered
 from dashboard.upstream.node import NodeClient
 from tests.builders import a_hash
 from tests.unit.upstream.scripted_asker import ScriptedAsker
@@ -23,10 +23,10 @@ def test_calls_are_counted_by_operation_at_their_price() -> None:
     meter.note_at(80)("busyThreshold", 2)
     meter.note_at(0)("eth_chainId", 1)
 
-    with meter.handed_over() as spent:
-        assert spent == {"busyThreshold": Spent(3, 240), "eth_chainId": Spent(1, 0)}
+    with meter.handed_over() as metered:
+        assert metered.spent == {"busyThreshold": Spent(3, 240), "eth_chainId": Spent(1, 0)}
     with meter.handed_over() as nothing:
-        assert nothing == {}
+        assert nothing == Metered()
 
 
 def test_calls_that_were_not_written_down_are_handed_over_again() -> None:
@@ -37,8 +37,8 @@ def test_calls_that_were_not_written_down_are_handed_over_again() -> None:
         meter.note_at(80)("busyThreshold", 1)
         raise StoreUnavailable("full")
 
-    with meter.handed_over() as spent:
-        assert spent == {"busyThreshold": Spent(2, 160)}
+    with meter.handed_over() as metered:
+        assert metered.spent == {"busyThreshold": Spent(2, 160)}
 
 
 @pytest.mark.anyio
@@ -52,8 +52,8 @@ async def test_each_question_of_a_batch_is_a_call() -> None:
     with suppress(UpstreamUnreadable):
         await NodeClient(node).receipts([a_hash(1), a_hash(2)])
 
-    with meter.handed_over() as spent:
-        assert spent == {
+    with meter.handed_over() as metered:
+        assert metered.spent == {
             "getTransactionExclusionStatusV1": Spent(3, 240),
             "eth_getTransactionReceipt": Spent(2, 0),
         }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from uuid import UUID
 
@@ -10,6 +11,7 @@ import pytest
 from dashboard.errors import ForeignStore, InputError, SettingsError
 from dashboard.settings import Settings, load_settings
 from dashboard.store.maintenance.migrate import migrate
+from dashboard.store.monitoring.upkeep import last_upkeep
 from dashboard.wiring.installation import own_id
 from dashboard.wiring.maintenance import back_up_store, join_installation, restore_store
 from dashboard.wiring.migration import migrate_store
@@ -144,5 +146,7 @@ def test_folder_keeps_only_the_last_backups_and_all_other_files(tmp_path: Path) 
     made = back_up_store(settings, folder, keep=1, overwrites=False)
 
     assert {each.name for each in folder.iterdir()} == {made.path.name, "linewatch-diary.sqlite"}
+    with closing(open_checked_store(settings)) as store, store.read() as connection:
+        assert last_upkeep(connection).backed_up_at is not None
     with pytest.raises(InputError, match="is none: make it"):
         back_up_store(settings, folder / "missing", keep=1, overwrites=False)

@@ -81,7 +81,7 @@ def _create_installation() -> None:
         *needed(last_token=big),
         preset("api_keys_version", big, "0"),
         *optional(restored_at=big, moved_to=text, audit_log_kept_since=big, link_key=hash_32),
-        *optional(heartbeat_at=big, heartbeat_trouble=text),
+        *optional(heartbeat_at=big, heartbeat_trouble=text, purged_at=big, backed_up_at=big),
     )
     op.create_table(
         "leases",
@@ -314,6 +314,13 @@ def _create_coverage() -> None:
         "credit_ledger",
         *key(hour=big, network_id=big, operation=word_64),
         *needed(calls=big, credits=big),
+        sqlite_with_rowid=False,
+    )
+    counts = ("answered", "instead", "failed", *(f"times_{place}" for place in range(12)))
+    op.create_table(
+        "answer_counts",
+        *key(quarter=big, network_id=big, operation=word_64),
+        *needed(**dict.fromkeys(counts, integer)),
         sqlite_with_rowid=False,
     )
 

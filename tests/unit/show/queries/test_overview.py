@@ -13,13 +13,16 @@ from dashboard.domain.busy_context import UsualSpells
 from dashboard.domain.condition import Condition, State, Subject, SubjectKind
 from dashboard.domain.grounds import Signal
 from dashboard.domain.incident import Incident
+from dashboard.domain.observation import Operation
 from dashboard.show.queries.attention import (
-    InstallationTroubles,
+    Attention,
     Remedy,
+    health_troubles,
     needed_attention,
     verdict_in_words,
     worst_first,
 )
+from dashboard.show.queries.health import NetworkHealth, OperationHealth
 from dashboard.show.queries.network_status import NetworkStatus
 from dashboard.show.queries.overview import LINE_STEPS, UsualNow
 from dashboard.show.queries.page_queries import PageQueries
@@ -31,7 +34,6 @@ from tests.builders import a_transition, an_incident
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
-NOTHING = InstallationTroubles()
 
 
 @pytest.fixture
@@ -106,17 +108,39 @@ def test_what_needs_a_person_comes_with_its_remedy(
     firing(store, an_incident(opened_at=NOW - 9 * MINUTE))
     titled = [(each, "Title") for each in queries.incidents.unattended()]
 
-    needed = needed_attention(statuses, titled, InstallationTroubles(free=5, dead=2), NOW)
+    troubles = health_troubles(queries.health.health(), NOW)
+
+    needed = needed_attention(titled, troubles, statuses, NOW)
 
     assert [each.remedy for each in needed] == [
-        Remedy.STORAGE,
-        Remedy.NOTIFICATIONS,
+        Remedy.WORKER,
         Remedy.ACKNOWLEDGE,
         Remedy.SOURCES,
         Remedy.SOURCES,
     ]
-    assert needed[2].text == "open since 11:51:00 UTC, unassigned."
-    assert needed[3].headline.startswith("Linea: Gas.example has not answered since")
+    assert needed[1].text == "open since 11:51:00 UTC, unassigned."
+    assert needed[2].headline.startswith("Linea: Gas.example has not answered since")
+    assert needed[2].text == "The Linea gas endpoint gave no answer within 5 s."
+
+
+def test_trouble_of_another_network_is_not_shown_with_this_one(
+    queries: PageQueries, statuses: tuple[NetworkStatus, ...]
+) -> None:
+    troubles = health_troubles(queries.health.health(), NOW)
+
+    needed = needed_attention([], troubles, [statuses[0]], NOW)
+
+    assert [each.headline for each in needed] == ["No worker runs."]
+
+
+def test_what_the_verdict_says_already_is_not_said_again(
+    statuses: tuple[NetworkStatus, ...],
+) -> None:
+    said = Attention("Devnet fails.", "why.", Remedy.SOURCES, SIMULATED)
+
+    [needed] = needed_attention([], [said], [replace(statuses[0], activity_reason="why")], NOW)
+
+    assert needed == replace(said, text="")
 
 
 def test_incident_that_somebody_has_in_hand_needs_nobody_else(
@@ -128,13 +152,15 @@ def test_incident_that_somebody_has_in_hand_needs_nobody_else(
     assert queries.incidents.count_open(SIMULATED.network_id) == 1
 
 
-def test_several_stale_networks_make_one_line(statuses: tuple[NetworkStatus, ...]) -> None:
-    silent = replace(statuses[1], figures=replace(statuses[1].figures, failures=()))
+def test_several_stale_networks_make_one_line(queries: PageQueries) -> None:
+    health = queries.health.health()
+    old = OperationHealth(Operation.BUSY_THRESHOLD, NOW - 9 * MINUTE, MINUTE)
+    stale = [NetworkHealth(SIMULATED, (old,))] * 3
 
-    [needed] = needed_attention([silent, silent], [], NOTHING, NOW)
+    needed = health_troubles(replace(health, networks=stale), NOW)
 
-    assert needed.headline == "2 networks are stale."
-    assert needed.text.startswith("Linea, Linea.")
+    assert needed[-1].headline == "3 networks are stale."
+    assert needed[-1].text == "Devnet, Devnet, Devnet."
 
 
 def test_verdict_says_state_since_usual_length_and_incidents(

@@ -1,0 +1,64 @@
+"""`linewatch doctor`: what is wrong with Linewatch itself, and what helps, as Health shows it."""
+
+from __future__ import annotations
+
+import sys
+from importlib.metadata import version
+
+import click
+
+from dashboard.cli import options
+from dashboard.cli.installation import open_installation
+from dashboard.cli.output import FOUND, Json, instant, print_json, say
+from dashboard.show.queries.attention import Attention, health_troubles
+from dashboard.show.queries.health import Health, HealthQueries
+from dashboard.show.text import age
+
+
+@click.command()
+@click.option(
+    "--exit-code", is_flag=True, help=f"End with status {FOUND} where something is wrong."
+)
+@options.as_json
+def doctor(*, exit_code: bool, as_json: bool) -> None:
+    """Name what is wrong with this installation, each with its remedy.
+
+    The same as the page Health: worker, sources, storage, recipients and notifications.
+    """
+    with open_installation() as here:
+        now, store_name = here.source.now(), here.source.store.name
+        health = HealthQueries(here.source).health()
+    troubles = health_troubles(health, now)
+    if as_json:
+        print_json(_form(health, store_name, troubles))
+    else:
+        for each in troubles:
+            say(" ".join(part for part in (each.headline, each.text, each.advice) if part))
+        if not troubles:
+            say("All is well.")
+        backed_up = health.upkeep.backed_up_at
+        backup = "no backup yet" if backed_up is None else f"last backup {age(backed_up, now)}"
+        say(f"Version {version('linewatch')}, schema {health.store.schema}, {backup}.")
+        say(f"{store_name}.")
+    sys.exit(FOUND if exit_code and troubles else 0)
+
+
+def _form(health: Health, store_name: str, troubles: list[Attention]) -> Json:
+    found: list[Json] = [
+        {
+            "what": each.headline,
+            "why": each.text,
+            "remedy": each.advice,
+            "networkId": None if each.network is None else each.network.network_id,
+        }
+        for each in troubles
+    ]
+    return {
+        "isWell": not troubles,
+        "troubles": found,
+        "version": version("linewatch"),
+        "schema": health.store.schema,
+        "store": store_name,
+        "purgedAt": instant(health.upkeep.purged_at),
+        "backedUpAt": instant(health.upkeep.backed_up_at),
+    }

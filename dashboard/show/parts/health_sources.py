@@ -1,0 +1,186 @@
+"""Sources on the page Health: of each question how it is answered now, and in the last 24 h."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import Final
+
+import streamlit as st
+
+from dashboard.domain.answer_counts import AnswerCounts
+from dashboard.domain.foreign_text import visible
+from dashboard.domain.quantity import NetworkId
+from dashboard.show.parts.badges import badge, simulated_badge
+from dashboard.show.parts.markup import Markup, element, join
+from dashboard.show.parts.network_rows import open_button
+from dashboard.show.parts.strips import answer_strip, cell_state, strip_legend
+from dashboard.show.parts.table import table
+from dashboard.show.queries.health import (
+    OPERATION_NAMES,
+    QUARTERS,
+    NetworkHealth,
+    OperationHealth,
+    OperationState,
+    SourceRecords,
+    spending_in_words,
+)
+from dashboard.show.text import age, moment, period
+from dashboard.store.monitoring.answer_counts import SourceRecord
+
+_BADGES: Final = {
+    OperationState.ANSWERED: ("calm", "●", "Answered"),
+    OperationState.STALE: ("stale", "◌", "Stale"),
+    OperationState.FAILING: ("bad", "!", "Failing"),
+    OperationState.NOT_ASKED: ("mute", "…", "Not asked yet"),
+}
+_COLUMNS: Final = ("Question", "State", "Last 24 h", "Answered", "p50", "p95", "Last answer")
+_HEADS: Final = ("Network", "State", "Answered", "p50", "p95", "Last answer", "Credits today")
+_NOTHING: Final = SourceRecord(AnswerCounts(), (None,) * QUARTERS)
+_RANKS: Final = (
+    OperationState.FAILING,
+    OperationState.STALE,
+    OperationState.NOT_ASKED,
+    OperationState.ANSWERED,
+)
+_LONGEST_NAME: Final = 60
+TIMES_NOTE: Final = (
+    "p50 and p95: half of the answers, and 95 % of them, came within this time. Hashes that are "
+    "asked about together have one time."
+)
+
+
+def network_head(health: NetworkHealth, now: datetime) -> Markup:
+    """Name a network and its state."""
+    simulated = simulated_badge() if health.profile.is_simulated else Markup()
+    head = element("h3", health.profile.name, class_="lw-subhead")
+    return element(
+        "header", head, badge(*_BADGES[health.state(now)]), simulated, class_="lw-card-head"
+    )
+
+
+def source_table(health: NetworkHealth, records: SourceRecords | None, now: datetime) -> Markup:
+    """Show every question to a network; `records` is None where the store did not give them."""
+    profile = health.profile
+    if not health.operations:
+        what = "It has no gas, node or exclusion endpoint, so nothing is asked: add one to it."
+        return element("p", what, class_="lw-lede")
+    rows = [
+        _row(each, None if records is None else _record(records, profile.network_id, each), now)
+        for each in health.operations
+    ]
+    shown = table(_COLUMNS, rows, f"Questions to {profile.name}")
+    costs = Markup()
+    if health.spending.this_month.calls:
+        words = spending_in_words(health.spending, profile.planned_credits)
+        costs = element("p", words, class_="lw-quiet lw-spaced")
+    return join(element("div", shown, class_="lw-spaced lw-sources"), costs)
+
+
+def legend_of(records: SourceRecords, networks: Iterable[NetworkId]) -> Markup:
+    """Say what the shapes of these strips mean, and what p50 and p95 are."""
+    ids = set(networks)
+    found = [each for (network_id, _), each in records.items() if network_id in ids]
+    shown = {cell_state(quarter) for each in found for quarter in each.quarters}
+    return join(strip_legend(list(shown)), element("p", TIMES_NOTE, class_="lw-quiet"))
+
+
+def _record(records: SourceRecords, network_id: NetworkId, each: OperationHealth) -> SourceRecord:
+    return records.get((network_id, each.operation), _NOTHING)
+
+
+def _row(operation: OperationHealth, record: SourceRecord | None, now: datetime) -> list[str]:
+    name = OPERATION_NAMES[operation.operation]
+    question = element("div", name, title=str(operation.operation))
+    return [
+        question,
+        badge(*_BADGES[operation.state(now)]),
+        Markup() if record is None else answer_strip(record.quarters, name),
+        *_figures(record),
+        _answered(operation, now),
+    ]
+
+
+def _figures(record: SourceRecord | None) -> list[str]:
+    """Return the share that was answered, and the times of half and of 95 % of the answers."""
+    if record is None:
+        return ["not known", "", ""]
+    total = record.total
+    return [share_words(total), *(time_words(total.percentile(each)) for each in (0.5, 0.95))]
+
+
+def share_words(counts: AnswerCounts) -> str:
+    """Say which share was answered: all of them only where it is all."""
+    share = counts.share()
+    if share is None:
+        return "–"
+    return "100 %" if share == 1 else f"{min(share, 0.999) * 100:.1f} %"
+
+
+def time_words(took: timedelta | None) -> str:
+    """Say how long answers took, in two digits that matter."""
+    if took is None:
+        return "–"
+    milliseconds = took / timedelta(milliseconds=1)
+    return f"{milliseconds:.0f} ms" if milliseconds < 1000 else f"{milliseconds / 1000:.1f} s"  # noqa: PLR2004 - a second
+
+
+def _answered(operation: OperationHealth, now: datetime) -> Markup:
+    at = operation.answered_at
+    last = Markup("never") if at is None else element("time", age(at, now), title=moment(at))
+    often = operation.period
+    asked = "as hashes need it" if often is None else f"every {period(often)}"
+    return join(last, element("div", asked, class_="lw-quiet"))
+
+
+def sorted_by_state(networks: Sequence[NetworkHealth], now: datetime) -> list[NetworkHealth]:
+    """Put the worst first."""
+    return sorted(networks, key=lambda each: (_RANKS.index(each.state(now)), each.profile.name))
+
+
+def rows_head() -> None:
+    """Name the columns of the rows of networks."""
+    heads = (element("span", each) for each in (*_HEADS, "Last 24 h"))
+    st.html(element("div", *heads, class_="lw-net lw-src lw-net-head", aria_hidden="true"))
+
+
+def network_row(
+    health: NetworkHealth, records: SourceRecords | None, now: datetime, *, is_open: bool
+) -> None:
+    """Show a network in one row; a click on it, or Enter, opens its questions, or closes them."""
+    profile = health.profile
+    own = [_record(records or {}, profile.network_id, each) for each in health.operations]
+    merged = _merged(own)
+    with st.container(key=f"net-{profile.network_id}", gap=None):
+        st.html(_cells(health, None if records is None else merged, now))
+        st.html(answer_strip(merged.quarters, "All questions"))
+        open_button(profile, "the questions of", is_open=is_open)
+
+
+def _merged(records: Sequence[SourceRecord]) -> SourceRecord:
+    """Add up what became of all questions of a network."""
+    columns = zip(*(each.quarters for each in records), strict=True) if records else ()
+    quarters = tuple(
+        sum(asked, AnswerCounts()) if (asked := [each for each in column if each]) else None
+        for column in columns
+    )
+    total = sum((each.total for each in records), AnswerCounts())
+    return SourceRecord(total, quarters or _NOTHING.quarters)
+
+
+def _cells(health: NetworkHealth, record: SourceRecord | None, now: datetime) -> Markup:
+    spending, planned = health.spending.today.credits, health.profile.planned_credits
+    times = [each.answered_at for each in health.operations if each.answered_at is not None]
+    of_plan = element("small", f" of {planned:,}") if planned else Markup()
+    values = (
+        element("b", visible(health.profile.name, _LONGEST_NAME)),
+        badge(*_BADGES[health.state(now)]),
+        *_figures(record),
+        age(max(times), now) if times else "never",
+        join(f"{spending:,}", of_plan) if spending or planned else Markup("–"),
+    )
+    cells = (
+        element("span", element("span", f"{head}: ", class_="lw-sr"), value)
+        for head, value in zip(_HEADS, values, strict=True)
+    )
+    return element("div", *cells, class_="lw-net lw-src")
