@@ -23,6 +23,7 @@ from dashboard.store.alerts.notification_search import NotificationFilter, searc
 from dashboard.store.gas import LatestGas, latest_gas
 from dashboard.store.rejections.search import search
 from dashboard.wiring.actor import os_user
+from dashboard.wiring.answer_file import answer_file
 from dashboard.wiring.channels import configured_recipients, message_domain
 from dashboard.wiring.clock import utc_now
 from dashboard.wiring.network_profiles import profile_of
@@ -82,6 +83,8 @@ def open_installation() -> Iterator[Installation]:
         else None,
         low_space=settings.store.low_space,
         domain=message_domain(settings),
+        public_url=settings.pages.public_url,
+        answers=answer_file(),
     )
     with closing(open_checked_store(settings)) as store:
         source = QueryContext(store, profiles, utc_now, os_user(), known)

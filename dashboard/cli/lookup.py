@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from functools import wraps
+from typing import Any
 
 import click
 
 from dashboard.cli import options
 from dashboard.cli.installation import Installation, open_installation, standard_input
-from dashboard.cli.output import FAILED, FOUND, Json, instant, print_json, say, warn
-from dashboard.cli.rejections import rejection_form
+from dashboard.cli.listing import Output
+from dashboard.cli.listing import output as output_option
+from dashboard.cli.output import FAILED, FOUND, print_json, say, warn
+from dashboard.domain.answer_template import Voice, parse_case
 from dashboard.domain.foreign_text import visible
-from dashboard.domain.included_or_replaced import FollowUp
 from dashboard.domain.paste import Paste, read_lookup
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.errors import InputError
-from dashboard.show.queries.customer_answer import customer_answer
+from dashboard.show.queries.answers import AnswerQueries
+from dashboard.show.queries.customer_answer import AnswerContext, answer_text
+from dashboard.show.queries.lookup_files import lookup_csv, lookup_form
 from dashboard.show.queries.lookup_page import LookupQueries, ask_in_portions
 from dashboard.show.queries.transaction_summary import (
-    NetworkFinding,
     TransactionSummary,
     read_transaction_summaries,
     with_unsaved,
@@ -31,19 +36,42 @@ from dashboard.wiring.live_lookup import live_lookup
 _SHOWN = 80
 
 
+@dataclass(frozen=True, slots=True)
+class _LookupOutput:
+    """How the answer is written, and for whom."""
+
+    form: Output
+    voice: Voice
+    case: str
+
+
+def _output(command: Callable[..., None]) -> Callable[..., None]:
+    """Add --voice, --case, --json and --csv, handed to the command as one value `output`."""
+
+    @wraps(command)
+    def chosen(*, output: Output, voice: str, case: str, **given: Any) -> None:  # noqa: ANN401 - whatever the command takes
+        command(output=_LookupOutput(output, Voice(voice), parse_case(case)), **given)
+
+    voices = click.Choice([each.value for each in Voice])
+    voice_help = "For whom it is written; `linewatch answers show` prints the templates."
+    voice = click.option("--voice", type=voices, default=Voice.ENGINEER.value, help=voice_help)
+    case = click.option("--case", default="", metavar="ID", help="A case id for the answer.")
+    return output_option(case(voice(chosen)))
+
+
 @click.command()
 @click.argument("transactions", nargs=-1, metavar="HASH|LINK...")
 @options.network
 @click.option("--stored", is_flag=True, help="Ask no network; show what is stored.")
+@_output
 @options.exit_code
-@options.as_json
 def lookup(
     transactions: tuple[str, ...],
     network_text: str | None,
     *,
     stored: bool,
+    output: _LookupOutput,
     sets_exit_status: bool,
-    as_json: bool,
 ) -> None:
     """Say what happened to transactions.
 
@@ -60,8 +88,10 @@ def lookup(
         asked_at = here.source.now()
         unsaved = [] if stored else _ask(here, paste.hashes, network_id)
         summaries = with_unsaved(_summaries(here, paste.hashes, network_id), unsaved)
+    templates = AnswerQueries(here.source).state().templates
+    public_url = here.source.settings.public_url
     now = here.source.now()
-    _print(summaries, now, as_json=as_json)
+    _print(summaries, output, AnswerContext(now, output.case, public_url, templates))
     is_unanswered = not stored and _warn_of_silence(summaries, asked_at)
     for why in dict.fromkeys(str(each.why) for each in unsaved):
         warn(f"the answers could not be stored. {why}")
@@ -131,15 +161,19 @@ def _summaries(
         return read_transaction_summaries(connection, profiles, hashes)
 
 
-def _print(summaries: Sequence[TransactionSummary], now: datetime, *, as_json: bool) -> None:
-    if as_json:
-        print_json({"asOf": instant(now), "transactions": [_form(each) for each in summaries]})
-        return
-    for number, each in enumerate(summaries):
-        if number:
-            say("")
-        for line in customer_answer(each, now).splitlines():
-            say(line)
+def _print(
+    summaries: Sequence[TransactionSummary], output: _LookupOutput, context: AnswerContext
+) -> None:
+    if output.form is Output.JSON:
+        print_json(lookup_form(summaries, context))
+    elif output.form is Output.CSV:
+        click.echo(lookup_csv(summaries, context), nl=False)
+    else:
+        for number, each in enumerate(summaries):
+            if number:
+                say("")
+            for line in answer_text(each, output.voice, context).splitlines():
+                say(line)
 
 
 def _warn_of_silence(summaries: Sequence[TransactionSummary], asked_at: datetime) -> bool:
@@ -155,47 +189,3 @@ def _warn_of_silence(summaries: Sequence[TransactionSummary], asked_at: datetime
         about = f"{sum(map(bool, silent))} of {len(summaries)} transactions"
         warn(f"no answer about {about} from {', '.join(names.values())}")
     return bool(names)
-
-
-def _form(each: TransactionSummary) -> Json:
-    return {
-        "txHash": str(each.tx_hash),
-        "isTracked": each.is_tracked,
-        "networks": [_finding_form(finding) for finding in each.findings],
-    }
-
-
-def _finding_form(finding: NetworkFinding) -> Json:
-    evidence = finding.evidence
-    return {
-        "networkId": finding.profile.network_id,
-        "network": finding.profile.name,
-        "isSimulated": finding.profile.is_simulated,
-        "verdict": str(finding.verdict.kind),
-        "restsOn": finding.verdict.rests_on,
-        "follows": finding.verdict.follows,
-        "attemptedAt": instant(evidence.attempted_at),
-        "firstAnsweredAt": instant(evidence.first_answered_at),
-        "lastAnsweredAt": instant(evidence.last_answered_at),
-        "failingSince": instant(evidence.failing_since),
-        "failure": None if evidence.failure is None else evidence.failure.message,
-        "records": [
-            rejection_form(version, finding.reason_of(version)) for version in finding.versions
-        ],
-        "nextSteps": list(finding.next_steps()),
-        "inclusion": _inclusion_form(evidence.follow_up),
-        "replacedSince": None
-        if evidence.follow_up is None
-        else instant(evidence.follow_up.replaced_since),
-    }
-
-
-def _inclusion_form(end: FollowUp | None) -> Json:
-    if end is None or end.inclusion is None:
-        return None
-    return {
-        "blockNumber": hex(end.inclusion.block_number),
-        "blockHash": f"0x{end.inclusion.block_hash.hex()}",
-        "isSuccessful": end.inclusion.is_successful,
-        "firstSeenAt": instant(end.included_since),
-    }

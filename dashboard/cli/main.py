@@ -29,6 +29,7 @@ _COMMANDS: Final = {
     "release": "restore",
     "move": "restore",
     "lookup": "lookup",
+    "answers": "answers",
     "track": "track",
     "senders": "senders",
     "rejections": "rejections",

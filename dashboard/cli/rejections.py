@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import sys
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 import click
-import msgspec
 
 from dashboard.cli import options
 from dashboard.cli.installation import Installation, open_installation
 from dashboard.cli.listing import Listing, Output, output, print_list
-from dashboard.cli.output import FOUND, Json, instant
+from dashboard.cli.output import FOUND, Json
 from dashboard.domain.exclusion import RejectionStage, StoredRejection
 from dashboard.domain.quantity import Address
-from dashboard.domain.reason_explanation import explain, overrun
-from dashboard.domain.reason_parser import Reason, ReasonKind
+from dashboard.domain.reason_explanation import explain
+from dashboard.domain.reason_parser import ReasonKind
 from dashboard.domain.rejection_filter import HashRange, RejectionFilter
 from dashboard.domain.search import parse_search
+from dashboard.show.queries.rejection_form import rejection_form
 from dashboard.show.text import moment
 from dashboard.store.rejections.search import search
-from dashboard.wire.exclusion import encode_record
 
 _COLUMNS: Final = (
     "ARRIVED",
@@ -106,30 +105,6 @@ def rejections(  # noqa: PLR0913 - one for each option
         print_list(_listing(here, found), output)
     if sets_exit_status and found:
         sys.exit(FOUND)
-
-
-def rejection_form(stored: StoredRejection, reason: Reason) -> dict[str, Json]:
-    """Write a rejection for programs: the record as the API answers it, and what we make of it."""
-    record: dict[str, Any] = msgspec.json.decode(encode_record(stored.record))
-    return record | {
-        "firstSeenAt": instant(stored.first_seen_at),
-        "lastSeenAt": instant(stored.last_seen_at),
-        "reportedAt": instant(stored.reported_at),
-        "source": str(stored.source),
-        "overflows": [
-            {"module": each.module, "count": each.count, "limit": each.limit}
-            for each in stored.overflows
-        ],
-        "reason": {
-            "kind": str(reason.kind),
-            "module": reason.module,
-            "count": reason.count,
-            "limit": reason.limit,
-            "limitFrom": reason.limit_from,
-            "overrun": overrun(reason),
-            "inWords": explain(reason),
-        },
-    }
 
 
 def _listing(here: Installation, found: list[StoredRejection]) -> Listing[StoredRejection]:

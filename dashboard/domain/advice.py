@@ -41,7 +41,7 @@ def advise(reason: Reason, nonce: int, end: FollowUp | None = None) -> tuple[str
     `end` is the last answer of the network's node, if there is one: it shows whether the nonce is
     stuck or waits behind others. Without it the steps say that this is unknown.
     """
-    return (_first_step(reason), _nonce_step(nonce, end), _NOT_FINAL)
+    return (first_step(reason), _nonce_step(nonce, end), _NOT_FINAL)
 
 
 def _nonce_step(nonce: int, end: FollowUp | None) -> str:
@@ -53,13 +53,14 @@ def _nonce_step(nonce: int, end: FollowUp | None) -> str:
     return step.format(nonce=nonce, next_nonce=end.next_nonce, at=moment(end.answered_at))
 
 
-def _first_step(reason: Reason) -> str:
+def first_step(reason: Reason) -> str:
+    """Return what to do about the reason itself, without foreign text."""
     if reason.kind is ReasonKind.OVER_LIMIT:
         return _fit_the_limit(reason)
     if reason.rule is not None:
         return words_of(reason.rule).remedy
     if reason.kind is ReasonKind.UNPARSED:
-        return "Read the reason as sent, below, and ask the operator of the network what it means."
+        return "Read the reason as sent, and ask the operator of the network what it means."
     return (
         "This points at the node and not at the transaction: "
         "send it through another node, or tell the operator."

@@ -57,6 +57,7 @@ class Action(StrEnum):
     VERIFY = "verify"
     RENEW_LINK_KEY = "renew-link-key"
     CHANGE_RECIPIENT = "change-recipient"
+    CHANGE_ANSWERS = "change-answers"
     KEEP = "keep"
     FORGET = "forget"
 

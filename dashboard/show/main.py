@@ -6,8 +6,10 @@ from typing import Final
 import streamlit as st
 
 from dashboard.show.parts.chart_zoom import FROM, TO
+from dashboard.show.parts.header_search import FIND, header_search
 from dashboard.show.parts.incident_list import INCIDENT
 from dashboard.show.parts.last_look import SEEN
+from dashboard.show.parts.lookup_rows import OPENED
 from dashboard.show.parts.network_chooser import NETWORK, network_chooser
 from dashboard.show.parts.network_comparison import BESIDE
 from dashboard.show.parts.network_rows import OPEN
@@ -20,7 +22,8 @@ from dashboard.show.views import alerts, fees, health, lookup, overview, rejecti
 PAGES: Final = (overview, fees, rejections, lookup, tracked, alerts, health)
 # What an address may hold beside the choices of a page; as a docstring Streamlit would show it.
 _OTHER_PARAMETERS: Final = frozenset(
-    {NETWORK, lookup.TX, lookup.LIST, INCIDENT, RULE, LIKE, OPEN, SEEN, WALL, FROM, TO, BESIDE}
+    {NETWORK, lookup.TX, lookup.LIST, lookup.CASE, INCIDENT, RULE, LIKE, OPEN, SEEN, WALL, FROM, TO}
+    | {FIND, OPENED, BESIDE}
 )
 
 _HERE: Final = Path(__file__).parent
@@ -45,6 +48,7 @@ def main() -> None:
     notes = st.container(gap="small", key="notes")
     with ignored_parameters_shown(notes, _OTHER_PARAMETERS):
         with frame:
+            header_search(lookup.as_page())
             simulated_mark(networks, notes)
             network_chooser(networks)
         chosen.run()

@@ -31,6 +31,7 @@ from dashboard.show.queries.context import PageSettings
 from dashboard.show.queries.page_queries import PageQueries, register
 from dashboard.show.web.framework_logs import join_framework_logs
 from dashboard.show.web.upload_bound import UploadBound, UploadLimits, largest_message
+from dashboard.wiring.answer_file import answer_file
 from dashboard.wiring.channels import configured_recipients, message_domain
 from dashboard.wiring.clock import utc_now
 from dashboard.wiring.host_check import HostCheck, allowed_hosts
@@ -151,6 +152,7 @@ def _page_queries(settings: Settings) -> Iterator[PageQueries]:
             settings.alerts.largest_hourly,
             settings.alerts.heartbeat_period if settings.alerts.heartbeat_url else None,
             message_domain(settings),
+            answer_file(),
         )
         yield PageQueries(store, profiles, look_up, utc_now, deadline, known)
 

@@ -73,6 +73,7 @@ def test_rejection_leads_to_its_lookup_and_back(page: Page, site: str) -> None:
 
     expect(page.get_by_role("heading", name=str(tx_hash(2)))).to_be_visible()
     assert page.url == f"{site}/lookup?tx={tx_hash(2)}"
+    page.get_by_text("Facts, and the reason as sent").click()
     expect(page.get_by_text("Transaction line count for module HUB=2402")).to_be_visible()
     page.go_back()
     expect(page.locator("h1")).to_have_text("Overview")
@@ -80,10 +81,10 @@ def test_rejection_leads_to_its_lookup_and_back(page: Page, site: str) -> None:
 
 def test_messy_paste_is_answered_and_shareable(page: Page, site: str) -> None:
     visit(page, f"{site}/lookup")
-    box = page.get_by_label("Transaction hashes or explorer links")
+    box = page.get_by_label("Transactions, one or many")
 
     box.fill(f"https://explorer.example/tx/{tx_hash(2)}?x=1,\n {tx_hash(120)};{tx_hash(2)}\n0x12ab")
-    box.press("Control+Enter")
+    box.press("Enter")
 
     expect(
         page.get_by_text("2 transactions: 1 rejected; 1 no rejection on record.")
@@ -91,6 +92,30 @@ def test_messy_paste_is_answered_and_shareable(page: Page, site: str) -> None:
     expect(page.get_by_role("alert")).to_contain_text("0x12ab has 4 hexadecimal digits")
     expect(page.get_by_text("1 duplicate was left out")).to_be_visible()
     assert page.url.endswith(f"/lookup?tx={tx_hash(2)}&tx={tx_hash(120)}")
+
+
+def test_search_of_the_header_answers_and_the_next_customer_is_one_paste(
+    page: Page, site: str
+) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    visit(page, f"{site}/fees")
+
+    page.keyboard.press("/")
+    page.keyboard.type("0x0404040")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name=str(tx_hash(4)))).to_be_visible()
+    box = page.get_by_label("Transactions, one or many")
+    box.focus()
+    for number in (2, 3, 9):
+        page.keyboard.insert_text(str(tx_hash(number)))
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("heading", name=str(tx_hash(number)))).to_be_visible()
+        expect(box).to_be_focused()
+        expect(box).to_have_value("")
+
+    page.get_by_role("button", name="Copy to clipboard").first.click()
+    expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    assert page.evaluate("navigator.clipboard.readText()").startswith(f"Transaction: {tx_hash(9)}")
 
 
 def test_live_question_shows_its_result(page: Page, site: str) -> None:

@@ -67,6 +67,7 @@ def test_page_has_every_command_that_answers() -> None:
     assert named == {
         *(
             "lookup",
+            "answers",
             "track",
             "senders",
             "rejections",

@@ -11,6 +11,7 @@ import streamlit as st
 
 from dashboard.domain.quantity import TxHash
 from dashboard.errors import StoreError
+from dashboard.show.parts.markup import element
 from dashboard.show.parts.notices import notice
 from dashboard.show.queries.lookup_page import AT_ONCE
 from dashboard.show.queries.page_queries import PageQueries
@@ -30,8 +31,11 @@ class LiveQuestion:
     unsaved: tuple[UnsavedAnswers, ...] = ()
 
 
-def ask(queries: PageQueries, hashes: Sequence[TxHash]) -> None:
-    """Ask the network about the hashes; a click on Stop reruns the page, which ends it."""
+def ask(queries: PageQueries, hashes: Sequence[TxHash]) -> bool:
+    """Ask the network about the hashes; a click on Stop reruns the page, which ends it.
+
+    False where something has to be read that stands on the page only now.
+    """
     asked = LiveQuestion(frozenset(hashes), queries.now())
     st.session_state[_ASKED] = asked
     try:
@@ -40,6 +44,8 @@ def ask(queries: PageQueries, hashes: Sequence[TxHash]) -> None:
         st.session_state[_ASKED] = replace(asked, unsaved=tuple(trouble.unsaved))
     except StoreError as trouble:
         notice("bad", "The answers could not be stored.", sentence(str(trouble)))
+        return False
+    return True
 
 
 def _ask(queries: PageQueries, hashes: Sequence[TxHash]) -> None:
@@ -76,14 +82,11 @@ def question_result(summaries: Sequence[TransactionSummary], now: datetime) -> N
     if not about:
         return
     answered = sum(summary.answered_since(asked.at) for summary in about)
-    kind, headline = ("calm", "Answered.") if answered == len(about) else ("busy", "No answer.")
-    if 0 < answered < len(about):
-        headline = "Some answers are missing."
-    notice(
-        kind,
-        headline,
-        f"Asked about {transactions(len(about))} {age(asked.at, now)}: {answered:,} answered.",
-    )
+    said = f"Asked about {transactions(len(about))} {age(asked.at, now)}: {answered:,} answered."
+    if answered == len(about):
+        st.html(element("p", said, class_="lw-quiet", role="status"))
+    else:
+        notice("busy", "Some answers are missing." if answered else "No answer.", said)
     for why in dict.fromkeys(str(each.why) for each in asked.unsaved):
         kept = "It is shown here until you ask again or reload this page."
         notice("bad", "The answers could not be stored.", f"{sentence(why)} {kept}")

@@ -1,53 +1,93 @@
-"""What is known of one hash: verdict, every version of the record, an answer to pass on."""
+"""What is known of one transaction: the answer, the text to pass on, and the facts folded."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
+from typing import Final
 
 import streamlit as st
 
-from dashboard.show.parts.badges import badge, simulated_badge, verdict_badge
+from dashboard.domain.answer_template import Voice
+from dashboard.domain.foreign_text import visible
+from dashboard.show.parts.badges import badge, verdict_badge
+from dashboard.show.parts.heading import section
+from dashboard.show.parts.list_page import choice_filter
 from dashboard.show.parts.markup import Markup, element, join
 from dashboard.show.parts.rejection_table import version_in_full
-from dashboard.show.queries.customer_answer import customer_answer
+from dashboard.show.queries.customer_answer import (
+    AnswerContext,
+    FindingGroup,
+    answer_text,
+    finding_groups,
+)
 from dashboard.show.queries.transaction_summary import NetworkFinding, TransactionSummary
 
-
-def transaction_card(summary: TransactionSummary, now: datetime, *, is_alone: bool) -> None:
-    """Show the verdict of each network that has something to say, then what it rests on.
-
-    The answer to pass on stands open where the page is about this hash only.
-    """
-    with st.container(key=f"card-{summary.tx_hash}"):
-        tracked = badge("mute", "◉", "Tracked") if summary.is_tracked else Markup()
-        name = element("h2", str(summary.tx_hash), class_="lw-hash")
-        st.html(element("header", name, tracked, class_="lw-card-head"))
-        for finding in summary.conclusive_findings():
-            _finding(finding, now)
-        with st.expander("Answer to pass on", is_alone, icon=":material/content_copy:"):
-            st.code(customer_answer(summary, now), language=None, wrap_lines=True)
+_VOICES: Final = {voice.value.capitalize(): voice for voice in Voice}
 
 
-def _finding(finding: NetworkFinding, now: datetime) -> None:
-    simulated = simulated_badge() if finding.profile.is_simulated else Markup()
+def transaction_card(summary: TransactionSummary, context: AnswerContext) -> None:
+    """Show the answer, beside it the text to pass on, and folded what both rest on."""
+    answer, text = st.columns([7, 6], gap="medium")
+    with answer, st.container(key=f"card-{summary.tx_hash}", gap="small"):
+        _answer(summary, context)
+        with st.expander("Facts, and the reason as sent", icon=":material/fact_check:"):
+            for number, finding in enumerate(summary.conclusive_findings()):
+                _facts(finding, context.now, is_first=number == 0)
+    with text, st.container(key=f"card-text-{summary.tx_hash}", gap="small"):
+        _text_to_pass_on(summary, context)
+
+
+def _answer(summary: TransactionSummary, context: AnswerContext) -> None:
+    groups = finding_groups(summary)
+    case = badge("mute", "#", f"Case {visible(context.case)}") if context.case else Markup()
+    tracked = badge("mute", "◉", "Tracked") if summary.is_tracked else Markup()
+    name = element("h2", str(summary.tx_hash), class_="lw-hash")
+    head = element("header", name, case, tracked, class_="lw-card-head")
+    if not groups:
+        said = element("p", "No network is configured that could be asked.", class_="lw-lede")
+        st.html(join(head, said))
+        return
+    st.html(join(head, *map(_said, groups), _steps(groups[0].steps())))
+
+
+def _said(group: FindingGroup) -> Markup:
     head = element(
-        "div",
-        verdict_badge(finding.verdict.kind),
-        element("span", f"on {finding.profile.name}"),
-        simulated,
-        class_="lw-card-head",
+        "div", verdict_badge(group.kind), element("span", group.networks), class_="lw-card-head"
     )
-    rests_on = element("p", finding.verdict.rests_on, class_="lw-lede")
-    steps = finding.next_steps()
-    # What follows from a rejection stands among the next steps.
-    follows = Markup() if steps else element("p", finding.verdict.follows)
-    st.html(join(head, rests_on, element("div", follows, class_="lw-quiet")))
-    if finding.versions:
-        newest = finding.versions[0]
-        version_in_full(newest, finding.reason_of(newest), now, steps)
-    others = finding.versions[1:]
-    if others:
-        count = f"{len(others)} other version{'' if len(others) == 1 else 's'} of the record"
-        with st.expander(count, icon=":material/history:"):
-            for version in others:
-                version_in_full(version, finding.reason_of(version), now)
+    cause = group.cause()
+    why = (
+        element("p", element("b", "Why it was rejected: "), cause, class_="lw-lede")
+        if cause
+        else Markup()
+    )
+    return join(head, element("p", group.plain(), class_="lw-lede lw-said"), why)
+
+
+def _steps(steps: Sequence[str]) -> Markup:
+    if not steps:
+        return Markup()
+    label = element("p", "What the sender can do", class_="lw-label lw-spaced")
+    return join(label, element("ol", *(element("li", each) for each in steps), class_="lw-steps"))
+
+
+def _text_to_pass_on(summary: TransactionSummary, context: AnswerContext) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="text-head"):
+        section("Text to pass on")
+        chosen = choice_filter(
+            "Written for", list(_VOICES), "voice", next(iter(_VOICES)), is_labelled=False
+        )
+    with st.container(key="copied-text"):
+        text = answer_text(summary, _VOICES[chosen], context)
+        st.code(text, language=None, wrap_lines=True)
+
+
+def _facts(finding: NetworkFinding, now: datetime, *, is_first: bool) -> None:
+    """Show what the verdict of one network rests on, and every version of the record."""
+    head = element("p", element("b", visible(finding.profile.name)), class_="lw-reason")
+    rests_on = element("p", finding.verdict.rests_on, class_="lw-reason")
+    follows = element("p", finding.verdict.follows, class_="lw-quiet")
+    st.html(join(head, rests_on, follows))
+    for number, version in enumerate(finding.versions):
+        steps = finding.next_steps() if number == 0 and is_first else ()
+        version_in_full(version, finding.reason_of(version), now, steps)

@@ -20,6 +20,7 @@ from dashboard.domain.recipients import NOTHING_CONFIGURED, ConfiguredRecipients
 from dashboard.domain.rule import Rule
 from dashboard.domain.rule_table import ANY_NAMES, RuleNames
 from dashboard.errors import InputError, SettingsError
+from dashboard.show.queries.answers import AnswerFile
 from dashboard.show.queries.network_status import NetworkProfile
 from dashboard.store.access.audit_log import note_action
 from dashboard.store.engine.connection import Connection
@@ -36,7 +37,7 @@ class PageSettings:
     `recipients` is what the settings say of them, `rule_names` what the names in a rule stand for.
     `largest_hourly` is how many notifications one recipient gets within an hour,
     `heartbeat_period` how often a heartbeat is sent, None where none is. Message-IDs stand below
-    `domain`.
+    `domain`. `answers` is the file of templates for answers, None where none is used.
     """
 
     low_space: int = 0
@@ -47,6 +48,7 @@ class PageSettings:
     largest_hourly: int = LARGEST_HOURLY
     heartbeat_period: timedelta | None = None
     domain: str = NO_DOMAIN
+    answers: AnswerFile | None = None
 
 
 NO_SETTINGS: Final = PageSettings()

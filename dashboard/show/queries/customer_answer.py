@@ -1,43 +1,195 @@
-"""The answer for a customer: plain text that a support agent can pass on."""
+"""The answer to pass on: what is known of a transaction, filled into a template."""
 
 from __future__ import annotations
 
-from datetime import datetime
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+from urllib.parse import urlencode
 
+from dashboard.domain.answer_template import BUILT_IN, AnswerTemplates, Voice, fill_in
+from dashboard.domain.customer_words import plain_answer, plain_cause, plain_steps
+from dashboard.domain.exclusion import StoredRejection
 from dashboard.domain.foreign_text import visible
-from dashboard.domain.reason_explanation import explain
-from dashboard.domain.reason_parser import Reason, ReasonKind
+from dashboard.domain.included_or_replaced import FollowUp
+from dashboard.domain.quantity import TxHash
+from dashboard.domain.reason_explanation import explain, overrun
+from dashboard.domain.reason_parser import Reason
+from dashboard.domain.verdict import VerdictKind
 from dashboard.show.queries.transaction_summary import NetworkFinding, TransactionSummary
 from dashboard.show.text import moment
 
+_NEVER_ANSWERED: Final = datetime.max.replace(tzinfo=UTC)
 
-def customer_answer(summary: TransactionSummary, now: datetime) -> str:
-    """Write what a support agent can paste to a customer: plain text, no jargon of ours.
+
+@dataclass(frozen=True, slots=True)
+class AnswerContext:
+    """What an answer holds beside what is known of the transaction.
+
+    `now` stands for the time of an answer where nothing answered yet.
+    `case` is as a person gave it. `public_url` is where people open the pages, empty where nobody
+    said so: then answers hold no link.
+    """
+
+    now: datetime
+    case: str = ""
+    public_url: str = ""
+    templates: AnswerTemplates = BUILT_IN
+
+    def link(self, tx_hash: TxHash) -> str:
+        """Return the address of what is known of a transaction."""
+        if not self.public_url:
+            return ""
+        case = f"&{urlencode({'case': self.case})}" if self.case else ""
+        return f"{self.public_url.rstrip('/')}/lookup?tx={tx_hash}{case}"
+
+
+@dataclass(frozen=True, slots=True)
+class FindingGroup:
+    """The same verdict of one network or, where none has anything to report, of several."""
+
+    finding: NetworkFinding
+    networks: str
+
+    @property
+    def kind(self) -> VerdictKind:
+        """The verdict."""
+        return self.finding.verdict.kind
+
+    @property
+    def newest(self) -> StoredRejection | None:
+        """The newest version of the record."""
+        return self.finding.versions[0] if self.finding.versions else None
+
+    @property
+    def reason(self) -> Reason | None:
+        """The reason of the newest version."""
+        return None if self.newest is None else self.finding.reason_of(self.newest)
+
+    def plain(self) -> str:
+        """Say what happened, in words for a customer; it holds no foreign text."""
+        return plain_answer(self.kind, self.finding.evidence, self.networks)
+
+    def cause(self) -> str:
+        """Say why, in words for a customer; empty where there is no record. May quote a reason."""
+        return "" if self.reason is None else plain_cause(self.reason)
+
+    def steps(self) -> tuple[str, ...]:
+        """Return what the customer can do next."""
+        nonce = 0 if self.newest is None else self.newest.record.nonce
+        return plain_steps(self.kind, self.reason, nonce, self.finding.evidence.follow_up)
+
+
+def finding_groups(summary: TransactionSummary) -> tuple[FindingGroup, ...]:
+    """Return what is to be said, the most telling first.
+
+    Networks that have no record each are one group; of these the answer that is oldest speaks.
+    """
+    found = summary.conclusive_findings()
+    groups: dict[VerdictKind, list[NetworkFinding]] = {}
+    for each in found:
+        groups.setdefault(each.verdict.kind, []).append(each)
+    ranked = sorted(groups.items(), key=lambda group: _RANKED.index(group[0]))
+    return tuple(_group(each) for _, each in ranked)
+
+
+_RANKED: Final = (
+    VerdictKind.REJECTED,
+    VerdictKind.REJECTED_THEN_INCLUDED,
+    VerdictKind.INCLUDED,
+    VerdictKind.REPLACED,
+    VerdictKind.CANNOT_CHECK,
+    VerdictKind.CANNOT_TELL,
+    VerdictKind.NO_REJECTION_ON_RECORD,
+    VerdictKind.NOT_CHECKED_YET,
+)
+
+
+def _group(findings: Sequence[NetworkFinding]) -> FindingGroup:
+    oldest = min(findings, key=lambda each: each.evidence.last_answered_at or _NEVER_ANSWERED)
+    *others, last = [_named(each) for each in findings]
+    return FindingGroup(oldest, f"{', '.join(others)} and {last}" if others else last)
+
+
+def _named(finding: NetworkFinding) -> str:
+    name = visible(finding.profile.name)
+    return f"{name} (simulated network)" if finding.profile.is_simulated else name
+
+
+def answer_text(summary: TransactionSummary, voice: Voice, context: AnswerContext) -> str:
+    """Write what people paste for a customer or an engineer.
 
     It may quote a reason as the network sent it, so it is foreign text.
     """
-    lines = [f"Transaction {summary.tx_hash}"]
-    for finding in summary.conclusive_findings():
-        lines += ["", *_paragraph(finding)]
-    return "\n".join([*lines, "", f"As of {moment(now)}."])
+    groups = finding_groups(summary)
+    if not groups:
+        return f"Transaction {summary.tx_hash}\n\nNo network is configured that could be asked."
+    template = context.templates.choose(voice, groups[0].kind)
+    return fill_in(template, _values(summary, groups, context))
 
 
-def _paragraph(finding: NetworkFinding) -> list[str]:
-    simulated = " (simulated network)" if finding.profile.is_simulated else ""
-    lines = [
-        f"{finding.profile.name}{simulated}: {finding.verdict.kind}.",
-        finding.verdict.rests_on,
-    ]
-    if finding.versions:
-        lines += _reason_lines(finding, finding.reason_of(finding.versions[0]))
-    return lines if finding.next_steps() else [*lines, finding.verdict.follows]
+def _values(
+    summary: TransactionSummary, groups: Sequence[FindingGroup], context: AnswerContext
+) -> Mapping[str, str]:
+    main = groups[0]
+    rests_on = (f"{each.finding.verdict.rests_on} {_follows(each)}".strip() for each in groups)
+    return {
+        "hash": str(summary.tx_hash),
+        "case": visible(context.case),
+        "network": "; ".join(each.networks for each in groups),
+        "verdict": "; ".join(dict.fromkeys(each.kind.value for each in groups)),
+        "answer": "\n".join(each.plain() for each in groups),
+        "cause": main.cause(),
+        "next_steps": _numbered(main.steps()),
+        "details": "\n".join(rests_on),
+        "technical_steps": _numbered(main.finding.next_steps()),
+        "link": context.link(summary.tx_hash),
+        "as_of": moment(_as_of(groups) or context.now),
+        **_record_values(main),
+        "block": _block(main.newest, main.finding.evidence.follow_up),
+    }
 
 
-def _reason_lines(finding: NetworkFinding, reason: Reason) -> list[str]:
-    lines = [explain(reason)]
-    steps = [f"{number}. {step}" for number, step in enumerate(finding.next_steps(), 1)]
-    if steps:
-        lines += ["", "What to do next:", *steps]
-    if reason.kind is ReasonKind.UNPARSED:
-        lines += ["", f"The reason as the network sent it: {visible(reason.text)}"]
-    return lines
+def _as_of(groups: Sequence[FindingGroup]) -> datetime | None:
+    """Return when the latest answer came: a text that is the same stays the same."""
+    known = [each.finding.evidence for each in groups]
+    ends = [each.follow_up.answered_at for each in known if each.follow_up is not None]
+    answers = [each.last_answered_at for each in known if each.last_answered_at is not None]
+    return max(ends + answers, default=None)
+
+
+def _follows(group: FindingGroup) -> str:
+    """Return what follows, unless it stands among the next steps."""
+    return "" if group.finding.next_steps() else group.finding.verdict.follows
+
+
+def _record_values(group: FindingGroup) -> Mapping[str, str]:
+    """Return what the newest record says."""
+    newest, reason = group.newest, group.reason
+    if newest is None or reason is None:
+        return {}
+    factor = overrun(reason)
+    return {
+        "explanation": explain(reason),
+        "stage": newest.record.tx_rejection_stage.value,
+        "rejected_at": moment(newest.record.timestamp),
+        "reason": visible(reason.text),
+        "module": reason.module or "",
+        "count": "" if reason.count is None else f"{reason.count:,}",
+        "limit": "" if reason.limit is None else f"{reason.limit:,}",
+        "overrun": "" if factor is None else f"{factor:,.2f}",
+        "sender": str(newest.record.sender),
+        "nonce": str(newest.record.nonce),
+    }
+
+
+def _block(newest: StoredRejection | None, end: FollowUp | None) -> str:
+    if end is not None and end.inclusion is not None:
+        return f"{end.inclusion.block_number:,}"
+    number = None if newest is None else newest.record.block_number
+    return "" if number is None else f"{number:,}"
+
+
+def _numbered(steps: Sequence[str]) -> str:
+    return "\n".join(f"{number}. {step}" for number, step in enumerate(steps, start=1))

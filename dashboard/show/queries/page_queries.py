@@ -13,6 +13,7 @@ from dashboard.domain.clock import Clock
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.track_list import ListedTransaction
 from dashboard.show.queries.alerts import AlertQueries
+from dashboard.show.queries.answers import AnswerQueries
 from dashboard.show.queries.cache import TtlCache
 from dashboard.show.queries.context import NO_SETTINGS, PageSettings, QueryContext
 from dashboard.show.queries.fees import FeeQueries
@@ -84,6 +85,7 @@ class PageQueries:
         self.incidents = IncidentQueries(context)
         self.links = LinkQueries(context)
         self.lookups = LookupQueries(context)
+        self.answers = AnswerQueries(context)
         self._figures: TtlCache[tuple[NetworkFigures, ...]] = TtlCache(_SHARED_FOR, clock)
 
     @property

@@ -71,6 +71,12 @@ class TransactionSummary:
         """Whether any network was ever asked about it, or a record is stored."""
         return any(finding.was_asked or finding.versions for finding in self.findings)
 
+    @property
+    def is_settled(self) -> bool:
+        """Whether its end is known for good, so that nobody needs to be asked again."""
+        ends = [finding.evidence.follow_up for finding in self.findings]
+        return any(end is not None and end.settled_at is not None for end in ends)
+
     def answered_since(self, moment_asked: datetime) -> bool:
         """Whether some network answered at or after the moment."""
         return any(

@@ -10,15 +10,29 @@ from typing import Final
 
 import streamlit as st
 
+from dashboard.domain.answer_template import LONGEST_CASE, parse_case
 from dashboard.domain.paste import Paste, read_lookup, read_paste
 from dashboard.domain.quantity import TxHash
+from dashboard.domain.verdict import VerdictKind
 from dashboard.errors import InputError, StoreError
+from dashboard.show.parts.acting import done_shown
+from dashboard.show.parts.answer_editor import answer_editor, template_mistakes_shown
+from dashboard.show.parts.header_search import FIND
 from dashboard.show.parts.heading import heading
+from dashboard.show.parts.list_page import choice_filter, csv_button, page_of_rows
 from dashboard.show.parts.live_lookup import ask, question_result, transactions, with_last_answers
+from dashboard.show.parts.lookup_rows import (
+    OPENED,
+    lookup_row,
+    lookup_rows_head,
+    opened_transaction,
+)
 from dashboard.show.parts.notices import empty, notice, store_errors_shown, unusable_texts
 from dashboard.show.parts.track_form import track_form
 from dashboard.show.parts.transaction_card import transaction_card
 from dashboard.show.queries import page_queries
+from dashboard.show.queries.customer_answer import AnswerContext, finding_groups
+from dashboard.show.queries.lookup_files import lookup_csv, lookup_json
 from dashboard.show.queries.page_queries import PageQueries
 from dashboard.show.queries.transaction_summary import TransactionSummary
 from dashboard.show.text import sentence
@@ -33,10 +47,21 @@ TX: Final = "tx"
 LIST: Final = "list"
 """The parameter of the address that names a saved look-up of more transactions."""
 
+CASE: Final = "case"
+"""The parameter of the address that holds the case id of a look-up."""
+
 MOST_IN_ADDRESS: Final = 50
 """Hashes that go into the address; more would not fit a request line."""
 
-MOST_SHOWN: Final = 25
+FRESH_FOR: Final = timedelta(minutes=1)
+"""An answer younger than this is shown as it is: nobody is asked again."""
+
+ROWS: Final = 25
+_PAGE: Final = "rows"
+_ALL: Final = "All"
+_PASTE: Final = "paste_text"
+_CASE_TYPED: Final = "case_text"
+_SUBMITTED: Final = "lookup_submitted"
 _PASTED: Final = "pasted"
 _OPENED: Final = "opened"
 _NOTHING: Final = Paste((), 0, ())
@@ -48,27 +73,35 @@ class LookupAddress:
 
     hashes: tuple[str, ...] = ()
     lookup_id: str = ""
+    case: str = ""
 
     @classmethod
     def current(cls) -> LookupAddress:
         """Read what the browser shows."""
-        return cls(tuple(st.query_params.get_all(TX)), st.query_params.get(LIST, ""))
+        parameters = st.query_params
+        case = parameters.get(CASE, "")[:LONGEST_CASE]
+        return cls(tuple(parameters.get_all(TX)), parameters.get(LIST, ""), case)
 
     def show(self) -> None:
         """Let the browser show it, so that it can be passed on."""
         st.query_params[TX] = self.hashes
-        if self.lookup_id:
-            st.query_params[LIST] = self.lookup_id
-        else:
-            st.query_params.pop(LIST, None)
+        for name, value in ((LIST, self.lookup_id), (CASE, self.case), (FIND, ""), (OPENED, "")):
+            if value:
+                st.query_params[name] = value
+            else:
+                st.query_params.pop(name, None)
 
 
 @dataclass(frozen=True)
 class PastedLookup:
-    """What was pasted in this session, with the address that stands for it."""
+    """What was pasted in this session, with the address that stands for it.
+
+    `remark` says why nothing could be looked up, as a headline and a sentence.
+    """
 
     paste: Paste
     address: LookupAddress
+    remark: tuple[str, str] = ("", "")
 
 
 def as_page() -> st.Page:
@@ -77,108 +110,152 @@ def as_page() -> st.Page:
 
 
 def page() -> None:
-    """Show the form beside what is known of the hashes."""
+    """Show the field, and below it the answer to what was asked in it or by the address."""
     queries = page_queries.current()
     heading("Lookup", "What happened to a transaction, and what to tell a customer.")
-    question, answers = st.columns([5, 8], gap="medium")
+    _take_question(queries)
+    _question_form()
     paste = _NOTHING
-    with question, store_errors_shown():
-        _paste_form(queries)
-        paste = _asked_for(queries)
+    with store_errors_shown():
+        pasted = _asked_for(queries)
+        paste = pasted.paste
+        if any(pasted.remark):
+            notice("bad", *pasted.remark)
         unusable_texts(paste)
-        if paste.hashes and LookupAddress.current().lookup_id:
-            hint = (
-                f"To pass on all {transactions(len(paste.hashes))}, copy the address of this page."
-            )
-            st.html(f'<p class="lw-quiet">{hint}</p>')
-    with answers:
-        if paste.hashes:
-            _ask_on_opening(queries, paste.hashes)
-            _actions(queries, paste.hashes)
-        is_long = len(paste.hashes) > MOST_IN_ADDRESS
-        st.fragment(_answers, run_every=REFRESH_OF_MANY if is_long else REFRESH)(paste)
+    done_shown(queries)
+    template_mistakes_shown(queries)
+    asking = st.container()
+    if len(paste.hashes) > 1:
+        _actions(queries, paste.hashes)
+    is_long = len(paste.hashes) > MOST_IN_ADDRESS
+    st.fragment(_answers, run_every=REFRESH_OF_MANY if is_long else REFRESH)(paste)
+    if len(paste.hashes) == 1:
+        _actions(queries, paste.hashes)
+    with asking:
+        _ask_on_opening(queries, paste.hashes)
 
 
-def _paste_form(queries: PageQueries) -> None:
-    with st.container(key="card-paste"), st.form("paste", border=False):
-        text = st.text_area(
-            "Transaction hashes or explorer links",
-            height=132,
-            key="paste_text",
-            placeholder="0x… one or many; commas, blanks, lines and links are fine. "
-            "Or a label, a sender, words of a reason",
+def _question_form() -> None:
+    with (
+        st.container(key="card-paste"),
+        st.form("paste", border=False),
+        st.container(horizontal=True, vertical_alignment="center", gap="small", key="lookup-field"),
+    ):
+        st.text_area(
+            "Transactions, one or many",
+            height=68,
+            key=_PASTE,
+            placeholder="Paste hashes or explorer links, or type a sender, a label or words of a "
+            "reason. Enter looks up; Shift+Enter starts a line.",
+            label_visibility="collapsed",
         )
-        if st.form_submit_button("Look up", type="primary"):
-            _look_up(queries, text)
+        st.text_input(
+            "Case id (optional)",
+            key=_CASE_TYPED,
+            max_chars=LONGEST_CASE,
+            placeholder="Case id (optional)",
+            label_visibility="collapsed",
+            width=190,
+            autocomplete="off",
+        )
+        st.form_submit_button("Look up", type="primary", on_click=_note_submission)
 
 
-def _look_up(queries: PageQueries, text: str) -> None:
-    """Make what was pasted the question of this page, and put it into the address."""
+def _note_submission() -> None:
+    st.session_state[_SUBMITTED] = True
+
+
+def _take_question(queries: PageQueries) -> None:
+    """Make what was submitted, or what a link searches for, the question of this page.
+
+    The fields are emptied for the next customer, unless something in them has to be mended.
+    """
+    found = st.query_params.get(FIND)
+    if found is not None:
+        st.session_state[_PASTE] = found
+        st.session_state[_CASE_TYPED] = st.query_params.get(CASE, "")[:LONGEST_CASE]
+    elif not st.session_state.pop(_SUBMITTED, False):
+        return
+    text = str(st.session_state.get(_PASTE) or "")
+    case = parse_case(str(st.session_state.get(_CASE_TYPED) or ""))
     st.session_state.pop(_OPENED, None)
+    pasted = _look_up(queries, text, case)
+    pasted.address.show()
+    st.session_state[_PASTED] = pasted
+    if pasted.paste.hashes and not pasted.paste.wrong:
+        st.session_state[_PASTE] = st.session_state[_CASE_TYPED] = ""
+
+
+def _look_up(queries: PageQueries, text: str, case: str) -> PastedLookup:
+    """Find what a text stands for, and the address to pass on."""
     try:
         paste = queries.lookups.find(read_lookup(text))
-    except InputError as mistake:
-        notice("bad", "Nothing was looked up:", sentence(str(mistake)))
-        paste = _NOTHING
-    else:
         if not (paste.hashes or paste.wrong):
-            notice("busy", "Nothing to look up.", "Paste at least one transaction hash.")
-    address = _address_of(queries, paste.hashes)
-    address.show()
-    st.session_state[_PASTED] = PastedLookup(paste, address)
+            remark = ("Nothing to look up.", "Paste at least one transaction hash.")
+            return PastedLookup(_NOTHING, LookupAddress(), remark)
+        return PastedLookup(paste, _address_of(queries, paste.hashes, case))
+    except InputError as mistake:
+        return PastedLookup(
+            _NOTHING, LookupAddress(), ("Nothing was looked up:", sentence(str(mistake)))
+        )
+    except StoreError as trouble:
+        remark = ("Nothing was looked up.", f"{sentence(str(trouble))} Try again in a moment.")
+        return PastedLookup(_NOTHING, LookupAddress(), remark)
 
 
-def _address_of(queries: PageQueries, hashes: Sequence[TxHash]) -> LookupAddress:
+def _address_of(queries: PageQueries, hashes: Sequence[TxHash], case: str) -> LookupAddress:
     """Return what the address says of these hashes: each of them, or the name of the list."""
     if len(hashes) <= MOST_IN_ADDRESS:
-        return LookupAddress(tuple(map(str, hashes)))
-    try:
-        lookup_id = queries.lookups.save(hashes)
-    except StoreError as trouble:
-        notice("bad", "There is no link to pass on.", sentence(str(trouble)))
-        return LookupAddress()
-    return LookupAddress(lookup_id=lookup_id)
+        return LookupAddress(tuple(map(str, hashes)), case=case)
+    return LookupAddress(lookup_id=queries.lookups.save(hashes), case=case)
 
 
-def _asked_for(queries: PageQueries) -> Paste:
+def _asked_for(queries: PageQueries) -> PastedLookup:
     """Return what the address names, or what was pasted if the address stands for that."""
     address = LookupAddress.current()
     pasted = st.session_state.get(_PASTED)
     if not (isinstance(pasted, PastedLookup) and pasted.address == address):
-        pasted = PastedLookup(_named_by(queries, address), address)
+        pasted = _named_by(queries, address)
         st.session_state[_PASTED] = pasted
-    return pasted.paste
+    return pasted
 
 
-def _named_by(queries: PageQueries, address: LookupAddress) -> Paste:
+def _named_by(queries: PageQueries, address: LookupAddress) -> PastedLookup:
     if not address.lookup_id:
-        return read_paste("\n".join(address.hashes))
+        return PastedLookup(read_paste("\n".join(address.hashes)), address)
     hashes = queries.lookups.saved(address.lookup_id)
     if hashes is None:
         text = "What it names is not kept any more, or it was cut. Paste the hashes again."
-        notice("bad", "This link leads to nothing.", text)
-        return _NOTHING
-    return Paste(hashes, 0, ())
+        return PastedLookup(_NOTHING, address, ("This link leads to nothing.", text))
+    return PastedLookup(Paste(hashes, 0, ()), address)
 
 
 def _ask_on_opening(queries: PageQueries, hashes: Sequence[TxHash]) -> None:
-    """Ask once about what was never asked, be it pasted or named by a link."""
+    """Ask once about what is not known freshly, be it pasted or named by a link.
+
+    Of many, only those that were never asked about: opening their link again costs nothing.
+    """
     address = LookupAddress.current()
-    if not queries.can_ask or st.session_state.get(_OPENED) == address:
+    if not (hashes and queries.can_ask) or st.session_state.get(_OPENED) == address:
         return
     st.session_state[_OPENED] = address  # before asking: a stop asks no more
     try:
-        unasked = [
-            summary.tx_hash for summary in queries.summaries(hashes) if not summary.was_asked
-        ]
+        known = queries.summaries(hashes)
     except StoreError:
-        return  # the answers below show the trouble
-    if unasked:
-        ask(queries, unasked)
+        return  # the answers show the trouble
+    since = queries.now() - FRESH_FOR
+    is_few = len(hashes) <= MOST_IN_ADDRESS
+    wanted = [
+        each.tx_hash
+        for each in known
+        if (each.unanswered_since(since) and not each.is_settled if is_few else not each.was_asked)
+    ]
+    if wanted and ask(queries, wanted):
+        st.rerun()
 
 
 def _actions(queries: PageQueries, hashes: tuple[TxHash, ...]) -> None:
-    with st.container(horizontal=True, gap="small"):
+    with st.container(horizontal=True, gap="small", key="lookup-acts"):
         asked = st.button(
             "Ask the network now",
             icon=":material/sync:",
@@ -191,42 +268,92 @@ def _actions(queries: PageQueries, hashes: tuple[TxHash, ...]) -> None:
         if queries.can_watch:
             with st.popover("Track", icon=":material/visibility:", width="content"):
                 track_form(queries, hashes)
+        _files(queries, hashes)
+        if st.button("Edit the texts", icon=":material/edit:", key="edit-texts"):
+            answer_editor(queries)
     if asked:
         ask(queries, hashes)
+
+
+def _files(queries: PageQueries, hashes: Sequence[TxHash]) -> None:
+    """Offer the whole look-up as files, written when somebody asks for them."""
+    csv_button(
+        lambda: lookup_csv(queries.summaries(hashes), _context(queries)),
+        "lookup.csv",
+        "lookup_csv",
+        note="One line for each transaction, with the text for its customer",
+    )
+    st.download_button(
+        "JSON",
+        lambda: lookup_json(queries.summaries(hashes), _context(queries)),
+        "lookup.json",
+        "application/json",
+        key="lookup_json",
+        icon=":material/download:",
+        on_click="ignore",
+        help="All that is known of each transaction",
+    )
+
+
+def _context(queries: PageQueries) -> AnswerContext:
+    return AnswerContext(
+        queries.now(),
+        LookupAddress.current().case,
+        queries.context.settings.public_url,
+        queries.answers.state().templates,
+    )
 
 
 def _answers(paste: Paste) -> None:
     queries = page_queries.current()
     if not paste.hashes:
         empty(
-            "Paste a transaction hash",
+            "Paste a transaction hash, and press Enter",
             "It is 0x and 64 hexadecimal digits; a link from an explorer works too. "
-            "Hashes that were never asked about are asked at once.",
+            "The network is asked at once.",
         )
         return
     with store_errors_shown():
         summaries = with_last_answers(queries.summaries(paste.hashes))
         now = queries.now()
         question_result(summaries, now)
-        if len(summaries) > 1 and queries.networks:
-            st.html(f'<p class="lw-lede" role="status">{verdict_counts(summaries)}</p>')
-        for summary in summaries[: _shown()]:
-            transaction_card(summary, now, is_alone=len(summaries) == 1)
-        _offer_more(len(summaries))
+        if len(summaries) > 1:
+            _many(queries, summaries)
+        else:
+            transaction_card(summaries[0], _context(queries))
+
+
+def _many(queries: PageQueries, summaries: Sequence[TransactionSummary]) -> None:
+    """Show the counts, then a row for each; one opens in place."""
+    kinds = {each.tx_hash: verdict_of(each) for each in summaries}
+    with st.container(key="card-rows", gap=None):
+        if queries.networks:
+            st.html(f'<p class="lw-lede lw-said" role="status">{verdict_counts(summaries)}</p>')
+        present = [kind.value for kind in VerdictKind if kind in kinds.values()]
+        chosen = choice_filter("Verdict", [_ALL, *present], "verdict", _ALL, is_labelled=False)
+        shown = [each for each in summaries if chosen in {_ALL, str(kinds[each.tx_hash])}]
+        lookup_rows_head()
+        page_of_rows(len(shown), ROWS, _PAGE, lambda number: _rows(queries, shown, number))
+
+
+def _rows(queries: PageQueries, shown: Sequence[TransactionSummary], number: int) -> None:
+    opened, context = opened_transaction(), _context(queries)
+    for each in shown[(number - 1) * ROWS : number * ROWS]:
+        is_open = opened == str(each.tx_hash)
+        lookup_row(each, is_open=is_open)
+        if is_open:
+            with st.container(key=f"opened-{each.tx_hash}"):
+                transaction_card(each, context)
+
+
+def verdict_of(summary: TransactionSummary) -> VerdictKind | None:
+    """Return the most telling verdict; None where no network can be asked."""
+    groups = finding_groups(summary)
+    return groups[0].kind if groups else None
 
 
 def verdict_counts(summaries: Sequence[TransactionSummary]) -> str:
     """Count the verdicts of several hashes in one sentence, the commonest first."""
-    kinds = Counter(summary.conclusive_findings()[0].verdict.kind for summary in summaries)
-    counts = "; ".join(f"{count:,} {kind}" for kind, count in kinds.most_common())
+    kinds = Counter(map(verdict_of, summaries))
+    counts = "; ".join(f"{count:,} {kind}" for kind, count in kinds.most_common() if kind)
     return f"{transactions(len(summaries))}: {counts}."
-
-
-def _shown() -> int:
-    return int(st.session_state.get("shown", MOST_SHOWN))
-
-
-def _offer_more(count: int) -> None:
-    if count > _shown() and st.button(f"Show {min(MOST_SHOWN, count - _shown())} more"):
-        st.session_state["shown"] = _shown() + MOST_SHOWN
-        st.rerun(scope="fragment")

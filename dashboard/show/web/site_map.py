@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from importlib.resources import files
+from pathlib import Path
 from typing import Final
 
 from starlette.responses import HTMLResponse
@@ -40,12 +41,15 @@ _OWN_FONT: Final = (
     "src:local(system-ui),local(Roboto),local(Arial)}</style></head>"
 )
 """Stands for Streamlit's font, 170 kB, until our theme comes, which names fonts of the reader."""
+_KEYS: Final = (Path(__file__).parent / "keys.js").read_text(encoding="utf-8")
 
 
 def index_of_pages() -> str:
     """Return the page of Streamlit that loads all others, for pages below the root too."""
     index = files("streamlit").joinpath("static/index.html").read_text(encoding="utf-8")
-    index = index.replace("<head>", f"<head>{_BASE}", 1).replace("</head>", _OWN_FONT, 1)
+    index = index.replace("<head>", f"<head>{_BASE}<script>{_KEYS}</script>", 1).replace(
+        "</head>", _OWN_FONT, 1
+    )
     return _FONT_AHEAD.sub("", index)
 
 

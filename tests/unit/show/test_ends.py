@@ -11,14 +11,15 @@ from typing import Final
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from dashboard.domain.answer_template import Voice
 from dashboard.domain.included_or_replaced import Inclusion, InclusionAnswer, InclusionQuestion
 from dashboard.domain.module_limits import ModuleLimits
 from dashboard.domain.quantity import Address, TxHash
 from dashboard.domain.verdict import VerdictKind
 from dashboard.show.queries import page_queries
-from dashboard.show.queries.customer_answer import customer_answer
+from dashboard.show.queries.customer_answer import AnswerContext, answer_text
 from dashboard.show.queries.page_queries import PageQueries
-from dashboard.show.queries.transaction_summary import NetworkFinding
+from dashboard.show.queries.transaction_summary import NetworkFinding, TransactionSummary
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.tracking.follow_ups import record_inclusion_answers
@@ -79,19 +80,19 @@ def test_transaction_that_was_included_after_all_needs_no_next_step(
     tell(store, 1, INCLUDED)
 
     finding = finding_of(queries, tx_hash(1))
-    answer = customer_answer(queries.summaries([tx_hash(1)])[0], NOW)
+    answer = engineers_text(queries.summaries([tx_hash(1)])[0])
 
     assert finding.verdict.kind is VerdictKind.REJECTED_THEN_INCLUDED
     assert finding.next_steps() == ()
-    assert "rejected, then included." in answer
+    assert "rejected, then included" in answer
     assert "The rejection did not last" in answer
-    assert "What to do next" not in answer
+    assert "Next:" not in answer
 
 
 def test_transaction_that_was_replaced_holds_nothing_up(queries: PageQueries, store: Store) -> None:
     tell(store, 1, next_nonce=2)
 
-    answer = customer_answer(queries.summaries([tx_hash(1)])[0], NOW)
+    answer = engineers_text(queries.summaries([tx_hash(1)])[0])
 
     assert finding_of(queries, tx_hash(1)).verdict.kind is VerdictKind.REPLACED
     assert "can never be included any more" in answer
@@ -103,9 +104,9 @@ def test_transaction_that_nobody_rejected_is_told_as_included(
 ) -> None:
     tell(store, 9, INCLUDED)
 
-    answer = customer_answer(queries.summaries([tx_hash(9)])[0], NOW)
+    answer = engineers_text(queries.summaries([tx_hash(9)])[0])
 
-    assert "Devnet (simulated network): included." in answer
+    assert "Devnet (simulated network): included" in answer
     assert "Its receipt names block 21,044" in answer
 
 
@@ -123,7 +124,7 @@ def test_limit_that_the_sequencer_left_out_is_told_with_its_table(queries: PageQ
     [summary] = queries.summaries([tx_hash(1)])
 
     assert "more lines in the prover module ADD than the limit of 524,288 (Devnet, 2026-05-12)" in (
-        customer_answer(summary, NOW)
+        engineers_text(summary)
     )
 
 
@@ -136,7 +137,7 @@ def test_lookup_page_shows_the_end_instead_of_next_steps(
 
     assert "Rejected, then included" in words
     assert "Nothing is left to do." in words
-    assert "What the sender can do next" not in words
+    assert "What the sender can do" not in words
 
 
 def test_lookup_page_names_the_table_of_a_limit(queries: PageQueries) -> None:
@@ -161,5 +162,10 @@ def test_lookup_page_says_that_a_claimed_time_cannot_be_true(
 
     words = lookup_page(queries, tx_hash(40))
 
-    assert words.count("This time had not come when it arrived") == 3  # verdict, fact, answer
+    assert words.count("This time had not come when it arrived") == 2  # verdict, fact
     assert "in 800 days" not in words
+
+
+def engineers_text(summary: TransactionSummary) -> str:
+    """Write the answer for an engineer."""
+    return answer_text(summary, Voice.ENGINEER, AnswerContext(NOW))

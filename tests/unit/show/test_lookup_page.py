@@ -58,21 +58,20 @@ def test_lookup_asks_at_once_about_what_was_never_asked(store: Store) -> None:
         PageQueries(store, (SIMULATED,), recorder(asked), lambda: NOW), str(tx_hash(2))
     )
 
-    page.text_area(key="paste_text").input(f"{tx_hash(2)}, {tx_hash(80)}")
-    page.button[0].click().run()
+    submit(page, f"{tx_hash(9)}, {tx_hash(80)}")
 
-    assert asked == [tx_hash(80)]
-    assert page.query_params["tx"] == [str(tx_hash(2)), str(tx_hash(80))]
+    assert asked == [tx_hash(2), tx_hash(80)]
+    assert page.query_params["tx"] == [str(tx_hash(9)), str(tx_hash(80))]
 
 
-def test_link_to_a_hash_that_was_never_asked_asks_once(store: Store) -> None:
+def test_link_asks_at_once_about_what_has_no_fresh_answer_and_only_once(store: Store) -> None:
     asked: list[TxHash] = []
     queries = PageQueries(store, (SIMULATED,), recorder(asked), lambda: NOW)
 
-    page = open_page(queries, str(tx_hash(2)), str(tx_hash(80))).run()
+    page = open_page(queries, *map(str, (tx_hash(2), tx_hash(4), tx_hash(9), tx_hash(80)))).run()
 
-    assert asked == [tx_hash(80)]
-    assert "Asked about 1 transaction just now: 0 answered." in words_of(page)
+    assert asked == [tx_hash(2), tx_hash(80)]  # 4 is settled, 9 was answered a moment ago
+    assert "Asked about 2 transactions just now: 0 answered." in words_of(page)
 
 
 def test_live_question_without_an_answer_says_so(store: Store) -> None:
@@ -83,7 +82,7 @@ def test_live_question_without_an_answer_says_so(store: Store) -> None:
 
     page.button(key="ask").click().run()
 
-    assert asked == [tx_hash(2)]
+    assert asked == [tx_hash(2), tx_hash(2)]
     assert "Asked about 1 transaction just now: 0 answered." in words_of(page)
 
 
@@ -115,8 +114,7 @@ def test_lookup_of_more_than_an_address_holds_has_a_link(store: Store) -> None:
     page = look_up(queries, "\n".join(map(str, hashes)))
     lookup_id = page.query_params["list"]
 
-    assert asked == hashes
-    assert "To pass on all 1,270 transactions, copy the address" in words_of(page)
+    assert asked[1:] == hashes
     assert "1,270 transactions: 1,270 not checked yet." in words_of(reopened(queries, lookup_id))
 
 
@@ -171,11 +169,67 @@ def test_track_button_tracks_what_was_looked_up(store: Store) -> None:
     queries = PageQueries(store, (SIMULATED,), None, lambda: NOW)
     page = open_page(queries, str(tx_hash(80)))
 
-    page.text_input[0].input("Case 9")
+    next(each for each in page.text_input if each.label.startswith("Label")).input("Case 9")
     next(button for button in page.button if button.label == "Track").click().run()
 
     assert "1 newly tracked." in words_of(page)
     assert queries.summaries([tx_hash(80)])[0].is_tracked
+
+
+def test_answer_stands_first_in_both_voices_with_the_case(store: Store) -> None:
+    queries = PageQueries(store, (SIMULATED,), None, lambda: NOW)
+
+    page = submit(open_page(queries, str(tx_hash(9))), str(tx_hash(2)), "1742")
+    customer = page.code[-1].value
+    engineer = page.segmented_control(key="voice").set_value("Engineer").run().code[-1].value
+
+    assert page.query_params["case"] == "1742"
+    assert customer.startswith(f"Case: 1742\nTransaction: {tx_hash(2)}\n\nDevnet (simulated")
+    assert (
+        "Why it was rejected: It needs more proving work than one block may hold: 2,402 lines"
+        in customer
+    )
+    assert "1. Split the work" in customer
+    assert "eth_getTransactionCount" not in customer
+    assert "Module HUB: 2,402 lines needed, 70 allowed, 34.31 times the limit" in engineer
+
+
+def test_fields_are_empty_for_the_next_customer_unless_something_is_wrong(store: Store) -> None:
+    queries = PageQueries(store, (SIMULATED,), None, lambda: NOW)
+
+    page = submit(open_page(queries, str(tx_hash(9))), str(tx_hash(2)), "1742")
+    assert (page.text_area(key="paste_text").value, page.text_input(key="case_text").value) == (
+        "",
+        "",
+    )
+
+    assert submit(page, "0x12").text_area(key="paste_text").value == "0x12"
+
+
+def test_rows_are_filtered_by_verdict_and_open_in_place(store: Store) -> None:
+    queries = PageQueries(store, (SIMULATED,), None, lambda: NOW)
+    page = open_page(queries, *(str(tx_hash(number)) for number in (2, 4, 9, 80)))
+
+    page.segmented_control(key="verdict").set_value("rejected").run()
+    opened = page.button(key=f"open-{tx_hash(2)}").click().run()
+
+    assert [each.key for each in opened.button if str(each.key).startswith("open-")] == [
+        f"open-{tx_hash(2)}"
+    ]
+    assert opened.query_params["opened"] == str(tx_hash(2))
+    assert "34.3× the limit" in words_of(opened)
+    assert f"Transaction: {tx_hash(2)}" in opened.code[-1].value
+
+
+def test_search_in_the_header_leads_from_every_page_to_the_answer(store: Store) -> None:
+    page = open_page(PageQueries(store, (SIMULATED,), None, lambda: NOW))
+
+    page.text_input(key="search_text").input("case 1742")
+    found = page.button(key="search_go").click().run()
+
+    assert found.query_params["tx"] == [str(tx_hash(2)), str(tx_hash(9))]
+    assert "find" not in found.query_params
+    assert "2 transactions: 1 rejected; 1 no rejection on record." in words_of(found)
 
 
 def recorder(asked: list[TxHash]) -> Callable[[tuple[TxHash, ...], NetworkId | None], None]:
@@ -185,9 +239,14 @@ def recorder(asked: list[TxHash]) -> Callable[[tuple[TxHash, ...], NetworkId | N
 
 def look_up(queries: PageQueries, text: str) -> AppTest:
     """Paste a text on the page Lookup and press the button."""
-    page = open_page(queries, str(tx_hash(2)))
+    return submit(open_page(queries, str(tx_hash(2))), text)
+
+
+def submit(page: AppTest, text: str, case: str = "") -> AppTest:
+    """Fill the fields in and press the button."""
     page.text_area(key="paste_text").input(text)
-    return page.button[0].click().run()
+    page.text_input(key="case_text").input(case)
+    return next(each for each in page.button if each.label == "Look up").click().run()
 
 
 def reopened(queries: PageQueries, lookup_id: str) -> AppTest:

@@ -10,7 +10,6 @@ import pytest
 
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.verdict import VerdictKind
-from dashboard.show.queries.customer_answer import customer_answer
 from dashboard.show.queries.network_status import Activity
 from dashboard.show.queries.page_queries import PageQueries
 from dashboard.store.engine.engine import Store
@@ -90,28 +89,6 @@ def test_hash_that_nobody_asked_about_is_not_checked_yet(queries: PageQueries) -
         VerdictKind.NOT_CHECKED_YET,
     ]
     assert not summary.was_asked
-
-
-def test_customer_answer_says_verdict_reason_and_next_steps(queries: PageQueries) -> None:
-    (summary,) = queries.summaries([tx_hash(2)])
-
-    answer = customer_answer(summary, NOW)
-
-    assert f"Transaction {tx_hash(2)}" in answer
-    assert "Devnet (simulated network): rejected." in answer
-    assert "2,402 lines in the prover module HUB; the limit is 70" in answer
-    assert "1. Split the work" in answer
-    assert answer.endswith("As of 2026-11-20 12:00:00 UTC.")
-
-
-def test_customer_answer_shows_unseen_characters_as_codes(queries: PageQueries) -> None:
-    (summary,) = queries.summaries([tx_hash(3)])
-
-    answer = customer_answer(summary, NOW)
-
-    assert "\u202e" not in answer
-    assert "\r" not in answer
-    assert "\\u202egnp.exe\\u000d\\u000aBcc: x" in answer
 
 
 def test_tracking_watches_every_network_that_can_be_asked(

@@ -1,0 +1,99 @@
+"""`linewatch answers`: the templates of the texts that people copy from a look-up."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from dashboard.cli.installation import open_installation, standard_input
+from dashboard.cli.options import as_json
+from dashboard.cli.output import WRONG_INPUT, Json, print_json, say, warn
+from dashboard.domain.answer_template import PLACEHOLDERS
+from dashboard.domain.audit import Actor
+from dashboard.errors import InputError
+from dashboard.show.queries.answers import AnswerFileState, AnswerQueries
+from dashboard.wiring.actor import os_user
+from dashboard.wiring.clock import utc_now
+
+
+@click.group()
+def answers() -> None:
+    """Show and change the templates of the texts for customers and engineers.
+
+    They are the file answers.toml in the folder of the settings; pages change the same file.
+    """
+
+
+@answers.command()
+@as_json
+def show(*, as_json: bool) -> None:
+    """Print the file of templates, or the built-in one where there is none.
+
+    Its first lines say what a template may name.
+    """
+    with open_installation() as here:
+        state = AnswerQueries(here.source).state()
+    if as_json:
+        form: Json = {
+            "file": state.source,
+            "isBuiltIn": state.text is None,
+            "mistakes": list(state.mistakes),
+            "placeholders": dict(PLACEHOLDERS),
+            "text": state.editable(),
+        }
+        print_json(form)
+    else:
+        click.echo(state.editable(), nl=False)
+    _end_with(state)
+
+
+@answers.command()
+@click.argument("file", type=click.Path(path_type=Path, allow_dash=True), required=False)
+def check(*, file: Path | None) -> None:
+    """Name every mistake of a file, by default of the one in force, with its line and remedy."""
+    with open_installation() as here:
+        queries = AnswerQueries(here.source)
+        state = queries.state() if file is None else queries.check(_text_of(file))
+    _end_with(state)
+    say("No mistake." if state.text is not None else "There is no file: the built-in ones hold.")
+
+
+@answers.command("import")
+@click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
+def import_(*, file: Path) -> None:
+    """Let a file be in force; - reads standard input. One with a mistake changes nothing."""
+    with open_installation() as here:
+        queries = AnswerQueries(here.source)
+        text = _text_of(file)
+        _end_with(queries.check(text))
+        queries.change(text, Actor(os_user(), utc_now()))
+        say(f"{queries.state().source} is in force.")
+
+
+@answers.command()
+def reset() -> None:
+    """Remove the file, so that the built-in templates are in force again."""
+    with open_installation() as here:
+        AnswerQueries(here.source).change(None, Actor(os_user(), utc_now()))
+    say("The built-in templates are in force.")
+
+
+def _end_with(state: AnswerFileState) -> None:
+    """Name the mistakes and end, where there are any."""
+    for each in state.mistakes:
+        warn(each)
+    if state.mistakes:
+        sys.exit(WRONG_INPUT)
+
+
+def _text_of(file: Path) -> str:
+    if str(file) == "-":
+        return standard_input()
+    try:
+        return file.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{file} is not UTF-8 text: save it as UTF-8 ({error.reason})") from error
+    except OSError as error:
+        raise InputError(f"{file} cannot be read: {error.strerror}") from error

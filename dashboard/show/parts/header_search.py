@@ -1,0 +1,35 @@
+"""The search in the header of every page: a hash, a sender or a label leads to Lookup."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import streamlit as st
+
+FIND: Final = "find"
+"""The parameter of an address of Lookup that holds what is searched for: `?find=case+1742`."""
+
+LONGEST: Final = 2_000
+"""Characters: some 28 hashes. More are pasted on the page Lookup."""
+
+_FIELD: Final = "search-field"
+
+
+def header_search(lookup: st.Page) -> None:
+    """Show the field; Enter opens `lookup` with what was typed. The key / leads here."""
+    with (
+        st.form("search", border=False, clear_on_submit=True),
+        st.container(key=_FIELD, horizontal=True, gap=None),
+    ):
+        text = st.text_input(
+            "Search for a hash, a sender or a label; press / to come here",
+            key="search_text",
+            max_chars=LONGEST,
+            placeholder="Search  ( / )",
+            label_visibility="collapsed",
+            autocomplete="off",
+            icon=":material/search:",
+        )
+        is_asked = st.form_submit_button("Search", key="search_go")
+    if is_asked and text and text.strip():
+        st.switch_page(lookup, query_params={FIND: text.strip()})

@@ -1,0 +1,83 @@
+"""The templates of answers: which are in force, from where, and how people change them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from dashboard.domain.answer_template import BUILT_IN, AnswerTemplates, write_file
+from dashboard.domain.audit import Action, Actor
+from dashboard.errors import InputError
+from dashboard.store.access.audit_log import note_action
+
+if TYPE_CHECKING:
+    from dashboard.show.queries.context import QueryContext
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerFileState:
+    """The file of templates: its text, and the templates in force.
+
+    `text` is None where there is no file; then, and where the file has `mistakes`, the built-in
+    templates are in force.
+    """
+
+    source: str
+    text: str | None = None
+    templates: AnswerTemplates = BUILT_IN
+    mistakes: tuple[str, ...] = ()
+
+    def editable(self) -> str:
+        """Return the text to begin a change with."""
+        return write_file() if self.text is None else self.text
+
+
+class AnswerFile(Protocol):
+    """The file of templates in the configuration folder."""
+
+    def read(self) -> AnswerFileState:
+        """Return the file as it is now."""
+
+    def check(self, text: str) -> AnswerFileState:
+        """Return what the file would be with this text."""
+
+    def write(self, text: str | None) -> None:
+        """Replace the file at once and whole, None removes it; InputError where that fails."""
+
+
+class AnswerQueries:
+    """What pages and commands ask about the templates; they are one file."""
+
+    def __init__(self, context: QueryContext) -> None:
+        """Read nothing yet."""
+        self._context = context
+
+    def state(self) -> AnswerFileState:
+        """Return the file as it is now; the built-in templates where files are not used."""
+        file = self._context.settings.answers
+        return AnswerFileState("the built-in templates") if file is None else file.read()
+
+    def check(self, text: str) -> AnswerFileState:
+        """Return what the file would be with this text."""
+        return self._file().check(text)
+
+    def change(self, text: str | None, by: Actor) -> None:
+        """Let this text be the file, or with None the built-in templates be in force again.
+
+        InputError names every mistake of the text, or why the file cannot be written; nothing is
+        changed then. What is done is logged in the transaction that does it.
+        """
+        file = self._file()
+        if text is not None and (found := file.check(text)).mistakes:
+            raise InputError("; ".join(found.mistakes))
+        details = {"characters": 0 if text is None else len(text)}
+        with self._context.store.write() as connection:
+            source = file.read().source
+            note_action(connection, by.at, by.name, Action.CHANGE_ANSWERS, source, details)
+            file.write(text)
+
+    def _file(self) -> AnswerFile:
+        file = self._context.settings.answers
+        if file is None:
+            raise InputError("the templates cannot be changed here: use `linewatch answers`")
+        return file

@@ -1,0 +1,34 @@
+// Keys that Streamlit has no option for: "/" goes to the search in the header; in a field for
+// transactions Enter looks them up (Shift+Enter starts a line), and the cursor is back there for the next.
+(() => {
+  const SEARCH = '.st-key-search-field input', LOOK_UP = '.st-key-lookup-field textarea';
+  const mayType = matchMedia('(hover: hover)').matches;  // no keyboard pops up on a phone
+  const isTyping = (at) => at?.closest?.('input, textarea, select, [contenteditable="true"], [role="grid"]');
+  const typeIn = (field) => { field?.focus({preventScroll: true}); field?.select(); };
+  document.addEventListener('keydown', (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+    const field = event.target;
+    if (event.key === '/' && !isTyping(field)) {
+      const search = document.querySelector(SEARCH);
+      if (search) { event.preventDefault(); typeIn(search); }
+    } else if (event.key === 'Enter' && !event.shiftKey && field.matches?.(LOOK_UP)) {
+      event.preventDefault();
+      event.stopPropagation();
+      field.dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter', ctrlKey: true, bubbles: true, cancelable: true}));
+    }
+  }, true);
+  document.addEventListener('click', (event) => {
+    if (event.target.closest?.('.st-key-card-paste [data-testid="stFormSubmitButton"] button'))
+      document.querySelector(LOOK_UP)?.focus({preventScroll: true});
+  });
+  // The field may be drawn several times before it stays: it keeps the cursor until somebody acts.
+  let since = 0, known = false;
+  for (const act of ['pointerdown', 'keydown']) document.addEventListener(act, () => { since = 0; }, true);
+  new MutationObserver(() => {
+    const field = document.querySelector(LOOK_UP);
+    if (field && !known) since = performance.now();
+    known = Boolean(field);
+    const isDue = field && since && performance.now() - since < 5000 && document.activeElement === document.body;
+    if (isDue && mayType) field.focus({preventScroll: true});
+  }).observe(document, {childList: true, subtree: true});
+})();

@@ -1,0 +1,156 @@
+"""The text to pass on, and the file of its templates as pages and commands change it."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from io import StringIO
+from pathlib import Path
+
+import pytest
+
+from dashboard.domain.answer_template import AnswerTemplates, Voice
+from dashboard.domain.audit import Actor
+from dashboard.errors import InputError
+from dashboard.show.queries.context import PageSettings
+from dashboard.show.queries.customer_answer import AnswerContext, answer_text, finding_groups
+from dashboard.show.queries.lookup_files import lookup_csv, lookup_json
+from dashboard.show.queries.page_queries import PageQueries
+from dashboard.store.access.audit_log import AuditFilter, audit_entries
+from dashboard.store.engine.engine import Store
+from dashboard.wiring.answer_file import StoredAnswerFile
+from tests.browser.seeded_store import SILENT, SIMULATED, seed, tx_hash
+
+NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+ANN = Actor("Ann", NOW)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with seed(tmp_path, NOW) as seeded:
+        yield seeded
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "own" / "answers.toml"
+
+
+@pytest.fixture
+def queries(store: Store, path: Path) -> PageQueries:
+    known = PageSettings(answers=StoredAnswerFile(path))
+    return PageQueries(store, (SIMULATED, SILENT), None, lambda: NOW, settings=known)
+
+
+def test_text_shows_unseen_characters_as_codes(queries: PageQueries) -> None:
+    (summary,) = queries.summaries([tx_hash(3)])
+
+    for voice in Voice:
+        text = answer_text(summary, voice, AnswerContext(NOW, case="\u202e7"))
+        assert "\u202e" not in text
+        assert "\r" not in text
+        assert "\\u202egnp.exe\\u000d\\u000aBcc: x" in text
+
+
+def test_text_is_the_same_as_long_as_nothing_new_is_answered(queries: PageQueries) -> None:
+    (summary,) = queries.summaries([tx_hash(9)])
+    early, late = (AnswerContext(NOW.replace(hour=hour)) for hour in (12, 13))
+
+    assert answer_text(summary, Voice.CUSTOMER, early) == answer_text(summary, Voice.CUSTOMER, late)
+
+
+def test_networks_with_the_same_verdict_are_named_together(queries: PageQueries) -> None:
+    (unknown,) = queries.summaries([tx_hash(200)])
+    (mixed,) = queries.summaries([tx_hash(9)])
+
+    assert [each.networks for each in finding_groups(unknown)] == [
+        "Devnet (simulated network) and Linea"
+    ]
+    assert [str(each.kind) for each in finding_groups(mixed)] == [
+        "no rejection on record",
+        "not checked yet",
+    ]
+
+
+def test_text_of_an_engineer_links_to_the_look_up(queries: PageQueries) -> None:
+    (summary,) = queries.summaries([tx_hash(2)])
+    context = AnswerContext(NOW, "A & 1", "https://watch.example/")
+
+    text = answer_text(summary, Voice.ENGINEER, context)
+
+    assert f"https://watch.example/lookup?tx={tx_hash(2)}&case=A+%26+1" in text
+
+
+def test_look_up_without_any_network_says_so(store: Store) -> None:
+    queries = PageQueries(store, (), None, lambda: NOW)
+    summaries = queries.summaries([tx_hash(200)])
+
+    assert "No network" in answer_text(summaries[0], Voice.CUSTOMER, AnswerContext(NOW))
+    assert "No network" in lookup_csv(summaries, AnswerContext(NOW))
+
+
+def test_files_hold_each_transaction_with_its_texts(queries: PageQueries) -> None:
+    summaries = queries.summaries([tx_hash(2), tx_hash(3), tx_hash(9)])
+    context = AnswerContext(NOW, "=1742")
+
+    rows = list(csv.DictReader(StringIO(lookup_csv(summaries, context))))
+    form = json.loads(lookup_json(summaries, context))
+
+    assert [row["verdict"] for row in rows] == ["rejected", "rejected", "no rejection on record"]
+    assert rows[0]["case"] == "'=1742"
+    assert rows[0]["customer_text"].startswith("Case: =1742 Transaction: 0x0202")
+    assert form["transactions"][0]["texts"]["engineer"].startswith("Devnet (simulated network)")
+
+
+def test_file_is_changed_logged_and_removed_again(
+    queries: PageQueries, store: Store, path: Path
+) -> None:
+    queries.answers.change("[customer]\ntext = 'Dear {hash}'\n", ANN)
+    changed = queries.answers.state()
+    queries.answers.change(None, ANN)
+
+    assert changed.templates.usual[Voice.CUSTOMER] == "Dear {hash}"
+    assert queries.answers.state().text is None
+    assert isinstance(queries.answers.state().templates, AnswerTemplates)
+    with store.read() as connection:
+        entries = audit_entries(connection, AuditFilter())
+    assert [(each.actor, each.action, each.subject) for each in entries] == [
+        ("Ann", "change-answers", str(path))
+    ] * 2
+
+
+def test_file_that_somebody_edits_is_read_anew_and_its_mistake_named(
+    queries: PageQueries, path: Path
+) -> None:
+    path.parent.mkdir()
+    path.write_text("[customer]\ntext = 'Dear {hash}'\n")
+    first = queries.answers.state()
+    path.write_text("[customer]\ntext = 'Dear {who} there'\n")
+    wrong = queries.answers.state()
+    path.write_bytes(b"\xff\xfe\x00")
+
+    assert first.mistakes == ()
+    assert "line 2) names {who}" in wrong.mistakes[0]
+    assert "is not UTF-8 text" in queries.answers.state().mistakes[0]
+
+
+def test_change_with_a_mistake_or_into_no_folder_changes_nothing(
+    queries: PageQueries, store: Store, path: Path
+) -> None:
+    with pytest.raises(InputError, match="line 2"):
+        queries.answers.change("[customer]\ntext = '{who}'\n", ANN)
+    path.parent.write_text("a file where a folder should be")
+    with pytest.raises(InputError, match="let this process write there"):
+        queries.answers.change("[customer]\ntext = 'Hi'\n", ANN)
+
+    with store.read() as connection:
+        assert audit_entries(connection, AuditFilter()) == []
+
+
+def test_templates_cannot_be_changed_where_no_file_is_used(store: Store) -> None:
+    queries = PageQueries(store, (SIMULATED,), None, lambda: NOW)
+
+    with pytest.raises(InputError, match="linewatch answers"):
+        queries.answers.change("", ANN)
