@@ -13,6 +13,7 @@ from dashboard.domain.foreign_text import visible
 from dashboard.domain.paste import Paste, WrongText
 from dashboard.errors import StoreError
 from dashboard.show.parts.badges import simulated_badge
+from dashboard.show.parts.heading import HEADED, heading
 from dashboard.show.parts.markup import Markup, element, join
 from dashboard.show.queries.network_status import NetworkProfile
 from dashboard.show.text import sentence
@@ -44,11 +45,19 @@ def notice(kind: str, headline: str, text: str) -> None:
 
 
 @contextmanager
-def store_errors_shown() -> Iterator[None]:
-    """Show an error of the store as a notice in place of the content."""
+def store_errors_shown(title: str = "") -> Iterator[None]:
+    """Show an error of the store as a notice in place of the content.
+
+    Content that begins with the heading of its page names its `title`: a page without a heading
+    has no name for those who hear it.
+    """
+    if title:
+        st.session_state[HEADED] = False
     try:
         yield
     except StoreError as trouble:
+        if title and not st.session_state[HEADED]:
+            heading(title, "Nothing can be shown now.")
         notice(
             "bad",
             "The store cannot be read.",

@@ -123,7 +123,7 @@ def _write_address() -> None:
 def _head() -> None:
     """Answer at first sight what fired, what is unassigned, and whether everything was sent."""
     queries = page_queries.current()
-    with store_errors_shown():
+    with store_errors_shown("Alerts"):
         now = queries.now()
         opened = queries.incidents.open_counts(chosen_network_id(queries.networks))
         answer = f"{open_headline(opened, now)} {headline(queries.alerts.counts(), now)}"

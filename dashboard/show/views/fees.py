@@ -54,7 +54,7 @@ def page() -> None:
 def _live() -> None:
     queries = page_queries.current()
     now = queries.now()
-    with store_errors_shown():
+    with store_errors_shown("Fees"):
         chosen = chosen_networks(queries.networks)
         statuses = [each for each in queries.network_statuses() if each.profile in chosen]
         heading("Fees", f"{network_summary(statuses)} As of {moment(now)}.")

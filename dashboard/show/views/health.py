@@ -56,7 +56,7 @@ def page() -> None:
 def _live() -> None:
     queries = page_queries.current()
     now = queries.now()
-    with store_errors_shown():
+    with store_errors_shown("Health"):
         health = queries.health.health()
         troubles = health_troubles(health, now)
         heading("Health", f"{headline(troubles)} As of {moment(now)}.")

@@ -79,7 +79,7 @@ def page() -> None:
 def _live() -> None:
     queries = page_queries.current()
     now = queries.now()
-    with store_errors_shown():
+    with store_errors_shown("Overview"):
         chosen = chosen_networks(queries.networks)
         statuses = [each for each in queries.network_statuses() if each.profile in chosen]
         if st.query_params.get(WALL) == "1" and statuses:

@@ -67,7 +67,7 @@ def page() -> None:
 @st.fragment(run_every=REFRESH)
 def _live() -> None:
     queries = page_queries.current()
-    with store_errors_shown():
+    with store_errors_shown("Rejections"):
         network_id = chosen_network_id(queries.networks)
         head = st.container()
         with filter_bar():

@@ -95,7 +95,7 @@ def _senders(queries: PageQueries) -> None:
 @st.fragment(run_every=REFRESH)
 def _head() -> None:
     queries = page_queries.current()
-    with store_errors_shown():
+    with store_errors_shown("Tracked"):
         counts = queries.tracked.counts(chosen_network_id(queries.networks))
         heading("Tracked", f"{headline(counts)} As of {moment(queries.now())}.")
 

@@ -1,0 +1,34 @@
+"""Every page while its store cannot be read: it keeps its name and says what happened."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from dashboard.show.queries.page_queries import PageQueries
+from dashboard.show.web.site_map import PAGES
+from tests.browser.seeded_networks import profiles
+from tests.unit.show.page_runs import UnreadableStore, open_page, visit, words_of
+
+NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("name", [name for name in PAGES if name not in {"", "lookup"}])
+def test_page_without_a_store_keeps_its_heading(name: str) -> None:
+    queries = PageQueries(UnreadableStore(), profiles(2), None, lambda: NOW)
+
+    words = words_of(visit(name, queries))
+
+    assert words.count(f"<h1>{PAGES[name]}</h1>") == 1
+    assert words.count("<h1") == 1
+    assert "The store cannot be read." in words
+
+
+def test_first_page_and_look_up_without_a_store_keep_their_heading() -> None:
+    queries = PageQueries(UnreadableStore(), profiles(2), None, lambda: NOW)
+
+    opened = [words_of(open_page(queries)), words_of(open_page(queries, f"0x{'12' * 32}"))]
+
+    assert [each.count("<h1") for each in opened] == [1, 1]
+    assert all("The store cannot be read." in each for each in opened)
