@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from hashlib import sha256
-from typing import Final
+from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 from dashboard.alert.channels.mime import parse_sender, write_message
@@ -24,7 +24,7 @@ from dashboard.domain.grounds import (
     Grounds,
     SpaceGrounds,
 )
-from dashboard.domain.incident import IncidentState
+from dashboard.domain.incident import Incident, IncidentState
 from dashboard.domain.module_limits import ModuleLimits
 from dashboard.domain.notification import Notification, NotificationKind, Recipient
 from dashboard.domain.notified_change import NotifiedChange
@@ -138,7 +138,7 @@ def _of_incident(kind: str) -> Message:
     """Return the message about what became of an incident of rejections."""
     what, state, event = ACTIONS[kind]
     owner = "Ada" if event is None else event.owner or event.actor
-    incident = an_incident(
+    incident = _incident(
         incident_id=an_id(0x3F9C2A10 << 96),
         state=state,
         owner=owner if state is IncidentState.ACKNOWLEDGED else "",
@@ -152,7 +152,7 @@ def _of_incident(kind: str) -> Message:
 def _resolved() -> Message:
     notification = _notification_of(SubjectKind.BUSYNESS, State.CALM, BELOW, State.BUSY)
     opened_at = A_MOMENT - timedelta(minutes=14)
-    incident = an_incident(
+    incident = _incident(
         state=IncidentState.RESOLVED, owner="Ada", opened_at=opened_at, resolved_at=A_MOMENT
     )
     change = NotifiedChange(notification.transition, opened_at=opened_at)
@@ -181,6 +181,12 @@ def _after(held_for: str) -> Message:
     return compose_gathered(notification, TEMPLATES, map(_one_of_many, range(1, 10)))
 
 
+def _incident(**changes: Any) -> Incident:  # noqa: ANN401 - any field
+    """Return an incident of rejections on the network of the samples."""
+    group = (("network", str(ANOTHER_NETWORK)), ("module", "ADD"), ("stage", "RPC"))
+    return an_incident(**({"group": group} | changes))
+
+
 def _rejected(before: State | None = None) -> Notification:
     transition = a_transition(
         subject=Subject.transaction(ANOTHER_NETWORK, TX_HASH),
@@ -189,7 +195,7 @@ def _rejected(before: State | None = None) -> Notification:
     )
     reason = f"Transaction {TX_HASH} line count for module ADD=676331 is above the limit 524288"
     return a_notification(
-        transition=transition, rejection=_version(reason), incident=an_incident(rule="rejections")
+        transition=transition, rejection=_version(reason), incident=_incident(rule="rejections")
     )
 
 
@@ -232,7 +238,7 @@ def _storm() -> Message:
         member_count=len(changes),
         closed_at=A_MOMENT + seconds(34),
         in_reply_to="<00000000-0000-0000-0000-000000001741@watch.example>",
-        incident=an_incident(rule="rejected"),
+        incident=_incident(rule="rejected"),
     )
     return compose_gathered(notification, TEMPLATES, changes)
 
@@ -340,4 +346,4 @@ def _notification_of(
     transition = a_transition(
         subject=subject, before=before, after=after, at=A_MOMENT, grounds=grounds
     )
-    return a_notification(transition=transition, rejection=None, incident=an_incident(rule=rule))
+    return a_notification(transition=transition, rejection=None, incident=_incident(rule=rule))

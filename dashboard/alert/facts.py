@@ -46,7 +46,7 @@ def facts_of(
     links: Links,
     all_members: Sequence[NotificationMember] = (),
 ) -> dict[str, object]:
-    """Return the object, as docs/alerts.md describes it; the same at every attempt."""
+    """Return the object, as docs/alert-channels.md describes it; the same at every attempt."""
     members = (
         all_members
         or notification.members

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -291,3 +293,13 @@ def test_address_is_confirmed_by_a_signed_link() -> None:
     link = links.verify(a_notification().recipient, A_MOMENT)
 
     assert link.startswith("https://watch.example/link/")
+
+
+def test_command_in_a_step_is_code_in_html_and_stays_text() -> None:
+    incident = an_incident(incident_id=UUID(int=0x3F9C2A10 << 96))
+    reminder = a_notification(kind=NotificationKind.REMINDER, incident=incident)
+
+    message = compose(reminder, SILENT)
+
+    assert "`linewatch alerts acknowledge 3f9c2a10`" in message.text
+    assert '<span class="code">linewatch alerts acknowledge 3f9c2a10</span>' in message.html

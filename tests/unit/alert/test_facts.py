@@ -1,4 +1,4 @@
-"""What programs get of a notification: the object that docs/alerts.md describes."""
+"""What programs get of a notification: the object that docs/alert-channels.md describes."""
 
 from __future__ import annotations
 
