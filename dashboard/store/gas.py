@@ -2,29 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Generic, TypeVar
 
-from sqlalchemy import Connection, Select, Table, select
+from sqlalchemy import Connection, Select, Table, and_, or_, select
 
 from dashboard.domain.fee_rollup import SavedFees
 from dashboard.domain.gas import GasObservation, GasSource, SuggestedGasFees
 from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.store.fees.save import save_fees, suggested_fees_of_row
+from dashboard.store.fees.stored_fees import (
+    PERCENTILES,
+    FeeBounds,
+    base_fee_bounds,
+    last_asked_at,
+    latest_percentiles,
+)
 from dashboard.store.monitoring.upstream_failures import (
     StandingFailure,
     read_standing_failures,
     record_answer,
     record_failure,
+    standing_failures_of,
 )
 from dashboard.store.schema import (
     base_fee_histories,
     fee_percentiles,
     suggested_gas_fees,
 )
+from dashboard.store.schema.columns import moment_of
 
 T = TypeVar("T")
 
@@ -47,6 +56,20 @@ class LatestGas:
     base_fee_percentile: Dated[Wei] | None = None
     busy_threshold: Dated[Wei] | None = None
     failures: tuple[StandingFailure, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LatestFigures:
+    """What a page shows of a network: last answers, None where there never was one, and failures.
+
+    `recent` are the bounds of the base fees of a time that ends with the last answer.
+    """
+
+    suggested_gas_fees: Dated[SuggestedGasFees] | None
+    base_fee_percentile: Dated[Wei] | None
+    busy_threshold: Dated[Wei] | None
+    recent: FeeBounds
+    failures: Sequence[StandingFailure]
 
 
 def save_gas(
@@ -87,6 +110,45 @@ def latest_gas(connection: Connection, network_id: NetworkId, now: datetime) -> 
         busy_threshold=threshold,
         failures=read_standing_failures(connection, network_id),
     )
+
+
+def latest_figures(
+    connection: Connection, network_ids: Sequence[NetworkId], now: datetime, window: timedelta
+) -> dict[NetworkId, LatestFigures]:
+    """Return what pages show of several networks, in few statements, however many these are."""
+    fees = _latest_fees_of(connection, network_ids, now)
+    marks = latest_percentiles(connection, network_ids, now)
+    failures = standing_failures_of(connection, network_ids)
+    found = {}
+    for each in network_ids:
+        last = fees[each].asked_at if each in fees else now  # a flat fee stays one when it is old
+        percentile, threshold = (
+            None if mark is None else Dated(mark.fee, moment_of(mark.at), mark.source)
+            for mark in (marks.get((each, operation)) for operation in PERCENTILES)
+        )
+        recent = base_fee_bounds(connection, each, last - window, last)
+        found[each] = LatestFigures(fees.get(each), percentile, threshold, recent, failures[each])
+    return found
+
+
+def _latest_fees_of(
+    connection: Connection, network_ids: Sequence[NetworkId], now: datetime
+) -> dict[NetworkId, Dated[SuggestedGasFees]]:
+    column = suggested_gas_fees.c
+    asked = last_asked_at(connection, network_ids, now)
+    if not asked:
+        return {}
+    newest = [
+        and_(column.network_id == network_id, column.asked_at == moment_of(at))
+        for network_id, at in asked
+    ]
+    rows = connection.execute(select(suggested_gas_fees).where(or_(*newest))).mappings()
+    return {
+        row["network_id"]: Dated(
+            suggested_fees_of_row(row), row["asked_at"], GasSource(row["source"])
+        )
+        for row in rows
+    }
 
 
 def latest_percentile(

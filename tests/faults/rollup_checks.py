@@ -11,7 +11,8 @@ from dashboard.domain.fee_rollup import FeeRollup, FeeSeries, RollupLevel, Timed
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.engine.engine import Store
 from dashboard.store.fees.rollups import rollups_between
-from dashboard.store.fees.stored_fees import SeriesKey, base_fees
+from dashboard.store.fees.stored_fees import SeriesKey
+from tests.stored_base_fees import base_fees
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _EVER: Final = datetime(2100, 1, 1, tzinfo=UTC)

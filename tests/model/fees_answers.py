@@ -21,7 +21,6 @@ from dashboard.store.fees.series import (
 )
 from dashboard.store.fees.steps import FeeSteps
 from dashboard.store.fees.stored_fees import (
-    base_fees,
     fees_answered_at,
     percentile_answered_by_api_at,
     priority_fee_window,
@@ -32,6 +31,7 @@ from tests.model.fees import A_MINUTE, MARKS, Fees, Value, begin_of, newest
 from tests.model.tracking import Silences
 from tests.model.turns import Turn
 from tests.model.world import NETWORKS
+from tests.stored_base_fees import base_fees
 
 _FEES: Final = (FeeSeries.ESTIMATED_BASE_FEE, FeeSeries.MEDIUM_MAX_PRIORITY_FEE)
 """The series that the model holds; which fees were busy is judged in `test_busy_fees.py`."""

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from dashboard.domain.quantity import Wei
 from dashboard.show.text import share
 from dashboard.store.fees.rollup_arrays import Integers
-from dashboard.store.fees.steps import FeeStep, FeeSteps, Floats
+from dashboard.store.fees.steps import FeeMeans, FeeStep, FeeSteps, Floats
 from dashboard.store.schema.columns import milliseconds_of, moment_of
 
 Stretch: TypeAlias = tuple[datetime, datetime]
@@ -34,7 +34,7 @@ class BusyCounts(NamedTuple):
     above: Integers
 
     @classmethod
-    def of(cls, steps: FeeSteps, busy: FeeSteps) -> Self:
+    def of(cls, steps: FeeSteps, busy: FeeMeans) -> Self:
         """Count the values of 1 (busy) and 0 that lie within each step."""
         places = np.maximum(np.searchsorted(steps.first_at, busy.first_at, side="right") - 1, 0)
         above = np.rint(busy.means * busy.values)

@@ -20,7 +20,8 @@ from dashboard.show.charts.figure import (
     plain_layout,
     typed,
 )
-from dashboard.store.fees.steps import FeeSteps
+from dashboard.store.fees.steps import FeeMeans
+from dashboard.store.schema.columns import moment_of
 
 HEIGHT: Final = 400
 CSV_COLUMNS: Final = ("network_id", "fee", "first_at", "mean_wei")
@@ -40,7 +41,7 @@ class NetworkLine(NamedTuple):
     network_id: NetworkId
     name: str
     of: str
-    steps: FeeSteps
+    steps: FeeMeans
     place: int = 0
 
 
@@ -92,9 +93,11 @@ def lines_csv(lines: Sequence[NetworkLine]) -> str:
     return write_csv(
         CSV_COLUMNS,
         (
-            (each.network_id, each.of, step.first_at.isoformat(), round(step.mean))
+            (each.network_id, each.of, moment_of(at).isoformat(), round(mean))
             for each in lines
-            for step in each.steps
+            for at, mean in zip(
+                each.steps.first_at.tolist(), each.steps.means.tolist(), strict=True
+            )
         ),
     )
 

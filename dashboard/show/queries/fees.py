@@ -33,7 +33,13 @@ from dashboard.store.alerts.incidents import opened_between
 from dashboard.store.engine.connection import Connection
 from dashboard.store.evidence.busy_context import SERIES, read_hours
 from dashboard.store.fees.rollup_arrays import Integers
-from dashboard.store.fees.series import ChartRange, fee_steps, first_seen_at, percentile_steps
+from dashboard.store.fees.series import (
+    ChartRange,
+    fee_means,
+    fee_steps,
+    first_seen_at,
+    percentile_steps,
+)
 from dashboard.store.rejections.counts import count_by_stage
 
 _SHARED_FOR: Final = timedelta(seconds=12)
@@ -187,7 +193,7 @@ def _line(
     connection: Connection, status: NetworkStatus, between: ChartRange, place: int
 ) -> NetworkLine:
     profile, signal = status.profile, status.figures.signal
-    steps = fee_steps(connection, profile.network_id, SERIES[signal], between)
+    steps = fee_means(connection, profile.network_id, SERIES[signal], between)
     return NetworkLine(profile.network_id, profile.name, signal, steps, place)
 
 
@@ -236,7 +242,7 @@ def read_fee_story(
         return None
     busy = None
     if figures.priority is None:
-        counted = fee_steps(connection, profile.network_id, FeeSeries.IS_BUSY, between)
+        counted = fee_means(connection, profile.network_id, FeeSeries.IS_BUSY, between)
         busy = BusyCounts.of(steps, counted)
     usual, threshold = _levels(connection, figures, between, steps.first_at)
     silence = longest_usual_silence(steps, profile.gas_period)

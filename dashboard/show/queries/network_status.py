@@ -11,9 +11,9 @@ from typing import Final, Generic, TypeVar
 from dashboard.detect.busy_measure import (
     FLAT_FOR,
     PRIORITY_WINDOW,
+    SMALLEST_FLAT_WINDOW,
     BaseFeeReadings,
     PriorityFeeReadings,
-    is_flat,
     measure_busyness,
 )
 from dashboard.detect.condition_start_end import ConditionRules
@@ -26,12 +26,11 @@ from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.domain.transaction_cost import USUAL_COIN, CoinPrice
 from dashboard.show.text import age, fee, moment_near, period, sentence, since_when
-from dashboard.store.alerts.conditions import current_condition as held_condition
+from dashboard.store.alerts.conditions import current_conditions
 from dashboard.store.engine.connection import Connection
-from dashboard.store.fees.stored_fees import base_fees, priority_fee_window
-from dashboard.store.gas import Dated, latest_gas
+from dashboard.store.fees.stored_fees import NO_FEES, FeeBounds, priority_fee_window
+from dashboard.store.gas import Dated, LatestFigures, latest_figures
 from dashboard.store.monitoring.upstream_failures import StandingFailure
-from dashboard.store.schema.columns import moment_of
 
 T = TypeVar("T")
 
@@ -113,7 +112,7 @@ class Activity(StrEnum):
 class NetworkFigures:
     """The latest value of each figure of a network; what was never seen is None.
 
-    `recent` are the base fees of the last hour with their times, oldest first. `failures` are
+    `recent` are the bounds of the base fees of the last hour. `failures` are
     the operations that fail now; their messages are safe to show. `gas_source` is who
     reported the latest base fee. `priority` is the priority fee beside its usual highest, which
     decides busyness where the base fee never moves. `busyness` is the condition that alerts use;
@@ -126,7 +125,7 @@ class NetworkFigures:
     busy_threshold: PolledValue[Wei] | None = None
     network_congestion: PolledValue[float] | None = None
     suggested: PolledValue[SuggestedGasFees] | None = None
-    recent: Sequence[tuple[datetime, Wei]] = ()
+    recent: FeeBounds = NO_FEES
     failures: Sequence[StandingFailure] = ()
     gas_source: GasSource = GasSource.GAS_API
     priority: FeeGrounds | None = None
@@ -135,7 +134,8 @@ class NetworkFigures:
     @property
     def has_flat_fee(self) -> bool:
         """Whether the base fee never moves."""
-        return is_flat(RankedFees(each for _, each in self.recent))
+        count, lowest, highest = self.recent
+        return count >= SMALLEST_FLAT_WINDOW and lowest == highest
 
     @property
     def signal(self) -> Signal:
@@ -203,19 +203,46 @@ def read_network_figures(
     connection: Connection, profile: NetworkProfile, now: datetime
 ) -> NetworkFigures:
     """Read the latest figures of a network and the hour of base fees that led to them."""
-    latest = latest_gas(connection, profile.network_id, now)
+    return read_all_figures(connection, [profile], now)[0]
+
+
+def read_all_figures(
+    connection: Connection, profiles: Sequence[NetworkProfile], now: datetime
+) -> list[NetworkFigures]:
+    """Read the same of several networks."""
+    ids = [each.network_id for each in profiles]
+    if not ids:
+        return []
+    latest = latest_figures(connection, ids, now, FLAT_FOR)
+    held = current_conditions(connection, [_busyness(each) for each in ids])
+    return [
+        _figures(
+            connection, each, latest[each.network_id], held.get(_busyness(each.network_id).key())
+        )
+        for each in profiles
+    ]
+
+
+def _busyness(network_id: NetworkId) -> Subject:
+    return Subject(SubjectKind.BUSYNESS, network_id)
+
+
+def _figures(
+    connection: Connection,
+    profile: NetworkProfile,
+    latest: LatestFigures,
+    busyness: Condition | None,
+) -> NetworkFigures:
     if not profile.has_gas:
         return NetworkFigures(profile, failures=latest.failures)
     fees = latest.suggested_gas_fees
-    last = now if fees is None else fees.asked_at  # a flat fee stays one when it is old
-    recent = base_fees(connection, profile.network_id, last - FLAT_FOR, last)
     figures = NetworkFigures(
         profile,
         base_fee_percentile=_polled_value(latest.base_fee_percentile, profile.threshold_period),
         busy_threshold=_polled_value(latest.busy_threshold, profile.threshold_period),
-        recent=tuple((moment_of(each.at), each.fee) for each in recent),
+        recent=latest.recent,
         failures=latest.failures,
-        busyness=held_condition(connection, Subject(SubjectKind.BUSYNESS, profile.network_id)),
+        busyness=busyness,
     )
     if fees is None:
         return figures
@@ -240,7 +267,7 @@ def _priority(
     network_id, until = figures.profile.network_id, fees.asked_at
     stored = priority_fee_window(connection, network_id, until - PRIORITY_WINDOW, until)
     medium = fees.value.medium.suggested_max_priority_fee_per_gas
-    window = RankedFees(base_fee for _, base_fee in figures.recent)
+    window = RankedFees([figures.recent.lowest] * figures.recent.many)
     readings = BaseFeeReadings(fees.value.estimated_base_fee, None, window)
     return measure_busyness(readings, PriorityFeeReadings(medium, stored))
 
@@ -350,44 +377,3 @@ def _stale_reason(polled: PolledValue[Wei], now: datetime) -> str:
         f"{last_answer}; one is due every {period(polled.period)}. "
         "What is shown may have changed, and busyness is not known."
     )
-
-
-def network_summary(statuses: Sequence[NetworkStatus]) -> str:
-    """Say which networks need a look, the worst first, or that none does."""
-    if not statuses:
-        return "No network is configured."
-    silent = [_silent_sources(each) for each in statuses if each.figures.failures]
-    needing = {
-        "Stale": _with_activity(Activity.STALE, statuses),
-        "Busy": _with_activity(Activity.BUSY, statuses),
-        "Not known yet": [
-            each for each in _with_activity(Activity.UNKNOWN, statuses) if each.profile.has_gas
-        ],
-    }
-    problems = [f"No answer from: {', '.join(silent)}."] if silent else []
-    problems += [f"{words}: {_names(found)}." for words, found in needing.items() if found]
-    if problems:
-        return " ".join(problems)
-    is_all_calm = all(status.activity is Activity.CALM for status in statuses)
-    return "Every network is calm." if is_all_calm else "No network is busy or stale."
-
-
-def _with_activity(activity: Activity, statuses: Sequence[NetworkStatus]) -> list[NetworkStatus]:
-    return [status for status in statuses if status.activity is activity]
-
-
-def _silent_sources(status: NetworkStatus) -> str:
-    """Name a network, and who of it does not answer."""
-    asked = {
-        Operation.EXCLUSION_STATUS: "the exclusion API",
-        Operation.TRANSACTION_RECEIPT: "the network's node",
-    }
-    failures = status.figures.failures
-    silent = dict.fromkeys(
-        asked.get(each.operation, status.profile.gas_source) for each in failures
-    )
-    return f"{status.profile.name} ({', '.join(silent)})"
-
-
-def _names(statuses: Sequence[NetworkStatus]) -> str:
-    return ", ".join(status.profile.name for status in statuses)

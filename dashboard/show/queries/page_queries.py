@@ -25,7 +25,7 @@ from dashboard.show.queries.network_status import (
     NetworkProfile,
     NetworkStatus,
     conclude_status,
-    read_network_figures,
+    read_all_figures,
 )
 from dashboard.show.queries.overview import OverviewQueries
 from dashboard.show.queries.recipients import RecipientQueries
@@ -147,9 +147,7 @@ class PageQueries:
     def _read_figures(self) -> tuple[NetworkFigures, ...]:
         now = self.now()
         with self._store.read() as connection:
-            return tuple(
-                read_network_figures(connection, profile, now) for profile in self.networks
-            )
+            return tuple(read_all_figures(connection, self.networks, now))
 
 
 _registered: list[PageQueries] = []

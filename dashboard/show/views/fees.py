@@ -29,7 +29,8 @@ from dashboard.show.parts.network_strip import network_figures, network_head
 from dashboard.show.parts.notices import empty, no_network, store_errors_shown
 from dashboard.show.queries import page_queries
 from dashboard.show.queries.fees import FeeView
-from dashboard.show.queries.network_status import NetworkProfile, NetworkStatus, network_summary
+from dashboard.show.queries.network_status import NetworkProfile, NetworkStatus
+from dashboard.show.queries.network_summary import network_summary
 from dashboard.show.queries.page_queries import PageQueries
 from dashboard.show.text import moment
 from dashboard.show.time_ranges import TimeRange, Zoom

@@ -38,8 +38,8 @@ from dashboard.show.queries.network_status import (
     Activity,
     NetworkProfile,
     NetworkStatus,
-    network_summary,
 )
+from dashboard.show.queries.network_summary import network_summary
 from dashboard.show.queries.page_queries import PageQueries
 from dashboard.show.text import moment
 from dashboard.show.time_ranges import TIME_RANGES

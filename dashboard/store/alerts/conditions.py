@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -37,12 +37,24 @@ def current_state(connection: Connection, subject: Subject) -> State | None:
 
 def current_condition(connection: Connection, subject: Subject) -> Condition | None:
     """Return the condition of the subject, None where nothing was concluded yet."""
+    return current_conditions(connection, [subject]).get(subject.key())
+
+
+def current_conditions(
+    connection: Connection, subjects: Collection[Subject]
+) -> dict[str, Condition]:
+    """Return the conditions of subjects by their keys; one is missing where nothing was concluded.
+
+    There are few subjects: each is a parameter.
+    """
     column = conditions.c
-    query = select(column.state, column.since, column.turning_since).where(
-        column.subject == subject.key()
+    query = select(column.subject, column.state, column.since, column.turning_since).where(
+        column.subject.in_([each.key() for each in subjects])
     )
-    row = connection.execute(query).one_or_none()
-    return None if row is None else Condition(State(row.state), row.since, row.turning_since)
+    return {
+        row.subject: Condition(State(row.state), row.since, row.turning_since)
+        for row in connection.execute(query)
+    }
 
 
 def set_turning_since(connection: Connection, subject: Subject, since: datetime | None) -> None:

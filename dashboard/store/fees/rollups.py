@@ -53,6 +53,7 @@ _SUMMARY: Final = (
     "first_at, last_at, lowest, highest, total, seen, estimated, median, p90, longest_gap"
 )
 _PART: Final = "first_at, last_at, lowest, highest, total, seen, estimated, longest_gap, histogram"
+_TOTALS: Final = "first_at, last_at, total, seen"
 _MEDIANS: Final = f"SELECT median {_LEVEL} AND begins_at IN "
 _LINE: Final = (
     "SELECT begins_at / ? AS step, avg(CAST(median AS DOUBLE PRECISION)), max(highest) "
@@ -180,6 +181,13 @@ def parts_between(
     return _select(connection, f"SELECT {_PART} {_BETWEEN}", key, level, (since, until))
 
 
+def totals_between(
+    connection: Connection, key: SeriesKey, level: RollupLevel, since: int, until: int
+) -> list[Row]:
+    """Return first and last time, total and count, oldest first, as `total_of`: half the work."""
+    return _select(connection, f"SELECT {_TOTALS} {_BETWEEN}", key, level, (since, until))
+
+
 def medians_at(
     connection: Connection, key: SeriesKey, level: RollupLevel, begins: Sequence[int]
 ) -> list[int]:
@@ -255,6 +263,11 @@ def part_of(rollup: FeeRollup) -> Row:
     """Return the same without percentiles, and with the histogram at the end."""
     *facts, _, _, gap = summary_of(rollup)
     return (*facts, gap, rollup.histogram.encode())
+
+
+def total_of(rollup: FeeRollup) -> Row:
+    """Return what a mean consists of."""
+    return rollup.first_at, rollup.last_at, _octets_of(rollup.total), rollup.seen
 
 
 def row_of(key: SeriesKey, rolled_up: RolledUp) -> Row:

@@ -8,7 +8,7 @@ these are kept. The newest roll-ups are never behind: they are saved together wi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import groupby
@@ -30,8 +30,10 @@ from dashboard.store.fees.rollups import (
     rollups_between,
     summaries_between,
     summary_of,
+    total_of,
+    totals_between,
 )
-from dashboard.store.fees.steps import FeePercentiles, FeeSteps, merge_steps
+from dashboard.store.fees.steps import FeeMeans, FeePercentiles, FeeSteps, merge_steps
 from dashboard.store.fees.stored_fees import (
     PERCENTILES,
     SeriesKey,
@@ -84,7 +86,24 @@ def fee_steps(
         )
         return FeeSteps.of(_rows_within(found, window, summary_of, opened))
     found = parts_between(connection, key, level, level.begin_of(window.since), window.until)
-    return merge_steps(list(_rows_within(found, window, part_of, opened)), length)
+    return merge_steps(_rows_within(found, window, part_of, opened), length)
+
+
+def fee_means(
+    connection: Connection, network_id: NetworkId, series: FeeSeries, between: ChartRange
+) -> FeeMeans:
+    """Return the means of the same steps, without what a chart of one network shows besides."""
+    key, window, length = SeriesKey(network_id, series), between.window, between.length
+    level = level_for(connection, key, window, length)
+    if level is None:
+        values = fee_values(connection, key, *window, limit=MOST_ROWS + 1)
+        if len(values) <= MOST_ROWS:
+            return FeeMeans.of_values(values, length)
+        level = coarsen(window, RollupLevel.MINUTE)
+    opened = partial(_part_within, connection, key, level, window)
+    found = totals_between(connection, key, level, level.begin_of(window.since), window.until)
+    rows = _rows_within(found, window, total_of, opened)
+    return FeeMeans.of(rows, whole_steps(level, length))
 
 
 def percentile_steps(
@@ -125,17 +144,19 @@ def _last_before(connection: Connection, key: SeriesKey, at: int) -> TimedFee | 
 
 
 def _rows_within(
-    rows: Iterable[Row],
+    rows: Sequence[Row],
     window: SeriesWindow,
     laid_out: Callable[[FeeRollup], Row],
     opened: Callable[[int], FeeRollup | None],
-) -> Iterator[Row]:
-    """Yield the roll-ups of a stretch; only those that its ends cut are opened."""
-    for row in rows:
-        if window.since <= row[0] and row[1] < window.until:
-            yield row
-        elif (inside := opened(row[0])) is not None:
-            yield laid_out(inside)
+) -> list[Row]:
+    """Return the roll-ups of a stretch; the first and the last are opened if its ends cut them."""
+    within = list(rows)
+    for place in sorted({0, len(within) - 1}, reverse=True) if within else ():
+        first_at, last_at = within[place][:2]
+        if first_at < window.since or last_at >= window.until:
+            inside = opened(first_at)
+            within[place : place + 1] = [] if inside is None else [laid_out(inside)]
+    return within
 
 
 def _last_fees(

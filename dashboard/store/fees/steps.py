@@ -97,6 +97,42 @@ class FeeSteps:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class FeeMeans:
+    """Means of a fee by steps, oldest first: when the first of so many `values` was seen."""
+
+    first_at: Integers
+    means: Floats
+    values: Integers
+
+    @classmethod
+    def of(cls, rows: Sequence[Row], length: int) -> Self:
+        """Merge roll-ups as `total_of` lays them out into steps of so many milliseconds."""
+        columns: list[Any] = list(zip(*rows, strict=True)) or [()] * 4
+        first_at, _, totals, seen = columns
+        return cls._merged(integers(first_at), _sums_of(totals), integers(seen), length)
+
+    @classmethod
+    def of_values(cls, values: Sequence[Row], length: int) -> Self:
+        """Merge single fees, which are rows of a time and a fee."""
+        columns: list[Any] = list(zip(*values, strict=True)) or [()] * 3
+        at, fees, _ = columns
+        at = integers(at)
+        return cls._merged(at, np.fromiter(fees, float), np.ones_like(at), length)
+
+    @classmethod
+    def _merged(cls, first_at: Integers, totals: Floats, seen: Integers, length: int) -> Self:
+        if not len(first_at):
+            return cls(first_at, totals, seen)
+        steps = first_at // length
+        starts = np.flatnonzero(np.diff(steps, prepend=steps[0] - 1))
+        values = np.add.reduceat(seen, starts)
+        return cls(first_at[starts], np.add.reduceat(totals, starts) / values, values)
+
+    def __len__(self) -> int:
+        return len(self.first_at)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class FeePercentiles:
     """Percentiles or thresholds as they were asked for, oldest first."""
 
@@ -120,6 +156,10 @@ class FeePercentiles:
         places = np.searchsorted(self.asked_at, moments, side="right") - 1
         held: Integers = self.fees[np.maximum(places, 0)]
         return held
+
+
+def _sums_of(totals: Iterable[bytes]) -> Floats:
+    return np.fromiter(map(int.from_bytes, totals), float)
 
 
 def integers(values: Iterable[int]) -> Integers:

@@ -5,6 +5,7 @@ Read as bare numbers, since they are read by the thousand.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
@@ -14,7 +15,7 @@ from dashboard.domain.fee_percentiles import RankedFees
 from dashboard.domain.fee_rollup import FeeSeries, TimedFee
 from dashboard.domain.gas import GasSource
 from dashboard.domain.observation import Operation
-from dashboard.domain.quantity import NetworkId
+from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.store.engine.driver import read_rows
 from dashboard.store.schema import fee_percentiles, suggested_gas_fees
 from dashboard.store.schema.columns import milliseconds_of
@@ -59,6 +60,15 @@ _LAST: Final = (
     "WHERE network_id = ? AND operation = ? AND asked_at < ? "
     "ORDER BY asked_at DESC LIMIT 1"
 )
+_LATEST: Final = (
+    "SELECT * FROM (SELECT network_id, operation, asked_at, fee, source FROM fee_percentiles "
+    "WHERE network_id = ? AND operation = ? AND asked_at <= ? "
+    "ORDER BY asked_at DESC LIMIT 1) AS of_{}"
+)
+_LAST_ASKED: Final = (
+    "SELECT * FROM (SELECT network_id, asked_at FROM suggested_gas_fees "
+    "WHERE network_id = ? AND asked_at <= ? ORDER BY asked_at DESC LIMIT 1) AS of_{}"
+)
 _FIRST_SEEN: Final = (
     "SELECT min(asked_at) FROM suggested_gas_fees WHERE network_id = ? AND asked_at >= ?"
 )
@@ -74,7 +84,14 @@ _FIRSTS: Final = {
     **{series: (_FIRST_PERCENTILE.format(operation),) for series, operation in _OPERATIONS.items()},
 }
 _ALL: Final = 2**62
-
+_BASE_FEES: Final = " UNION ALL ".join(
+    f"SELECT {column} AS fee FROM {table} WHERE network_id = ? AND {time} BETWEEN ? AND ?"  # noqa: S608 - names of ours
+    for column, table, time in (
+        ("estimated_base_fee", "suggested_gas_fees", "asked_at"),
+        ("base_fee", "estimated_base_fees", "at"),
+    )
+)
+_BOUNDS: Final = f"SELECT count(*), min(fee), max(fee) FROM ({_BASE_FEES}) AS of_time"  # noqa: S608 - names of ours
 
 _PRIORITY_FEES: Final = (
     "SELECT medium_max_priority_fee FROM suggested_gas_fees "
@@ -103,12 +120,58 @@ def fee_values(
     ]
 
 
-def base_fees(
+class FeeBounds(NamedTuple):
+    """How many fees there were, and the lowest and the highest; 0 where there were none."""
+
+    many: int = 0
+    lowest: Wei = Wei(0)
+    highest: Wei = Wei(0)
+
+
+NO_FEES: Final = FeeBounds()
+
+
+def base_fee_bounds(
     connection: Connection, network_id: NetworkId, since: datetime, until: datetime
-) -> list[TimedFee]:
-    """Return the base fees of a time, both ends included, oldest first; gaps are left out."""
-    key = SeriesKey(network_id, FeeSeries.ESTIMATED_BASE_FEE)
-    return fee_values(connection, key, milliseconds_of(since), milliseconds_of(until) + 1)
+) -> FeeBounds:
+    """Return the bounds of the base fees of a time, both ends included."""
+    span = (network_id, milliseconds_of(since), milliseconds_of(until))
+    ((count, lowest, highest),) = read_rows(connection, _BOUNDS, span * 2)
+    return FeeBounds(count, Wei(lowest), Wei(highest)) if count else NO_FEES
+
+
+def last_asked_at(
+    connection: Connection, network_ids: Sequence[NetworkId], now: datetime
+) -> list[tuple[NetworkId, int]]:
+    """Return when suggested fees were answered last, until now, of each network that has some."""
+    parts = (_LAST_ASKED.format(number) for number in range(len(network_ids)))
+    values = [part for each in network_ids for part in (each, milliseconds_of(now))]
+    found = read_rows(connection, " UNION ALL ".join(parts), values)
+    return [(NetworkId(network_id), at) for network_id, at in found]
+
+
+class Percentile(NamedTuple):
+    """A percentile or threshold, when it was asked for, and who answered."""
+
+    at: int
+    fee: Wei
+    source: GasSource
+
+
+def latest_percentiles(
+    connection: Connection, network_ids: Sequence[NetworkId], now: datetime
+) -> dict[tuple[NetworkId, Operation], Percentile]:
+    """Return the last percentile and the last threshold, until now, of each network."""
+    asked = [(each, operation) for each in network_ids for operation in PERCENTILES]
+    parts = (_LATEST.format(number) for number in range(len(asked)))
+    until = milliseconds_of(now)
+    values = [part for network_id, of in asked for part in (network_id, str(of), until)]
+    return {
+        (NetworkId(network_id), Operation(of)): Percentile(at, Wei(fee), GasSource(source))
+        for network_id, of, at, fee, source in read_rows(
+            connection, " UNION ALL ".join(parts), values
+        )
+    }
 
 
 def last_percentile_before(connection: Connection, key: SeriesKey, at: int) -> TimedFee | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -70,17 +71,24 @@ def read_standing_failures(
     connection: Connection, network_id: NetworkId
 ) -> tuple[StandingFailure, ...]:
     """Return what a network does not answer now, the longest silence first."""
+    return tuple(standing_failures_of(connection, [network_id])[network_id])
+
+
+def standing_failures_of(
+    connection: Connection, network_ids: Collection[NetworkId]
+) -> dict[NetworkId, list[StandingFailure]]:
+    """Return the same of several networks."""
     query = (
         select(standing_failures)
-        .where(standing_failures.c.network_id == network_id)
+        .where(standing_failures.c.network_id.in_(network_ids))
         .order_by(standing_failures.c.failing_since, standing_failures.c.operation)
     )
-    return tuple(
-        StandingFailure(
-            Operation(row.operation),
-            row.failing_since,
-            row.last_failed_at,
-            Failure(FailureKind(row.failure_kind), row.failure_message),
+    found: dict[NetworkId, list[StandingFailure]] = {each: [] for each in network_ids}
+    for row in connection.execute(query):
+        failure = Failure(FailureKind(row.failure_kind), row.failure_message)
+        found[row.network_id].append(
+            StandingFailure(
+                Operation(row.operation), row.failing_since, row.last_failed_at, failure
+            )
         )
-        for row in connection.execute(query)
-    )
+    return found

@@ -16,12 +16,12 @@ from dashboard.poll.clocks import Clocks
 from dashboard.poll.retention_rounds import ROUND_EVERY, RetentionRounds
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.engine.engine import Store
-from dashboard.store.fees.stored_fees import base_fees
 from dashboard.store.gas import save_gas
 from dashboard.store.health import store_state
 from dashboard.store.monitoring.sizes import last_measured
 from dashboard.store.monitoring.upkeep import last_upkeep
 from tests.builders import A_MOMENT, A_NETWORK, seconds, suggested_gas_fees
+from tests.stored_base_fees import base_fees
 
 DAY = timedelta(days=1)
 

@@ -11,14 +11,17 @@ from dashboard.domain.observation import Failure, FailureKind, Operation
 from dashboard.domain.quantity import LARGEST_FEE, Wei
 from dashboard.store.engine.engine import Store
 from dashboard.store.fees.stored_fees import (
-    base_fees,
+    NO_FEES,
+    FeeBounds,
     fees_answered_at,
     percentile_answered_by_api_at,
     priority_fee_window,
 )
 from dashboard.store.gas import (
     Dated,
+    LatestFigures,
     LatestGas,
+    latest_figures,
     latest_gas,
     save_gas,
 )
@@ -32,6 +35,7 @@ from tests.builders import (
     seconds,
     suggested_gas_fees,
 )
+from tests.stored_base_fees import base_fees
 
 BLOCK_TIME = seconds(2)
 DAY = timedelta(days=1)
@@ -181,3 +185,28 @@ def test_answers_that_a_clock_ahead_dated_are_passed_over(store: Store) -> None:
             assert read(connection, A_NETWORK, A_MOMENT - seconds(1)) is None
             assert read(connection, A_NETWORK, A_MOMENT + seconds(59)) == A_MOMENT
             assert read(connection, A_NETWORK, A_MOMENT + seconds(60)) == A_MOMENT + seconds(60)
+
+
+def test_figures_of_several_networks_are_what_is_known_of_each(store: Store) -> None:
+    fees = suggested_gas_fees(estimated_base_fee=Wei(9))
+    observe(store, 0, suggested_gas_fees=suggested_gas_fees(estimated_base_fee=Wei(12)))
+    observe(
+        store,
+        4,
+        suggested_gas_fees=fees,
+        base_fee_percentile=Wei(5),
+        busy_threshold=Wei(LARGEST_FEE),
+    )
+    observe(store, 8, failures=((Operation.BASE_FEE_HISTORY, SILENCE),))
+
+    with store.read() as connection:
+        found = latest_figures(connection, [ANOTHER_NETWORK, A_NETWORK], A_MOMENT + DAY, DAY)
+        known = latest_gas(connection, A_NETWORK, A_MOMENT + DAY)
+
+    nothing, figures = found[ANOTHER_NETWORK], found[A_NETWORK]
+    assert nothing == LatestFigures(None, None, None, NO_FEES, [])
+    assert figures.suggested_gas_fees == known.suggested_gas_fees
+    assert figures.base_fee_percentile == known.base_fee_percentile
+    assert figures.busy_threshold == known.busy_threshold
+    assert tuple(figures.failures) == known.failures
+    assert figures.recent == FeeBounds(2, Wei(9), Wei(12))

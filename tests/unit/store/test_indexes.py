@@ -41,17 +41,17 @@ from dashboard.store.evidence.record_answers import record_lookup
 from dashboard.store.fees.busy_window import RollingFees
 from dashboard.store.fees.series import (
     ChartRange,
+    fee_means,
     fee_steps,
     first_seen_at,
     percentile_steps,
 )
 from dashboard.store.fees.stored_fees import (
-    base_fees,
     fees_answered_at,
     percentile_answered_by_api_at,
     priority_fee_window,
 )
-from dashboard.store.gas import latest_gas
+from dashboard.store.gas import latest_figures, latest_gas
 from dashboard.store.health import exclusion_answered_at
 from dashboard.store.monitoring.answer_counts import source_records
 from dashboard.store.monitoring.coverage import covered, gaps, watched_from
@@ -103,6 +103,7 @@ from tests.builders import (
     an_id,
     seconds,
 )
+from tests.stored_base_fees import base_fees
 from tests.unit.store.pending_notifications import OPS, make_pending, take_lease
 
 MINUTES = ChartRange(A_MOMENT - seconds(600), A_MOMENT, seconds(1))
@@ -121,6 +122,7 @@ FEW_ROWS = (
     "evidence",
     "read_standing_failures",
     "latest_gas",
+    "latest_figures",
     "base_fees",
     "unparsed_reasons",
     "versions_of",
@@ -173,7 +175,11 @@ READS: dict[str, Read] = {
     ).read(it, A_MOMENT),
     "priority_fee_window": lambda it: priority_fee_window(it, A_NETWORK, A_MOMENT, A_MOMENT),
     "latest_gas": lambda it: latest_gas(it, A_NETWORK, A_MOMENT),
+    "latest_figures": lambda it: latest_figures(
+        it, [A_NETWORK, ANOTHER_NETWORK], A_MOMENT, seconds(60)
+    ),
     "base_fees": lambda it: base_fees(it, A_NETWORK, A_MOMENT, A_MOMENT),
+    "fee_means of years": lambda it: fee_means(it, A_NETWORK, FeeSeries.IS_BUSY, YEARS),
     "fee_steps of values": lambda it: fee_steps(
         it, A_NETWORK, FeeSeries.ESTIMATED_BASE_FEE, MINUTES
     ),

@@ -10,6 +10,7 @@ import pytest
 from dashboard.show.charts.fee_timeline import BusyCounts, busy_in_words, longest_usual_silence
 from dashboard.show.parts.fee_summary import story_in_words
 from dashboard.show.time_ranges import TIME_RANGES
+from dashboard.store.fees.steps import FeeMeans
 from tests.builders import A_MOMENT, seconds
 from tests.unit.show.fee_stories import STEP, a_step, a_story, in_columns
 
@@ -27,7 +28,7 @@ def test_values_are_counted_in_the_step_of_the_fees_that_they_lie_in() -> None:
     steps = in_columns([a_step(0, 1, 2, 3), a_step(1, 1, 2), a_step(2, 1)])
     busy = in_columns([a_step(0, 0, 1, lasts=seconds(1)), a_step(0.5, 1), a_step(2, 0)])
 
-    counts = BusyCounts.of(steps, busy)
+    counts = BusyCounts.of(steps, FeeMeans(busy.first_at, busy.means, busy.values))
 
     assert counts.judged.tolist() == [3, 0, 1]
     assert counts.above.tolist() == [2, 0, 0]

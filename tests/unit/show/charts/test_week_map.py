@@ -12,7 +12,7 @@ from dashboard.domain.grounds import Signal
 from dashboard.domain.quantity import NetworkId
 from dashboard.show.charts.side_by_side import NetworkLine, lines_csv, lines_table, side_by_side
 from dashboard.show.charts.week_map import week_csv, week_drawing, week_table
-from dashboard.store.fees.steps import FeeSteps
+from dashboard.store.fees.steps import FeeMeans
 from tests.builders import A_MOMENT, GWEI
 from tests.unit.show.fee_stories import a_story
 from tests.unit.show.figure_arrays import array
@@ -71,7 +71,8 @@ def test_week_is_laid_out_by_hour() -> None:
 
 def two_lines(name: str) -> list[NetworkLine]:
     """Return two networks, of which one has a fee of zero in between."""
-    steps: FeeSteps = a_story(5 * GWEI, 0, 7 * GWEI).steps
+    seen = a_story(5 * GWEI, 0, 7 * GWEI).steps
+    steps = FeeMeans(seen.first_at, seen.means, seen.values)
     return [
         NetworkLine(NetworkId(1), name, Signal.BASE_FEE, steps),
         NetworkLine(NetworkId(2), "Flat", Signal.PRIORITY_FEE, steps),

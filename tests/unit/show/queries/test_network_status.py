@@ -17,8 +17,9 @@ from dashboard.show.queries.network_status import (
     NetworkProfile,
     PolledValue,
     conclude_status,
-    network_summary,
 )
+from dashboard.show.queries.network_summary import network_summary
+from dashboard.store.fees.stored_fees import FeeBounds
 from dashboard.store.monitoring.upstream_failures import StandingFailure
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -34,9 +35,9 @@ def seen(wei: int, age: timedelta = timedelta(0), period: timedelta = PERIOD) ->
     return PolledValue(Wei(wei), NOW - age, period)
 
 
-def recent(*fees: int) -> list[tuple[datetime, Wei]]:
-    """Return fees four seconds apart, the last one now."""
-    return [(NOW - PERIOD * i, Wei(fee)) for i, fee in enumerate(reversed(fees))][::-1]
+def recent(*fees: int) -> FeeBounds:
+    """Return the bounds of fees."""
+    return FeeBounds(len(fees), Wei(min(fees)), Wei(max(fees)))
 
 
 def figures(*fees: int, threshold: int = 10) -> NetworkFigures:

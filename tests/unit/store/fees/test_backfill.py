@@ -12,10 +12,10 @@ import pytest
 from dashboard.domain.gas import GasObservation
 from dashboard.domain.quantity import Wei
 from dashboard.store.engine.engine import Store
-from dashboard.store.fees.stored_fees import base_fees
 from dashboard.store.gas import save_gas
 from dashboard.store.schema.columns import milliseconds_of
 from tests.builders import A_MOMENT, A_NETWORK, seconds, suggested_gas_fees
+from tests.stored_base_fees import base_fees
 
 BLOCK_TIME = seconds(2)
 DAY = timedelta(days=1)

@@ -16,7 +16,6 @@ from dashboard.store.fees.import_history import (
     import_gas_history,
     other_networks,
 )
-from dashboard.store.fees.stored_fees import base_fees
 from dashboard.store.gas import latest_gas, save_gas
 from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.builders import (
@@ -28,6 +27,7 @@ from tests.builders import (
     seconds,
     suggested_gas_fees,
 )
+from tests.stored_base_fees import base_fees
 
 
 def made_up(at: datetime, base_fee: int = 5) -> GasObservation:

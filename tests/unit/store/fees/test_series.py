@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from itertools import product
+
+import pytest
 
 from dashboard.domain.fee_rollup import FeeSeries
 from dashboard.domain.gas import GasObservation
@@ -12,6 +15,7 @@ from dashboard.store.engine.engine import Store
 from dashboard.store.fees.rollups import line_between
 from dashboard.store.fees.series import (
     ChartRange,
+    fee_means,
     fee_steps,
     first_seen_at,
     percentile_steps,
@@ -158,3 +162,18 @@ def test_small_line_has_the_mean_and_the_highest_of_each_step(store: Store) -> N
         (0, 5.0, 8),
         (1, 6.0, 6),
     ]
+
+
+def test_means_are_those_of_the_steps(store: Store) -> None:
+    for second in range(0, 700, 23):
+        see(store, second, 10**9 + second**3 % 977)
+    key = (A_NETWORK, FeeSeries.ESTIMATED_BASE_FEE)
+
+    with store.read() as connection:
+        for since, until, step in product((0, 33, 61), (61, 334, 901), (1, 5, 60, 180, 3600)):
+            of = ChartRange(A_MOMENT + seconds(since), A_MOMENT + seconds(until), seconds(step))
+            steps, means = fee_steps(connection, *key, of), fee_means(connection, *key, of)
+
+            assert means.first_at.tolist() == steps.first_at.tolist()
+            assert means.values.tolist() == steps.values.tolist()
+            assert means.means.tolist() == pytest.approx(steps.means.tolist())

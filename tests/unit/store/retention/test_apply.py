@@ -13,7 +13,6 @@ from dashboard.store.alerts.conditions import current_state, record_transition
 from dashboard.store.engine.batching import LONGEST_STEP, AdaptiveBatches, next_rows
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.save_rejections import save_polled, save_report
-from dashboard.store.fees.stored_fees import base_fees
 from dashboard.store.rejections.counts import count_rejections
 from dashboard.store.rejections.known_hashes import KnownHashes, head_of, load_heads
 from dashboard.store.rejections.lookup import RejectionReader
@@ -33,6 +32,7 @@ from tests.builders import (
     an_id,
     seconds,
 )
+from tests.stored_base_fees import base_fees
 from tests.stored_notifications import recent_notifications
 from tests.unit.store.old_rows import (
     DAY,

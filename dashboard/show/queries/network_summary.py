@@ -1,0 +1,49 @@
+"""All networks in one sentence: which need a look, the worst first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dashboard.domain.observation import Operation
+from dashboard.show.queries.network_status import Activity, NetworkStatus
+
+
+def network_summary(statuses: Sequence[NetworkStatus]) -> str:
+    """Say which networks need a look, the worst first, or that none does."""
+    if not statuses:
+        return "No network is configured."
+    silent = [_silent_sources(each) for each in statuses if each.figures.failures]
+    needing = {
+        "Stale": _with_activity(Activity.STALE, statuses),
+        "Busy": _with_activity(Activity.BUSY, statuses),
+        "Not known yet": [
+            each for each in _with_activity(Activity.UNKNOWN, statuses) if each.profile.has_gas
+        ],
+    }
+    problems = [f"No answer from: {', '.join(silent)}."] if silent else []
+    problems += [f"{words}: {_names(found)}." for words, found in needing.items() if found]
+    if problems:
+        return " ".join(problems)
+    is_all_calm = all(status.activity is Activity.CALM for status in statuses)
+    return "Every network is calm." if is_all_calm else "No network is busy or stale."
+
+
+def _with_activity(activity: Activity, statuses: Sequence[NetworkStatus]) -> list[NetworkStatus]:
+    return [status for status in statuses if status.activity is activity]
+
+
+def _silent_sources(status: NetworkStatus) -> str:
+    """Name a network, and who of it does not answer."""
+    asked = {
+        Operation.EXCLUSION_STATUS: "the exclusion API",
+        Operation.TRANSACTION_RECEIPT: "the network's node",
+    }
+    failures = status.figures.failures
+    silent = dict.fromkeys(
+        asked.get(each.operation, status.profile.gas_source) for each in failures
+    )
+    return f"{status.profile.name} ({', '.join(silent)})"
+
+
+def _names(statuses: Sequence[NetworkStatus]) -> str:
+    return ", ".join(status.profile.name for status in statuses)
