@@ -20,6 +20,12 @@ def table_names() -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in FOLDER.glob("*.toml")))
 
 
+def public_tables() -> tuple[ModuleLimits, ...]:
+    """Return every table that is shipped, those of public networks first."""
+    tables = _ours().values()
+    return tuple(sorted(tables, key=lambda each: (not each.network_ids, each.title.lower())))
+
+
 def limits_of(network: NetworkSettings) -> ModuleLimits | None:
     """Return the table that is named, or else the one for the network's id, if there is one.
 

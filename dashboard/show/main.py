@@ -5,6 +5,7 @@ from typing import Final
 
 import streamlit as st
 
+from dashboard.show.parts.address import restored_address
 from dashboard.show.parts.chart_zoom import FROM, TO
 from dashboard.show.parts.header_search import FIND, header_search
 from dashboard.show.parts.incident_list import INCIDENT
@@ -43,6 +44,8 @@ def main() -> None:
         st.switch_page(
             lookup.as_page(), query_params={lookup.TX: st.query_params.get_all(lookup.TX)}
         )
+    if chosen.url_path != lookup.as_page().url_path:
+        restored_address(chosen.url_path, lookup.TX)
     networks = page_queries.current().networks
     frame = st.container(horizontal=True, vertical_alignment="center", gap="small", key="frame")
     notes = st.container(gap="small", key="notes")

@@ -26,6 +26,7 @@ from dashboard.errors import RoleError
 from dashboard.logs import configure_logs, get_logger
 from dashboard.serve.transport.http_connection import BoundedHttpConnection
 from dashboard.settings import Settings, load_settings
+from dashboard.settings.module_limits import public_tables
 from dashboard.show.preload import warm_up
 from dashboard.show.queries.context import PageSettings
 from dashboard.show.queries.page_queries import PageQueries, register
@@ -153,6 +154,7 @@ def _page_queries(settings: Settings) -> Iterator[PageQueries]:
             settings.alerts.heartbeat_period if settings.alerts.heartbeat_url else None,
             message_domain(settings),
             answer_file(),
+            public_tables(),
         )
         yield PageQueries(store, profiles, look_up, utc_now, deadline, known)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from pathlib import Path
 
 import pytest
@@ -51,14 +52,14 @@ def test_filters_of_rejections_go_into_the_address_and_come_back(page: Page, sit
 
     assert {"period=7+d", "module=HUB", "stage=RPC"} <= {*page.url.partition("?")[2].split("&")}
     expect(shared.locator("h1 + p")).to_contain_text("1 rejection in the last 7 days")
-    expect(shared.locator(".st-key-card-rejections tbody tr")).to_have_count(1)
+    expect(shared.locator(".st-key-card-rejections .lw-version")).to_have_count(1)
 
 
 def test_rejections_leave_as_csv(page: Page, site: str, tmp_path: Path) -> None:
     visit(page, f"{site}/rejections?stage=P2P")
 
     with page.expect_download() as download:
-        page.get_by_role("button", name="CSV").click()
+        page.locator(".st-key-csv").get_by_role("button").click()
     download.value.save_as(tmp_path / "rejections.csv")
 
     with (tmp_path / "rejections.csv").open(newline="") as written:
@@ -67,12 +68,34 @@ def test_rejections_leave_as_csv(page: Page, site: str, tmp_path: Path) -> None:
     assert "\\u202egnp.exe\\u000d\\u000aBcc" in row["reason_as_sent"]
 
 
-def test_rejection_of_the_table_leads_to_its_lookup(page: Page, site: str) -> None:
-    visit(page, f"{site}/rejections")
+def test_rejection_leads_to_its_lookup_without_a_reload_and_back(page: Page, site: str) -> None:
+    visit(page, f"{site}/rejections?stage=P2P")
+    page.evaluate("window.isSamePage = true")
 
-    page.get_by_role("link", name="0x03030303…030303").click()
-
+    page.get_by_role("link", name="0x030303…0303").click()
     expect(page.get_by_role("heading", name=str(tx_hash(3)))).to_be_visible()
+    assert page.evaluate("window.isSamePage")
+    page.go_back()
+
+    expect(page.get_by_role("button", name="Stage: P2P")).to_be_visible()
+    expect(page).to_have_url(re.compile(r"/rejections\?stage=P2P$"))
+
+
+def test_bar_that_is_clicked_shows_its_time_alone(page: Page, site: str) -> None:
+    visit(page, f"{site}/rejections")
+    bars = page.locator(".st-key-rejections-over-time .nsewdrag").first
+    box = bars.bounding_box()
+    assert box is not None
+    x, y = box["x"] + box["width"] - 6, box["y"] + box["height"] - 6
+
+    page.mouse.move(x - 3, y)
+    expect(page.locator(".st-key-rejections-over-time .hoverlayer g").first).to_be_attached()
+    page.mouse.click(x, y)
+
+    expect(page.get_by_role("button", name="Time:")).to_be_visible()
+    assert {"from", "to"} <= {
+        each.partition("=")[0] for each in page.url.partition("?")[2].split("&")
+    }
 
 
 def test_csv_file_is_tracked_with_a_report_of_each_line(page: Page, site: str) -> None:
@@ -126,8 +149,8 @@ def test_alerts_answer_whether_a_message_was_sent(page: Page, site: str) -> None
         "1 notification is pending. 1 notification is dead."
     )
 
-    page.get_by_label("Search").fill(str(tx_hash(1)))
-    page.get_by_label("Search").press("Enter")
+    page.get_by_role("searchbox").fill(str(tx_hash(1)))
+    page.get_by_role("searchbox").press("Enter")
 
     expect(page.get_by_text("Yes, it was sent:")).to_be_visible()
     expect(page.get_by_text(f"to {OPS.address} at ")).to_be_visible()
@@ -148,8 +171,8 @@ def test_what_is_shown_can_be_searched(
 ) -> None:
     visit(page, f"{site}/{address}")
 
-    page.get_by_label("Search").fill(text)
-    page.get_by_label("Search").press("Enter")
+    page.get_by_role("searchbox").fill(text)
+    page.get_by_role("searchbox").press("Enter")
 
     expect(page.get_by_text(found).first).to_be_visible()
     expect(page.get_by_text("No notification fits")).to_have_count(0)

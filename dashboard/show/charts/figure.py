@@ -15,6 +15,8 @@ import numpy as np
 import numpy.typing as npt
 from plotly.basedatatypes import BaseFigure
 
+from dashboard.domain.foreign_text import visible
+
 PlotlyJson: TypeAlias = dict[str, Any]
 """A trace, a layout or an annotation, as Plotly's JSON has it."""
 
@@ -173,3 +175,11 @@ def level_name(height: float | None, style: LevelStyle) -> dict[str, object]:
         "yanchor": style.yanchor,
         "showarrow": False,
     }
+
+
+LONGEST_NAME: Final = 40
+
+
+def plain_name(name: str) -> str:
+    """Return a name that Plotly shows as it is: it reads some markup, links among it."""
+    return visible(name, LONGEST_NAME).replace("&", "&amp;").replace("<", "&lt;")

@@ -14,10 +14,12 @@ from dashboard.domain.quantity import WEI_PER_GWEI, NetworkId
 from dashboard.domain.spreadsheet import write_csv
 from dashboard.show.charts.figure import (
     BUTTONS,
+    LONGEST_NAME,
     Drawing,
     DrawnFigure,
     PlotlyJson,
     plain_layout,
+    plain_name,
     typed,
 )
 from dashboard.store.fees.steps import FeeMeans
@@ -25,7 +27,6 @@ from dashboard.store.schema.columns import moment_of
 
 HEIGHT: Final = 400
 CSV_COLUMNS: Final = ("network_id", "fee", "first_at", "mean_wei")
-_LONGEST_NAME: Final = 40
 _COLOURS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b8860b", "#56b4e9")
 """Okabe and Ito's, which colour-blind eyes tell apart; the yellow darkened to read on white."""
 
@@ -77,7 +78,7 @@ def lines_table(lines: Sequence[NetworkLine]) -> pd.DataFrame:
             pd.DataFrame(
                 {
                     "Time (UTC)": each.steps.first_at.astype("datetime64[ms]"),
-                    "Network": visible(each.name, _LONGEST_NAME),
+                    "Network": visible(each.name, LONGEST_NAME),
                     "Fee": str(each.of),
                     "Mean, gwei": each.steps.means / WEI_PER_GWEI,
                 }
@@ -108,14 +109,9 @@ def _line(line: NetworkLine) -> PlotlyJson:
     return {
         "type": "scatter",
         "mode": "lines",
-        "name": _plain(line.name),
+        "name": plain_name(line.name),
         "x": typed(line.steps.first_at.astype(np.float64)),
         "y": typed(fees.astype(np.float32)),
         "line": {"color": colour, "dash": dash, "width": 1.75},
         "hovertemplate": "%{y:,.4~r} gwei",
     }
-
-
-def _plain(name: str) -> str:
-    """Return a name that Plotly shows as it is: it reads some markup, links among it."""
-    return visible(name, _LONGEST_NAME).replace("&", "&amp;").replace("<", "&lt;")

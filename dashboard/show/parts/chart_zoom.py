@@ -17,17 +17,19 @@ from dashboard.wire.timestamp import format_timestamp, parse_timestamp
 FROM: Final = "from"
 TO: Final = "to"
 _OF_RANGE: Final = "time_range_before"
+_FEES: Final = "fees"
 
 _ALL: Final = "all"
 
 
-def chosen_zoom(time_range: str, now: datetime) -> Zoom | None:
+def chosen_zoom(time_range: str, now: datetime, page: str = _FEES) -> Zoom | None:
     """Return the time that the address names; None where it names none, or none that is drawn.
 
-    Choosing another time range ends it.
+    Choosing another time range on that page ends it.
     """
-    before = st.session_state.get(_OF_RANGE)
-    st.session_state[_OF_RANGE] = time_range
+    key = f"{_OF_RANGE}_{page}"
+    before = st.session_state.get(key)
+    st.session_state[key] = time_range
     if before not in {None, time_range}:
         whole_range()
     since, until = st.query_params.get(FROM), st.query_params.get(TO)
@@ -70,7 +72,11 @@ def _put_into_address(edges: Sequence[Any] | None, now: datetime) -> None:
     if edges is None:
         whole_range()
         return
-    zoom = dragged(edges, now)
+    zoom_to(dragged(edges, now))
+
+
+def zoom_to(zoom: Zoom | None) -> None:
+    """Put a time into the address; where there is none, leave it as it is."""
     if zoom is not None:
         st.query_params.update(
             {FROM: format_timestamp(zoom.since), TO: format_timestamp(zoom.until)}

@@ -1,4 +1,4 @@
-"""Counts drawn without a script: tiles, bars over time and a ranking, in the viewer's own theme."""
+"""Counts drawn without a script: tiles and bars over time, in the viewer's own theme."""
 
 from __future__ import annotations
 
@@ -11,21 +11,16 @@ import streamlit as st
 from dashboard.show.parts.markup import Markup, element, join
 from dashboard.show.parts.table import table
 
-_UNWATCHED: Final = "not watched"
 _STYLES: Final = ("a", "b", "c")
 """The looks of the kinds that a bar stacks, from the bottom."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One bar: what its time is called, and how many of each kind it stacks.
-
-    `is_unwatched`: of half its time or more nothing can be known, so it may be too short.
-    """
+    """One bar: what its time is called, and how many of each kind it stacks."""
 
     name: str
     counts: Mapping[str, int]
-    is_unwatched: bool = False
 
     @property
     def total(self) -> int:
@@ -35,9 +30,7 @@ class Bar:
     def words(self) -> str:
         """Say what the bar shows."""
         parts = ", ".join(f"{count:,} {kind}" for kind, count in self.counts.items() if count)
-        if not self.is_unwatched:
-            return f"{self.name}: {parts or 'none'}"
-        return f"{self.name}: {parts}, {_UNWATCHED}" if parts else f"{self.name}: {_UNWATCHED}"
+        return f"{self.name}: {parts or 'none'}"
 
 
 def bars(drawn: Sequence[Bar], kinds: Sequence[str], words: str) -> Markup:
@@ -54,21 +47,13 @@ def bars(drawn: Sequence[Bar], kinds: Sequence[str], words: str) -> Markup:
     return join(figure, _legend(drawn, kinds), _as_table(drawn, kinds))
 
 
-def ranking(counts: Sequence[tuple[str, int]], chosen: str | None) -> Markup:
-    """Draw counts as bars from the largest down; the chosen one stands out."""
-    highest = max([count for _, count in counts], default=0)
-    rows = (_rank(name, count, highest or 1, is_chosen=name == chosen) for name, count in counts)
-    return element("ol", *rows, class_="lw-rank")
-
-
 def _bar(bar: Bar, kinds: Sequence[str], highest: int) -> Markup:
     pieces = (
         element("i", class_=mark, style=f"height: {bar.counts.get(kind, 0) / highest:.2%}")
         for kind, mark in zip(kinds, _STYLES, strict=False)
         if bar.counts.get(kind)
     )
-    hatched = "is-unwatched" if bar.is_unwatched else None
-    return element("div", *pieces, title=bar.words(), class_=hatched)
+    return element("div", *pieces, title=bar.words())
 
 
 def _legend(drawn: Sequence[Bar], kinds: Sequence[str]) -> Markup:
@@ -77,9 +62,6 @@ def _legend(drawn: Sequence[Bar], kinds: Sequence[str]) -> Markup:
         count = sum(bar.counts.get(kind, 0) for bar in drawn)
         sign = element("i", class_=mark, aria_hidden="true")
         entries.append(element("span", sign, f"{kind} ", element("b", f"{count:,}")))
-    if any(bar.is_unwatched for bar in drawn):
-        sign = element("i", class_="is-unwatched", aria_hidden="true")
-        entries.append(element("span", sign, _UNWATCHED))
     return element("p", *entries, class_="lw-legend")
 
 
@@ -94,17 +76,6 @@ def _as_table(drawn: Sequence[Bar], kinds: Sequence[str]) -> Markup:
         return Markup()
     numbers = table(("Time (UTC)", *kinds), rows, "Counts over time")
     return element("details", summary, numbers, class_="lw-more")
-
-
-def _rank(name: str, count: int, highest: int, *, is_chosen: bool) -> Markup:
-    bar = element("i", style=f"width: {count / highest:.1%}", aria_hidden="true")
-    return element(
-        "li",
-        element("span", name),
-        element("b", f"{count:,}"),
-        element("div", bar, class_="lw-meter"),
-        class_="is-chosen" if is_chosen else None,
-    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,7 @@ def choice_filter(
     return chosen if chosen in choices else usual
 
 
-def search_filter(key: str, placeholder: str) -> str:
+def search_filter(key: str, placeholder: str, *, is_labelled: bool = True) -> str:
     """Offer a search, kept in the parameter `key` of the address; return what was typed."""
     text = st.text_input(
         "Search",
@@ -54,6 +54,7 @@ def search_filter(key: str, placeholder: str) -> str:
         max_chars=LONGEST_SEARCH,
         type="search",
         placeholder=placeholder,
+        label_visibility="visible" if is_labelled else "collapsed",
     )
     return (text or "").strip()
 

@@ -41,9 +41,18 @@ def chosen_networks(profiles: Sequence[NetworkProfile]) -> tuple[NetworkProfile,
     return tuple(profiles) if chosen is None else (chosen,)
 
 
-def choose_network(profile: NetworkProfile) -> None:
-    """Choose a network with the next run of the whole page: only then the address shows it."""
-    st.session_state[_WANTED] = str(profile.network_id)
+def chosen_network_name(profiles: Sequence[NetworkProfile]) -> str | None:
+    """Return how the chooser names the network that was chosen among several, None for all."""
+    chosen = st.session_state.get(NETWORK)
+    return chosen if chosen in _names(profiles) and len(profiles) >= _FEWEST else None
+
+
+def choose_network(profile: NetworkProfile | None) -> None:
+    """Choose a network, None for all, with the next run of the whole page.
+
+    Only then the address shows it.
+    """
+    st.session_state[_WANTED] = ALL if profile is None else str(profile.network_id)
 
 
 def chosen_network_id(profiles: Sequence[NetworkProfile]) -> NetworkId | None:
@@ -66,6 +75,9 @@ def _names(profiles: Sequence[NetworkProfile]) -> dict[str, NetworkProfile]:
 def _take_address(names: dict[str, NetworkProfile]) -> None:
     """Follow a link: what the address names is chosen, and what it names by id gets its name."""
     wanted = st.session_state.pop(_WANTED, None)
+    if wanted == ALL:
+        st.session_state[NETWORK] = ALL
+        return
     for name, profile in names.items():
         if wanted == str(profile.network_id):
             st.session_state[NETWORK] = name

@@ -16,13 +16,13 @@ from dashboard.domain.reason_labels import name_of
 from dashboard.domain.reason_parser import Reason, ReasonKind
 from dashboard.show.parts.badges import badge
 from dashboard.show.parts.markup import Markup, breakable, element, join
-from dashboard.show.parts.table import lookup_link, table
-from dashboard.show.queries.context import QueryContext
+from dashboard.show.parts.table import table
 from dashboard.show.queries.network_status import NetworkProfile
 from dashboard.show.text import age, moment, span
 from dashboard.store.rejections.unparsed_reasons import UnparsedReason
 
 _ROW_REASON_LENGTH: Final = 160
+_QUOTED_LENGTH: Final = 64
 _SAME_TIME: Final = timedelta(minutes=1)
 
 
@@ -165,33 +165,55 @@ def _fact(name: str, value: str, style: str | None = None) -> Markup:
     return element("div", element("dt", name), definition, class_=style)
 
 
-_REJECTION_COLUMNS = ("Seen (UTC)", "Network", "Stage", "Module", "Lines", "Why", "Transaction")
+@dataclass(frozen=True, slots=True)
+class RowContext:
+    """What a row shows beside the record: its reason, its network where rows are of several."""
+
+    reason: Reason
+    network: str = ""
 
 
-def rejection_table(rejections: Sequence[StoredRejection], context: QueryContext) -> Markup:
-    """Build the table; times are absolute, so that a refresh changes nothing that stays true."""
-    rows = [_table_row(each, context) for each in rejections]
-    return table(_REJECTION_COLUMNS, rows, "Rejections")
+def rejection_row(
+    stored: StoredRejection, context: RowContext, now: datetime, lookup: st.Page
+) -> None:
+    """Show one version in one line, in two on a small screen; the hash leads to Lookup.
+
+    Times are absolute, so that a refresh changes nothing that stays true.
+    """
+    tx_hash = stored.record.tx_hash
+    with st.container(horizontal=True, gap="small", key=f"rejection-{stored.rejection_id}"):
+        label = f"{str(tx_hash)[:8]}…{str(tx_hash)[-4:]}"
+        st.page_link(lookup, label=label, icon="", query_params={"tx": str(tx_hash)})
+        st.html(_row(stored, context, now))
 
 
-def _table_row(stored: StoredRejection, context: QueryContext) -> tuple[Markup | str, ...]:
-    record = stored.record
-    reason = context.reason_of(stored)
+def _row(stored: StoredRejection, context: RowContext, now: datetime) -> Markup:
+    record, seen_at, reason = stored.record, stored.first_seen_at, context.reason
+    dated = dated_apart(stored)
     wrong = f". {CLOCK_IS_WRONG}" if stored.is_dated_ahead else ""
-    dated = f"dated {moment(record.timestamp)} by the node{wrong}"
-    seen = join(
-        element("time", f"{stored.first_seen_at:%d %b %H:%M:%S}", title=dated),
-        element("small", f" {dated_apart(stored)}"),
+    at = f"{seen_at:%H:%M:%S}" if seen_at.date() == now.date() else f"{seen_at:%d %b %H:%M}"
+    title = (
+        f"{reason_words(reason)} Seen {moment(seen_at)}, dated {moment(record.timestamp)} by the "
+        f"node{wrong}"
     )
-    return (
-        seen,
-        context.network_name(stored.network_id),
-        badge("bad", "✕", record.tx_rejection_stage),
-        breakable(reason.module or ""),
-        _lines(reason),
-        reason_words(reason),
-        lookup_link(record.tx_hash),
+    return element(
+        "div",
+        element("span", _cause(reason), class_="lw-cause"),
+        element("span", context.network) if context.network else Markup(),
+        element("span", str(record.tx_rejection_stage), class_="lw-stage"),
+        element("time", at, element("small", f" {dated}") if dated else Markup()),
+        class_="lw-version",
+        title=title,
     )
+
+
+def _cause(reason: Reason) -> Markup:
+    """Name the module with lines and overrun, or else what there is to say, a text as quoted."""
+    if reason.kind is ReasonKind.UNPARSED:
+        return element("q", visible(reason.text, _QUOTED_LENGTH))
+    named = name_of((reason.kind, reason.module))
+    name = element("b", breakable(named)) if reason.module else element("span", named)
+    return join(name, " ", _lines(reason))
 
 
 def _lines(reason: Reason) -> Markup | str:
@@ -201,8 +223,8 @@ def _lines(reason: Reason) -> Markup | str:
     if reason.count is None:
         return element("small", f"limit {reason.limit:,}", title=reason.limit_from)
     factor = overrun(reason)
-    times = Markup() if factor is None else element("small", f"{factor:,.2f} ×")
-    return join(f"{reason.count:,} of {reason.limit:,} ", times)
+    lines = element("small", f"{reason.count:,} of {reason.limit:,}")
+    return lines if factor is None else join(f"{factor:,.2f}× ", lines)
 
 
 def coverage(profiles: Sequence[NetworkProfile]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
 import streamlit as st
 
@@ -13,10 +12,8 @@ from dashboard.domain.track_list import LONGEST_LABEL
 from dashboard.errors import InputError, StoreError
 from dashboard.show.parts.markup import Markup, element
 from dashboard.show.parts.notices import change_stored, notice
-from dashboard.show.parts.table import table
 from dashboard.show.queries.page_queries import PageQueries
-from dashboard.show.text import age, moment, sentence, share
-from dashboard.store.rejections.counts import GroupCounts
+from dashboard.show.text import age, moment, sentence
 from dashboard.store.tracking.senders import WatchedSender
 
 
@@ -70,20 +67,3 @@ def _sender_markup(queries: PageQueries, each: WatchedSender) -> Markup:
     since = element("span", f"on {networks}, since {age(each.watched_at, queries.now())}")
     head = element("div", label, since, class_="lw-row lw-remarks", title=moment(each.watched_at))
     return element("div", element("p", str(each.sender), class_="lw-hash"), head)
-
-
-_RANKING_COLUMNS: Final = ("Sender", "Rejections", "Share")
-
-
-def sender_ranking(counted: GroupCounts, period: str) -> Markup:
-    """Build the table; a sender leads to the same page with the same `period`."""
-    rows = [
-        (_link(each.key, period), f"{each.count:,}", share(each.count / counted.total))
-        for each in counted.groups
-    ]
-    return table(_RANKING_COLUMNS, rows, "Senders")
-
-
-def _link(sender: Address, period: str) -> Markup:
-    address = f"rejections?period={period.replace(' ', '+')}&search={sender}"
-    return element("a", str(sender), href=address, target="_self", class_="lw-hash")

@@ -12,6 +12,7 @@ from dashboard.domain.audit import Action, Detail
 from dashboard.domain.clock import Clock
 from dashboard.domain.condition import INSTALLATION, Subject
 from dashboard.domain.exclusion import StoredRejection
+from dashboard.domain.module_limits import ModuleLimits
 from dashboard.domain.notification import NO_DOMAIN
 from dashboard.domain.notification_pace import LARGEST_HOURLY
 from dashboard.domain.quantity import NetworkId
@@ -38,6 +39,7 @@ class PageSettings:
     `largest_hourly` is how many notifications one recipient gets within an hour,
     `heartbeat_period` how often a heartbeat is sent, None where none is. Message-IDs stand below
     `domain`. `answers` is the file of templates for answers, None where none is used.
+    `limit_tables` are the public tables of module limits.
     """
 
     low_space: int = 0
@@ -49,6 +51,7 @@ class PageSettings:
     heartbeat_period: timedelta | None = None
     domain: str = NO_DOMAIN
     answers: AnswerFile | None = None
+    limit_tables: tuple[ModuleLimits, ...] = ()
 
 
 NO_SETTINGS: Final = PageSettings()

@@ -3,31 +3,45 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Final
 
-from dashboard.domain.exclusion import RejectionStage, StoredRejection
+from dashboard.domain.exclusion import StoredRejection
+from dashboard.domain.module_limits import ModuleLimits
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.reason_explanation import explain
 from dashboard.domain.reason_labels import Named
+from dashboard.domain.reason_parser import ReasonKind
 from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.domain.search import parse_search
 from dashboard.domain.spreadsheet import write_csv
+from dashboard.show.charts.overruns import Overruns, sort_overruns
+from dashboard.show.charts.rejection_timeline import (
+    NO_MODULE,
+    Shown,
+    SplitBy,
+    Timeline,
+    Window,
+    window_of,
+)
 from dashboard.show.queries.cache import TtlCache
 from dashboard.show.queries.context import QueryContext
 from dashboard.show.queries.coverage_gaps import Stretch, overlap, unwatched
+from dashboard.show.queries.rejection_trend import Compared, WatchedTime
 from dashboard.show.text import moment
+from dashboard.store.engine.connection import Connection
 from dashboard.store.rejections.counts import (
     GroupCounts,
-    StageCount,
+    Grouping,
+    count_by,
     count_by_stage,
     count_causes,
-    count_rejections,
+    count_over_time,
     rank_senders,
 )
-from dashboard.store.rejections.search import search_page
+from dashboard.store.rejections.search import latest_reasons, search_page
 from dashboard.store.rejections.unparsed_reasons import UnparsedReason, unparsed_reasons
 
 MOST_EXPORTED: Final = 20_000
@@ -39,68 +53,46 @@ MOST_UNKNOWN: Final = 20
 MOST_SENDERS: Final = 10
 """Senders that are ranked."""
 
+LATEST_SORTED: Final = 1_000
+"""Rejections whose overruns are looked at: their texts are read one by one."""
+
 _LABEL: Final = "label:"
 _SHARED_FOR: Final = timedelta(seconds=2)
-_ENOUGH: Final = 0.98
 _HALF: Final = 0.5
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-@dataclass(frozen=True, slots=True)
-class Period:
-    """A length of time that ends now, counted in steps of equal length; `words` name its length."""
-
-    words: str
-    length: timedelta
-    step: timedelta
-
-    def steps(self, now: datetime) -> list[datetime]:
-        """Return where each step begins, oldest first; the last one contains now."""
-        last = now - (now - _EPOCH) % self.step
-        count = self.length // self.step
-        return [last - self.step * (count - 1 - number) for number in range(count)]
-
-
-PERIODS: Final = {
-    "1 h": Period("hour", timedelta(hours=1), timedelta(minutes=2)),
-    "24 h": Period("24 h", timedelta(hours=24), timedelta(hours=1)),
-    "7 d": Period("7 days", timedelta(days=7), timedelta(hours=6)),
-    "30 d": Period("30 days", timedelta(days=30), timedelta(days=1)),
-    "1 y": Period("year", timedelta(days=371), timedelta(days=7)),
-}
-"""The lengths of time to choose from, by the names that the address keeps."""
-
-
-@dataclass(frozen=True, slots=True)
-class WatchedTime:
-    """How much of a time was watched."""
-
-    length: timedelta
-    watched: timedelta
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether it can be compared with another time; a restart or two do not matter."""
-        return self.watched >= _ENOUGH * self.length
+_MOST: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
 class RejectionSummary:
-    """The rejections of a period, counted; `before` is how many the period before it had.
+    """The rejections of a time and of the one before, counted; `named` is what reasons name."""
 
-    `steps` are the begins of all steps, oldest first, each with its count for each stage;
-    `unwatched` are those of which half or more was not watched. `now` and `earlier` say how much
-    of the period was watched, and of the one before.
-    """
-
-    total: int
-    before: int
-    steps: Sequence[tuple[datetime, Mapping[RejectionStage, int]]]
-    stages: Counter[RejectionStage]
+    compared: Compared
     named: Counter[Named]
-    unwatched: frozenset[datetime]
-    now: WatchedTime
-    earlier: WatchedTime
+    named_before: Counter[Named]
+
+    @property
+    def total(self) -> int:
+        """How many there are."""
+        return self.compared.total
+
+    @property
+    def modules(self) -> Counter[str]:
+        """How many name each module."""
+        return _modules(self.named)
+
+    @property
+    def modules_before(self) -> Counter[str]:
+        """How many named each module in the time before."""
+        return _modules(self.named_before)
+
+    @property
+    def kinds(self) -> Counter[ReasonKind]:
+        """How many name no module, by the kind of their reason."""
+        found = Counter[ReasonKind]()
+        for (kind, module), many in self.named.items():
+            if module is None:
+                found[kind] += many
+        return found
 
 
 def rejection_filter(
@@ -124,69 +116,141 @@ def rejection_filter(
 
 
 class RejectionListQueries:
-    """Every answer may raise StoreError; summaries are kept for moments and shared."""
+    """Every answer may raise StoreError; counts are kept for moments and shared."""
 
     def __init__(self, context: QueryContext) -> None:
         """Ask nothing yet."""
         self._context = context
         self._summaries: TtlCache[RejectionSummary] = TtlCache(_SHARED_FOR, context.now)
-        self._senders: TtlCache[GroupCounts] = TtlCache(_SHARED_FOR, context.now)
+        self._timelines: TtlCache[Timeline] = TtlCache(_SHARED_FOR, context.now)
+        self._groups: TtlCache[GroupCounts] = TtlCache(_SHARED_FOR, context.now)
+        self._overruns: TtlCache[Overruns] = TtlCache(_SHARED_FOR, context.now)
 
-    def summary(self, wanted: RejectionFilter, period: Period) -> RejectionSummary:
-        """Count what fits in the period that ends now."""
-        return self._summaries.get((wanted, period), lambda: self._summarise(wanted, period))
+    def window(self, shown: Shown) -> Window:
+        """Return the time that is shown now."""
+        return window_of(shown, self._context.now())
+
+    def summary(self, wanted: RejectionFilter, shown: Shown) -> RejectionSummary:
+        """Count what fits in a time, and in the time before."""
+        return self._summaries.get((wanted, shown), lambda: self._summarise(wanted, shown))
+
+    def timeline(self, wanted: RejectionFilter, shown: Shown, split: SplitBy) -> Timeline:
+        """Count what fits in each step of a time."""
+        return self._timelines.get(
+            (wanted, shown, split), lambda: self._count_steps(wanted, shown, split)
+        )
+
+    def groups(self, wanted: RejectionFilter, shown: Shown, grouping: Grouping) -> GroupCounts:
+        """Count what fits by stage or network, the largest groups first."""
+        return self._groups.get(
+            (wanted, shown, grouping),
+            lambda: self._count(
+                lambda connection, within: count_by(connection, grouping, within, None, _MOST),
+                wanted,
+                shown,
+            ),
+        )
+
+    def senders(self, wanted: RejectionFilter, shown: Shown) -> GroupCounts:
+        """Rank the senders of the latest that fit in a time, those rejected most first."""
+        return self._groups.get(
+            (wanted, shown),
+            lambda: self._count(
+                lambda connection, within: rank_senders(connection, within, MOST_SENDERS),
+                wanted,
+                shown,
+            ),
+        )
+
+    def overruns(self, wanted: RejectionFilter, shown: Shown) -> Overruns:
+        """Sort the latest that fit in a time by how far they went over their limit."""
+
+        def sort() -> Overruns:
+            within = self.window(shown).within(wanted)
+            with self._context.store.read() as connection:
+                return sort_overruns(latest_reasons(connection, within, LATEST_SORTED))
+
+        return self._overruns.get((wanted, shown), sort)
 
     def page(
-        self, wanted: RejectionFilter, period: Period, number: int, rows: int
+        self, wanted: RejectionFilter, shown: Shown, number: int, rows: int
     ) -> tuple[StoredRejection, ...]:
-        """Return one page of what fits in the period, counted from 1, the latest first."""
-        wanted = replace(wanted, since=period.steps(self._context.now())[0])
+        """Return one page of what fits in a time, counted from 1, the latest first."""
+        within = self.window(shown).within(wanted)
         with self._context.store.read() as connection:
-            return tuple(search_page(connection, wanted, rows, (number - 1) * rows))
+            return tuple(search_page(connection, within, rows, (number - 1) * rows))
 
-    def senders(self, wanted: RejectionFilter, period: Period) -> GroupCounts:
-        """Rank the senders of the latest that fit in the period, those rejected most first."""
-        return self._senders.get((wanted, period), lambda: self._rank(wanted, period))
+    def limit_tables(self) -> tuple[ModuleLimits, ...]:
+        """Return the tables of module limits: those of the networks first, then the public ones."""
+        own = (each.module_limits for each in self._context.networks)
+        found = [*(each for each in own if each), *self._context.settings.limit_tables]
+        return tuple({each.title: each for each in found}.values())
+
+    def limits_of(self, network_id: NetworkId | None) -> ModuleLimits | None:
+        """Return the table that a network has; of all networks, that of the first with one."""
+        profiles = self._context.networks
+        chosen = [each for each in profiles if network_id in {None, each.network_id}]
+        return next((each.module_limits for each in chosen if each.module_limits), None)
 
     def unknown_reasons(self, network_id: NetworkId | None) -> tuple[UnparsedReason, ...]:
         """Return the texts of reasons that could not be read, ever, the commonest first."""
         with self._context.store.read() as connection:
             return tuple(unparsed_reasons(connection, MOST_UNKNOWN, network_id))
 
-    def _rank(self, wanted: RejectionFilter, period: Period) -> GroupCounts:
-        within = replace(wanted, since=period.steps(self._context.now())[0])
+    def _count(
+        self,
+        count: Callable[[Connection, RejectionFilter], GroupCounts],
+        wanted: RejectionFilter,
+        shown: Shown,
+    ) -> GroupCounts:
         with self._context.store.read() as connection:
-            return rank_senders(connection, within, MOST_SENDERS)
+            return count(connection, self.window(shown).within(wanted))
 
-    def _summarise(self, wanted: RejectionFilter, period: Period) -> RejectionSummary:
-        now = self._context.now()
-        steps = period.steps(now)
-        begins = steps[0] - period.step * len(steps)
-        within = replace(wanted, since=steps[0])
-        earlier = replace(wanted, since=begins, until=steps[0] - timedelta(milliseconds=1))
+    def _summarise(self, wanted: RejectionFilter, shown: Shown) -> RejectionSummary:
+        window = self.window(shown)
+        begins = window.before_since
         with self._context.store.read() as connection:
-            arrived = count_by_stage(connection, within, period.step)
-            named = Counter(
-                {
-                    (each.reason_kind, each.module): each.count
-                    for each in count_causes(connection, within)
-                }
-            )
-            before = count_rejections(connection, earlier)
-            missed = unwatched(connection, self._counted_networks(wanted), begins, now)
-        stages = Counter[RejectionStage]()
-        for each in arrived:
-            stages[each.tx_rejection_stage] += each.count
-        return RejectionSummary(
-            stages.total(),
-            before,
-            _by_step(steps, arrived),
-            stages,
-            named,
-            frozenset(each for each in steps if _is_missed(each, period.step, missed, now)),
-            _watched(missed, steps[0], now),
-            _watched(missed, begins, steps[0]),
+            named = _causes(connection, window.within(wanted))
+            before = _causes(connection, window.before(wanted))
+            missed = unwatched(connection, self._counted_networks(wanted), begins, window.until)
+        compared = Compared(
+            named.total(),
+            before.total(),
+            _watched(missed, window.since, window.until),
+            _watched(missed, begins, window.since),
         )
+        return RejectionSummary(compared, named, before)
+
+    def _count_steps(self, wanted: RejectionFilter, shown: Shown, split: SplitBy) -> Timeline:
+        window = self.window(shown)
+        within = window.within(wanted)
+        place = {begins: number for number, begins in enumerate(window.begins)}
+        found: dict[str, list[int]] = {}
+        with self._context.store.read() as connection:
+            for begins, name, many in self._arrived(connection, within, window.step, split):
+                if begins in place:
+                    found.setdefault(name, [0] * len(place))[place[begins]] += many
+            networks = self._counted_networks(wanted)
+            missed = unwatched(connection, networks, window.since, window.until)
+        groups = sorted(found.items(), key=lambda each: (-sum(each[1]), each[0]))
+        unseen = (each for each in place if _is_missed(each, window, missed))
+        return Timeline(
+            window, split, tuple((name, tuple(each)) for name, each in groups), frozenset(unseen)
+        )
+
+    def _arrived(
+        self, connection: Connection, within: RejectionFilter, step: timedelta, split: SplitBy
+    ) -> Iterator[tuple[datetime, str, int]]:
+        if split is SplitBy.STAGE:
+            for each in count_by_stage(connection, within, step):
+                yield each.since, each.tx_rejection_stage.value, each.count
+        elif split is SplitBy.MODULE:
+            for of_module in count_over_time(connection, within, step, Grouping.MODULE):
+                yield of_module.since, of_module.key or NO_MODULE, of_module.count
+        else:
+            for of_network in count_over_time(connection, within, step, Grouping.NETWORK):
+                name = self._context.network_name(of_network.key)
+                yield of_network.since, name, of_network.count
 
     def _counted_networks(self, wanted: RejectionFilter) -> list[NetworkId]:
         """Return the networks whose rejections are counted."""
@@ -195,24 +259,29 @@ class RejectionListQueries:
         return [each.network_id for each in self._context.networks if each.has_exclusion]
 
 
+def _causes(connection: Connection, wanted: RejectionFilter) -> Counter[Named]:
+    return Counter(
+        {(each.reason_kind, each.module): each.count for each in count_causes(connection, wanted)}
+    )
+
+
+def _modules(named: Counter[Named]) -> Counter[str]:
+    found = Counter[str]()
+    for (_, module), many in named.items():
+        if module is not None:
+            found[module] += many
+    return found
+
+
 def _watched(missed: Sequence[Stretch], since: datetime, until: datetime) -> WatchedTime:
     length = until - since
     return WatchedTime(length, length - overlap(missed, since, until))
 
 
-def _is_missed(begins: datetime, step: timedelta, missed: Sequence[Stretch], now: datetime) -> bool:
-    length = min(begins + step, now) - begins
-    missing = overlap(missed, begins, begins + length)
-    return missing > timedelta() and missing >= _HALF * length
-
-
-def _by_step(
-    steps: Sequence[datetime], arrived: Sequence[StageCount]
-) -> list[tuple[datetime, Mapping[RejectionStage, int]]]:
-    counts = {begins: Counter[RejectionStage]() for begins in steps}
-    for each in arrived:
-        counts.setdefault(each.since, Counter())[each.tx_rejection_stage] += each.count
-    return [(begins, counts[begins]) for begins in sorted(counts)]
+def _is_missed(begins: datetime, window: Window, missed: Sequence[Stretch]) -> bool:
+    since, until = max(begins, window.since), min(begins + window.step, window.until)
+    missing = overlap(missed, since, until)
+    return missing > timedelta() and missing >= _HALF * (until - since)
 
 
 _CSV_COLUMNS: Final = (

@@ -1,19 +1,24 @@
-"""Rejections answers: what is rejected, where, by which module, and is it getting worse."""
+"""Rejections answers: what is rejected, where, by which module, by whom; is it getting worse."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import replace
-from datetime import datetime, timedelta
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from functools import partial
 from typing import Final
 
 import streamlit as st
 
 from dashboard.domain.exclusion import RejectionStage
 from dashboard.domain.quantity import NetworkId
-from dashboard.domain.reason_labels import KIND_NAMES, name_of
+from dashboard.domain.reason_labels import KIND_NAMES
 from dashboard.domain.rejection_filter import RejectionFilter
-from dashboard.show.parts.counts import Bar, bars, ranking
+from dashboard.show.charts.rejection_timeline import PERIODS, Shown
+from dashboard.show.parts.address import remember_address
+from dashboard.show.parts.chart_zoom import chosen_zoom, whole_range
+from dashboard.show.parts.filter_chips import Chip, filter_chips
 from dashboard.show.parts.heading import heading, section
 from dashboard.show.parts.list_page import (
     choice_filter,
@@ -22,25 +27,45 @@ from dashboard.show.parts.list_page import (
     page_of_rows,
     search_filter,
 )
-from dashboard.show.parts.network_chooser import chosen_network_id
+from dashboard.show.parts.module_card import module_card
+from dashboard.show.parts.network_chooser import (
+    choose_network,
+    chosen_network_id,
+    chosen_network_name,
+)
 from dashboard.show.parts.notices import empty, store_errors_shown
-from dashboard.show.parts.rejection_table import coverage, rejection_table, unknown_reason_table
-from dashboard.show.parts.sender_list import sender_ranking
+from dashboard.show.parts.rejection_counts import (
+    Narrowing,
+    modules_part,
+    networks_part,
+    overruns_part,
+    senders_part,
+    stages_part,
+    timeline_part,
+)
+from dashboard.show.parts.rejection_table import (
+    RowContext,
+    coverage,
+    rejection_row,
+    unknown_reason_table,
+)
 from dashboard.show.queries import page_queries
+from dashboard.show.queries.network_status import NetworkProfile
 from dashboard.show.queries.page_queries import PageQueries
+from dashboard.show.queries.rejection_trend import many_rejections, trend_words
 from dashboard.show.queries.rejections import (
     MOST_EXPORTED,
-    PERIODS,
-    Period,
     RejectionSummary,
     rejection_filter,
     rejections_csv,
 )
-from dashboard.show.text import moment, span
-from dashboard.store.rejections.counts import LATEST_RANKED
+from dashboard.show.text import moment
+from dashboard.show.time_ranges import Zoom
+from dashboard.show.views import lookup
 
+URL_PATH: Final = "rejections"
 REFRESH: Final = timedelta(seconds=10)
-ROWS: Final = 25
+ROWS: Final = 12
 PAGE_NUMBER: Final = "page"
 PERIOD: Final = "period"
 STAGE: Final = "stage"
@@ -48,15 +73,16 @@ MODULE: Final = "module"
 SEARCH: Final = "search"
 ANY: Final = "Any"
 USUAL_PERIOD: Final = "24 h"
-MOST_RANKED: Final = 10
+_FRAME_IS_OLD: Final = "rejections_frame_is_old"
 _MOST_MODULES: Final = 100
 _MODULE: Final = re.compile(r"\w{1,64}", re.ASCII)
 _STAGES: Final = tuple(stage.value for stage in RejectionStage)
+_FEWEST: Final = 2
 
 
 def as_page() -> st.Page:
     """Return where this page lives; without an icon, as every page."""
-    return st.Page(page, title="Rejections", url_path="rejections")
+    return st.Page(page, title="Rejections", url_path=URL_PATH)
 
 
 def page() -> None:
@@ -64,83 +90,161 @@ def page() -> None:
     _live()
 
 
+@dataclass(frozen=True, slots=True)
+class _Chosen:
+    """What a visitor chose to see; `module` is that of a prover, empty for any or none."""
+
+    shown: Shown
+    wanted: RejectionFilter
+    everything: RejectionSummary
+    module: str
+
+
 @st.fragment(run_every=REFRESH)
 def _live() -> None:
     queries = page_queries.current()
+    if st.session_state.pop(_FRAME_IS_OLD, False):
+        st.rerun()
     with store_errors_shown("Rejections"):
-        network_id = chosen_network_id(queries.networks)
         head = st.container()
-        with filter_bar():
-            period_name = choice_filter("Time", list(PERIODS), PERIOD, USUAL_PERIOD)
-            period = PERIODS[period_name]
-            everything = queries.rejections.summary(RejectionFilter(network_id), period)
-            wanted = _filter(queries, network_id, everything)
-        summary = queries.rejections.summary(wanted, period)
+        chosen = _choose(queries, chosen_network_id(queries.networks))
+        summary = queries.rejections.summary(chosen.wanted, chosen.shown)
+        said = trend_words(summary.compared, queries.rejections.window(chosen.shown))
         with head:
-            heading("Rejections", f"{headline(summary, period)} As of {moment(queries.now())}.")
-        if not everything.total and not everything.before:
+            heading("Rejections", f"{said} As of {moment(queries.now())}.")
+        if not chosen.everything.total and not chosen.everything.compared.before:
             _nothing_yet(queries)
             return
-        _counts(queries, wanted, summary, period)
-        _senders(queries, wanted, period_name)
-        _list(queries, wanted, summary, period)
-        _unknown_reasons(queries, network_id)
+        if chosen.module:
+            usual = queries.rejections.limits_of(chosen.wanted.network_id)
+            module_card(chosen.module, queries.rejections.limit_tables(), usual)
+        over_time, listed = st.columns([6, 7], gap="medium")
+        with (
+            over_time,
+            st.container(key="card-over-time", gap="small", height="stretch"),
+            store_errors_shown(),
+        ):
+            narrowing = _narrowing(queries, chosen)
+            timeline_part(queries, narrowing, said)
+        with listed, st.container(key="card-rejections", gap="small", height="stretch"):
+            _list(queries, chosen, summary)
+        _breakdowns(queries, narrowing)
+        _unknown_reasons(queries, chosen.wanted.network_id)
+    remember_address(URL_PATH)
 
 
-def _filter(
-    queries: PageQueries, network_id: NetworkId | None, everything: RejectionSummary
-) -> RejectionFilter:
-    """Offer the other filters; modules to choose from are those that reasons name in this time."""
-    stages = [ANY, *_STAGES]
-    stage = st.selectbox("Stage", stages, key=STAGE, bind="query-params", width=150)
-    modules = _modules(everything)
-    module = st.selectbox("Module", modules, key=MODULE, bind="query-params", width=260)
-    text = search_filter(SEARCH, "Reason, stage, hash, sender, label, network")
+def _choose(queries: PageQueries, network_id: NetworkId | None) -> _Chosen:
+    """Offer the filters; modules to choose from are those that reasons name in this time."""
+    with filter_bar():
+        period_name = choice_filter("Time", list(PERIODS), PERIOD, USUAL_PERIOD, is_labelled=False)
+        zoom = chosen_zoom(period_name, queries.now(), "rejections")
+        shown = PERIODS[period_name] if zoom is None else zoom
+        everything = queries.rejections.summary(RejectionFilter(network_id), shown)
+        stage = _choice("Stage", [ANY, *_STAGES], STAGE, 150)
+        module = _choice("Module", _modules(everything), MODULE, 250)
+        text = search_filter(
+            SEARCH, "Search: reason, hash, sender, label, network", is_labelled=False
+        )
     kind = next((kind for kind, words in KIND_NAMES.items() if words == module), None)
-    return replace(
-        rejection_filter(queries.context, network_id, text),
+    found = rejection_filter(queries.context, network_id, text)
+    filter_chips(_chips(queries, zoom, stage, module, found, text))
+    is_module = module != ANY and kind is None
+    wanted = replace(
+        found,
         tx_rejection_stage=None if stage == ANY else RejectionStage(stage),
-        module="" if kind else None if module == ANY else module,
+        module="" if kind else module if is_module else None,
         reason_kind=kind,
+    )
+    return _Chosen(shown, wanted, everything, module if is_module else "")
+
+
+def _choice(name: str, options: list[str], key: str, width: int) -> str:
+    return st.selectbox(
+        name,
+        options,
+        key=key,
+        bind="query-params",
+        width=width,
+        label_visibility="collapsed",
+        format_func=lambda option: f"Any {name.lower()}" if option == ANY else option,
     )
 
 
 def _modules(everything: RejectionSummary) -> list[str]:
-    """Return what can be chosen: the commonest first, and what the address names."""
-    named = list(dict.fromkeys(name_of(each) for each, _ in everything.named.most_common()))
+    """Return what can be chosen: the commonest modules first, then what reasons name instead."""
+    named = [each for each, _ in everything.modules.most_common(_MOST_MODULES)]
+    others = [KIND_NAMES[each] for each, _ in everything.kinds.most_common() if each in KIND_NAMES]
     chosen = str(st.session_state.get(MODULE, st.query_params.get(MODULE, ANY)))
-    options = [ANY, *named[:_MOST_MODULES]]
+    options = [ANY, *named, *others]
     is_name = _MODULE.fullmatch(chosen) or chosen in KIND_NAMES.values()
     return options if chosen in options or not is_name else [*options, chosen]
 
 
-def headline(summary: RejectionSummary, period: Period) -> str:
-    """Say how many there are, and whether it is getting worse."""
-    length = period.words
-    many = "No rejection" if not summary.total else _count(summary.total)
-    if not (summary.now.is_whole and summary.earlier.is_whole):
-        return f"{many} in the last {length}{_uncompared(summary, length)}"
-    more = summary.total - summary.before
-    trend = "as many as" if not more else f"{abs(more):,} {'more' if more > 0 else 'fewer'} than"
-    if not summary.total and not summary.before:
-        return f"{many} in the last {length}, and none in the {length} before."
-    return f"{many} in the last {length}, {trend} in the {length} before."
+def _chips(
+    queries: PageQueries,
+    zoom: Zoom | None,
+    stage: str,
+    module: str,
+    found: RejectionFilter,
+    text: str,
+) -> list[Chip]:
+    network = chosen_network_name(queries.networks)
+    searched = "Sender" if found.sender is not None else "Search"
+    chips = [
+        Chip("Network", network or "", partial(_choose_network, None)),
+        Chip("Time", "" if zoom is None else zoom.name, _whole_time),
+        Chip("Stage", "" if stage == ANY else stage, partial(_set, STAGE, ANY)),
+        Chip("Module", "" if module == ANY else module, partial(_set, MODULE, ANY)),
+        Chip(searched, text, partial(_set, SEARCH, "")),
+    ]
+    return [each for each in chips if each.value]
 
 
-def _uncompared(summary: RejectionSummary, length: str) -> str:
-    """Say how much was watched, since what was not cannot be compared."""
-    now, earlier = summary.now, summary.earlier
-    text = ""
-    if not now.is_whole:
-        text = f", {span(now.watched) if now.watched else 'none'} of it watched"
-    if not earlier.watched:
-        return f"{text}. There is nothing to compare with: nobody watched the {length} before."
-    watched = "" if earlier.is_whole else f", of which {span(earlier.watched)} were watched"
-    return f"{text}; not compared with the {length} before{watched}."
+def _set(key: str, value: str) -> None:
+    """Set a filter, in a callback; the list begins anew."""
+    st.session_state[key] = value
+    _from_first_page()
 
 
-def _count(number: int) -> str:
-    return "1 rejection" if number == 1 else f"{number:,} rejections"
+def _toggle(key: str, usual: str, value: str) -> None:
+    """Set a filter, or take it away where it is that one."""
+    _set(key, usual if st.session_state.get(key) == value else value)
+
+
+def _whole_time() -> None:
+    whole_range()
+    _from_first_page()
+
+
+def _from_first_page() -> None:
+    if st.session_state.get(PAGE_NUMBER, 1) != 1:
+        st.session_state[PAGE_NUMBER] = 1
+
+
+def _choose_network(profile: NetworkProfile | None) -> None:
+    """Choose a network; the frame, which shows it, is outside of what refreshes by itself."""
+    choose_network(profile)
+    st.session_state[_FRAME_IS_OLD] = True
+    _from_first_page()
+
+
+def _narrowing(queries: PageQueries, chosen: _Chosen) -> Narrowing:
+    """Return what parts need to show counts, and what a click on one of them does."""
+
+    def network(value: str) -> None:
+        profile = queries.context.profile(NetworkId(int(value)))
+        is_chosen = profile is not None and chosen.wanted.network_id == profile.network_id
+        _choose_network(None if is_chosen else profile)
+
+    return Narrowing(
+        chosen.wanted,
+        chosen.shown,
+        module=partial(_toggle, MODULE, ANY),
+        stage=partial(_toggle, STAGE, ANY),
+        sender=partial(_toggle, SEARCH, ""),
+        network=network,
+        time=_from_first_page,
+    )
 
 
 def _nothing_yet(queries: PageQueries) -> None:
@@ -151,79 +255,34 @@ def _nothing_yet(queries: PageQueries) -> None:
     )
 
 
-def _counts(
-    queries: PageQueries, wanted: RejectionFilter, summary: RejectionSummary, period: Period
-) -> None:
-    over_time, by_module = st.columns([8, 5], gap="medium")
-    with over_time, st.container(key="card-over-time", gap="small"):
-        section("When", "By the time each was seen here, in UTC.")
-        drawn = [
-            Bar(
-                _step_name(begins, period),
-                {stage.value: many for stage, many in of.items()},
-                is_unwatched=begins in summary.unwatched,
-            )
-            for begins, of in summary.steps
-        ]
-        st.html(bars(drawn, _STAGES, headline(summary, period)))
-    with by_module, st.container(key="card-modules", gap="small"):
-        section("Modules", "What the reasons name; each names the first that was over its limit.")
-        of_all_modules = replace(wanted, module=None, reason_kind=None)
-        _ranking(queries.rejections.summary(of_all_modules, period))
+def _list(queries: PageQueries, chosen: _Chosen, summary: RejectionSummary) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", key="head-list"):
+        section(many_rejections(summary.total), coverage(queries.networks))
+        _download(queries, chosen, summary)
+    if not summary.total:
+        empty("Nothing fits these filters", "Take one away above, or choose a longer time.")
+        return
+    with store_errors_shown():
+        page_of_rows(summary.total, ROWS, PAGE_NUMBER, _drawing_rows(queries, chosen))
 
 
-def _senders(queries: PageQueries, wanted: RejectionFilter, period_name: str) -> None:
-    """Rank the senders, where there is more than one."""
-    counted = queries.rejections.senders(wanted, PERIODS[period_name])
-    if counted.of > 1:
-        with st.container(key="card-senders", gap="small"):
-            more = f"The first {len(counted.groups)} of {counted.of:,}. "
-            rest = more if counted.of > len(counted.groups) else ""
-            latest = f"Of the latest {LATEST_RANKED:,}. " if counted.total >= LATEST_RANKED else ""
-            note = f"{latest}{rest}Watch one on the page Tracked to be notified of each."
-            section("Senders", note)
-            st.html(sender_ranking(counted, period_name))
+def _drawing_rows(queries: PageQueries, chosen: _Chosen) -> Callable[[int], None]:
+    is_one = chosen.wanted.network_id is not None or len(queries.networks) < _FEWEST
+    leads_to = lookup.as_page()
+
+    def draw(number: int) -> None:
+        now = queries.now()
+        for each in queries.rejections.page(chosen.wanted, chosen.shown, number, ROWS):
+            network = "" if is_one else queries.network_name(each.network_id)
+            context = RowContext(queries.context.reason_of(each), network)
+            rejection_row(each, context, now, leads_to)
+
+    return draw
 
 
-def _ranking(summary: RejectionSummary) -> None:
-    named = [(name_of(each), count) for each, count in summary.named.most_common()]
-    shown = named[:MOST_RANKED]
-    rest = sum(count for _, count in named[MOST_RANKED:])
-    if rest:
-        shown.append((f"{len(named) - MOST_RANKED} others", rest))
-    chosen = st.session_state.get(MODULE, ANY)
-    st.html(ranking(shown, chosen))
-
-
-def _step_name(begins: datetime, period: Period) -> str:
-    if period.step >= timedelta(days=1):
-        return f"{begins:%d %b %Y}" if period.step > timedelta(days=1) else f"{begins:%d %b}"
-    return f"{begins:%d %b %H:%M}"
-
-
-def _list(
-    queries: PageQueries, wanted: RejectionFilter, summary: RejectionSummary, period: Period
-) -> None:
-    with st.container(key="card-rejections", gap="small"):
-        with st.container(horizontal=True, vertical_alignment="center"):
-            section(_count(summary.total), coverage(queries.networks))
-            _download(queries, wanted, summary, period)
-        if not summary.total:
-            empty("Nothing fits these filters", "Take one away, or choose a longer time.")
-            return
-
-        def draw(number: int) -> None:
-            found = queries.rejections.page(wanted, period, number, ROWS)
-            st.html(rejection_table(found, queries.context))
-
-        page_of_rows(summary.total, ROWS, PAGE_NUMBER, draw)
-
-
-def _download(
-    queries: PageQueries, wanted: RejectionFilter, summary: RejectionSummary, period: Period
-) -> None:
+def _download(queries: PageQueries, chosen: _Chosen, summary: RejectionSummary) -> None:
     def write() -> str:
-        found = queries.rejections.page(wanted, period, 1, MOST_EXPORTED)
+        found = queries.rejections.page(chosen.wanted, chosen.shown, 1, MOST_EXPORTED)
         return rejections_csv(found, queries.context)
 
     csv_button(
@@ -235,12 +294,29 @@ def _download(
     )
 
 
+def _breakdowns(queries: PageQueries, narrowing: Narrowing) -> None:
+    """Show what is counted by module, overrun, stage, network and sender; each fails alone."""
+    parts = (modules_part, overruns_part, _stages_and_networks)
+    for column, part in zip(st.columns(3, gap="medium"), parts, strict=True):
+        with column, store_errors_shown():
+            part(queries, narrowing)
+    with store_errors_shown():
+        senders_part(queries, narrowing)
+
+
+def _stages_and_networks(queries: PageQueries, narrowing: Narrowing) -> None:
+    with st.container(key="card-stages", gap="xsmall", height="stretch"):
+        stages_part(queries, narrowing)
+        networks_part(queries, narrowing)
+
+
 def _unknown_reasons(queries: PageQueries, network_id: NetworkId | None) -> None:
-    unknown = queries.rejections.unknown_reasons(network_id)
-    if unknown:
-        with st.container(key="card-unknown-reasons", gap="small"):
-            section(
-                "Reasons that Linewatch does not know",
-                "Of the latest, the commonest first. One that comes often is a new form.",
-            )
-            st.html(unknown_reason_table(unknown))
+    with store_errors_shown():
+        unknown = queries.rejections.unknown_reasons(network_id)
+        if unknown:
+            with st.container(key="card-unknown-reasons", gap="small"):
+                section(
+                    "Reasons that Linewatch does not know",
+                    "Of the latest, the commonest first. One that comes often is a new form.",
+                )
+                st.html(unknown_reason_table(unknown))

@@ -195,6 +195,35 @@ def count_by_stage(
     ]
 
 
+@dataclass(frozen=True, slots=True)
+class StepCount:
+    """Rejections with `key` in common that arrived in the step beginning at `since`.
+
+    A key is a value of the domain, None where there is none.
+    """
+
+    since: datetime
+    key: Any
+    count: int
+
+
+def count_over_time(
+    connection: Connection, wanted: RejectionFilter, step: timedelta, grouping: Grouping
+) -> list[StepCount]:
+    """Count the rejections that fit by step and by module or network, in the order of time.
+
+    Steps begin at whole multiples of `step` since 1970. Bound the time by `wanted.since`.
+    """
+    if grouping is Grouping.MODULE:
+        counted = rows_naming_modules(connection, wanted, step)
+    else:
+        counted = rows_to_count(connection, wanted, step)
+    begins, key = counted.c.begins, _key(grouping, counted).label("key")
+    query = select(begins, key, func.sum(counted.c.many).label("many")).group_by(begins, key)
+    rows = connection.execute(query.order_by(begins).limit(MOST_GROUPS))
+    return [StepCount(moment_of(row.begins), row.key, int(row.many)) for row in rows]
+
+
 def count_causes(connection: Connection, wanted: RejectionFilter) -> list[CauseCount]:
     """Count the rejections that fit by what their reasons name, the commonest first."""
     counted = rows_naming_modules(connection, wanted)
@@ -258,14 +287,16 @@ def rows_by_stage(connection: Connection, wanted: RejectionFilter, step: timedel
     return union_all(*(_sum_by_step(each, length) for each in parts)).subquery()
 
 
-def rows_naming_modules(connection: Connection, wanted: RejectionFilter) -> FromClause:
+def rows_naming_modules(
+    connection: Connection, wanted: RejectionFilter, step: timedelta | None = None
+) -> FromClause:
     """Return the rows of `rows_to_count`, with each module by its own name."""
     column = rejection_counters.c
     is_other = (column.level == CounterStep.EVER, column.module == OTHERS)
     has_others = select(literal(1)).where(*is_other).limit(1)
     if connection.scalar(has_others) is not None:
-        return _rows(wanted, None).subquery()
-    return rows_to_count(connection, wanted)
+        return _rows(wanted, None if step is None else step // _MILLISECOND).subquery()
+    return rows_to_count(connection, wanted, step)
 
 
 def has_counters(connection: Connection, wanted: RejectionFilter) -> bool:

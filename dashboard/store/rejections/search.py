@@ -29,6 +29,11 @@ def search(
     return [stored_rejection(row) for row in connection.execute(query).mappings()]
 
 
+def latest_reasons(connection: Connection, wanted: RejectionFilter, limit: int) -> list[str]:
+    """Return the reasons, as they were sent, of the latest `limit` rejections that fit."""
+    return list(connection.scalars(latest_first(wanted, rejections.c.reason_message).limit(limit)))
+
+
 def first_arrival(connection: Connection, network_id: NetworkId) -> datetime | None:
     """Return when the oldest stored rejection of a network arrived."""
     column = rejections.c.first_seen_at

@@ -12,12 +12,13 @@ from typing import Final, NamedTuple
 from dashboard.domain.exclusion import RejectionStage
 from dashboard.domain.notification import NotificationState
 from dashboard.domain.rejection_filter import HashRange, RejectionFilter
+from dashboard.show.charts.rejection_timeline import PERIODS, Period, SplitBy
 from dashboard.show.queries.network_status import NetworkStatus
 from dashboard.show.queries.page_queries import PageQueries
-from dashboard.show.queries.rejections import PERIODS, Period
 from dashboard.show.time_ranges import TIME_RANGES, TimeRange
 from dashboard.store.alerts.notification_search import NotificationFilter
 from dashboard.store.engine.engine import Store, open_store
+from dashboard.store.rejections.counts import Grouping
 from dashboard.store.tracking.search import RecordStatus, TrackedFilter
 from tests.bench.pages_store import CARDS, PagedStore, a_sender, made_paged_store, stored_hash
 from tests.bench.processes import cores
@@ -124,6 +125,8 @@ def _rejection_questions(paged: PagedStore) -> Iterator[tuple[str, str, Ask]]:
     year = PERIODS["1 y"]
     for name, period in PERIODS.items():
         yield "Rejections", f"counts of {name}", _summary(anything, period)
+        for split in SplitBy:
+            yield "Rejections", f"{name} by {split.lower()}", _timeline(anything, period, split)
     some_hash = str(stored_hash(paged.stored // 2)).removeprefix("0x")
     filters: Sequence[tuple[str, RejectionFilter]] = (
         ("all", anything),
@@ -145,6 +148,8 @@ def _rejection_questions(paged: PagedStore) -> Iterator[tuple[str, str, Ask]]:
     yield "Rejections", "middle leaf of 1 y, of a common module", middle
     for name, period in PERIODS.items():
         yield "Rejections", f"senders of {name}", _senders(anything, period)
+        yield "Rejections", f"stages of {name}", _stages(anything, period)
+        yield "Rejections", f"overruns of {name}", _overruns(anything, period)
     yield "Rejections", "unknown reasons", lambda queries: queries.rejections.unknown_reasons(None)
 
 
@@ -172,6 +177,18 @@ def _fee_view(status: NetworkStatus, span: TimeRange) -> Ask:
 
 def _summary(wanted: RejectionFilter, period: Period) -> Ask:
     return lambda queries: queries.rejections.summary(wanted, period)
+
+
+def _timeline(wanted: RejectionFilter, period: Period, split: SplitBy) -> Ask:
+    return lambda queries: queries.rejections.timeline(wanted, period, split)
+
+
+def _stages(wanted: RejectionFilter, period: Period) -> Ask:
+    return lambda queries: queries.rejections.groups(wanted, period, Grouping.STAGE)
+
+
+def _overruns(wanted: RejectionFilter, period: Period) -> Ask:
+    return lambda queries: queries.rejections.overruns(wanted, period)
 
 
 def _leaf(wanted: RejectionFilter, period: Period, number: int) -> Ask:

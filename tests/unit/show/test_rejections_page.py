@@ -13,15 +13,17 @@ from pathlib import Path
 import pytest
 
 from dashboard.domain.coverage import CoverageChange, Covered, Gap, GapCause, Watched
-from dashboard.domain.exclusion import RejectionStage
 from dashboard.domain.rejection_filter import RejectionFilter
-from dashboard.show.queries.context import QueryContext
+from dashboard.settings.module_limits import public_tables
+from dashboard.show.charts.rejection_timeline import PERIODS, Period, SplitBy, window_of
+from dashboard.show.queries.context import PageSettings, QueryContext
 from dashboard.show.queries.page_queries import PageQueries
-from dashboard.show.queries.rejections import PERIODS, Period, RejectionListQueries, rejections_csv
-from dashboard.show.views.rejections import headline
+from dashboard.show.queries.rejection_trend import trend_words
+from dashboard.show.queries.rejections import RejectionListQueries, rejections_csv
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.monitoring.coverage import covered, save_coverage
+from dashboard.store.rejections.counts import Grouping
 from tests.browser.seeded_store import HOSTILE, SILENT, SIMULATED, seed, tx_hash
 from tests.builders import A_NETWORK, a_hash, a_record, an_address
 from tests.databases import new_sqlite_store
@@ -45,22 +47,26 @@ def queries(store: Store) -> PageQueries:
 def test_page_says_how_many_and_whether_it_gets_worse(queries: PageQueries) -> None:
     words = words_of(visit("rejections", queries))
 
-    assert "6 rejections in the last 24 h, 6 more than in the 24 h before." in words
+    assert "Getting worse: 6 rejections in the last 24 h, none in the 24 h before." in words
     assert "As of 2026-11-20 12:00:00 UTC." in words
 
 
-def test_page_tells_the_reason_in_words_beside_the_lines(queries: PageQueries) -> None:
-    words = words_of(visit("rejections", queries))
+def test_row_names_module_overrun_and_lines_and_leads_to_lookup(queries: PageQueries) -> None:
+    shown = visit("rejections", queries)
+    words = words_of(shown)
 
-    assert "2,402 of 70 <small>34.31 ×</small>" in words
+    assert "<b>HUB</b> 34.31× <small>2,402 of 70</small>" in words
     assert "2,402 lines in the prover module HUB" in words
-    assert f'href="lookup?tx={tx_hash(2)}"' in words
+    assert str(tx_hash(2)) in {
+        each.proto.query_string.removeprefix("tx=") for each in shown.get("page_link")
+    }
 
 
 def test_unknown_reason_is_quoted_counted_and_inert(queries: PageQueries) -> None:
     words = words_of(visit("rejections", queries, module="unknown reason"))
 
     assert "1 rejection in the last 24 h" in words
+    assert "<q>" in words
     assert "&lt;script&gt;" in words
     assert "<script" not in words
     assert "\u202e" not in words
@@ -73,7 +79,14 @@ def test_unknown_reason_is_quoted_counted_and_inert(queries: PageQueries) -> Non
         ({"module": "MISSING"}, "No rejection in"),
         ({"stage": "SEQUENCER"}, "3 rejections in"),
         ({"stage": "P2P", "module": "HUB"}, "No rejection in"),
-        ({"period": "1 h"}, "5 rejections in the last hour, 5 more"),
+        (
+            {"period": "1 h"},
+            "Getting worse: 5 rejections in the last hour, none in the hour before.",
+        ),
+        (
+            {"from": "2026-11-20T11:59:00Z", "to": "2026-11-20T11:59:30Z"},
+            "from 20 Nov 2026 11:59:00 to 20 Nov 2026 11:59:30, ",
+        ),
         ({"search": str(tx_hash(2))}, "2 rejections in"),
         ({"search": "0x" + "03" * 20}, "1 rejection in"),
         ({"search": "0x" + "03" * 6}, "1 rejection in"),
@@ -105,8 +118,8 @@ def test_time_without_rejections_says_what_is_covered(store: Store) -> None:
     words = words_of(visit("rejections", PageQueries(store, (SIMULATED,), None, lambda: later)))
 
     assert (
-        "No rejection in the last 24 h, none of it watched. "
-        "There is nothing to compare with: nobody watched the 24 h before."
+        "No rejection seen in the last 24 h (none of it watched); nobody watched the 24 h before, "
+        "so there is nothing to compare with."
     ) in words
     assert "No rejection seen in this time" in words
     assert "Every rejection that nodes reported to this installation." in words
@@ -115,23 +128,23 @@ def test_time_without_rejections_says_what_is_covered(store: Store) -> None:
 @pytest.mark.parametrize(
     ("hours", "said"),
     [
-        (1, ", 59 min of it watched. There is nothing to compare with: nobody watched the 24 h"),
-        (30, "; not compared with the 24 h before, of which 6 h were watched."),
+        (1, "No rejection seen in the last 24 h (59 min of it watched); nobody watched the 24 h"),
+        (30, "none seen in the 24 h before (6 h of it watched)."),
         (48, ", and none in the 24 h before."),
     ],
 )
 def test_only_what_was_watched_is_compared(tmp_path: Path, hours: int, said: str) -> None:
     at = NOW + timedelta(minutes=59, seconds=59)
-    began = NOW - timedelta(hours=hours - 1)
+    began = at - timedelta(hours=hours) + (timedelta(seconds=1) if hours == 1 else timedelta())
     network = replace(SIMULATED, network_id=A_NETWORK)
     with empty_store(tmp_path, Covered(A_NETWORK, Watched.REJECTIONS, began, at)) as store:
         queries = RejectionListQueries(QueryContext(store, (network,), lambda: at))
-        summary = queries.summary(RejectionFilter(), PERIODS["24 h"])
+        compared = queries.summary(RejectionFilter(), PERIODS["24 h"]).compared
 
-    assert said in headline(summary, PERIODS["24 h"])
+    assert said in trend_words(compared, window_of(PERIODS["24 h"], at))
 
 
-def test_gap_of_the_last_day_is_not_compared_and_hatched(store: Store) -> None:
+def test_gap_of_the_last_day_makes_counts_a_lower_bound_and_is_hatched(store: Store) -> None:
     begins, ends = NOW - timedelta(hours=9), NOW - timedelta(hours=3)
     missed = Gap(
         SIMULATED.network_id, Watched.REJECTIONS, begins, ends, GapCause.NOT_ANSWERED, "down"
@@ -139,12 +152,14 @@ def test_gap_of_the_last_day_is_not_compared_and_hatched(store: Store) -> None:
     with store.write() as connection:
         held, *_ = covered(connection, [SIMULATED.network_id])
         save_coverage(connection, held, CoverageChange(held, (missed,)))
+    queries = PageQueries(store, (SIMULATED,), None, lambda: NOW)
 
-    words = words_of(visit("rejections", PageQueries(store, (SIMULATED,), None, lambda: NOW)))
+    words = words_of(visit("rejections", queries))
+    timeline = queries.rejections.timeline(RejectionFilter(), PERIODS["24 h"], SplitBy.MODULE)
 
-    assert "6 rejections in the last 24 h, 17 h of it watched; not compared" in words
-    assert words.count(': not watched" class="is-unwatched"') == 6
-    assert "not watched</span>" in words
+    assert "6 rejections or more in the last 24 h (18 h of it watched), none in the 24 h" in words
+    assert len(timeline.unwatched) == 6
+    assert "not watched: there may have been more</span>" in words
 
 
 def test_long_list_has_pages(store: Store) -> None:
@@ -153,10 +168,10 @@ def test_long_list_has_pages(store: Store) -> None:
             save_polled(connection, A_NETWORK, a_record(tx_hash=a_hash(number)), NOW)
     queries = PageQueries(store, (SIMULATED,), None, lambda: NOW)
 
-    first, last = visit("rejections", queries), visit("rejections", queries, page="3")
+    first, last = visit("rejections", queries), visit("rejections", queries, page="6")
 
-    assert words_of(first).count("lookup?tx=") == 25
-    assert words_of(last).count("lookup?tx=") == 66 - 50
+    assert len(first.get("page_link")) == 12
+    assert len(last.get("page_link")) == 66 - 60
 
 
 @pytest.mark.parametrize("page", ["rejections", "tracked", "alerts"])
@@ -166,26 +181,31 @@ def test_page_without_a_store_says_what_to_look_at(page: str) -> None:
     assert "The store cannot be read." in words_of(visit(page, queries))
 
 
-def test_summary_counts_each_hour_and_stage(store: Store) -> None:
+def test_timeline_counts_each_hour_and_group(store: Store) -> None:
+    queries = RejectionListQueries(QueryContext(store, (SIMULATED,), lambda: NOW))
+
+    by_stage = queries.timeline(RejectionFilter(), DAY, SplitBy.STAGE)
+    by_network = queries.timeline(RejectionFilter(), DAY, SplitBy.NETWORK)
+
+    assert len(by_stage.window.begins) == 25
+    assert [(name, sum(counts)) for name, counts in by_stage.groups] == [
+        ("SEQUENCER", 3),
+        ("RPC", 2),
+        ("P2P", 1),
+    ]
+    assert [(name, sum(counts)) for name, counts in by_network.groups] == [("Devnet", 6)]
+
+
+def test_counts_beside_each_other_agree(store: Store) -> None:
     queries = RejectionListQueries(QueryContext(store, (SIMULATED,), lambda: NOW))
 
     summary = queries.summary(RejectionFilter(), DAY)
+    of_modules = queries.timeline(RejectionFilter(), DAY, SplitBy.MODULE)
+    stages = queries.groups(RejectionFilter(), DAY, Grouping.STAGE)
 
-    assert len(summary.steps) == 24
-    assert summary.stages == {
-        RejectionStage.SEQUENCER: 3,
-        RejectionStage.RPC: 2,
-        RejectionStage.P2P: 1,
-    }
-    assert sum(sum(counts.values()) for _, counts in summary.steps) == summary.total == 6
-
-
-@pytest.mark.parametrize("period", PERIODS.values(), ids=lambda period: period.words)
-def test_steps_of_a_period_end_with_the_present(period: Period) -> None:
-    steps = period.steps(NOW)
-
-    assert steps[-1] <= NOW < steps[-1] + period.step
-    assert steps[-1] - steps[0] == period.step * (len(steps) - 1)
+    assert summary.total == of_modules.total == stages.total == 6
+    assert summary.modules.total() + summary.kinds.total() == 6
+    assert queries.overruns(RejectionFilter(), DAY).of == 6
 
 
 def test_csv_holds_each_rejection_and_never_computes(store: Store) -> None:
@@ -206,21 +226,72 @@ def test_csv_holds_each_rejection_and_never_computes(store: Store) -> None:
     assert rows[0]["sender"] == str(an_address())
 
 
-def test_senders_are_ranked_and_lead_to_their_rejections(
-    store: Store, queries: PageQueries
-) -> None:
+def test_sender_that_stands_out_is_ranked_and_a_filter(store: Store, queries: PageQueries) -> None:
     with store.write() as connection:
-        for number, sender in ((70, 7), (71, 7), (72, 8)):
+        for number in range(70, 90):
             record = a_record(
-                tx_hash=a_hash(number), sender=an_address(sender), timestamp=NOW, nonce=number
+                tx_hash=a_hash(number), sender=an_address(7), timestamp=NOW, nonce=number
             )
             save_polled(connection, SIMULATED.network_id, record, NOW)
 
-    words = words_of(visit("rejections", queries, period="1 h"))
+    shown = visit("rejections", queries, period="1 h")
+    shown.button(key=f"choose-senders-{an_address(7)}").click().run()
 
-    first, second = (words.index(f"search={an_address(sender)}") for sender in (7, 8))
-    assert first < second
-    assert f'href="rejections?period=1+h&amp;search={an_address(7)}"' in words
+    assert "20 rejections in the last hour" in words_of(shown)
+    assert shown.query_params["search"] == str(an_address(7))
+    assert "chip-Sender" in {each.key for each in shown.button}
+
+
+def test_senders_are_folded_while_none_stands_out(store: Store) -> None:
+    with store.write() as connection:
+        for number in range(70, 90):
+            record = a_record(
+                tx_hash=a_hash(number), sender=an_address(number), timestamp=NOW, nonce=number
+            )
+            save_polled(connection, SIMULATED.network_id, record, NOW)
+
+    shown = visit("rejections", PageQueries(store, (SIMULATED,), None, lambda: NOW))
+
+    assert [each.label for each in shown.expander] == ["Senders: 25, none with more than 2"]
+
+
+def test_click_on_a_module_narrows_and_its_chip_takes_that_back(queries: PageQueries) -> None:
+    shown = visit("rejections", queries, stage="RPC")
+
+    shown.button(key="choose-modules-HUB").click().run()
+    assert shown.query_params == {"stage": "RPC", "module": "HUB"}
+    assert "1 rejection in the last 24 h" in words_of(shown)
+
+    shown.button(key="chip-Module").click().run()
+    assert shown.query_params == {"stage": "RPC"}
+
+    shown.button(key="chip-Stage").click().run()
+    assert "6 rejections in the last 24 h" in words_of(shown)
+    assert not [each for each in shown.button if str(each.key).startswith("chip-")]
+
+
+def test_reasons_without_a_module_never_rank_among_modules(queries: PageQueries) -> None:
+    shown = visit("rejections", queries)
+    keys = [str(each.key) for each in shown.button]
+
+    modules = {each for each in keys if each.startswith("choose-modules-")}
+    assert "choose-kinds-unknown reason" in keys
+    assert not any(" " in each for each in modules)
+    shown.button(key="choose-kinds-unknown reason").click().run()
+    assert shown.query_params["module"] == "unknown reason"
+
+
+def test_module_has_what_it_works_on_and_its_limit_in_the_chosen_table(store: Store) -> None:
+    settings = PageSettings(limit_tables=public_tables())
+    queries = PageQueries(store, (SIMULATED,), None, lambda: NOW, settings=settings)
+
+    first = words_of(visit("rejections", queries, module="HUB"))
+    other = words_of(visit("rejections", queries, module="HUB", limits="Linea Sepolia, 2026-06-12"))
+
+    assert "What it works on: coordination of all other modules" in first
+    assert "Limit <b>2,097,152</b> lines in one transaction." in first
+    assert "Limit <b>4,194,304</b> lines in one transaction." in other
+    assert "By Linea Sepolia, 2026-06-12." in other
 
 
 @contextmanager

@@ -13,12 +13,15 @@ from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.rejections.counts import (
     CauseCount,
+    Grouping,
     StageCount,
+    StepCount,
     count_by_stage,
     count_causes,
+    count_over_time,
     count_rejections,
 )
-from dashboard.store.rejections.search import search
+from dashboard.store.rejections.search import latest_reasons, search
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, seconds
 
 HOUR = timedelta(hours=1)
@@ -53,6 +56,28 @@ def test_arrivals_are_counted_by_hour_and_stage(store: Store) -> None:
         StageCount(A_MOMENT, RejectionStage.SEQUENCER, 2),
         StageCount(A_MOMENT + HOUR, RejectionStage.SEQUENCER, 1),
     ]
+
+
+def test_arrivals_are_counted_by_hour_and_module_or_network(store: Store) -> None:
+    wanted = RejectionFilter(since=A_MOMENT)
+    with store.read() as connection:
+        modules = count_over_time(connection, wanted, HOUR, Grouping.MODULE)
+        networks = count_over_time(connection, wanted, HOUR, Grouping.NETWORK)
+
+    assert set(modules) == {
+        StepCount(A_MOMENT, "ADD", 2),
+        StepCount(A_MOMENT, None, 1),
+        StepCount(A_MOMENT + HOUR, None, 1),
+    }
+    assert networks == [
+        StepCount(A_MOMENT, A_NETWORK, 3),
+        StepCount(A_MOMENT + HOUR, A_NETWORK, 1),
+    ]
+
+
+def test_latest_reasons_come_as_they_were_sent(store: Store) -> None:
+    with store.read() as connection:
+        assert latest_reasons(connection, RejectionFilter(), 2)[1] == ADD
 
 
 def test_causes_are_counted_the_commonest_first(store: Store) -> None:

@@ -1,0 +1,193 @@
+"""Rejections over time as stacked bars, and by how far they went over; both as CSV as well."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Final
+
+import numpy as np
+
+from dashboard.domain.spreadsheet import write_csv
+from dashboard.show.charts.figure import (
+    BUTTONS,
+    GAP,
+    HATCH,
+    HEADROOM,
+    LINE,
+    Drawing,
+    DrawnFigure,
+    PlotlyJson,
+    plain_layout,
+    plain_name,
+    typed,
+)
+from dashboard.show.charts.overruns import RANGES, Overruns
+from dashboard.show.charts.rejection_timeline import NO_MODULE, Timeline
+
+HEIGHT: Final = 300
+OVERRUN_HEIGHT: Final = 220
+MOST_GROUPS: Final = 5
+"""Groups with a colour of their own; the rest share one."""
+
+_COLOURS: Final = ("#14908a", "#d0842a", "#7a5cc4", "#3b82c4", "#c4568a")
+_REST: Final = "#93a1ac"
+_NOTHING: Final = "#5d6b77"
+_FEW: Final = 5
+_PART: Final = 0.88
+_SECOND: Final = timedelta(seconds=1)
+
+
+def timeline_drawing(timeline: Timeline, words: str) -> Drawing:
+    """Draw a time in steps, each a bar that stacks its groups; what nobody watched is hatched.
+
+    The axis ends where steps do, so that a chart stays as it is until something arrives.
+    """
+    groups = folded(timeline)
+    top = max((sum(each) for each in zip(*(of for _, of in groups), strict=True)), default=0)
+    layout = plain_layout(top * HEADROOM, "", HEIGHT)
+    begins, step = timeline.window.begins, timeline.window.step
+    layout["xaxis"] |= {
+        "range": [_milliseconds(begins[0]), _milliseconds(begins[-1] + step)],
+        "fixedrange": True,
+        "hoverformat": "from %d %b %H:%M:%S UTC" if step < _MINUTE else "from %d %b %H:%M UTC",
+    }
+    layout["yaxis"] |= _whole_numbers(top)
+    layout |= {
+        "barmode": "stack",
+        "uirevision": timeline.window.words,
+        "dragmode": "pan",  # with "select" Streamlit takes drags alone, no clicks
+        "margin": {"l": 0, "r": 0, "t": BUTTONS, "b": 0},
+        "yaxis2": {"overlaying": "y", "range": [0, 1], "visible": False, "fixedrange": True},
+    }
+    traces = [_unwatched(timeline)] if timeline.unwatched else []
+    traces += [_bars(timeline, number, *each) for number, each in enumerate(groups)]
+    return Drawing(DrawnFigure(traces, layout), words)
+
+
+_MINUTE: Final = timedelta(minutes=1)
+
+
+def folded(timeline: Timeline) -> list[tuple[str, tuple[int, ...]]]:
+    """Return the groups with a colour of their own, and the rest as one; a module before none."""
+    named = [each for each in timeline.groups if each[0] != NO_MODULE]
+    without = [each for each in timeline.groups if each[0] == NO_MODULE]
+    shown, rest = named[:MOST_GROUPS], named[MOST_GROUPS:]
+    if len(rest) == 1:
+        shown, rest = named[: MOST_GROUPS + 1], []
+    if rest:
+        summed = tuple(map(sum, zip(*(of for _, of in rest), strict=True)))
+        shown = [*shown, (f"{len(rest)} others", summed)]
+    return [*shown, *without]
+
+
+def _bars(timeline: Timeline, number: int, name: str, counts: Sequence[int]) -> PlotlyJson:
+    drawn = np.array([float(each) or np.nan for each in counts], dtype=np.float32)
+    return _steps(timeline) | {
+        "name": plain_name(name),
+        "y": typed(drawn),
+        "marker": {"color": _colour(number, name), "line": {"width": 0}},
+        "hovertemplate": "%{y:,}",
+        "unselected": {"marker": {"opacity": 1}},
+    }
+
+
+def _colour(number: int, name: str) -> str:
+    if name == NO_MODULE:
+        return _NOTHING
+    return _COLOURS[number] if number < MOST_GROUPS else _REST
+
+
+def timeline_legend(timeline: Timeline) -> list[tuple[str, str, int]]:
+    """Return the name, colour and count of each group that is drawn."""
+    return [
+        (name, _colour(number, name), sum(counts))
+        for number, (name, counts) in enumerate(folded(timeline))
+    ]
+
+
+def _steps(timeline: Timeline) -> PlotlyJson:
+    step = timeline.window.step / _SECOND * 1000
+    begins = np.array([_milliseconds(each) for each in timeline.window.begins], dtype=np.float64)
+    return {
+        "type": "bar",
+        "x": typed(begins),
+        "width": step * _PART,
+        "offset": step * (1 - _PART) / 2,
+    }
+
+
+def _unwatched(timeline: Timeline) -> PlotlyJson:
+    """Hatch what nobody watched, behind the bars, over the whole height."""
+    missed = [1.0 if each in timeline.unwatched else np.nan for each in timeline.window.begins]
+    step = timeline.window.step / _SECOND * 1000
+    return _steps(timeline) | {
+        "name": "not watched",
+        "y": typed(np.array(missed, dtype=np.float32)),
+        "yaxis": "y2",
+        "width": step,
+        "offset": 0,
+        "marker": {
+            "color": GAP,
+            "line": {"width": 0},
+            "pattern": {"shape": "/", "size": 7, "fgcolor": HATCH, "fillmode": "overlay"},
+        },
+        "hovertemplate": "or more<extra>not watched</extra>",
+    }
+
+
+def timeline_rows(timeline: Timeline) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return the columns and rows of the steps in which something arrived, the latest first."""
+    groups = folded(timeline)
+    columns = ("From (UTC)", *(name for name, _ in groups))
+    rows = [
+        (f"{begins:%d %b %Y %H:%M}", *(f"{of[number]:,}" for _, of in groups))
+        for number, begins in enumerate(timeline.window.begins)
+        if any(of[number] for _, of in groups)
+    ]
+    return columns, rows[::-1]
+
+
+def timeline_csv(timeline: Timeline) -> str:
+    """Write each step and group as CSV, oldest first; `watched` is no where there may be more."""
+    return write_csv(
+        ("from", "watched", timeline.split.lower(), "rejections"),
+        (
+            (begins.isoformat(), "no" if begins in timeline.unwatched else "yes", name, of[number])
+            for number, begins in enumerate(timeline.window.begins)
+            for name, of in timeline.groups
+        ),
+    )
+
+
+def overrun_drawing(overruns: Overruns) -> Drawing:
+    """Draw how many went over their limit by how far."""
+    layout = plain_layout(max(overruns.counts) * HEADROOM, "", OVERRUN_HEIGHT)
+    layout["yaxis"] |= _whole_numbers(max(overruns.counts))
+    layout["xaxis"] = {"showgrid": False, "fixedrange": True, "automargin": True, "tickangle": 0}
+    layout |= {"margin": {"l": 0, "r": 0, "t": BUTTONS, "b": 0}, "hovermode": "closest"}
+    shown = range(len(RANGES))[: None if overruns.counts[-1] else -1]
+    trace: PlotlyJson = {
+        "type": "bar",
+        "x": [RANGES[each] for each in shown],
+        "y": [overruns.counts[each] for each in shown],
+        "marker": {"color": LINE},
+        "hovertemplate": "%{x}: %{y:,}<extra></extra>",
+    }
+    parts = ", ".join(f"{RANGES[each]}: {overruns.counts[each]:,}" for each in shown)
+    return Drawing(DrawnFigure([trace], layout), f"Lines needed divided by lines allowed. {parts}.")
+
+
+def overrun_csv(overruns: Overruns) -> str:
+    """Write the ranges as CSV, from the smallest overrun on."""
+    return write_csv(("overrun", "rejections"), zip(RANGES, overruns.counts, strict=True))
+
+
+def _whole_numbers(top: int) -> PlotlyJson:
+    return {"ticksuffix": "", "tickformat": ",d", "fixedrange": True} | (
+        {"dtick": 1, "nticks": 0} if top <= _FEW else {}
+    )
+
+
+def _milliseconds(at: datetime) -> float:
+    return at.timestamp() * 1000

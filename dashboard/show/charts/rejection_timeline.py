@@ -1,0 +1,136 @@
+"""Rejections over time: the time that is shown, its steps, and what arrived in each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from typing import Final, TypeAlias
+
+from dashboard.domain.rejection_filter import RejectionFilter
+from dashboard.show.text import span
+from dashboard.show.time_ranges import Zoom
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND: Final = timedelta(milliseconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """A length of time that ends now, counted in steps of equal length; `words` name its length."""
+
+    words: str
+    length: timedelta
+    step: timedelta
+
+
+PERIODS: Final = {
+    "1 h": Period("hour", timedelta(hours=1), timedelta(minutes=2)),
+    "24 h": Period("24 h", timedelta(hours=24), timedelta(hours=1)),
+    "7 d": Period("7 days", timedelta(days=7), timedelta(hours=6)),
+    "30 d": Period("30 days", timedelta(days=30), timedelta(days=1)),
+    "1 y": Period("year", timedelta(days=371), timedelta(days=7)),
+}
+"""The lengths of time to choose from, by the names that the address keeps."""
+
+Shown: TypeAlias = Period | Zoom
+"""What is shown: a period, or a time that was chosen in the chart."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A time from `since` to before `until`, and the steps in which it is counted.
+
+    `words` say which it is and `length_words` how long, after `the`. One that is open ends now.
+    """
+
+    since: datetime
+    until: datetime
+    step: timedelta
+    words: str
+    length_words: str
+    is_open: bool
+
+    @property
+    def begins(self) -> tuple[datetime, ...]:
+        """Where the steps begin, oldest first, at whole multiples of their length since 1970.
+
+        The first may begin before the time itself does, the last may end after it.
+        """
+        return tuple(self._begins())
+
+    @property
+    def before_since(self) -> datetime:
+        """When the time before it begins, which is as long and ends where this one begins."""
+        return self.since - (self.until - self.since)
+
+    def within(self, wanted: RejectionFilter) -> RejectionFilter:
+        """Return a filter that finds what arrived in this time alone."""
+        until = None if self.is_open else self.until - _MILLISECOND
+        return replace(wanted, since=self.since, until=until)
+
+    def before(self, wanted: RejectionFilter) -> RejectionFilter:
+        """Return a filter that finds what arrived in the time before, which is as long."""
+        return replace(wanted, since=self.before_since, until=self.since - _MILLISECOND)
+
+    def _begins(self) -> Iterator[datetime]:
+        begins = self.since - (self.since - _EPOCH) % self.step
+        while begins < self.until or (self.is_open and begins == self.until):
+            yield begins
+            begins += self.step
+
+
+def window_of(shown: Shown, now: datetime) -> Window:
+    """Return the time that is shown now."""
+    if isinstance(shown, Period):
+        words = f"in the last {shown.words}"
+        return Window(now - shown.length, now, shown.step, words, shown.words, is_open=True)
+    length = shown.until - shown.since
+    step = next((each for each in _STEPS if length <= _MOST_STEPS * each), _STEPS[-1])
+    if length > _COUNTED_ROW_BY_ROW:
+        step = max(step, timedelta(hours=1))
+    words = f"from {shown.name.removesuffix(' UTC')}"
+    return Window(shown.since, shown.until, step, words, span(length), is_open=False)
+
+
+_MOST_STEPS: Final = 48
+_COUNTED_ROW_BY_ROW: Final = timedelta(hours=6)
+"""The longest time in steps of less than an hour, which no counters know."""
+
+_STEPS: Final = (
+    *(timedelta(seconds=each) for each in (1, 5, 15, 30)),
+    *(timedelta(minutes=each) for each in (1, 2, 5, 10)),
+    *(timedelta(hours=each) for each in (1, 3, 6)),
+    *(timedelta(days=each) for each in (1, 7, 28, 364)),
+)
+
+
+class SplitBy(StrEnum):
+    """By what a timeline splits its steps."""
+
+    MODULE = "Module"
+    STAGE = "Stage"
+    NETWORK = "Network"
+
+
+NO_MODULE: Final = "no module named"
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """Rejections in each step of a time, split into groups, the largest first.
+
+    `groups` name each group with its count of every step; `unwatched` are the begins of those
+    steps of which half or more was not watched.
+    """
+
+    window: Window
+    split: SplitBy
+    groups: tuple[tuple[str, tuple[int, ...]], ...]
+    unwatched: frozenset[datetime]
+
+    @property
+    def total(self) -> int:
+        """How many there are."""
+        return sum(sum(counts) for _, counts in self.groups)

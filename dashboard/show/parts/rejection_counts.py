@@ -1,0 +1,283 @@
+"""Rejections counted: over time, by module, stage, network, sender, and by how far they went over.
+
+What is counted is a filter too: a click on it narrows the page, a second click takes that back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Final
+
+import streamlit as st
+
+from dashboard.domain.foreign_text import visible
+from dashboard.domain.reason_labels import KIND_NAMES
+from dashboard.domain.rejection_filter import RejectionFilter
+from dashboard.show.charts.figure import LONGEST_NAME, with_picture
+from dashboard.show.charts.overruns import Overruns
+from dashboard.show.charts.rejection_chart import (
+    HEIGHT,
+    OVERRUN_HEIGHT,
+    overrun_csv,
+    overrun_drawing,
+    timeline_csv,
+    timeline_drawing,
+    timeline_legend,
+    timeline_rows,
+)
+from dashboard.show.charts.rejection_timeline import Shown, SplitBy, Timeline
+from dashboard.show.parts.chart_zoom import whole_range, zoom_to
+from dashboard.show.parts.count_list import CountRow, count_list
+from dashboard.show.parts.heading import section
+from dashboard.show.parts.list_page import choice_filter, csv_button
+from dashboard.show.parts.markup import Markup, breakable, element
+from dashboard.show.parts.notices import empty
+from dashboard.show.parts.table import table
+from dashboard.show.queries.page_queries import PageQueries
+from dashboard.show.queries.rejections import LATEST_SORTED, RejectionSummary
+from dashboard.show.text import share
+from dashboard.show.time_ranges import Zoom, zoomed
+from dashboard.store.rejections.counts import LATEST_RANKED, GroupCounts, Grouping
+
+SPLIT: Final = "by"
+"""The parameter of the address that names what the chart is split by."""
+
+MOST_RANKED: Final = 8
+_CHART: Final = "rejections-over-time"
+_FEWEST: Final = 2
+_LARGE_SHARE: Final = 0.1
+_TWICE: Final = 2
+
+Choose = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Narrowing:
+    """What is shown, and what a click on a module, stage, sender or network does with its value.
+
+    `time` is called when another time was chosen in the chart.
+    """
+
+    wanted: RejectionFilter
+    shown: Shown
+    module: Choose
+    stage: Choose
+    sender: Choose
+    network: Choose
+    time: Callable[[], None]
+
+
+def timeline_part(queries: PageQueries, narrowing: Narrowing, words: str) -> None:
+    """Show when rejections arrived; a click on a bar, or a drag, shows that time alone."""
+    several = sum(each.has_exclusion for each in queries.networks) >= _FEWEST
+    splits = [each for each in SplitBy if several or each is not SplitBy.NETWORK]
+    with st.container(horizontal=True, vertical_alignment="center", key="head-when"):
+        section("When", "Click a bar to see its time alone.")
+        name = choice_filter(
+            "Split by", [str(each) for each in splits], SPLIT, SplitBy.MODULE, is_labelled=False
+        )
+    timeline = queries.rejections.timeline(narrowing.wanted, narrowing.shown, SplitBy(name))
+    if not timeline.total:
+        empty("Nothing arrived then", "Take a filter away above, or choose a longer time.")
+        return
+    _chart(timeline, narrowing, words, queries.now())
+    st.html(_legend(timeline))
+    with st.container(horizontal=True, vertical_alignment="top", key="head-table"):
+        columns, rows = timeline_rows(timeline)
+        summary = element("summary", "The same as a table (UTC)")
+        numbers = table(columns, rows, "Rejections over time")
+        st.html(element("details", summary, numbers, class_="lw-more"))
+        csv_button(
+            lambda: timeline_csv(timeline),
+            f"rejections-by-{timeline.split.lower()}-{timeline.window.since:%Y%m%dT%H%M%SZ}.csv",
+            "csv-timeline",
+            note="The counts of this chart.",
+        )
+
+
+def _legend(timeline: Timeline) -> Markup:
+    entries = []
+    for name, colour, count in timeline_legend(timeline):
+        sign = element("i", style=f"background: {colour}", aria_hidden="true")
+        number = element("b", f"{count:,}")
+        entries.append(element("span", sign, breakable(visible(name, LONGEST_NAME)), " ", number))
+    if timeline.unwatched:
+        sign = element("i", class_="is-unwatched", aria_hidden="true")
+        entries.append(element("span", sign, "not watched: there may have been more"))
+    return element("p", *entries, class_="lw-legend")
+
+
+def _chart(timeline: Timeline, narrowing: Narrowing, words: str, now: datetime) -> None:
+    drawing = timeline_drawing(timeline, words)
+    st.plotly_chart(
+        drawing.figure,
+        theme=None,
+        height=HEIGHT,
+        config=with_picture(f"rejections-by-{timeline.split.lower()}"),
+        key=_CHART,
+        alt=drawing.words,
+        on_select=lambda: _select(timeline, narrowing, now),
+        selection_mode="points",
+    )
+
+
+def _select(timeline: Timeline, narrowing: Narrowing, now: datetime) -> None:
+    """Show the time of the bar that was clicked; a click on it again shows all."""
+    points: Sequence[Any] = st.session_state[_CHART].selection.points
+    if points:
+        zoom_to(time_of_bar(timeline, int(points[-1]["point_index"]), now))
+    else:
+        whole_range()
+    narrowing.time()
+
+
+def time_of_bar(timeline: Timeline, number: int, now: datetime) -> Zoom | None:
+    """Return the time that a bar stands for, as far as it is shown."""
+    window = timeline.window
+    if not 0 <= number < len(window.begins):
+        return None
+    begins = window.begins[number]
+    since, until = max(begins, window.since), min(begins + window.step, window.until)
+    return zoomed(since.replace(microsecond=0), until, now.replace(microsecond=0))
+
+
+def modules_part(queries: PageQueries, narrowing: Narrowing) -> None:
+    """Rank the modules, each beside the time before; apart, reasons that name none."""
+    of_all = replace(narrowing.wanted, module=None, reason_kind=None)
+    summary = queries.rejections.summary(of_all, narrowing.shown)
+    chosen = narrowing.wanted.module
+    with st.container(key="card-modules", gap="xsmall", height="stretch"):
+        section("Modules", "A reason names the first module over its limit.")
+        ranked = summary.modules.most_common()
+        rows = [
+            CountRow(name, name, count, _difference(summary, name))
+            for name, count in ranked[:MOST_RANKED]
+        ]
+        count_list("modules", rows, chosen, narrowing.module)
+        rest = ranked[MOST_RANKED:]
+        if rest:
+            more = sum(count for _, count in rest)
+            said = f"{len(rest):,} other{'s' if len(rest) > 1 else ''}: {more:,}. "
+            st.html(element("p", f"{said}Choose one above.", class_="lw-quiet"))
+        if not rows:
+            st.html(element("p", "No reason names a module.", class_="lw-quiet"))
+        _without_module(summary, narrowing)
+
+
+def _difference(summary: RejectionSummary, module: str) -> str:
+    """Say how many more or fewer than in the time before, where both times were watched."""
+    if not summary.compared.is_whole:
+        return ""
+    more = summary.modules[module] - summary.modules_before[module]
+    return f"{more:+,}".replace("-", "−") if more else "±0"  # noqa: RUF001 - a minus of this width
+
+
+def _without_module(summary: RejectionSummary, narrowing: Narrowing) -> None:
+    kinds = [(KIND_NAMES[kind], many) for kind, many in summary.kinds.most_common() if many]
+    if not kinds:
+        return
+    st.html(element("h3", "Without a module", class_="lw-subhead"))
+    chosen = KIND_NAMES.get(narrowing.wanted.reason_kind) if narrowing.wanted.reason_kind else None
+    rows = [CountRow(name, name, many) for name, many in kinds]
+    count_list("kinds", rows, chosen, narrowing.module)
+
+
+def overruns_part(queries: PageQueries, narrowing: Narrowing) -> None:
+    """Show by how far transactions went over their limits."""
+    overruns = queries.rejections.overruns(narrowing.wanted, narrowing.shown)
+    with st.container(key="card-overruns", gap="small", height="stretch"):
+        with st.container(horizontal=True, vertical_alignment="center", key="head-overruns"):
+            section("Overrun", "Lines needed divided by lines allowed.")
+            csv_button(
+                lambda: overrun_csv(overruns),
+                "overruns.csv",
+                "csv-overruns",
+                disabled=not overruns.total,
+            )
+        if not overruns.total:
+            empty("No overrun to show", "No reason in this time names both numbers.")
+            return
+        drawing = overrun_drawing(overruns)
+        st.plotly_chart(
+            drawing.figure,
+            theme=None,
+            height=OVERRUN_HEIGHT,
+            config=with_picture("overruns"),
+            key="overruns",
+            alt=drawing.words,
+        )
+        st.html(element("p", _overruns_in_words(overruns), class_="lw-quiet"))
+
+
+def _overruns_in_words(overruns: Overruns) -> str:
+    largest = "" if overruns.largest is None else f" The largest: {overruns.largest:,.1f}×."
+    latest = f"the latest {LATEST_SORTED:,}" if overruns.of >= LATEST_SORTED else f"{overruns.of:,}"
+    if overruns.total == overruns.of:
+        return f"Of {latest}.{largest}"
+    return f"{overruns.total:,} of {latest} name both numbers.{largest}"
+
+
+def stages_part(queries: PageQueries, narrowing: Narrowing) -> None:
+    """Count by the stage at which the transaction was rejected."""
+    of_all = replace(narrowing.wanted, tx_rejection_stage=None)
+    counted = queries.rejections.groups(of_all, narrowing.shown, Grouping.STAGE)
+    section("Stages", "Where on its way the transaction was rejected.")
+    rows = [CountRow(each.key, each.key, each.count) for each in counted.groups]
+    stage = narrowing.wanted.tx_rejection_stage
+    count_list("stages", rows, None if stage is None else stage.value, narrowing.stage)
+
+
+def networks_part(queries: PageQueries, narrowing: Narrowing) -> None:
+    """Count by network, where there are several."""
+    if sum(each.has_exclusion for each in queries.networks) < _FEWEST:
+        return
+    of_all = replace(narrowing.wanted, network_id=None)
+    counted = queries.rejections.groups(of_all, narrowing.shown, Grouping.NETWORK)
+    section("Networks")
+    rows = [
+        CountRow(queries.network_name(each.key), str(each.key), each.count)
+        for each in counted.groups
+    ]
+    network_id = narrowing.wanted.network_id
+    chosen = None if network_id is None else str(network_id)
+    count_list("networks", rows, chosen, narrowing.network)
+
+
+def senders_part(queries: PageQueries, narrowing: Narrowing) -> None:
+    """Rank the senders, where there are several; folded while none stands out."""
+    counted = queries.rejections.senders(replace(narrowing.wanted, sender=None), narrowing.shown)
+    if counted.of < _FEWEST:
+        return
+    if stands_out(counted):
+        with st.container(key="card-senders", gap="small"):
+            section("Senders", _senders_note(counted))
+            _senders(counted, narrowing)
+        return
+    largest = counted.groups[0].count
+    with st.expander(f"Senders: {counted.of:,}, none with more than {largest:,}"):
+        st.html(element("p", _senders_note(counted), class_="lw-quiet"))
+        _senders(counted, narrowing)
+
+
+def stands_out(counted: GroupCounts) -> bool:
+    """Whether the first sender has a share worth a look: a tenth, and twice the usual."""
+    first = counted.groups[0].count
+    return first >= _LARGE_SHARE * counted.total and first * counted.of >= _TWICE * counted.total
+
+
+def _senders_note(counted: GroupCounts) -> str:
+    more = f"The first {len(counted.groups)} of {counted.of:,}. "
+    rest = more if counted.of > len(counted.groups) else ""
+    latest = f"Of the latest {LATEST_RANKED:,}. " if counted.total >= LATEST_RANKED else ""
+    return f"{latest}{rest}Watch one on the page Tracked to be notified of each."
+
+
+def _senders(counted: GroupCounts, narrowing: Narrowing) -> None:
+    rows = [
+        CountRow(str(each.key), str(each.key), each.count, share(each.count / counted.total))
+        for each in counted.groups
+    ]
+    sender = narrowing.wanted.sender
+    count_list("senders", rows, None if sender is None else str(sender), narrowing.sender)
