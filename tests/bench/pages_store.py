@@ -13,16 +13,18 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 from uuid import UUID
 
+from dashboard.domain.answer_counts import AnswerCounts, times_of
 from dashboard.domain.condition import State, Subject, Transition
 from dashboard.domain.exclusion import RejectedTransaction, RejectionStage
 from dashboard.domain.notification import NotificationState
-from dashboard.domain.observation import ExclusionAnswer
+from dashboard.domain.observation import ExclusionAnswer, Operation
 from dashboard.domain.quantity import Address, NetworkId, TxHash
 from dashboard.show.queries.network_status import NetworkProfile
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.evidence.record_answers import record_lookup
 from dashboard.store.maintenance.migrate import migrate
+from dashboard.store.monitoring.answer_counts import QUARTER, record_answer_counts
 from dashboard.store.rejections.counters import rebuild_counters
 from dashboard.store.rejections.save import row_of_record
 from dashboard.store.schema import (
@@ -116,6 +118,7 @@ def _fill(store: Store, stored: int, day: datetime) -> None:
             keep_year_of_fees(connection, network_id, day - YEAR, day)
     with store.write() as connection:
         _make_pending(connection, stored, day)
+        _answer_for_a_month(connection, day)
     for start in range(0, stored, 20_000):
         with store.write() as connection:
             at = day - YEAR * (1 - start / stored)
@@ -123,6 +126,15 @@ def _fill(store: Store, stored: int, day: datetime) -> None:
             track_all(connection, requests, at)
             answers = [ExclusionAnswer(each.tx_hash) for each in requests]
             record_lookup(connection, NETWORK, at, answers)
+
+
+def _answer_for_a_month(connection: Connection, day: datetime) -> None:
+    """Count answers to every question as a worker does, as long as they are kept."""
+    counts = AnswerCounts(75, times=tuple(75 * each for each in times_of(QUARTER / 9000)))
+    asked = dict.fromkeys(Operation, counts)
+    for back in range(31 * timedelta(days=1) // QUARTER):
+        for network_id in _NETWORKS:
+            record_answer_counts(connection, network_id, day - back * QUARTER, asked)
 
 
 def _request(number: int) -> TrackRequest:

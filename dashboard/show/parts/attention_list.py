@@ -9,7 +9,7 @@ import streamlit as st
 
 from dashboard.show.parts.badges import badge
 from dashboard.show.parts.incident_list import INCIDENT
-from dashboard.show.parts.markup import element
+from dashboard.show.parts.markup import Markup, element, join
 from dashboard.show.parts.network_chooser import NETWORK
 from dashboard.show.queries.attention import Attention, Remedy
 
@@ -47,7 +47,8 @@ def _line(place: int, needed: Attention, page: st.Page | None, *, with_advice: b
         horizontal=True, vertical_alignment="center", gap="small", key=f"attention-{place}"
     ):
         sign = element("span", "!", class_="lw-sign", aria_hidden="true")
-        said = f"{needed.text} {needed.advice}" if with_advice else needed.text or needed.advice
+        advice = _with_code(needed.advice) if with_advice or not needed.text else Markup()
+        said = join(needed.text, " ", advice)
         st.html(element("p", sign, " ", element("strong", needed.headline), " ", said))
         if page is None:
             return
@@ -56,3 +57,9 @@ def _line(place: int, needed: Attention, page: st.Page | None, *, with_advice: b
         if needed.incident_id is not None:
             address[INCIDENT] = str(needed.incident_id)
         st.page_link(page, label=needed.remedy, icon="", query_params=address)
+
+
+def _with_code(advice: str) -> Markup:
+    """Set commands apart, which our own advice has between backticks."""
+    parts = advice.split("`")
+    return join(*(element("code", each) if n % 2 else each for n, each in enumerate(parts)))

@@ -27,7 +27,10 @@ _NO_WORKER: Final = "No worker ran"
 
 
 def gap_timeline(coverage: Coverage, networks: Sequence[NetworkProfile], now: datetime) -> Markup:
-    """Draw a strip for each part of a network that has gaps; the others are named in one line."""
+    """Draw a strip for each part of a network that has gaps; the others are named in one line.
+
+    Empty where there are none.
+    """
     lasts = (now - SHOWN, now)
     rows, whole = [], []
     for profile in networks:
@@ -39,7 +42,7 @@ def gap_timeline(coverage: Coverage, networks: Sequence[NetworkProfile], now: da
         rows += drawn
         whole += [] if drawn else [profile.name]
     if not rows:
-        return element("p", "None in the last 7 days.", class_="lw-quiet")
+        return Markup()
     axis = element("div", element("span"), element("span"), _axis(now), class_="lw-gaps-row")
     rest = element("p", f"No gaps: {', '.join(whole)}.", class_="lw-quiet") if whole else Markup()
     return join(element("div", *rows, axis, class_="lw-gaps"), rest)

@@ -39,7 +39,7 @@ def worker_part(health: Health, version: str, now: datetime) -> Markup:
         facts.append((job, f"{_holder_name(holder.name)} (term {holder.token})"))
     facts += [
         ("Last purge of old data", _ago(upkeep.purged_at, now) or "not yet"),
-        ("Last backup", _ago(upkeep.backed_up_at, now) or "none by linewatch backup"),
+        ("Last backup", _ago(upkeep.backed_up_at, now) or "none yet"),
     ]
     return _part("Worker", _worker_badge(health), _facts(facts), *_heartbeat(health.heartbeat, now))
 

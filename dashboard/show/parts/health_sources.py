@@ -14,7 +14,7 @@ from dashboard.domain.quantity import NetworkId
 from dashboard.show.parts.badges import badge, simulated_badge
 from dashboard.show.parts.markup import Markup, element, join
 from dashboard.show.parts.network_rows import open_button
-from dashboard.show.parts.strips import answer_strip, cell_state, strip_legend
+from dashboard.show.parts.strips import CellState, answer_strip, cell_state, strip_legend
 from dashboard.show.parts.table import table
 from dashboard.show.queries.health import (
     OPERATION_NAMES,
@@ -81,7 +81,9 @@ def legend_of(records: SourceRecords, networks: Iterable[NetworkId]) -> Markup:
     """Say what the shapes of these strips mean, and what p50 and p95 are."""
     ids = set(networks)
     found = [each for (network_id, _), each in records.items() if network_id in ids]
-    shown = {cell_state(quarter) for each in found for quarter in each.quarters}
+    shown = {cell_state(quarter) for each in found for quarter in each.quarters} | {
+        CellState.NOT_ASKED
+    }
     return join(strip_legend(list(shown)), element("p", TIMES_NOTE, class_="lw-quiet"))
 
 
@@ -160,12 +162,20 @@ def network_row(
 def _merged(records: Sequence[SourceRecord]) -> SourceRecord:
     """Add up what became of all questions of a network."""
     columns = zip(*(each.quarters for each in records), strict=True) if records else ()
-    quarters = tuple(
-        sum(asked, AnswerCounts()) if (asked := [each for each in column if each]) else None
-        for column in columns
-    )
+    quarters = tuple(_added([each for each in column if each]) for column in columns)
     total = sum((each.total for each in records), AnswerCounts())
     return SourceRecord(total, quarters or _NOTHING.quarters)
+
+
+def _added(asked: Sequence[AnswerCounts]) -> AnswerCounts | None:
+    """Add up a quarter of an hour without its times, which no strip shows."""
+    if not asked:
+        return None
+    return AnswerCounts(
+        sum(each.answered for each in asked),
+        sum(each.instead for each in asked),
+        sum(each.failed for each in asked),
+    )
 
 
 def _cells(health: NetworkHealth, record: SourceRecord | None, now: datetime) -> Markup:

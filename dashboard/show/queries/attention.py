@@ -207,13 +207,13 @@ def _recipients_and_mail(health: Health, now: datetime) -> Iterator[Attention]:
             f"{many} pending for longer than sending takes.",
             said,
             Remedy.PENDING,
-            advice="They are tried again by themselves for seven days, and nothing is lost. Look "
-            "at [mail] in the configuration and at the mail server.",
+            advice="Each is tried again by itself for seven days, and nothing is lost. Look at "
+            "[mail] in the configuration and at the mail server.",
         )
     if mail.counts.dead:
         yield Attention(
             f"{_notifications(mail.counts.dead)} dead.",
-            "No server took them.",
+            "Refused for good.",
             Remedy.NOTIFICATIONS,
             advice="Alerts shows each answer: correct what it complains about, then send again.",
         )

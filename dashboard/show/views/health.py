@@ -146,18 +146,21 @@ def _coverage(queries: PageQueries, now: datetime) -> None:
     """Show when something was not watched."""
     if not queries.networks:
         return
-    with st.container(key="card-gaps", gap="small"):
-        section("Gaps", "When nobody asked, or nobody answered, in the last 7 days (UTC).")
-        with store_errors_shown():
-            chosen = chosen_networks(queries.networks)
-            coverage = queries.health.coverage()
-            st.html(gap_timeline(coverage, chosen, now))
-            ids = {profile.network_id for profile in chosen}
-            listed = [each for each in coverage.gaps if each.network_id in ids]
-            if listed:
-                label = f"The latest {min(len(listed), MOST_LISTED)} of 30 days, with the reason"
-                with st.expander(label, key="gaps-listed"):
-                    st.html(gap_table(listed[:MOST_LISTED], queries.context, now))
+    with st.container(key="card-gaps", gap="small"), store_errors_shown():
+        chosen = chosen_networks(queries.networks)
+        coverage = queries.health.coverage()
+        drawn = gap_timeline(coverage, chosen, now)
+        if drawn:
+            section("Gaps", "When nobody asked, or nobody answered, in the last 7 days (UTC).")
+            st.html(drawn)
+        else:
+            section("Gaps", "None in the last 7 days, as far as they were watched.")
+        ids = {profile.network_id for profile in chosen}
+        listed = [each for each in coverage.gaps if each.network_id in ids]
+        if listed:
+            label = f"The latest {min(len(listed), MOST_LISTED)} of 30 days, with the reason"
+            with st.expander(label, key="gaps-listed"):
+                st.html(gap_table(listed[:MOST_LISTED], queries.context, now))
 
 
 def _installation(queries: PageQueries, health: Health, now: datetime) -> None:

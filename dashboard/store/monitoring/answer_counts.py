@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from sqlalchemy import BigInteger, Connection, func, select, type_coerce
+from sqlalchemy import BigInteger, ColumnElement, Connection, func, select, type_coerce
 
 from dashboard.domain.answer_counts import AnswerCounts
 from dashboard.domain.observation import Operation
@@ -77,19 +77,30 @@ def source_records(
     ).where(*lies_in)
     zero, length = milliseconds_of(first), QUARTER // timedelta(milliseconds=1)
     found: dict[tuple[NetworkId, str], list[AnswerCounts | None]] = {}
-    for network_id, operation, at, answered, instead, failed in connection.execute(query):
+    known: dict[tuple[int, ...], AnswerCounts] = {}  # most quarters are alike
+    for network_id, operation, at, *counts in connection.execute(query).all():
         line = found.setdefault((network_id, operation), [None] * quarters)
-        line[(at - zero) // length] = AnswerCounts(answered, instead, failed)
-    times = select(column.network_id, column.operation, *(func.sum(each) for each in _TIMES))
-    grouped = times.where(*lies_in).group_by(column.network_id, column.operation)
-    taken = {
-        (network_id, operation): tuple(map(int, counts))
-        for network_id, operation, *counts in connection.execute(grouped)
-    }
+        alike = tuple(counts)
+        if alike not in known:
+            known[alike] = AnswerCounts(*alike)
+        line[(at - zero) // length] = known[alike]
+    totals = _totals(connection, lies_in)
     return {
-        (network_id, Operation(operation)): SourceRecord(
-            sum((each for each in line if each), AnswerCounts(times=taken[network_id, operation])),
-            tuple(line),
-        )
+        (network_id, Operation(operation)): SourceRecord(totals[network_id, operation], tuple(line))
         for (network_id, operation), line in found.items()
     }
+
+
+def _totals(
+    connection: Connection, lies_in: Sequence[ColumnElement[bool]]
+) -> dict[tuple[NetworkId, str], AnswerCounts]:
+    """Add up what became of each question, and the times of its answers."""
+    column = answer_counts.c
+    summed = (column.answered, column.instead, column.failed, *_TIMES)
+    sums = select(column.network_id, column.operation, *(func.sum(each) for each in summed))
+    grouped = sums.where(*lies_in).group_by(column.network_id, column.operation)
+    totals = {}
+    for network_id, operation, *counts in connection.execute(grouped).all():
+        answered, instead, failed, *times = map(int, counts)
+        totals[network_id, operation] = AnswerCounts(answered, instead, failed, tuple(times))
+    return totals

@@ -118,6 +118,8 @@ def _questions(
         yield "Alerts", f"count, {words}", _asking_alerts_count(wanted)
         yield "Alerts", f"first leaf, {words}", _asking_alerts_leaf(wanted)
     yield "Health", "everything", lambda queries: queries.health.health()
+    yield "Health", "answers of a day", lambda queries: queries.health.source_records()
+    yield "Health", "gaps of 30 days", lambda queries: queries.health.coverage()
 
 
 def _rejection_questions(paged: PagedStore) -> Iterator[tuple[str, str, Ask]]:

@@ -101,7 +101,7 @@ def test_page_says_first_what_is_wrong_and_what_helps(queries: PageQueries) -> N
 
     assert "3 things are wrong. As of 2026-11-20 12:00:00 UTC." in words
     assert words.index("No worker runs.") < words.index("Linea: Gas.example has not answered since")
-    assert "Start `linewatch worker`, or `linewatch up` for everything" in words
+    assert "Start <code>linewatch worker</code>, or <code>linewatch up</code> for" in words
     assert "since 11:54:20 UTC (5 min ago)." in words
     assert "The Linea gas endpoint gave no answer within 5 s." in words
     assert "look at the address of the endpoint" in words
@@ -118,7 +118,7 @@ def test_page_that_is_well_says_so_in_one_line(store: Store) -> None:
     words = words_of(visit("health", queries))
 
     assert "All is well: a worker runs, every source answers" in words
-    assert "None in the last 7 days." in words
+    assert "None in the last 7 days, as far as" in words
     assert "lw-sign" not in words
 
 
