@@ -66,7 +66,7 @@ class CauseLine(NamedTuple):
 
 
 class _Cause(NamedTuple):
-    """What rejections are counted by."""
+    """What rejections in the text are counted by."""
 
     network: str
     cause: str
@@ -77,8 +77,8 @@ class _Cause(NamedTuple):
 class _Gathered:
     """What a message says of its changes; it sees each of them once, in order.
 
-    `lines` are the first rejections and `others` the first of all other changes, which are few
-    among many and not lost so. `untold` counts what neither names. It goes over `channel`.
+    `lines` are the first rejections, `others` the first of all other changes, which would be lost
+    among them. `unnamed` counts what neither names. The message goes over `channel`.
     """
 
     templates: MessageTemplates
@@ -140,7 +140,7 @@ class _Gathered:
         return text_of(change, network, self.templates.zone, self.channel)
 
     @property
-    def untold(self) -> int:
+    def unnamed(self) -> int:
         """Changes that the text does not name one by one."""
         return self.many - len(self.lines) - len(self.others)
 

@@ -107,7 +107,7 @@ class Severity(StrEnum):
 
 
 class Dimension(StrEnum):
-    """By what changes are told apart: a group holds those that are equal in all of its own."""
+    """What changes are grouped by: those of one group are equal in each dimension of their rule."""
 
     NETWORK = "network"
     MODULE = "module"
@@ -246,7 +246,7 @@ ANYTHING: Final = RuleScope()
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What people asked to be told about, under a name of theirs.
+    """Which changes people are notified of, under a name that they chose.
 
     No `recipients`: those of [mail]. An incident opens after `pending` and ends `keep_firing` after
     its cause. Changes that are equal in all of `group_by` are one group, whose first notification

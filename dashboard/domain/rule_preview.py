@@ -159,7 +159,7 @@ def _over_at(within: Sequence[datetime], measure: RateMeasure) -> datetime:
 
 
 def fee_spells(steps: Iterable[FeeSpread], rule: Rule, measure: FeeMeasure) -> Iterator[Spell]:
-    """Yield when a fee was beyond its limit, as far as short steps tell.
+    """Yield when a fee was beyond its limit, as far as short steps show.
 
     With a pending period a step counts where all of its fees are beyond; without one, any will do.
     """

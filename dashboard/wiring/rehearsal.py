@@ -90,7 +90,7 @@ class Rehearsal:
 
 
 class _SimulatedTime:
-    """A clock that goes on only when it is told to."""
+    """A clock that only the rehearsal moves."""
 
     def __init__(self, now: datetime) -> None:
         self._begun = self._now = now

@@ -68,7 +68,7 @@ def test_address_is_turned_off_and_on_on_record(installation: Installation) -> N
     ]
     assert again.returncode == 2
     audit = json.loads(installation.run("audit", "--json").stdout)["entries"]
-    assert [each["action"] for each in audit[:2]] == ["subscribe", "unsubscribe"]
+    assert [each["action"] for each in audit[:2]] == ["turn-on", "turn-off"]
 
 
 def test_address_of_a_rule_is_unverified_until_its_code_is_given(

@@ -157,8 +157,8 @@ def _notify(
 def _use_no_proxy() -> None:
     """Let the library ask services itself, as all other channels do.
 
-    It asks through Requests, which takes proxies from the environment and can be told otherwise
-    only there. Nothing else in this process uses a proxy.
+    It asks through Requests, which takes proxies from the environment, and only there can
+    that be turned off. Nothing else in this process uses a proxy.
     """
     os.environ["no_proxy"] = "*"
 

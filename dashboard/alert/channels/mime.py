@@ -105,7 +105,7 @@ def write_message(message: Message, headers: MessageHeaders, sender: MailAddress
 def one_line(text: str) -> str:
     """Return foreign text as a header says it to every reader: one line, blanks not doubled.
 
-    The mark of an encoded word would be decoded once more by whoever reads it.
+    The mark of an encoded word would be decoded once more by the reader.
     """
     shown = visible(" ".join(text.split()), _LONGEST_SUBJECT).replace("=?", "=\\u003f")
     return shown if len(shown) <= _LONGEST_SUBJECT else f"{shown[:_LONGEST_SUBJECT]}…"

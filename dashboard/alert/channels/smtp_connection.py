@@ -86,7 +86,7 @@ class SmtpConnection(smtplib.SMTP):
         super().putcmd(cmd, args)
 
     def getreply(self) -> tuple[int, bytes]:
-        """Read an answer, and tell who watches."""
+        """Read an answer, and report it as a stage."""
         if self.file is None and self.sock is not None:
             self.file = _WholeLines(self.sock.makefile("rb", buffering=0))
         code, text = super().getreply()

@@ -23,7 +23,7 @@ _LONGEST: Final = 2_000
 
 
 class Input(Enum):
-    """How a value is asked: as text, a number, lines, one of some, several of them, or yes."""
+    """How a value is asked: a line, a number, several lines, one or several choices, a tick."""
 
     TEXT = 1
     NUMBER = 2
@@ -35,7 +35,11 @@ class Input(Enum):
 
 @dataclass(frozen=True, slots=True)
 class RuleField:
-    """One key of a rule; `hint` is an example or the unit, `usual` what emptiness stands for."""
+    """One key of a rule.
+
+    `hint` stands in the empty field: an example, or the unit. `fits` says which kinds of rules have
+    the key. `usual` is what is chosen where the rule does not say it.
+    """
 
     key: str
     label: str
@@ -65,7 +69,7 @@ def _figure(key: str) -> Callable[[RuleKind], bool]:
 MEASURES: Final = (
     RuleField(
         "more_than",
-        "More than so many rejections",
+        "More rejections than",
         Input.NUMBER,
         "5",
         fits=_figure("more_than"),
@@ -98,7 +102,7 @@ MEASURES: Final = (
     RuleField(
         "used_percent", "Share spent, in %", Input.NUMBER, "80", fits=_figure("used_percent")
     ),
-    RuleField("within", "Less than so long before", Input.TEXT, "14d", fits=_figure("within")),
+    RuleField("within", "How long before its end", Input.TEXT, "14d", fits=_figure("within")),
 )
 SCOPE: Final = (
     RuleField("networks", "Networks", Input.SOME, "all", fits=lambda kind: kind.is_of_networks),
@@ -122,7 +126,7 @@ URGENCY: Final = (
     RuleField("pending", "Only if it lasts", Input.TEXT, "at once, or such as 5m", fits=_lasting),
     RuleField(
         "keep_firing",
-        "Stays open after its end for",
+        "How long it stays open after its end",
         Input.TEXT,
         "such as 15m",
         fits=_keeps_firing,

@@ -85,9 +85,9 @@ def claim(
     if holder_token not in alive:
         return []
     ids: list[UUID] = []
-    for wish in wanted:
-        close(connection, wish.closings, holder_token, now)
-        ids += connection.scalars(_claimable(wish, alive))
+    for request in wanted:
+        close(connection, request.closings, holder_token, now)
+        ids += connection.scalars(_claimable(request, alive))
     if not ids:
         return []
     taken = update(notifications).where(notifications.c.notification_id.in_(ids))
@@ -148,16 +148,16 @@ def mark_dead(connection: Connection, notification: Notification, error: str, at
     )
 
 
-def _claimable(wanted: ClaimRequest, alive: Sequence[int]) -> Select[Any]:
+def _claimable(request: ClaimRequest, alive: Sequence[int]) -> Select[Any]:
     """Select what may be claimed, in its order."""
-    besides = [notifications.c.notification_id.not_in(wanted.besides)] if wanted.besides else []
+    besides = [notifications.c.notification_id.not_in(request.besides)] if request.besides else []
     return (
         select(notifications.c.notification_id)
-        .where(IS_PENDING, _is_to(wanted.recipient), notifications.c.closed_at.is_not(None))
+        .where(IS_PENDING, _is_to(request.recipient), notifications.c.closed_at.is_not(None))
         .where(or_(notifications.c.claimed_by.is_(None), notifications.c.claimed_by.not_in(alive)))
         .where(~_has_an_earlier_one(), *besides)
         .order_by(notifications.c.attempts, notifications.c.created_at, notifications.c.position)
-        .limit(wanted.limit)
+        .limit(request.limit)
         .with_for_update(skip_locked=True, of=notifications)
     )
 
