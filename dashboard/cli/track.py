@@ -20,12 +20,12 @@ from dashboard.cli.installation import Installation, open_installation, standard
 from dashboard.cli.output import WRONG_INPUT, Json, instant, print_rows, say, warn
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.spreadsheet import read_spreadsheet
+from dashboard.domain.track_file import track_files
 from dashboard.domain.track_list import (
     CommonRemarks,
     ListedTransaction,
     TrackList,
     in_words,
-    track_lists,
 )
 from dashboard.errors import InputError
 from dashboard.show.queries.tracked import TrackedQueries
@@ -85,8 +85,8 @@ class ReportedLine:
     "paths",
     multiple=True,
     type=click.Path(path_type=Path),
-    help="Text with hashes, or CSV with a column hash; attempted_at, label, note, case_id, owner, "
-    "tags and networks are optional. Repeatable.",
+    help="Text with hashes, JSON, or CSV with a column hash; attempted_at, label, note, case_id, "
+    "owner, tags and networks are optional. Repeatable.",
 )
 @options.network
 @click.option("--attempted-at", type=options.ATTEMPT, help="When they were sent, if known; UTC.")
@@ -125,7 +125,7 @@ def track(  # noqa: PLR0913 - one for each option
         network_ids = _network_ids(here, network_text)
         ask = TrackedQueries(here.source)
         for origin, text in given:
-            for part in track_lists(text, utc_now(), _AT_ONCE):
+            for part in track_files(text, utc_now(), _AT_ONCE):
                 if part.unused_columns:
                     warn(f"{origin}: not used are the columns {in_words(part.unused_columns)}")
                 listed = part.with_common(common).where_known(network_ids)

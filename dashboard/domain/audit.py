@@ -30,6 +30,8 @@ class Action(StrEnum):
     TRACK = "track"
     AMEND = "amend"
     UNTRACK = "untrack"
+    SAVE_FILTER = "save-filter"
+    REMOVE_FILTER = "remove-filter"
     MIGRATE = "migrate"
     BACKUP = "backup"
     RESTORE = "restore"

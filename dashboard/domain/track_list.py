@@ -37,6 +37,7 @@ _COLUMNS: Final = {
 }
 """What each column may be called in a header; blanks and hyphens stand for underscores."""
 
+KNOWN_COLUMNS: Final = tuple(_COLUMNS)
 _SEPARATOR: Final = re.compile(r'"?sep=.?"?', re.IGNORECASE)
 """What spreadsheets write above a header, to say which delimiter follows."""
 
@@ -134,7 +135,7 @@ class TrackList:
         return replace(self, transactions=tuple(completed))
 
     def where_known(self, known: Collection[NetworkId]) -> TrackList:
-        """Leave out networks that cannot be asked here; a remark names the first of them."""
+        """Leave out networks that cannot be asked here; remarks name them."""
         return replace(
             self, transactions=tuple(_where_known(each, known) for each in self.transactions)
         )
@@ -162,6 +163,11 @@ def track_lists(text: str, now: datetime, most: int | None) -> Iterator[TrackLis
     yield _listed(part, seen)
     while part and (part := list(islice(read, most))):
         yield _listed(part, seen)
+
+
+def listed_once(read: Iterable[ListedTransaction | WrongText]) -> TrackList:
+    """Return what was read as a list: a hash that stood there before is a repeated one."""
+    return _listed(read, set())
 
 
 def _listed(part: Iterable[_Read], seen: set[TxHash]) -> TrackList:
@@ -308,8 +314,8 @@ def _read_row(
         return WrongText(number, text, _why_not_one(paste))
     date, time = fields.get("date", ""), fields.get("attempted_at", "")
     is_whole = isinstance(read_attempt(time, now), datetime)
-    moment, remarks = _attempt(time if is_whole else f"{date} {time}".strip(), now)
-    listed = ListedTransaction(number, paste.hashes[0], moment, remark=remarks)
+    written = time if is_whole else f"{date} {time}".strip()
+    listed = with_attempt(ListedTransaction(number, paste.hashes[0]), written, now)
     return with_texts(listed, {name: without_mark(text) for name, text in fields.items()})
 
 
@@ -331,6 +337,13 @@ def _attempt(text: str, now: datetime) -> tuple[datetime | None, str]:
     return moment, ""
 
 
+def with_attempt(listed: ListedTransaction, text: str, now: datetime) -> ListedTransaction:
+    """Add when a transaction was sent; what is no such time goes into the remark."""
+    moment, remark = _attempt(text, now)
+    remarks = "; ".join(filter(None, (listed.remark, remark)))
+    return replace(listed, attempted_at=moment, remark=remarks)
+
+
 def with_texts(listed: ListedTransaction, texts: Mapping[str, str]) -> ListedTransaction:
     """Add what a line says of a transaction; what cannot be used of it goes into the remark."""
     remarks = [listed.remark]
@@ -338,18 +351,16 @@ def with_texts(listed: ListedTransaction, texts: Mapping[str, str]) -> ListedTra
     for name, (what, most) in _TEXTS.items():
         kept[name], remark = _cut(what, texts.get(name, "").strip(), most)
         remarks.append(remark)
-    tags: frozenset[str] = frozenset()
+    tags = frozenset[str]()
     try:
         tags = typed_tags(texts.get("tags", ""))
     except InputError as mistake:
         remarks.append(f"without its tags, since {mistake}")
     network_ids, of_networks = _networks(texts.get("networks", ""))
     remark = "; ".join(filter(None, (*remarks, of_networks)))
+    listed = replace(listed, label=kept["label"], note=kept["note"], case_id=kept["case_id"])
     return replace(
         listed,
-        label=kept["label"],
-        note=kept["note"],
-        case_id=kept["case_id"],
         owner=kept["owner"],
         tags=written_tags(tags),
         network_ids=network_ids,
@@ -370,12 +381,11 @@ def _where_known(listed: ListedTransaction, known: Collection[NetworkId]) -> Lis
 
 
 def _networks(text: str) -> tuple[tuple[NetworkId, ...], str]:
-    """Read chain ids; names are not read, since two installations may name networks otherwise."""
+    """Read chain ids: two installations may name a network differently."""
     words = text.replace(",", " ").split()
     wrong = [each for each in words if not _CHAIN_ID.fullmatch(each)]
-    if wrong:
-        return (), f"its network “{visible(wrong[0], _QUOTED)}” is no chain id"
-    return tuple(NetworkId(int(each)) for each in words), ""
+    remark = f"its network “{visible(wrong[0], _QUOTED)}” is no chain id" if wrong else ""
+    return (() if wrong else tuple(NetworkId(int(each)) for each in words)), remark
 
 
 def _cut(what: str, text: str, most: int) -> tuple[str, str]:

@@ -16,6 +16,7 @@ from dashboard.show.parts.network_comparison import BESIDE
 from dashboard.show.parts.network_rows import OPEN
 from dashboard.show.parts.notices import ignored_parameters_shown, notice, simulated_mark
 from dashboard.show.parts.rule_form import LIKE, RULE
+from dashboard.show.parts.tracked_filters import BEFORE, NEED
 from dashboard.show.parts.wall import WALL
 from dashboard.show.queries import page_queries
 from dashboard.show.views import alerts, fees, health, lookup, overview, rejections, tracked
@@ -24,7 +25,7 @@ PAGES: Final = (overview, fees, rejections, lookup, tracked, alerts, health)
 # What an address may hold beside the choices of a page; as a docstring Streamlit would show it.
 _OTHER_PARAMETERS: Final = frozenset(
     {NETWORK, lookup.TX, lookup.LIST, lookup.CASE, INCIDENT, RULE, LIKE, OPEN, SEEN, WALL, FROM, TO}
-    | {FIND, OPENED, BESIDE}
+    | {FIND, OPENED, BESIDE, BEFORE, NEED}
 )
 
 _HERE: Final = Path(__file__).parent

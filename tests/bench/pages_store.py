@@ -139,7 +139,10 @@ def _answer_for_a_month(connection: Connection, day: datetime) -> None:
 
 def _request(number: int) -> TrackRequest:
     label = f"team {number % 500}" if number % 10 == 0 else ""
-    return TrackRequest(tracked_hash(number), (NETWORK,), None, label)
+    said = {"case_id": f"case {number // 100}", "owner": f"owner {number % 40}"}
+    return TrackRequest(
+        tracked_hash(number), (NETWORK,), None, label, **said, tags=f"#tag{number % 60}"
+    )
 
 
 def _rejections(stored: int, day: datetime) -> Iterator[dict[str, Any]]:

@@ -34,7 +34,7 @@ FULL: Final = (
     *(f"lookup?tx={hostile_hash(number)}" for number in range(len(HOSTILE_TEXTS))),
     *(f"{page}?{_ANYTHING}={_ANYTHING}&network={_ANYTHING}&range={_ANYTHING}" for page in PAGES),
     f"rejections?search={_ANYTHING}&module={_ANYTHING}&stage={_ANYTHING}",
-    f"tracked?tracked_search={_ANYTHING}&tracked_page=2",
+    f"tracked?tracked_search={_ANYTHING}&before=1000000",
     f"alerts?alerts_search={_ANYTHING}&incident={_ANYTHING}&rule={_ANYTHING}&like={_ANYTHING}",
     f"lookup?tx={_ANYTHING}&list={_ANYTHING}",
     f"fees?from={_ANYTHING}&to={_ANYTHING}&zone={_ANYTHING}&as=Table",

@@ -100,7 +100,8 @@ def test_bar_that_is_clicked_shows_its_time_alone(page: Page, site: str) -> None
 
 def test_csv_file_is_tracked_with_a_report_of_each_line(page: Page, site: str) -> None:
     visit(page, f"{site}/tracked")
-    page.get_by_role("tab", name="CSV file").click()
+    page.get_by_text("Track transactions", exact=True).click()
+    page.get_by_role("tab", name="File").click()
     content = LIST.format(first=tx_hash(130), second=tx_hash(131)).encode()
 
     with page.expect_response(lambda response: "/upload_file/" in response.url):
@@ -118,29 +119,35 @@ def test_csv_file_is_tracked_with_a_report_of_each_line(page: Page, site: str) -
     expect(page.get_by_text("=1+1").first).to_be_visible()
 
 
-def test_tracked_transaction_is_corrected_and_removed(page: Page, site: str) -> None:
+def test_tracked_transaction_is_edited_and_stopped(page: Page, site: str) -> None:
     visit(page, f"{site}/tracked?tracked_search={tx_hash(9)}")
-    page.get_by_role("button", name="Edit").click()
-    dialog = page.get_by_role("dialog")
-    dialog.get_by_label("Label").fill("Case 77")
-    dialog.get_by_role("button", name="Save").click()
-    expect(page.get_by_text("Case 77")).to_be_visible()
+    page.get_by_placeholder("Your name, for what you change").fill("Ada")
+    page.get_by_role("button", name="Choose these 1").click()
+    page.get_by_role("button", name="Edit 1 chosen").click()
+    page.get_by_label("Label", exact=True).fill("Case 77")
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_text("1 transaction is changed.")).to_be_visible()
+    expect(page.get_by_text("Case 77").first).to_be_visible()
 
-    page.get_by_role("button", name="Edit").click()
-    page.get_by_role("dialog").get_by_role("button", name="Remove").click()
+    page.get_by_role("button", name="Stop tracking").click()
+    page.get_by_test_id("stPopoverBody").get_by_role("button", name="Stop tracking").click()
 
     expect(page.get_by_text("Nothing fits these filters")).to_be_visible()
 
 
 def test_page_of_the_tracked_is_in_the_address_and_filters_lead_back(page: Page, site: str) -> None:
-    visit(page, f"{site}/tracked?tracked_page=3")
+    visit(page, f"{site}/tracked")
     rows = page.locator("[class*='st-key-tracked-0x']")
+    page.get_by_role("button", name="Older").click()
+    expect(page).to_have_url(re.compile(r"before=\d+"))
     expect(rows.last).to_be_visible()
 
     page.get_by_role("radio", name="Rejected").click()
 
     expect(rows).to_have_count(1)
-    assert "tracked_page=" not in page.url
+    assert "before=" not in page.url
+    rows.get_by_role("link").click()
+    expect(page).to_have_url(re.compile("/lookup.tx=0x"))
 
 
 def test_alerts_answer_whether_a_message_was_sent(page: Page, site: str) -> None:

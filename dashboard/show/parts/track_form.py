@@ -13,14 +13,18 @@ from dashboard.domain.foreign_text import visible
 from dashboard.domain.paste import Paste
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.spreadsheet import read_spreadsheet, write_csv
+from dashboard.domain.tags import LONGEST_TAGS, typed_tags, written_tags
+from dashboard.domain.track_file import read_track_file
 from dashboard.domain.track_list import (
+    KNOWN_COLUMNS,
+    LONGEST_CASE_ID,
     LONGEST_LABEL,
     LONGEST_NOTE,
+    LONGEST_OWNER,
     CommonRemarks,
     ListedTransaction,
     TrackList,
     in_words,
-    read_track_list,
 )
 from dashboard.errors import InputError, StoreError
 from dashboard.show.parts.heading import section
@@ -42,8 +46,8 @@ _LARGEST_FILE: Final = 4
 _LONGEST_TEXT: Final = 120
 _REPORT: Final = "track_report"
 _EXAMPLE: Final = (
-    "tx_hash,attempted_at,label,note\r\n"
-    f"0x{'12' * 32},2026-11-20T09:30:00Z,Case 1742,Sent twice by the wallet\r\n"
+    "tx_hash,attempted_at,label,case_id,owner,tags,note\r\n"
+    f"0x{'12' * 32},2026-11-20T09:30:00Z,Acme,1742,Ada,vip payout,Sent twice by the wallet\r\n"
 )
 
 _RESULTS: Final = {
@@ -76,7 +80,7 @@ class TrackReport:
 
 def track_list_form(queries: PageQueries, network_ids: Sequence[NetworkId]) -> None:
     """Show both forms, and below them the report of the last list."""
-    pasted, filed = st.tabs(["Paste", "CSV file"])
+    pasted, filed = st.tabs(["Paste", "File"])
     with pasted, st.form("track_paste", border=False, clear_on_submit=False):
         text = st.text_area(
             "Transaction hashes or explorer links",
@@ -84,18 +88,16 @@ def track_list_form(queries: PageQueries, network_ids: Sequence[NetworkId]) -> N
             key="track_text",
             placeholder="0x… one or many; commas, blanks, lines and links are fine",
         )
-        label = st.text_input(
-            "Label (optional)", max_chars=LONGEST_LABEL, placeholder="Case or customer"
-        )
-        note = st.text_input("Note (optional)", max_chars=LONGEST_NOTE)
+        left, right = st.columns(2)
+        label = left.text_input("Label", max_chars=LONGEST_LABEL, placeholder="Customer")
+        case_id = right.text_input("Case id", max_chars=LONGEST_CASE_ID)
+        owner = left.text_input("Owner", max_chars=LONGEST_OWNER)
+        tags = right.text_input("Tags", max_chars=LONGEST_TAGS, placeholder="vip payout")
+        note = st.text_input("Note", max_chars=LONGEST_NOTE)
         attempted_at = attempt_input(None)
-        if st.form_submit_button("Track", type="primary") and not is_future(
-            attempted_at, queries.now()
-        ):
-            common = CommonRemarks(attempted_at, label.strip(), note.strip())
-            _track_list(
-                queries, read_track_list(text, queries.now()).with_common(common), network_ids
-            )
+        if st.form_submit_button("Track", type="primary"):
+            texts = (label, note, case_id, owner, tags)
+            _track_pasted(queries, text, attempted_at, texts, network_ids)
     with filed:
         _file_form(queries, network_ids)
     report = st.session_state.get(_REPORT)
@@ -103,18 +105,42 @@ def track_list_form(queries: PageQueries, network_ids: Sequence[NetworkId]) -> N
         show_track_report(report)
 
 
+def _track_pasted(
+    queries: PageQueries,
+    text: str,
+    attempted_at: datetime | None,
+    texts: Sequence[str],
+    network_ids: Sequence[NetworkId],
+) -> None:
+    """Track what was pasted; `texts` are label, note, case id, owner and tags, said of all."""
+    if is_future(attempted_at, queries.now()):
+        return
+    label, note, case_id, owner, tags = (each.strip() for each in texts)
+    try:
+        common = CommonRemarks(
+            attempted_at, label, note, case_id, owner, written_tags(typed_tags(tags))
+        )
+    except InputError as mistake:
+        notice("bad", "Nothing was tracked.", sentence(str(mistake)))
+        return
+    listed = read_track_file(text, queries.now()).with_common(common)
+    _track_list(queries, listed, network_ids)
+
+
 def _file_form(queries: PageQueries, network_ids: Sequence[NetworkId]) -> None:
     with st.form("track_file", border=False):
         upload = st.file_uploader(
-            "CSV with a column tx_hash; attempted_at, label and note are optional",
-            ["csv", "txt"],
+            "CSV with a column tx_hash, or JSON; the other columns are optional",
+            ["csv", "txt", "json"],
             max_upload_size=_LARGEST_FILE,
             key="track_csv",
         )
         if st.form_submit_button("Track", type="primary"):
             st.session_state.pop(_REPORT, None)
             if upload is None:
-                notice("busy", "No file was chosen.", "Choose a CSV file, then press Track.")
+                notice(
+                    "busy", "No file was chosen.", "Choose a CSV or JSON file, then press Track."
+                )
             else:
                 _track_file(queries, upload.getvalue(), network_ids)
     st.download_button(
@@ -137,7 +163,7 @@ def _track_file(queries: PageQueries, octets: bytes, network_ids: Sequence[Netwo
     if not text.strip():
         notice("busy", "The file is empty.", "Choose one that holds transaction hashes.")
         return
-    _track_list(queries, read_track_list(text, queries.now()), network_ids)
+    _track_list(queries, read_track_file(text, queries.now()), network_ids)
 
 
 def _track_list(queries: PageQueries, listed: TrackList, network_ids: Sequence[NetworkId]) -> None:
@@ -150,7 +176,8 @@ def _track_list(queries: PageQueries, listed: TrackList, network_ids: Sequence[N
         notice("busy", "Nothing to track.", "Give at least one transaction hash.")
         return
     try:
-        listed = listed.where_known(network_ids)
+        known = {each.network_id for each in queries.networks if each.has_exclusion}
+        listed = listed.where_known(known)
         results = queries.tracked.track(listed.transactions, network_ids)
     except StoreError as trouble:
         notice("bad", "Not everything was tracked.", f"{trouble} Give the same list again.")
@@ -185,9 +212,7 @@ def show_track_report(report: TrackReport) -> None:
 def _partly_taken_notices(listed: TrackList) -> None:
     """Name what of the list was left out although its transactions are tracked."""
     if listed.unused_columns:
-        text = (
-            f"{in_words(listed.unused_columns)}. Known are tx_hash, attempted_at, label and note."
-        )
+        text = f"{in_words(listed.unused_columns)}. Known are {', '.join(KNOWN_COLUMNS)}."
         notice("busy", "These columns mean nothing here:", text)
     remarks = [each for each in listed.transactions if each.remark]
     if remarks:

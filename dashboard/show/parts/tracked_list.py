@@ -1,106 +1,164 @@
-"""Tracked transactions, one row each: verdict, what people wrote, times, and how to change it."""
+"""Tracked transactions, one row each: verdict, since when, what people said of it, when it ends."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from typing import Final
 
 import streamlit as st
 
 from dashboard.domain.foreign_text import visible
-from dashboard.domain.track_list import LONGEST_LABEL, LONGEST_NOTE
+from dashboard.domain.tracking_need import Need
 from dashboard.domain.verdict import VerdictKind
 from dashboard.show.parts.badges import verdict_badge
-from dashboard.show.parts.markup import Markup, element, join
-from dashboard.show.parts.notices import change_stored
+from dashboard.show.parts.markup import Markup, element, plain_label
 from dashboard.show.parts.rejection_table import reason_words
-from dashboard.show.parts.track_form import attempt_input, is_future
-from dashboard.show.queries.page_queries import PageQueries
+from dashboard.show.parts.tracked_acts import choice_key
 from dashboard.show.queries.tracked import TrackedEntry
 from dashboard.show.queries.transaction_summary import NetworkFinding
-from dashboard.show.text import age, moment, moment_near, short_hash
-from dashboard.store.tracking.transactions import Remarks
+from dashboard.show.text import age, moment, short_hash, span
+from dashboard.store.tracking.groups import MOST_COUNTED, TrackedGroup
+
+_HEADS: Final = ("Verdict", "Since", "Label", "Case id", "Owner", "Tags", "Transaction", "Ends")
+_LONGEST: Final = 120
+_SEVERAL: Final = 2
 
 
-def tracked_list(
-    queries: PageQueries, entries: Sequence[TrackedEntry], now: datetime, lookup: st.Page
+def tracked_head() -> None:
+    """Name the columns."""
+    heads = (element("span", each) for each in _HEADS)
+    st.html(element("div", *heads, class_="lw-tracked lw-tracked-head", aria_hidden="true"))
+
+
+def tracked_rows(entries: Sequence[TrackedEntry], now: datetime, lookup: st.Page) -> None:
+    """Show the rows; each has a box that chooses it, and leads to its lookup."""
+    with st.container(gap=None):
+        for entry in entries:
+            tx_hash = entry.transaction.tx_hash
+            with st.container(key=f"tracked-{tx_hash}", gap=None):
+                st.checkbox(
+                    f"Choose {short_hash(tx_hash)}",
+                    key=choice_key(tx_hash),
+                    label_visibility="collapsed",
+                )
+                _row(entry, now, lookup)
+
+
+def needed_rows(
+    needed: Sequence[tuple[Need, TrackedEntry]], now: datetime, lookup: st.Page
 ) -> None:
-    """Show the rows; each leads to its lookup and to a dialog that changes or removes it."""
-    for entry in entries:
-        _row(queries, entry, now, lookup)
+    """Show those that need a person, the most urgent first, with what each needs."""
+    with st.container(gap=None):
+        for need, entry in needed:
+            key = f"needed-{need.name}-{entry.transaction.tx_hash}"
+            with st.container(key=key, gap=None):
+                _row(entry, now, lookup)
 
 
-def _row(queries: PageQueries, entry: TrackedEntry, now: datetime, lookup: st.Page) -> None:
+def _row(entry: TrackedEntry, now: datetime, lookup: st.Page) -> None:
     tx_hash = entry.transaction.tx_hash
-    with st.container(
-        key=f"tracked-{tx_hash}", horizontal=True, vertical_alignment="top", gap="small"
-    ):
-        with st.container(gap=None):
-            st.html(join(*(_finding(each) for each in _findings(entry))))
-            st.html(_remarks(entry, now))
-            st.page_link(
-                lookup, label=short_hash(tx_hash), icon="", query_params={"tx": str(tx_hash)}
-            )
-        if st.button("Edit", key=f"edit-{tx_hash}", help="Label, note, time, or remove it"):
-            _edit(queries, entry)
-
-
-def _findings(entry: TrackedEntry) -> tuple[NetworkFinding, ...]:
-    """Return the findings of the networks on which it is tracked, else of those with a record."""
-    findings = entry.summary.conclusive_findings()
-    watched = entry.transaction.network_ids
-    return tuple(each for each in findings if each.profile.network_id in watched) or findings
-
-
-def _finding(finding: NetworkFinding) -> Markup:
-    badge = verdict_badge(finding.verdict.kind)
-    explanation = finding.verdict.rests_on
-    if finding.verdict.kind is VerdictKind.NOT_CHECKED_YET:
-        explanation = ""
-    elif finding.versions:
-        explanation = reason_words(finding.reason_of(finding.versions[0]))
-    head = element("div", badge, element("span", f"on {finding.profile.name}"), class_="lw-row")
-    return join(head, element("p", explanation, class_="lw-reason") if explanation else Markup())
-
-
-def _remarks(entry: TrackedEntry, now: datetime) -> Markup:
-    tracked = entry.transaction
-    label = element("b", visible(tracked.label, LONGEST_NOTE)) if tracked.label else Markup()
-    note = element("span", visible(tracked.note, LONGEST_NOTE)) if tracked.note else Markup()
-    times = element("span", _times(entry, now), title=f"tracked {moment(tracked.tracked_at)}")
-    return element("div", label, note, times, class_="lw-row lw-remarks")
-
-
-def _times(entry: TrackedEntry, now: datetime) -> str:
-    tracked = entry.transaction
-    parts = [f"tracked {age(tracked.tracked_at, now)}"]
-    if tracked.attempted_at is not None:
-        parts.insert(0, f"attempted {moment_near(tracked.attempted_at, now)}")
-    answers = [each.evidence.last_answered_at for each in entry.summary.findings]
-    answered = max((at for at in answers if at is not None), default=None)
-    parts.append("not answered yet" if answered is None else f"answered {age(answered, now)}")
-    return ", ".join(parts)
-
-
-@st.dialog("Change or remove")
-def _edit(queries: PageQueries, entry: TrackedEntry) -> None:
-    tracked = entry.transaction
-    st.html(element("p", str(tracked.tx_hash), class_="lw-hash"))
-    with st.form("edit", border=False):
-        label = st.text_input("Label", tracked.label, max_chars=LONGEST_LABEL)
-        note = st.text_input("Note", tracked.note, max_chars=LONGEST_NOTE)
-        attempted_at = attempt_input(tracked.attempted_at)
-        is_saved = st.form_submit_button("Save", type="primary")
-    if is_saved and not is_future(attempted_at, queries.now()):
-        remarks = Remarks(attempted_at, label.strip(), note.strip())
-        change_stored(lambda: queries.tracked.amend(tracked.tx_hash, remarks))
-    st.html(
-        element(
-            "p",
-            "Removed, it is asked about no more and nobody is notified of it. "
-            "Rejections that were seen stay in the archive.",
-            class_="lw-quiet",
-        )
+    st.html(_cells(entry, now))
+    st.page_link(
+        lookup,
+        label=f"Look up {short_hash(tx_hash)}",
+        icon="",
+        query_params={"tx": str(tx_hash)},
     )
-    if st.button("Remove", icon=":material/delete:", key="remove"):
-        change_stored(lambda: queries.tracked.remove(tracked.tx_hash))
+
+
+def _cells(entry: TrackedEntry, now: datetime) -> Markup:
+    tracked, finding = entry.transaction, entry.findings[0] if entry.findings else None
+    values = (
+        _verdict(entry, finding),
+        _since(entry, finding, now),
+        _said(tracked.label, tracked.note),
+        _said(tracked.case_id),
+        _said(tracked.owner),
+        _said(tracked.tags),
+        element("span", short_hash(tracked.tx_hash), class_="lw-mono", title=str(tracked.tx_hash)),
+        _ends(entry, now),
+    )
+    cells = (
+        element("span", element("span", f"{head}: ", class_="lw-sr"), value)
+        for head, value in zip(_HEADS, values, strict=True)
+    )
+    return element("div", *cells, class_="lw-tracked")
+
+
+def _verdict(entry: TrackedEntry, finding: NetworkFinding | None) -> Markup:
+    if finding is None:
+        return element("small", "No network to ask")
+    where = ""
+    if len(entry.transaction.network_ids) != 1 or len(entry.summary.findings) >= _SEVERAL:
+        others = len(entry.findings) - 1
+        where = f"on {finding.profile.name}" + (f" and {others} more" if others else "")
+    why = finding.verdict.rests_on
+    if finding.versions:
+        why = reason_words(finding.reason_of(finding.versions[0]))
+    shown = finding.versions or finding.verdict.kind is VerdictKind.CANNOT_CHECK
+    return element(
+        "span",
+        verdict_badge(finding.verdict.kind),
+        element("small", where) if where else Markup(),
+        element("small", visible(why, _LONGEST)) if shown else Markup(),
+        class_="lw-tracked-verdict",
+        title=visible(why, _LONGEST * 3),
+    )
+
+
+def _since(entry: TrackedEntry, finding: NetworkFinding | None, now: datetime) -> Markup:
+    at = entry.transaction.tracked_at if finding is None else entry.since(finding)
+    return element("time", age(at, now), title=moment(at))
+
+
+def _said(text: str, below: str = "") -> Markup:
+    said = element("span", visible(text, _LONGEST)) if text else element("small", "–")
+    if not below:
+        return said
+    note = element("small", visible(below, _LONGEST))
+    return element("span", element("b", visible(text, _LONGEST)) if text else Markup(), " ", note)
+
+
+def _ends(entry: TrackedEntry, now: datetime) -> Markup:
+    ends_at = entry.transaction.ends_at
+    if ends_at is None:
+        return element("small", "not asked")
+    if ends_at <= now:
+        return element("small", "ended", title=moment(ends_at))
+    return element("time", f"in {span(ends_at - now)}", title=moment(ends_at))
+
+
+def need_buttons(counts: Mapping[Need, int], most: int, show: Callable[[Need], None]) -> None:
+    """Offer each kind of need with its number; a click lists all of that kind."""
+    with st.container(key="needs", horizontal=True, vertical_alignment="center", gap="small"):
+        for need, count in counts.items():
+            many = f"{most:,} or more" if count >= most else f"{count:,}"
+            st.button(
+                f"{need}: **{many}**",
+                key=f"need-{need.name}",
+                disabled=not count,
+                help=_MEANINGS[need],
+                on_click=show,
+                args=(need,),
+            )
+
+
+_MEANINGS: Final = {
+    Need.REJECTED: "Rejected, still asked about, and neither included nor replaced since",
+    Need.SILENT: "No question was answered for ten minutes",
+    Need.ENDING: "Asked about for less than a day more, without a record or an inclusion",
+}
+
+
+def group_rows(groups: Sequence[TrackedGroup], show: Callable[[str], None], by: str) -> None:
+    """Show groups, one button each; a click lists the transactions of the group."""
+    with st.container(key="groups", horizontal=True, gap="small"):
+        for place, group in enumerate(groups):
+            count = f"{MOST_COUNTED:,} or more" if group.many > MOST_COUNTED else f"{group.many:,}"
+            st.button(
+                f"{plain_label(group.name, _LONGEST)}: **{count}**",
+                key=f"group-{by}-{place}",
+                on_click=show,
+                args=(group.name,),
+            )

@@ -1,45 +1,67 @@
-"""Tracked answers: what is watched, what is the verdict of each, what needs a look."""
+"""Tracked answers: what is watched, what is the verdict of each, what needs a person."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from typing import Final
 
 import streamlit as st
 
 from dashboard.domain.quantity import NetworkId
+from dashboard.domain.tags import typed_tags
+from dashboard.errors import InputError
+from dashboard.show.parts.acting import done_shown, name_input
 from dashboard.show.parts.heading import heading, section
-from dashboard.show.parts.list_page import (
-    choice_filter,
-    filter_bar,
-    page_of_rows,
-    search_filter,
-)
 from dashboard.show.parts.network_chooser import chosen_network_id, chosen_networks
 from dashboard.show.parts.notices import empty, no_network, store_errors_shown
 from dashboard.show.parts.sender_list import senders_part
 from dashboard.show.parts.track_form import track_list_form
-from dashboard.show.parts.tracked_list import tracked_list
+from dashboard.show.parts.tracked_acts import acts
+from dashboard.show.parts.tracked_filters import (
+    BEFORE,
+    FIELDS,
+    GROUP,
+    RECORD,
+    RECORDS,
+    SEARCH,
+    beginning,
+    chosen_need,
+    filter_is_on,
+    forget_page,
+    show_group,
+    show_need,
+    tracked_filters,
+    value_of,
+)
+from dashboard.show.parts.tracked_list import (
+    group_rows,
+    need_buttons,
+    needed_rows,
+    tracked_head,
+    tracked_rows,
+)
 from dashboard.show.queries import page_queries
 from dashboard.show.queries.page_queries import PageQueries
-from dashboard.show.queries.tracked import TrackedCounts, tracked_filter
+from dashboard.show.queries.tracked import MOST_AT_ONCE, TrackedCounts, tracked_filter
 from dashboard.show.text import moment
 from dashboard.show.views import lookup
+from dashboard.store.tracking.groups import GroupedBy
+from dashboard.store.tracking.needs import MOST_LOOKED_AT, NeedNow
 from dashboard.store.tracking.search import RecordStatus, TrackedFilter
 
 REFRESH: Final = timedelta(seconds=10)
 ROWS: Final = 20
-PAGE_NUMBER: Final = "tracked_page"
-RECORD: Final = "record"
-SEARCH: Final = "tracked_search"
-_ALL: Final = "All"
-_STATUSES: Final = {
-    _ALL: None,
-    "Rejected": RecordStatus.REJECTED,
-    "No record": RecordStatus.UNREPORTED,
-    "No answer": RecordStatus.UNANSWERED,
-}
+GROUPS: Final = 20
+MOST_NEEDED: Final = 5
+_STATUSES: Final = dict(
+    zip(
+        RECORDS,
+        (None, RecordStatus.REJECTED, RecordStatus.UNREPORTED, RecordStatus.UNANSWERED),
+        strict=True,
+    )
+)
+_GROUPS_AFTER: Final = "groups_after"
 
 
 def as_page() -> st.Page:
@@ -48,19 +70,41 @@ def as_page() -> st.Page:
 
 
 def page() -> None:
-    """Show the forms beside what is tracked."""
+    """Show what needs a person, then what is tracked; forms are folded between them."""
     queries = page_queries.current()
     head = st.container()
-    adding, listed = st.columns([5, 8], gap="medium")
-    with adding:
-        with st.container(key="card-track", gap="small"):
-            section("Track transactions")
-            _track_list_form(queries)
-        _senders(queries)
-    with listed:
-        _live()
+    _forms(queries)
+    _live()
     with head:
         _head()
+
+
+def _forms(queries: PageQueries) -> None:
+    """Fold the forms away, unless nothing is tracked yet."""
+    is_new = False
+    with store_errors_shown():
+        is_new = not queries.tracked.counts(None).total
+    tracking, watching, naming = st.columns([3, 3, 2], gap="small")
+    with naming:
+        name_input()
+    with tracking, st.expander("Track transactions", expanded=is_new, icon=":material/add:"):
+        _track_list_form(queries)
+    profiles = [
+        profile for profile in chosen_networks(queries.networks) if profile.sees_all_reports
+    ]
+    with watching, st.expander("Watch a sender", icon=":material/person_search:"):
+        if profiles:
+            st.html(
+                '<p class="lw-quiet">Every rejection of a watched sender is tracked '
+                "automatically.</p>"
+            )
+            with store_errors_shown():
+                senders_part(queries, [profile.network_id for profile in profiles])
+        else:
+            empty(
+                "Senders are known only where nodes report to Linewatch",
+                "Point a node of yours at the served API, or track transactions by their hashes.",
+            )
 
 
 def _track_list_form(queries: PageQueries) -> None:
@@ -78,20 +122,6 @@ def _track_list_form(queries: PageQueries) -> None:
         no_network()
 
 
-def _senders(queries: PageQueries) -> None:
-    """Offer to watch senders where nodes report to our own serve: only they name senders."""
-    profiles = [
-        profile for profile in chosen_networks(queries.networks) if profile.sees_all_reports
-    ]
-    if profiles:
-        with st.container(key="card-senders", gap="small"):
-            section(
-                "Watch senders", "Every rejection of a watched sender is tracked automatically."
-            )
-            with store_errors_shown():
-                senders_part(queries, [profile.network_id for profile in profiles])
-
-
 @st.fragment(run_every=REFRESH)
 def _head() -> None:
     queries = page_queries.current()
@@ -101,7 +131,7 @@ def _head() -> None:
 
 
 def headline(counts: TrackedCounts) -> str:
-    """Say how many are tracked, and how many of them need a look."""
+    """Say how many are tracked, and how many of them were rejected or not answered yet."""
     if not counts.total:
         return "Nothing is tracked yet."
     tracked = "1 transaction" if counts.total == 1 else f"{counts.total:,} transactions"
@@ -118,20 +148,60 @@ def _live() -> None:
         if not queries.tracked.counts(network_id).total:
             empty(
                 "Nothing is tracked yet",
-                "Paste a transaction hash, or choose a CSV file. Each is asked about at once, "
-                "then less and less often for seven days.",
+                "Paste a transaction hash, or choose a CSV or JSON file. Each is asked about at "
+                "once, then less and less often for seven days.",
             )
             return
-        wanted = _filter(queries, network_id)
-        _list(queries, wanted)
+        done_shown(queries)
+        above = st.container()
+        with st.container(key="card-tracked", gap="small"):
+            tracked_filters(queries)
+            if not filter_is_on():
+                with above:
+                    _needed(queries, network_id)
+            grouped = value_of(GROUP)
+            if grouped in set(GroupedBy):
+                _groups(queries, GroupedBy(grouped))
+            else:
+                _list(queries, _filter(queries, network_id))
+
+
+def _needed(queries: PageQueries, network_id: NetworkId | None) -> None:
+    """Show the most urgent of what needs a person, and the way to all of it."""
+    counts = queries.tracked.needs(network_id)
+    with st.container(key="card-needed", gap="small"):
+        section("What needs you")
+        if not any(counts.values()):
+            st.html('<p class="lw-quiet">Nothing is rejected, silent or about to end.</p>')
+            return
+        need_buttons(counts, MOST_LOOKED_AT, show_need)
+        needed = queries.tracked.needed(network_id, MOST_NEEDED)
+        needed_rows(needed, queries.now(), lookup.as_page())
 
 
 def _filter(queries: PageQueries, network_id: NetworkId | None) -> TrackedFilter:
-    with filter_bar():
-        status = choice_filter("On record", list(_STATUSES), RECORD, _ALL)
-        text = search_filter(SEARCH, "Label, note, reason, hash, sender or network")
-    wanted = tracked_filter(queries.context, network_id, text)
-    return replace(wanted, record_status=_STATUSES[status])
+    """Read the filters that are on."""
+    found = tracked_filter(queries.context, network_id, value_of(SEARCH))
+    need = chosen_need()
+    return TrackedFilter(
+        found.network_id,
+        _STATUSES.get(value_of(RECORD)),
+        found.tx_hashes,
+        found.search,
+        label=value_of(FIELDS[GroupedBy.LABEL][0]),
+        case_id=value_of(FIELDS[GroupedBy.CASE_ID][0]),
+        owner=value_of(FIELDS[GroupedBy.OWNER][0]),
+        tag=_tag(value_of(FIELDS[GroupedBy.TAG][0])),
+        need=None if need is None else NeedNow(need, queries.now()),
+    )
+
+
+def _tag(text: str) -> str:
+    """Read one tag; what is none fits nothing."""
+    try:
+        return next(iter(typed_tags(text)), "")
+    except InputError:
+        return text
 
 
 def _list(queries: PageQueries, wanted: TrackedFilter) -> None:
@@ -139,11 +209,46 @@ def _list(queries: PageQueries, wanted: TrackedFilter) -> None:
     if not total:
         empty("Nothing fits these filters", "Take one away to see what is tracked.")
         return
+    before = beginning()
+    entries = queries.tracked.page(wanted, ROWS + 1, before)
+    shown = entries[:ROWS]
+    many = f"More than {MOST_AT_ONCE:,}" if total > MOST_AT_ONCE else f"{total:,}"
+    section("1 transaction" if total == 1 else f"{many} transactions")
+    if shown:
+        acts(queries, shown, wanted, total)
+        tracked_head()
+        tracked_rows(shown, queries.now(), lookup.as_page())
+    else:
+        empty("Nothing older fits", "Go back to the latest.")
+    with st.container(key="tracked-pages", horizontal=True, horizontal_alignment="center"):
+        if before is not None:
+            st.button("Latest", key="latest", icon=":material/first_page:", on_click=forget_page)
+        if len(entries) > ROWS:
+            st.button(
+                "Older",
+                key="older",
+                icon=":material/chevron_right:",
+                on_click=partial(_show_before, shown[-1].transaction.tracked_id),
+            )
 
-    def draw(number: int) -> None:
-        entries = queries.tracked.page(wanted, number, ROWS)
-        tracked_list(queries, entries, queries.now(), lookup.as_page())
 
-    with st.container(key="card-tracked", gap="small"):
-        section("1 transaction" if total == 1 else f"{total:,} transactions")
-        page_of_rows(total, ROWS, PAGE_NUMBER, draw)
+def _show_before(tracked_id: int) -> None:
+    st.query_params[BEFORE] = str(tracked_id)
+
+
+def _groups(queries: PageQueries, by: GroupedBy) -> None:
+    """Show groups in the order of their names, so many at once."""
+    after = str(st.session_state.get(_GROUPS_AFTER, {}).get(by, ""))
+    found = queries.tracked.groups(by, after, GROUPS + 1)
+    if not found:
+        empty(f"Nothing has a {by.lower()}", "Choose transactions in the list and edit them.")
+    group_rows(found[:GROUPS], partial(show_group, by), by.name)
+    if after:
+        st.button("First groups", key="first-groups", on_click=_show_groups, args=(by, ""))
+    if len(found) > GROUPS:
+        name = found[GROUPS - 1].name
+        st.button("More groups", key="more-groups", on_click=_show_groups, args=(by, name))
+
+
+def _show_groups(by: GroupedBy, after: str) -> None:
+    st.session_state[_GROUPS_AFTER] = {by: after}

@@ -46,6 +46,7 @@ from dashboard.store.schema.revisions import REVISION
 from dashboard.store.schema.rules import rules
 from dashboard.store.schema.silences import silences
 from dashboard.store.schema.tracking import (
+    UNANSWERED,
     checks,
     cohorts,
     follow_ups,
@@ -61,6 +62,7 @@ from dashboard.store.schema.tracking import (
 
 __all__ = [
     "REVISION",
+    "UNANSWERED",
     "addresses_off",
     "answer_counts",
     "api_key_credentials",

@@ -16,6 +16,7 @@ from sqlalchemy import (
     String,
     Table,
     false,
+    or_,
 )
 
 from dashboard.store.schema.base import key, metadata, needed
@@ -76,6 +77,25 @@ watched_cohorts = Table(
     needed("is_rejected", Boolean),
     *_poll_result_columns(),
     sqlite_with_rowid=False,
+)
+
+UNANSWERED: Final = or_(
+    watched_cohorts.c.failing_since.is_not(None), watched_cohorts.c.last_answered_at.is_(None)
+)
+"""The last question was not answered, or none was; written so that its index is used."""
+
+Index("ix_watched_cohorts_born_at", watched_cohorts.c.born_at)
+Index(
+    "ix_watched_cohorts_unanswered",
+    watched_cohorts.c.born_at,
+    sqlite_where=UNANSWERED,
+    postgresql_where=UNANSWERED,
+)
+Index(
+    "ix_watched_cohorts_rejected",
+    watched_cohorts.c.cohort_id,
+    sqlite_where=watched_cohorts.c.is_rejected,
+    postgresql_where=watched_cohorts.c.is_rejected,
 )
 
 # `tags` are all words with # of the label and the note, and those given as tags: `#a #b`.

@@ -1,7 +1,7 @@
 """Tracked transactions as people search for them: by status, by hash and by words.
 
-What fits most hashes is found by scanning the latest, or the oldest. What fits few is found by
-cohort, by label, or among the hashes with a note.
+What fits most hashes is found by scanning the latest. What fits few is found by cohort, by label,
+or among the hashes with a note; what people said of whole groups, by its own index.
 """
 
 from __future__ import annotations
@@ -26,19 +26,26 @@ from sqlalchemy import (
     union_all,
 )
 
-from dashboard.domain.quantity import NetworkId
+from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejection_filter import HashRange
 from dashboard.domain.search import bare_beginning
+from dashboard.store.engine.batching import portions
 from dashboard.store.engine.expressions import without_index
 from dashboard.store.schema import (
     cohorts,
     rejections,
     tracked_hashes,
     tracked_labels,
+    tracked_tags,
     watched_cohorts,
 )
 from dashboard.store.shown_search import hash_or_sender_in_range, shows_words
-from dashboard.store.tracking.transactions import TrackedTransaction, read_tracked, select_tracked
+from dashboard.store.tracking.needs import NeedNow, needing
+from dashboard.store.tracking.transactions import (
+    TrackedTransaction,
+    read_tracked,
+    select_tracked_among,
+)
 
 _SCANNED: Final = 3000
 """Hashes that are scanned before an index is used: milliseconds."""
@@ -62,30 +69,47 @@ class TrackedFilter:
     With a network, `record_status` is what is on record there. Without, a record of any network
     counts, also of one where the hash is not watched. `search` stands in the label or the note, in
     either case, or a rejection of the hash is shown with all its words, or the hash begins with it,
-    or the sender of its rejection. `tx_hashes` stand for either as well.
+    or the sender of its rejection. `tx_hashes` stand for either as well. Label, case id, owner and
+    tag are whole ones; an empty one may be anything.
     """
 
     network_id: NetworkId | None = None
     record_status: RecordStatus | None = None
     tx_hashes: HashRange | None = None
     search: str = ""
+    label: str = ""
+    case_id: str = ""
+    owner: str = ""
+    tag: str = ""
+    need: NeedNow | None = None
 
 
 _ALL: Final = TrackedFilter()
 
 
 def search_tracked(
-    connection: Connection, wanted: TrackedFilter, limit: int, skipped: int = 0
+    connection: Connection, wanted: TrackedFilter, limit: int, before: int | None = None
 ) -> list[TrackedTransaction]:
-    """Return the tracked transactions that fit after the first `skipped`, the latest first."""
-    ids = _page_of_ids(connection, wanted, limit, skipped)
-    if not ids:
-        return []
-    return read_tracked(connection, select_tracked().where(tracked_hashes.c.tracked_id.in_(ids)))
+    """Return the tracked transactions that fit, the latest first, from `before` that id on."""
+    ids = _page_of_ids(connection, wanted, limit, before)
+    return read_tracked(connection, select_tracked_among(ids)) if ids else []
+
+
+def hashes_that_fit(connection: Connection, wanted: TrackedFilter, most: int) -> list[TxHash]:
+    """Return the hashes that fit, at most so many, the latest first."""
+    ids = _page_of_ids(connection, wanted, most, None)
+    found: list[TxHash] = []
+    for some in portions(ids):
+        query = select(tracked_hashes.c.tx_hash).where(tracked_hashes.c.tracked_id.in_(some))
+        found += connection.scalars(query)
+    return found
 
 
 def count_tracked(connection: Connection, wanted: TrackedFilter) -> int:
     """Count the tracked transactions that fit, by whole cohorts and labels where possible."""
+    if _has_index(wanted):
+        found = _select_of_index(wanted).subquery()
+        return connection.scalars(select(func.count()).select_from(found)).one()
     if wanted.tx_hashes is None and not wanted.search:
         size = func.coalesce(func.sum(cohorts.c.size), 0)
         query = select(size).where(*_conditions_of_cohort(wanted))
@@ -96,60 +120,76 @@ def count_tracked(connection: Connection, wanted: TrackedFilter) -> int:
     return connection.scalars(select(func.count()).select_from(found)).one()
 
 
+def count_up_to(connection: Connection, wanted: TrackedFilter, most: int) -> int:
+    """Count what fits, to `most` and one more: a page says then that there are more."""
+    if not _has_index(wanted):
+        return min(count_tracked(connection, wanted), most + 1)
+    found = _select_of_index(wanted).limit(most + 1).subquery()
+    return connection.scalars(select(func.count()).select_from(found)).one()
+
+
 def _page_of_ids(
-    connection: Connection, wanted: TrackedFilter, limit: int, skipped: int
+    connection: Connection, wanted: TrackedFilter, limit: int, before: int | None
 ) -> list[int]:
     """Return the ids of the hashes of a page."""
-    if wanted.tx_hashes is None and wanted != _ALL and skipped < _SCANNED:
-        latest = _scan_one_end(connection, wanted, limit, skipped)
+    place = tracked_hashes.c.tracked_id
+    beyond = () if before is None else (place < before,)
+    if wanted == _ALL:
+        query = select(place).where(*beyond).order_by(place.desc())
+        return list(connection.scalars(query.limit(limit)))
+    if _has_index(wanted):
+        query = _select_of_index(wanted).where(*beyond).order_by(place.desc())
+        return list(connection.scalars(query.limit(limit)))
+    if wanted.tx_hashes is None:
+        latest = _scan_latest(connection, wanted, limit, before)
         if len(latest) == limit:
             return latest
-    total = count_tracked(connection, wanted)
-    some = min(limit, total - skipped)
-    if some <= 0:
-        return []
-    before = total - skipped - some
-    if total == count_tracked(connection, _ALL):
-        return _page_of_all(connection, some, skipped, before)
-    if wanted.tx_hashes is None and before < _SCANNED:
-        oldest = _scan_one_end(connection, wanted, some, before, is_latest=False)
-        if len(oldest) == some:
-            return oldest
     found = _select_fitting(connection, wanted).subquery().c.tracked_id
-    query = select(found).order_by(without_index(found).desc())
-    return list(connection.scalars(query.limit(some).offset(skipped)))
+    query = select(found).order_by(without_index(found).desc()).limit(limit)
+    return list(connection.scalars(query if before is None else query.where(found < before)))
 
 
-def _page_of_all(connection: Connection, limit: int, skipped: int, before: int) -> list[int]:
-    """Count from the end that is nearer."""
-    place = tracked_hashes.c.tracked_id
-    query = select(place).order_by(place.desc()).offset(skipped)
-    if before < skipped:
-        query = select(place).order_by(place).offset(before)
-    return list(connection.scalars(query.limit(limit)))
+def _has_index(wanted: TrackedFilter) -> bool:
+    """Whether an index leads from the filter to its hashes in their order."""
+    return any((wanted.label, wanted.case_id, wanted.owner, wanted.tag, wanted.need))
 
 
-def _scan_one_end(
-    connection: Connection,
-    wanted: TrackedFilter,
-    limit: int,
-    skipped: int,
-    *,
-    is_latest: bool = True,
-) -> list[int]:
-    """Scan the latest hashes, or the oldest, for those that fit."""
+def _select_of_index(wanted: TrackedFilter) -> Select[Any]:
+    """Select what fits where people said whose it is, or what it needs."""
     column = tracked_hashes.c
-    place = column.tracked_id
+    query = select(column.tracked_id).where(*_contains_text(wanted))
+    for of_row, value in (
+        (column.label, wanted.label),
+        (column.case_id, wanted.case_id),
+        (column.owner, wanted.owner),
+    ):
+        if value:
+            query = query.where(of_row == value, of_row != _NONE)
+    if wanted.tag:
+        tagged = select(tracked_tags.c.tracked_id).where(tracked_tags.c.tag == wanted.tag)
+        query = query.where(column.tracked_id.in_(tagged))
+    if wanted.need is not None:
+        query = query.where(column.tracked_id.in_(needing(wanted.need, wanted.network_id)))
+    if wanted.tx_hashes is not None:
+        query = query.where(hash_or_sender_in_range(column.tx_hash, wanted.tx_hashes))
+    if not _allows_any_cohort(wanted):
+        query = query.join(cohorts).where(*_conditions_of_cohort(wanted))
+    return query
+
+
+def _scan_latest(
+    connection: Connection, wanted: TrackedFilter, limit: int, before: int | None
+) -> list[int]:
+    """Scan the latest hashes for those that fit."""
+    place = tracked_hashes.c.tracked_id
     query = select(place).where(*_contains_text(wanted))
     if not _allows_any_cohort(wanted):
         query = query.join(cohorts).where(*_conditions_of_cohort(wanted))
-    if is_latest:
-        border = select(func.max(place) - _SCANNED).scalar_subquery()
-        query = query.where(place > border).order_by(place.desc())
+    if before is None:
+        query = query.where(place > select(func.max(place) - _SCANNED).scalar_subquery())
     else:
-        border = select(func.min(place) + _SCANNED).scalar_subquery()
-        query = query.where(place < border).order_by(place)
-    return list(connection.scalars(query.limit(limit).offset(skipped)))
+        query = query.where(place > before - _SCANNED, place < before)
+    return list(connection.scalars(query.order_by(place.desc()).limit(limit)))
 
 
 def _select_fitting(connection: Connection, wanted: TrackedFilter) -> SelectBase:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from enum import Enum, auto
 from operator import attrgetter
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from sqlalchemy import (
     Connection,
@@ -22,6 +22,7 @@ from sqlalchemy import (
 
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.tags import tags_in, written_tags
+from dashboard.domain.tracking_need import WATCHED_FOR
 from dashboard.store.engine.batching import portions
 from dashboard.store.engine.driver import insert_many
 from dashboard.store.engine.upsert import upsert_sums
@@ -80,7 +81,7 @@ class TrackedTransaction:
     """A hash that is watched, and where; its texts are as people wrote them.
 
     `tags` are the words with # of the label, the note and those given as tags, sorted: `#a #b`.
-    `tracked_id` counts up in the order of tracking.
+    `tracked_id` counts up in the order of tracking; `born_at` is when its age began.
     """
 
     tx_hash: TxHash
@@ -92,7 +93,13 @@ class TrackedTransaction:
     case_id: str = ""
     owner: str = ""
     tags: str = ""
-    tracked_id: int = 0
+    tracked_id: int = field(default=0, compare=False)
+    born_at: datetime | None = field(default=None, compare=False)
+
+    @property
+    def ends_at(self) -> datetime | None:
+        """Return when it is asked about for the last time; None where it is watched nowhere."""
+        return None if self.born_at is None else self.born_at + WATCHED_FOR
 
 
 _Known: TypeAlias = Mapping[TxHash, tuple[Row[Any], tuple[NetworkId, ...]]]
@@ -152,6 +159,11 @@ def select_tracked() -> Select[Any]:
     return query.order_by(tracked_hashes.c.tracked_id.desc())
 
 
+def select_tracked_among(tracked_ids: Sequence[int]) -> Select[Any]:
+    """Select those of some ids, for `read_tracked`."""
+    return select_tracked().where(tracked_hashes.c.tracked_id.in_(tracked_ids))
+
+
 def read_tracked(connection: Connection, query: Select[Any]) -> list[TrackedTransaction]:
     """Read the rows of a `select_tracked`, each with the networks on which it is watched."""
     rows = connection.execute(query).all()
@@ -159,7 +171,7 @@ def read_tracked(connection: Connection, query: Select[Any]) -> list[TrackedTran
     return [
         TrackedTransaction(
             row.tx_hash,
-            networks[row.cohort_id],
+            networks[row.cohort_id].network_ids,
             row.tracked_at,
             row.attempted_at,
             row.label,
@@ -168,22 +180,29 @@ def read_tracked(connection: Connection, query: Select[Any]) -> list[TrackedTran
             row.owner,
             row.tags,
             row.tracked_id,
+            networks[row.cohort_id].born_at,
         )
         for row in rows
     ]
 
 
-def _networks_of(
-    connection: Connection, cohort_ids: Sequence[int]
-) -> dict[int, tuple[NetworkId, ...]]:
-    """Return the networks on which each of some cohorts is watched."""
+class _WatchedOn(NamedTuple):
+    network_ids: tuple[NetworkId, ...]
+    born_at: datetime | None
+
+
+def _networks_of(connection: Connection, cohort_ids: Sequence[int]) -> dict[int, _WatchedOn]:
+    """Return the networks on which each of some cohorts is watched, and when its age began."""
     column = watched_cohorts.c
-    found: dict[int, list[NetworkId]] = {each: [] for each in cohort_ids}
+    found = {each: _WatchedOn((), None) for each in cohort_ids}
     for some in portions(cohort_ids):
-        query = select(column.cohort_id, column.network_id).where(column.cohort_id.in_(some))
-        for cohort_id, network_id in connection.execute(query):
-            found[cohort_id].append(network_id)
-    return {cohort_id: tuple(sorted(network_ids)) for cohort_id, network_ids in found.items()}
+        query = select(column.cohort_id, column.network_id, column.born_at)
+        query = query.where(column.cohort_id.in_(some)).order_by(column.network_id)
+        for cohort_id, network_id, born_at in connection.execute(query):
+            before, latest = found[cohort_id]
+            latest = born_at if latest is None else max(latest, born_at)
+            found[cohort_id] = _WatchedOn((*before, network_id), latest)
+    return found
 
 
 def _tracked_rows(connection: Connection, hashes: Collection[TxHash]) -> _Known:
@@ -193,7 +212,7 @@ def _tracked_rows(connection: Connection, hashes: Collection[TxHash]) -> _Known:
         query = select(tracked_hashes).where(tracked_hashes.c.tx_hash.in_(some))
         rows += connection.execute(query)
     networks = _networks_of(connection, sorted({row.cohort_id for row in rows}))
-    return {row.tx_hash: (row, networks[row.cohort_id]) for row in rows}
+    return {row.tx_hash: (row, networks[row.cohort_id].network_ids) for row in rows}
 
 
 def _insert(connection: Connection, requests: Collection[TrackRequest], now: datetime) -> None:

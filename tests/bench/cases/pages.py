@@ -19,6 +19,7 @@ from dashboard.show.time_ranges import TIME_RANGES, TimeRange
 from dashboard.store.alerts.notification_search import NotificationFilter
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.rejections.counts import Grouping
+from dashboard.store.tracking.groups import GroupedBy
 from dashboard.store.tracking.search import RecordStatus, TrackedFilter
 from tests.bench.pages_store import CARDS, PagedStore, a_sender, made_paged_store, stored_hash
 from tests.bench.processes import cores
@@ -165,12 +166,20 @@ def _tracked_questions(paged: PagedStore) -> Iterator[tuple[str, str, Ask]]:
         ("unanswered", TrackedFilter(record_status=RecordStatus.UNANSWERED)),
         ("unreported", TrackedFilter(record_status=RecordStatus.UNREPORTED)),
         ("of a hash", TrackedFilter(tx_hashes=HashRange.of(stored_hash(100)))),
-        ("by label", TrackedFilter(search="team 7")),
+        ("by words", TrackedFilter(search="team 7")),
+        ("of a label", TrackedFilter(label="team 7")),
+        ("of an owner", TrackedFilter(owner="owner 7")),
+        ("of a case", TrackedFilter(case_id="case 700")),
+        ("of a tag", TrackedFilter(tag="tag7")),
+        ("rejected ones of a tag", TrackedFilter(None, RecordStatus.REJECTED, tag="tag7")),
     ):
         yield "Tracked", f"how many, {words}", _asking_how_many(wanted)
-        yield "Tracked", f"first leaf, {words}", _asking_tracked(wanted, 1)
-    last = paged.stored // _ROWS
-    yield "Tracked", "last leaf, all", _asking_tracked(TrackedFilter(), last)
+        yield "Tracked", f"first page, {words}", _asking_tracked(wanted)
+    yield "Tracked", "page in the middle", _asking_tracked(TrackedFilter(), paged.stored // 2)
+    yield "Tracked", "what needs somebody", lambda queries: queries.tracked.needs(None)
+    yield "Tracked", "the most urgent", lambda queries: queries.tracked.needed(None, 5)
+    for by in GroupedBy:
+        yield "Tracked", f"groups by {by}", _asking_groups(by)
 
 
 def _fee_view(status: NetworkStatus, span: TimeRange) -> Ask:
@@ -205,8 +214,12 @@ def _asking_how_many(wanted: TrackedFilter) -> Ask:
     return lambda queries: queries.tracked.count(wanted)
 
 
-def _asking_tracked(wanted: TrackedFilter, leaf: int) -> Ask:
-    return lambda queries: queries.tracked.page(wanted, leaf, _ROWS)
+def _asking_tracked(wanted: TrackedFilter, before: int | None = None) -> Ask:
+    return lambda queries: queries.tracked.page(wanted, _ROWS, before)
+
+
+def _asking_groups(by: GroupedBy) -> Ask:
+    return lambda queries: queries.tracked.groups(by, "", _ROWS)
 
 
 def _asking_alerts_count(wanted: NotificationFilter) -> Ask:

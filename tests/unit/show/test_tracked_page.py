@@ -9,8 +9,15 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from dashboard.domain.audit import Actor
+from dashboard.domain.track_file import read_track_file, write_track_csv, write_track_json
+from dashboard.domain.tracking_need import Need
+from dashboard.show.parts.tracked_acts import filed
 from dashboard.show.queries.page_queries import PageQueries
+from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.engine.engine import Store, open_store
+from dashboard.store.tracking.bulk_edit import BulkChange
+from dashboard.store.tracking.search import TrackedFilter
 from dashboard.store.tracking.transactions import Remarks, TrackRequest, newest_tracked, track
 from tests.browser.seeded_store import HOSTILE, SILENT, SIMULATED, seed, tx_hash
 from tests.builders import a_hash, an_address
@@ -18,6 +25,7 @@ from tests.databases import new_sqlite_store
 from tests.unit.show.page_runs import visit, words_of
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+ADA = Actor("Ada", NOW)
 
 
 @pytest.fixture
@@ -57,7 +65,7 @@ def test_empty_page_says_how_to_begin(empty_store: Store) -> None:
     words = words_of(visit("tracked", PageQueries(empty_store, (SIMULATED,), None, lambda: NOW)))
 
     assert "Nothing is tracked yet" in words
-    assert "Paste a transaction hash, or choose a CSV file." in words
+    assert "Paste a transaction hash, or choose a CSV or JSON file." in words
 
 
 def test_page_without_networks_says_how_to_add_one(empty_store: Store) -> None:
@@ -109,6 +117,12 @@ def test_chosen_network_is_the_only_one_watched(store: Store, queries: PageQueri
     assert entry.network_ids == (SIMULATED.network_id,)
 
 
+def listed(page: AppTest) -> list[str]:
+    """Return the hashes of the rows, by the boxes that choose them."""
+    keys = [str(box.key) for box in page.checkbox]
+    return [key.rpartition("-")[2] for key in keys if key.startswith("choose-")]
+
+
 @pytest.mark.parametrize(
     ("address", "shown", "hidden"),
     [
@@ -128,9 +142,8 @@ def test_filters_of_the_address_are_kept(
 ) -> None:
     page = visit("tracked", queries, **address)
 
-    keys = {button.key for button in page.button}
-    assert f"edit-{shown}" in keys
-    assert f"edit-{hidden}" not in keys
+    assert str(shown) in listed(page)
+    assert str(hidden) not in listed(page)
 
 
 def test_filters_that_fit_nothing_say_so(queries: PageQueries) -> None:
@@ -145,19 +158,21 @@ def test_many_have_pages(store: Store, queries: PageQueries) -> None:
             request = TrackRequest(a_hash(number), (SIMULATED.network_id,), None, "")
             track(connection, request, NOW - timedelta(days=1))
 
-    last = visit("tracked", queries, tracked_page="3")
-
-    assert len([button for button in last.button if str(button.key).startswith("edit-")]) == 2
+    page = visit("tracked", queries)
+    assert len(listed(page)) == 20
+    assert len(listed(page.button(key="older").click().run())) == 20
+    assert len(listed(page.button(key="older").click().run())) == 2
+    assert len(listed(page.button(key="latest").click().run())) == 20
 
 
 def test_desk_corrects_and_removes(queries: PageQueries) -> None:
-    assert queries.tracked.amend(tx_hash(9), Remarks(NOW, "Case 1", "Second try"))
-    assert queries.tracked.remove(tx_hash(2))
-    assert not queries.tracked.remove(tx_hash(2))
+    assert queries.tracked.amend(tx_hash(9), Remarks(NOW, "Case 1", "Second try"), ADA)
+    assert queries.tracked.stop([tx_hash(2)], ADA) == 1
+    assert queries.tracked.stop([tx_hash(2)], ADA) == 0
 
     words = words_of(visit("tracked", queries))
     assert "1 transaction: none rejected." in words
-    assert "Case 1</b>" in words
+    assert "Case 1" in words
     assert "Second try" in words
 
 
@@ -237,3 +252,125 @@ def test_senders_are_not_offered_where_only_hashes_can_be_asked(store: Store) ->
     page = visit("tracked", PageQueries(store, (SILENT,), None, lambda: NOW))
 
     assert [each.label for each in page.button if each.label == "Watch"] == []
+
+
+def with_name(page: AppTest) -> AppTest:
+    """Say who acts."""
+    page.text_input(key="who_acts").input("Ada")
+    return page
+
+
+def press(page: AppTest, key: str) -> AppTest:
+    """Press a button."""
+    return page.button(key=key).click().run()
+
+
+def test_what_needs_somebody_is_first_and_leads_to_all_of_it(queries: PageQueries) -> None:
+    page = visit("tracked", queries)
+    assert queries.tracked.needs(None) == {Need.REJECTED: 1, Need.SILENT: 0, Need.ENDING: 0}
+
+    press(page, "need-REJECTED")
+    assert listed(page) == [str(tx_hash(2))]
+    assert "What needs you" not in words_of(page)
+    press(page, "chip-Needs you")
+    assert len(listed(page)) == 2
+
+
+def test_chosen_transactions_are_changed_at_once(store: Store, queries: PageQueries) -> None:
+    page = with_name(visit("tracked", queries))
+    press(page, "choose-all")
+    fields = {each.label: each for each in page.text_input}
+    fields["Owner"].input("Grace")
+    fields["Add tags"].input("vip #Late")
+    press(page, "FormSubmitter:edit_many-Save")
+
+    assert "2 transactions are changed" in words_of(page)
+    with store.read() as connection:
+        found = newest_tracked(connection, 9)
+        entry = next(iter(audit_entries(connection, AuditFilter(), 9)))
+    assert {(each.owner, each.tags, each.label) for each in found} == {
+        ("Grace", "#late #vip", "Case 1742")
+    }
+    assert (entry.actor, entry.subject) == ("Ada", "2 transactions")
+    assert entry.details["owner"] == "Grace"
+
+
+def test_all_that_fit_a_filter_are_changed_and_nobody_else(
+    store: Store, queries: PageQueries
+) -> None:
+    page = with_name(visit("tracked", queries, record="Rejected"))
+    [each for each in page.text_input if each.label == "Case id"][-1].input("17")
+    press(page, "FormSubmitter:edit_many-Save")
+
+    with store.read() as connection:
+        found = {each.tx_hash: each.case_id for each in newest_tracked(connection, 9)}
+    assert found == {tx_hash(2): "17", tx_hash(9): ""}
+
+
+def test_nobody_changes_anything_without_a_name(queries: PageQueries) -> None:
+    page = visit("tracked", queries, record="Rejected")
+
+    assert "nobody is named" in words_of(press(page, "stop-tracking")).lower()
+    assert queries.tracked.counts(None).total == 2
+
+
+def test_one_chosen_transaction_is_edited_in_full_and_another_stopped(
+    store: Store, queries: PageQueries
+) -> None:
+    page = with_name(visit("tracked", queries))
+    page.checkbox(key=f"choose-0-{tx_hash(9)}").check().run()
+    tags = [each for each in page.text_input if each.label == "Tags"]
+    tags[-1].input("a!b")
+    assert "is no tag" in words_of(press(page, f"FormSubmitter:edit-{tx_hash(9)}-Save"))
+    tags = [each for each in page.text_input if each.label == "Tags"]
+    tags[-1].input("own")
+    press(page, f"FormSubmitter:edit-{tx_hash(9)}-Save")
+    with store.read() as connection:
+        found = {each.tx_hash: each.tags for each in newest_tracked(connection, 9)}
+    assert found == {tx_hash(2): "", tx_hash(9): "#own"}
+
+    page.checkbox(key=f"choose-1-{tx_hash(2)}").check().run()
+    press(page, "stop-tracking")
+    assert listed(page) == [str(tx_hash(9))]
+
+
+def test_filter_is_saved_for_everybody_applied_and_removed(queries: PageQueries) -> None:
+    page = with_name(visit("tracked", queries, record="Rejected", label="Case 1742"))
+    next(each for each in page.text_input if "seen by everybody" in each.label).input("Mine *x*")
+    press(page, "FormSubmitter:save_filter-Save")
+    (saved,) = queries.tracked.saved_filters()
+    assert dict(saved.parameters) == {"record": "Rejected", "label": "Case 1742"}
+    assert (saved.name, saved.saved_by) == ("Mine *x*", "Ada")
+
+    other = with_name(visit("tracked", queries))
+    press(other, "saved-0")
+    assert listed(other) == [str(tx_hash(2))]
+    press(other, "FormSubmitter:remove_filter-Remove")
+    assert queries.tracked.saved_filters() == ()
+
+
+def test_groups_lead_to_their_transactions(queries: PageQueries) -> None:
+    queries.tracked.change([tx_hash(9)], BulkChange(case_id="<b>9</b>"), ADA)
+    page = visit("tracked", queries, group="Case id")
+    assert listed(page) == []
+
+    press(page, "group-CASE_ID-0")
+    assert listed(page) == [str(tx_hash(9))]
+
+
+def test_files_are_tracked_again_without_loss(queries: PageQueries, empty_store: Store) -> None:
+    change = BulkChange("=1+1", "<b>", "'17", "Ada", frozenset({"vip"}))
+    queries.tracked.change([tx_hash(2), tx_hash(9)], change, ADA)
+    files = [
+        write([filed(each) for each in queries.tracked.export(TrackedFilter(), 9)])
+        for write in (write_track_csv, write_track_json)
+    ]
+
+    for text in files:
+        other = PageQueries(empty_store, (SIMULATED, SILENT), None, lambda: NOW)
+        read = read_track_file(text, NOW)
+        assert [each.remark for each in read.transactions] == ["", ""]
+        other.tracked.track(read.transactions, (SILENT.network_id,))
+        again = other.tracked.export(TrackedFilter(), 9)
+        assert set(map(filed, again)) == set(map(filed, queries.tracked.export(TrackedFilter(), 9)))
+        other.tracked.stop([each.tx_hash for each in again], ADA)

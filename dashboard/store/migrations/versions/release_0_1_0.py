@@ -243,6 +243,11 @@ def _create_tracking() -> None:
 
 
 def _create_tags() -> None:
+    table = "watched_cohorts"
+    unanswered = "failing_since IS NOT NULL OR last_answered_at IS NULL"
+    add_index(table, "born_at")
+    add_index(table, "born_at", name="ix_watched_cohorts_unanswered", where=unanswered)
+    add_index(table, "cohort_id", name="ix_watched_cohorts_rejected", where="is_rejected")
     op.create_table("tracked_tags", *key(tag=word_40, tracked_id=row_id), sqlite_with_rowid=False)
     add_index("tracked_tags", "tracked_id")
     op.create_table(

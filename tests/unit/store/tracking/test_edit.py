@@ -90,7 +90,8 @@ def test_tracked_are_found_by_what_is_known_of_them(
 
 def test_search_goes_on_after_those_skipped(store: Store) -> None:
     with store.read() as connection:
-        found = search_tracked(connection, TrackedFilter(), 2, 1)
+        [latest] = search_tracked(connection, TrackedFilter(), 1)
+        found = search_tracked(connection, TrackedFilter(), 2, latest.tracked_id)
 
     assert [number_of(each.tx_hash) for each in found] == [3, 2]
     assert found[0].network_ids == (ANOTHER_NETWORK, A_NETWORK)
@@ -200,9 +201,12 @@ def test_each_leaf_goes_on_where_the_one_before_it_ended(
     store: Store, wanted: TrackedFilter
 ) -> None:
     with store.read() as connection:
-        leaves = [search_tracked(connection, wanted, 3, skipped) for skipped in (0, 3, 6)]
+        pages = [search_tracked(connection, wanted, 3)]
+        for _ in range(2):
+            last = pages[-1][-1].tracked_id if pages[-1] else 0
+            pages.append(search_tracked(connection, wanted, 3, last))
 
-    assert [[number_of(each.tx_hash) for each in leaf] for leaf in leaves] == [[4, 3, 2], [1], []]
+    assert [[number_of(each.tx_hash) for each in page] for page in pages] == [[4, 3, 2], [1], []]
 
 
 def test_words_in_label_and_note_are_counted_once(store: Store) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
+from sqlalchemy import Connection, select
 
 from dashboard.store.engine.engine import Store
+from dashboard.store.schema import tracked_hashes
 from dashboard.store.tracking.cohorts import mark_rejected
 from dashboard.store.tracking.search import (
     RecordStatus,
@@ -67,8 +69,24 @@ def test_every_leaf_of_a_long_list_is_found(
 
         expected = list(filter(fits, range(MANY)))  # tracked in the order of falling hashes
         assert count_tracked(connection, wanted) == len(expected)
+        by_number = dict(zip(expected, ids_of(connection, expected), strict=True))
         for skipped in {0, 5, 40, len(expected) // 2, max(0, len(expected) - 3), len(expected)}:
-            found = search_tracked(connection, wanted, 25, skipped)
+            before = (
+                by_number[expected[min(skipped, len(expected)) - 1]]
+                if expected and skipped
+                else None
+            )
+            found = search_tracked(connection, wanted, 25, before)
             assert [int.from_bytes(each.tx_hash, "big") for each in found] == expected[
                 skipped : skipped + 25
             ]
+
+
+def ids_of(connection: Connection, numbers: Sequence[int]) -> list[int]:
+    """Return the ids of the hashes with these numbers, which fall with them."""
+    column = tracked_hashes.c
+    known = {
+        row.tx_hash: row.tracked_id
+        for row in connection.execute(select(column.tx_hash, column.tracked_id))
+    }
+    return [known[a_hash(number)] for number in numbers]

@@ -1,0 +1,220 @@
+"""What can be done with tracked transactions, one or many: change, stop, save as a file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import streamlit as st
+
+from dashboard.domain.quantity import TxHash
+from dashboard.domain.tags import LONGEST_TAGS, typed_tags
+from dashboard.domain.track_file import FiledTransaction, write_track_csv, write_track_json
+from dashboard.domain.track_list import (
+    LONGEST_CASE_ID,
+    LONGEST_LABEL,
+    LONGEST_NOTE,
+    LONGEST_OWNER,
+)
+from dashboard.errors import InputError
+from dashboard.show.parts.acting import Done, act
+from dashboard.show.parts.list_page import csv_button
+from dashboard.show.parts.notices import notice
+from dashboard.show.parts.track_form import attempt_input, is_future
+from dashboard.show.parts.tracked_filters import filter_is_on
+from dashboard.show.queries.page_queries import PageQueries
+from dashboard.show.queries.tracked import MOST_AT_ONCE, Chosen, TrackedEntry
+from dashboard.show.text import sentence
+from dashboard.store.tracking.bulk_edit import BulkChange
+from dashboard.store.tracking.search import TrackedFilter
+from dashboard.store.tracking.transactions import Remarks, TrackedTransaction
+
+MOST_SAVED: Final = 10_000
+"""Transactions of one file."""
+
+_ROUND: Final = "tracked_round"
+"""Counts up with each change, so that nothing stays chosen after it."""
+
+_EMPTIED: Final = ("Label", "Note", "Case id", "Owner")
+
+
+def choice_key(tx_hash: TxHash) -> str:
+    """Return the key of the box that chooses a transaction."""
+    return f"choose-{st.session_state.get(_ROUND, 0)}-{tx_hash}"
+
+
+def chosen_among(entries: Sequence[TrackedEntry]) -> list[TrackedEntry]:
+    """Return those of a page that are chosen."""
+    return [each for each in entries if st.session_state.get(choice_key(each.transaction.tx_hash))]
+
+
+def choose_all(entries: Sequence[TrackedEntry], *, chosen: bool) -> None:
+    """Choose every transaction of a page, or none."""
+    for each in entries:
+        st.session_state[choice_key(each.transaction.tx_hash)] = chosen
+
+
+def acts(
+    queries: PageQueries, entries: Sequence[TrackedEntry], wanted: TrackedFilter, total: int
+) -> None:
+    """Offer what can be done with what is chosen, or with all that fits the filters."""
+    picked = chosen_among(entries)
+    chosen: Chosen = [each.transaction.tx_hash for each in picked]
+    whom = f"{len(picked):,} chosen"
+    if not picked and filter_is_on():
+        chosen = wanted
+        whom = f"all {min(total, MOST_AT_ONCE):,} that fit"
+        if total > MOST_AT_ONCE:
+            whom = f"the latest {MOST_AT_ONCE:,} that fit"
+    can_act = bool(picked) or filter_is_on()
+    hint = None if can_act else "Choose some, or set a filter to change all that fit."
+    with st.container(key="tracked-acts", horizontal=True, vertical_alignment="center"):
+        every = len(picked) == len(entries)
+        st.button(
+            "Choose none" if every else f"Choose these {len(entries)}",
+            key="choose-all",
+            on_click=choose_all,
+            args=(entries,),
+            kwargs={"chosen": not every},
+        )
+        with st.popover(
+            f"Edit {whom}" if can_act else "Edit",
+            icon=":material/edit:",
+            disabled=not can_act,
+            help=hint,
+        ):
+            if len(picked) == 1:
+                _edit_one(queries, picked[0].transaction)
+            else:
+                _edit_many(queries, chosen)
+        with st.popover(
+            "Stop tracking", icon=":material/visibility_off:", disabled=not can_act, help=hint
+        ):
+            _stop(queries, chosen, whom)
+        _files(queries, wanted)
+
+
+def _edit_one(queries: PageQueries, tracked: TrackedTransaction) -> None:
+    """Change everything that people said of one transaction."""
+    with st.form(f"edit-{tracked.tx_hash}", border=False):
+        label = st.text_input("Label", tracked.label, max_chars=LONGEST_LABEL)
+        case_id = st.text_input("Case id", tracked.case_id, max_chars=LONGEST_CASE_ID)
+        owner = st.text_input("Owner", tracked.owner, max_chars=LONGEST_OWNER)
+        tags = st.text_input("Tags", tracked.tags, max_chars=LONGEST_TAGS)
+        note = st.text_input("Note", tracked.note, max_chars=LONGEST_NOTE)
+        attempted_at = attempt_input(tracked.attempted_at)
+        is_saved = st.form_submit_button("Save", type="primary")
+    if not is_saved or is_future(attempted_at, queries.now()):
+        return
+    texts = (label.strip(), note.strip(), case_id.strip(), owner.strip())
+    try:
+        words = " ".join(f"#{tag}" for tag in typed_tags(tags))
+    except InputError as mistake:
+        notice("bad", "Nothing was changed.", sentence(str(mistake)))
+        return
+    remarks = Remarks(attempted_at, *texts, tags=words)
+    act(
+        lambda by: queries.tracked.amend(tracked.tx_hash, remarks, by),
+        queries,
+        "Nothing was changed.",
+        lambda is_done: _done("changed", int(is_done)),
+    )
+
+
+def _edit_many(queries: PageQueries, chosen: Chosen) -> None:
+    """Change what is filled in, and leave the rest of each transaction as it is."""
+    with st.form("edit_many", border=False):
+        left, right = st.columns(2)
+        label = left.text_input("Label", max_chars=LONGEST_LABEL, placeholder="As it is")
+        case_id = right.text_input("Case id", max_chars=LONGEST_CASE_ID, placeholder="As it is")
+        owner = left.text_input("Owner", max_chars=LONGEST_OWNER, placeholder="As it is")
+        note = right.text_input("Note", max_chars=LONGEST_NOTE, placeholder="As it is")
+        added = left.text_input("Add tags", max_chars=LONGEST_TAGS, placeholder="vip payout")
+        removed = right.text_input(
+            "Remove tags",
+            max_chars=LONGEST_TAGS,
+            help="A tag that stands with # in the label or the note stays.",
+        )
+        emptied = st.pills("Empty these", _EMPTIED, selection_mode="multi")
+        is_saved = st.form_submit_button("Save", type="primary")
+    if not is_saved:
+        return
+    try:
+        change = BulkChange(
+            _said(label, is_emptied="Label" in emptied),
+            _said(note, is_emptied="Note" in emptied),
+            _said(case_id, is_emptied="Case id" in emptied),
+            _said(owner, is_emptied="Owner" in emptied),
+            with_tags=typed_tags(added),
+            without_tags=typed_tags(removed),
+        )
+    except InputError as mistake:
+        notice("bad", "Nothing was changed.", sentence(str(mistake)))
+        return
+    act(
+        lambda by: queries.tracked.change(chosen, change, by),
+        queries,
+        "Nothing was changed.",
+        lambda many: _done("changed", many),
+    )
+
+
+def _said(text: str, *, is_emptied: bool) -> str | None:
+    if text.strip():
+        return text.strip()
+    return "" if is_emptied else None
+
+
+def _stop(queries: PageQueries, chosen: Chosen, whom: str) -> None:
+    st.text(
+        f"Stop tracking {whom}? They are asked about no more, and nobody is notified of them. "
+        "Rejections that were seen stay stored."
+    )
+    if st.button("Stop tracking", key="stop-tracking", type="primary"):
+        act(
+            lambda by: queries.tracked.stop(chosen, by),
+            queries,
+            "Nothing was changed.",
+            lambda many: _done("no longer tracked", many),
+        )
+
+
+def _done(what: str, many: int) -> Done:
+    st.session_state[_ROUND] = st.session_state.get(_ROUND, 0) + 1
+    return Done(f"1 transaction is {what}" if many == 1 else f"{many:,} transactions are {what}")
+
+
+def _files(queries: PageQueries, wanted: TrackedFilter) -> None:
+    """Offer what fits as files, which the form and `linewatch track --file` read again."""
+
+    def found() -> list[FiledTransaction]:
+        return [filed(each) for each in queries.tracked.export(wanted, MOST_SAVED)]
+
+    note = f"What fits the filters, at most {MOST_SAVED:,}; it can be tracked again as it is."
+    csv_button(
+        lambda: write_track_csv(found()), "tracked-transactions.csv", "tracked_csv", note=note
+    )
+    st.download_button(
+        "JSON",
+        lambda: write_track_json(found()),
+        "tracked-transactions.json",
+        "application/json",
+        key="tracked_json",
+        icon=":material/download:",
+        on_click="ignore",
+        help=note,
+    )
+
+
+def filed(each: TrackedTransaction) -> FiledTransaction:
+    """Return what a file says of a transaction."""
+    return FiledTransaction(
+        each.tx_hash,
+        each.network_ids,
+        each.attempted_at,
+        each.label,
+        each.case_id,
+        each.owner,
+        each.tags,
+        each.note,
+    )

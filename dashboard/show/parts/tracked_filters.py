@@ -1,0 +1,201 @@
+"""What the list of tracked transactions is narrowed to: kept in the address, by name for all."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from typing import Final
+
+import streamlit as st
+
+from dashboard.domain.foreign_text import visible
+from dashboard.domain.track_list import LONGEST_CASE_ID, LONGEST_LABEL, LONGEST_OWNER
+from dashboard.domain.tracking_need import Need
+from dashboard.show.parts.acting import Done, act
+from dashboard.show.parts.filter_chips import Chip, filter_chips
+from dashboard.show.parts.list_page import choice_filter, filter_bar, search_filter
+from dashboard.show.parts.markup import plain_label
+from dashboard.show.queries.page_queries import PageQueries
+from dashboard.store.tracking.groups import GroupedBy
+from dashboard.store.tracking.saved_filters import LONGEST_FILTER_NAME, SavedFilter
+
+RECORD: Final = "record"
+SEARCH: Final = "tracked_search"
+NEED: Final = "need"
+GROUP: Final = "group"
+BEFORE: Final = "before"
+"""The parameter of the address that says before which transaction the page of the list begins."""
+
+ALL: Final = "All"
+NOT_GROUPED: Final = "Not grouped"
+RECORDS: Final = (ALL, "Rejected", "No record", "No answer")
+_ID: Final = re.compile(r"[0-9]{1,18}", re.ASCII)
+_LAST: Final = "tracked_filters_before"
+_LONGEST_TAG: Final = 40
+_LONGEST_SHOWN: Final = 60
+
+FIELDS: Final = {
+    GroupedBy.LABEL: ("label", LONGEST_LABEL),
+    GroupedBy.CASE_ID: ("case", LONGEST_CASE_ID),
+    GroupedBy.OWNER: ("owner", LONGEST_OWNER),
+    GroupedBy.TAG: ("tag", _LONGEST_TAG),
+}
+"""The parameter of the address for each thing that transactions may have in common."""
+
+_KEPT: Final = (RECORD, SEARCH, NEED, *(key for key, _ in FIELDS.values()))
+"""The parameters that make a filter; they are saved under a name."""
+
+
+def tracked_filters(queries: PageQueries) -> None:
+    """Show the filters that people set, those that are saved, and a chip for each that is on."""
+    with filter_bar():
+        choice_filter("On record", list(RECORDS), RECORD, ALL)
+        search_filter(SEARCH, "Label, note, reason, hash, sender or network")
+        with st.popover("More filters", icon=":material/tune:"):
+            _fields()
+        choice_filter("Group by", [NOT_GROUPED, *GroupedBy], GROUP, NOT_GROUPED)
+    filter_chips(_chips())
+    _saved(queries)
+
+
+def filter_is_on() -> bool:
+    """Whether the list is narrowed to anything."""
+    return bool(_chips())
+
+
+def value_of(key: str) -> str:
+    """Return what a filter is set to; empty where it is not."""
+    return str(st.session_state.get(key) or "").strip()
+
+
+def chosen_need() -> Need | None:
+    """Return the kind of need that the list is narrowed to."""
+    named = st.query_params.get(NEED, "")
+    return Need(named) if named in set(Need) else None
+
+
+def show_need(need: Need) -> None:
+    """Narrow the list to what needs a person for this reason."""
+    forget_page()
+    st.query_params[NEED] = need.value
+
+
+def show_group(by: GroupedBy, name: str) -> None:
+    """Narrow the list to a group, and list its transactions."""
+    forget_page()
+    st.session_state[FIELDS[by][0]] = name
+    st.session_state[GROUP] = NOT_GROUPED
+
+
+def forget_page() -> None:
+    """Begin the list with the latest again."""
+    st.query_params.pop(BEFORE, None)
+
+
+def beginning() -> int | None:
+    """Return before which transaction the list begins; with other filters it begins anew."""
+    said = _parameters()
+    if st.session_state.get(_LAST, said) != said:
+        forget_page()
+    st.session_state[_LAST] = said
+    before = st.query_params.get(BEFORE, "")
+    return int(before) if _ID.fullmatch(before) else None
+
+
+def _fields() -> None:
+    for by, (key, longest) in FIELDS.items():
+        st.text_input(f"{by}, as a whole", key=key, bind="query-params", max_chars=longest)
+
+
+def _chips() -> list[Chip]:
+    chips = []
+    if need := chosen_need():
+        chips.append(Chip("Needs you", need.value, partial(_clear, NEED)))
+    record = value_of(RECORD)
+    if record and record != ALL:
+        chips.append(Chip("On record", record, partial(_clear, RECORD)))
+    if value_of(SEARCH):
+        chips.append(Chip("Search", value_of(SEARCH), partial(_clear, SEARCH)))
+    for by, (key, _) in FIELDS.items():
+        if value_of(key):
+            chips.append(Chip(by.value, value_of(key), partial(_clear, key)))
+    return chips
+
+
+def _clear(key: str) -> None:
+    forget_page()
+    if key == NEED:
+        st.query_params.pop(NEED, None)
+    else:
+        st.session_state[key] = ALL if key == RECORD else ""
+
+
+def _parameters() -> dict[str, str]:
+    """Return what the address says of the filters that are on."""
+    said = {key: value_of(key) for key in _KEPT if key != NEED}
+    if need := chosen_need():
+        said[NEED] = need.value
+    return {key: value for key, value in said.items() if value and value != ALL}
+
+
+def _saved(queries: PageQueries) -> None:
+    saved = queries.tracked.saved_filters()
+    if not (saved or filter_is_on()):
+        return
+    with st.container(key="saved-filters", horizontal=True, vertical_alignment="center"):
+        for place, each in enumerate(saved):
+            name = plain_label(each.name, _LONGEST_SHOWN)
+            st.button(
+                name,
+                key=f"saved-{place}",
+                icon=":material/bookmark:",
+                help=f"Saved by {plain_label(each.saved_by, _LONGEST_SHOWN)}",
+                on_click=_apply,
+                args=(each,),
+            )
+        if filter_is_on():
+            with st.popover("Save this filter", icon=":material/bookmark_add:"):
+                _save_form(queries)
+        if saved:
+            with st.popover("Remove a saved filter", icon=":material/bookmark_remove:"):
+                _remove_form(queries, saved)
+
+
+def _apply(wanted: SavedFilter) -> None:
+    forget_page()
+    for key in _KEPT:
+        value = wanted.parameters.get(key, "")
+        if key == NEED:
+            st.query_params.pop(NEED, None)
+            if value:
+                st.query_params[NEED] = value
+        else:
+            st.session_state[key] = value or (ALL if key == RECORD else "")
+
+
+def _save_form(queries: PageQueries) -> None:
+    with st.form("save_filter", border=False):
+        name = st.text_input("Name, seen by everybody", max_chars=LONGEST_FILTER_NAME)
+        if st.form_submit_button("Save", type="primary"):
+            parameters = _parameters()
+            act(
+                lambda by: queries.tracked.save_filter(name, parameters, by),
+                queries,
+                "Nothing was saved.",
+                lambda kept: Done(f"The filter “{kept}” is saved for everybody"),
+            )
+
+
+def _remove_form(queries: PageQueries, saved: tuple[SavedFilter, ...]) -> None:
+    with st.form("remove_filter", border=False):
+        names = [each.name for each in saved]
+        name = st.selectbox(
+            "Saved filter", names, format_func=lambda each: visible(each, _LONGEST_SHOWN)
+        )
+        if st.form_submit_button("Remove", type="primary") and name is not None:
+            act(
+                lambda by: queries.tracked.remove_filter(name, by),
+                queries,
+                "Nothing was removed.",
+                lambda _: Done(f"The filter “{name}” is removed"),
+            )

@@ -1,0 +1,80 @@
+"""Changes of many tracked transactions at once, in the transaction of the caller."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from sqlalchemy import Connection, Row, bindparam, select, update
+
+from dashboard.domain.quantity import TxHash
+from dashboard.domain.tags import tags_in, written_tags
+from dashboard.store.engine.batching import portions
+from dashboard.store.schema import tracked_hashes
+from dashboard.store.tracking.transactions import (
+    Remarks,
+    all_tags,
+    count_labels,
+    index_tags,
+    untrack,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class BulkChange:
+    """What is to be said of many transactions; None leaves a text as it is, "" empties it.
+
+    A tag that stands with # in the label or the note stays, whatever `without_tags` says.
+    """
+
+    label: str | None = None
+    note: str | None = None
+    case_id: str | None = None
+    owner: str | None = None
+    with_tags: frozenset[str] = frozenset()
+    without_tags: frozenset[str] = frozenset()
+
+    def of(self, before: Remarks) -> Remarks:
+        """Return what is said afterwards."""
+        tags = (tags_in(before.tags) | self.with_tags) - self.without_tags
+        after = replace(
+            before,
+            label=before.label if self.label is None else self.label,
+            note=before.note if self.note is None else self.note,
+            case_id=before.case_id if self.case_id is None else self.case_id,
+            owner=before.owner if self.owner is None else self.owner,
+            tags=written_tags(tags),
+        )
+        return replace(after, tags=all_tags(after))
+
+
+def change_all(connection: Connection, hashes: Sequence[TxHash], change: BulkChange) -> int:
+    """Change those of the hashes that are tracked; return how many were not as wished before."""
+    changed: list[tuple[Row[Any], Remarks]] = []
+    for some in portions(sorted(hashes)):
+        query = select(tracked_hashes).where(tracked_hashes.c.tx_hash.in_(some))
+        for row in connection.execute(query):
+            before = _remarks(row)
+            after = change.of(before)
+            if after != before:
+                changed.append((row, after))
+    if not changed:
+        return 0
+    of_row = update(tracked_hashes).where(tracked_hashes.c.tracked_id == bindparam("of_row"))
+    rows = [asdict(after) | {"of_row": row.tracked_id} for row, after in changed]
+    connection.execute(of_row, rows)
+    count_labels(
+        connection, (after.label for _, after in changed), (row.label for row, _ in changed)
+    )
+    index_tags(connection, [row.tx_hash for row, after in changed if row.tags != after.tags])
+    return len(changed)
+
+
+def untrack_all(connection: Connection, hashes: Sequence[TxHash]) -> int:
+    """Stop tracking those of the hashes that are tracked; return how many these were."""
+    return sum(untrack(connection, each) for each in hashes)
+
+
+def _remarks(row: Row[Any]) -> Remarks:
+    return Remarks(row.attempted_at, row.label, row.note, row.case_id, row.owner, row.tags)

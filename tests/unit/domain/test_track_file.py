@@ -1,0 +1,97 @@
+"""Files of tracked transactions are read as they were written, and a mistake costs one line."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dashboard.domain.quantity import NetworkId
+from dashboard.domain.tags import written_tags
+from dashboard.domain.track_file import (
+    FiledTransaction,
+    read_track_file,
+    write_track_csv,
+    write_track_json,
+)
+from dashboard.domain.track_list import ListedTransaction
+from tests.builders import A_MOMENT, A_NETWORK, a_hash
+
+WORDS = st.text(st.characters(categories=["L", "N", "P", "S"]), max_size=20)
+TAGS = st.frozensets(st.from_regex(r"[a-z0-9][a-z0-9_-]{0,9}", fullmatch=True), max_size=3)
+FILED = st.builds(
+    FiledTransaction,
+    tx_hash=st.integers(1, 10**9).map(a_hash),
+    network_ids=st.lists(st.integers(1, 10**6).map(NetworkId), max_size=2).map(tuple),
+    attempted_at=st.none() | st.just(A_MOMENT - timedelta(milliseconds=1234)),
+    label=WORDS,
+    case_id=WORDS,
+    owner=WORDS,
+    tags=TAGS.map(written_tags),
+    note=WORDS,
+)
+
+
+def as_listed(line: int, filed: FiledTransaction) -> ListedTransaction:
+    names = ("label", "case_id", "owner", "tags", "note", "attempted_at", "network_ids")
+    said = {name: getattr(filed, name) for name in names}
+    return ListedTransaction(line, filed.tx_hash, **said)
+
+
+@given(st.lists(FILED, max_size=5, unique_by=lambda each: each.tx_hash))
+def test_what_is_written_is_read_again_without_loss(filed: list[FiledTransaction]) -> None:
+    for write in (write_track_csv, write_track_json):
+        listed = read_track_file(write(filed), A_MOMENT)
+
+        expected = tuple(as_listed(line, each) for line, each in enumerate(filed, start=2))
+        assert listed.transactions == expected
+        assert (listed.wrong, listed.repeated, listed.unused_columns) == ((), (), ())
+
+
+def test_hostile_texts_come_back_from_json() -> None:
+    hostile = "=1+1\n<script>\u202e\ud800' \\"
+    filed = FiledTransaction(a_hash(), (A_NETWORK,), None, hostile, "", "'=x", "", "")
+
+    [found] = read_track_file(write_track_json([filed]), A_MOMENT).transactions
+    assert (found.label, found.owner) == (hostile, "'=x")
+
+
+def test_one_bad_object_costs_no_other_and_names_its_line() -> None:
+    text = "\n".join(
+        [
+            f'\ufeff[{{"txHash": "{a_hash(1)}", "tags": ["vip", 7], "caseId": 17}},',
+            '{"txHash": "0x12"},',
+            '{"txHash": ',
+            f'{{"tx_hash": "{a_hash(2)}", "owner": null, "colour": "red"}},',
+            f'{{"txHash": "{a_hash(1)}"}}',
+            "{",
+        ]
+    )
+
+    listed = read_track_file(text, A_MOMENT)
+
+    first, second = listed.transactions
+    assert (first.line, first.tags, first.case_id) == (1, "#7 #vip", "17")
+    assert (second.line, second.remark) == (4, "its “colour” means nothing here")
+    assert [each.line for each in listed.repeated] == [5]
+    assert [each.line for each in listed.wrong] == [2, 3, 6]
+    assert "write such as" in listed.wrong[0].why
+    assert "is no JSON object" in listed.wrong[1].why
+
+
+@pytest.mark.parametrize("text", ["{" * 50_000, '{"a": ' + "[" * 1000, '{"a": ' + "9" * 5000 + "}"])
+def test_what_nests_or_has_no_end_is_no_object(text: str) -> None:
+    listed = read_track_file(text, A_MOMENT)
+
+    assert [each.why for each in listed.wrong][:1] == [
+        'is no JSON object of texts: write such as {"txHash": "0x…", "label": "Case 17"}'
+    ]
+
+
+@pytest.mark.parametrize("text", [f"[{a_hash()}](https://x.example)", str(a_hash()), ""])
+def test_other_text_is_read_as_a_list(text: str) -> None:
+    listed = read_track_file(text, datetime(2026, 1, 1, tzinfo=A_MOMENT.tzinfo))
+
+    assert len(listed.transactions) == bool(text)

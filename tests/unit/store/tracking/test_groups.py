@@ -1,0 +1,183 @@
+"""What needs a person, what belongs together, and changes of many at once."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import Connection
+
+from dashboard.domain.audit import Actor
+from dashboard.domain.included_or_replaced import Inclusion, InclusionAnswer, InclusionQuestion
+from dashboard.domain.observation import ExclusionAnswer, Failure, FailureKind
+from dashboard.domain.quantity import TxHash
+from dashboard.domain.tracking_need import ENDS_WITHIN, SILENT_AFTER, WATCHED_FOR, Need
+from dashboard.errors import InputError
+from dashboard.store.engine.engine import Store
+from dashboard.store.evidence.record_answers import record_lookup
+from dashboard.store.evidence.save_rejections import save_polled
+from dashboard.store.tracking.bulk_edit import BulkChange, change_all, untrack_all
+from dashboard.store.tracking.follow_ups import record_inclusion_answers
+from dashboard.store.tracking.groups import GroupedBy, TrackedGroup, groups_of
+from dashboard.store.tracking.needs import NeedNow, count_needing, ids_needing
+from dashboard.store.tracking.saved_filters import (
+    MOST_SAVED,
+    read_saved_filters,
+    remove_filter,
+    save_filter,
+)
+from dashboard.store.tracking.search import (
+    RecordStatus,
+    TrackedFilter,
+    count_tracked,
+    count_up_to,
+    hashes_that_fit,
+    search_tracked,
+)
+from dashboard.store.tracking.transactions import TrackRequest, newest_tracked, track, track_all
+from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, a_record, seconds
+
+ADA = Actor("Ada", A_MOMENT)
+FAILURE = Failure(FailureKind.UNAVAILABLE, "no answer")
+BOTH = (A_NETWORK, ANOTHER_NETWORK)
+
+
+def needing(connection: Connection, need: Need, after: timedelta) -> list[int]:
+    """Return the numbers of the hashes that need a person so long after they were tracked."""
+    wanted = TrackedFilter(need=NeedNow(need, A_MOMENT + after))
+    found = [int.from_bytes(each.tx_hash, "big") for each in search_tracked(connection, wanted, 9)]
+    ids = ids_needing(connection, NeedNow(need, A_MOMENT + after), None, 9)
+    assert len(ids) == count_needing(connection, NeedNow(need, A_MOMENT + after), None)
+    assert count_tracked(connection, wanted) == count_up_to(connection, wanted, 9) == len(ids)
+    assert len(found) == len(ids)
+    return sorted(found)
+
+
+def include(connection: Connection, tx_hash: TxHash) -> None:
+    inclusion = Inclusion(7, bytes(32), is_successful=True)
+    answer = InclusionAnswer(tx_hash, inclusion, next_nonce=5)
+    question = InclusionQuestion(tx_hash)
+    record_inclusion_answers(connection, A_NETWORK, A_MOMENT, [(question, answer)])
+
+
+def test_rejected_silent_and_ending_ones_need_a_person(store: Store) -> None:
+    with store.write() as connection:
+        for number in range(1, 7):
+            track(connection, TrackRequest(a_hash(number), BOTH, None, ""), A_MOMENT)
+        for number in (1, 2):
+            save_polled(connection, A_NETWORK, a_record(tx_hash=a_hash(number)), A_MOMENT)
+        for network_id in BOTH:
+            answers = [ExclusionAnswer(a_hash(number)) for number in range(1, 6)]
+            record_lookup(connection, network_id, A_MOMENT, answers)
+        failed = [ExclusionAnswer(a_hash(3), failure=FAILURE)]
+        record_lookup(connection, A_NETWORK, A_MOMENT, failed)
+        include(connection, a_hash(2))
+        include(connection, a_hash(5))
+
+        soon = WATCHED_FOR - ENDS_WITHIN
+        assert needing(connection, Need.REJECTED, seconds(1)) == [1]
+        assert needing(connection, Need.SILENT, SILENT_AFTER - seconds(1)) == []
+        assert needing(connection, Need.SILENT, SILENT_AFTER) == [3, 6]
+        assert needing(connection, Need.ENDING, soon - seconds(1)) == []
+        assert needing(connection, Need.ENDING, soon) == [3, 4, 6]
+        for need in Need:
+            assert needing(connection, need, WATCHED_FOR) == []
+        elsewhere = NeedNow(Need.REJECTED, A_MOMENT)
+        assert count_needing(connection, elsewhere, ANOTHER_NETWORK) == 0
+        assert count_needing(connection, elsewhere, A_NETWORK) == 1
+
+
+@pytest.fixture
+def teams(store: Store) -> Store:
+    """Track twelve hashes of two owners, three cases, four labels and two tags."""
+    with store.write() as connection:
+        requests = [
+            TrackRequest(
+                a_hash(number),
+                (A_NETWORK,),
+                None,
+                f"label {number % 4}",
+                case_id=f"C-{number % 3}",
+                owner="Ada" if number % 2 else "",
+                tags="#vip" if number < 5 else "#bot #vip",
+            )
+            for number in range(12)
+        ]
+        track_all(connection, requests, A_MOMENT)
+        save_polled(connection, A_NETWORK, a_record(tx_hash=a_hash(1)), A_MOMENT)
+    return store
+
+
+@pytest.mark.parametrize(
+    ("wanted", "numbers"),
+    [
+        (TrackedFilter(owner="Ada"), [1, 3, 5, 7, 9, 11]),
+        (TrackedFilter(owner="ada"), []),
+        (TrackedFilter(case_id="C-1"), [1, 4, 7, 10]),
+        (TrackedFilter(label="label 1", case_id="C-1"), [1]),
+        (TrackedFilter(tag="bot"), [5, 6, 7, 8, 9, 10, 11]),
+        (TrackedFilter(tag="bot", owner="Ada", search="label 3"), [7, 11]),
+        (TrackedFilter(A_NETWORK, RecordStatus.REJECTED, owner="Ada"), [1]),
+        (TrackedFilter(ANOTHER_NETWORK, owner="Ada"), []),
+    ],
+)
+def test_transactions_are_found_by_whose_they_are(
+    teams: Store, wanted: TrackedFilter, numbers: list[int]
+) -> None:
+    with teams.read() as connection:
+        found = {int.from_bytes(each, "big") for each in hashes_that_fit(connection, wanted, 99)}
+        assert count_tracked(connection, wanted) == len(numbers)
+    assert found == set(numbers)
+
+
+def test_groups_come_by_name_with_their_numbers(teams: Store) -> None:
+    with teams.read() as connection:
+        cases = groups_of(connection, GroupedBy.CASE_ID, "", 9)
+        assert cases == [TrackedGroup(f"C-{each}", 4) for each in range(3)]
+        assert groups_of(connection, GroupedBy.CASE_ID, "C-0", 1) == cases[1:2]
+        assert groups_of(connection, GroupedBy.CASE_ID, "C-2", 9) == []
+        assert groups_of(connection, GroupedBy.OWNER, "", 9) == [TrackedGroup("Ada", 6)]
+        tags = groups_of(connection, GroupedBy.TAG, "", 9)
+        assert tags == [TrackedGroup("bot", 7), TrackedGroup("vip", 12)]
+        assert len(groups_of(connection, GroupedBy.LABEL, "", 9)) == 4
+
+
+def test_many_are_changed_at_once_and_what_is_left_open_stays(teams: Store) -> None:
+    change = BulkChange(
+        note="see #Night", owner="", with_tags=frozenset({"new"}), without_tags=frozenset({"vip"})
+    )
+    with teams.write() as connection:
+        hashes = [a_hash(each) for each in (1, 6, 99)]
+        assert change_all(connection, hashes, change) == 2
+        assert change_all(connection, hashes, change) == 0
+        known = {each.tx_hash: each for each in newest_tracked(connection, 99)}
+        one, six = known[a_hash(1)], known[a_hash(6)]
+        assert (one.label, one.note, one.owner, one.tags) == (
+            *("label 1", "see #Night", ""),
+            "#new #night",
+        )
+        assert (six.tags, six.case_id) == ("#bot #new #night", "C-0")
+        assert count_tracked(connection, TrackedFilter(tag="new")) == 2
+        assert count_tracked(connection, TrackedFilter(tag="vip")) == 10
+
+        assert untrack_all(connection, hashes) == 2
+        assert count_tracked(connection, TrackedFilter()) == 10
+
+
+def test_filters_are_kept_by_name(store: Store) -> None:
+    with store.write() as connection:
+        save_filter(connection, "b", {"owner": "Ada"}, ADA)
+        save_filter(connection, "a", {"tag": "vip"}, ADA)
+        save_filter(connection, "b", {"owner": "Bob"}, ADA)
+        found = read_saved_filters(connection)
+        assert [(each.name, dict(each.parameters)) for each in found] == [
+            ("a", {"tag": "vip"}),
+            ("b", {"owner": "Bob"}),
+        ]
+        assert remove_filter(connection, "a")
+        assert not remove_filter(connection, "a")
+        for number in range(MOST_SAVED - 1):
+            save_filter(connection, f"c{number}", {}, ADA)
+        save_filter(connection, "b", {}, ADA)
+        with pytest.raises(InputError, match="remove one that nobody needs"):
+            save_filter(connection, "z", {}, ADA)
