@@ -27,7 +27,7 @@ LONGEST_CASE: Final = 80
 
 PLACEHOLDERS: Final[Mapping[str, str]] = {
     "hash": "the transaction",
-    "case": "the case id that was given with the look-up",
+    "case": "the case id given with the look-up, else that of the tracked transaction",
     "network": "the networks that the answer is about",
     "verdict": "the verdict in few words, such as: rejected",
     "answer": "what happened, in one or two plain sentences",

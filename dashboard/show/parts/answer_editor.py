@@ -30,7 +30,7 @@ def answer_editor(queries: PageQueries) -> None:
     """Let a person change the file, and say on which line a mistake is."""
     state = queries.answers.state()
     name_input()
-    where = f"Saved as {state.source}; `linewatch answers` changes the same file."
+    where = f"Saved as {state.source}, which linewatch answers changes as well."
     st.html(element("p", visible(where), class_="lw-quiet"))
     with st.form("answers", border=False):
         text = st.text_area(

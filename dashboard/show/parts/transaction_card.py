@@ -40,7 +40,8 @@ def transaction_card(summary: TransactionSummary, context: AnswerContext) -> Non
 
 def _answer(summary: TransactionSummary, context: AnswerContext) -> None:
     groups = finding_groups(summary)
-    case = badge("mute", "#", f"Case {visible(context.case)}") if context.case else Markup()
+    case_id = context.case_of(summary)
+    case = badge("mute", "#", f"Case {case_id}") if case_id else Markup()
     tracked = badge("mute", "◉", "Tracked") if summary.is_tracked else Markup()
     name = element("h2", str(summary.tx_hash), class_="lw-hash")
     head = element("header", name, case, tracked, class_="lw-card-head")

@@ -69,7 +69,7 @@ class AnswerQueries:
         """
         file = self._file()
         if text is not None and (found := file.check(text)).mistakes:
-            raise InputError("; ".join(found.mistakes))
+            raise InputError(f"it has a mistake: {'; '.join(found.mistakes)}")
         details = {"characters": 0 if text is None else len(text)}
         with self._context.store.write() as connection:
             source = file.read().source

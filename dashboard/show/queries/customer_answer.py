@@ -37,6 +37,10 @@ class AnswerContext:
     public_url: str = ""
     templates: AnswerTemplates = BUILT_IN
 
+    def case_of(self, summary: TransactionSummary) -> str:
+        """Return the case id that was given, else that of the tracked transaction."""
+        return visible(self.case or summary.case_id)
+
     def link(self, tx_hash: TxHash) -> str:
         """Return the address of what is known of a transaction."""
         if not self.public_url:
@@ -136,7 +140,7 @@ def _values(
     rests_on = (f"{each.finding.verdict.rests_on} {_follows(each)}".strip() for each in groups)
     return {
         "hash": str(summary.tx_hash),
-        "case": visible(context.case),
+        "case": context.case_of(summary),
         "network": "; ".join(each.networks for each in groups),
         "verdict": "; ".join(dict.fromkeys(each.kind.value for each in groups)),
         "answer": "\n".join(each.plain() for each in groups),

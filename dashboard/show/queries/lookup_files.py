@@ -39,7 +39,7 @@ _NOTHING_KNOWN: Final = (None,) * (len(CSV_COLUMNS) - 3)
 def lookup_form(summaries: Sequence[TransactionSummary], context: AnswerContext) -> dict[str, Any]:
     """Return all that is known of the transactions, with both texts, as plain values."""
     forms = [_form(each, context) for each in summaries]
-    return {"asOf": instant(context.now), "case": context.case, "transactions": forms}
+    return {"asOf": instant(context.now), "transactions": forms}
 
 
 def lookup_json(summaries: Sequence[TransactionSummary], context: AnswerContext) -> str:
@@ -56,10 +56,10 @@ def _row(summary: TransactionSummary, context: AnswerContext) -> tuple[str | int
     groups = finding_groups(summary)
     text = " ".join(answer_text(summary, Voice.CUSTOMER, context).split())
     if not groups:
-        return (context.case, str(summary.tx_hash), *_NOTHING_KNOWN, text)
+        return (context.case_of(summary), str(summary.tx_hash), *_NOTHING_KNOWN, text)
     main = groups[0]
     return (
-        context.case,
+        context.case_of(summary),
         str(summary.tx_hash),
         main.kind.value,
         "; ".join(each.networks for each in groups),
@@ -88,6 +88,7 @@ def _record_cells(group: FindingGroup) -> tuple[str | int | None, ...]:
 def _form(summary: TransactionSummary, context: AnswerContext) -> dict[str, Any]:
     return {
         "txHash": str(summary.tx_hash),
+        "case": context.case_of(summary),
         "isTracked": summary.is_tracked,
         "texts": {voice.value: answer_text(summary, voice, context) for voice in Voice},
         "networks": [_finding_form(finding) for finding in summary.findings],

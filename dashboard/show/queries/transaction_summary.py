@@ -60,11 +60,15 @@ class NetworkFinding:
 
 @dataclass(frozen=True, slots=True)
 class TransactionSummary:
-    """All that is known of one hash, one finding per network that can be asked."""
+    """All that is known of one hash, one finding per network that can be asked.
+
+    `case_id` is that of a tracked transaction, as people wrote it; empty where there is none.
+    """
 
     tx_hash: TxHash
     findings: tuple[NetworkFinding, ...]
     is_tracked: bool
+    case_id: str = ""
 
     @property
     def was_asked(self) -> bool:
@@ -165,6 +169,7 @@ def read_transaction_summaries(
                 each,
                 tuple(_findings(profiles, each, evidence[each], stored[each])),
                 each in watched,
+                watched.get(each, ""),
             )
             for each in some
         ]

@@ -145,8 +145,8 @@ def _question_form() -> None:
             "Transactions, one or many",
             height=68,
             key=_PASTE,
-            placeholder="Paste hashes or explorer links, or type a sender, a label or words of a "
-            "reason. Enter looks up; Shift+Enter starts a line.",
+            placeholder="Hashes or explorer links; or a sender, a label, words of a reason. "
+            "Enter looks up.",
             label_visibility="collapsed",
         )
         st.text_input(

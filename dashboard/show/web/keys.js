@@ -1,5 +1,6 @@
 // Keys that Streamlit has no option for: "/" goes to the search in the header; in a field for
 // transactions Enter looks them up (Shift+Enter starts a line), and the cursor is back there for the next.
+// A large paste goes in at once.
 (() => {
   const SEARCH = '.st-key-search-field input', LOOK_UP = '.st-key-lookup-field textarea';
   const mayType = matchMedia('(hover: hover)').matches;  // no keyboard pops up on a phone
@@ -16,6 +17,14 @@
       event.stopPropagation();
       field.dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter', ctrlKey: true, bubbles: true, cancelable: true}));
     }
+  }, true);
+  // Chromium takes minutes to insert ten thousand lines piece by piece, as it does with a paste.
+  document.addEventListener('paste', (event) => {
+    const field = event.target, text = event.clipboardData?.getData('text/plain') ?? '';
+    if (field.tagName !== 'TEXTAREA' || text.length < 20000) return;
+    event.preventDefault();
+    field.setRangeText(text, field.selectionStart, field.selectionEnd, 'end');
+    field.dispatchEvent(new InputEvent('input', {bubbles: true, inputType: 'insertFromPaste'}));
   }, true);
   document.addEventListener('click', (event) => {
     if (event.target.closest?.('.st-key-card-paste [data-testid="stFormSubmitButton"] button'))

@@ -142,10 +142,11 @@ def is_tracked(connection: Connection, tx_hash: TxHash) -> bool:
     return connection.execute(query).first() is not None
 
 
-def tracked_among(connection: Connection, hashes: Sequence[TxHash]) -> set[TxHash]:
-    """Return those of the hashes that are tracked."""
-    column = tracked_hashes.c.tx_hash
-    return set(connection.scalars(select(column).where(column.in_(hashes))))
+def tracked_among(connection: Connection, hashes: Sequence[TxHash]) -> dict[TxHash, str]:
+    """Return those of the hashes that are tracked, each with its case id."""
+    column = tracked_hashes.c
+    query = select(column.tx_hash, column.case_id).where(column.tx_hash.in_(hashes))
+    return {row.tx_hash: row.case_id for row in connection.execute(query)}
 
 
 def newest_tracked(connection: Connection, limit: int) -> list[TrackedTransaction]:

@@ -13,6 +13,7 @@ import pytest
 
 from dashboard.domain.answer_template import AnswerTemplates, Voice
 from dashboard.domain.audit import Actor
+from dashboard.domain.track_list import ListedTransaction
 from dashboard.errors import InputError
 from dashboard.show.queries.context import PageSettings
 from dashboard.show.queries.customer_answer import AnswerContext, answer_text, finding_groups
@@ -102,6 +103,20 @@ def test_files_hold_each_transaction_with_its_texts(queries: PageQueries) -> Non
     assert rows[0]["case"] == "'=1742"
     assert rows[0]["customer_text"].startswith("Case: =1742 Transaction: 0x0202")
     assert form["transactions"][0]["texts"]["engineer"].startswith("Devnet (simulated network)")
+
+
+def test_case_of_a_tracked_transaction_stands_in_the_text_unless_another_is_given(
+    queries: PageQueries,
+) -> None:
+    listed = ListedTransaction(1, tx_hash(3), case_id="C-9")
+    queries.tracked.track([listed], [SIMULATED.network_id])
+    summaries = queries.summaries([tx_hash(3)])
+
+    own, given = AnswerContext(NOW), AnswerContext(NOW, "1742")
+
+    assert answer_text(summaries[0], Voice.CUSTOMER, own).startswith("Case: C-9\n")
+    assert answer_text(summaries[0], Voice.CUSTOMER, given).startswith("Case: 1742\n")
+    assert json.loads(lookup_json(summaries, own))["transactions"][0]["case"] == "C-9"
 
 
 def test_file_is_changed_logged_and_removed_again(
