@@ -72,7 +72,7 @@ def _live() -> None:
 def headline(troubles: Sequence[Attention]) -> str:
     """Say in one sentence whether all is well, or how much is not."""
     if not troubles:
-        return "All is well: a worker runs, every source answers, and nothing waits to be sent."
+        return "All is well: a worker runs, no source fails, and no notification is late."
     return "1 thing is wrong." if len(troubles) == 1 else f"{len(troubles)} things are wrong."
 
 
