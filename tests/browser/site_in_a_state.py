@@ -7,10 +7,14 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
+from typing import Final
 
 import streamlit as st
 from starlette.middleware import Middleware
 
+from dashboard.domain.answer_counts import AnswerCounts
+from dashboard.domain.observation import Operation
+from dashboard.domain.recipients import ConfiguredRecipients
 from dashboard.domain.rule_table import RuleNames
 from dashboard.show.queries import page_queries
 from dashboard.show.queries.context import PageSettings
@@ -18,15 +22,24 @@ from dashboard.show.queries.network_status import NetworkProfile
 from dashboard.show.queries.page_queries import PageQueries
 from dashboard.show.web.headers import StrictHeaders
 from dashboard.show.web.site_map import SiteMap
+from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store, open_store
+from dashboard.store.engine.leases import acquire
+from dashboard.store.monitoring.answer_counts import record_answer_counts
 from dashboard.store.tracking.transactions import TrackRequest, track
 from dashboard.wiring.rule_names import rules_of_text
-from tests.browser.seeded_incidents import Night, seed_incidents
+from tests.browser.seeded_incidents import NIGHT, OPS, Night, seed_incidents
 from tests.browser.seeded_networks import profiles, rejected_hash, seed_networks
 from tests.browser.seeded_store import tx_hash, utc_now
 from tests.databases import new_sqlite_store
 from tests.unit.show.page_runs import UnreadableStore
 
+_ANSWERED: Final = AnswerCounts(answered=75, times=(0, 0, 0, 6, 44, 20, 5, 0, 0, 0, 0, 0))
+_QUESTIONS: Final = (
+    Operation.SUGGESTED_GAS_FEES,
+    Operation.BUSY_THRESHOLD,
+    Operation.BASE_FEE_PERCENTILE,
+)
 SCRIPT = Path(page_queries.__file__).parents[1] / "main.py"
 
 
@@ -53,6 +66,7 @@ def build() -> st.App:
     names = RuleNames({each.name: each.network_id for each in networks})
     settings = PageSettings(
         public_url="https://watch.example",
+        recipients=ConfiguredRecipients((OPS, NIGHT)),
         read_rules=partial(rules_of_text, names),
         rule_names=names,
     )
@@ -73,7 +87,21 @@ def _store(state: SiteState, networks: tuple[NetworkProfile, ...], now: datetime
     if state is SiteState.STORM:
         night = Night(first, last, None, 38, "Ada", "asked the provider", "550 5.1.1 no such user")
         seed_incidents(store, now, night)
+    with store.write() as connection:
+        _work(connection, networks, now)
     return store
+
+
+def _work(connection: Connection, networks: tuple[NetworkProfile, ...], now: datetime) -> None:
+    """Let a worker run that was answered all day, but for one hour of the last network."""
+    assert acquire(connection, "worker", "watch-1/812/a", timedelta(hours=8)) is not None
+    for network in networks:
+        for quarters in range(96):
+            at = now - timedelta(minutes=15 * quarters)
+            is_out = network is networks[-1] and 20 < quarters < 25
+            each = AnswerCounts(failed=75) if is_out else _ANSWERED
+            counts = dict.fromkeys(_QUESTIONS, each)
+            record_answer_counts(connection, network.network_id, at, counts)
 
 
 def _track(store: Store, network: NetworkProfile, now: datetime) -> None:
