@@ -1,11 +1,11 @@
-"""The store under a benchmark of pages: a year of three networks, made once a day."""
+"""The store under a benchmark of pages: a year of twelve networks, made once a day."""
 
 from __future__ import annotations
 
 import random
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
@@ -38,7 +38,7 @@ from dashboard.store.schema import (
 )
 from dashboard.store.tracking.transactions import TrackRequest, track_all
 from tests.bench.expected_replies import NETWORK
-from tests.bench.year_of_fees import insert_all, keep_year_of_fees
+from tests.bench.year_of_fees import copy_fees, insert_all, keep_year_of_fees
 
 FILE: Final = "linewatch.sqlite"
 YEAR: Final = timedelta(days=371)
@@ -52,6 +52,15 @@ CARDS: Final = tuple(
         (NetworkId(59141), "Linea Sepolia", timedelta(seconds=12)),
     )
 )
+TWELVE: Final = (
+    *CARDS,
+    *(
+        replace(CARDS[0], network_id=NetworkId(1000 + each), name=f"Chain {each}")
+        for each in range(9)
+    ),
+)
+"""The same, and nine networks more whose fees move as those of the first."""
+
 _NETWORKS: Final = tuple(card.network_id for card in CARDS)
 _MODULES: Final = tuple(f"MODULE_{number}" for number in range(45))
 _SENDERS: Final = 50_000
@@ -116,6 +125,9 @@ def _fill(store: Store, stored: int, day: datetime) -> None:
     for network_id in _NETWORKS:
         with store.write() as connection:
             keep_year_of_fees(connection, network_id, day - YEAR, day)
+    with store.write() as connection:
+        for each in TWELVE[len(CARDS) :]:
+            copy_fees(connection, NETWORK, each.network_id)
     with store.write() as connection:
         _make_pending(connection, stored, day)
         _answer_for_a_month(connection, day)

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 import numpy as np
-from sqlalchemy import Table
+from sqlalchemy import Table, literal, select
 
 from dashboard.domain.fee_rollup import FeeSeries
 from dashboard.domain.gas import FeeSuggestion, SuggestedGasFees
@@ -17,7 +17,7 @@ from dashboard.store.engine.connection import Connection
 from dashboard.store.fees.import_history import import_fee_years
 from dashboard.store.fees.rollup_arrays import Integers
 from dashboard.store.fees.save import row_of_suggested_fees
-from dashboard.store.schema import fee_percentiles, suggested_gas_fees
+from dashboard.store.schema import fee_percentiles, fee_rollups, suggested_gas_fees
 from dashboard.store.schema.columns import milliseconds_of, moment_of
 from tests.bench.archive import insert_rows
 
@@ -31,6 +31,15 @@ _MARKED: Final = 75
 """Blocks from one percentile and threshold to the next: a quarter of an hour."""
 _BUSY_ABOVE: Final = 2 * _GWEI
 """The threshold lies so far above the percentile."""
+
+
+def copy_fees(connection: Connection, source: NetworkId, target: NetworkId) -> None:
+    """Give a network the fees of another one, within the database."""
+    for table in (fee_rollups, suggested_gas_fees, fee_percentiles):
+        names = [column.name for column in table.columns if column.name != "network_id"]
+        own = select(literal(target).label("network_id"), *(table.c[each] for each in names))
+        chosen = own.where(table.c.network_id == source)
+        connection.execute(table.insert().from_select(["network_id", *names], chosen))
 
 
 def keep_year_of_fees(
