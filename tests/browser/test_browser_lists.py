@@ -124,8 +124,9 @@ def test_tracked_transaction_is_edited_and_stopped(page: Page, site: str) -> Non
     page.get_by_placeholder("Your name, for what you change").fill("Ada")
     page.get_by_role("button", name="Choose these 1").click()
     page.get_by_role("button", name="Edit 1 chosen").click()
-    page.get_by_label("Label", exact=True).fill("Case 77")
-    page.get_by_role("button", name="Save", exact=True).click()
+    form = page.get_by_test_id("stPopoverBody")
+    form.get_by_label("Label", exact=True).fill("Case 77")
+    form.get_by_role("button", name="Save", exact=True).click()
     expect(page.get_by_text("1 transaction is changed.")).to_be_visible()
     expect(page.get_by_text("Case 77").first).to_be_visible()
 
