@@ -220,8 +220,8 @@ def count_over_time(
         counted = rows_to_count(connection, wanted, step)
     begins, key = counted.c.begins, _key(grouping, counted).label("key")
     query = select(begins, key, func.sum(counted.c.many).label("many")).group_by(begins, key)
-    rows = connection.execute(query.order_by(begins).limit(MOST_GROUPS))
-    return [StepCount(moment_of(row.begins), row.key, int(row.many)) for row in rows]
+    rows = connection.execute(query.order_by(begins).limit(MOST_GROUPS)).all()
+    return [StepCount(moment_of(at), value, int(many)) for at, value, many in rows]
 
 
 def count_causes(connection: Connection, wanted: RejectionFilter) -> list[CauseCount]:
