@@ -15,6 +15,7 @@ from typing import Any, Final
 import psycopg
 from psycopg.pq import Conninfo
 from sqlalchemy import URL, Connection, Engine, create_engine, event, text
+from sqlalchemy.exc import OperationalError
 from sqlalchemy.pool import NullPool
 
 from dashboard.errors import StoreError, StoreUnavailable
@@ -30,6 +31,9 @@ USING_LOCK: Final = WRITING_LOCK + 1
 _LONGEST_READ: Final = timedelta(minutes=2)
 _LONGEST_PAUSE: Final = timedelta(seconds=15)
 """How long a writer that stopped (paused, cut off) may keep the others waiting."""
+
+_LONGEST_GOODBYE: Final = timedelta(seconds=2)
+"""How long the server may take to free the locks of a process that ended."""
 
 _CONNECT_SECONDS: Final = 5
 _READERS_KEPT: Final = 16
@@ -141,10 +145,19 @@ class PostgresqlServer:
         """Take the lock that every other connection shares."""
         engine = self._engine({"synchronous_commit": "on"}, poolclass=NullPool)
         with engine.begin() as connection:
-            query = f"SELECT pg_try_advisory_xact_lock({USING_LOCK})"
-            if not connection.exec_driver_sql(query).scalar_one():
-                raise store_in_use_error(self.name)
+            self._keep_others_out(connection)
             yield connection.execution_options(**{DATABASE: self})
+
+    def _keep_others_out(self, connection: Connection) -> None:
+        """Wait a little: the server sees a moment late that a process ended."""
+        connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{_text(_LONGEST_GOODBYE)}'")
+        try:
+            connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({USING_LOCK})")
+        except OperationalError as error:
+            if not isinstance(error.orig, psycopg.errors.LockNotAvailable):
+                raise
+            raise store_in_use_error(self.name) from error
+        connection.exec_driver_sql("SET LOCAL lock_timeout = DEFAULT")
 
     def checkpoint(self, connection: Connection) -> None:
         """Leave it to the server."""

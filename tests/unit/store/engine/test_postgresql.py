@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 
 import psycopg
@@ -10,12 +11,15 @@ from sqlalchemy import text
 
 from dashboard.errors import StoreError, StoreUnavailable
 from dashboard.store.engine.connection import Connection
+from dashboard.store.engine.database import Database, database_at
 from dashboard.store.engine.engine import Store, database_of, lease_time, open_store, prove_writing
+from dashboard.store.engine.postgresql import USING_LOCK
 from dashboard.store.maintenance.migrate import migrate
 from dashboard.store.schema import REVISION
 from dashboard.store.tracking.transactions import TrackRequest, is_tracked, track
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, seconds
 from tests.postgresql import address_of, empty_database, server_address
+from tests.waiting import eventually
 
 A_WISH = TrackRequest(a_hash(), (A_NETWORK,), None, "")
 OTHERS = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s"
@@ -54,6 +58,30 @@ def test_new_database_is_migrated_and_opened() -> None:
 def test_writer_is_durable_and_bounded(store: Store, setting: str, value: str) -> None:
     with store.write() as connection:
         assert connection.scalar(text(f"SHOW {setting}")) == value
+
+
+def test_process_that_has_just_ended_is_waited_for() -> None:
+    with empty_database() as url:
+        migrate(url)
+        with ThreadPoolExecutor() as threads, psycopg.connect(url) as ending:
+            ending.execute(f"SELECT pg_advisory_lock_shared({USING_LOCK})")
+            came = threads.submit(lambda: kept_others_out(database_at(url)))
+            eventually(lambda: one_waits(url), what="waiting for the lock")
+            ending.close()
+
+            assert came.result()
+
+
+def kept_others_out(server: Database) -> bool:
+    with server.exclusive() as connection:
+        return str(connection.scalar(text("SHOW lock_timeout"))) == "0"
+
+
+def one_waits(url: str) -> bool:
+    query = "SELECT count(*) FROM pg_locks WHERE NOT granted AND locktype = 'advisory'"
+    with psycopg.connect(url) as looking:
+        [(count,)] = looking.execute(query).fetchall()
+    return bool(count)
 
 
 def test_lost_connections_are_replaced(store: Store) -> None:
