@@ -10,11 +10,10 @@ from dashboard.show.parts.chart_zoom import FROM, TO
 from dashboard.show.parts.header_search import FIND, header_search
 from dashboard.show.parts.incident_list import INCIDENT
 from dashboard.show.parts.last_look import SEEN
-from dashboard.show.parts.lookup_rows import OPENED
 from dashboard.show.parts.network_chooser import NETWORK, network_chooser
 from dashboard.show.parts.network_comparison import BESIDE
-from dashboard.show.parts.network_rows import OPEN
 from dashboard.show.parts.notices import ignored_parameters_shown, notice, simulated_mark
+from dashboard.show.parts.open_row import OPEN
 from dashboard.show.parts.rule_form import LIKE, RULE
 from dashboard.show.parts.tracked_filters import BEFORE, NEED
 from dashboard.show.parts.wall import WALL
@@ -25,7 +24,7 @@ PAGES: Final = (overview, fees, rejections, lookup, tracked, alerts, health)
 # What an address may hold beside the choices of a page; as a docstring Streamlit would show it.
 _OTHER_PARAMETERS: Final = frozenset(
     {NETWORK, lookup.TX, lookup.LIST, lookup.CASE, INCIDENT, RULE, LIKE, OPEN, SEEN, WALL, FROM, TO}
-    | {FIND, OPENED, BESIDE, BEFORE, NEED}
+    | {FIND, BESIDE, BEFORE, NEED}
 )
 
 _HERE: Final = Path(__file__).parent

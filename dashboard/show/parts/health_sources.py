@@ -12,10 +12,10 @@ from dashboard.domain.answer_counts import AnswerCounts
 from dashboard.domain.foreign_text import visible
 from dashboard.domain.quantity import NetworkId
 from dashboard.show.parts.badges import badge, simulated_badge
-from dashboard.show.parts.markup import Markup, element, join
-from dashboard.show.parts.network_rows import open_button
+from dashboard.show.parts.markup import Markup, element, join, plain_label
+from dashboard.show.parts.open_row import open_button
 from dashboard.show.parts.strips import CellState, answer_strip, cell_state, strip_legend
-from dashboard.show.parts.table import table
+from dashboard.show.parts.table import row_cells, row_head, table
 from dashboard.show.queries.health import (
     OPERATION_NAMES,
     QUARTERS,
@@ -140,23 +140,23 @@ def sorted_by_state(networks: Sequence[NetworkHealth], now: datetime) -> list[Ne
     return sorted(networks, key=lambda each: (_RANKS.index(each.state(now)), each.profile.name))
 
 
-def rows_head() -> None:
+def source_rows_head() -> None:
     """Name the columns of the rows of networks."""
-    heads = (element("span", each) for each in (*_HEADS, "Last 24 h"))
-    st.html(element("div", *heads, class_="lw-net lw-src lw-net-head", aria_hidden="true"))
+    st.html(row_head((*_HEADS, "Last 24 h"), "lw-net lw-src"))
 
 
-def network_row(
+def source_row(
     health: NetworkHealth, records: SourceRecords | None, now: datetime, *, is_open: bool
 ) -> None:
-    """Show a network in one row; a click on it, or Enter, opens its questions, or closes them."""
+    """Show the sources of a network in one row; a click, or Enter, opens or closes it."""
     profile = health.profile
     own = [_record(records or {}, profile.network_id, each) for each in health.operations]
     merged = _merged(own)
     with st.container(key=f"net-{profile.network_id}", gap=None):
         st.html(_cells(health, None if records is None else merged, now))
         st.html(answer_strip(merged.quarters, "All questions"))
-        open_button(profile, "the questions of", is_open=is_open)
+        name = plain_label(profile.name, _LONGEST_NAME)
+        open_button(str(profile.network_id), f"the questions of {name}", is_open=is_open)
 
 
 def _merged(records: Sequence[SourceRecord]) -> SourceRecord:
@@ -189,8 +189,4 @@ def _cells(health: NetworkHealth, record: SourceRecord | None, now: datetime) ->
         age(max(times), now) if times else "never",
         join(f"{spending:,}", of_plan) if spending or planned else Markup("–"),
     )
-    cells = (
-        element("span", element("span", f"{head}: ", class_="lw-sr"), value)
-        for head, value in zip(_HEADS, values, strict=True)
-    )
-    return element("div", *cells, class_="lw-net lw-src")
+    return row_cells(_HEADS, values, "lw-net lw-src")

@@ -10,20 +10,18 @@ from dashboard.domain.reason_explanation import overrun
 from dashboard.domain.reason_labels import name_of
 from dashboard.show.parts.badges import badge, verdict_badge
 from dashboard.show.parts.markup import Markup, breakable, element, join
+from dashboard.show.parts.open_row import open_button
+from dashboard.show.parts.table import row_cells, row_head
 from dashboard.show.queries.customer_answer import FindingGroup, finding_groups
 from dashboard.show.queries.transaction_summary import TransactionSummary
 from dashboard.show.text import short_hash
-
-OPENED: Final = "opened"
-"""The parameter of the address that names the transaction of a list that is open."""
 
 _HEADS: Final = ("Transaction", "Verdict", "Network", "Why")
 
 
 def lookup_rows_head() -> None:
     """Name the columns."""
-    heads = (element("span", each) for each in _HEADS)
-    st.html(element("div", *heads, class_="lw-look lw-look-head", aria_hidden="true"))
+    st.html(row_head(_HEADS, "lw-look"))
 
 
 def lookup_row(summary: TransactionSummary, *, is_open: bool) -> None:
@@ -31,24 +29,7 @@ def lookup_row(summary: TransactionSummary, *, is_open: bool) -> None:
     tx_hash = str(summary.tx_hash)
     with st.container(key=f"look-{tx_hash}", gap=None):
         st.html(_cells(summary))
-        st.button(
-            f"{'Close' if is_open else 'Open'} {short_hash(summary.tx_hash)}",
-            key=f"open-{tx_hash}",
-            on_click=_toggle,
-            args=(tx_hash,),
-        )
-
-
-def opened_transaction() -> str:
-    """Return the hash of the transaction that is open, as the address has it; empty for none."""
-    return str(st.query_params.get(OPENED, ""))
-
-
-def _toggle(tx_hash: str) -> None:
-    if opened_transaction() == tx_hash:
-        del st.query_params[OPENED]
-    else:
-        st.query_params[OPENED] = tx_hash
+        open_button(tx_hash, short_hash(summary.tx_hash), is_open=is_open)
 
 
 def _cells(summary: TransactionSummary) -> Markup:
@@ -61,11 +42,7 @@ def _cells(summary: TransactionSummary) -> Markup:
         element("span", groups[0].networks if groups else "no network can be asked"),
         _why(groups[0]) if groups else Markup(),
     )
-    cells = (
-        element("span", element("span", f"{head}: ", class_="lw-sr"), value)
-        for head, value in zip(_HEADS, values, strict=True)
-    )
-    return element("div", *cells, class_="lw-look")
+    return row_cells(_HEADS, values, "lw-look")
 
 
 def _why(group: FindingGroup) -> Markup:

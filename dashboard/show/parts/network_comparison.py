@@ -13,8 +13,9 @@ from dashboard.domain.grounds import Signal
 from dashboard.domain.transaction_cost import cost_of, in_coin, in_money
 from dashboard.show.charts.side_by_side import line_look
 from dashboard.show.parts.badges import activity_badge
-from dashboard.show.parts.markup import element, plain_label
+from dashboard.show.parts.markup import plain_label
 from dashboard.show.parts.network_chooser import choose_network
+from dashboard.show.parts.table import row_cells, row_head
 from dashboard.show.queries.network_status import NetworkFigures, NetworkProfile, NetworkStatus
 from dashboard.show.queries.overview import UsualNow, above_usual
 from dashboard.show.text import fee
@@ -63,8 +64,7 @@ def _keep() -> None:
 
 def comparison_head() -> None:
     """Name the columns."""
-    heads = (element("span", each) for each in ("Network", *_HEADS))
-    st.html(element("div", *heads, class_="lw-compare lw-compare-head", aria_hidden="true"))
+    st.html(row_head(("Network", *_HEADS), "lw-compare"))
 
 
 def comparison_row(status: NetworkStatus, week: UsualWeek, usual: UsualNow) -> None:
@@ -83,12 +83,7 @@ def comparison_row(status: NetworkStatus, week: UsualWeek, usual: UsualNow) -> N
             args=(profile,),
         ):
             st.rerun()
-        values = comparison(status, week, usual)
-        cells = (
-            element("span", element("span", f"{head}: ", class_="lw-sr"), value)
-            for head, value in zip(_HEADS, values, strict=True)
-        )
-        st.html(element("div", *cells, class_="lw-compare"))
+        st.html(row_cells(_HEADS, comparison(status, week, usual), "lw-compare"))
 
 
 def comparison(status: NetworkStatus, week: UsualWeek, usual: UsualNow) -> list[str]:

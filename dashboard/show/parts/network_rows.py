@@ -13,9 +13,11 @@ from dashboard.domain.foreign_text import visible
 from dashboard.domain.grounds import Signal
 from dashboard.show.parts.badges import activity_badge
 from dashboard.show.parts.markup import Markup, element, join, plain_label
+from dashboard.show.parts.open_row import open_button
 from dashboard.show.parts.sparkline import sparkline
+from dashboard.show.parts.table import row_cells, row_head
 from dashboard.show.queries.attention import lasting
-from dashboard.show.queries.network_status import NetworkProfile, NetworkStatus
+from dashboard.show.queries.network_status import NetworkStatus
 from dashboard.show.queries.overview import (
     DayLine,
     HourlyRejections,
@@ -23,9 +25,6 @@ from dashboard.show.queries.overview import (
     above_usual,
 )
 from dashboard.show.text import age, exact_fee, fee, moment, share
-
-OPEN: Final = "open"
-"""The parameter of the address that names the network whose chart is open, by its id."""
 
 _HEADS: Final = (
     "Network",
@@ -50,10 +49,9 @@ class NetworkRow:
     hourly: HourlyRejections | None
 
 
-def rows_head() -> None:
+def network_rows_head() -> None:
     """Name the columns."""
-    heads = (element("span", each) for each in (*_HEADS, "Fee of 24 h, busy below"))
-    st.html(element("div", *heads, class_="lw-net lw-net-head", aria_hidden="true"))
+    st.html(row_head((*_HEADS, "Fee of 24 h, busy below"), "lw-net"))
 
 
 def network_row(row: NetworkRow, now: datetime, *, is_open: bool) -> None:
@@ -62,31 +60,8 @@ def network_row(row: NetworkRow, now: datetime, *, is_open: bool) -> None:
     with st.container(key=f"net-{profile.network_id}", gap=None):
         st.html(_cells(row, now))
         st.html(day_picture(row))
-        open_button(profile, "the chart of", is_open=is_open)
-
-
-def open_button(profile: NetworkProfile, what: str, *, is_open: bool) -> None:
-    """Cover the row of a network: a click on it, or Enter, opens or closes `what` it has."""
-    doing = "Close" if is_open else "Open"
-    name = plain_label(profile.name, _LONGEST_NAME)
-    st.button(
-        f"{doing} {what} {name}",
-        key=f"open-{profile.network_id}",
-        on_click=_toggle,
-        args=(str(profile.network_id),),
-    )
-
-
-def opened() -> str:
-    """Return the id of the network whose chart is open, as the address has it; empty for none."""
-    return str(st.query_params.get(OPEN, ""))
-
-
-def _toggle(network_id: str) -> None:
-    if opened() == network_id:
-        del st.query_params[OPEN]
-    else:
-        st.query_params[OPEN] = network_id
+        name = plain_label(profile.name, _LONGEST_NAME)
+        open_button(str(profile.network_id), f"the chart of {name}", is_open=is_open)
 
 
 def day_picture(row: NetworkRow) -> Markup:
@@ -123,11 +98,7 @@ def _cells(row: NetworkRow, now: datetime) -> Markup:
         _age(row, now),
     )
     is_stale = figures.base_fee is not None and figures.base_fee.is_stale(now)
-    cells = (
-        element("span", element("span", f"{head}: ", class_="lw-sr"), value)
-        for head, value in zip(_HEADS, values, strict=True)
-    )
-    return element("div", *cells, class_=f"lw-net{' is-stale' if is_stale else ''}")
+    return row_cells(_HEADS, values, f"lw-net{' is-stale' if is_stale else ''}")
 
 
 def _fee_now(row: NetworkRow) -> Markup:

@@ -27,6 +27,22 @@ def _row(columns: Sequence[str], row: Sequence[str]) -> Markup:
     return element("tr", *cells)
 
 
+def row_head(heads: Sequence[str], class_: str) -> Markup:
+    """Name the columns of rows that are elements of the page by themselves; see `row_cells`."""
+    cells = (element("span", each) for each in heads)
+    kind = class_.partition(" ")[0]
+    return element("div", *cells, class_=f"{class_} {kind}-head", aria_hidden="true")
+
+
+def row_cells(heads: Sequence[str], values: Sequence[str], class_: str) -> Markup:
+    """Build the cells of one row; a screen reader says the name of a column before each."""
+    cells = (
+        element("span", element("span", f"{head}: ", class_="lw-sr"), value)
+        for head, value in zip(heads, values, strict=True)
+    )
+    return element("div", *cells, class_=class_)
+
+
 def lookup_link(tx_hash: TxHash) -> Markup:
     """Link to what is known of a transaction; the ends of the hash stand for it."""
     return element(

@@ -14,6 +14,7 @@ from dashboard.domain.verdict import VerdictKind
 from dashboard.show.parts.badges import verdict_badge
 from dashboard.show.parts.markup import Markup, element, plain_label
 from dashboard.show.parts.rejection_table import reason_words
+from dashboard.show.parts.table import row_cells, row_head
 from dashboard.show.parts.tracked_acts import choice_key
 from dashboard.show.queries.tracked import TrackedEntry
 from dashboard.show.queries.transaction_summary import NetworkFinding
@@ -27,8 +28,7 @@ _SEVERAL: Final = 2
 
 def tracked_head() -> None:
     """Name the columns."""
-    heads = (element("span", each) for each in _HEADS)
-    st.html(element("div", *heads, class_="lw-tracked lw-tracked-head", aria_hidden="true"))
+    st.html(row_head(_HEADS, "lw-tracked"))
 
 
 def tracked_rows(entries: Sequence[TrackedEntry], now: datetime, lookup: st.Page) -> None:
@@ -79,11 +79,7 @@ def _cells(entry: TrackedEntry, now: datetime) -> Markup:
         element("span", short_hash(tracked.tx_hash), class_="lw-mono", title=str(tracked.tx_hash)),
         _ends(entry, now),
     )
-    cells = (
-        element("span", element("span", f"{head}: ", class_="lw-sr"), value)
-        for head, value in zip(_HEADS, values, strict=True)
-    )
-    return element("div", *cells, class_="lw-tracked")
+    return row_cells(_HEADS, values, "lw-tracked")
 
 
 def _verdict(entry: TrackedEntry, finding: NetworkFinding | None) -> Markup:

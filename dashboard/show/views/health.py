@@ -16,20 +16,20 @@ from dashboard.show.parts.health_cards import kinds_part, mail_part, store_part,
 from dashboard.show.parts.health_sources import (
     legend_of,
     network_head,
-    network_row,
-    rows_head,
     sorted_by_state,
+    source_row,
+    source_rows_head,
     source_table,
 )
 from dashboard.show.parts.markup import Markup, element, join
 from dashboard.show.parts.network_chooser import chosen_networks
-from dashboard.show.parts.network_rows import opened
 from dashboard.show.parts.notices import (
     missing_links_shown,
     no_network,
     store_errors_shown,
 )
 from dashboard.show.parts.notification_table import incident_row
+from dashboard.show.parts.open_row import opened
 from dashboard.show.queries import page_queries
 from dashboard.show.queries.attention import Attention, Remedy, health_troubles
 from dashboard.show.queries.health import Health, NetworkHealth, SourceRecords
@@ -116,10 +116,10 @@ def _rows(
 ) -> None:
     networks, records = shown
     with st.container(key="networks", gap=None):
-        rows_head()
+        source_rows_head()
         for each in sorted_by_state(networks, now):
             is_open = opened() == str(each.profile.network_id)
-            network_row(each, records, now, is_open=is_open)
+            source_row(each, records, now, is_open=is_open)
             if is_open:
                 with st.container(key=f"opened-{each.profile.network_id}", gap="small"):
                     _questions(queries, health, (each, records), now)

@@ -21,13 +21,9 @@ from dashboard.show.parts.header_search import FIND
 from dashboard.show.parts.heading import heading
 from dashboard.show.parts.list_page import choice_filter, csv_button, page_of_rows
 from dashboard.show.parts.live_lookup import ask, question_result, transactions, with_last_answers
-from dashboard.show.parts.lookup_rows import (
-    OPENED,
-    lookup_row,
-    lookup_rows_head,
-    opened_transaction,
-)
+from dashboard.show.parts.lookup_rows import lookup_row, lookup_rows_head
 from dashboard.show.parts.notices import empty, notice, store_errors_shown, unusable_texts
+from dashboard.show.parts.open_row import OPEN, opened
 from dashboard.show.parts.track_form import track_form
 from dashboard.show.parts.transaction_card import transaction_card
 from dashboard.show.queries import page_queries
@@ -63,7 +59,7 @@ _PASTE: Final = "paste_text"
 _CASE_TYPED: Final = "case_text"
 _SUBMITTED: Final = "lookup_submitted"
 _PASTED: Final = "pasted"
-_OPENED: Final = "opened"
+_ASKED_ON_OPENING: Final = "asked_on_opening"
 _NOTHING: Final = Paste((), 0, ())
 
 
@@ -85,7 +81,7 @@ class LookupAddress:
     def show(self) -> None:
         """Let the browser show it, so that it can be passed on."""
         st.query_params[TX] = self.hashes
-        for name, value in ((LIST, self.lookup_id), (CASE, self.case), (FIND, ""), (OPENED, "")):
+        for name, value in ((LIST, self.lookup_id), (CASE, self.case), (FIND, ""), (OPEN, "")):
             if value:
                 st.query_params[name] = value
             else:
@@ -168,7 +164,7 @@ def _note_submission() -> None:
 def _take_question(queries: PageQueries) -> None:
     """Make what was submitted, or what a link searches for, the question of this page.
 
-    The fields are emptied for the next customer, unless something in them has to be mended.
+    The fields are emptied for the next customer, unless something in them has to be corrected.
     """
     found = st.query_params.get(FIND)
     if found is not None:
@@ -178,7 +174,7 @@ def _take_question(queries: PageQueries) -> None:
         return
     text = str(st.session_state.get(_PASTE) or "")
     case = parse_case(str(st.session_state.get(_CASE_TYPED) or ""))
-    st.session_state.pop(_OPENED, None)
+    st.session_state.pop(_ASKED_ON_OPENING, None)
     pasted = _look_up(queries, text, case)
     pasted.address.show()
     st.session_state[_PASTED] = pasted
@@ -236,9 +232,9 @@ def _ask_on_opening(queries: PageQueries, hashes: Sequence[TxHash]) -> None:
     Of many, only those that were never asked about: opening their link again costs nothing.
     """
     address = LookupAddress.current()
-    if not (hashes and queries.can_ask) or st.session_state.get(_OPENED) == address:
+    if not (hashes and queries.can_ask) or st.session_state.get(_ASKED_ON_OPENING) == address:
         return
-    st.session_state[_OPENED] = address  # before asking: a stop asks no more
+    st.session_state[_ASKED_ON_OPENING] = address  # before asking: a stop asks no more
     try:
         known = queries.summaries(hashes)
     except StoreError:
@@ -337,9 +333,9 @@ def _many(queries: PageQueries, summaries: Sequence[TransactionSummary]) -> None
 
 
 def _rows(queries: PageQueries, shown: Sequence[TransactionSummary], number: int) -> None:
-    opened, context = opened_transaction(), _context(queries)
+    open_hash, context = opened(), _context(queries)
     for each in shown[(number - 1) * ROWS : number * ROWS]:
-        is_open = opened == str(each.tx_hash)
+        is_open = open_hash == str(each.tx_hash)
         lookup_row(each, is_open=is_open)
         if is_open:
             with st.container(key=f"opened-{each.tx_hash}"):

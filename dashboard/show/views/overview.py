@@ -20,8 +20,9 @@ from dashboard.show.parts.last_look import last_look
 from dashboard.show.parts.list_page import choice_filter, csv_button
 from dashboard.show.parts.markup import element
 from dashboard.show.parts.network_chooser import NETWORK, chosen_networks
-from dashboard.show.parts.network_rows import NetworkRow, network_row, opened, rows_head
+from dashboard.show.parts.network_rows import NetworkRow, network_row, network_rows_head
 from dashboard.show.parts.notices import empty, no_network, store_errors_shown
+from dashboard.show.parts.open_row import opened
 from dashboard.show.parts.rejection_table import LineContext, coverage, rejection_line
 from dashboard.show.parts.verdict import verdict
 from dashboard.show.parts.wall import WALL, wall
@@ -122,7 +123,7 @@ def _many(queries: PageQueries, statuses: Sequence[NetworkStatus], now: datetime
     ranked = _ranked(queries, statuses)
     with st.container(key="card-networks", gap=None):
         shown = _filtered(ranked, counts)
-        rows_head()
+        network_rows_head()
         for status in shown:
             is_open = opened() == str(status.profile.network_id)
             network_row(_row(queries, status), now, is_open=is_open)

@@ -216,7 +216,7 @@ def test_rows_are_filtered_by_verdict_and_open_in_place(store: Store) -> None:
     assert [each.key for each in opened.button if str(each.key).startswith("open-")] == [
         f"open-{tx_hash(2)}"
     ]
-    assert opened.query_params["opened"] == str(tx_hash(2))
+    assert opened.query_params["open"] == str(tx_hash(2))
     assert "34.3× the limit" in words_of(opened)
     assert f"Transaction: {tx_hash(2)}" in opened.code[-1].value
 
