@@ -28,6 +28,7 @@ CASES: Final = {
     "S11": "years",
     "S12": "windows",
     "S13": "payloads",
+    "S14": "page_sessions",
     "S16": "report_mails",
     "S17": "rejection_mails",
     "zoom": "zooms",

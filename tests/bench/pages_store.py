@@ -83,18 +83,24 @@ class PagedStore:
     until: datetime
 
 
-def made_paged_store(folder: Path, stored: int, day: datetime) -> PagedStore:
-    """Make the store of that day unless `folder` holds it; those of other days are deleted."""
-    file = folder / f"paged-{REVISION}-{stored}-{day:%Y%m%d}" / FILE
+def made_paged_store(
+    folder: Path, stored: int, day: datetime, fees_of: timedelta = YEAR
+) -> PagedStore:
+    """Make the store of that day, with fees of so long, unless `folder` holds it.
+
+    Those of other days are deleted.
+    """
+    kind = f"paged-{fees_of.days}"
+    file = folder / f"{kind}-{REVISION}-{stored}-{day:%Y%m%d}" / FILE
     if not file.exists():
-        for older in folder.glob("paged-*"):
+        for older in folder.glob(f"{kind}-*"):
             shutil.rmtree(older)
         folder.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(dir=folder) as fresh:
             url = f"sqlite:///{Path(fresh) / FILE}"
             migrate(url)
             with open_store(url) as store:
-                _fill(store, stored, day)
+                _fill(store, stored, day, fees_of)
             file.parent.mkdir(exist_ok=True)
             (Path(fresh) / FILE).replace(file)
     return PagedStore(file, stored, day)
@@ -117,14 +123,14 @@ def a_sender(number: int) -> Address:
     return Address(sha256(b"sender %d" % number).digest()[: Address.LENGTH])
 
 
-def _fill(store: Store, stored: int, day: datetime) -> None:
+def _fill(store: Store, stored: int, day: datetime, fees_of: timedelta) -> None:
     with store.write() as connection:
         insert_all(connection, rejections, _rejections(stored, day))
     with store.write() as connection:
         rebuild_counters(connection)
     for network_id in _NETWORKS:
         with store.write() as connection:
-            keep_year_of_fees(connection, network_id, day - YEAR, day)
+            keep_year_of_fees(connection, network_id, day - fees_of, day)
     with store.write() as connection:
         for each in TWELVE[len(CARDS) :]:
             copy_fees(connection, NETWORK, each.network_id)

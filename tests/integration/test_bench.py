@@ -89,6 +89,13 @@ def test_archive_of_lookups_is_whole(tmp_path: Path) -> None:
     assert found == []
 
 
+def test_bench_of_open_pages_measures_waits_and_traffic(tmp_path: Path) -> None:
+    printed = _bench(tmp_path, "S14", "--days", "2", "--stored", "600")
+
+    for measured in ("3 sessions: p95", "share of a core", "live traffic a minute, one network"):
+        assert measured in printed
+
+
 def test_bench_of_retention_tells_saves_and_steps(tmp_path: Path) -> None:
     printed = _bench(tmp_path, "retention")
 

@@ -19,9 +19,9 @@ AT_ONCE: Final = 20
 PAUSE: Final = 0.2
 
 
-def write_once(store: Store, many: int = AT_ONCE) -> None:
-    """Keep some rejections that nobody has seen yet, in one transaction."""
-    now = datetime.now(UTC)
+def write_once(store: Store, many: int = AT_ONCE, at: datetime | None = None) -> None:
+    """Keep some rejections that nobody has seen yet, in one transaction; now, or at some time."""
+    now = at or datetime.now(UTC)
     with store.write() as connection:
         for _ in range(many):
             save_polled(connection, NETWORK, _record(now), now)
