@@ -90,7 +90,8 @@ class TrackedEntry:
     def since(self, finding: NetworkFinding) -> datetime:
         """Return since when the verdict of a finding holds; else when it was tracked."""
         known, end = finding.evidence, finding.evidence.follow_up
-        ended = None if end is None else end.included_since or end.replaced_since
+        replaced = end.replaced_since if end is not None and end.is_replaced else None
+        ended = None if end is None else end.included_since or replaced
         first = min((each.first_seen_at for each in finding.versions), default=None)
         return ended or first or known.failing_since or self.transaction.tracked_at
 

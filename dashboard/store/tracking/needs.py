@@ -54,7 +54,7 @@ def needing(wanted: NeedNow, network_id: NetworkId | None) -> Select[Any]:
     settled = follow_ups.c
     has_ended = exists().where(
         settled.tx_hash == found.tx_hash,
-        or_(settled.block_number.is_not(None), settled.replaced_since.is_not(None)),
+        or_(settled.block_number.is_not(None), settled.replaced_since < settled.answered_at),
     )
     order = found.rank.desc() if is_latest_first else found.rank
     return select(found.tracked_id).where(~has_ended).order_by(order)

@@ -87,6 +87,19 @@ def test_rejected_silent_and_ending_ones_need_a_person(store: Store) -> None:
         assert count_needing(connection, elsewhere, A_NETWORK) == 1
 
 
+def test_rejected_one_needs_a_person_until_its_nonce_is_seen_used_twice(store: Store) -> None:
+    with store.write() as connection:
+        track(connection, TrackRequest(a_hash(1), BOTH, None, ""), A_MOMENT)
+        save_polled(connection, A_NETWORK, a_record(tx_hash=a_hash(1)), A_MOMENT)
+        used = (InclusionQuestion(a_hash(1), nonce=4), InclusionAnswer(a_hash(1), next_nonce=5))
+        needed = []
+        for look in range(2):
+            record_inclusion_answers(connection, A_NETWORK, A_MOMENT + seconds(look), [used])
+            needed.append(needing(connection, Need.REJECTED, seconds(9)))
+
+    assert needed == [[1], []]
+
+
 @pytest.fixture
 def teams(store: Store) -> Store:
     """Track twelve hashes of two owners, three cases, four labels and two tags."""
