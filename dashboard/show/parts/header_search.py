@@ -1,4 +1,4 @@
-"""The search in the header of every page: a hash, a sender or a label leads to Lookup."""
+"""The search in the header of every page: a hash, sender, label or case id leads to Lookup."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def header_search(lookup: st.Page) -> None:
         st.container(key=_FIELD, horizontal=True, gap=None),
     ):
         text = st.text_input(
-            "Search for a hash, a sender or a label; press / to come here",
+            "Search for a hash, a sender, a label or a case id; press / to come here",
             key="search_text",
             max_chars=LONGEST,
             placeholder="Search  ( / )",

@@ -71,7 +71,9 @@ def _matching_hashes(connection: Connection, text: str, *, is_alone: bool) -> li
     known = [each.record.tx_hash for each in search(connection, rejected, MOST_FOUND)]
     if found.sender is None:
         tracked = TrackedFilter(tx_hashes=hashes, search=words)
-        known += [each.tx_hash for each in search_tracked(connection, tracked, MOST_FOUND)]
+        named = TrackedFilter(case_id=text.strip())  # "1742" may as well begin a hash
+        for wanted in (named, tracked):
+            known += [each.tx_hash for each in search_tracked(connection, wanted, MOST_FOUND)]
     return list(dict.fromkeys(known))[:MOST_FOUND]
 
 

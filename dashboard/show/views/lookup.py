@@ -141,7 +141,7 @@ def _question_form() -> None:
             "Transactions, one or many",
             height=68,
             key=_PASTE,
-            placeholder="Hashes or explorer links; or a sender, a label, words of a reason. "
+            placeholder="Hashes or explorer links; or a sender, label, case id, words of a reason. "
             "Enter looks up.",
             label_visibility="collapsed",
         )

@@ -1,7 +1,7 @@
 """Tracked transactions as people search for them: by status, by hash and by words.
 
 What fits most hashes is found by scanning the latest. What fits few is found by cohort, by label,
-or among the hashes with a note; what people said of whole groups, by its own index.
+or among the hashes with a note or a case id; what people said of whole groups, by its own index.
 """
 
 from __future__ import annotations
@@ -67,10 +67,10 @@ class TrackedFilter:
     """What is looked for; what is None may be anything.
 
     With a network, `record_status` is what is on record there. Without, a record of any network
-    counts, also of one where the hash is not watched. `search` stands in the label or the note, in
-    either case, or a rejection of the hash is shown with all its words, or the hash begins with it,
-    or the sender of its rejection. `tx_hashes` stand for either as well. Label, case id, owner and
-    tag are whole ones; an empty one may be anything.
+    counts, also of one where the hash is not watched. `search` stands in the label, the note or
+    the case id, in either case, or a rejection of the hash is shown with all its words, or the
+    hash begins with it, or the sender of its rejection. `tx_hashes` stand for either as well.
+    Label, case id, owner and tag are whole ones; an empty one may be anything.
     """
 
     network_id: NetworkId | None = None
@@ -212,9 +212,8 @@ def _select_fitting(connection: Connection, wanted: TrackedFilter) -> SelectBase
     by_label = select(place).where(
         column.label.in_(_labels_containing(wanted.search)), column.label != _NONE
     )
-    by_note = select(place).where(*_only_note_contains(wanted.search))
-    by_record = select(place).where(*_only_record_contains(wanted.search))
-    return union_all(*(each.where(*conditions) for each in (by_label, by_note, by_record)))
+    others = (select(place).where(*each) for each in _beside_labels(wanted.search))
+    return union_all(*(each.where(*conditions) for each in (by_label, *others)))
 
 
 def _allows_any_cohort(wanted: TrackedFilter) -> bool:
@@ -222,7 +221,7 @@ def _allows_any_cohort(wanted: TrackedFilter) -> bool:
 
 
 def _contains_text(wanted: TrackedFilter) -> Iterator[ColumnElement[bool]]:
-    """Demand that the text stands in the label, the note, a rejection or the hash."""
+    """Demand that the text stands in the label, note, case id, a rejection or the hash."""
     if wanted.search:
         yield or_(*_remarks_contain(wanted.search), _record_contains(wanted.search))
 
@@ -230,11 +229,10 @@ def _contains_text(wanted: TrackedFilter) -> Iterator[ColumnElement[bool]]:
 def _count_containing(connection: Connection, text: str) -> int:
     label = tracked_labels.c.label
     labelled = select(func.coalesce(func.sum(tracked_labels.c.many), 0))
-    noted = select(func.count()).select_from(tracked_hashes).where(*_only_note_contains(text))
     in_labels = connection.scalars(labelled.where(label.icontains(text, autoescape=True))).one()
-    recorded = select(func.count()).select_from(tracked_hashes).where(*_only_record_contains(text))
-    found = (noted, recorded)
-    return int(in_labels) + sum(connection.scalars(query).one() for query in found)
+    counted = select(func.count()).select_from(tracked_hashes)
+    others = (counted.where(*each) for each in _beside_labels(text))
+    return int(in_labels) + sum(connection.scalars(query).one() for query in others)
 
 
 def _labels_containing(text: str) -> Select[Any]:
@@ -242,27 +240,24 @@ def _labels_containing(text: str) -> Select[Any]:
     return select(label).where(label.icontains(text, autoescape=True))
 
 
-def _only_note_contains(text: str) -> Iterator[ColumnElement[bool]]:
-    """Demand that a text stands in the note, and not in the label as well."""
-    column = tracked_hashes.c
-    yield column.note != _NONE
-    yield column.note.icontains(text, autoescape=True)
-    yield ~column.label.icontains(text, autoescape=True)
+def _beside_labels(text: str) -> Iterator[list[ColumnElement[bool]]]:
+    """Yield the conditions of each other place of a text; no hash fulfils those of two.
 
-
-def _only_record_contains(text: str) -> Iterator[ColumnElement[bool]]:
-    """Demand that a text stands in a rejection or the hash, and in no remark as well.
-
-    Only cohorts are looked at that have a record, or those whose hash begins so.
+    They begin with what an index fulfils.
     """
-    yield _record_contains(text)
-    yield from (~each for each in _remarks_contain(text))
+    column = tracked_hashes.c
+    in_label, in_note, in_case_id = _remarks_contain(text)
+    yield [column.note != _NONE, in_note, ~in_label]
+    yield [column.case_id != _NONE, in_case_id, ~in_label, ~in_note]
+    # Only cohorts are looked at that have a record, or those whose hash begins so.
+    yield [_record_contains(text), ~in_label, ~in_note, ~in_case_id]
 
 
 def _remarks_contain(text: str) -> Iterator[ColumnElement[bool]]:
+    """Demand that a text stands in the label, the note or the case id."""
     column = tracked_hashes.c
-    yield column.label.icontains(text, autoescape=True)
-    yield column.note.icontains(text, autoescape=True)
+    for each in (column.label, column.note, column.case_id):
+        yield each.icontains(text, autoescape=True)
 
 
 def _record_contains(text: str) -> ColumnElement[bool]:

@@ -10,12 +10,14 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dashboard.domain.observation import ExclusionAnswer
+from dashboard.domain.paste import read_lookup
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.errors import StoreUnavailable
 from dashboard.show.queries import page_queries
 from dashboard.show.queries.page_queries import PageQueries
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.record_answers import AnswersNotSaved, UnsavedAnswers
+from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.browser.seeded_store import SIMULATED, seed, tx_hash
 from tests.builders import a_hash, a_record
 from tests.unit.show.page_runs import open_page, words_of
@@ -219,6 +221,19 @@ def test_rows_are_filtered_by_verdict_and_open_in_place(store: Store) -> None:
     assert opened.query_params["open"] == str(tx_hash(2))
     assert "34.3× the limit" in words_of(opened)
     assert f"Transaction: {tx_hash(2)}" in opened.code[-1].value
+
+
+@pytest.mark.parametrize(("typed", "found"), [("zd-17", [85]), ("1742", [86]), ("ZD", [85])])
+def test_case_id_leads_to_its_transaction(store: Store, typed: str, found: list[int]) -> None:
+    with store.write() as connection:
+        for number, case_id in ((85, "ZD-1742"), (86, "1742")):
+            wish = TrackRequest(tx_hash(number), (SIMULATED.network_id,), None, "", case_id=case_id)
+            track(connection, wish, NOW)
+    queries = PageQueries(store, (SIMULATED,), None, lambda: NOW)
+
+    paste = queries.lookups.find(read_lookup(typed))
+
+    assert paste.hashes == tuple(tx_hash(number) for number in found)
 
 
 def test_search_in_the_header_leads_from_every_page_to_the_answer(store: Store) -> None:

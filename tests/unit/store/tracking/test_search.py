@@ -27,6 +27,10 @@ def is_labelled(number: int) -> bool:
     return number % 7 == 0
 
 
+def has_case(number: int) -> bool:
+    return number % 31 == 0
+
+
 def is_rejected(number: int) -> bool:
     return number % 500 == 100
 
@@ -43,6 +47,11 @@ def is_rejected(number: int) -> bool:
             lambda number: not is_rejected(number),
         ),
         (TrackedFilter(record_status=RecordStatus.UNREPORTED), lambda _: False),
+        (TrackedFilter(search="zd-17"), has_case),
+        (
+            TrackedFilter(record_status=RecordStatus.REJECTED, search="ZD-17"),
+            lambda number: is_rejected(number) and has_case(number),
+        ),
         (
             TrackedFilter(record_status=RecordStatus.REJECTED, search="team"),
             lambda number: is_rejected(number) and is_labelled(number),
@@ -59,7 +68,12 @@ def test_every_leaf_of_a_long_list_is_found(
     with store.write() as connection:
         wishes = [
             TrackRequest(
-                a_hash(number), (A_NETWORK,), None, "team 1" if is_labelled(number) else ""
+                a_hash(number),
+                (A_NETWORK,),
+                None,
+                "team 1" if is_labelled(number) else "",
+                note="of ZD-1742" if number % 62 == 0 else "",
+                case_id="ZD-1742" if has_case(number) else "",
             )
             for number in range(MANY)
         ]
