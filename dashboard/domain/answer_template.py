@@ -22,6 +22,9 @@ LONGEST_TEMPLATE: Final = 4_000
 LONGEST_FILE: Final = 60_000
 """Characters of a file of templates."""
 
+LONGEST_ANSWER: Final = 10_000
+"""Characters of a text that is filled in: a template may name a long reason many times."""
+
 LONGEST_CASE: Final = 80
 """Characters of a case id."""
 
@@ -158,10 +161,11 @@ def fill_in(template: str, values: Mapping[str, str]) -> str:
     """Fill a template in; values are never read as templates, whatever they hold.
 
     A line that names something without a value is left out. So is a paragraph whose lines with
-    placeholders are all left out.
+    placeholders are all left out. What goes beyond `LONGEST_ANSWER` is cut.
     """
     filled = (_paragraph(each, values) for each in re.split(r"\n[ \t]*\n", template))
-    return "\n\n".join(each for each in filled if each)
+    text = "\n\n".join(each for each in filled if each)
+    return text if len(text) <= LONGEST_ANSWER else f"{text[:LONGEST_ANSWER]}…"
 
 
 def _paragraph(text: str, values: Mapping[str, str]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 from dashboard.domain.quantity import TxHash
@@ -15,6 +16,12 @@ MOST_LOOKED_UP: Final = 10_000
 
 LONGEST_PASTE: Final = 4_000_000
 """Characters of one look-up: 400 for each transaction."""
+
+MOST_PIECES: Final = 100_000
+"""Hashes and pieces that are none, of one text; what has more is no list of transactions."""
+
+_FILLING: Final = " \t,;\"'"
+"""What a line may hold beside anything of use."""
 
 _HASH: Final = re.compile(r"(?<![0-9a-zA-Z])(?:0[xX])?([0-9a-fA-F]{64})(?![0-9a-zA-Z])", re.ASCII)
 _ADDRESS: Final = re.compile(r"(?:0[xX])?[0-9a-fA-F]{40}", re.ASCII)
@@ -61,25 +68,40 @@ def read_paste(text: str) -> Paste:
     """Find hashes between commas, blanks, quotes and inside explorer links.
 
     Other columns of a line that holds a hash (an address, an amount, a name) are passed over;
-    what begins like a hash and is none is named, and so is a line without any hash.
+    what begins like a hash and is none is named, and so is a line without any hash. InputError
+    beyond `MOST_PIECES`: each piece that is named takes memory.
     """
     found: list[TxHash] = []
     wrong: list[WrongText] = []
     for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip(_FILLING):
+            continue
         hashes = [TxHash(bytes.fromhex(match[1])) for match in _HASH.finditer(line)]
         found += hashes
-        wrong += _wrong_pieces(number, line, has_hash=bool(hashes))
+        room = MOST_PIECES - len(found) - len(wrong)
+        wrong += islice(_wrong_pieces(number, line, has_hash=bool(hashes)), max(room, 0) + 1)
+        if len(found) + len(wrong) > MOST_PIECES:
+            raise InputError(too_many_pieces())
     hashes_once = tuple(dict.fromkeys(found))
     return Paste(hashes_once, len(found) - len(hashes_once), tuple(wrong))
 
 
+def too_many_pieces() -> str:
+    """Say that a text is too much for once."""
+    return (
+        f"the text has more than {MOST_PIECES:,} hashes and pieces that are none: "
+        f"give at most {MOST_LOOKED_UP:,} transactions at once"
+    )
+
+
 def _wrong_pieces(number: int, line: str, *, has_hash: bool) -> Iterator[WrongText]:
-    attempts = [match[0] for match in _ATTEMPT.finditer(_HASH.sub(" ", line))]
+    found = _ATTEMPT.finditer(_HASH.sub(" ", line))
+    attempts = [match[0] for match in islice(found, MOST_PIECES + 1)]
     if has_hash:
         attempts = [text for text in attempts if not _ADDRESS.fullmatch(text)]
     for text in attempts:
         yield WrongText(number, text, _why_no_hash(text))
-    if not has_hash and not attempts and line.strip(" \t,;\"'"):
+    if not has_hash and not attempts:
         yield WrongText(number, line.strip(), "holds no transaction hash")
 
 

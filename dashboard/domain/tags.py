@@ -12,6 +12,9 @@ from dashboard.errors import InputError
 LONGEST_TAGS: Final = 200
 """Characters that somebody may type as the tags of a transaction."""
 
+MOST_TAGS: Final = 300
+"""Tags that are typed, or read, for one transaction."""
+
 _TAG: Final = re.compile(r"(?<![\w#])#(\w[\w-]{0,39})")
 _SEPARATORS: Final = re.compile(r"[\s,;]+")
 _QUOTED: Final = 40
@@ -23,9 +26,14 @@ def tags_in(text: str) -> frozenset[str]:
 
 
 def typed_tags(text: str) -> frozenset[str]:
-    """Read tags that are typed as such, with # or without; InputError names what is none."""
-    found = set()
+    """Read tags that are typed as such, with # or without; InputError names what is none.
+
+    InputError also where there are more than `MOST_TAGS`.
+    """
+    found = set[str]()
     for word in filter(None, _SEPARATORS.split(text)):
+        if len(found) >= MOST_TAGS:
+            raise InputError(f"they are more than {MOST_TAGS}: keep those that people look for")
         tag = word.removeprefix("#").lower()
         if tags_in(f"#{tag}") != {tag}:
             raise InputError(

@@ -7,19 +7,21 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 from typing import Final
 
-from dashboard.domain.paste import WrongText, read_paste
+from dashboard.domain.paste import MOST_PIECES, WrongText, read_paste, too_many_pieces
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.spreadsheet import write_csv
 from dashboard.domain.track_list import (
     ListedTransaction,
     TrackList,
-    listed_once,
+    in_parts,
     track_lists,
     with_attempt,
     with_texts,
 )
+from dashboard.errors import InputError
 
 _COLUMNS: Final = {
     "tx_hash": "txHash",
@@ -36,10 +38,15 @@ _COLUMNS: Final = {
 _BEGINNING: Final = re.compile(r"\s*(?:\{|\[\s*[{\]])")
 _EXAMPLE: Final = '{"txHash": "0x…", "label": "Case 17"}'
 _NO_OBJECT: Final = f"is no JSON object of texts: write such as {_EXAMPLE}"
-_TEXT: Final = r'"(?:[^"\\]|\\.)*+"'
-_VALUES: Final = rf'(?:[^"{{}}\[\]]|{_TEXT})*+'
-_FLAT: Final = re.compile(rf'\{{(?:[^"{{}}\[\]]|{_TEXT}|\[{_VALUES}\])*+\}}', re.DOTALL)
-"""An object of plain values and lists of such: nothing that nests, and read without going back."""
+_TEXT: Final = r'"(?:[^"\\\n]|\\[^\n])*+"'
+_PLAIN: Final = r'[^"{}\[\]\\]'
+_VALUES: Final = rf"(?:{_PLAIN}|{_TEXT})*+"
+_FLAT: Final = re.compile(rf"\{{(?:{_PLAIN}|{_TEXT}|\[{_VALUES}\])*+\}}")
+"""An object of plain values and lists of such: nothing that nests, and read without going back.
+
+As in JSON, no text goes on in another line, and a backslash stands in texts only: else a text could
+be made in which each brace begins an object that is read to the very end, in vain.
+"""
 
 _LONGEST_QUOTED: Final = 200
 
@@ -73,17 +80,22 @@ def write_track_json(transactions: Iterable[FiledTransaction]) -> str:
 
 
 def read_track_file(text: str, now: datetime) -> TrackList:
-    """Read JSON where the text begins as such, else any other list; see `read_track_list`."""
-    return next(track_files(text, now, None))
+    """Read JSON where the text begins as such, else any other list; see `track_lists`.
+
+    InputError where it holds more than `MOST_PIECES`.
+    """
+    first, *more = islice(track_files(text, now, MOST_PIECES), 2)
+    if more:
+        raise InputError(too_many_pieces())
+    return first
 
 
 def track_files(text: str, now: datetime, most: int | None) -> Iterator[TrackList]:
-    """Read such a text in parts, as `track_lists` does; JSON is one part."""
+    """Read such a text in parts, as `track_lists` does."""
     bare = text.removeprefix("\ufeff")
     if _BEGINNING.match(bare):
-        yield listed_once(_read_objects(bare, now))
-    else:
-        yield from track_lists(text, now, most)
+        return in_parts(_read_objects(bare, now), most)
+    return track_lists(text, now, most)
 
 
 def _row(each: FiledTransaction) -> tuple[str | None, ...]:

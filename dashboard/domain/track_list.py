@@ -44,11 +44,15 @@ _SEPARATOR: Final = re.compile(r'"?sep=.?"?', re.IGNORECASE)
 _LINES_TO_HEADER: Final = 5
 """So many lines may stand above a header, such as a title, or nothing."""
 
+_LONGEST_HEADER: Final = 10_000
+"""Characters of a header."""
+
 _LONGEST_ROW: Final = 20
 """Lines of one row, where a quoted field holds line ends."""
 
 _CHAIN_ID: Final = re.compile(r"[0-9]{1,18}", re.ASCII)
 _DELIMITERS: Final = (",", ";", "\t")
+_SEPARATORS: Final = " ,;\t"
 _QUOTED: Final = 40
 _MOST_NAMED: Final = 10
 
@@ -144,30 +148,22 @@ class TrackList:
 _Read: TypeAlias = ListedTransaction | WrongText | UnusedColumns
 
 
-def read_track_list(text: str, now: datetime) -> TrackList:
+def track_lists(text: str, now: datetime, most: int | None) -> Iterator[TrackList]:
     """Read CSV where a line above all hashes names their column, else any text with hashes in it.
 
-    A line that cannot be used is reported and costs no other line, even where a quote never ends.
+    It is read in parts of at most `most` transactions or complaints; a hash of an earlier part is a
+    repeated one. A line that cannot be used costs no other line, even where a quote never ends.
     """
-    return next(track_lists(text, now, None))
+    return in_parts(_read_items(_lines(text.removeprefix("\ufeff")), now), most)
 
 
-def track_lists(text: str, now: datetime, most: int | None) -> Iterator[TrackList]:
-    """Read a list in parts of at most `most` transactions or complaints; there is at least one.
-
-    A hash that stood in an earlier part is a repeated one.
-    """
+def in_parts(read: Iterator[_Read], most: int | None) -> Iterator[TrackList]:
+    """Return what is read in parts of at most so many; there is at least one."""
     seen: set[TxHash] = set()
-    read = _read_items(_lines(text.removeprefix("\ufeff")), now)
     part = list(islice(read, most))
     yield _listed(part, seen)
     while part and (part := list(islice(read, most))):
         yield _listed(part, seen)
-
-
-def listed_once(read: Iterable[ListedTransaction | WrongText]) -> TrackList:
-    """Return what was read as a list: a hash that stood there before is a repeated one."""
-    return _listed(read, set())
 
 
 def _listed(part: Iterable[_Read], seen: set[TxHash]) -> TrackList:
@@ -218,6 +214,8 @@ def _read_items(lines: Iterator[str], now: datetime) -> Iterator[_Read]:
     if unused:
         yield UnusedColumns(tuple(unused))
     for number, row in _rows(chain(above[place + 1 :], numbered)):
+        if not row.strip(_SEPARATORS):
+            continue
         fields = _fields(row, delimiter)
         if any(fields):
             named = {name: fields[at] if at < len(fields) else "" for name, at in columns.items()}
@@ -229,6 +227,8 @@ def _read_items(lines: Iterator[str], now: datetime) -> Iterator[_Read]:
 def _place_of_header(lines: Sequence[str]) -> int | None:
     """Return where a line names a column of hashes; None where a hash comes before it, or none."""
     for place, line in enumerate(lines):
+        if len(line) > _LONGEST_HEADER:
+            return None
         if "tx_hash" in _columns(_fields(line, _delimiter(line))):
             return place
         if read_paste(line).hashes:

@@ -123,8 +123,7 @@ def _track_pasted(
     except InputError as mistake:
         notice("bad", "Nothing was tracked.", sentence(str(mistake)))
         return
-    listed = read_track_file(text, queries.now()).with_common(common)
-    _track_list(queries, listed, network_ids)
+    _track_text(queries, text, network_ids, common)
 
 
 def _file_form(queries: PageQueries, network_ids: Sequence[NetworkId]) -> None:
@@ -163,7 +162,23 @@ def _track_file(queries: PageQueries, octets: bytes, network_ids: Sequence[Netwo
     if not text.strip():
         notice("busy", "The file is empty.", "Choose one that holds transaction hashes.")
         return
-    _track_list(queries, read_track_file(text, queries.now()), network_ids)
+    _track_text(queries, text, network_ids)
+
+
+def _track_text(
+    queries: PageQueries,
+    text: str,
+    network_ids: Sequence[NetworkId],
+    common: CommonRemarks | None = None,
+) -> None:
+    """Read what was given and track it; `common` is said of all its transactions."""
+    try:
+        listed = read_track_file(text, queries.now())
+    except InputError as mistake:
+        st.session_state.pop(_REPORT, None)
+        notice("bad", "Nothing was tracked:", sentence(str(mistake)))
+        return
+    _track_list(queries, listed if common is None else listed.with_common(common), network_ids)
 
 
 def _track_list(queries: PageQueries, listed: TrackList, network_ids: Sequence[NetworkId]) -> None:

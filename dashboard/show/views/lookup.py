@@ -11,7 +11,7 @@ from typing import Final
 import streamlit as st
 
 from dashboard.domain.answer_template import LONGEST_CASE, parse_case
-from dashboard.domain.paste import Paste, read_lookup, read_paste
+from dashboard.domain.paste import Paste, read_lookup
 from dashboard.domain.quantity import TxHash
 from dashboard.domain.verdict import VerdictKind
 from dashboard.errors import InputError, StoreError
@@ -218,7 +218,11 @@ def _asked_for(queries: PageQueries) -> PastedLookup:
 
 def _named_by(queries: PageQueries, address: LookupAddress) -> PastedLookup:
     if not address.lookup_id:
-        return PastedLookup(read_paste("\n".join(address.hashes)), address)
+        try:
+            return PastedLookup(read_lookup("\n".join(address.hashes)), address)
+        except InputError as mistake:
+            remark = ("Nothing was looked up:", sentence(str(mistake)))
+            return PastedLookup(_NOTHING, address, remark)
     hashes = queries.lookups.saved(address.lookup_id)
     if hashes is None:
         text = "What it names is not kept any more, or it was cut. Paste the hashes again."

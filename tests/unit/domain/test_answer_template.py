@@ -91,3 +91,9 @@ def test_case_id_is_one_line_of_bounded_length() -> None:
     assert parse_case("  A\n17 ") == "A 17"
     with pytest.raises(InputError, match="81 characters: give at most 80"):
         parse_case("x" * (LONGEST_CASE + 1))
+
+
+def test_text_that_names_a_long_reason_many_times_is_cut() -> None:
+    text = fill_in("{reason}" * 400, {"reason": "r" * 2000})
+
+    assert text == "r" * 10_000 + "…"

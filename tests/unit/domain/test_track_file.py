@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from time import process_time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dashboard.domain.paste import MOST_PIECES
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.tags import written_tags
 from dashboard.domain.track_file import (
@@ -17,6 +19,7 @@ from dashboard.domain.track_file import (
     write_track_json,
 )
 from dashboard.domain.track_list import ListedTransaction
+from dashboard.errors import InputError
 from tests.builders import A_MOMENT, A_NETWORK, a_hash
 
 WORDS = st.text(st.characters(categories=["L", "N", "P", "S"]), max_size=20)
@@ -95,3 +98,32 @@ def test_other_text_is_read_as_a_list(text: str) -> None:
     listed = read_track_file(text, datetime(2026, 1, 1, tzinfo=A_MOMENT.tzinfo))
 
     assert len(listed.transactions) == bool(text)
+
+
+@pytest.mark.parametrize("line", ['{\\"\n', '"{\\" "\n', '{"a": ["\n'])
+def test_braces_without_end_are_not_read_again_and_again(line: str) -> None:
+    began = process_time()
+
+    listed = read_track_file("[{\n" + line * 20_000, A_MOMENT)
+
+    assert len(listed.wrong) == 20_001
+    assert process_time() - began < 5  # a second; it was minutes
+
+
+@pytest.mark.parametrize("text", ["{\n", "a\n", "0x1 "])
+def test_file_of_nothing_usable_is_refused_before_it_takes_memory(text: str) -> None:
+    with pytest.raises(InputError, match="more than 100,000 hashes and pieces that are none"):
+        read_track_file(text * (MOST_PIECES + 1), A_MOMENT)
+
+
+def test_file_says_how_many_tags_are_too_many() -> None:
+    tags = " ".join(f"t{number}" for number in range(301))
+
+    [found] = read_track_file(
+        f'[{{"txHash": "{a_hash()}", "tags": "{tags}"}}]', A_MOMENT
+    ).transactions
+
+    assert found.tags == ""
+    assert found.remark == (
+        "without its tags, since they are more than 300: keep those that people look for"
+    )

@@ -13,12 +13,15 @@ from dashboard.domain.track_list import (
     ListedTransaction,
     TrackList,
     in_words,
-    read_track_list,
     track_lists,
 )
 from tests.builders import A_MOMENT, A_NETWORK, a_hash
 
 ATTEMPT = datetime(2026, 11, 20, 10, 0, tzinfo=UTC)
+
+
+def read_track_list(text: str, now: datetime) -> TrackList:
+    return next(track_lists(text, now, None))
 
 
 def read(*lines: str) -> TrackList:
@@ -309,3 +312,17 @@ def test_common_tags_come_in_addition() -> None:
 
     [found] = listed.with_common(CommonRemarks(owner="Bob", case_id="9", tags="#a")).transactions
     assert (found.tags, found.owner, found.case_id) == ("#a #vip", "Ada", "9")
+
+
+def test_line_that_is_too_long_for_a_header_is_none() -> None:
+    listed = read_track_list("tx_hash," + "a," * 10_000 + f"\n{a_hash()}", A_MOMENT)
+
+    assert listed.unused_columns == ()
+    assert len(listed.transactions) == 1
+
+
+def test_rows_of_nothing_are_passed_over() -> None:
+    listed = read_track_list(f"tx_hash,label\n,\n , \n{a_hash()},Acme\n\n", A_MOMENT)
+
+    assert [(each.line, each.label) for each in listed.transactions] == [(4, "Acme")]
+    assert not listed.wrong

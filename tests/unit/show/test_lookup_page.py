@@ -144,6 +144,12 @@ def test_lookup_names_what_nothing_is_found_of(store: Store) -> None:
     assert "is a part of a hash, and of none that is known here" in words_of(page)
 
 
+def test_link_of_too_much_says_so(store: Store) -> None:
+    page = open_page(PageQueries(store, (SIMULATED,), None, lambda: NOW), "0x1." * 100_001)
+
+    assert "the text has more than 100,000 hashes and pieces that are none" in words_of(page)
+
+
 def test_link_that_is_not_kept_any_more_says_so(store: Store) -> None:
     queries = PageQueries(store, (SIMULATED,), None, lambda: NOW)
 
