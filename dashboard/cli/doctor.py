@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from datetime import datetime
 from importlib.metadata import version
 
 import click
@@ -11,7 +12,7 @@ from dashboard.cli import options
 from dashboard.cli.installation import open_installation
 from dashboard.cli.output import FOUND, Json, instant, print_json, say
 from dashboard.show.queries.attention import Attention, health_troubles
-from dashboard.show.queries.health import Health, HealthQueries
+from dashboard.show.queries.health import Health, HealthQueries, WorkerHealth
 from dashboard.show.text import age
 
 
@@ -36,11 +37,17 @@ def doctor(*, exit_code: bool, as_json: bool) -> None:
             say(" ".join(part for part in (each.headline, each.text, each.advice) if part))
         if not troubles:
             say("All is well.")
-        backed_up = health.upkeep.backed_up_at
-        backup = "no backup yet" if backed_up is None else f"last backup {age(backed_up, now)}"
-        say(f"Version {version('linewatch')}, schema {health.store.schema}, {backup}.")
+        say(f"{', '.join(_facts(health.worker, now))}.")
         say(f"{store_name}.")
     sys.exit(FOUND if exit_code and troubles else 0)
+
+
+def _facts(worker: WorkerHealth | None, now: datetime) -> list[str]:
+    if worker is None:
+        return [f"Version {version('linewatch')}"]
+    at = worker.upkeep.backed_up_at
+    backup = "no backup yet" if at is None else f"last backup {age(at, now)}"
+    return [f"Version {version('linewatch')}", f"schema {worker.schema}", backup]
 
 
 def _form(health: Health, store_name: str, troubles: list[Attention]) -> Json:
@@ -53,12 +60,13 @@ def _form(health: Health, store_name: str, troubles: list[Attention]) -> Json:
         }
         for each in troubles
     ]
+    worker = health.worker
     return {
         "isWell": not troubles,
         "troubles": found,
         "version": version("linewatch"),
-        "schema": health.store.schema,
+        "schema": None if worker is None else worker.schema,
         "store": store_name,
-        "purgedAt": instant(health.upkeep.purged_at),
-        "backedUpAt": instant(health.upkeep.backed_up_at),
+        "purgedAt": None if worker is None else instant(worker.upkeep.purged_at),
+        "backedUpAt": None if worker is None else instant(worker.upkeep.backed_up_at),
     }

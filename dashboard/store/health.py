@@ -19,7 +19,7 @@ from dashboard.domain.store_size import StoreSize
 from dashboard.store.alerts.alert_status import NotificationCounts, notification_counts
 from dashboard.store.alerts.mail_outages import mail_trouble, unreported_outage
 from dashboard.store.alerts.notification_claims import IS_PENDING
-from dashboard.store.engine.engine import database_of, stored_revision
+from dashboard.store.engine.engine import database_of
 from dashboard.store.monitoring.sizes import clock_jump, free_space, last_measured
 from dashboard.store.monitoring.upstream_failures import answered_at
 from dashboard.store.rejections.counts import count_rejections
@@ -60,21 +60,26 @@ class MailState:
 
 
 @dataclass(frozen=True, slots=True)
-class StoreState:
-    """How large the store is, which schema it has, and what it holds.
+class StoreSpace:
+    """Whether the store has room.
 
     `measured` is by kinds, at most a day old; None where no worker measured it yet. While there
     is a `clock_jump`, nothing is purged that became old by it. `free_on_disk` is now, in bytes;
     None where the database does not know.
     """
 
-    size: int
-    schema: str
-    tracked: int
-    rejections: int
     measured: StoreSize | None = None
     clock_jump: ClockJump | None = None
     free_on_disk: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StoreContents:
+    """How many bytes the store has now, and how many transactions and rejections are in it."""
+
+    size: int
+    tracked: int
+    rejections: int
 
 
 def mail_state(connection: Connection, since: datetime = _EVER) -> MailState:
@@ -94,16 +99,21 @@ def mail_state(connection: Connection, since: datetime = _EVER) -> MailState:
     )
 
 
-def store_state(connection: Connection, now: datetime) -> StoreState:
-    """Return how large the store is and what it holds, without reading it through."""
-    return StoreState(
-        size=database_of(connection).size(connection),
-        schema=stored_revision(connection) or "",
-        tracked=_count(connection, select(func.sum(cohorts.c.size))),
-        rejections=count_rejections(connection, RejectionFilter()),
+def store_space(connection: Connection, now: datetime) -> StoreSpace:
+    """Return what is known of the room that the store takes and has."""
+    return StoreSpace(
         measured=last_measured(connection),
         clock_jump=clock_jump(connection, now),
         free_on_disk=free_space(connection).on_disk,
+    )
+
+
+def store_contents(connection: Connection) -> StoreContents:
+    """Return how large the store is and what it holds, without reading it through."""
+    return StoreContents(
+        size=database_of(connection).size(connection),
+        tracked=_count(connection, select(func.sum(cohorts.c.size))),
+        rejections=count_rejections(connection, RejectionFilter()),
     )
 
 

@@ -16,12 +16,14 @@ from dashboard.show.parts.badges import badge
 from dashboard.show.parts.markup import Markup, element, join
 from dashboard.show.parts.table import table
 from dashboard.show.queries.health import (
-    Health,
+    NotificationHealth,
+    StorageHealth,
+    WorkerHealth,
     is_disk_short,
     is_mail_late,
 )
 from dashboard.show.text import age, moment, moment_near, sentence, size, span
-from dashboard.store.health import MailState, StoreState
+from dashboard.store.health import MailState, StoreContents
 from dashboard.store.monitoring.heartbeats import LastHeartbeat
 
 _KIND_COLUMNS: Final = ("Kind", "Size", "Growth")
@@ -30,10 +32,15 @@ _OUTCOME_LENGTH: Final = 300
 _PARTS_OF_HOLDER: Final = 3
 
 
-def worker_part(health: Health, version: str, now: datetime) -> Markup:
-    """Name the process that polls and delivers, this version, and what it did last."""
+def worker_part(
+    health: WorkerHealth, version: str, now: datetime, *, is_space_low: bool = False
+) -> Markup:
+    """Name the process that polls and delivers, this version, and what it did last.
+
+    While space on the disk of the store is low, a lease that ran out proves nothing.
+    """
     upkeep = health.upkeep
-    facts: list[tuple[str, str]] = [("Version", version), ("Schema", health.store.schema)]
+    facts: list[tuple[str, str]] = [("Version", version), ("Schema", health.schema)]
     for name, holder in health.holders.items():
         job = f"Lease of {name} held by" if len(health.holders) > 1 else "Lease held by"
         facts.append((job, f"{_holder_name(holder.name)} (term {holder.token})"))
@@ -41,13 +48,14 @@ def worker_part(health: Health, version: str, now: datetime) -> Markup:
         ("Last purge of old data", _ago(upkeep.purged_at, now) or "not yet"),
         ("Last backup", _ago(upkeep.backed_up_at, now) or "none yet"),
     ]
-    return _part("Worker", _worker_badge(health), _facts(facts), *_heartbeat(health.heartbeat, now))
+    state = _worker_badge(health, is_space_low=is_space_low)
+    return _part("Worker", state, _facts(facts), *_heartbeat(health.heartbeat, now))
 
 
-def _worker_badge(health: Health) -> Markup:
+def _worker_badge(health: WorkerHealth, *, is_space_low: bool) -> Markup:
     if health.holders:
         return badge("calm", "●", "Running")
-    if health.is_space_low:
+    if is_space_low:
         return badge("busy", "?", "Not known")
     return badge("bad", "✕", "Not running")
 
@@ -69,9 +77,9 @@ def _heartbeat(heartbeat: LastHeartbeat | None, now: datetime) -> list[Markup]:
     return said
 
 
-def mail_part(mail: MailState, recipients: Counter[RecipientStatus], now: datetime) -> Markup:
+def mail_part(health: NotificationHealth, now: datetime) -> Markup:
     """Say what is pending, sent and dead, and the last answer of the mail server."""
-    counts = mail.counts
+    mail, counts = health.mail, health.mail.counts
     figures = element(
         "dl",
         _figure(
@@ -82,7 +90,7 @@ def mail_part(mail: MailState, recipients: Counter[RecipientStatus], now: dateti
         class_="lw-figures lw-counts",
     )
     counted = element("p", "Sent and dead: of the last 30 days.", class_="lw-quiet")
-    said = (counted, *_recipients(recipients), *_mail_advice(mail, now))
+    said = (counted, *_recipients(health.recipients), *_mail_advice(mail, now))
     return _part("Notifications", _mail_badge(mail, now), figures, *said)
 
 
@@ -151,27 +159,31 @@ def _deliveries_link(state: str) -> Markup:
     return element("p", element("a", words, href=address, target="_self"), class_="lw-link")
 
 
-def store_part(health: Health, name: str) -> Markup:
-    """Say where the store is, how large, and how long its disk suffices."""
-    store = health.store
-    facts: list[tuple[str, str]] = [("Size", size(store.size))]
-    facts += [] if store.measured is None else _growth_facts(store.measured)
-    if store.free_on_disk is not None:
-        facts.append(("Free on its disk", size(store.free_on_disk)))
-    facts += [
-        ("Rejections", f"{store.rejections:,}"),
-        ("Tracked", f"{store.tracked:,}"),
-    ]
+def store_part(health: StorageHealth, contents: StoreContents | None, name: str) -> Markup:
+    """Say where the store is, how large, and how long its disk suffices.
+
+    `contents` is None where the store did not say what it holds.
+    """
+    space = health.space
+    facts: list[tuple[str, str]] = [] if contents is None else [("Size", size(contents.size))]
+    facts += [] if space.measured is None else _growth_facts(space.measured)
+    if space.free_on_disk is not None:
+        facts.append(("Free on its disk", size(space.free_on_disk)))
+    if contents is not None:
+        facts += [
+            ("Rejections", f"{contents.rejections:,}"),
+            ("Tracked", f"{contents.tracked:,}"),
+        ]
     where = element("p", name.removeprefix("The store "), class_="lw-quiet lw-mono lw-path")
-    state = _store_badge(store, is_space_low=health.is_space_low)
-    return _part("Storage", state, _facts(facts), where)
+    return _part("Storage", _store_badge(health), _facts(facts), where)
 
 
-def _store_badge(store: StoreState, *, is_space_low: bool) -> Markup:
-    measured = store.measured
-    if is_space_low:
+def _store_badge(health: StorageHealth) -> Markup:
+    space = health.space
+    measured = space.measured
+    if health.is_space_low:
         return badge("bad", "!", "Little space")
-    if store.clock_jump is not None:
+    if space.clock_jump is not None:
         return badge("busy", "!", "Clock ahead")
     if measured is not None and is_disk_short(measured):
         return badge("busy", "!", "Disk short")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -23,8 +24,8 @@ from dashboard.show.queries.health import (
     OperationHealth,
     OperationState,
     SourceRecords,
-    spending_in_words,
 )
+from dashboard.show.queries.spending import Spending, spending_in_words
 from dashboard.show.text import age, moment, period
 from dashboard.store.monitoring.answer_counts import SourceRecord
 
@@ -43,6 +44,7 @@ _RANKS: Final = (
     OperationState.NOT_ASKED,
     OperationState.ANSWERED,
 )
+OVER_PLAN: Final = badge("busy", "▲", "Over plan")
 _LONGEST_NAME: Final = 60
 TIMES_NOTE: Final = (
     "p50 and p95: half of the answers, and 95 % of them, came within this time. Hashes that are "
@@ -59,8 +61,17 @@ def network_head(health: NetworkHealth, now: datetime) -> Markup:
     )
 
 
-def source_table(health: NetworkHealth, records: SourceRecords | None, now: datetime) -> Markup:
-    """Show every question to a network; `records` is None where the store did not give them."""
+@dataclass(frozen=True, slots=True)
+class SourceHistory:
+    """What became of all questions, and what they cost; None where the store did not say it."""
+
+    records: SourceRecords | None = None
+    spending: Mapping[NetworkId, Spending] | None = None
+
+
+def source_table(health: NetworkHealth, history: SourceHistory, now: datetime) -> Markup:
+    """Show every question to a network, and what they cost."""
+    records = history.records
     profile = health.profile
     if not health.operations:
         what = "It has no gas, node or exclusion endpoint, so nothing is asked: add one to it."
@@ -70,11 +81,15 @@ def source_table(health: NetworkHealth, records: SourceRecords | None, now: date
         for each in health.operations
     ]
     shown = table(_COLUMNS, rows, f"Questions to {profile.name}")
-    costs = Markup()
-    if health.spending.this_month.calls:
-        words = spending_in_words(health.spending, profile.planned_credits)
-        costs = element("p", words, class_="lw-quiet lw-spaced")
+    spent = (history.spending or {}).get(profile.network_id)
+    costs = Markup() if spent is None else _costs(spent, health)
     return join(element("div", shown, class_="lw-spaced lw-sources"), costs)
+
+
+def _costs(spent: Spending, health: NetworkHealth) -> Markup:
+    words = spending_in_words(spent, health.fee_credits, health.profile.planned_credits)
+    mark = OVER_PLAN if health.is_over_plan else Markup()
+    return element("p", mark, " ", words, class_="lw-quiet lw-spaced")
 
 
 def legend_of(records: SourceRecords, networks: Iterable[NetworkId]) -> Markup:
@@ -146,14 +161,16 @@ def source_rows_head() -> None:
 
 
 def source_row(
-    health: NetworkHealth, records: SourceRecords | None, now: datetime, *, is_open: bool
+    health: NetworkHealth, history: SourceHistory, now: datetime, *, is_open: bool
 ) -> None:
     """Show the sources of a network in one row; a click, or Enter, opens or closes it."""
-    profile = health.profile
+    profile, records = health.profile, history.records
     own = [_record(records or {}, profile.network_id, each) for each in health.operations]
     merged = _merged(own)
+    spent = (history.spending or {}).get(profile.network_id, Spending())
+    credits_today = None if history.spending is None else spent.today.credits
     with st.container(key=f"net-{profile.network_id}", gap=None):
-        st.html(_cells(health, None if records is None else merged, now))
+        st.html(_cells(health, None if records is None else merged, credits_today, now))
         st.html(answer_strip(merged.quarters, "All questions"))
         name = plain_label(profile.name, _LONGEST_NAME)
         open_button(str(profile.network_id), f"the questions of {name}", is_open=is_open)
@@ -178,15 +195,27 @@ def _added(asked: Sequence[AnswerCounts]) -> AnswerCounts | None:
     )
 
 
-def _cells(health: NetworkHealth, record: SourceRecord | None, now: datetime) -> Markup:
-    spending, planned = health.spending.today.credits, health.profile.planned_credits
+def _cells(
+    health: NetworkHealth, record: SourceRecord | None, credits_today: int | None, now: datetime
+) -> Markup:
     times = [each.answered_at for each in health.operations if each.answered_at is not None]
-    of_plan = element("small", f" of {planned:,}") if planned else Markup()
     values = (
         element("b", visible(health.profile.name, _LONGEST_NAME)),
         badge(*_BADGES[health.state(now)]),
         *_figures(record),
         age(max(times), now) if times else "never",
-        join(f"{spending:,}", of_plan) if spending or planned else Markup("–"),
+        _credits_cell(health, credits_today),
     )
     return row_cells(_HEADS, values, "lw-net lw-src")
+
+
+def _credits_cell(health: NetworkHealth, credits_today: int | None) -> Markup:
+    """Show all credits of today, and those of the fees beside what is planned for them."""
+    planned = health.profile.planned_credits
+    if not (credits_today or planned):
+        return Markup("–")
+    total = "not known" if credits_today is None else f"{credits_today:,}"
+    if not planned:
+        return Markup(total)
+    of_plan = element("small", f" fees {health.fee_credits:,} of {planned:,}")
+    return join(total, of_plan, OVER_PLAN if health.is_over_plan else Markup())

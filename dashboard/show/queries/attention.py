@@ -22,17 +22,24 @@ from dashboard.domain.quantity import NetworkId
 from dashboard.show.queries.health import (
     FREE_SPACE_ADVICE,
     REMEDIES,
+    SOURCES,
+    STORAGE,
+    WORKER,
     Health,
     NetworkHealth,
+    NotificationHealth,
     OperationHealth,
     OperationState,
+    WorkerHealth,
     is_disk_short,
     is_mail_late,
 )
 from dashboard.show.queries.network_status import Activity, NetworkProfile, NetworkStatus
 from dashboard.show.queries.overview import UsualNow
 from dashboard.show.queries.recipient_words import unreached_words
+from dashboard.show.queries.spending import plan_in_words
 from dashboard.show.text import age, moment, moment_near, sentence, since_when, size, span
+from dashboard.store.health import StoreSpace
 
 _LONGEST_TITLE: Final = 120
 _LONGEST_FAILURE: Final = 160
@@ -70,12 +77,16 @@ class Attention:
 
 def health_troubles(health: Health, now: datetime) -> list[Attention]:
     """Return what is wrong with Linewatch itself, the worst first; nothing where all is well."""
+    networks = health.networks or ()
     return [
         *_worker_and_disk(health),
-        *(each for network in health.networks for each in _failing(network, now)),
-        *_stale(health.networks, now),
-        *_recipients_and_mail(health, now),
-        *_storage(health),
+        *_unread(health),
+        *(each for network in networks for each in _failing(network, now)),
+        *_stale(networks, now),
+        *_over_plan(networks),
+        *([] if health.worker is None else _heartbeat(health.worker)),
+        *([] if health.notifications is None else _notifications(health.notifications, now)),
+        *([] if health.storage is None else _storage(health.storage.space)),
     ]
 
 
@@ -115,18 +126,22 @@ def _unassigned(
 
 
 def _worker_and_disk(health: Health) -> Iterator[Attention]:
-    if health.is_space_low:
-        free = size(health.store.free_on_disk or 0)
+    storage, worker = health.storage, health.worker
+    is_space_low = storage is not None and storage.is_space_low
+    if storage is not None and is_space_low:
+        free = size(storage.space.free_on_disk or 0)
         yield Attention(
             f"The disk of the store has {free} free.", "", Remedy.STORAGE, advice=FREE_SPACE_ADVICE
         )
-    if not health.holders and health.is_space_low:
+    if worker is None or worker.holders:
+        return
+    if is_space_low:
         yield Attention(
             "Whether a worker runs is not known.",
             "To say so takes room on that disk.",
             Remedy.WORKER,
         )
-    elif not health.holders:
+    else:
         yield Attention(
             "No worker runs.",
             "Nothing is asked and nothing is sent; what is shown grows old.",
@@ -134,6 +149,33 @@ def _worker_and_disk(health: Health) -> Iterator[Attention]:
             advice="Start `linewatch worker`, or `linewatch up` for everything, and look at its "
             "log if it ends.",
         )
+
+
+def _unread(health: Health) -> Iterator[Attention]:
+    """Name each part that the store did not give: nobody knows whether it is well."""
+    remedies = {SOURCES: Remedy.SOURCES, WORKER: Remedy.WORKER, STORAGE: Remedy.STORAGE}
+    for name, error in health.unread.items():
+        yield Attention(
+            f"{name} cannot be read from the store.",
+            sentence(visible(str(error), _LONGEST_FAILURE)),
+            remedies.get(name, Remedy.PENDING),
+            advice="It is read again by itself. If this lasts, `linewatch verify` says what is "
+            "damaged; look at the disk as well.",
+        )
+
+
+def _over_plan(networks: Sequence[NetworkHealth]) -> Iterator[Attention]:
+    """Name the networks whose fees took more credits today than are planned for a day."""
+    for each in networks:
+        if each.is_over_plan:
+            yield Attention(
+                f"{each.profile.name} spends more credits than planned.",
+                plan_in_words(each.fee_credits, each.profile.planned_credits),
+                Remedy.SOURCES,
+                each.profile,
+                advice="Lengthen the periods under [poll], or raise the plan; `linewatch config` "
+                "says what each period costs.",
+            )
 
 
 def _failing(health: NetworkHealth, now: datetime) -> Iterator[Attention]:
@@ -189,20 +231,23 @@ def _stale(networks: Sequence[NetworkHealth], now: datetime) -> Iterator[Attenti
         yield Attention(headline, text, Remedy.SOURCES, each.profile, advice=advice)
 
 
-def _recipients_and_mail(health: Health, now: datetime) -> Iterator[Attention]:
+def _heartbeat(worker: WorkerHealth) -> Iterator[Attention]:
+    if worker.heartbeat is not None and worker.heartbeat.trouble:
+        trouble = visible(worker.heartbeat.trouble, _LONGEST_FAILURE)
+        advice = "Look at heartbeat_url under [alerts], and at the service behind it."
+        yield Attention("The heartbeat fails.", sentence(trouble), Remedy.WORKER, advice=advice)
+
+
+def _notifications(health: NotificationHealth, now: datetime) -> Iterator[Attention]:
     mail, last = health.mail, health.mail.last_attempt
     for each in health.unreached:
         words = f"{sentence(unreached_words(each))}"
         advice = "Verify or turn on a recipient, or give the rule another one."
         yield Attention(f"{words[:1].upper()}{words[1:]}", "", Remedy.RECIPIENTS, advice=advice)
-    if health.heartbeat is not None and health.heartbeat.trouble:
-        trouble = visible(health.heartbeat.trouble, _LONGEST_FAILURE)
-        advice = "Look at heartbeat_url under [alerts], and at the service behind it."
-        yield Attention("The heartbeat fails.", sentence(trouble), Remedy.WORKER, advice=advice)
     if is_mail_late(mail, now):
         failed = last is not None and last.result is not DeliveryResult.SENT
         said = sentence(visible(last.outcome, _LONGEST_FAILURE)) if last and failed else ""
-        many = _notifications(mail.counts.pending)
+        many = _many(mail.counts.pending)
         yield Attention(
             f"{many} pending for longer than sending takes.",
             said,
@@ -212,15 +257,15 @@ def _recipients_and_mail(health: Health, now: datetime) -> Iterator[Attention]:
         )
     if mail.counts.dead:
         yield Attention(
-            f"{_notifications(mail.counts.dead)} dead.",
+            f"{_many(mail.counts.dead)} dead.",
             "Refused for good.",
             Remedy.NOTIFICATIONS,
             advice="Alerts shows each answer: correct what it complains about, then send again.",
         )
 
 
-def _storage(health: Health) -> Iterator[Attention]:
-    measured, leap = health.store.measured, health.store.clock_jump
+def _storage(space: StoreSpace) -> Iterator[Attention]:
+    measured, leap = space.measured, space.clock_jump
     if measured is not None and measured.full_in is not None and is_disk_short(measured):
         yield Attention(
             f"The disk of the store is full in {span(measured.full_in)}.",
@@ -238,7 +283,7 @@ def _storage(health: Health) -> Iterator[Attention]:
         )
 
 
-def _notifications(many: int) -> str:
+def _many(many: int) -> str:
     return "1 notification is" if many == 1 else f"{many:,} notifications are"
 
 

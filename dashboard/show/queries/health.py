@@ -3,40 +3,43 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, TypeVar
 
 from dashboard.domain.coverage import Gap, Watched
-from dashboard.domain.credit import Spent
 from dashboard.domain.gas import GasSource
 from dashboard.domain.observation import FailureKind, Operation
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.recipients import RecipientStatus
 from dashboard.domain.store_size import StoreSize
+from dashboard.errors import StoreError
 from dashboard.show.queries.alerts import COUNTED
 from dashboard.show.queries.cache import TtlCache
 from dashboard.show.queries.context import QueryContext
 from dashboard.show.queries.coverage_gaps import gaps_until
 from dashboard.show.queries.network_status import NetworkProfile, PolledValue
 from dashboard.show.queries.recipients import UnreachedRule, recipients_of_rules
+from dashboard.show.queries.spending import Spending, fee_credits, is_over_plan, spending
 from dashboard.store.alerts.alert_status import OpenIncident, open_incidents
 from dashboard.store.engine.connection import Connection
+from dashboard.store.engine.engine import stored_revision
 from dashboard.store.engine.leases import Holder, holders
 from dashboard.store.gas import LatestGas, latest_gas
 from dashboard.store.health import (
     MailState,
-    StoreState,
+    StoreContents,
+    StoreSpace,
     exclusion_answered_at,
     mail_state,
     receipts_answered_at,
-    store_state,
+    store_contents,
+    store_space,
 )
 from dashboard.store.monitoring.answer_counts import SourceRecord, source_records
 from dashboard.store.monitoring.coverage import watched_from
-from dashboard.store.monitoring.credits import spent_since
 from dashboard.store.monitoring.heartbeats import LastHeartbeat, last_heartbeat
 from dashboard.store.monitoring.upkeep import Upkeep, last_upkeep
 from dashboard.store.monitoring.upstream_failures import StandingFailure
@@ -50,6 +53,14 @@ QUARTERS: Final = 96
 
 _SHARED_FOR: Final = timedelta(seconds=2)
 _RECORDS_SHARED_FOR: Final = timedelta(seconds=10)
+
+T = TypeVar("T")
+
+SOURCES: Final = "Sources"
+WORKER: Final = "The worker"
+NOTIFICATIONS: Final = "Notifications"
+STORAGE: Final = "Storage"
+"""The parts of Health, as a sentence begins with them."""
 
 SourceRecords: TypeAlias = Mapping[tuple[NetworkId, Operation], SourceRecord]
 
@@ -81,15 +92,6 @@ DISK_SHORT_WITHIN: Final = timedelta(days=14)
 
 LATE_AFTER: Final = timedelta(minutes=2)
 """How long a notification may be pending before that needs a look."""
-
-
-@dataclass(frozen=True, slots=True)
-class Spending:
-    """Calls to one network; `operations` are those of this month, the dearest first."""
-
-    today: Spent = field(default_factory=Spent)
-    this_month: Spent = field(default_factory=Spent)
-    operations: Mapping[str, Spent] = field(default_factory=dict)
 
 
 class OperationState(StrEnum):
@@ -129,11 +131,16 @@ class OperationHealth:
 
 @dataclass(frozen=True, slots=True)
 class NetworkHealth:
-    """The operations that one network is asked for, and what they cost."""
+    """The operations that one network is asked for; its fees took `fee_credits` today."""
 
     profile: NetworkProfile
     operations: Sequence[OperationHealth]
-    spending: Spending = field(default_factory=Spending)
+    fee_credits: int = 0
+
+    @property
+    def is_over_plan(self) -> bool:
+        """Whether fees took more credits today than are planned for a whole day."""
+        return is_over_plan(self.fee_credits, self.profile.planned_credits)
 
     def state(self, now: datetime) -> OperationState:
         """Return the worst state of its operations; without any, nothing was asked yet."""
@@ -151,29 +158,55 @@ class Coverage:
 
 
 @dataclass(frozen=True, slots=True)
-class Health:
-    """All that shows whether Linewatch is well; `holders` hold its leases by name.
+class WorkerHealth:
+    """Who holds the leases, by name, and what the worker did last.
 
-    `incidents` are those open on networks. `unreached` are rules that reach nobody. `low_space` is
-    how many bytes the disk should have free at least.
-    `recipients` counts them by status; `heartbeat` is None where none is to be sent.
+    `heartbeat` is None where none is to be sent.
     """
 
-    networks: Sequence[NetworkHealth]
     holders: Mapping[str, Holder]
-    mail: MailState
-    store: StoreState
-    incidents: Sequence[OpenIncident] = ()
-    low_space: int = 0
-    unreached: Sequence[UnreachedRule] = ()
-    recipients: Counter[RecipientStatus] = field(default_factory=Counter)
     heartbeat: LastHeartbeat | None = None
     upkeep: Upkeep = field(default_factory=Upkeep)
+    schema: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NotificationHealth:
+    """What becomes of notifications; `unreached` are rules that reach nobody.
+
+    `recipients` counts them by status.
+    """
+
+    mail: MailState
+    unreached: Sequence[UnreachedRule] = ()
+    recipients: Counter[RecipientStatus] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True, slots=True)
+class StorageHealth:
+    """Whether the store has room; `low_space` is how many bytes its disk should have free."""
+
+    space: StoreSpace
+    low_space: int = 0
 
     @property
     def is_space_low(self) -> bool:
         """Whether the disk of the store has too little room now."""
-        return is_space_low(self.store.free_on_disk, self.low_space)
+        return is_space_low(self.space.free_on_disk, self.low_space)
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """All that shows whether Linewatch is well, read part by part.
+
+    A part is None where it could not be read; `unread` says why, by its name in words.
+    """
+
+    networks: Sequence[NetworkHealth] | None
+    worker: WorkerHealth | None
+    notifications: NotificationHealth | None
+    storage: StorageHealth | None
+    unread: Mapping[str, StoreError] = field(default_factory=dict)
 
 
 FREE_SPACE_ADVICE: Final = (
@@ -199,30 +232,121 @@ def is_mail_late(mail: MailState, now: datetime) -> bool:
 
 
 class HealthQueries:
-    """Every answer may raise StoreError; what all viewers share is kept for a moment."""
+    """Every answer may raise StoreError; what all viewers share is kept for a moment.
+
+    Each part is read by itself, so that one that is damaged leaves the others.
+    """
 
     def __init__(self, context: QueryContext) -> None:
         """Ask nothing yet."""
         self._context = context
-        self._health: TtlCache[Health] = TtlCache(_SHARED_FOR, context.now)
-        self._records: TtlCache[SourceRecords] = TtlCache(_RECORDS_SHARED_FOR, context.now)
-        self._gaps: TtlCache[Coverage] = TtlCache(_SHARED_FOR, context.now)
+        now = context.now
+        self._networks: TtlCache[Sequence[NetworkHealth]] = TtlCache(_SHARED_FOR, now)
+        self._worker: TtlCache[WorkerHealth] = TtlCache(_SHARED_FOR, now)
+        self._notifications: TtlCache[NotificationHealth] = TtlCache(_SHARED_FOR, now)
+        self._storage: TtlCache[StorageHealth] = TtlCache(_SHARED_FOR, now)
+        self._contents: TtlCache[StoreContents] = TtlCache(_SHARED_FOR, now)
+        self._incidents: TtlCache[Sequence[OpenIncident]] = TtlCache(_SHARED_FOR, now)
+        self._spending: TtlCache[Mapping[NetworkId, Spending]] = TtlCache(_RECORDS_SHARED_FOR, now)
+        self._records: TtlCache[SourceRecords] = TtlCache(_RECORDS_SHARED_FOR, now)
+        self._gaps: TtlCache[Coverage] = TtlCache(_SHARED_FOR, now)
 
     def health(self) -> Health:
-        """Return the state of every part of the installation."""
-        return self._health.get((), self._read)
+        """Return every part that can be read; StoreError where none can."""
+        unread: dict[str, StoreError] = {}
+
+        def part(name: str, read: Callable[[], T]) -> T | None:
+            try:
+                return read()
+            except StoreError as error:
+                unread[name] = error
+                return None
+
+        parts = (
+            part(SOURCES, self.networks),
+            part(WORKER, self.worker),
+            part(NOTIFICATIONS, self.notifications),
+            part(STORAGE, self.storage),
+        )
+        if len(unread) == len(parts):
+            raise next(iter(unread.values()))
+        return Health(*parts, unread)
+
+    def networks(self) -> Sequence[NetworkHealth]:
+        """Return how each network answers, and what its fees took today."""
+        return self._networks.get((), self._read_networks)
+
+    def worker(self) -> WorkerHealth:
+        """Return whether a worker runs, and what it did last."""
+        return self._worker.get((), self._read_worker)
+
+    def notifications(self) -> NotificationHealth:
+        """Return what is pending and dead, and whom it does not reach."""
+        return self._notifications.get((), self._read_notifications)
+
+    def storage(self) -> StorageHealth:
+        """Return whether the store has room."""
+        return self._storage.get((), self._read_storage)
+
+    def contents(self) -> StoreContents:
+        """Return how large the store is and what it holds."""
+        return self._contents.get((), lambda: self._read(store_contents))
+
+    def incidents(self) -> Sequence[OpenIncident]:
+        """Return the incidents that are open on networks."""
+        return self._incidents.get((), lambda: self._read(open_incidents))
+
+    def spending(self) -> Mapping[NetworkId, Spending]:
+        """Return what each network has cost that was asked this month."""
+        now = self._context.now()
+        return self._spending.get((), lambda: self._read(lambda each: spending(each, now)))
 
     def source_records(self) -> SourceRecords:
         """Return what became of each question of each network in the last 24 h."""
-        return self._records.get((), self._read_records)
+        now = self._context.now()
+        return self._records.get(
+            (), lambda: self._read(lambda each: source_records(each, now, QUARTERS))
+        )
 
     def coverage(self) -> Coverage:
         """Return since when each network is watched, and the gaps of the last 30 days."""
         return self._gaps.get((), self._read_coverage)
 
-    def _read_records(self) -> SourceRecords:
+    def _read(self, read: Callable[[Connection], T]) -> T:
         with self._context.store.read() as connection:
-            return source_records(connection, self._context.now(), QUARTERS)
+            return read(connection)
+
+    def _read_networks(self) -> Sequence[NetworkHealth]:
+        now = self._context.now()
+        with self._context.store.read() as connection:
+            took = fee_credits(connection, now)
+            return [
+                _network(connection, profile, took.get(profile.network_id, 0), now)
+                for profile in self._context.networks
+            ]
+
+    def _read_worker(self) -> WorkerHealth:
+        period = self._context.settings.heartbeat_period
+        with self._context.store.read() as connection:
+            return WorkerHealth(
+                holders(connection),
+                None if period is None else last_heartbeat(connection),
+                last_upkeep(connection),
+                stored_revision(connection) or "",
+            )
+
+    def _read_notifications(self) -> NotificationHealth:
+        now, configured = self._context.now(), self._context.settings.recipients
+        with self._context.store.read() as connection:
+            return NotificationHealth(
+                mail_state(connection, now - COUNTED),
+                *recipients_of_rules(connection, configured),
+            )
+
+    def _read_storage(self) -> StorageHealth:
+        now, low_space = self._context.now(), self._context.settings.low_space
+        with self._context.store.read() as connection:
+            return StorageHealth(store_space(connection, now), low_space)
 
     def _read_coverage(self) -> Coverage:
         now = self._context.now()
@@ -233,34 +357,10 @@ class HealthQueries:
                 {each: watched_from(connection, ids, each) for each in Watched},
             )
 
-    def _heartbeat(self, connection: Connection) -> LastHeartbeat | None:
-        period = self._context.settings.heartbeat_period
-        return None if period is None else last_heartbeat(connection)
 
-    def _read(self) -> Health:
-        now, networks = self._context.now(), self._context.networks
-        with self._context.store.read() as connection:
-            spent = spending(connection, now)
-            return Health(
-                tuple(
-                    replace(
-                        _network(connection, profile, now),
-                        spending=spent.get(profile.network_id, Spending()),
-                    )
-                    for profile in networks
-                ),
-                holders(connection),
-                mail_state(connection, now - COUNTED),
-                store_state(connection, now),
-                open_incidents(connection),
-                self._context.settings.low_space,
-                *recipients_of_rules(connection, self._context.settings.recipients),
-                self._heartbeat(connection),
-                last_upkeep(connection),
-            )
-
-
-def _network(connection: Connection, profile: NetworkProfile, now: datetime) -> NetworkHealth:
+def _network(
+    connection: Connection, profile: NetworkProfile, fees_took: int, now: datetime
+) -> NetworkHealth:
     latest = latest_gas(connection, profile.network_id, now)
     failures = {failure.operation: failure for failure in latest.failures}
     answered = [*(_gas_operations(profile, latest) if profile.has_gas else ())]
@@ -270,7 +370,7 @@ def _network(connection: Connection, profile: NetworkProfile, now: datetime) -> 
     followed = receipts_answered_at(connection, profile.network_id)
     if followed is not None:
         answered.append(OperationHealth(Operation.TRANSACTION_RECEIPT, followed, None))
-    return NetworkHealth(profile, tuple(_with_failures(answered, failures)))
+    return NetworkHealth(profile, tuple(_with_failures(answered, failures)), fees_took)
 
 
 def _gas_operations(profile: NetworkProfile, latest: LatestGas) -> Iterator[OperationHealth]:
@@ -294,31 +394,3 @@ def _with_failures(
         yield replace(each, failure=failures.pop(each.operation, None))
     for operation, failure in failures.items():
         yield OperationHealth(operation, None, None, failure)
-
-
-def spending(connection: Connection, now: datetime) -> dict[NetworkId, Spending]:
-    """Return what each network has cost that was asked this month."""
-    today = now.replace(hour=0, minute=0, second=0, microsecond=0)
-    found: dict[NetworkId, Spending] = {}
-    for line in spent_since(connection, today.replace(day=1)):
-        before = found.get(line.network_id, Spending())
-        operations = {**before.operations, line.operation: line.spent}
-        found[line.network_id] = Spending(Spent(), before.this_month + line.spent, operations)
-    for line in spent_since(connection, today):
-        before = found[line.network_id]
-        found[line.network_id] = Spending(
-            before.today + line.spent, before.this_month, before.operations
-        )
-    return found
-
-
-def spending_in_words(spending: Spending, planned: int) -> str:
-    """Say what a network has cost; `planned` are the credits that its fees take in a day."""
-    today, month = _calls_and_credits(spending.today), _calls_and_credits(spending.this_month)
-    planned_words = f" Its fees are planned to take {planned:,} credits a day." if planned else ""
-    return f"Asked today: {today}; this month: {month}.{planned_words}"
-
-
-def _calls_and_credits(spent: Spent) -> str:
-    calls = "1 call" if spent.calls == 1 else f"{spent.calls:,} calls"
-    return f"{calls}, {spent.credits:,} credits" if spent.credits else calls

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from importlib.metadata import version
 from typing import Final
 
 import streamlit as st
 
+from dashboard.domain.quantity import NetworkId
 from dashboard.show.parts.attention_list import attention_list
 from dashboard.show.parts.gap_timeline import MOST_LISTED, gap_table, gap_timeline
 from dashboard.show.parts.heading import heading, section
 from dashboard.show.parts.health_cards import kinds_part, mail_part, store_part, worker_part
 from dashboard.show.parts.health_sources import (
+    SourceHistory,
     legend_of,
     network_head,
     sorted_by_state,
@@ -21,7 +23,7 @@ from dashboard.show.parts.health_sources import (
     source_rows_head,
     source_table,
 )
-from dashboard.show.parts.markup import Markup, element, join
+from dashboard.show.parts.markup import element, join
 from dashboard.show.parts.network_chooser import chosen_networks
 from dashboard.show.parts.notices import (
     missing_links_shown,
@@ -34,6 +36,7 @@ from dashboard.show.queries import page_queries
 from dashboard.show.queries.attention import Attention, Remedy, health_troubles
 from dashboard.show.queries.health import Health, NetworkHealth, SourceRecords
 from dashboard.show.queries.page_queries import PageQueries
+from dashboard.show.queries.spending import Spending
 from dashboard.show.text import moment
 from dashboard.show.views import alerts
 
@@ -61,9 +64,9 @@ def _live() -> None:
         troubles = health_troubles(health, now)
         heading("Health", f"{headline(troubles)} As of {moment(now)}.")
         _attention(troubles)
-        if not health.networks:
+        if not queries.networks:
             no_network()
-        _sources(queries, health, now)
+        _sources(queries, now)
         _coverage(queries, now)
         _installation(queries, health, now)
         missing_links_shown(queries.context.settings.public_url)
@@ -87,59 +90,64 @@ def _attention(troubles: Sequence[Attention]) -> None:
             attention_list(troubles, pages, most=len(troubles), with_advice=True)
 
 
-def _sources(queries: PageQueries, health: Health, now: datetime) -> None:
+def _sources(queries: PageQueries, now: datetime) -> None:
     """Show how every source answers, of many networks one row each."""
-    chosen = chosen_networks(queries.networks)
-    networks = [each for each in health.networks if each.profile in chosen]
-    if not networks:
+    if not queries.networks:
         return
+    chosen = chosen_networks(queries.networks)
     with st.container(key="card-sources", gap="small"):
         section("Sources")
-        records: SourceRecords | None = None
         with store_errors_shown():
-            records = queries.health.source_records()
-        if len(networks) <= _FEW:
-            for each in networks:
-                st.html(network_head(each, now))
-                _questions(queries, health, (each, records), now)
-        else:
-            _rows(queries, health, (networks, records), now)
-        if records is not None:
-            st.html(legend_of(records, [each.profile.network_id for each in networks]))
+            networks = [each for each in queries.health.networks() if each.profile in chosen]
+            history = _history(queries)
+            if len(networks) <= _FEW:
+                for each in networks:
+                    st.html(network_head(each, now))
+                    _questions(queries, each, history, now)
+            else:
+                _rows(queries, networks, history, now)
+            if history.records is not None:
+                ids = [each.profile.network_id for each in networks]
+                st.html(legend_of(history.records, ids))
+
+
+def _history(queries: PageQueries) -> SourceHistory:
+    """Return what the store says of answers and costs; where it does not, say so."""
+    records: SourceRecords | None = None
+    spending: Mapping[NetworkId, Spending] | None = None
+    with store_errors_shown():
+        records = queries.health.source_records()
+    with store_errors_shown():
+        spending = queries.health.spending()
+    return SourceHistory(records, spending)
 
 
 def _rows(
-    queries: PageQueries,
-    health: Health,
-    shown: tuple[Sequence[NetworkHealth], SourceRecords | None],
-    now: datetime,
+    queries: PageQueries, networks: Sequence[NetworkHealth], history: SourceHistory, now: datetime
 ) -> None:
-    networks, records = shown
     with st.container(key="networks", gap=None):
         source_rows_head()
         for each in sorted_by_state(networks, now):
             is_open = opened() == str(each.profile.network_id)
-            source_row(each, records, now, is_open=is_open)
+            source_row(each, history, now, is_open=is_open)
             if is_open:
                 with st.container(key=f"opened-{each.profile.network_id}", gap="small"):
-                    _questions(queries, health, (each, records), now)
+                    _questions(queries, each, history, now)
 
 
 def _questions(
-    queries: PageQueries,
-    health: Health,
-    shown: tuple[NetworkHealth, SourceRecords | None],
-    now: datetime,
+    queries: PageQueries, network: NetworkHealth, history: SourceHistory, now: datetime
 ) -> None:
-    network, records = shown
-    rows = [
-        incident_row(each, queries.context, now)
-        for each in health.incidents
-        if each.subject.network_id == network.profile.network_id
-    ]
-    label = element("p", "Open now, as Alerts says", class_="lw-label lw-spaced")
-    opened_now = join(label, *rows) if rows else Markup()
-    st.html(join(source_table(network, records, now), opened_now))
+    st.html(source_table(network, history, now))
+    with store_errors_shown():
+        rows = [
+            incident_row(each, queries.context, now)
+            for each in queries.health.incidents()
+            if each.subject.network_id == network.profile.network_id
+        ]
+        if rows:
+            label = element("p", "Open now, as Alerts says", class_="lw-label lw-spaced")
+            st.html(join(label, *rows))
 
 
 def _coverage(queries: PageQueries, now: datetime) -> None:
@@ -165,12 +173,21 @@ def _coverage(queries: PageQueries, now: datetime) -> None:
 
 def _installation(queries: PageQueries, health: Health, now: datetime) -> None:
     worker, mail, store = st.columns(3, gap="small")
-    with worker, st.container(key="card-worker", height="stretch"):
-        st.html(worker_part(health, version("linewatch"), now))
-    with mail, st.container(key="card-mail", height="stretch"):
-        st.html(mail_part(health.mail, health.recipients, now))
-    with store, st.container(key="card-store", height="stretch"):
-        st.html(store_part(health, queries.store_name))
-        if health.store.measured is not None:
-            with st.expander("What takes the room", key="store-kinds"):
-                st.html(kinds_part(health.store.measured))
+    is_space_low = health.storage is not None and health.storage.is_space_low
+    with worker, st.container(key="card-worker", height="stretch"), store_errors_shown():
+        found = queries.health.worker()
+        st.html(worker_part(found, version("linewatch"), now, is_space_low=is_space_low))
+    with mail, st.container(key="card-mail", height="stretch"), store_errors_shown():
+        st.html(mail_part(queries.health.notifications(), now))
+    with store, st.container(key="card-store", height="stretch"), store_errors_shown():
+        _storage(queries)
+
+
+def _storage(queries: PageQueries) -> None:
+    storage, contents = queries.health.storage(), None
+    with store_errors_shown():
+        contents = queries.health.contents()
+    st.html(store_part(storage, contents, queries.store_name))
+    if storage.space.measured is not None:
+        with st.expander("What takes the room", key="store-kinds"):
+            st.html(kinds_part(storage.space.measured))

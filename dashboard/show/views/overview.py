@@ -94,7 +94,8 @@ def _live() -> None:
         if not statuses:
             no_network()
             return
-        last_look(queries, now)
+        with store_errors_shown():
+            last_look(queries, now)
         if len(statuses) == 1:
             _one(queries, statuses[0], now)
         else:
@@ -109,11 +110,13 @@ def _one(queries: PageQueries, status: NetworkStatus, now: datetime) -> None:
     profile = status.profile
     with st.container(key=f"card-verdict-{profile.network_id}", gap="small"):
         _verdict(queries, status, now)
-        _attention(queries, [status], now)
+        with store_errors_shown():
+            _attention(queries, [status], now)
     chart, newest = st.columns([8, 5], gap="medium")
-    with chart, st.container(key=f"card-network-{profile.network_id}", gap="small"):
+    card = chart.container(key=f"card-network-{profile.network_id}", gap="small")
+    with card, store_errors_shown():
         _chart_card(queries, status, now)
-    with newest, st.container(key="card-rejections", gap=None):
+    with newest, st.container(key="card-rejections", gap=None), store_errors_shown():
         _rejections(queries, [profile], now)
 
 
@@ -134,8 +137,9 @@ def _many(queries: PageQueries, statuses: Sequence[NetworkStatus], now: datetime
     attention, newest = st.columns(2, gap="medium")
     with attention, st.container(key="card-attention", gap="small"):
         section("What needs attention")
-        _attention(queries, statuses, now)
-    with newest, st.container(key="card-rejections", gap=None):
+        with store_errors_shown():
+            _attention(queries, statuses, now)
+    with newest, st.container(key="card-rejections", gap=None), store_errors_shown():
         _rejections(queries, [each.profile for each in statuses], now)
 
 

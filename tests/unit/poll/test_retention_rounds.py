@@ -17,7 +17,7 @@ from dashboard.poll.retention_rounds import ROUND_EVERY, RetentionRounds
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.engine.engine import Store
 from dashboard.store.gas import save_gas
-from dashboard.store.health import store_state
+from dashboard.store.health import store_space
 from dashboard.store.monitoring.sizes import last_measured
 from dashboard.store.monitoring.upkeep import last_upkeep
 from tests.builders import A_MOMENT, A_NETWORK, seconds, suggested_gas_fees
@@ -155,7 +155,7 @@ async def test_clock_that_leaps_ahead_makes_nothing_old(store: Store) -> None:
 
     assert house.fees() == 3
     with store.read() as connection:
-        assert store_state(connection, house.now - DAY).clock_jump is not None
+        assert store_space(connection, house.now - DAY).clock_jump is not None
 
 
 async def test_clock_that_is_right_again_makes_old_at_once(store: Store) -> None:

@@ -28,8 +28,11 @@ from dashboard.show.queries.health import (
     REMEDIES,
     Health,
     NetworkHealth,
+    NotificationHealth,
     OperationHealth,
     OperationState,
+    StorageHealth,
+    WorkerHealth,
 )
 from dashboard.show.queries.page_queries import PageQueries
 from dashboard.show.text import size
@@ -40,7 +43,7 @@ from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import Holder, acquire
 from dashboard.store.gas import save_gas
-from dashboard.store.health import MailState, StoreState
+from dashboard.store.health import MailState, StoreSpace
 from dashboard.store.monitoring.answer_counts import record_answer_counts
 from dashboard.store.monitoring.coverage import save_coverage
 from dashboard.store.monitoring.heartbeats import (
@@ -60,9 +63,9 @@ NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
 HOUR = timedelta(hours=1)
 OPERATOR = Recipient("mail", "ops@example.org")
-NO_MAIL = MailState(NotificationCounts(0, None, 0, None, 0))
-A_STORE = StoreState(4096, "0001", 0, 0)
-A_HOLDER = {"worker": Holder("host/1/x", 1)}
+NO_MAIL = NotificationHealth(MailState(NotificationCounts(0, None, 0, None, 0)))
+A_STORE = StorageHealth(StoreSpace())
+A_WORKER = WorkerHealth({"worker": Holder("host/1/x", 1)})
 DUE = OperationHealth(Operation.SUGGESTED_GAS_FEES, NOW, MINUTE)
 
 
@@ -174,17 +177,6 @@ def test_facts_for_operators_are_at_hand(store: Store, queries: PageQueries) -> 
     assert "linewatch.sqlite" in words
 
 
-def test_damage_of_one_part_leaves_the_others_alive(queries: PageQueries, store: Store) -> None:
-    with store.write() as connection:
-        connection.exec_driver_sql("DROP TABLE answer_counts")
-
-    words = words_of(visit("health", queries))
-
-    assert words.count("The store cannot be read.") == 1
-    assert "Busy threshold" in words
-    assert "Storage" in words
-
-
 @pytest.mark.parametrize(
     ("counts", "words"),
     [
@@ -272,9 +264,9 @@ def test_outage_that_the_fallback_reported_says_so() -> None:
     trouble = MailTrouble(0, NOW - 9 * MINUTE, 3, "451 later")
     outage = MailOutage(0, trouble.since, reported_at=NOW - 4 * MINUTE)
     counts = NotificationCounts(3, NOW - 9 * MINUTE, 0, None, 0)
-    mail = MailState(counts, trouble=trouble, outage=outage)
+    mail = NotificationHealth(MailState(counts, trouble=trouble, outage=outage))
 
-    words = str(mail_part(mail, Counter(), NOW))
+    words = str(mail_part(mail, NOW))
 
     assert "No mail was taken since 11:51:00 UTC. The next attempt is now." in words
     assert "The fallback was used at 11:56:00 UTC." in words
@@ -322,21 +314,21 @@ def test_question_is_stale_after_two_of_its_periods(
 def test_why_a_question_fails_ends_as_a_sentence_before_what_to_do() -> None:
     asked = replace(DUE, failure=failing(FailureKind.THROTTLED))
 
-    health = Health([NetworkHealth(SIMULATED, [asked])], A_HOLDER, NO_MAIL, A_STORE)
+    health = Health([NetworkHealth(SIMULATED, [asked])], A_WORKER, NO_MAIL, A_STORE)
 
     [said] = health_troubles(health, NOW)
     assert (said.text, said.advice) == ("no answer.", REMEDIES[FailureKind.THROTTLED])
 
 
 def test_well_installation_needs_nothing() -> None:
-    health = Health([NetworkHealth(SIMULATED, [DUE])], A_HOLDER, NO_MAIL, A_STORE)
+    health = Health([NetworkHealth(SIMULATED, [DUE])], A_WORKER, NO_MAIL, A_STORE)
 
     assert health_troubles(health, NOW) == []
 
 
 def test_stale_network_needs_a_look() -> None:
     old = replace(DUE, answered_at=NOW - 5 * MINUTE)
-    health = Health([NetworkHealth(SIMULATED, [DUE, old])], A_HOLDER, NO_MAIL, A_STORE)
+    health = Health([NetworkHealth(SIMULATED, [DUE, old])], A_WORKER, NO_MAIL, A_STORE)
 
     [said] = health_troubles(health, NOW)
     assert said.headline == "Devnet is stale."
@@ -344,9 +336,9 @@ def test_stale_network_needs_a_look() -> None:
 
 
 def test_mail_that_was_just_pending_needs_no_look() -> None:
-    mail = MailState(NotificationCounts(3, NOW - MINUTE, 0, None, 0))
+    mail = NotificationHealth(MailState(NotificationCounts(3, NOW - MINUTE, 0, None, 0)))
 
-    assert health_troubles(Health([], A_HOLDER, mail, A_STORE), NOW) == []
+    assert health_troubles(Health([], A_WORKER, mail, A_STORE), NOW) == []
 
 
 def test_every_question_and_every_failure_is_explained() -> None:
@@ -370,7 +362,7 @@ def test_recipients_that_get_nothing_and_the_heartbeat_are_said(store: Store) ->
     queries = PageQueries(store, (SIMULATED,), None, lambda: NOW, settings=settings)
 
     words = words_of(visit("health", queries))
-    mail = str(mail_part(MailState(NotificationCounts(0, None, 0, None, 0)), counts, NOW))
+    mail = str(mail_part(replace(NO_MAIL, recipients=counts), NOW))
 
     assert "2 recipients get messages, 1 off." in mail
     assert "alerts?section=Recipients" in mail
@@ -380,10 +372,8 @@ def test_recipients_that_get_nothing_and_the_heartbeat_are_said(store: Store) ->
 
 
 def test_worker_card_says_when_the_heartbeat_was_taken() -> None:
-    well = Health([], A_HOLDER, NO_MAIL, A_STORE)
-
     def said(heartbeat: LastHeartbeat | None) -> str:
-        return str(worker_part(replace(well, heartbeat=heartbeat), "0.1.0", NOW))
+        return str(worker_part(replace(A_WORKER, heartbeat=heartbeat), "0.1.0", NOW))
 
     taken = said(LastHeartbeat(NOW - 3 * MINUTE, "withheld: x"))
     assert "The heartbeat was taken 3 min ago." in taken

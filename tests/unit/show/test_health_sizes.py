@@ -14,18 +14,25 @@ from dashboard.domain.store_size import KindSize, StoreKind, StoreSize
 from dashboard.show.parts.health_cards import growth, store_part, until_full, worker_part
 from dashboard.show.queries.attention import health_troubles
 from dashboard.show.queries.context import PageSettings
-from dashboard.show.queries.health import Health
+from dashboard.show.queries.health import (
+    Health,
+    NotificationHealth,
+    StorageHealth,
+    WorkerHealth,
+)
 from dashboard.show.queries.page_queries import PageQueries
 from dashboard.store.alerts.alert_status import NotificationCounts
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import Holder
-from dashboard.store.health import MailState, StoreState
+from dashboard.store.health import MailState, StoreSpace
 from dashboard.store.monitoring.sizes import record_size
 from tests.browser.seeded_store import SILENT, SIMULATED, seed
 from tests.unit.show.page_runs import visit, words_of
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 DAY = timedelta(days=1)
+A_WORKER = WorkerHealth({"worker": Holder("host/1/x", 1)})
+NO_NOTIFICATIONS = NotificationHealth(MailState(NotificationCounts(0, None, 0, None, 0)))
 
 
 @pytest.fixture
@@ -67,13 +74,12 @@ def test_page_without_a_measurement_shows_no_kinds(store: Store) -> None:
 def test_disk_that_is_full_soon_needs_a_look(free: int, is_short: bool) -> None:  # noqa: FBT001 - a column of the table
     kinds = (KindSize(StoreKind.FEES, 1, 500, growth=10.0),)
     measured = StoreSize(NOW, kinds, free_on_disk=free * 10)
-    state = StoreState(4096, "0001", 0, 0, measured)
-    mail = MailState(NotificationCounts(0, None, 0, None, 0))
-    health = Health((), {"worker": Holder("host/1/x", 1)}, mail, state)
+    storage = StorageHealth(StoreSpace(measured))
+    health = Health((), A_WORKER, NO_NOTIFICATIONS, storage)
 
     said = [f"The disk of the store is full in {free} days."] if is_short else []
     assert [each.headline for each in health_troubles(health, NOW)] == said
-    assert ("Disk short" in str(store_part(health, "The store x"))) == is_short
+    assert ("Disk short" in str(store_part(storage, None, "The store x"))) == is_short
 
 
 @pytest.mark.parametrize(
@@ -90,18 +96,13 @@ def test_disk_that_suffices_is_said_to(days: int, said: str) -> None:
 
 def test_clock_that_leapt_ahead_needs_a_look_and_says_what_follows() -> None:
     leap = ClockJump(NOW - 3650 * DAY, NOW)
-    state = StoreState(4096, "0001", 0, 0, clock_jump=leap)
-    health = Health(
-        (),
-        {"worker": Holder("host/1/x", 1)},
-        MailState(NotificationCounts(0, None, 0, None, 0)),
-        state,
-    )
+    storage = StorageHealth(StoreSpace(clock_jump=leap))
+    health = Health((), A_WORKER, NO_NOTIFICATIONS, storage)
 
     [said] = health_troubles(health, NOW)
     assert said.headline == "The clock went ahead by 3650 days."
     assert "Set the clock right." in said.advice
-    assert "Clock ahead" in store_part(health, "The store x")
+    assert "Clock ahead" in store_part(storage, None, "The store x")
 
 
 def test_clock_ahead_of_what_is_stored_shows_on_the_page(store: Store) -> None:
@@ -124,14 +125,12 @@ def test_clock_ahead_of_what_is_stored_shows_on_the_page(store: Store) -> None:
 def test_lease_that_ran_out_proves_nothing_while_space_is_low(
     free: int | None, said: list[str]
 ) -> None:
-    state = StoreState(4096, "0001", 0, 0, free_on_disk=free)
-    health = Health(
-        (), {}, MailState(NotificationCounts(0, None, 0, None, 0)), state, low_space=200
-    )
+    storage, worker = StorageHealth(StoreSpace(free_on_disk=free), 200), WorkerHealth({})
+    health = Health((), worker, NO_NOTIFICATIONS, storage)
 
     assert [each.headline for each in health_troubles(health, NOW)] == said
-    part = worker_part(health, "0.1.0", NOW)
-    assert ("Not running" in part) is not health.is_space_low
+    part = worker_part(worker, "0.1.0", NOW, is_space_low=storage.is_space_low)
+    assert ("Not running" in part) is not storage.is_space_low
 
 
 @pytest.mark.parametrize("page", ["overview", "health"])

@@ -12,8 +12,8 @@ from dashboard.domain.coverage import CoverageChange, Covered, Gap, GapCause, Wa
 from dashboard.domain.credit import Spent
 from dashboard.domain.quantity import NetworkId
 from dashboard.show.queries.coverage_gaps import gaps_until
-from dashboard.show.queries.health import Spending, spending, spending_in_words
 from dashboard.show.queries.page_queries import PageQueries
+from dashboard.show.queries.spending import Spending, spending, spending_in_words
 from dashboard.store.engine.engine import Store
 from dashboard.store.monitoring.coverage import save_coverage
 from dashboard.store.monitoring.credits import record_credits
@@ -118,10 +118,10 @@ def test_spending_is_told_of_today_and_of_this_month(store: Store, queries: Page
             2_304_000,
             (
                 "Asked today: 2 calls, 160 credits; this month: 2 calls, 160 credits. "
-                "Its fees are planned to take 2,304,000 credits a day."
+                "Its fees took 160 of the 2,304,000 credits planned for a day."
             ),
         ),
     ],
 )
 def test_costs_are_said_in_words(spent: Spent, planned: int, words: str) -> None:
-    assert spending_in_words(Spending(spent, spent), planned) == words
+    assert spending_in_words(Spending(spent, spent), spent.credits, planned) == words

@@ -1,0 +1,87 @@
+"""Parts of Health by themselves: damage of one leaves the others, and fees over plan are said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from dashboard.domain.credit import Spent
+from dashboard.domain.observation import Operation
+from dashboard.domain.quantity import NetworkId
+from dashboard.show.queries.page_queries import PageQueries
+from dashboard.store.engine.engine import Store
+from dashboard.store.engine.leases import acquire
+from dashboard.store.monitoring.credits import record_credits
+from tests.browser.seeded_store import SILENT, SIMULATED, seed
+from tests.unit.show.page_runs import visit, words_of
+
+NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+MINUTE = timedelta(minutes=1)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with seed(tmp_path, NOW) as seeded:
+        yield seeded
+
+
+@pytest.fixture
+def queries(store: Store) -> PageQueries:
+    return PageQueries(store, (SIMULATED, SILENT), None, lambda: NOW)
+
+
+@pytest.mark.parametrize(
+    ("table", "said", "heads"),
+    [
+        ("answer_counts", "", ("Worker", "Notifications", "Storage")),
+        ("credit_ledger", "Sources cannot be", ("Worker", "Notifications", "Storage")),
+        ("leases", "The worker cannot be", ("Notifications", "Storage")),
+        ("deliveries", "Notifications cannot be", ("Worker", "Storage")),
+        ("store_growth", "Storage cannot be", ("Worker", "Notifications")),
+        ("cohorts", "", ("Worker", "Notifications", "Storage")),
+        ("coverage_gaps", "", ("Worker", "Notifications", "Storage")),
+    ],
+)
+def test_damage_of_one_part_leaves_the_others_alive(
+    queries: PageQueries, store: Store, table: str, said: str, heads: tuple[str, ...]
+) -> None:
+    with store.write() as connection:
+        connection.exec_driver_sql(f"ALTER TABLE {table} RENAME TO damaged")
+
+    words = words_of(visit("health", queries))
+
+    assert words.count("The store cannot be read.") == 1
+    assert ("Busy threshold" in words) is (table != "credit_ledger")
+    for head in ("Worker", "Notifications", "Storage"):
+        assert (f"<h2>{head}</h2>" in words) is (head in heads)
+    assert f"{said} read from the store." in words if said else "read from the store" not in words
+    overview = words_of(visit("overview", queries))
+    assert overview.count("The store cannot be read.") == (table == "coverage_gaps")
+    assert (f"{said} read from the store." in overview) is bool(said)
+
+
+def test_fees_over_plan_are_said_in_words_with_a_sign(store: Store) -> None:
+    planned = replace(SIMULATED, planned_credits=1_000)
+    fees, hashes = Operation.BUSY_THRESHOLD.value, Operation.EXCLUSION_STATUS.value
+    spent = {fees: Spent(9, 1_500), hashes: Spent(9, 9_000)}
+    others = [replace(planned, network_id=NetworkId(each), name=f"N{each}") for each in (7, 8)]
+    with store.write() as connection:
+        acquire(connection, "worker", "host-1/77/abc", MINUTE)
+        record_credits(connection, planned.network_id, NOW, spent)
+        record_credits(connection, NetworkId(7), NOW, {fees: Spent(9, 1_050)})
+
+    queries = PageQueries(store, (planned, *others), None, lambda: NOW)
+    rows = words_of(visit("health", queries))
+    alone = words_of(visit("health", queries, network="Devnet"))
+
+    said = "Its fees took 1,500 of the 1,000 credits planned for a day, 50% over plan."
+    assert "Devnet spends more credits than planned." in rows
+    assert "N7 spends" not in rows
+    assert rows.count("Over plan") == 1
+    assert "10,500" in rows
+    assert alone.count(said) == 2
+    assert "Over plan" in alone
