@@ -57,13 +57,17 @@ def check(*, file: Path | None) -> None:
         queries = AnswerQueries(here.source)
         state = queries.state() if file is None else queries.check(_text_of(file))
     _end_with(state)
-    say("No mistake." if state.text is not None else "There is no file: the built-in ones hold.")
+    say(
+        "No mistake."
+        if state.text is not None
+        else "There is no file: the built-in ones are in force."
+    )
 
 
 @answers.command("import")
 @click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
 def import_(*, file: Path) -> None:
-    """Let a file be in force; - reads standard input. One with a mistake changes nothing."""
+    """Put a file in force; - reads standard input. One with a mistake changes nothing."""
     with open_installation() as here:
         queries = AnswerQueries(here.source)
         text = _text_of(file)

@@ -63,7 +63,7 @@ def linewatch() -> None:
 
 
 def main() -> None:
-    """Run the command; what an operator can mend is one line on standard error.
+    """Run the command; what an operator can correct is one line on standard error.
 
     The status is 2 for a person's mistake, 1 for what failed, such as a disk that is full.
     """

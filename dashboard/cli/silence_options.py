@@ -143,7 +143,7 @@ def planned(command: Command) -> Command:
         time_zone,
         click.option("--reason", default="", help="Why, for those who wonder."),
         by,
-        click.option("--all", "covers_all", is_flag=True, help="Everything is meant."),
+        click.option("--all", "covers_all", is_flag=True, help="It fits every change."),
     )
     decorated: Any = bundled
     for each in reversed(options):

@@ -22,7 +22,7 @@ class AnswerCounts:
     """What became of one question each time it was asked.
 
     `instead` counts answers of the node that were given since the gas API failed. `times` counts
-    answers by how long they took; hashes that are asked about together have one time.
+    answers by how long they took; hashes that are asked about together share one time.
     """
 
     answered: int = 0

@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import Final
 
 from dashboard.domain.foreign_text import visible
+from dashboard.domain.track_list import LONGEST_CASE_ID
 from dashboard.domain.verdict import VerdictKind
 from dashboard.errors import InputError
 
@@ -24,9 +25,6 @@ LONGEST_FILE: Final = 60_000
 
 LONGEST_ANSWER: Final = 10_000
 """Characters of a text that is filled in: a template may name a long reason many times."""
-
-LONGEST_CASE: Final = 80
-"""Characters of a case id."""
 
 PLACEHOLDERS: Final[Mapping[str, str]] = {
     "hash": "the transaction",
@@ -123,13 +121,15 @@ _LONGEST_SHOWN: Final = 40
 def parse_case(text: str) -> str:
     """Read the case id that a person gives with a look-up; InputError where it is too long."""
     case = " ".join(text.split())
-    if len(case) > LONGEST_CASE:
-        raise InputError(f"the case id has {len(case):,} characters: give at most {LONGEST_CASE}")
+    if len(case) > LONGEST_CASE_ID:
+        raise InputError(
+            f"the case id has {len(case):,} characters: give at most {LONGEST_CASE_ID}"
+        )
     return case
 
 
 def template_mistakes(template: str) -> Iterator[tuple[int, str]]:
-    """Yield each line of a template, counted from 1, that is wrong, with what mends it."""
+    """Yield each line of a template, counted from 1, that is wrong, with the remedy."""
     if len(template) > LONGEST_TEMPLATE:
         yield (
             1,

@@ -117,14 +117,14 @@ def latest_figures(
 ) -> dict[NetworkId, LatestFigures]:
     """Return what pages show of several networks, in few statements, however many these are."""
     fees = _latest_fees_of(connection, network_ids, now)
-    marks = latest_percentiles(connection, network_ids, now)
+    percentiles = latest_percentiles(connection, network_ids, now)
     failures = standing_failures_of(connection, network_ids)
     found = {}
     for each in network_ids:
         last = fees[each].asked_at if each in fees else now  # a flat fee stays one when it is old
         percentile, threshold = (
-            None if mark is None else Dated(mark.fee, moment_of(mark.at), mark.source)
-            for mark in (marks.get((each, operation)) for operation in PERCENTILES)
+            None if one is None else Dated(one.fee, moment_of(one.at), one.source)
+            for one in (percentiles.get((each, operation)) for operation in PERCENTILES)
         )
         recent = base_fee_bounds(connection, each, last - window, last)
         found[each] = LatestFigures(fees.get(each), percentile, threshold, recent, failures[each])

@@ -6,7 +6,7 @@ import asyncio
 
 
 class WokenOnceLoop(asyncio.SelectorEventLoop):
-    """A loop that a thread wakes by a write only where no such write waits to be read.
+    """A loop that a thread wakes only where none woke it since it last looked.
 
     Streamlit's scripts hand each element of a page to the loop, which costs a write for each: in
     all, an eighth of the time that a page takes. What was handed over before the write is read is

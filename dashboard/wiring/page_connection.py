@@ -15,7 +15,7 @@ _WINDOW_BITS: Final = 15
 
 Each open page costs 144 kB of memory for that.
 """
-_TAKEN_BITS: Final = 12
+_CLIENT_WINDOW_BITS: Final = 12
 _MEMORY_LEVEL: Final = 5
 
 
@@ -26,7 +26,7 @@ class PageWebSocketConnection(BoundedWebSocketConnection):
         super().__init__(*arguments, **named)
         compression = ServerPerMessageDeflateFactory(
             server_max_window_bits=_WINDOW_BITS,
-            client_max_window_bits=_TAKEN_BITS,
+            client_max_window_bits=_CLIENT_WINDOW_BITS,
             compress_settings={"memLevel": _MEMORY_LEVEL},
         )
         self.conn = ServerProtocol(

@@ -115,7 +115,7 @@ def test_csv_file_is_tracked_with_a_report_of_each_line(page: Page, site: str) -
     expect(page.get_by_role("alert")).to_contain_text("Line 3: 0x12 has 2 hexadecimal digits")
     page.get_by_text("Result of each line").click()
     told = page.get_by_role("table", name="Result of each line")
-    expect(told.get_by_role("row").nth(3)).to_contain_text("stands there before")
+    expect(told.get_by_role("row").nth(3)).to_contain_text("is on an earlier line too")
     expect(page.get_by_text("=1+1").first).to_be_visible()
 
 

@@ -36,6 +36,7 @@ _NOTHING: Final = "#5d6b77"
 _FEW: Final = 5
 _PART: Final = 0.88
 _SECOND: Final = timedelta(seconds=1)
+_MINUTE: Final = timedelta(minutes=1)
 
 
 def timeline_drawing(timeline: Timeline, words: str) -> Drawing:
@@ -63,9 +64,6 @@ def timeline_drawing(timeline: Timeline, words: str) -> Drawing:
     traces = [_unwatched(timeline)] if timeline.unwatched else []
     traces += [_bars(timeline, number, *each) for number, each in enumerate(groups)]
     return Drawing(DrawnFigure(traces, layout), words)
-
-
-_MINUTE: Final = timedelta(minutes=1)
 
 
 def folded(timeline: Timeline) -> list[tuple[str, tuple[int, ...]]]:

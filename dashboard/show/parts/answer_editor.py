@@ -21,7 +21,7 @@ _FILE: Final = "answer_file"
 def template_mistakes_shown(queries: PageQueries) -> None:
     """Say what is wrong with the file in force; the built-in texts stand in for it then."""
     for mistake in queries.answers.state().mistakes[:1]:
-        said = f"{sentence(visible(mistake))} The built-in texts are shown until it is mended."
+        said = f"{sentence(visible(mistake))} The built-in texts are shown until it is corrected."
         notice("bad", "The file of texts has a mistake.", said)
 
 

@@ -31,13 +31,13 @@ def gap_timeline(coverage: Coverage, networks: Sequence[NetworkProfile], now: da
 
     Empty where there are none.
     """
-    lasts = (now - SHOWN, now)
+    between = (now - SHOWN, now)
     rows, whole = [], []
     for profile in networks:
         drawn = [
             row
             for watched in Watched
-            if (row := _strip_row(coverage, profile, watched, lasts)) is not None
+            if (row := _strip_row(coverage, profile, watched, between)) is not None
         ]
         rows += drawn
         whole += [] if drawn else [profile.name]
@@ -52,9 +52,9 @@ def _strip_row(
     coverage: Coverage,
     profile: NetworkProfile,
     watched: Watched,
-    lasts: tuple[datetime, datetime],
+    between: tuple[datetime, datetime],
 ) -> Markup | None:
-    since, until = lasts
+    since, until = between
     stretches = [
         (max(each.begins_at, since), each.ends_at or until)
         for each in coverage.gaps
@@ -72,7 +72,7 @@ def _strip_row(
         "div",
         element("span", element("b", profile.name), " ", _WATCHED_NAMES[watched].lower()),
         element("span", f"{many}, {span(missed)}", class_="lw-quiet"),
-        gap_strip(stretches, lasts, began, words),
+        gap_strip(stretches, between, began, words),
         class_="lw-gaps-row",
     )
 
@@ -90,7 +90,7 @@ def gap_table(gaps: Sequence[Gap], context: QueryContext, now: datetime) -> Mark
 
 
 def _gap_row(gap: Gap, context: QueryContext, now: datetime) -> tuple[Markup | str, ...]:
-    ends = badge("busy", "!", "Lasts") if gap.ends_at is None else _gap_time(gap.ends_at)
+    ends = badge("busy", "!", "Ongoing") if gap.ends_at is None else _gap_time(gap.ends_at)
     return (
         context.network_name(gap.network_id),
         _WATCHED_NAMES[gap.watched],

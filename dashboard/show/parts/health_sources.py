@@ -48,7 +48,7 @@ OVER_PLAN: Final = badge("busy", "▲", "Over plan")
 _LONGEST_NAME: Final = 60
 TIMES_NOTE: Final = (
     "p50 and p95: half of the answers, and 95 % of them, came within this time. Hashes that are "
-    "asked about together have one time."
+    "asked about together share one time."
 )
 
 

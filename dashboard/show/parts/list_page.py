@@ -104,3 +104,17 @@ def csv_button(
         disabled=disabled,
         help=note,
     )
+
+
+def json_button(write: Callable[[], str], file_name: str, key: str, note: str) -> None:
+    """Offer a JSON file that is written when somebody asks for it; `note` says what it holds."""
+    st.download_button(
+        "JSON",
+        write,
+        file_name,
+        "application/json",
+        key=key,
+        icon=":material/download:",
+        on_click="ignore",
+        help=note,
+    )

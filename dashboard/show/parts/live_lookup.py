@@ -34,7 +34,7 @@ class LiveQuestion:
 def ask(queries: PageQueries, hashes: Sequence[TxHash]) -> bool:
     """Ask the network about the hashes; a click on Stop reruns the page, which ends it.
 
-    False where something has to be read that stands on the page only now.
+    False where a notice was shown, which a rerun would take away before anybody read it.
     """
     asked = LiveQuestion(frozenset(hashes), queries.now())
     st.session_state[_ASKED] = asked

@@ -29,7 +29,7 @@ def module_card(module: str, tables: Sequence[ModuleLimits], usual: ModuleLimits
 def _purpose(module: str) -> str:
     purpose = purpose_of(module)
     if purpose is None:
-        return "A prover module. What it works on is not described in public; its name is known."
+        return "A prover module of which only the name is public."
     return f"A prover module. What it works on: {purpose}."
 
 

@@ -26,7 +26,7 @@ BESIDE: Final = "beside"
 _KEY: Final = "lines-drawn"
 _LONGEST_NAME: Final = 40
 _STROKES: Final = {"solid": "━━", "dash": "╍╍", "dot": "┅┅"}
-_HEADS: Final = ("State", "Fee now", "Beside usual", "Transfer, medium", "Cheapest hours")
+_HEADS: Final = ("State", "Fee now", "Against usual", "Transfer, medium", "Cheapest hours")
 
 
 def chosen_lines(statuses: Sequence[NetworkStatus]) -> list[NetworkStatus]:

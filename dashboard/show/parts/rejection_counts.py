@@ -71,8 +71,7 @@ class Narrowing:
 
 def timeline_part(queries: PageQueries, narrowing: Narrowing, words: str) -> None:
     """Show when rejections arrived; a click on a bar, or a drag, shows that time alone."""
-    several = sum(each.has_exclusion for each in queries.networks) >= _FEWEST
-    splits = [each for each in SplitBy if several or each is not SplitBy.NETWORK]
+    splits = [each for each in SplitBy if each is not SplitBy.NETWORK or _are_several(queries)]
     with st.container(horizontal=True, vertical_alignment="center", key="head-when"):
         section("When", "Click a bar to see its time alone.")
         name = choice_filter(
@@ -231,7 +230,7 @@ def stages_part(queries: PageQueries, narrowing: Narrowing) -> None:
 
 def networks_part(queries: PageQueries, narrowing: Narrowing) -> None:
     """Count by network, where there are several."""
-    if sum(each.has_exclusion for each in queries.networks) < _FEWEST:
+    if not _are_several(queries):
         return
     of_all = replace(narrowing.wanted, network_id=None)
     counted = queries.rejections.groups(of_all, narrowing.shown, Grouping.NETWORK)
@@ -243,6 +242,11 @@ def networks_part(queries: PageQueries, narrowing: Narrowing) -> None:
     network_id = narrowing.wanted.network_id
     chosen = None if network_id is None else str(network_id)
     count_list("networks", rows, chosen, narrowing.network)
+
+
+def _are_several(queries: PageQueries) -> bool:
+    """Whether rejections of several networks are counted."""
+    return sum(each.has_exclusion for each in queries.networks) >= _FEWEST
 
 
 def senders_part(queries: PageQueries, narrowing: Narrowing) -> None:

@@ -75,7 +75,7 @@ def rule_form(queries: PageQueries, name: str, like: str) -> None:
     held: RuleTable = {} if model is None else write_rule(model)
     prefix = f"form-{name}-{like}"
     with st.container(key="card-rule-form", gap="small"):
-        note = "Lengths of time have a unit: 30s, 15m, 12h, 7d. What is empty says the grey words."
+        note = "Lengths of time have a unit: 30s, 15m, 12h, 7d. Empty means the grey words."
         section(f"Rule {name}" if before else "A new rule", note)
         places = {"": st.container()}
         name, wanted = _asked(queries, before, held, prefix, places)

@@ -69,7 +69,7 @@ def silences_part(queries: PageQueries) -> None:
     with st.container(key="card-silences", gap="small"):
         section(
             "Silences and maintenance",
-            "Of what is silenced nobody is notified; during maintenance notifications are held "
+            "Nobody is notified of what is silenced; during maintenance notifications are held "
             "and sent in one summary when it ends. Everything is stored and shown all the same.",
         )
         for each in stored.unfinished:
@@ -88,7 +88,7 @@ def _row(queries: PageQueries, silence: Silence, now: datetime) -> None:
     ):
         with st.container(gap=None):
             st.html(silence_markup(queries, silence, now))
-        if st.button("End", key=f"end-{silence.silence_id}", help="End it now, on record"):
+        if st.button("End", key=f"end-{silence.silence_id}", help="End it now; it stays on record"):
             act(
                 lambda by: queries.silences.end(silence.kind, silence.silence_id, by),
                 queries,
@@ -202,7 +202,7 @@ def _form(queries: PageQueries) -> None:
         )
         weekly = _weekly_inputs()
         reason = st.text_input("Reason", max_chars=LONGEST_REASON, key="silence_reason")
-        covers_all = st.checkbox("Everything is meant", key="silence_all")
+        covers_all = st.checkbox("It fits every change", key="silence_all")
         with st.container(horizontal=True, gap="small"):
             is_pressed = st.form_submit_button("Save", type="primary")
             is_previewed = st.form_submit_button("Preview", help="What it would have fitted")

@@ -99,15 +99,15 @@ def _sample(state: CellState) -> Markup:
 
 def gap_strip(
     gaps: Sequence[tuple[datetime, datetime]],
-    lasts: tuple[datetime, datetime],
+    between: tuple[datetime, datetime],
     began_at: datetime | None,
     name: str,
 ) -> Markup:
     """Draw what was watched: a thin line; a gap: a block on it; before watching began: nothing.
 
-    `gaps` and `lasts`, the time that is drawn, are from and until.
+    Each of `gaps`, and `between`, the time that is drawn, is a beginning and an end.
     """
-    since, until = lasts
+    since, until = between
 
     def place(at: datetime) -> float:
         return _WIDTH * ((at - since) / (until - since))

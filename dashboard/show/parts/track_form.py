@@ -73,7 +73,7 @@ class TrackReport:
             (each.line, each, ", ".join(filter(None, (_RESULTS[result], each.remark))))
             for each, result in zip(self.listed.transactions, self.results, strict=True)
         ]
-        again = [(each.line, each, "stands there before") for each in self.listed.repeated]
+        again = [(each.line, each, "is on an earlier line too") for each in self.listed.repeated]
         wrong = [(each.line, each.text, each.why) for each in self.listed.wrong]
         return sorted([*taken, *again, *wrong], key=lambda line: line[0])
 

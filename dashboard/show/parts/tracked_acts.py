@@ -18,7 +18,7 @@ from dashboard.domain.track_list import (
 )
 from dashboard.errors import InputError
 from dashboard.show.parts.acting import Done, act
-from dashboard.show.parts.list_page import csv_button
+from dashboard.show.parts.list_page import csv_button, json_button
 from dashboard.show.parts.notices import notice
 from dashboard.show.parts.track_form import attempt_input, is_future
 from dashboard.show.parts.tracked_filters import filter_is_on
@@ -194,15 +194,8 @@ def _files(queries: PageQueries, wanted: TrackedFilter) -> None:
     csv_button(
         lambda: write_track_csv(found()), "tracked-transactions.csv", "tracked_csv", note=note
     )
-    st.download_button(
-        "JSON",
-        lambda: write_track_json(found()),
-        "tracked-transactions.json",
-        "application/json",
-        key="tracked_json",
-        icon=":material/download:",
-        on_click="ignore",
-        help=note,
+    json_button(
+        lambda: write_track_json(found()), "tracked-transactions.json", "tracked_json", note
     )
 
 

@@ -76,19 +76,19 @@ def chosen_need() -> Need | None:
 
 def show_need(need: Need) -> None:
     """Narrow the list to what needs a person for this reason."""
-    forget_page()
+    back_to_latest()
     st.query_params[NEED] = need.value
 
 
 def show_group(by: GroupedBy, name: str) -> None:
     """Narrow the list to a group, and list its transactions."""
-    forget_page()
+    back_to_latest()
     st.session_state[FIELDS[by][0]] = name
     st.session_state[GROUP] = NOT_GROUPED
 
 
-def forget_page() -> None:
-    """Begin the list with the latest again."""
+def back_to_latest() -> None:
+    """Let the list begin with the latest again."""
     st.query_params.pop(BEFORE, None)
 
 
@@ -96,7 +96,7 @@ def beginning() -> int | None:
     """Return before which transaction the list begins; with other filters it begins anew."""
     said = _parameters()
     if st.session_state.get(_LAST, said) != said:
-        forget_page()
+        back_to_latest()
     st.session_state[_LAST] = said
     before = st.query_params.get(BEFORE, "")
     return int(before) if _ID.fullmatch(before) else None
@@ -123,7 +123,7 @@ def _chips() -> list[Chip]:
 
 
 def _clear(key: str) -> None:
-    forget_page()
+    back_to_latest()
     if key == NEED:
         st.query_params.pop(NEED, None)
     else:
@@ -162,7 +162,7 @@ def _saved(queries: PageQueries) -> None:
 
 
 def _apply(wanted: SavedFilter) -> None:
-    forget_page()
+    back_to_latest()
     for key in _KEPT:
         value = wanted.parameters.get(key, "")
         if key == NEED:

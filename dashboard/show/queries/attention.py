@@ -138,7 +138,7 @@ def _worker_and_disk(health: Health) -> Iterator[Attention]:
     if is_space_low:
         yield Attention(
             "Whether a worker runs is not known.",
-            "To say so takes room on that disk.",
+            "A worker says so in the store, which takes room on that disk.",
             Remedy.WORKER,
         )
     else:
@@ -278,8 +278,8 @@ def _storage(space: StoreSpace) -> Iterator[Attention]:
             f"The clock went ahead by {span(leap.after - leap.before)}.",
             f"It went from {moment(leap.before)} to {moment(leap.after)} at once.",
             Remedy.STORAGE,
-            advice="Set the clock right. What became old by that is kept until then, or until the "
-            f"store was measured on {CONFIRMED_BY} days after.",
+            advice="Set the clock right. What seems old because of that is kept until then, or "
+            f"until the store was measured on {CONFIRMED_BY} days after.",
         )
 
 

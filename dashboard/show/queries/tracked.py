@@ -56,7 +56,6 @@ _SHARED_FOR: Final = timedelta(seconds=2)
 _AT_ONCE: Final = 5000
 """Tracked in one transaction of a fifth of a second, so that pollers need not wait longer."""
 
-
 MOST_AT_ONCE: Final = 1000
 """Transactions that are changed at once."""
 
@@ -283,8 +282,7 @@ class TrackedQueries:
         details: Mapping[str, Detail],
     ) -> None:
         if many:
-            subject = str(hashes[0]) if len(hashes) == 1 else f"{many} transactions"
-            ends = {"first": str(hashes[0]), "last": str(hashes[-1])}
+            subject, ends = _as_subject(hashes, many)
             note_action(connection, by.at, by.name, action, subject, {**details, **ends})
 
     def _count_needs(self, network_id: NetworkId | None) -> dict[Need, int]:
@@ -312,6 +310,12 @@ def _as_details(said: Mapping[str, object]) -> dict[str, Detail]:
     }
 
 
+def _as_subject(hashes: Sequence[TxHash], many: int) -> tuple[str, dict[str, Detail]]:
+    """Return what the audit log calls `many` of these hashes, and the first and the last."""
+    subject = str(hashes[0]) if len(hashes) == 1 else f"{many} transactions"
+    return subject, {"first": str(hashes[0]), "last": str(hashes[-1])}
+
+
 def audit_tracking(
     connection: Connection,
     context: QueryContext,
@@ -320,8 +324,7 @@ def audit_tracking(
 ) -> None:
     """Write one line into the audit log for all hashes of one database transaction."""
     if hashes:
-        subject = str(hashes[0]) if len(hashes) == 1 else f"{len(hashes)} transactions"
-        ends = {"first": str(hashes[0]), "last": str(hashes[-1])}
+        subject, ends = _as_subject(hashes, len(hashes))
         context.audit(
             connection, Action.TRACK, subject, {"new": results.count(TrackResult.NEW), **ends}
         )

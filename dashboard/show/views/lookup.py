@@ -10,16 +10,17 @@ from typing import Final
 
 import streamlit as st
 
-from dashboard.domain.answer_template import LONGEST_CASE, parse_case
+from dashboard.domain.answer_template import parse_case
 from dashboard.domain.paste import Paste, read_lookup
 from dashboard.domain.quantity import TxHash
+from dashboard.domain.track_list import LONGEST_CASE_ID
 from dashboard.domain.verdict import VerdictKind
 from dashboard.errors import InputError, StoreError
 from dashboard.show.parts.acting import done_shown
 from dashboard.show.parts.answer_editor import answer_editor, template_mistakes_shown
 from dashboard.show.parts.header_search import FIND
 from dashboard.show.parts.heading import heading
-from dashboard.show.parts.list_page import choice_filter, csv_button, page_of_rows
+from dashboard.show.parts.list_page import choice_filter, csv_button, json_button, page_of_rows
 from dashboard.show.parts.live_lookup import ask, question_result, transactions, with_last_answers
 from dashboard.show.parts.lookup_rows import lookup_row, lookup_rows_head
 from dashboard.show.parts.notices import empty, notice, store_errors_shown, unusable_texts
@@ -75,7 +76,7 @@ class LookupAddress:
     def current(cls) -> LookupAddress:
         """Read what the browser shows."""
         parameters = st.query_params
-        case = parameters.get(CASE, "")[:LONGEST_CASE]
+        case = parameters.get(CASE, "")[:LONGEST_CASE_ID]
         return cls(tuple(parameters.get_all(TX)), parameters.get(LIST, ""), case)
 
     def show(self) -> None:
@@ -148,7 +149,7 @@ def _question_form() -> None:
         st.text_input(
             "Case id (optional)",
             key=_CASE_TYPED,
-            max_chars=LONGEST_CASE,
+            max_chars=LONGEST_CASE_ID,
             placeholder="Case id (optional)",
             label_visibility="collapsed",
             width=190,
@@ -169,7 +170,7 @@ def _take_question(queries: PageQueries) -> None:
     found = st.query_params.get(FIND)
     if found is not None:
         st.session_state[_PASTE] = found
-        st.session_state[_CASE_TYPED] = st.query_params.get(CASE, "")[:LONGEST_CASE]
+        st.session_state[_CASE_TYPED] = st.query_params.get(CASE, "")[:LONGEST_CASE_ID]
     elif not st.session_state.pop(_SUBMITTED, False):
         return
     text = str(st.session_state.get(_PASTE) or "")
@@ -283,15 +284,11 @@ def _files(queries: PageQueries, hashes: Sequence[TxHash]) -> None:
         "lookup_csv",
         note="One line for each transaction, with the text for its customer",
     )
-    st.download_button(
-        "JSON",
+    json_button(
         lambda: lookup_json(queries.summaries(hashes), _context(queries)),
         "lookup.json",
-        "application/json",
-        key="lookup_json",
-        icon=":material/download:",
-        on_click="ignore",
-        help="All that is known of each transaction",
+        "lookup_json",
+        "All that is known of each transaction",
     )
 
 

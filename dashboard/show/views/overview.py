@@ -54,7 +54,7 @@ SHORT_TIME_RANGES: Final = {each.name: each for each in TIME_RANGES[:4]}
 """The shortest lengths; the page Fees has the others."""
 
 
-class Shown(StrEnum):
+class NetworksShown(StrEnum):
     """Which networks are shown."""
 
     ALL = "All"
@@ -133,7 +133,7 @@ def _many(queries: PageQueries, statuses: Sequence[NetworkStatus], now: datetime
             if is_open:
                 _opened(queries, status, now)
         if not shown:
-            empty("No network is so now", "Choose All to see every network.")
+            empty("No network fits now", "Choose All to see every network.")
     attention, newest = st.columns(2, gap="medium")
     with attention, st.container(key="card-attention", gap="small"):
         section("What needs attention")
@@ -162,18 +162,20 @@ def _filtered(
     statuses: Sequence[NetworkStatus], rejections_of: dict[NetworkId, int]
 ) -> list[NetworkStatus]:
     """Offer to show some of the networks; return those."""
-    kind = choice_filter("Networks shown", list(Shown), "show", Shown.ALL, is_labelled=False)
+    kind = choice_filter(
+        "Networks shown", list(NetworksShown), "show", NetworksShown.ALL, is_labelled=False
+    )
     return [each for each in statuses if _is_of(kind, each, rejections_of)]
 
 
 def _is_of(kind: str, status: NetworkStatus, rejections_of: dict[NetworkId, int]) -> bool:
     match kind:
-        case Shown.TROUBLE:
+        case NetworksShown.TROUBLE:
             is_unknown = status.activity in {Activity.STALE, Activity.UNKNOWN}
             return bool(status.figures.failures) or is_unknown
-        case Shown.BUSY:
+        case NetworksShown.BUSY:
             return status.activity is Activity.BUSY
-        case Shown.REJECTING:
+        case NetworksShown.REJECTING:
             return rejections_of.get(status.profile.network_id, 0) > 0
         case _:
             return True
@@ -277,7 +279,7 @@ def _rejections(queries: PageQueries, chosen: Sequence[NetworkProfile], now: dat
     if not newest:
         empty(
             "No rejection seen yet",
-            "Track a transaction on the Lookup page; its rejection appears here.",
+            "Track a transaction on the page Lookup; its rejection appears here.",
         )
     tracked = queries.tracked_among([each.latest.record.tx_hash for each in newest])
     for each in newest:

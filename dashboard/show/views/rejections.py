@@ -317,6 +317,6 @@ def _unknown_reasons(queries: PageQueries, network_id: NetworkId | None) -> None
             with st.container(key="card-unknown-reasons", gap="small"):
                 section(
                     "Reasons that Linewatch does not know",
-                    "Of the latest, the commonest first. One that comes often is a new form.",
+                    "Of the latest, the commonest first. One that comes often may be a new rule.",
                 )
                 st.html(unknown_reason_table(unknown))

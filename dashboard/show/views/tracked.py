@@ -25,10 +25,10 @@ from dashboard.show.parts.tracked_filters import (
     RECORD,
     RECORDS,
     SEARCH,
+    back_to_latest,
     beginning,
     chosen_need,
     filter_is_on,
-    forget_page,
     show_group,
     show_need,
     tracked_filters,
@@ -222,7 +222,7 @@ def _list(queries: PageQueries, wanted: TrackedFilter) -> None:
         empty("Nothing older fits", "Go back to the latest.")
     with st.container(key="tracked-pages", horizontal=True, horizontal_alignment="center"):
         if before is not None:
-            st.button("Latest", key="latest", icon=":material/first_page:", on_click=forget_page)
+            st.button("Latest", key="latest", icon=":material/first_page:", on_click=back_to_latest)
         if len(entries) > ROWS:
             st.button(
                 "Older",

@@ -113,7 +113,7 @@ class FeeMeans:
 
     @classmethod
     def of_values(cls, values: Sequence[Row], length: int) -> Self:
-        """Merge single fees, which are rows of a time and a fee."""
+        """Merge single fees: each a time, a fee, and whether it is estimated."""
         columns: list[Any] = list(zip(*values, strict=True)) or [()] * 3
         at, fees, _ = columns
         at = integers(at)

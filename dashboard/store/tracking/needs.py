@@ -17,7 +17,6 @@ from dashboard.store.schema.columns import Moment
 MOST_LOOKED_AT: Final = 1000
 """Transactions of a kind that are looked at, so that a storm slows no page."""
 
-
 MOST_NETWORKS: Final = 12
 """Networks on which a transaction is watched at most, so that each is named once."""
 

@@ -90,7 +90,7 @@ _ALL: Final = TrackedFilter()
 def search_tracked(
     connection: Connection, wanted: TrackedFilter, limit: int, before: int | None = None
 ) -> list[TrackedTransaction]:
-    """Return the tracked transactions that fit, the latest first, from `before` that id on."""
+    """Return the tracked transactions that fit, the latest first, or those before that id."""
     ids = _page_of_ids(connection, wanted, limit, before)
     return read_tracked(connection, select_tracked_among(ids)) if ids else []
 

@@ -8,7 +8,6 @@ import pytest
 
 from dashboard.domain.answer_template import (
     BUILT_IN,
-    LONGEST_CASE,
     LONGEST_TEMPLATE,
     PLACEHOLDERS,
     AnswerTemplates,
@@ -18,6 +17,7 @@ from dashboard.domain.answer_template import (
     template_mistakes,
     write_file,
 )
+from dashboard.domain.track_list import LONGEST_CASE_ID
 from dashboard.domain.verdict import VerdictKind
 from dashboard.errors import InputError
 
@@ -90,7 +90,7 @@ def test_templates_are_written_as_a_file_that_says_the_same(text: str) -> None:
 def test_case_id_is_one_line_of_bounded_length() -> None:
     assert parse_case("  A\n17 ") == "A 17"
     with pytest.raises(InputError, match="81 characters: give at most 80"):
-        parse_case("x" * (LONGEST_CASE + 1))
+        parse_case("x" * (LONGEST_CASE_ID + 1))
 
 
 def test_text_that_names_a_long_reason_many_times_is_cut() -> None:

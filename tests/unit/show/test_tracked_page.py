@@ -83,7 +83,7 @@ def test_pasted_hashes_are_tracked_with_a_report_of_each_line(queries: PageQueri
     assert "1 newly tracked." in words
     assert "1 tracked already." in words
     assert "has 2 hexadecimal digits" in words
-    assert "stands there before" in words
+    assert "is on an earlier line too" in words
     assert queries.summaries([tx_hash(50)])[0].is_tracked
 
 

@@ -86,7 +86,7 @@ def test_page_lists_gaps_with_their_lengths_and_reasons(store: Store, queries: P
     assert "Gaps" in words
     assert "20 Nov 04:00:00" in words
     assert "No worker ran" in words
-    assert "Lasts" in words
+    assert "Ongoing" in words
 
 
 def test_page_without_gaps_says_nothing_of_them(queries: PageQueries) -> None:
