@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from hashlib import sha256
@@ -17,6 +18,9 @@ from dashboard.store.schema import saved_lookups
 
 LARGEST_TOTAL: Final = 500_000_000
 """Bytes of all saved look-ups: some 1,500 of 10,000 transactions."""
+
+_ID: Final = re.compile(r"[0-9a-f]{32}")
+"""What `save_lookup` returns; PostgreSQL refuses some other texts, as a store that is down."""
 
 _LEAST: Final = 4_096
 """Bytes as which a small one counts, so that their number is bounded too."""
@@ -56,6 +60,8 @@ def _make_room(connection: Connection, kept: str, most: int) -> None:
 
 def saved_lookup(connection: Connection, lookup_id: str) -> tuple[TxHash, ...] | None:
     """Return the hashes, or None where nothing is saved under the id, or not any more."""
+    if not _ID.fullmatch(lookup_id):
+        return None
     column = saved_lookups.c
     octets = connection.scalar(select(column.hashes).where(column.lookup_id == lookup_id))
     if octets is None:

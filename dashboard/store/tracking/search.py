@@ -39,6 +39,7 @@ from dashboard.store.schema import (
     tracked_tags,
     watched_cohorts,
 )
+from dashboard.store.schema.columns import escape
 from dashboard.store.shown_search import hash_or_sender_in_range, shows_words
 from dashboard.store.tracking.needs import NeedNow, needing
 from dashboard.store.tracking.transactions import (
@@ -166,7 +167,8 @@ def _select_of_index(wanted: TrackedFilter) -> Select[Any]:
         if value:
             query = query.where(of_row == value, of_row != _NONE)
     if wanted.tag:
-        tagged = select(tracked_tags.c.tracked_id).where(tracked_tags.c.tag == wanted.tag)
+        is_tag = tracked_tags.c.tag == escape(wanted.tag)
+        tagged = select(tracked_tags.c.tracked_id).where(is_tag)
         query = query.where(column.tracked_id.in_(tagged))
     if wanted.need is not None:
         query = query.where(column.tracked_id.in_(needing(wanted.need, wanted.network_id)))

@@ -104,3 +104,17 @@ def ids_of(connection: Connection, numbers: Sequence[int]) -> list[int]:
         for row in connection.execute(select(column.tx_hash, column.tracked_id))
     }
     return [known[a_hash(number)] for number in numbers]
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        TrackedFilter(search="a\0b"),
+        TrackedFilter(label="a\0b"),
+        TrackedFilter(case_id="a\0b"),
+        TrackedFilter(tag="a\0b"),
+    ],
+)
+def test_what_no_database_keeps_fits_nothing(store: Store, wanted: TrackedFilter) -> None:
+    with store.read() as connection:
+        assert search_tracked(connection, wanted, 5) == []
