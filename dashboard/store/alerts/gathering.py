@@ -123,6 +123,7 @@ class Gathering:
         self._now = now
         self._incidents: dict[str, _GrowingIncident] = {}
         self._over: list[_GrowingIncident] = []
+        self._ended: set[str] = set()
         self._open: dict[_Place, _GrowingNotification | None] = {}
         self._touched: list[_GrowingNotification] = []
         self._growth: list[tuple[UUID, UUID]] = []
@@ -248,7 +249,7 @@ class Gathering:
         """Return the incident that a transition joins or opens, and whether it opens it."""
         key = incident_key(route.rule, route.group)
         found = self._incidents.get(key)
-        if found is None:
+        if found is None and key not in self._ended:  # the store still shows an ended one as open
             stored = open_incident_by_key(self._connection, key)
             found = None if stored is None else _GrowingIncident(stored, stored)
         is_new = found is None
@@ -270,6 +271,7 @@ class Gathering:
         else:
             self._incidents.pop(key, None)
             self._over.append(found)
+            self._ended.add(key)
         return found, is_new
 
     def _reach(self, place: _Place, change: _Change, route: RuleRoute) -> None:

@@ -13,6 +13,7 @@ from dashboard.domain.notification_pace import Closing
 from dashboard.domain.route import RuleRoute
 from dashboard.domain.rule import DEFAULT_RULES, GROUP_WAIT
 from dashboard.store.alerts.conditions import record_transition
+from dashboard.store.alerts.incident_list import open_incident_stories
 from dashboard.store.alerts.incidents import incident_events_of
 from dashboard.store.alerts.members import all_members
 from dashboard.store.alerts.notification_claims import (
@@ -200,6 +201,24 @@ def test_end_of_an_incident_answers_its_beginning_and_ends_it(store: Store) -> N
         incident_id = busy.incident.incident_id
         story = incident_events_of(connection, {incident_id})[incident_id]
     assert [each.kind.value for each in story] == ["opened", "grew", "resolved"]
+
+
+def test_what_ends_and_begins_again_in_one_batch_is_another_incident(store: Store) -> None:
+    network = Subject(SubjectKind.BUSYNESS, A_NETWORK)
+    states = [None, State.CALM, State.BUSY, State.CALM, State.BUSY]
+    last = A_MOMENT + timedelta(minutes=4)
+    for number, (before, after) in enumerate(pairwise(states), start=1):
+        at = A_MOMENT + timedelta(minutes=number)
+        with store.write() as connection:
+            turned = a_transition(number, subject=network, before=before, after=after, at=at)
+            record_transition(connection, turned, None)
+        if len(states) == 2 * number + 1:
+            take_in(store, at)  # what follows is taken in together
+    take_in(store, last)
+
+    with store.read() as connection:
+        found = {each.incident.opened_at for each in open_incident_stories(connection, 9)}
+    assert found == {last}
 
 
 def test_rule_that_pierces_reaches_at_once_whom_an_earlier_rule_holds_until_morning(
