@@ -313,7 +313,10 @@ def _answers(paste: Paste) -> None:
     with store_errors_shown():
         summaries = with_last_answers(queries.summaries(paste.hashes))
         now = queries.now()
-        question_result(summaries, now)
+        with (
+            st.container()
+        ):  # always there: else answers move, and the last customer's stays a while
+            question_result(summaries, now)
         if len(summaries) > 1:
             _many(queries, summaries)
         else:

@@ -1,6 +1,6 @@
 // Keys that Streamlit has no option for: "/" goes to the search in the header; in a field for
 // transactions Enter looks them up (Shift+Enter starts a line), and the cursor is back there for the next.
-// A large paste goes in at once.
+// A large paste goes in at once, and one beside the field goes into it, such as after a press on Copy.
 (() => {
   const SEARCH = '.st-key-search-field input', LOOK_UP = '.st-key-lookup-field textarea';
   const mayType = matchMedia('(hover: hover)').matches;  // no keyboard pops up on a phone
@@ -20,9 +20,11 @@
   }, true);
   // Chromium takes minutes to insert ten thousand lines piece by piece, as it does with a paste.
   document.addEventListener('paste', (event) => {
-    const field = event.target, text = event.clipboardData?.getData('text/plain') ?? '';
-    if (field.tagName !== 'TEXTAREA' || text.length < 20000) return;
+    const at = event.target, text = event.clipboardData?.getData('text/plain') ?? '';
+    const field = isTyping(at) ? at : document.querySelector(LOOK_UP);
+    if (!text || field?.tagName !== 'TEXTAREA' || (field === at && text.length < 20000)) return;
     event.preventDefault();
+    if (field !== at) typeIn(field);
     field.setRangeText(text, field.selectionStart, field.selectionEnd, 'end');
     field.dispatchEvent(new InputEvent('input', {bubbles: true, inputType: 'insertFromPaste'}));
   }, true);
