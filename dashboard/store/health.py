@@ -27,7 +27,6 @@ from dashboard.store.schema import (
     cohorts,
     deliveries,
     notifications,
-    outbox,
 )
 
 _EVER: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -46,13 +45,11 @@ class LastAttempt:
 class MailState:
     """The notifications of some time by state, and the latest attempt to send one.
 
-    `pending_expansion` is how many changes are not turned into notifications yet. `trouble` is what
-    fails since the last mail that was taken, `next_attempt_at` when the next one is tried;
-    `outage` is what was reported of it over the fallback.
+    `trouble` is what fails since the last mail that was taken, `next_attempt_at` when the next one
+    is tried; `outage` is what was reported of it over the fallback.
     """
 
     counts: NotificationCounts
-    pending_expansion: int = 0
     last_attempt: LastAttempt | None = None
     trouble: MailTrouble | None = None
     next_attempt_at: datetime | None = None
@@ -84,14 +81,12 @@ class StoreContents:
 
 def mail_state(connection: Connection, since: datetime = _EVER) -> MailState:
     """Count what is pending, and the notifications made from `since` on by state."""
-    unexpanded = select(func.count()).where(outbox.c.expanded_at.is_(None))
     counts = notification_counts(connection, since)
     next_attempt = select(func.min(notifications.c.next_attempt_at)).where(
         IS_PENDING, notifications.c.channel == MAIL
     )
     return MailState(
         counts,
-        _count(connection, unexpanded),
         _last_attempt(connection),
         mail_trouble(connection, MAIL),
         connection.scalar(next_attempt),

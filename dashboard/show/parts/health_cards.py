@@ -22,6 +22,7 @@ from dashboard.show.queries.health import (
     is_disk_short,
     is_mail_late,
 )
+from dashboard.show.queries.notification_words import unexpanded_words
 from dashboard.show.text import age, moment, moment_near, sentence, size, span
 from dashboard.store.health import MailState, StoreContents
 from dashboard.store.monitoring.heartbeats import LastHeartbeat
@@ -82,15 +83,15 @@ def mail_part(health: NotificationHealth, now: datetime) -> Markup:
     mail, counts = health.mail, health.mail.counts
     figures = element(
         "dl",
-        _figure(
-            "Pending", counts.pending + mail.pending_expansion, counts.oldest_pending, "oldest", now
-        ),
+        _figure("Pending", counts.pending, counts.oldest_pending, "oldest", now),
         _figure("Sent", counts.sent, counts.last_sent, "last", now),
         _figure("Dead", counts.dead, None, "", now),
         class_="lw-figures lw-counts",
     )
     counted = element("p", "Sent and dead: of the last 30 days.", class_="lw-quiet")
-    said = (counted, *_recipients(health.recipients), *_mail_advice(mail, now))
+    unexpanded = unexpanded_words(counts)
+    waiting = [_paragraph(unexpanded)] if unexpanded else []
+    said = (counted, *waiting, *_recipients(health.recipients), *_mail_advice(mail, now))
     return _part("Notifications", _mail_badge(mail, now), figures, *said)
 
 
@@ -120,8 +121,8 @@ def _mail_badge(mail: MailState, now: datetime) -> Markup:
         return badge("bad", "✕", "Some dead")
     if is_mail_late(mail, now):
         return badge("busy", "!", "Late")
-    if mail.counts.pending or mail.pending_expansion:
-        return badge("calm", "…", "On its way")
+    if mail.counts.pending or mail.counts.unexpanded:
+        return badge("mute", "…", "Pending")
     return badge("calm", "●", "Nothing pending")
 
 

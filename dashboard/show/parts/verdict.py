@@ -84,7 +84,7 @@ def _threshold(figures: NetworkFigures, now: datetime) -> Markup:
         return _figure(name, _fee(figures.priority.threshold), "90th percentile of 24 h")
     if held is None:
         return _figure(name, Markup("–"), "not seen yet")
-    note = f"{'stale, ' if held.is_stale(now) else ''}{age(held.asked_at, now)}"
+    note = age(held.asked_at, now)
     return _figure(name, _fee(held.value), note, moment(held.asked_at), is_stale=held.is_stale(now))
 
 
@@ -129,7 +129,8 @@ def _fee(value: Wei) -> Markup:
 def _figure(
     name: str, value: Markup, note: str, why: str | None = None, *, is_stale: bool = False
 ) -> Markup:
-    said = element("dd", note, class_="lw-note") if note else Markup()
+    words = ", ".join(each for each in ("stale" if is_stale else "", note) if each)
+    said = element("dd", words, class_="lw-note") if words else Markup()
     style = "is-stale" if is_stale else None
     return element("div", element("dt", name), element("dd", value), said, title=why, class_=style)
 

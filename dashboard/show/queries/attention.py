@@ -247,7 +247,7 @@ def _notifications(health: NotificationHealth, now: datetime) -> Iterator[Attent
     if is_mail_late(mail, now):
         failed = last is not None and last.result is not DeliveryResult.SENT
         said = sentence(visible(last.outcome, _LONGEST_FAILURE)) if last and failed else ""
-        many = _many(mail.counts.pending)
+        many = _many(mail.counts.in_delivery)
         yield Attention(
             f"{many} pending for longer than sending takes.",
             said,

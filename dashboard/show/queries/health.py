@@ -226,8 +226,11 @@ def is_disk_short(measured: StoreSize) -> bool:
 
 
 def is_mail_late(mail: MailState, now: datetime) -> bool:
-    """Whether a notification has been pending for longer than handing it over takes."""
-    oldest = mail.counts.oldest_pending
+    """Whether a notification has been in delivery for longer than handing it over takes.
+
+    What waits for the cap of an hour, for quiet hours or for a worker is not late.
+    """
+    oldest = mail.counts.in_delivery_since
     return oldest is not None and now - oldest > LATE_AFTER
 
 

@@ -11,6 +11,7 @@ from dashboard.domain.notification import Notification, NotificationState
 from dashboard.domain.notification_pace import Pace, RecipientTraffic
 from dashboard.domain.verification import Verification, mail_state
 from dashboard.show.text import moment_near
+from dashboard.store.alerts.alert_status import NotificationCounts
 
 _LONGEST_REASON: Final = 300
 
@@ -71,6 +72,13 @@ def verification_words(verification: Verification, now: datetime) -> str:
     if not verification.attempts or next_at is None:
         return "for its first attempt"
     return f"{attempts}, next not before {moment_near(next_at, now)}"
+
+
+def unexpanded_words(counts: NotificationCounts) -> str:
+    """Say how many changes are not turned into notifications yet, empty where all are."""
+    many = counts.unexpanded
+    changes = "1 change is" if many == 1 else f"{many:,} changes are"
+    return f"{changes} not turned into notifications yet; the worker does it." if many else ""
 
 
 def attempts_words(count: int) -> str:

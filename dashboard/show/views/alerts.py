@@ -52,6 +52,7 @@ from dashboard.show.parts.silences import silences_part
 from dashboard.show.queries import page_queries
 from dashboard.show.queries.alerts import notification_filter
 from dashboard.show.queries.incident_words import withheld_words
+from dashboard.show.queries.notification_words import unexpanded_words
 from dashboard.show.queries.page_queries import PageQueries
 from dashboard.show.text import age, moment, moment_near, sentence
 from dashboard.show.views import fees, health, rejections
@@ -217,6 +218,8 @@ def headline(counts: NotificationCounts, now: datetime) -> str:
     sentences = []
     if counts.pending:
         sentences.append(f"{_count(counts.pending)} pending.")
+    if counts.unexpanded:
+        sentences.append(unexpanded_words(counts))
     if counts.dead:
         sentences.append(f"{_count(counts.dead)} dead.")
     if counts.held:

@@ -20,6 +20,7 @@ from dashboard.store.schema import (
     incident_transitions,
     incidents,
     notifications,
+    outbox,
     transitions,
 )
 
@@ -52,7 +53,12 @@ class PendingCondition(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class NotificationCounts:
-    """What is pending and held now, and what became of the notifications of some time."""
+    """What is pending and held now, and what became of the notifications of some time.
+
+    `in_delivery` are those of the pending ones that wait neither for their time nor for the cap:
+    they are handed over since `in_delivery_since` at the earliest. `unexpanded` is how many
+    changes are not turned into notifications yet.
+    """
 
     pending: int
     oldest_pending: datetime | None
@@ -60,6 +66,9 @@ class NotificationCounts:
     last_sent: datetime | None
     dead: int
     held: int = 0
+    in_delivery: int = 0
+    in_delivery_since: datetime | None = None
+    unexpanded: int = 0
 
 
 _OF_NETWORKS: Final = or_(
@@ -122,10 +131,14 @@ def notification_counts(connection: Connection, since: datetime) -> Notification
     """Count what is pending and held now, and the notifications made from `since` on by state."""
     column = notifications.c
     # A column that stands in no other index lets SQLite take the partial one, which is short.
-    pending = select(func.count(column.notification_id), func.min(column.created_at)).where(
-        IS_PENDING
-    )
-    count, oldest = connection.execute(pending).one()
+    pending = select(
+        func.count(column.notification_id),
+        func.min(column.created_at),
+        func.count(column.closed_at),
+        func.min(column.closed_at),
+    ).where(IS_PENDING)
+    count, oldest, in_delivery, closed_at = connection.execute(pending).one()
+    unexpanded = select(func.count()).where(outbox.c.expanded_at.is_(None))
     # One pass along an index; groups would be sorted first.
     ended = select(
         func.count(case((column.state == NotificationState.SENT, 1))).label("sent"),
@@ -140,4 +153,7 @@ def notification_counts(connection: Connection, since: datetime) -> Notification
         last_sent=ends.last_sent,
         dead=ends.dead,
         held=count_held(connection),
+        in_delivery=in_delivery,
+        in_delivery_since=closed_at,
+        unexpanded=connection.scalar(unexpanded) or 0,
     )

@@ -26,8 +26,10 @@ from dashboard.store.alerts.notification_search import (
 )
 from dashboard.store.alerts.outbox import expand, pending_expansion
 from dashboard.store.engine.engine import Store
+from dashboard.store.engine.leases import acquire
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, a_transition, seconds
-from tests.routes import by_subject, trusting
+from tests.delivery_checks import claim_for_all
+from tests.routes import by_subject, expand_alone, trusting
 from tests.unit.store.pending_notifications import (
     DEV,
     OPS,
@@ -97,8 +99,26 @@ def test_post_stands_at_what_is_pending_sent_and_given_up(store: Store) -> None:
         counts = notification_counts(connection, A_MOMENT)
         later = notification_counts(connection, A_MOMENT + seconds(1))
 
-    assert counts == NotificationCounts(1, A_MOMENT, 1, A_MOMENT + seconds(2), 1)
-    assert later == NotificationCounts(1, A_MOMENT, 0, None, 0)
+    assert replace(counts, in_delivery=0, in_delivery_since=None) == NotificationCounts(
+        1, A_MOMENT, 1, A_MOMENT + seconds(2), 1
+    )
+    assert (later.pending, later.oldest_pending, later.sent, later.dead) == (1, A_MOMENT, 0, 0)
+
+
+def test_what_waits_for_its_time_is_not_in_delivery(store: Store) -> None:
+    with store.write() as connection:
+        record_transition(connection, a_transition(), None)
+        before = notification_counts(connection, A_MOMENT)
+        expand_alone(connection, pending_expansion(connection, 1)[0], [OPS], A_MOMENT)
+        gathers = notification_counts(connection, A_MOMENT)
+        token = acquire(connection, "worker", "a", seconds(60)) or 0
+        claim_for_all(connection, token, A_MOMENT + seconds(9), 1)
+        claimed = notification_counts(connection, A_MOMENT)
+
+    assert (before.unexpanded, before.pending) == (1, 0)
+    assert (gathers.unexpanded, gathers.pending, gathers.in_delivery) == (0, 1, 0)
+    assert (claimed.pending, claimed.in_delivery) == (1, 1)
+    assert claimed.in_delivery_since == A_MOMENT + seconds(9)
 
 
 def settle(store: Store) -> None:
