@@ -15,6 +15,7 @@ from uuid import UUID
 
 from sqlalchemy import Connection, RowMapping, Select, case, func, or_, select, true, update
 
+from dashboard.domain.condition import INSTALLATION
 from dashboard.domain.incident import Incident, IncidentEvent, IncidentEventKind, IncidentState
 from dashboard.domain.quantity import NetworkId
 from dashboard.errors import StoreError
@@ -90,9 +91,9 @@ def open_counts(connection: Connection, network_id: NetworkId | None = None) -> 
 
 
 def count_open_incidents(connection: Connection, network_id: NetworkId) -> int:
-    """Count the incidents of a network that are not over, and those of no network."""
+    """Count the incidents of a network that are not over, of none, and of Linewatch itself."""
     column = incidents.c
-    is_its = or_(column.network_id == network_id, column.network_id.is_(None))
+    is_its = or_(column.network_id.in_((network_id, INSTALLATION)), column.network_id.is_(None))
     query = select(func.count()).where(column.open_key.is_not(None), is_its)
     return connection.scalar(query) or 0
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dashboard.domain.busy_context import UsualSpells
-from dashboard.domain.condition import Condition, State, Subject, SubjectKind
+from dashboard.domain.condition import INSTALLATION, Condition, State, Subject, SubjectKind
 from dashboard.domain.grounds import Signal
 from dashboard.domain.incident import Incident
 from dashboard.domain.observation import Operation
@@ -149,6 +149,14 @@ def test_incident_that_somebody_has_in_hand_needs_nobody_else(
     firing(store, an_incident(owner="Ada"))
 
     assert queries.incidents.unattended() == ()
+    assert queries.incidents.count_open(SIMULATED.network_id) == 1
+
+
+def test_incident_of_linewatch_itself_is_counted_with_every_network(
+    store: Store, queries: PageQueries
+) -> None:
+    firing(store, an_incident(group=(("network", str(INSTALLATION)),)))
+
     assert queries.incidents.count_open(SIMULATED.network_id) == 1
 
 
