@@ -119,7 +119,7 @@ def set_(
 @recipients.command()
 @_address
 @_channel
-@click.option("--note", default="", help="Why, for those who wonder.")
+@click.option("--note", default="", help="Why; shown wherever this is listed.")
 @by
 def off(*, address: str, channel: str, note: str, name: str | None) -> None:
     """Send nothing to ADDRESS any more; what is pending to it is marked as dead."""
@@ -134,7 +134,7 @@ def off(*, address: str, channel: str, note: str, name: str | None) -> None:
 @_channel
 @by
 def on(*, address: str, channel: str, name: str | None) -> None:
-    """Send to ADDRESS again; `linewatch resend --to ADDRESS` sends what died meanwhile."""
+    """Send to ADDRESS again; `linewatch resend --to ADDRESS` sends what became dead meanwhile."""
     with open_installation() as here:
         who = actor(name, here.source.now())
         was_off = RecipientQueries(here.source).turn_on(Recipient(channel, address), who)

@@ -21,7 +21,7 @@ def plain_table(settings: Sequence[str]) -> RuleTable:
     for each in settings:
         key, equals, value = each.partition("=")
         if not equals:
-            raise InputError(f"{shorten(each)} says no value: write KEY=VALUE")
+            raise InputError(f"{shorten(each)} has no value: write KEY=VALUE")
         name = key.strip()
         if name in table:
             remedy = f", such as {name}=A,B" if name in LISTS else ""

@@ -125,7 +125,7 @@ def export(*, as_json: bool) -> None:
 @_dry_run
 @as_json
 def import_(*, file: Path, replace: bool, dry_run: bool, as_json: bool) -> None:
-    """Let the rules of a file be in force; - reads standard input.
+    """Put the rules of a file in force; - reads standard input.
 
     A rule takes the place of the one of its name. A file with a mistake changes nothing: every
     mistake is named with its line, its value and the remedy.
@@ -154,9 +154,7 @@ def add(*, name: str, settings: tuple[str, ...], dry_run: bool, as_json: bool) -
 @rules.command(epilog="\b\nlinewatch rules edit busy --set severity=warning --unset recipients")
 @click.argument("name")
 @_set
-@click.option(
-    "--unset", metavar="KEY", multiple=True, help="Let the default hold again; repeatable."
-)
+@click.option("--unset", metavar="KEY", multiple=True, help="Use the default again; repeatable.")
 @_dry_run
 @as_json
 def edit(

@@ -30,7 +30,7 @@ def _role_options(command: Callable[..., None]) -> Callable[..., Any]:
         "--until-stdin-closes",
         is_flag=True,
         hidden=True,
-        help="End when standard input ends: how a role outlives its parent by nothing.",
+        help="End when standard input ends, so that a role never outlives its parent.",
     )(command)
 
 

@@ -34,7 +34,7 @@ def senders() -> None:
     "--label",
     type=options.LABEL,
     default="",
-    help="What people call the sender; its transactions get it.",
+    help="A label for the sender; its transactions get it as well.",
 )
 @options.as_json
 def watch(

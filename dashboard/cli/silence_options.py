@@ -141,7 +141,7 @@ def planned(command: Command) -> Command:
         click.option("--for", "length", type=LENGTH, help="How long it lasts: 30m, 8h, 2d."),
         every,
         time_zone,
-        click.option("--reason", default="", help="Why, for those who wonder."),
+        click.option("--reason", default="", help="Why; shown wherever this is listed."),
         by,
         click.option("--all", "covers_all", is_flag=True, help="It fits every change."),
     )

@@ -28,7 +28,7 @@ def _row(columns: Sequence[str], row: Sequence[str]) -> Markup:
 
 
 def row_head(heads: Sequence[str], class_: str) -> Markup:
-    """Name the columns of rows that are elements of the page by themselves; see `row_cells`."""
+    """Name the columns above `row_cells` of the same class, whose first word gets `-head` here."""
     cells = (element("span", each) for each in heads)
     kind = class_.partition(" ")[0]
     return element("div", *cells, class_=f"{class_} {kind}-head", aria_hidden="true")

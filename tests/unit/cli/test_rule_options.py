@@ -19,7 +19,7 @@ def test_values_are_read_as_in_a_file_and_lists_with_commas() -> None:
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        (("severity",), "'severity' says no value: write KEY=VALUE"),
+        (("severity",), "'severity' has no value: write KEY=VALUE"),
         (
             ("severity=info", "severity = critical"),
             "--set 'severity' is given twice: give it once",
