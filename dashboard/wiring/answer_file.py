@@ -70,11 +70,15 @@ class StoredAnswerFile:
         with NamedTemporaryFile(
             "w", encoding="utf-8", dir=self._path.parent, prefix=f".{ANSWER_FILE}.", delete=False
         ) as written:
-            written.write(text)
-            written.flush()
-            os.fsync(written.fileno())
-        Path(written.name).chmod(0o644)
-        Path(written.name).replace(self._path)
+            try:
+                written.write(text)
+                written.flush()
+                os.fsync(written.fileno())
+                Path(written.name).chmod(0o644)
+                Path(written.name).replace(self._path)
+            except OSError:
+                Path(written.name).unlink()
+                raise
 
 
 def answer_file() -> StoredAnswerFile:

@@ -169,3 +169,12 @@ def test_templates_cannot_be_changed_where_no_file_is_used(store: Store) -> None
 
     with pytest.raises(InputError, match="linewatch answers"):
         queries.answers.change("", ANN)
+
+
+def test_file_that_cannot_be_replaced_leaves_nothing_behind(path: Path) -> None:
+    path.mkdir(parents=True)
+
+    with pytest.raises(InputError, match="cannot be written"):
+        StoredAnswerFile(path).write("[customer]\ntext = '''{hash}'''\n")
+
+    assert list(path.parent.iterdir()) == [path]
