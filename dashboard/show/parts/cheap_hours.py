@@ -26,7 +26,7 @@ _LOCAL: Final = "Local time"
 
 def chosen_zone() -> tuple[tzinfo, str]:
     """Offer UTC or the time zone of the browser; return the chosen one and its name."""
-    chosen = choice_filter("Hours in", [_UTC, _LOCAL], "zone", _UTC, is_labelled=False)
+    chosen = choice_filter("Hours in", [_UTC, _LOCAL], "zone", _UTC)
     return (UTC, _UTC) if chosen == _UTC else zone_named(st.context.timezone)
 
 

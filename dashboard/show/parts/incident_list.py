@@ -17,7 +17,13 @@ from dashboard.domain.rule import Severity
 from dashboard.show.parts.badges import incident_badge, severity_badge
 from dashboard.show.parts.heading import section
 from dashboard.show.parts.incident_acts import incident_acts
-from dashboard.show.parts.list_page import choice_filter, chosen_page, filter_bar
+from dashboard.show.parts.list_page import (
+    ANY,
+    choice_filter,
+    chosen_page,
+    filter_bar,
+    select_filter,
+)
 from dashboard.show.parts.markup import Markup, element, join
 from dashboard.show.parts.notices import empty
 from dashboard.show.queries.incident_words import (
@@ -42,7 +48,6 @@ _ENDED: Final = {
     "7 d": timedelta(days=7),
     "30 d": timedelta(days=30),
 }
-_ANY: Final = "Any"
 
 
 def open_incidents_part(queries: PageQueries, network_id: NetworkId | None, here: st.Page) -> None:
@@ -159,16 +164,14 @@ def finished_incidents_part(
 def _filter(queries: PageQueries) -> FinishedFilter:
     with filter_bar():
         ended = choice_filter("Ended in the last", list(_ENDED), "ended", "7 d")
-        severities = [_ANY, *(each.value.capitalize() for each in Severity)]
-        severity = st.selectbox(
-            "Severity", severities, key="of_severity", bind="query-params", width=150
-        )
-        names = [_ANY, *(each.rule.name for each in queries.rules.in_force())]
-        rule = st.selectbox("Rule", names, key="of_rule", bind="query-params", width=220)
+        severities = [ANY, *(each.value.capitalize() for each in Severity)]
+        severity = select_filter("Severity", severities, "of_severity", 150)
+        names = [ANY, *(each.rule.name for each in queries.rules.in_force())]
+        rule = select_filter("Rule", names, "of_rule", 220)
     return FinishedFilter(
         queries.now() - _ENDED[ended],
-        "" if rule == _ANY else rule,
-        "" if severity == _ANY else severity.lower(),
+        "" if rule == ANY else rule,
+        "" if severity == ANY else severity.lower(),
     )
 
 

@@ -7,11 +7,15 @@ key, which is also the parameter of the address, only where they share the choic
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Final
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dashboard.domain.search import LONGEST_SEARCH
+
+ANY: Final = "Any"
+"""What stands in the address for every option of a `select_filter`."""
 
 
 def filter_bar() -> DeltaGenerator:
@@ -25,12 +29,11 @@ def choice_filter(
     key: str,
     usual: str,
     *,
-    is_labelled: bool = True,
     wraps: bool | None = None,
 ) -> str:
     """Offer choices side by side, kept in the parameter `key` of the address; return the choice.
 
-    It is `usual` until another is chosen.
+    It is `usual` until another is chosen. As of every filter, the label is for screen readers.
     """
     chosen = st.segmented_control(
         label,
@@ -39,13 +42,29 @@ def choice_filter(
         required=True,
         key=key,
         bind="query-params",
-        label_visibility="visible" if is_labelled else "collapsed",
+        label_visibility="collapsed",
         wrap=wraps,
     )
     return chosen if chosen in choices else usual
 
 
-def search_filter(key: str, placeholder: str, *, is_labelled: bool = True) -> str:
+def select_filter(name: str, options: Sequence[str], key: str, width: int) -> str:
+    """Offer options to select from, kept in the parameter `key` of the address; return the chosen.
+
+    ANY stands for all of them and reads "Any module", so that the field needs no label.
+    """
+    return st.selectbox(
+        name,
+        options,
+        key=key,
+        bind="query-params",
+        width=width,
+        label_visibility="collapsed",
+        format_func=lambda option: f"Any {name.lower()}" if option == ANY else option,
+    )
+
+
+def search_filter(key: str, placeholder: str) -> str:
     """Offer a search, kept in the parameter `key` of the address; return what was typed."""
     text = st.text_input(
         "Search",
@@ -54,7 +73,7 @@ def search_filter(key: str, placeholder: str, *, is_labelled: bool = True) -> st
         max_chars=LONGEST_SEARCH,
         type="search",
         placeholder=placeholder,
-        label_visibility="visible" if is_labelled else "collapsed",
+        label_visibility="collapsed",
     )
     return (text or "").strip()
 

@@ -115,8 +115,9 @@ def _against_usual(row: NetworkRow) -> Markup:
     if difference is None or row.usual.fee is None:
         return element("small", "not known")
     usual = " ".join(fee(row.usual.fee.fee))
-    words = difference_in_words(difference).removesuffix(" usual")
-    return element("span", words, title=f"Usual at this hour (UTC): {usual}")
+    words = difference_in_words(difference)
+    short = words if words == "as usual" else words.removesuffix(" usual")
+    return element("span", short, title=f"Usual at this hour (UTC): {usual}")
 
 
 def _medium(row: NetworkRow) -> Markup:

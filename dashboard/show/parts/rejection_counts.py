@@ -74,9 +74,7 @@ def timeline_part(queries: PageQueries, narrowing: Narrowing, words: str) -> Non
     splits = [each for each in SplitBy if each is not SplitBy.NETWORK or _are_several(queries)]
     with st.container(horizontal=True, vertical_alignment="center", key="head-when"):
         section("When", "Click a bar to see its time alone.")
-        name = choice_filter(
-            "Split by", [str(each) for each in splits], SPLIT, SplitBy.MODULE, is_labelled=False
-        )
+        name = choice_filter("Split by", [str(each) for each in splits], SPLIT, SplitBy.MODULE)
     timeline = queries.rejections.timeline(narrowing.wanted, narrowing.shown, SplitBy(name))
     if not timeline.total:
         empty("Nothing arrived then", "Take a filter away above, or choose a longer time.")

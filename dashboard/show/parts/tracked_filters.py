@@ -50,10 +50,17 @@ def tracked_filters(queries: PageQueries) -> None:
     """Show the filters that people set, those that are saved, and a chip for each that is on."""
     with filter_bar():
         choice_filter("On record", list(RECORDS), RECORD, ALL)
-        search_filter(SEARCH, "Label, note, case id, reason, hash, sender or network")
+        search_filter(SEARCH, "Search: label, note, case id, reason, hash, sender, network")
         with st.popover("More filters", icon=":material/tune:"):
             _fields()
-        choice_filter("Group by", [NOT_GROUPED, *GroupedBy], GROUP, NOT_GROUPED)
+        st.selectbox(
+            "Group by",
+            [NOT_GROUPED, *GroupedBy],
+            key=GROUP,
+            bind="query-params",
+            label_visibility="collapsed",
+            width=150,
+        )
     filter_chips(_chips())
     _saved(queries)
 

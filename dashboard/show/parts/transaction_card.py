@@ -75,9 +75,7 @@ def _steps(steps: Sequence[str]) -> Markup:
 def _text_to_pass_on(summary: TransactionSummary, context: AnswerContext) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="text-head"):
         section("Text to pass on")
-        chosen = choice_filter(
-            "Written for", list(_VOICES), "voice", next(iter(_VOICES)), is_labelled=False
-        )
+        chosen = choice_filter("Written for", list(_VOICES), "voice", next(iter(_VOICES)))
     with st.container(key="copied-text"):
         text = answer_text(summary, _VOICES[chosen], context)
         st.code(text, language=None, wrap_lines=True)

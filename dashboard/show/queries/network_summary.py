@@ -25,7 +25,9 @@ def network_summary(statuses: Sequence[NetworkStatus]) -> str:
     if problems:
         return " ".join(problems)
     is_all_calm = all(status.activity is Activity.CALM for status in statuses)
-    return "Every network is calm." if is_all_calm else "No network is busy or stale."
+    if not is_all_calm:
+        return "No network is busy or stale."
+    return f"{_names(statuses)} is calm." if len(statuses) == 1 else "Every network is calm."
 
 
 def _with_activity(activity: Activity, statuses: Sequence[NetworkStatus]) -> list[NetworkStatus]:

@@ -95,9 +95,7 @@ def page() -> None:
         if SECTION not in st.session_state and {SEARCH, STATE} & st.query_params.keys():
             st.session_state[SECTION] = DELIVERIES
         with st.container(key="alerts-bar", horizontal=True, vertical_alignment="center"):
-            chosen = choice_filter(
-                "Section", list(_SECTIONS), SECTION, INCIDENTS, is_labelled=False, wraps=True
-            )
+            chosen = choice_filter("Section", list(_SECTIONS), SECTION, INCIDENTS, wraps=True)
             name_input()
         if chosen != RULES:
             for each in {RULE, LIKE} & st.query_params.keys():
@@ -293,7 +291,10 @@ def _verification_mails(queries: PageQueries, wanted: NotificationFilter) -> Non
 def _filter(queries: PageQueries) -> NotificationFilter:
     with filter_bar():
         state = choice_filter("State", list(_STATES), STATE, _ALL)
-        text = search_filter(SEARCH, "Recipient, reason, hash, sender, label, network or incident")
+        text = search_filter(
+            SEARCH,
+            "Search: recipient, reason, hash, sender, label, network, incident",
+        )
     wanted = notification_filter(queries.context, chosen_network_id(queries.networks), text)
     return replace(wanted, state=_STATES[state])
 

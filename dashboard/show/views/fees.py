@@ -79,14 +79,13 @@ def _chosen_time_range(offered: tuple[TimeRange, ...]) -> TimeRange:
         list(by_name),
         "range",
         usual,
-        is_labelled=False,
         wraps=True,
     )
     return by_name[name]
 
 
 def _chosen_form() -> str:
-    return choice_filter("Chart or table", [CHART, TABLE], "as", CHART, is_labelled=False)
+    return choice_filter("Chart or table", [CHART, TABLE], "as", CHART)
 
 
 def _one(

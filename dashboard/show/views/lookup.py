@@ -142,8 +142,7 @@ def _question_form() -> None:
             "Transactions, one or many",
             height=68,
             key=_PASTE,
-            placeholder="Hashes or explorer links; or a sender, label, case id, words of a reason. "
-            "Enter looks up.",
+            placeholder="Hashes or links; or a sender, label, case id, words of a reason",
             label_visibility="collapsed",
         )
         st.text_input(
@@ -330,7 +329,7 @@ def _many(queries: PageQueries, summaries: Sequence[TransactionSummary]) -> None
         if queries.networks:
             st.html(f'<p class="lw-lede lw-said" role="status">{verdict_counts(summaries)}</p>')
         present = [kind.value for kind in VerdictKind if kind in kinds.values()]
-        chosen = choice_filter("Verdict", [_ALL, *present], "verdict", _ALL, is_labelled=False)
+        chosen = choice_filter("Verdict", [_ALL, *present], "verdict", _ALL)
         shown = [each for each in summaries if chosen in {_ALL, str(kinds[each.tx_hash])}]
         lookup_rows_head()
         page_of_rows(len(shown), ROWS, _PAGE, lambda number: _rows(queries, shown, number))

@@ -162,9 +162,7 @@ def _filtered(
     statuses: Sequence[NetworkStatus], rejections_of: dict[NetworkId, int]
 ) -> list[NetworkStatus]:
     """Offer to show some of the networks; return those."""
-    kind = choice_filter(
-        "Networks shown", list(NetworksShown), "show", NetworksShown.ALL, is_labelled=False
-    )
+    kind = choice_filter("Networks shown", list(NetworksShown), "show", NetworksShown.ALL)
     return [each for each in statuses if _is_of(kind, each, rejections_of)]
 
 
@@ -251,7 +249,7 @@ def _fee_chart(queries: PageQueries, status: NetworkStatus, now: datetime) -> Fe
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="chart-head"):
         title, back = st.empty(), st.container(key="chart-back")
         names = list(SHORT_TIME_RANGES)
-        name = choice_filter("Time range of the chart", names, "range", _USUAL, is_labelled=False)
+        name = choice_filter("Time range of the chart", names, "range", _USUAL)
     time_range = SHORT_TIME_RANGES[name]
     zoom = chosen_zoom(name, now)
     with back:

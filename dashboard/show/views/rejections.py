@@ -21,11 +21,13 @@ from dashboard.show.parts.chart_zoom import chosen_zoom, whole_range
 from dashboard.show.parts.filter_chips import Chip, filter_chips
 from dashboard.show.parts.heading import heading, section
 from dashboard.show.parts.list_page import (
+    ANY,
     choice_filter,
     csv_button,
     filter_bar,
     page_of_rows,
     search_filter,
+    select_filter,
 )
 from dashboard.show.parts.module_card import module_card
 from dashboard.show.parts.network_chooser import (
@@ -71,7 +73,6 @@ PERIOD: Final = "period"
 STAGE: Final = "stage"
 MODULE: Final = "module"
 SEARCH: Final = "search"
-ANY: Final = "Any"
 USUAL_PERIOD: Final = "24 h"
 _FRAME_IS_OLD: Final = "rejections_frame_is_old"
 _MOST_MODULES: Final = 100
@@ -136,15 +137,13 @@ def _live() -> None:
 def _choose(queries: PageQueries, network_id: NetworkId | None) -> _Chosen:
     """Offer the filters; modules to choose from are those that reasons name in this time."""
     with filter_bar():
-        period_name = choice_filter("Time", list(PERIODS), PERIOD, USUAL_PERIOD, is_labelled=False)
+        period_name = choice_filter("Time", list(PERIODS), PERIOD, USUAL_PERIOD)
         zoom = chosen_zoom(period_name, queries.now(), "rejections")
         shown = PERIODS[period_name] if zoom is None else zoom
         everything = queries.rejections.summary(RejectionFilter(network_id), shown)
-        stage = _choice("Stage", [ANY, *_STAGES], STAGE, 150)
-        module = _choice("Module", _modules(everything), MODULE, 250)
-        text = search_filter(
-            SEARCH, "Search: reason, hash, sender, label, network", is_labelled=False
-        )
+        stage = select_filter("Stage", [ANY, *_STAGES], STAGE, 150)
+        module = select_filter("Module", _modules(everything), MODULE, 250)
+        text = search_filter(SEARCH, "Search: reason, hash, sender, label, network")
     kind = next((kind for kind, words in KIND_NAMES.items() if words == module), None)
     found = rejection_filter(queries.context, network_id, text)
     filter_chips(_chips(queries, zoom, stage, module, found, text))
@@ -156,18 +155,6 @@ def _choose(queries: PageQueries, network_id: NetworkId | None) -> _Chosen:
         reason_kind=kind,
     )
     return _Chosen(shown, wanted, everything, module if is_module else "")
-
-
-def _choice(name: str, options: list[str], key: str, width: int) -> str:
-    return st.selectbox(
-        name,
-        options,
-        key=key,
-        bind="query-params",
-        width=width,
-        label_visibility="collapsed",
-        format_func=lambda option: f"Any {name.lower()}" if option == ANY else option,
-    )
 
 
 def _modules(everything: RejectionSummary) -> list[str]:

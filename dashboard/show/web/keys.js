@@ -32,10 +32,15 @@
     if (event.target.closest?.('.st-key-card-paste [data-testid="stFormSubmitButton"] button'))
       document.querySelector(LOOK_UP)?.focus({preventScroll: true});
   });
+  // The notice of simulated data is for the first visit; on later ones its badge says it.
+  const NOTICE = '.lw-notice.simulated', SEEN = 'simulated-notice-seen';
+  const kept = (act) => { try { return act(localStorage); } catch { return null; } };  // it may be forbidden
+  if (kept((store) => store.getItem(SEEN))) document.documentElement.classList.add('lw-returned');
   // The field may be drawn several times before it stays: it keeps the cursor until somebody acts.
   let since = 0, known = false;
   for (const act of ['pointerdown', 'keydown']) document.addEventListener(act, () => { since = 0; }, true);
   new MutationObserver(() => {
+    if (document.querySelector(NOTICE)) kept((store) => store.setItem(SEEN, '1'));
     const field = document.querySelector(LOOK_UP);
     if (field && !known) since = performance.now();
     known = Boolean(field);

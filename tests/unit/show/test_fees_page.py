@@ -297,7 +297,7 @@ def test_flat_chain_that_is_calm_is_called_calm(store: Store) -> None:
     words = words_of(visit("fees", queries))
 
     assert "1.000 gwei is not above 1.000 gwei" in words
-    assert "Every network is calm." in words
+    assert "Flat is calm." in words
 
 
 def test_network_without_a_gas_source_says_so(store: Store) -> None:

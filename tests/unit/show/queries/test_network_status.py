@@ -253,7 +253,7 @@ def test_overview_calls_all_calm_only_if_all_are() -> None:
     calm = conclude_status(figures(9), NOW)
     flat = conclude_status(figures(*[7] * 30, threshold=7), NOW)
 
-    assert network_summary([calm]) == "Every network is calm."
+    assert network_summary([calm]) == "Net is calm."
     assert network_summary([calm, flat]) == "No network is busy or stale."
 
 
