@@ -15,7 +15,7 @@ import click
 from dashboard.logs import configure_logs
 from dashboard.settings import Settings, load_settings
 from dashboard.supervise import Patience, supervise
-from dashboard.wiring.event_loop import WokenOnceLoop
+from dashboard.wiring.event_loop import RestingLoop, WokenOnceLoop
 from dashboard.wiring.migration import migrate_store
 from dashboard.wiring.roles import refuse_taken_ports, roles_of
 
@@ -94,7 +94,8 @@ def _run(
     configure_logs(name)
     if until_stdin_closes:
         threading.Thread(target=_end_with_parent, daemon=True, name="parent").start()
-    with asyncio.Runner(loop_factory=WokenOnceLoop) as runner:
+    loop = RestingLoop if name == "pages" else WokenOnceLoop
+    with asyncio.Runner(loop_factory=loop) as runner:
         runner.run(_until_signalled(work))
 
 

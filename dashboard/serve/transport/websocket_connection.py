@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
-from typing import Any, Final, cast
+from typing import Any, ClassVar, Final, cast
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.utils import ClientDisconnected
@@ -37,12 +37,17 @@ class BoundedWebSocketConnection(WebSocketsSansIOProtocol):
     fragment, and one of a byte is kept in a hundred.
     """
 
+    gathers_for: ClassVar[float] = 0
+    """Seconds for which small writes are gathered; 0: for one turn of the event loop."""
+
     def __init__(self, *arguments: Any, **named: Any) -> None:  # noqa: ANN401 - as uvicorn's
         super().__init__(*arguments, **named)
         self._fragments = bytearray()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._coalescing = CoalescingTransport(cast("asyncio.Transport", transport))
+        self._coalescing = CoalescingTransport(
+            cast("asyncio.Transport", transport), self.gathers_for
+        )
         super().connection_made(cast("asyncio.Transport", self._coalescing))
 
     def pause_writing(self) -> None:

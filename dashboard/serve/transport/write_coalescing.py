@@ -1,4 +1,4 @@
-"""Small writes of one turn of the event loop are sent together, by one system call."""
+"""Small writes of one turn of the event loop, or of a moment, are sent together."""
 
 from __future__ import annotations
 
@@ -11,22 +11,29 @@ _LARGEST_BUFFER: Final = 65_536
 class CoalescingTransport:
     """A transport that buffers writes until the turn ends, and reads only while the client does.
 
+    Where `moment` is not 0, it waits so many seconds for more: each write takes a system call.
+
     A client that does not read could otherwise make the server produce ever more replies, such as
     answers to pings, which wait for nothing.
     """
 
-    def __init__(self, transport: asyncio.Transport) -> None:
+    def __init__(self, transport: asyncio.Transport, moment: float = 0) -> None:
         """Write to `transport`."""
         self._transport = transport
+        self._moment = moment
         self._buffer: list[bytes] = []
         self._size = 0
         self._is_client_slow = False
         self._is_app_reading = True
 
     def write(self, data: bytes) -> None:
-        """Buffer some bytes until the end of this turn."""
+        """Buffer some bytes until the end of this turn, or of the moment."""
         if not self._buffer:
-            asyncio.get_running_loop().call_soon(self._flush)
+            loop = asyncio.get_running_loop()
+            if self._moment:
+                loop.call_later(self._moment, self._flush)
+            else:
+                loop.call_soon(self._flush)
         self._buffer.append(data)
         self._size += len(data)
         if self._size > _LARGEST_BUFFER:

@@ -107,7 +107,7 @@ class AlertQueries:
 
     def counts(self) -> NotificationCounts:
         """Count what is pending and held now, and what was sent or died in the last 30 days."""
-        return self._counts.get((), self._read_counts)
+        return self._counts.get(self._context.store.writes, self._read_counts)
 
     def open(self) -> tuple[OpenIncident, ...]:
         """Return the open incidents of networks, the oldest first."""

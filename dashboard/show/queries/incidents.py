@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 from zoneinfo import ZoneInfo
@@ -32,6 +32,7 @@ from dashboard.domain.recipients import RecipientDirectory, is_called, mailbox_o
 from dashboard.domain.rule import Rule, RuleKind, subject_kinds
 from dashboard.domain.silence import Silence, silenced_all_by
 from dashboard.errors import InputError
+from dashboard.show.queries.cache import TtlCache
 from dashboard.show.queries.context import QueryContext
 from dashboard.show.queries.recipients import recipients_called
 from dashboard.show.queries.silent_now import silent_now
@@ -80,6 +81,7 @@ MOST_FINISHED: Final = 20
 MOST_CHANGES: Final = 10_000
 """Changes of one incident that are counted by time, the latest."""
 
+_SHARED_FOR: Final = timedelta(seconds=1)
 _REPORTED: Final = {
     IncidentEventKind.ACKNOWLEDGED: NotificationKind.ACKNOWLEDGED,
     IncidentEventKind.UNACKNOWLEDGED: NotificationKind.UNACKNOWLEDGED,
@@ -97,15 +99,16 @@ class IncidentQueries:
     def __init__(self, context: QueryContext) -> None:
         """Ask nothing yet."""
         self._context = context
+        self._unattended: TtlCache[tuple[Incident, ...]] = TtlCache(_SHARED_FOR, context.now)
+        self._counts: TtlCache[int] = TtlCache(_SHARED_FOR, context.now)
 
     def open(
         self, network_id: NetworkId | None = None, limit: int = MOST_OPEN, offset: int = 0
     ) -> tuple[IncidentStory, ...]:
         """Return the incidents of a network, or of all, that are not over, most urgent first."""
         with self._context.store.read() as connection:
-            return self._as_now(
-                connection, open_incident_stories(connection, limit, network_id, offset)
-            )
+            found = open_incident_stories(connection, limit, network_id, offset)
+            return self._as_now(connection, found)
 
     def open_counts(self, network_id: NetworkId | None = None) -> OpenCounts:
         """Count them, and those that nobody acknowledged."""
@@ -114,18 +117,25 @@ class IncidentQueries:
 
     def count_open(self, network_id: NetworkId) -> int:
         """Count the incidents of a network that are not over, and those of no network."""
-        with self._context.store.read() as connection:
-            return count_open_incidents(connection, network_id)
+
+        def read() -> int:
+            with self._context.store.read() as connection:
+                return count_open_incidents(connection, network_id)
+
+        return self._counts.get((network_id, self._context.store.writes), read)
 
     def unattended(self, network_id: NetworkId | None = None) -> tuple[Incident, ...]:
         """Return the firing incidents that have no owner and that no silence covers."""
+        key = (network_id, self._context.store.writes)
+        return self._unattended.get(key, lambda: self._read_unattended(network_id))
+
+    def _read_unattended(self, network_id: NetworkId | None) -> tuple[Incident, ...]:
         now = self._context.now()
         with self._context.store.read() as connection:
-            found = latest_open_incidents(connection, MOST_OPEN, network_id)
             silences = unfinished_silences(connection, now)
             return tuple(
                 each
-                for each in found
+                for each in latest_open_incidents(connection, MOST_OPEN, network_id)
                 if each.state is IncidentState.FIRING
                 and not each.owner
                 and _silence_of(connection, each, silences, now) is None

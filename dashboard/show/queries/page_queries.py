@@ -40,7 +40,7 @@ from dashboard.show.queries.transaction_summary import (
     read_transaction_summaries,
 )
 from dashboard.store.engine.engine import Store
-from dashboard.store.tracking.transactions import TrackResult, is_tracked
+from dashboard.store.tracking.transactions import TrackResult, tracked_among
 
 LOOK_UP_DEADLINE: Final = timedelta(seconds=8)
 _SHARED_FOR: Final = timedelta(seconds=1)
@@ -50,7 +50,8 @@ class PageQueries:
     """The queries of all pages; one for the process, shared by all sessions.
 
     Queries of one page are in the attribute of its name. Every query may raise StoreError.
-    Answers that all viewers share are cached for a second.
+    Answers that all viewers share are cached for a second. Those that an act changes are asked
+    again after it: see `Store.writes`.
     """
 
     def __init__(
@@ -87,6 +88,7 @@ class PageQueries:
         self.lookups = LookupQueries(context)
         self.answers = AnswerQueries(context)
         self._figures: TtlCache[tuple[NetworkFigures, ...]] = TtlCache(_SHARED_FOR, clock)
+        self._tracked: TtlCache[frozenset[TxHash]] = TtlCache(_SHARED_FOR, clock)
 
     @property
     def store_name(self) -> str:
@@ -105,8 +107,12 @@ class PageQueries:
 
     def tracked_among(self, hashes: Sequence[TxHash]) -> frozenset[TxHash]:
         """Return those of the hashes that are tracked."""
-        with self._store.read() as connection:
-            return frozenset(each for each in hashes if is_tracked(connection, each))
+
+        def read() -> frozenset[TxHash]:
+            with self._store.read() as connection:
+                return frozenset(tracked_among(connection, hashes))
+
+        return self._tracked.get((self._store.writes, *hashes), read)
 
     def summaries(self, hashes: Sequence[TxHash]) -> tuple[TransactionSummary, ...]:
         """Return what is known of each hash, in the order given; never from the cache."""

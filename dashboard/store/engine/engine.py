@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from itertools import count
 from typing import Final, Self
 from uuid import UUID
 
@@ -35,6 +36,9 @@ class Store:
         self._idler = idler
         self._driver_readers: list[DriverReader] = []
         self._has_failed = False
+        self._numbers = count(1)
+        self.writes = 0
+        """How many transactions were written here: an answer with another number may be old."""
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
@@ -59,6 +63,7 @@ class Store:
             self._has_failed = True
             raise
         self._has_failed = False
+        self.writes = next(self._numbers)
 
     def check_writing(self) -> None:
         """Raise StoreError where nothing could be saved now; saves nothing to find out.

@@ -27,7 +27,7 @@ from dashboard.show.web.headers import StrictHeaders
 from dashboard.show.web.page_files import PageFiles
 from dashboard.show.web.site_map import SiteMap
 from dashboard.store.engine.engine import open_store
-from dashboard.wiring.event_loop import WokenOnceLoop
+from dashboard.wiring.event_loop import RestingLoop
 from dashboard.wiring.page_connection import PageWebSocketConnection
 from tests.bench.pages_store import TWELVE
 from tests.bench.watched_networks import watch_once
@@ -72,7 +72,7 @@ def serve(port: int, file: str, ended: datetime, script: Path) -> None:
         access_log=False,
         timeout_graceful_shutdown=2,
     )
-    with asyncio.Runner(loop_factory=WokenOnceLoop) as runner:
+    with asyncio.Runner(loop_factory=RestingLoop) as runner:
         runner.run(uvicorn.Server(config).serve())
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from dashboard.wiring.event_loop import WokenOnceLoop
+from dashboard.wiring.event_loop import RestingLoop, WokenOnceLoop
 
 
 class CountingLoop(WokenOnceLoop):
@@ -23,9 +23,13 @@ class CountingLoop(WokenOnceLoop):
         self.writes += self._is_waking and not before
 
 
-@pytest.fixture
-def runner() -> Iterator[asyncio.Runner]:
-    with asyncio.Runner(loop_factory=CountingLoop) as each:
+class CountingRestingLoop(CountingLoop, RestingLoop):
+    """Counts those of a loop that rests."""
+
+
+@pytest.fixture(params=[CountingLoop, CountingRestingLoop])
+def runner(request: pytest.FixtureRequest) -> Iterator[asyncio.Runner]:
+    with asyncio.Runner(loop_factory=request.param) as each:
         yield each
 
 
@@ -68,3 +72,31 @@ def test_loop_that_waits_is_woken_for_each_that_comes_later(runner: asyncio.Runn
         return time.perf_counter() - begun
 
     runner.run(answer_all())  # a waking that is lost would end in a time-out
+
+
+def test_loop_that_was_woken_rests_and_then_runs_what_came_meanwhile() -> None:
+    async def hand_over() -> tuple[int, int]:
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, CountingRestingLoop)
+        loop.rest = 0.05
+        done: list[int] = []
+        last = asyncio.Event()
+
+        def work() -> None:
+            for number in range(10):
+                loop.call_soon_threadsafe(done.append, number)
+                time.sleep(0.001)
+            loop.call_soon_threadsafe(last.set)
+
+        loop.writes = 0
+        worker = threading.Thread(target=work)
+        worker.start()
+        await asyncio.wait_for(last.wait(), 10)
+        worker.join()
+        return len(done), loop.writes
+
+    with asyncio.Runner(loop_factory=CountingRestingLoop) as each:
+        done, writes = each.run(hand_over())
+
+    assert done == 10
+    assert writes <= 3

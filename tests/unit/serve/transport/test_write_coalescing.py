@@ -51,6 +51,19 @@ async def test_writes_of_one_turn_leave_as_one() -> None:
     assert transport.done == [b"ab", b"c"]
 
 
+async def test_writes_of_a_moment_leave_as_one_where_it_is_waited_for() -> None:
+    transport = Transport()
+    cork = CoalescingTransport(cast("asyncio.Transport", transport), 0.01)
+
+    cork.write(b"a")
+    await asyncio.sleep(0)
+    cork.write(b"b")
+    assert transport.done == []
+    await asyncio.sleep(0.05)
+
+    assert transport.done == [b"ab"]
+
+
 async def test_much_leaves_at_once() -> None:
     transport, cork = corked()
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from itertools import count
+from threading import Event
+from weakref import ref
 
 import pytest
 
@@ -69,3 +72,46 @@ def test_each_key_has_an_answer_of_its_own(clock: ManualClock) -> None:
     fresh.get("a", lambda: "of a")
 
     assert fresh.get("b", lambda: "of b") == "of b"
+
+
+def test_nobody_waits_for_the_answer_of_another_key(clock: ManualClock) -> None:
+    fresh = TtlCache[str](timedelta(seconds=1), clock)
+
+    def slow() -> str:
+        return f"after {fresh.get('quick', lambda: 'quick')}"  # would wait for ever for its own key
+
+    assert fresh.get("slow", slow) == "after quick"
+
+
+def test_viewers_who_come_meanwhile_wait_for_one_answer(clock: ManualClock) -> None:
+    fresh = TtlCache[int](timedelta(seconds=1), clock)
+    numbers, begun, may_end = count(1), Event(), Event()
+
+    def slow() -> int:
+        begun.set()
+        assert may_end.wait(10)
+        return next(numbers)
+
+    with ThreadPoolExecutor(4) as viewers:
+        first = viewers.submit(fresh.get, "key", slow)
+        assert begun.wait(10)
+        others = [viewers.submit(fresh.get, "key", slow) for _ in range(3)]
+        may_end.set()
+
+        assert {each.result(10) for each in (first, *others)} == {1}
+
+
+def test_what_has_expired_is_not_kept(clock: ManualClock) -> None:
+    fresh = TtlCache[object](timedelta(seconds=1), clock)
+    kept = [fresh.get(key, _Answer) for key in range(100)]
+    held = [ref(each) for each in kept]
+    kept.clear()
+
+    clock.at += timedelta(seconds=1)
+    fresh.get("another", _Answer)
+
+    assert not any(each() for each in held)
+
+
+class _Answer:
+    """One that can be seen to go."""

@@ -6,14 +6,18 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
+from dashboard.domain.audit import Actor
 from dashboard.domain.busy_context import UsualSpells
 from dashboard.domain.condition import INSTALLATION, Condition, State, Subject, SubjectKind
 from dashboard.domain.grounds import Signal
 from dashboard.domain.incident import Incident
 from dashboard.domain.observation import Operation
+from dashboard.domain.quantity import TxHash
+from dashboard.show.queries import incidents
 from dashboard.show.queries.attention import (
     Attention,
     Remedy,
@@ -158,6 +162,36 @@ def test_incident_of_linewatch_itself_is_counted_with_every_network(
     firing(store, an_incident(group=(("network", str(INSTALLATION)),)))
 
     assert queries.incidents.count_open(SIMULATED.network_id) == 1
+
+
+def test_viewers_ask_once_what_needs_a_person(
+    queries: PageQueries, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    latest, counted = Mock(return_value=[]), Mock(return_value=0)
+    monkeypatch.setattr(incidents, "latest_open_incidents", latest)
+    monkeypatch.setattr(incidents, "count_open_incidents", counted)
+
+    for _ in range(3):
+        queries.incidents.unattended()
+        queries.incidents.count_open(SIMULATED.network_id)
+
+    latest.assert_called_once()
+    counted.assert_called_once()
+
+
+def test_who_acts_sees_it_at_once_though_answers_are_shared(
+    store: Store, queries: PageQueries
+) -> None:
+    incident, tracked = an_incident(), TxHash(b"n" * 32)
+    firing(store, incident)
+    assert len(queries.incidents.unattended()) == 1
+    assert queries.tracked_among([tracked]) == frozenset()
+
+    queries.incidents.acknowledge(incident.incident_id, Actor("Ada", NOW))
+    queries.track([tracked], "", None)
+
+    assert queries.incidents.unattended() == ()
+    assert queries.tracked_among([tracked]) == {tracked}
 
 
 def test_several_stale_networks_make_one_line(queries: PageQueries) -> None:
