@@ -17,7 +17,7 @@ from dashboard.show.parts.open_row import open_button
 from dashboard.show.parts.sparkline import sparkline
 from dashboard.show.parts.table import row_cells, row_head
 from dashboard.show.queries.attention import lasting
-from dashboard.show.queries.network_status import NetworkStatus
+from dashboard.show.queries.network_status import NetworkProfile, NetworkStatus
 from dashboard.show.queries.overview import (
     DayLine,
     HourlyRejections,
@@ -54,12 +54,15 @@ def network_rows_head() -> None:
     st.html(row_head((*_HEADS, "Fee of 24 h, busy below"), "lw-net"))
 
 
-def network_row(row: NetworkRow, now: datetime, *, is_open: bool) -> None:
+def row_markup(row: NetworkRow, now: datetime) -> Markup:
+    """Build what a row shows."""
+    return join(_cells(row, now), day_picture(row))
+
+
+def network_row(profile: NetworkProfile, shown: Markup, *, is_open: bool) -> None:
     """Show one row; a click on it, or Enter, opens the chart of its network, or closes it."""
-    profile = row.status.profile
     with st.container(key=f"net-{profile.network_id}", gap=None):
-        st.html(_cells(row, now))
-        st.html(day_picture(row))
+        st.html(shown)
         name = plain_label(profile.name, _LONGEST_NAME)
         open_button(str(profile.network_id), f"the chart of {name}", is_open=is_open)
 

@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 @dataclass(slots=True)
-class _Slot(Generic[T]):
+class _SharedAnswer(Generic[T]):
     """The answer to one question, once it is there; `lock` is held while it is computed."""
 
     lock: Lock = field(default_factory=Lock)
@@ -33,7 +33,7 @@ class TtlCache(Generic[T]):
         self._lifetime = lifetime
         self._clock = clock
         self._lock = Lock()
-        self._slots: dict[Hashable, _Slot[T]] = {}
+        self._slots: dict[Hashable, _SharedAnswer[T]] = {}
 
     def get(self, key: Hashable, compute: Callable[[], T]) -> T:
         """Return the answer kept under `key`, recomputed once it has expired."""
@@ -50,7 +50,7 @@ class TtlCache(Generic[T]):
         with self._lock:
             self._slots.clear()
 
-    def _new_slot(self, key: Hashable) -> _Slot[T]:
+    def _new_slot(self, key: Hashable) -> _SharedAnswer[T]:
         """Drop what has expired or never came; return the slot that is left for a key, or a new."""
         with self._lock:
             self._slots = {
@@ -58,9 +58,9 @@ class TtlCache(Generic[T]):
                 for each, slot in self._slots.items()
                 if slot.lock.locked() or (slot.answer is not None and self._is_fresh(slot))
             }
-            return self._slots.setdefault(key, _Slot())
+            return self._slots.setdefault(key, _SharedAnswer())
 
-    def _is_fresh(self, slot: _Slot[T]) -> bool:
+    def _is_fresh(self, slot: _SharedAnswer[T]) -> bool:
         """Whether its answer may be given, which one that is still computed may."""
         answer = slot.answer
         return answer is None or timedelta() <= self._clock() - answer[0] < self._lifetime

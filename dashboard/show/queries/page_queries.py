@@ -14,6 +14,7 @@ from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.track_list import ListedTransaction
 from dashboard.show.queries.alerts import AlertQueries
 from dashboard.show.queries.answers import AnswerQueries
+from dashboard.show.queries.attention import Attention, health_troubles, needed_attention
 from dashboard.show.queries.cache import TtlCache
 from dashboard.show.queries.context import NO_SETTINGS, PageSettings, QueryContext
 from dashboard.show.queries.fees import FeeQueries
@@ -21,7 +22,6 @@ from dashboard.show.queries.health import HealthQueries
 from dashboard.show.queries.incidents import IncidentQueries
 from dashboard.show.queries.lookup_page import LookUp, LookupQueries, ask_in_portions
 from dashboard.show.queries.network_status import (
-    NetworkFigures,
     NetworkProfile,
     NetworkStatus,
     conclude_status,
@@ -44,6 +44,8 @@ from dashboard.store.tracking.transactions import TrackResult, tracked_among
 
 LOOK_UP_DEADLINE: Final = timedelta(seconds=8)
 _SHARED_FOR: Final = timedelta(seconds=1)
+
+StatusesAsOf = tuple[datetime, tuple[NetworkStatus, ...]]
 
 
 class PageQueries:
@@ -87,7 +89,10 @@ class PageQueries:
         self.links = LinkQueries(context)
         self.lookups = LookupQueries(context)
         self.answers = AnswerQueries(context)
-        self._figures: TtlCache[tuple[NetworkFigures, ...]] = TtlCache(_SHARED_FOR, clock)
+        self._statuses: TtlCache[StatusesAsOf] = TtlCache(_SHARED_FOR, clock)
+        self._needed: TtlCache[tuple[Attention, ...]] = TtlCache(_SHARED_FOR, clock)
+        self.drawn: TtlCache[str] = TtlCache(_SHARED_FOR, clock)
+        """What pages wrote of shared answers, by what it is and the moment that it shows."""
         self._tracked: TtlCache[frozenset[TxHash]] = TtlCache(_SHARED_FOR, clock)
 
     @property
@@ -101,9 +106,21 @@ class PageQueries:
 
     def network_statuses(self) -> tuple[NetworkStatus, ...]:
         """Return of each network whether it is busy, with its figures and their ages."""
-        now = self.now()
-        figures = self._figures.get((), self._read_figures)
-        return tuple(conclude_status(each, now) for each in figures)
+        return self.statuses_as_of()[1]
+
+    def statuses_as_of(self) -> StatusesAsOf:
+        """Return the same with their moment, which lies up to a second back.
+
+        Ages that are told of that moment are the same for all viewers of it.
+        """
+        return self._statuses.get((), self._read_statuses)
+
+    def needed_attention(
+        self, statuses: Sequence[NetworkStatus], now: datetime
+    ) -> tuple[Attention, ...]:
+        """Return what needs a person on these networks now, the most urgent first."""
+        key = (*(each.profile.network_id for each in statuses), now, self._store.writes)
+        return self._needed.get(key, lambda: self._find_needed(statuses, now))
 
     def tracked_among(self, hashes: Sequence[TxHash]) -> frozenset[TxHash]:
         """Return those of the hashes that are tracked."""
@@ -150,10 +167,22 @@ class PageQueries:
         ]
         return self.tracked.track(listed, network_ids)
 
-    def _read_figures(self) -> tuple[NetworkFigures, ...]:
+    def _find_needed(
+        self, statuses: Sequence[NetworkStatus], now: datetime
+    ) -> tuple[Attention, ...]:
+        only = statuses[0].profile.network_id if len(statuses) == 1 else None
+        if len(self.networks) == 1:
+            only = None  # what is about no network in particular belongs here as well
+        unattended = self.incidents.unattended(only)
+        titled = [(each, self.incidents.title_of(each)) for each in unattended]
+        troubles = health_troubles(self.health.health(), now)
+        return tuple(needed_attention(titled, troubles, statuses, now))
+
+    def _read_statuses(self) -> StatusesAsOf:
         now = self.now()
         with self._store.read() as connection:
-            return tuple(read_all_figures(connection, self.networks, now))
+            figures = read_all_figures(connection, self.networks, now)
+        return now, tuple(conclude_status(each, now) for each in figures)
 
 
 _registered: list[PageQueries] = []

@@ -18,9 +18,14 @@ from dashboard.show.parts.fee_summary import caveats_in_words
 from dashboard.show.parts.heading import heading, section
 from dashboard.show.parts.last_look import last_look
 from dashboard.show.parts.list_page import choice_filter, csv_button
-from dashboard.show.parts.markup import element
+from dashboard.show.parts.markup import Markup, element
 from dashboard.show.parts.network_chooser import NETWORK, chosen_networks
-from dashboard.show.parts.network_rows import NetworkRow, network_row, network_rows_head
+from dashboard.show.parts.network_rows import (
+    NetworkRow,
+    network_row,
+    network_rows_head,
+    row_markup,
+)
 from dashboard.show.parts.notices import empty, no_network, store_errors_shown
 from dashboard.show.parts.open_row import opened
 from dashboard.show.parts.rejection_table import LineContext, coverage, rejection_line
@@ -28,10 +33,7 @@ from dashboard.show.parts.verdict import verdict
 from dashboard.show.parts.wall import WALL, wall
 from dashboard.show.queries import page_queries
 from dashboard.show.queries.attention import (
-    Attention,
     Remedy,
-    health_troubles,
-    needed_attention,
     worst_first,
 )
 from dashboard.show.queries.fees import FeeView
@@ -79,14 +81,14 @@ def page() -> None:
 @st.fragment(run_every=REFRESH)
 def _live() -> None:
     queries = page_queries.current()
-    now = queries.now()
     with store_errors_shown("Overview"):
         chosen = chosen_networks(queries.networks)
-        statuses = [each for each in queries.network_statuses() if each.profile in chosen]
+        now, known = queries.statuses_as_of()
+        statuses = [each for each in known if each.profile in chosen]
         if st.query_params.get(WALL) == "1" and statuses:
             ranked = _ranked(queries, statuses)
             rows = [_row(queries, each) for each in ranked]
-            wall(rows, _needed(queries, statuses, now), network_summary(statuses), now)
+            wall(rows, queries.needed_attention(statuses, now), network_summary(statuses), now)
             st.page_link(as_page(), label="Leave the wall", icon="")
             return
         summary = "" if len(statuses) == 1 else f"{network_summary(statuses)} "
@@ -129,7 +131,7 @@ def _many(queries: PageQueries, statuses: Sequence[NetworkStatus], now: datetime
         network_rows_head()
         for status in shown:
             is_open = opened() == str(status.profile.network_id)
-            network_row(_row(queries, status), now, is_open=is_open)
+            network_row(status.profile, _drawn_row(queries, status, now), is_open=is_open)
             if is_open:
                 _opened(queries, status, now)
         if not shown:
@@ -150,6 +152,12 @@ def _ranked(queries: PageQueries, statuses: Sequence[NetworkStatus]) -> list[Net
     return sorted(
         statuses, key=lambda each: worst_first(each, counts.get(each.profile.network_id, 0))
     )
+
+
+def _drawn_row(queries: PageQueries, status: NetworkStatus, now: datetime) -> Markup:
+    """Return what the row shows: one for all who look at the same moment."""
+    key = ("row", status.profile.network_id, now)
+    return Markup(queries.drawn.get(key, lambda: row_markup(_row(queries, status), now)))
 
 
 def _row(queries: PageQueries, status: NetworkStatus) -> NetworkRow:
@@ -203,20 +211,7 @@ def _attention(queries: PageQueries, statuses: Sequence[NetworkStatus], now: dat
         Remedy.STORAGE: health.as_page(),
         Remedy.WORKER: health.as_page(),
     }
-    attention_list(_needed(queries, statuses, now), pages)
-
-
-def _needed(
-    queries: PageQueries, statuses: Sequence[NetworkStatus], now: datetime
-) -> list[Attention]:
-    only = statuses[0].profile.network_id if len(statuses) == 1 else None
-    if len(queries.networks) == 1:
-        only = None  # what is about no network in particular belongs here as well
-    titled = [
-        (each, queries.incidents.title_of(each)) for each in queries.incidents.unattended(only)
-    ]
-    troubles = health_troubles(queries.health.health(), now)
-    return needed_attention(titled, troubles, statuses, now)
+    attention_list(queries.needed_attention(statuses, now), pages)
 
 
 def _chart_card(queries: PageQueries, status: NetworkStatus, now: datetime) -> None:
