@@ -29,6 +29,7 @@ CASES: Final = {
     "S12": "windows",
     "S13": "payloads",
     "S14": "page_sessions",
+    "S15": "bulk_lookups",
     "S16": "report_mails",
     "S17": "rejection_mails",
     "zoom": "zooms",

@@ -50,8 +50,11 @@ class PageSession:
     _kept: dict[str, int] = field(default_factory=dict)
     _runs: int = 0
 
-    async def run(self, fragment: str = "") -> float:
-        """Let the page be drawn, or a part of it; return the seconds until all has come."""
+    async def run(self, fragment: str = "", words: str = "") -> float:
+        """Let the page be drawn, or a part of it; return the seconds until all has come.
+
+        Where `words` are given, that is when the page says them, be it some runs later.
+        """
         begun = time.perf_counter()
         state = ClientState(
             query_string=self.query,
@@ -62,8 +65,10 @@ class PageSession:
         )
         await self.socket.send(BackMsg(rerun_script=state).SerializeToString())
         self.texts.clear()
-        while not self._take(await self.socket.recv(decode=False)):
-            pass
+        is_over = False
+        while not is_over:
+            is_over = self._take(await self.socket.recv(decode=False))
+            is_over = is_over and any(words in each for each in self.texts or [""])
         self._runs += 1
         old = [each for each, run in self._kept.items() if self._runs - run > _OLDEST_KEPT]
         for each in old:

@@ -26,6 +26,7 @@ _FEES: Final = {
     "baseFeePercentile": encode_base_fee_percentile(Wei(8 * GWEI)),
     "busyThreshold": encode_busy_threshold(Wei(30 * GWEI)),
 }
+_TOO_FAST: Final = b"HTTP/1.1 429 Too Many Requests\r\nRetry-After: 1\r\nContent-Length: 0\r\n\r\n"
 
 
 def nothing(_moment: str) -> None:
@@ -47,6 +48,10 @@ class HostedApis:
     def reject(self, record: RejectedTransaction) -> None:
         """Show this record of its transaction from now on."""
         self._records[str(record.tx_hash)] = record
+
+    def is_too_fast(self) -> bool:
+        """Whether a question comes too soon after those before it."""
+        return False
 
     def fees(self) -> bytes:
         """Suggest fees on a base fee that is hardly the same twice; from 30 gwei on it is busy."""
@@ -73,6 +78,9 @@ def hosted_apis(given: HostedApis | None = None) -> Iterator[HostedApis]:
             message = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             hosted.asked.set()
             hosted.reached("question")
+            if hosted.is_too_fast():
+                self.wfile.write(_TOO_FAST)
+                return
             self._reply(json.dumps(hosted.replies(message)).encode())
             hosted.reached("answer")
 

@@ -96,6 +96,13 @@ def test_bench_of_open_pages_measures_waits_and_traffic(tmp_path: Path) -> None:
         assert measured in printed
 
 
+def test_bench_of_a_bulk_lookup_sees_every_answer_shown(tmp_path: Path) -> None:
+    printed = _bench(tmp_path, "S15")
+
+    assert "60 hashes" in printed
+    assert "| 1 | 0 |" in printed
+
+
 def test_bench_of_retention_tells_saves_and_steps(tmp_path: Path) -> None:
     printed = _bench(tmp_path, "retention")
 
