@@ -85,7 +85,7 @@ def test_loop_that_was_woken_rests_and_then_runs_what_came_meanwhile() -> None:
         def work() -> None:
             for number in range(10):
                 loop.call_soon_threadsafe(done.append, number)
-                time.sleep(0.001)
+                threading.Event().wait(0.001)
             loop.call_soon_threadsafe(last.set)
 
         loop.writes = 0

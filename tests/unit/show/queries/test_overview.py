@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from unittest.mock import Mock
 
 import pytest
 
@@ -17,7 +16,6 @@ from dashboard.domain.grounds import Signal
 from dashboard.domain.incident import Incident
 from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import TxHash
-from dashboard.show.queries import incidents
 from dashboard.show.queries.attention import (
     Attention,
     Remedy,
@@ -32,7 +30,7 @@ from dashboard.show.queries.overview import LINE_STEPS, UsualNow
 from dashboard.show.queries.page_queries import PageQueries
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.incidents import insert_incident
-from dashboard.store.engine.engine import Store
+from dashboard.store.engine.engine import Store, open_store
 from tests.browser.seeded_store import FLAT, SILENT, SIMULATED, seed, tx_hash
 from tests.builders import a_transition, an_incident
 
@@ -164,19 +162,18 @@ def test_incident_of_linewatch_itself_is_counted_with_every_network(
     assert queries.incidents.count_open(SIMULATED.network_id) == 1
 
 
-def test_viewers_ask_once_what_needs_a_person(
-    queries: PageQueries, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    latest, counted = Mock(return_value=[]), Mock(return_value=0)
-    monkeypatch.setattr(incidents, "latest_open_incidents", latest)
-    monkeypatch.setattr(incidents, "count_open_incidents", counted)
+def test_what_another_process_wrote_shows_after_a_second(store: Store, tmp_path: Path) -> None:
+    at = [NOW]
+    queries = PageQueries(store, (SIMULATED, SILENT, FLAT), None, lambda: at[-1])
+    known = queries.incidents.unattended(), queries.incidents.count_open(SIMULATED.network_id)
 
-    for _ in range(3):
-        queries.incidents.unattended()
-        queries.incidents.count_open(SIMULATED.network_id)
+    with open_store(f"sqlite:///{tmp_path / 'linewatch.sqlite'}") as of_another:
+        firing(of_another, an_incident())
 
-    latest.assert_called_once()
-    counted.assert_called_once()
+    assert (queries.incidents.unattended(), known[1]) == known
+    at.append(NOW + timedelta(seconds=1))
+    assert len(queries.incidents.unattended()) == 1
+    assert queries.incidents.count_open(SIMULATED.network_id) == known[1] + 1
 
 
 def test_who_acts_sees_it_at_once_though_answers_are_shared(
