@@ -82,4 +82,4 @@ def _ascii_domain(domain: str) -> str:
 
 
 def _no_address(text: str) -> InputError:
-    return InputError(f"{shorten(text)} is no mail address: write name@example.org")
+    return InputError(f"{shorten(text)} is not an email address: write name@example.org")

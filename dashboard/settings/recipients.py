@@ -34,7 +34,7 @@ def check_recipients(
     for name, each in recipients.items():
         path = ("recipients", name)
         if name not in channels and not is_mail_address(name):
-            yield path, "is no mail address and no channel: write name@example.org"
+            yield path, "is neither an email address nor a channel: write name@example.org"
         if each.time_zone:
             try:
                 zone_of(each.time_zone)
@@ -57,5 +57,5 @@ def is_mail_address(text: str) -> bool:
 
 
 def no_address(text: str) -> str:
-    """Say that a text is no mail address."""
-    return f"holds {shorten(text)}, which is no mail address: write name@example.org"
+    """Say that a text is not an email address."""
+    return f"holds {shorten(text)}, which is not an email address: write name@example.org"

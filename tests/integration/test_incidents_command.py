@@ -110,7 +110,7 @@ def test_address_of_a_rule_is_unverified_until_its_code_is_given(
         (("set", "oncall@localhost", "--time-zone", "Mars"), "is no time zone"),
         (("set", "who@example.org", "--any-hour"), "is no recipient"),
         (("verify", "oncall@localhost"), "the settings name it"),
-        (("verify", "no address"), "is no mail address"),
+        (("verify", "no address"), "is not an email address"),
     ],
 )
 def test_wrong_recipient_is_a_mistake(

@@ -31,7 +31,10 @@ def attention_list(
     most: int = MOST,
     with_advice: bool = False,
 ) -> None:
-    """Show the most urgent; `pages` are where a remedy is found, if it is not on this page."""
+    """Show the most urgent, and the others folded.
+
+    `pages` are where a remedy is found, if it is not on this page.
+    """
     if not needed:
         calm = badge("calm", "✓", "Nothing needs you now")
         st.html(element("p", calm, class_="lw-calm-line"))
@@ -39,7 +42,9 @@ def attention_list(
     for place, each in enumerate(needed[:most]):
         _line(place, each, pages.get(each.remedy), with_advice=with_advice)
     if len(needed) > most:
-        st.html(element("p", f"and {len(needed) - most:,} more", class_="lw-quiet"))
+        with st.expander(f"{len(needed) - most:,} more", key="attention-more"):
+            for place, each in enumerate(needed[most:], start=most):
+                _line(place, each, pages.get(each.remedy), with_advice=with_advice)
 
 
 def _line(place: int, needed: Attention, page: st.Page | None, *, with_advice: bool) -> None:

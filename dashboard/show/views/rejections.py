@@ -247,7 +247,7 @@ def _list(queries: PageQueries, chosen: _Chosen, summary: RejectionSummary) -> N
         section(many_rejections(summary.total), coverage(queries.networks))
         _download(queries, chosen, summary)
     if not summary.total:
-        empty("Nothing fits these filters", "Take one away above, or choose a longer time.")
+        empty("No rejection matches these filters", "Remove one above, or choose a longer time.")
         return
     with store_errors_shown():
         page_of_rows(summary.total, ROWS, PAGE_NUMBER, _drawing_rows(queries, chosen))

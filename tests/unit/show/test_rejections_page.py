@@ -110,7 +110,9 @@ def test_filters_of_the_address_are_kept(
 
 
 def test_filters_that_fit_nothing_say_so(queries: PageQueries) -> None:
-    assert "Nothing fits these filters" in words_of(visit("rejections", queries, module="MISSING"))
+    assert "No rejection matches these filters" in words_of(
+        visit("rejections", queries, module="MISSING")
+    )
 
 
 def test_time_without_rejections_says_what_is_covered(store: Store) -> None:
