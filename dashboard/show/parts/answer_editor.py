@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 import streamlit as st
 
-from dashboard.domain.answer_template import LONGEST_FILE, PLACEHOLDERS
+from dashboard.domain.answer_template import LONGEST_FILE, PLACEHOLDERS, Voice
 from dashboard.domain.foreign_text import visible
+from dashboard.domain.quantity import TxHash
+from dashboard.errors import InputError
 from dashboard.show.parts.acting import Done, act, name_input
+from dashboard.show.parts.heading import section
 from dashboard.show.parts.markup import element
-from dashboard.show.parts.notices import notice
+from dashboard.show.parts.notices import notice, store_errors_shown
 from dashboard.show.parts.table import table
+from dashboard.show.queries.customer_answer import AnswerContext, answer_text
 from dashboard.show.queries.page_queries import PageQueries
-from dashboard.show.text import sentence
+from dashboard.show.text import sentence, short_hash
 
 _FILE: Final = "answer_file"
 
@@ -26,8 +31,11 @@ def template_mistakes_shown(queries: PageQueries) -> None:
 
 
 @st.dialog("Edit the texts for customers and engineers", width="large")
-def answer_editor(queries: PageQueries) -> None:
-    """Let a person change the file, and say on which line a mistake is."""
+def answer_editor(queries: PageQueries, tx_hash: TxHash, context: AnswerContext) -> None:
+    """Let a person change the file, and say on which line a mistake is.
+
+    The preview is what a transaction's customer, and an engineer, would read.
+    """
     state = queries.answers.state()
     name_input()
     where = f"Saved as {state.source}, which linewatch answers changes as well."
@@ -42,14 +50,44 @@ def answer_editor(queries: PageQueries) -> None:
         )
         with st.container(horizontal=True, gap="small"):
             is_saved = st.form_submit_button("Save the texts", type="primary")
-            is_reset = st.form_submit_button("Back to the built-in texts")
+            is_previewed = st.form_submit_button("Preview", icon=":material/preview:")
     if is_saved:
         _change(queries, text or "", "The texts are changed")
-    if is_reset:
-        _change(queries, None, "The built-in texts are in force again")
+    if is_previewed:
+        with store_errors_shown():
+            _preview(queries, text or "", tx_hash, context)
+    if state.text is not None:
+        _reset(queries)
     with st.expander("What a text may name"):
         rows = [(f"{{{name}}}", what) for name, what in PLACEHOLDERS.items()]
         st.html(table(("Placeholder", "Stands for"), rows, "Placeholders"))
+
+
+def _preview(queries: PageQueries, text: str, tx_hash: TxHash, context: AnswerContext) -> None:
+    """Show what the texts would say of a transaction; nothing is saved."""
+    try:
+        found = queries.answers.check(text)
+    except InputError as mistake:
+        notice("bad", "There is no preview.", sentence(visible(str(mistake))))
+        return
+    for each in found.mistakes:
+        notice("bad", "The text has a mistake.", sentence(visible(each)))
+    if found.mistakes:
+        return
+    (summary,) = queries.summaries((tx_hash,))
+    said = f"Not saved yet. This is what would be said of {short_hash(tx_hash)}."
+    st.html(element("p", said, class_="lw-quiet", role="status"))
+    for voice in Voice:
+        section(f"For {'a customer' if voice is Voice.CUSTOMER else 'an engineer'}")
+        written = answer_text(summary, voice, replace(context, templates=found.templates))
+        st.code(written, language=None, wrap_lines=True)
+
+
+def _reset(queries: PageQueries) -> None:
+    with st.popover("Back to the built-in texts"):
+        st.text("Remove your texts? The built-in ones are in force then. There is no way back.")
+        if st.button("Remove our texts", key="remove-texts", type="primary"):
+            _change(queries, None, "The built-in texts are in force again")
 
 
 def _change(queries: PageQueries, text: str | None, said: str) -> None:

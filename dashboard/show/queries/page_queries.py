@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
+from dashboard.domain.audit import Actor
 from dashboard.domain.clock import Clock
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.track_list import ListedTransaction
@@ -43,6 +44,9 @@ from dashboard.store.engine.engine import Store
 from dashboard.store.tracking.transactions import TrackResult, tracked_among
 
 LOOK_UP_DEADLINE: Final = timedelta(seconds=8)
+RECENT: Final = timedelta(seconds=20)
+"""How long what is known of many hashes is kept: less than their page takes to refresh."""
+
 _SHARED_FOR: Final = timedelta(seconds=1)
 
 StatusesAsOf = tuple[datetime, tuple[NetworkStatus, ...]]
@@ -94,6 +98,7 @@ class PageQueries:
         self.drawn: TtlCache[str] = TtlCache(_SHARED_FOR, clock)
         """What pages wrote of shared answers, by what it is and the moment that it shows."""
         self._tracked: TtlCache[frozenset[TxHash]] = TtlCache(_SHARED_FOR, clock)
+        self._recent: TtlCache[tuple[TransactionSummary, ...]] = TtlCache(RECENT, clock)
 
     @property
     def store_name(self) -> str:
@@ -136,6 +141,14 @@ class PageQueries:
         with self._store.read() as connection:
             return tuple(read_transaction_summaries(connection, self.networks, hashes))
 
+    def recent_summaries(self, hashes: Sequence[TxHash]) -> tuple[TransactionSummary, ...]:
+        """Return what was known of many hashes up to `RECENT` ago, whoever read it."""
+        return self._recent.get(tuple(hashes), lambda: self.summaries(hashes))
+
+    def forget_recent_summaries(self) -> None:
+        """Let `recent_summaries` read again."""
+        self._recent.clear()
+
     @property
     def can_watch(self) -> bool:
         """Whether a network has an exclusion endpoint, so that tracking can find anything."""
@@ -155,7 +168,11 @@ class PageQueries:
             yield from ask_in_portions(self._look_up, hashes)
 
     def track(
-        self, hashes: Sequence[TxHash], label: str, attempted_at: datetime | None
+        self,
+        hashes: Sequence[TxHash],
+        label: str,
+        attempted_at: datetime | None,
+        by: Actor | None = None,
     ) -> tuple[TrackResult, ...]:
         """Track hashes on every network that can be asked; return the result of each."""
         network_ids = tuple(
@@ -165,7 +182,7 @@ class PageQueries:
             ListedTransaction(line, each, attempted_at, label)
             for line, each in enumerate(hashes, start=1)
         ]
-        return self.tracked.track(listed, network_ids)
+        return self.tracked.track(listed, network_ids, by)
 
     def _find_needed(
         self, statuses: Sequence[NetworkStatus], now: datetime

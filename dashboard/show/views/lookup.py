@@ -125,6 +125,8 @@ def page() -> None:
     if len(paste.hashes) > 1:
         _actions(queries, paste.hashes)
     is_long = len(paste.hashes) > MOST_IN_ADDRESS
+    if is_long:
+        queries.forget_recent_summaries()  # what was just asked or tracked is seen at once
     st.fragment(_answers, run_every=REFRESH_OF_MANY if is_long else REFRESH)(paste)
     if len(paste.hashes) == 1:
         _actions(queries, paste.hashes)
@@ -240,7 +242,7 @@ def _ask_on_opening(queries: PageQueries, hashes: Sequence[TxHash]) -> None:
         return
     st.session_state[_ASKED_ON_OPENING] = address  # before asking: a stop asks no more
     try:
-        known = queries.summaries(hashes)
+        known = _known(queries, hashes)
     except StoreError:
         return  # the answers show the trouble
     since = queries.now() - FRESH_FOR
@@ -270,7 +272,7 @@ def _actions(queries: PageQueries, hashes: tuple[TxHash, ...]) -> None:
                 track_form(queries, hashes)
         _files(queries, hashes)
         if st.button("Edit the texts", icon=":material/edit:", key="edit-texts"):
-            answer_editor(queries)
+            answer_editor(queries, hashes[0], _context(queries))
     if asked:
         ask(queries, hashes)
 
@@ -310,7 +312,7 @@ def _answers(paste: Paste) -> None:
         )
         return
     with store_errors_shown():
-        summaries = with_last_answers(queries.summaries(paste.hashes))
+        summaries = with_last_answers(_known(queries, paste.hashes))
         now = queries.now()
         with (
             st.container()
@@ -320,6 +322,12 @@ def _answers(paste: Paste) -> None:
             _many(queries, summaries)
         else:
             transaction_card(summaries[0], _context(queries))
+
+
+def _known(queries: PageQueries, hashes: Sequence[TxHash]) -> Sequence[TransactionSummary]:
+    """Read what is known; of many, a click on a row finds what the last run of the page read."""
+    is_long = len(hashes) > MOST_IN_ADDRESS
+    return queries.recent_summaries(hashes) if is_long else queries.summaries(hashes)
 
 
 def _many(queries: PageQueries, summaries: Sequence[TransactionSummary]) -> None:

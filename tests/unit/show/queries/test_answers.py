@@ -10,11 +10,13 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from dashboard.domain.answer_template import AnswerTemplates, Voice
 from dashboard.domain.audit import Actor
 from dashboard.domain.track_list import ListedTransaction
 from dashboard.errors import InputError
+from dashboard.show.queries import page_queries
 from dashboard.show.queries.context import PageSettings
 from dashboard.show.queries.customer_answer import AnswerContext, answer_text, finding_groups
 from dashboard.show.queries.lookup_files import lookup_csv, lookup_json
@@ -23,9 +25,19 @@ from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.engine.engine import Store
 from dashboard.wiring.answer_file import StoredAnswerFile
 from tests.browser.seeded_store import SILENT, SIMULATED, seed, tx_hash
+from tests.unit.show.page_runs import words_of
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 ANN = Actor("Ann", NOW)
+_EDITOR = f"""
+from dashboard.domain.quantity import TxHash
+from dashboard.show.parts.answer_editor import answer_editor
+from dashboard.show.queries import page_queries
+from dashboard.show.queries.customer_answer import AnswerContext
+
+queries = page_queries.current()
+answer_editor(queries, TxHash.parse("{tx_hash(2)}"), AnswerContext(queries.now()))
+"""
 
 
 @pytest.fixture
@@ -178,3 +190,33 @@ def test_file_that_cannot_be_replaced_leaves_nothing_behind(path: Path) -> None:
         StoredAnswerFile(path).write("[customer]\ntext = '''{hash}'''\n")
 
     assert list(path.parent.iterdir()) == [path]
+
+
+def open_editor(queries: PageQueries) -> AppTest:
+    """Open the editor of the texts over the look-up of a rejected transaction."""
+    page_queries.register(queries)
+    return AppTest.from_string(_EDITOR, default_timeout=20).run()
+
+
+def preview(page: AppTest, text: str) -> str:
+    """Type a file of texts and press Preview; return what is shown."""
+    page.text_area(key="answer_file").set_value(text)
+    return words_of(page.button(key="FormSubmitter:answers-Preview").click().run())
+
+
+def test_texts_are_previewed_before_they_are_saved(queries: PageQueries, path: Path) -> None:
+    page = open_editor(queries)
+
+    assert "It is rejected, Ada." in preview(page, "[customer]\ntext = 'It is {verdict}, Ada.'")
+    assert "The text has a mistake." in preview(page, "[customer]\ntext = '{nobody}'")
+    assert not path.exists()
+
+
+def test_built_in_texts_are_asked_for_twice(queries: PageQueries, path: Path) -> None:
+    queries.answers.change("[customer]\ntext = 'Ours'", ANN)
+    page = open_editor(queries)
+
+    assert "Back to the built-in texts" not in {each.label for each in page.button}
+    page.text_input(key="who_acts").input("Ann")
+    page.button(key="remove-texts").click().run()
+    assert not path.exists()

@@ -11,7 +11,7 @@ import pytest
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.verdict import VerdictKind
 from dashboard.show.queries.network_status import Activity
-from dashboard.show.queries.page_queries import PageQueries
+from dashboard.show.queries.page_queries import RECENT, PageQueries
 from dashboard.store.engine.engine import Store
 from dashboard.store.tracking.transactions import TrackResult, newest_tracked
 from tests.browser.seeded_store import SILENT, SIMULATED, seed, tx_hash
@@ -29,6 +29,20 @@ def store(tmp_path: Path) -> Iterator[Store]:
 @pytest.fixture
 def queries(store: Store) -> PageQueries:
     return PageQueries(store, (SIMULATED, SILENT), None, lambda: NOW)
+
+
+def test_what_is_known_of_many_is_read_once_for_all_clicks(store: Store) -> None:
+    clock = [NOW]
+    queries = PageQueries(store, (SIMULATED,), None, lambda: clock[0])
+    hashes = [tx_hash(number) for number in range(60)]
+    first = queries.recent_summaries(hashes)
+
+    assert queries.recent_summaries(hashes) is first
+    assert queries.recent_summaries(hashes[:59]) == first[:59]
+    queries.forget_recent_summaries()
+    second = queries.recent_summaries(hashes)
+    clock[0] += RECENT
+    assert first is not second is not queries.recent_summaries(hashes)
 
 
 def test_statuses_tell_the_fresh_network_from_the_silent_one(queries: PageQueries) -> None:
