@@ -40,12 +40,12 @@ def main() -> None:
     if not page_queries.is_registered():
         notice("busy", "Linewatch is starting.", "Reload this page in a moment.")
         return
+    if chosen.url_path != lookup.as_page().url_path:
+        restored_address(chosen.url_path, lookup.TX)
     if chosen is pages[0] and lookup.TX in st.query_params:
         st.switch_page(
             lookup.as_page(), query_params={lookup.TX: st.query_params.get_all(lookup.TX)}
         )
-    if chosen.url_path != lookup.as_page().url_path:
-        restored_address(chosen.url_path, lookup.TX)
     networks = page_queries.current().networks
     frame = st.container(horizontal=True, vertical_alignment="center", gap="small", key="frame")
     notes = st.container(gap="small", key="notes")

@@ -81,6 +81,26 @@ def test_rejection_leads_to_its_lookup_without_a_reload_and_back(page: Page, sit
     expect(page).to_have_url(re.compile(r"/rejections\?stage=P2P$"))
 
 
+@pytest.mark.parametrize(
+    ("left", "link", "shown"),
+    [
+        ("/tracked?record=Rejected", "Look up 0x020202", "On record: Rejected"),
+        ("/?network=Devnet", "0x020202", "Wall mode"),
+    ],
+)
+def test_back_from_a_lookup_leads_to_the_page_as_it_was(
+    page: Page, site: str, left: str, link: str, shown: str
+) -> None:
+    visit(page, site + left)
+
+    page.get_by_role("link", name=link).first.click()
+    expect(page.get_by_role("heading", name=str(tx_hash(2)))).to_be_visible()
+    page.go_back()
+
+    expect(page.get_by_text(shown).first).to_be_visible()
+    assert page.url == site + left
+
+
 def test_bar_that_is_clicked_shows_its_time_alone(page: Page, site: str) -> None:
     visit(page, f"{site}/rejections")
     bars = page.locator(".st-key-rejections-over-time .nsewdrag").first
@@ -133,7 +153,7 @@ def test_tracked_transaction_is_edited_and_stopped(page: Page, site: str) -> Non
     page.get_by_role("button", name="Stop tracking").click()
     page.get_by_test_id("stPopoverBody").get_by_role("button", name="Stop tracking").click()
 
-    expect(page.get_by_text("Nothing fits these filters")).to_be_visible()
+    expect(page.get_by_text("No transaction matches these filters")).to_be_visible()
 
 
 def test_page_of_the_tracked_is_in_the_address_and_filters_lead_back(page: Page, site: str) -> None:

@@ -53,6 +53,14 @@ def is_named() -> bool:
     return bool(str(st.session_state.get(WHO) or "").strip())
 
 
+def known_actor(now: datetime) -> Actor | None:
+    """Return who acts, where the session knows it: for what nobody has to sign."""
+    try:
+        return Actor(parse_name(str(st.session_state.get(WHO) or "")), now)
+    except InputError:
+        return None
+
+
 def act(
     change: Callable[[Actor], _Result],
     queries: PageQueries,

@@ -27,6 +27,7 @@ from dashboard.domain.track_list import (
     in_words,
 )
 from dashboard.errors import InputError, StoreError
+from dashboard.show.parts.acting import known_actor
 from dashboard.show.parts.heading import section
 from dashboard.show.parts.list_page import csv_button
 from dashboard.show.parts.markup import Markup
@@ -193,7 +194,9 @@ def _track_list(queries: PageQueries, listed: TrackList, network_ids: Sequence[N
     try:
         known = {each.network_id for each in queries.networks if each.has_exclusion}
         listed = listed.where_known(known)
-        results = queries.tracked.track(listed.transactions, network_ids)
+        results = queries.tracked.track(
+            listed.transactions, network_ids, known_actor(queries.now())
+        )
     except StoreError as trouble:
         notice("bad", "Not everything was tracked.", f"{trouble} Give the same list again.")
         return
@@ -281,7 +284,7 @@ def _track(
     if is_future(attempted_at, queries.now()):
         return
     try:
-        results = queries.track(hashes, label.strip(), attempted_at)
+        results = queries.track(hashes, label.strip(), attempted_at, known_actor(queries.now()))
     except StoreError as trouble:
         notice("bad", "Nothing was tracked.", f"{trouble} Try again in a moment.")
         return

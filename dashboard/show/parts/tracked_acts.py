@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Final
 
 import streamlit as st
 
+from dashboard.domain.audit import Actor
 from dashboard.domain.quantity import TxHash
 from dashboard.domain.tags import LONGEST_TAGS, typed_tags
 from dashboard.domain.track_file import FiledTransaction, write_track_csv, write_track_json
@@ -25,9 +28,9 @@ from dashboard.show.parts.tracked_filters import filter_is_on
 from dashboard.show.queries.page_queries import PageQueries
 from dashboard.show.queries.tracked import MOST_AT_ONCE, Chosen, TrackedEntry
 from dashboard.show.text import sentence
-from dashboard.store.tracking.bulk_edit import BulkChange
+from dashboard.store.tracking.bulk_edit import BulkChange, ChangedRemarks
 from dashboard.store.tracking.search import TrackedFilter
-from dashboard.store.tracking.transactions import Remarks, TrackedTransaction
+from dashboard.store.tracking.transactions import Remarks, TrackedTransaction, all_tags
 
 MOST_SAVED: Final = 10_000
 """Transactions of one file."""
@@ -113,11 +116,17 @@ def _edit_one(queries: PageQueries, tracked: TrackedTransaction) -> None:
         notice("bad", "Nothing was changed.", sentence(str(mistake)))
         return
     remarks = Remarks(attempted_at, *texts, tags=words)
+    after = replace(remarks, tags=all_tags(remarks))
+    edit = ChangedRemarks(tracked.tx_hash, remarks_of(tracked), after)
     act(
         lambda by: queries.tracked.amend(tracked.tx_hash, remarks, by),
         queries,
         "Nothing was changed.",
-        lambda is_done: _done("changed", int(is_done)),
+        lambda is_done: _done(
+            "changed",
+            int(is_done),
+            partial(queries.tracked.take_back, (edit,)),
+        ),
     )
 
 
@@ -155,7 +164,7 @@ def _edit_many(queries: PageQueries, chosen: Chosen) -> None:
         lambda by: queries.tracked.change(chosen, change, by),
         queries,
         "Nothing was changed.",
-        lambda many: _done("changed", many),
+        lambda changed: _done("changed", len(changed), partial(queries.tracked.take_back, changed)),
     )
 
 
@@ -179,9 +188,16 @@ def _stop(queries: PageQueries, chosen: Chosen, whom: str) -> None:
         )
 
 
-def _done(what: str, many: int) -> Done:
+def _done(what: str, many: int, undo: Callable[[Actor], object] | None = None) -> Done:
     st.session_state[_ROUND] = st.session_state.get(_ROUND, 0) + 1
-    return Done(f"1 transaction is {what}" if many == 1 else f"{many:,} transactions are {what}")
+    said = f"1 transaction is {what}" if many == 1 else f"{many:,} transactions are {what}"
+    return Done(said, undo if many else None)
+
+
+def remarks_of(tracked: TrackedTransaction) -> Remarks:
+    """Return what people said of a transaction."""
+    texts = (tracked.label, tracked.note, tracked.case_id, tracked.owner, tracked.tags)
+    return Remarks(tracked.attempted_at, *texts)
 
 
 def _files(queries: PageQueries, wanted: TrackedFilter) -> None:

@@ -15,6 +15,8 @@ from dashboard.show.parts.acting import Done, act
 from dashboard.show.parts.filter_chips import Chip, filter_chips
 from dashboard.show.parts.list_page import choice_filter, filter_bar, search_filter
 from dashboard.show.parts.markup import plain_label
+from dashboard.show.parts.network_chooser import ALL as ALL_NETWORKS
+from dashboard.show.parts.network_chooser import NETWORK, choose_network, chosen_network_id
 from dashboard.show.queries.page_queries import PageQueries
 from dashboard.store.tracking.groups import GroupedBy
 from dashboard.store.tracking.saved_filters import LONGEST_FILTER_NAME, SavedFilter
@@ -43,7 +45,11 @@ FIELDS: Final = {
 """The parameter of the address for each thing that transactions may have in common."""
 
 _KEPT: Final = (RECORD, SEARCH, NEED, *(key for key, _ in FIELDS.values()))
-"""The parameters that make a filter; they are saved under a name."""
+"""The parameters that make a filter; they are saved under a name, with the network."""
+
+_FRAME_IS_OLD: Final = "tracked_frame_is_old"
+_NEWER: Final = "tracked_newer"
+"""From which page of the list each older one was opened in this session."""
 
 
 def tracked_filters(queries: PageQueries) -> None:
@@ -97,6 +103,34 @@ def show_group(by: GroupedBy, name: str) -> None:
 def back_to_latest() -> None:
     """Let the list begin with the latest again."""
     st.query_params.pop(BEFORE, None)
+    st.session_state.pop(_NEWER, None)
+
+
+def show_older(tracked_id: int) -> None:
+    """Let the list begin before a transaction."""
+    opened: dict[str, str] = st.session_state.setdefault(_NEWER, {})
+    opened[str(tracked_id)] = st.query_params.get(BEFORE, "")
+    st.query_params[BEFORE] = str(tracked_id)
+
+
+def has_newer() -> bool:
+    """Whether the page is known from which this one was opened."""
+    return st.query_params.get(BEFORE, "") in st.session_state.get(_NEWER, {})
+
+
+def show_newer() -> None:
+    """Show the page from which this one was opened."""
+    newer = st.session_state[_NEWER][st.query_params[BEFORE]]
+    if newer:
+        st.query_params[BEFORE] = newer
+    else:
+        back_to_latest()
+
+
+def follow_frame() -> None:
+    """Draw the whole page where a saved filter chose another network: it is in the frame."""
+    if st.session_state.pop(_FRAME_IS_OLD, False):
+        st.rerun()
 
 
 def beginning() -> int | None:
@@ -139,10 +173,10 @@ def _clear(key: str) -> None:
 
 def _parameters() -> dict[str, str]:
     """Return what the address says of the filters that are on."""
-    said = {key: value_of(key) for key in _KEPT if key != NEED}
+    said = {key: value_of(key) for key in (*_KEPT, NETWORK) if key != NEED}
     if need := chosen_need():
         said[NEED] = need.value
-    return {key: value for key, value in said.items() if value and value != ALL}
+    return {key: value for key, value in said.items() if value and value not in {ALL, ALL_NETWORKS}}
 
 
 def _saved(queries: PageQueries) -> None:
@@ -158,7 +192,7 @@ def _saved(queries: PageQueries) -> None:
                 icon=":material/bookmark:",
                 help=f"Saved by {plain_label(each.saved_by, _LONGEST_SHOWN)}",
                 on_click=_apply,
-                args=(each,),
+                args=(queries, each),
             )
         if filter_is_on():
             with st.popover("Save this filter", icon=":material/bookmark_add:"):
@@ -168,8 +202,12 @@ def _saved(queries: PageQueries) -> None:
                 _remove_form(queries, saved)
 
 
-def _apply(wanted: SavedFilter) -> None:
+def _apply(queries: PageQueries, wanted: SavedFilter) -> None:
     back_to_latest()
+    named = wanted.parameters.get(NETWORK)
+    networks = {str(each.network_id): each for each in queries.networks}
+    choose_network(networks.get(named or ""))
+    st.session_state[_FRAME_IS_OLD] = True
     for key in _KEPT:
         value = wanted.parameters.get(key, "")
         if key == NEED:
@@ -185,6 +223,8 @@ def _save_form(queries: PageQueries) -> None:
         name = st.text_input("Name, seen by everybody", max_chars=LONGEST_FILTER_NAME)
         if st.form_submit_button("Save", type="primary"):
             parameters = _parameters()
+            if NETWORK in parameters:
+                parameters[NETWORK] = str(chosen_network_id(queries.networks))
             act(
                 lambda by: queries.tracked.save_filter(name, parameters, by),
                 queries,

@@ -23,7 +23,13 @@ from dashboard.show.queries.transaction_summary import (
 )
 from dashboard.store.access.audit_log import note_action
 from dashboard.store.engine.connection import Connection
-from dashboard.store.tracking.bulk_edit import BulkChange, change_all, untrack_all
+from dashboard.store.tracking.bulk_edit import (
+    BulkChange,
+    ChangedRemarks,
+    change_all,
+    take_back,
+    untrack_all,
+)
 from dashboard.store.tracking.groups import GroupedBy, TrackedGroup, groups_of
 from dashboard.store.tracking.needs import NeedNow, count_needing, ids_needing
 from dashboard.store.tracking.saved_filters import (
@@ -153,17 +159,27 @@ class TrackedQueries:
         with self._context.store.read() as connection:
             return tuple(groups_of(connection, by, after, limit))
 
-    def change(self, chosen: Chosen, change: BulkChange, by: Actor) -> int:
-        """Change those that are named, or that fit, in one transaction; return how many differ.
+    def change(self, chosen: Chosen, change: BulkChange, by: Actor) -> tuple[ChangedRemarks, ...]:
+        """Change those that are named, or that fit, in one transaction; return those that differ.
 
         Of those that fit the latest `MOST_AT_ONCE`.
         """
         with self._context.store.write() as connection:
             hashes = self._hashes(connection, chosen)
-            many = change_all(connection, hashes, change)
+            changed = change_all(connection, hashes, change)
             said = {name: value for name, value in asdict(change).items() if value is not None}
-            self._note(connection, by, Action.AMEND, hashes, many, _as_details(said))
-        return many
+            self._note(connection, by, Action.AMEND, hashes, len(changed), _as_details(said))
+        return tuple(changed)
+
+    def take_back(self, changed: Sequence[ChangedRemarks], by: Actor) -> None:
+        """Take a change back as a whole; InputError where something of it was changed since."""
+        with self._context.store.write() as connection:
+            hashes = take_back(connection, changed)
+            if len(hashes) < len(changed):
+                left = len(changed) - len(hashes)
+                were = "transaction was" if left == 1 else "transactions were"
+                raise InputError(f"{left:,} {were} changed again since, or stopped")
+            self._note(connection, by, Action.AMEND, hashes, len(hashes), {"undone": True})
 
     def stop(self, chosen: Chosen, by: Actor) -> int:
         """Stop tracking those that are named, or that fit, as `change` does."""
@@ -215,16 +231,20 @@ class TrackedQueries:
         return was_there
 
     def track(
-        self, listed: Sequence[ListedTransaction], network_ids: Sequence[NetworkId]
+        self,
+        listed: Sequence[ListedTransaction],
+        network_ids: Sequence[NetworkId],
+        by: Actor | None = None,
     ) -> tuple[TrackResult, ...]:
         """Track on these networks; return the result of each.
 
+        `by` is None where nobody said who acts; the audit log names the pages then.
         Of one that is tracked already, only what was unknown is filled in. StoreError: a part
         of a long list may be tracked; the same list again tracks the rest.
         """
         self._counts.clear()
         self._needs.clear()
-        return tuple(self._track(listed, tuple(network_ids)))
+        return tuple(self._track(listed, tuple(network_ids), by))
 
     def amend(self, tx_hash: TxHash, remarks: Remarks, by: Actor) -> bool:
         """Change what is said of a hash; False where it is not tracked any more."""
@@ -237,9 +257,13 @@ class TrackedQueries:
         return is_amended
 
     def _track(
-        self, listed: Sequence[ListedTransaction], network_ids: tuple[NetworkId, ...]
+        self,
+        listed: Sequence[ListedTransaction],
+        network_ids: tuple[NetworkId, ...],
+        by: Actor | None,
     ) -> Iterator[TrackResult]:
         now = self._context.now()
+        actor = by or Actor(self._context.actor, now)
         for start in range(0, len(listed), _AT_ONCE):
             some = listed[start : start + _AT_ONCE]
             requests = [
@@ -257,7 +281,7 @@ class TrackedQueries:
             ]
             with self._context.store.write() as connection:
                 results = track_all(connection, requests, now)
-                audit_tracking(connection, self._context, [each.tx_hash for each in some], results)
+                audit_tracking(connection, actor, [each.tx_hash for each in some], results)
             yield from results
 
     def _entries(
@@ -318,13 +342,12 @@ def _as_subject(hashes: Sequence[TxHash], many: int) -> tuple[str, dict[str, Det
 
 def audit_tracking(
     connection: Connection,
-    context: QueryContext,
+    by: Actor,
     hashes: Sequence[TxHash],
     results: Sequence[TrackResult],
 ) -> None:
     """Write one line into the audit log for all hashes of one database transaction."""
     if hashes:
         subject, ends = _as_subject(hashes, len(hashes))
-        context.audit(
-            connection, Action.TRACK, subject, {"new": results.count(TrackResult.NEW), **ends}
-        )
+        details = {"new": results.count(TrackResult.NEW), **ends}
+        note_action(connection, by.at, by.name, Action.TRACK, subject, details)

@@ -11,6 +11,7 @@ import streamlit as st
 
 from dashboard.domain.quantity import NetworkId
 from dashboard.show.charts.fee_table import fee_csv
+from dashboard.show.parts.address import remember_address
 from dashboard.show.parts.attention_list import attention_list
 from dashboard.show.parts.chart import chart
 from dashboard.show.parts.chart_zoom import chosen_zoom, dragging, unzoom_button
@@ -105,6 +106,7 @@ def _live() -> None:
         with st.container(key="links-wall"):
             wall_address = {WALL: "1"}
             st.page_link(as_page(), label="Wall mode", icon="", query_params=wall_address)
+    remember_address("")
 
 
 def _one(queries: PageQueries, status: NetworkStatus, now: datetime) -> None:

@@ -12,6 +12,7 @@ from dashboard.domain.quantity import NetworkId
 from dashboard.domain.tags import typed_tags
 from dashboard.errors import InputError
 from dashboard.show.parts.acting import done_shown, name_input
+from dashboard.show.parts.address import remember_address
 from dashboard.show.parts.heading import heading, section
 from dashboard.show.parts.network_chooser import chosen_network_id, chosen_networks
 from dashboard.show.parts.notices import empty, no_network, store_errors_shown
@@ -19,7 +20,6 @@ from dashboard.show.parts.sender_list import senders_part
 from dashboard.show.parts.track_form import track_list_form
 from dashboard.show.parts.tracked_acts import acts
 from dashboard.show.parts.tracked_filters import (
-    BEFORE,
     FIELDS,
     GROUP,
     RECORD,
@@ -29,8 +29,12 @@ from dashboard.show.parts.tracked_filters import (
     beginning,
     chosen_need,
     filter_is_on,
+    follow_frame,
+    has_newer,
     show_group,
     show_need,
+    show_newer,
+    show_older,
     tracked_filters,
     value_of,
 )
@@ -50,6 +54,7 @@ from dashboard.store.tracking.groups import GroupedBy
 from dashboard.store.tracking.needs import MOST_LOOKED_AT, NeedNow
 from dashboard.store.tracking.search import RecordStatus, TrackedFilter
 
+URL_PATH: Final = "tracked"
 REFRESH: Final = timedelta(seconds=10)
 ROWS: Final = 20
 GROUPS: Final = 20
@@ -66,7 +71,7 @@ _GROUPS_AFTER: Final = "groups_after"
 
 def as_page() -> st.Page:
     """Return where this page lives; without an icon, as every page."""
-    return st.Page(page, title="Tracked", url_path="tracked")
+    return st.Page(page, title="Tracked", url_path=URL_PATH)
 
 
 def page() -> None:
@@ -143,6 +148,7 @@ def headline(counts: TrackedCounts) -> str:
 @st.fragment(run_every=REFRESH)
 def _live() -> None:
     queries = page_queries.current()
+    follow_frame()
     with store_errors_shown():
         network_id = chosen_network_id(queries.networks)
         if not queries.tracked.counts(network_id).total:
@@ -164,6 +170,7 @@ def _live() -> None:
                 _groups(queries, GroupedBy(grouped))
             else:
                 _list(queries, _filter(queries, network_id))
+    remember_address(URL_PATH)
 
 
 def _needed(queries: PageQueries, network_id: NetworkId | None) -> None:
@@ -207,7 +214,7 @@ def _tag(text: str) -> str:
 def _list(queries: PageQueries, wanted: TrackedFilter) -> None:
     total = queries.tracked.count(wanted)
     if not total:
-        empty("Nothing fits these filters", "Take one away to see what is tracked.")
+        empty("No transaction matches these filters", "Remove a filter to see more.")
         return
     before = beginning()
     entries = queries.tracked.page(wanted, ROWS + 1, before)
@@ -221,6 +228,8 @@ def _list(queries: PageQueries, wanted: TrackedFilter) -> None:
     else:
         empty("Nothing older fits", "Go back to the latest.")
     with st.container(key="tracked-pages", horizontal=True, horizontal_alignment="center"):
+        if has_newer():
+            st.button("Newer", key="newer", icon=":material/chevron_left:", on_click=show_newer)
         if before is not None:
             st.button("Latest", key="latest", icon=":material/first_page:", on_click=back_to_latest)
         if len(entries) > ROWS:
@@ -228,12 +237,8 @@ def _list(queries: PageQueries, wanted: TrackedFilter) -> None:
                 "Older",
                 key="older",
                 icon=":material/chevron_right:",
-                on_click=partial(_show_before, shown[-1].transaction.tracked_id),
+                on_click=partial(show_older, shown[-1].transaction.tracked_id),
             )
-
-
-def _show_before(tracked_id: int) -> None:
-    st.query_params[BEFORE] = str(tracked_id)
 
 
 def _groups(queries: PageQueries, by: GroupedBy) -> None:

@@ -16,6 +16,7 @@ from dashboard.store.tracking.transactions import (
     Remarks,
     all_tags,
     count_labels,
+    edit_tracked,
     index_tags,
     untrack,
 )
@@ -49,8 +50,19 @@ class BulkChange:
         return replace(after, tags=all_tags(after))
 
 
-def change_all(connection: Connection, hashes: Sequence[TxHash], change: BulkChange) -> int:
-    """Change those of the hashes that are tracked; return how many were not as wished before."""
+@dataclass(frozen=True, slots=True)
+class ChangedRemarks:
+    """What was said of a transaction before a change, and after it."""
+
+    tx_hash: TxHash
+    before: Remarks
+    after: Remarks
+
+
+def change_all(
+    connection: Connection, hashes: Sequence[TxHash], change: BulkChange
+) -> list[ChangedRemarks]:
+    """Change those of the hashes that are tracked; return those that were not as wished before."""
     changed: list[tuple[Row[Any], Remarks]] = []
     for some in portions(sorted(hashes)):
         query = select(tracked_hashes).where(tracked_hashes.c.tx_hash.in_(some))
@@ -60,7 +72,7 @@ def change_all(connection: Connection, hashes: Sequence[TxHash], change: BulkCha
             if after != before:
                 changed.append((row, after))
     if not changed:
-        return 0
+        return []
     of_row = update(tracked_hashes).where(tracked_hashes.c.tracked_id == bindparam("of_row"))
     rows = [asdict(after) | {"of_row": row.tracked_id} for row, after in changed]
     connection.execute(of_row, rows)
@@ -68,7 +80,21 @@ def change_all(connection: Connection, hashes: Sequence[TxHash], change: BulkCha
         connection, (after.label for _, after in changed), (row.label for row, _ in changed)
     )
     index_tags(connection, [row.tx_hash for row, after in changed if row.tags != after.tags])
-    return len(changed)
+    return [ChangedRemarks(row.tx_hash, _remarks(row), after) for row, after in changed]
+
+
+def take_back(connection: Connection, changed: Sequence[ChangedRemarks]) -> list[TxHash]:
+    """Say again what was said before; leave what people changed since, or track no more.
+
+    Return those that are as they were.
+    """
+    by_hash = {each.tx_hash: each for each in changed}
+    same: list[ChangedRemarks] = []
+    for some in portions(sorted(by_hash)):
+        query = select(tracked_hashes).where(tracked_hashes.c.tx_hash.in_(some))
+        now = {row.tx_hash: _remarks(row) for row in connection.execute(query)}
+        same += [by_hash[each] for each, said in now.items() if said == by_hash[each].after]
+    return [each.tx_hash for each in same if edit_tracked(connection, each.tx_hash, each.before)]
 
 
 def untrack_all(connection: Connection, hashes: Sequence[TxHash]) -> int:
