@@ -39,6 +39,7 @@ def test_first_incident_is_acknowledged_with_a_name_and_taken_back(page: Page, s
     expect(first).to_contain_text("acknowledged by Ada")
     expect(page.get_by_text("is acknowledged by Ada")).to_be_visible()
     page.get_by_role("button", name="Undo").click()
+    expect(page.locator(".st-key-done")).to_contain_text("It is as it was before")
     expect(first).to_contain_text("unassigned")
 
 

@@ -20,6 +20,7 @@ WHO: Final = "who_acts"
 """The key under which a session keeps the name of the person who acts."""
 
 _DONE: Final = "what_was_done"
+_UNDO_PRESSED: Final = "undo_pressed"
 _SAID_FOR: Final = timedelta(minutes=5)
 _LONGEST: Final = 400
 
@@ -79,6 +80,7 @@ def act(
         notice("bad", failed, f"{trouble} Try again in a moment.")
     else:
         if done is not None:
+            st.session_state.pop(_UNDO_PRESSED, None)
             st.session_state[_DONE] = (queries.now(), done(result))
         st.rerun()
 
@@ -94,8 +96,16 @@ def done_shown(queries: PageQueries) -> None:
         return
     with st.container(key="done", horizontal=True, vertical_alignment="center", gap="small"):
         notice("calm", "Done.", sentence(visible(done.said, _LONGEST)))
-        if done.undo is not None and st.button("Undo", key="undo"):
+        if done.undo is None:
+            return
+        st.button("Undo", key="undo", on_click=_note_undo)
+        if st.session_state.pop(_UNDO_PRESSED, False):
             act(done.undo, queries, "Nothing was undone.", lambda _: Done("It is as it was before"))
+
+
+def _note_undo() -> None:
+    """Note the press: a run that is cut short by another one loses what a button returned."""
+    st.session_state[_UNDO_PRESSED] = True
 
 
 def _capitalized(text: str) -> str:

@@ -383,6 +383,16 @@ def test_change_of_one_is_taken_back(store: Store, queries: PageQueries) -> None
     assert "It is as it was before" in words_of(page)
 
 
+def test_undo_is_not_lost_with_a_run_that_was_cut_short(queries: PageQueries) -> None:
+    page = with_name(visit("tracked", queries))
+    page.checkbox(key=f"choose-0-{tx_hash(9)}").check().run()
+    [each for each in page.text_input if each.label == "Owner"][-1].input("Grace")
+    press(page, f"FormSubmitter:edit-{tx_hash(9)}-Save")
+
+    page.session_state["undo_pressed"] = True  # as the callback of a press left it
+    assert "It is as it was before" in words_of(page.run())
+
+
 def test_saved_filter_keeps_the_network(queries: PageQueries) -> None:
     page = with_name(visit("tracked", queries, record="Rejected", network="Devnet"))
     next(each for each in page.text_input if "seen by everybody" in each.label).input("Mine")
