@@ -352,68 +352,6 @@ def test_filter_is_saved_for_everybody_applied_and_removed(queries: PageQueries)
     assert queries.tracked.saved_filters() == ()
 
 
-def test_change_of_many_is_taken_back_unless_part_of_it_was_changed_since(
-    store: Store, queries: PageQueries
-) -> None:
-    page = with_name(visit("tracked", queries))
-    press(page, "choose-all")
-    [each for each in page.text_input if each.label == "Owner"][-1].input("Grace")
-    press(page, "FormSubmitter:edit_many-Save")
-    queries.tracked.change([tx_hash(9)], BulkChange(owner="Bob"), ADA)
-    assert "1 transaction was changed again since" in words_of(press(page, "undo"))
-    queries.tracked.change([tx_hash(9)], BulkChange(owner="Grace"), ADA)
-    press(page.run(), "undo")
-
-    with store.read() as connection:
-        found = {each.tx_hash: each.owner for each in newest_tracked(connection, 9)}
-        entry = next(iter(audit_entries(connection, AuditFilter(), 9)))
-    assert set(found.values()) == {""}
-    assert (entry.actor, entry.details["undone"]) == ("Ada", True)
-
-
-def test_change_of_one_is_taken_back(store: Store, queries: PageQueries) -> None:
-    page = with_name(visit("tracked", queries))
-    page.checkbox(key=f"choose-0-{tx_hash(9)}").check().run()
-    [each for each in page.text_input if each.label == "Owner"][-1].input("Grace")
-    press(page, f"FormSubmitter:edit-{tx_hash(9)}-Save")
-    press(page, "undo")
-
-    with store.read() as connection:
-        assert {each.owner for each in newest_tracked(connection, 9)} == {""}
-    assert "It is as it was before" in words_of(page)
-
-
-def test_undo_is_not_lost_with_a_run_that_was_cut_short(queries: PageQueries) -> None:
-    page = with_name(visit("tracked", queries))
-    page.checkbox(key=f"choose-0-{tx_hash(9)}").check().run()
-    [each for each in page.text_input if each.label == "Owner"][-1].input("Grace")
-    press(page, f"FormSubmitter:edit-{tx_hash(9)}-Save")
-
-    page.session_state["undo_pressed"] = True  # as the callback of a press left it
-    assert "It is as it was before" in words_of(page.run())
-
-
-def test_saved_filter_keeps_the_network(queries: PageQueries) -> None:
-    page = with_name(visit("tracked", queries, record="Rejected", network="Devnet"))
-    next(each for each in page.text_input if "seen by everybody" in each.label).input("Mine")
-    press(page, "FormSubmitter:save_filter-Save")
-    (saved,) = queries.tracked.saved_filters()
-    assert saved.parameters["network"] == str(SIMULATED.network_id)
-
-    other = visit("tracked", queries)
-    press(other, "saved-0")
-    assert other.selectbox(key="network").value == "Devnet"
-    assert listed(other) == [str(tx_hash(2))]
-
-
-def test_who_tracks_is_in_the_audit_log(store: Store, queries: PageQueries) -> None:
-    give(with_name(visit("tracked", queries)), str(tx_hash(50)))
-
-    with store.read() as connection:
-        entry = next(iter(audit_entries(connection, AuditFilter(), 9)))
-    assert (entry.actor, entry.action) == ("Ada", "track")
-
-
 def test_groups_lead_to_their_transactions(queries: PageQueries) -> None:
     queries.tracked.change([tx_hash(9)], BulkChange(case_id="<b>9</b>"), ADA)
     page = visit("tracked", queries, group="Case id")

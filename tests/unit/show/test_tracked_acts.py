@@ -1,0 +1,90 @@
+"""What people change on the page Tracked: taken back, signed, and saved with its network."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dashboard.show.queries.page_queries import PageQueries
+from dashboard.store.access.audit_log import AuditFilter, audit_entries
+from dashboard.store.engine.engine import Store
+from dashboard.store.tracking.bulk_edit import BulkChange
+from dashboard.store.tracking.transactions import newest_tracked
+from tests.browser.seeded_store import SILENT, SIMULATED, seed, tx_hash
+from tests.unit.show.page_runs import visit, words_of
+from tests.unit.show.test_tracked_page import ADA, NOW, give, listed, press, with_name
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with seed(tmp_path, NOW) as seeded:
+        yield seeded
+
+
+@pytest.fixture
+def queries(store: Store) -> PageQueries:
+    return PageQueries(store, (SIMULATED, SILENT), None, lambda: NOW)
+
+
+def test_change_of_many_is_taken_back_unless_part_of_it_was_changed_since(
+    store: Store, queries: PageQueries
+) -> None:
+    page = with_name(visit("tracked", queries))
+    press(page, "choose-all")
+    [each for each in page.text_input if each.label == "Owner"][-1].input("Grace")
+    press(page, "FormSubmitter:edit_many-Save")
+    queries.tracked.change([tx_hash(9)], BulkChange(owner="Bob"), ADA)
+    assert "1 transaction was changed again since" in words_of(press(page, "undo"))
+    queries.tracked.change([tx_hash(9)], BulkChange(owner="Grace"), ADA)
+    press(page.run(), "undo")
+
+    with store.read() as connection:
+        found = {each.tx_hash: each.owner for each in newest_tracked(connection, 9)}
+        entry = next(iter(audit_entries(connection, AuditFilter(), 9)))
+    assert set(found.values()) == {""}
+    assert (entry.actor, entry.details["undone"]) == ("Ada", True)
+
+
+def test_change_of_one_is_taken_back(store: Store, queries: PageQueries) -> None:
+    page = with_name(visit("tracked", queries))
+    page.checkbox(key=f"choose-0-{tx_hash(9)}").check().run()
+    [each for each in page.text_input if each.label == "Owner"][-1].input("Grace")
+    press(page, f"FormSubmitter:edit-{tx_hash(9)}-Save")
+    press(page, "undo")
+
+    with store.read() as connection:
+        assert {each.owner for each in newest_tracked(connection, 9)} == {""}
+    assert "It is as it was before" in words_of(page)
+
+
+def test_undo_is_not_lost_with_a_run_that_was_cut_short(queries: PageQueries) -> None:
+    page = with_name(visit("tracked", queries))
+    page.checkbox(key=f"choose-0-{tx_hash(9)}").check().run()
+    [each for each in page.text_input if each.label == "Owner"][-1].input("Grace")
+    press(page, f"FormSubmitter:edit-{tx_hash(9)}-Save")
+
+    page.session_state["undo_pressed"] = True  # as the callback of a press left it
+    assert "It is as it was before" in words_of(page.run())
+
+
+def test_saved_filter_keeps_the_network(queries: PageQueries) -> None:
+    page = with_name(visit("tracked", queries, record="Rejected", network="Devnet"))
+    next(each for each in page.text_input if "seen by everybody" in each.label).input("Mine")
+    press(page, "FormSubmitter:save_filter-Save")
+    (saved,) = queries.tracked.saved_filters()
+    assert saved.parameters["network"] == str(SIMULATED.network_id)
+
+    other = visit("tracked", queries)
+    press(other, "saved-0")
+    assert other.selectbox(key="network").value == "Devnet"
+    assert listed(other) == [str(tx_hash(2))]
+
+
+def test_who_tracks_is_in_the_audit_log(store: Store, queries: PageQueries) -> None:
+    give(with_name(visit("tracked", queries)), str(tx_hash(50)))
+
+    with store.read() as connection:
+        entry = next(iter(audit_entries(connection, AuditFilter(), 9)))
+    assert (entry.actor, entry.action) == ("Ada", "track")
