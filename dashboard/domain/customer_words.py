@@ -90,7 +90,7 @@ def _block(evidence: Evidence) -> str:
     end = evidence.follow_up
     if end is None or end.inclusion is None:
         return "a block."
-    outcome = " Nothing is left to do."
+    outcome = "" if _can_change(end) else " Nothing is left to do."
     if end.inclusion.is_successful is False:
         outcome = (
             " But it failed when it was carried out (it was reverted): the fee was paid, "

@@ -100,14 +100,17 @@ def _included(evidence: Evidence, end: FollowUp, inclusion: Inclusion) -> Verdic
     receipt = f"Its receipt names block {inclusion.block_number:,}"
     if end.included_since is not None:
         receipt += f", first seen {_moment(end.included_since)}"
-    outcome = _REVERTED if inclusion.is_successful is False else "Nothing is left to do."
-    recent = _CAN_STILL_CHANGE if end.settled_at is None else ""
+    is_recent = end.settled_at is None
+    outcome = "" if is_recent else "Nothing is left to do."
+    if inclusion.is_successful is False:
+        outcome = _REVERTED
+    follows = f"{outcome}{_CAN_STILL_CHANGE if is_recent else ''}".strip()
     if not evidence.records:
-        return Verdict(VerdictKind.INCLUDED, f"{receipt}.", outcome + recent)
+        return Verdict(VerdictKind.INCLUDED, f"{receipt}.", follows)
     return Verdict(
         VerdictKind.REJECTED_THEN_INCLUDED,
         f"{_record_seen(evidence)} {receipt}.",
-        f"The rejection did not last: the same signed transaction was accepted. {outcome}{recent}",
+        f"The rejection did not last: the same signed transaction was accepted. {follows}",
     )
 
 

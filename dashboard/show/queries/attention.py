@@ -173,8 +173,8 @@ def _over_plan(networks: Sequence[NetworkHealth]) -> Iterator[Attention]:
                 plan_in_words(each.fee_credits, each.profile.planned_credits),
                 Remedy.SOURCES,
                 each.profile,
-                advice="Lengthen the periods under [poll], or raise the plan; `linewatch config` "
-                "says what each period costs.",
+                advice="Lengthen the periods under [poll], or raise the plan; "
+                "`linewatch config try` says what each period costs.",
             )
 
 

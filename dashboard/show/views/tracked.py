@@ -142,7 +142,7 @@ def headline(counts: TrackedCounts) -> str:
     tracked = "1 transaction" if counts.total == 1 else f"{counts.total:,} transactions"
     unanswered = f", {counts.unanswered:,} without an answer yet" if counts.unanswered else ""
     rejected = f"{counts.rejected:,}" if counts.rejected else "none"
-    return f"{tracked}: {rejected} rejected{unanswered}."
+    return f"{tracked}: {rejected} with a rejection on record{unanswered}."
 
 
 @st.fragment(run_every=REFRESH)

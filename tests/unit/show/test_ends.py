@@ -136,7 +136,8 @@ def test_lookup_page_shows_the_end_instead_of_next_steps(
     words = lookup_page(queries, tx_hash(1))
 
     assert "Rejected, then included" in words
-    assert "Nothing is left to do." in words
+    assert "The newest blocks of a chain can still be replaced" in words
+    assert "Nothing is left to do." not in words
     assert "What the sender can do" not in words
 
 

@@ -55,7 +55,7 @@ def give(page: AppTest, text: str) -> AppTest:
 def test_page_says_how_many_need_a_look(queries: PageQueries) -> None:
     words = words_of(visit("tracked", queries))
 
-    assert "2 transactions: 1 rejected. As of 2026-11-20 12:00:00 UTC." in words
+    assert "2 transactions: 1 with a rejection on record. As of 2026-11-20 12:00:00 UTC." in words
     assert "2,402 lines in the prover module HUB" in words
     assert "No rejection on record" in words
     assert "Case 1742" in words
@@ -174,7 +174,7 @@ def test_desk_corrects_and_removes(queries: PageQueries) -> None:
     assert queries.tracked.stop([tx_hash(2)], ADA) == 0
 
     words = words_of(visit("tracked", queries))
-    assert "1 transaction: none rejected." in words
+    assert "1 transaction: none with a rejection on record." in words
     assert "Case 1" in words
     assert "Second try" in words
 
