@@ -53,7 +53,7 @@ def test_template_is_filled_in_line_by_line(
 def test_mistake_in_a_template_is_named_with_its_line_and_remedy(
     template: str, line: int, said: str
 ) -> None:
-    (found_line, remark) = next(template_mistakes(template))
+    [(found_line, remark), *_] = template_mistakes(template)
 
     assert found_line == line
     assert said in remark

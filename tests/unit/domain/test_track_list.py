@@ -322,7 +322,7 @@ def test_line_that_is_too_long_for_a_header_is_none() -> None:
 
 
 def test_rows_of_nothing_are_passed_over() -> None:
-    listed = read_track_list(f"tx_hash,label\n,\n , \n{a_hash()},Acme\n\n", A_MOMENT)
+    listed = read_track_list(f'tx_hash,label\n,\n"",""\n{a_hash()},Acme\n\n', A_MOMENT)
 
     assert [(each.line, each.label) for each in listed.transactions] == [(4, "Acme")]
     assert not listed.wrong
