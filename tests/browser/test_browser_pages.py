@@ -101,6 +101,7 @@ def test_search_of_the_header_answers_and_the_next_customer_is_one_paste(
     visit(page, f"{site}/fees")
 
     page.keyboard.press("/")
+    expect(page.locator(".st-key-search-field input")).to_be_focused()
     page.keyboard.type("0x0404040")
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name=str(tx_hash(4)))).to_be_visible()

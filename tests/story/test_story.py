@@ -110,7 +110,7 @@ def test_linewatch_follows_a_transaction_from_tracking_to_page_and_mail(tmp_path
             page.goto(f"{installation.pages}/lookup?tx={tx_hash}")
             expect(page.get_by_text(PLAINLY).first).to_be_visible(timeout=30_000)
             expect(page.locator(".lw-badge", has_text="Simulated data")).to_be_visible()
-            eventually(lambda: bool(mails_about(tx_hash, inbox)), 30, "the alert mail")
+            eventually(lambda: bool(mails_about(tx_hash, inbox)), 75, "the alert mail")
         (mail,) = mails_about(tx_hash, inbox)
         assert mail["To"] == "oncall@example.org"
         assert "MMU" in mail["Subject"]
