@@ -82,9 +82,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--side-by-side",
         type=int,
-        default=os.cpu_count() or 1,
         metavar="N",
-        help="play so many runs of a row at once; as many as there are processors",
+        help=(
+            "play so many runs of a row at once; as many as there are processors, but one of a row "
+            "that promises seconds, since runs would slow each other down"
+        ),
     )
     parser.add_argument("--unpublished", action="store_true", help="play, but write no table")
     parser.add_argument(
@@ -100,7 +102,7 @@ def _play(row: Row, options: argparse.Namespace, commit: str) -> int:
     began = saved = monotonic() - progress.seconds
     with tempfile.TemporaryDirectory(prefix="faults-") as folder:
         numbers = progress.left(plays)
-        sides = options.side_by_side
+        sides = options.side_by_side or (1 if row.short_stage else os.cpu_count() or 1)
         for number, failure in play_beside(row, Path(folder), options.seed, numbers, sides):
             progress.played.add(number)
             progress.seconds = monotonic() - began
