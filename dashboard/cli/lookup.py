@@ -16,13 +16,13 @@ from dashboard.cli.installation import Installation, open_installation, standard
 from dashboard.cli.listing import Output
 from dashboard.cli.listing import output as output_option
 from dashboard.cli.output import FAILED, FOUND, print_json, say, warn
-from dashboard.domain.answer_template import Voice, parse_case
+from dashboard.domain.answer_template import Voice, parse_case_id
 from dashboard.domain.foreign_text import visible
 from dashboard.domain.paste import Paste, read_lookup
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.errors import InputError
 from dashboard.show.queries.answers import AnswerQueries
-from dashboard.show.queries.customer_answer import AnswerContext, answer_text
+from dashboard.show.queries.customer_answer import AnswerContext, answer_text, leading_verdict
 from dashboard.show.queries.lookup_files import lookup_csv, lookup_form
 from dashboard.show.queries.lookup_page import LookupQueries, ask_in_portions
 from dashboard.show.queries.transaction_summary import (
@@ -42,21 +42,21 @@ class _LookupOutput:
 
     form: Output
     voice: Voice
-    case: str
+    case_id: str
 
 
 def _output(command: Callable[..., None]) -> Callable[..., None]:
-    """Add --voice, --case, --json and --csv, handed to the command as one value `output`."""
+    """Add --voice, --case-id, --json and --csv, handed to the command as one value `output`."""
 
     @wraps(command)
-    def chosen(*, output: Output, voice: str, case: str, **given: Any) -> None:  # noqa: ANN401 - whatever the command takes
-        command(output=_LookupOutput(output, Voice(voice), parse_case(case)), **given)
+    def chosen(*, output: Output, voice: str, case_id: str, **given: Any) -> None:  # noqa: ANN401 - whatever the command takes
+        command(output=_LookupOutput(output, Voice(voice), parse_case_id(case_id)), **given)
 
     voices = click.Choice([each.value for each in Voice])
     voice_help = "For whom it is written; `linewatch answers show` prints the templates."
     voice = click.option("--voice", type=voices, default=Voice.ENGINEER.value, help=voice_help)
-    case = click.option("--case", default="", metavar="ID", help="A case id for the answer.")
-    return output_option(case(voice(chosen)))
+    case_id = click.option("--case-id", default="", metavar="ID", help="A case id for the answer.")
+    return output_option(case_id(voice(chosen)))
 
 
 @click.command()
@@ -78,8 +78,8 @@ def lookup(
     "-" reads them from standard input. A part of a hash, a label, a sender or words of a reason
     stand for the known transactions that a page would find. The networks are asked now, unless
     --stored is given, and what they say is stored. The status is 1 where a network does not answer
-    about one of them or an answer could not be stored, and with --exit-code 3 where a rejection is
-    on record.
+    about one of them or an answer could not be stored. With --exit-code it is 3 where a rejection
+    is on record, and else 1 where nobody knows of one of them whether it was rejected.
     """
     text = _text(transactions)
     with open_installation() as here:
@@ -91,15 +91,21 @@ def lookup(
     templates = AnswerQueries(here.source).state().templates
     public_url = here.source.settings.public_url
     now = here.source.now()
-    _print(summaries, output, AnswerContext(now, output.case, public_url, templates))
+    _print(summaries, output, AnswerContext(now, output.case_id, public_url, templates))
     is_unanswered = not stored and _warn_of_silence(summaries, asked_at)
     for why in dict.fromkeys(str(each.why) for each in unsaved):
         warn(f"the answers could not be stored. {why}")
     has_rejection = any(finding.versions for each in summaries for finding in each.findings)
     if sets_exit_status and has_rejection:
         sys.exit(FOUND)
-    if is_unanswered or unsaved:
+    is_unknown = sets_exit_status and any(map(_is_unknown, summaries))
+    if is_unanswered or unsaved or is_unknown:
         sys.exit(FAILED)
+
+
+def _is_unknown(summary: TransactionSummary) -> bool:
+    kind = leading_verdict(summary)
+    return kind is None or kind.is_unknown
 
 
 def _text(texts: Sequence[str]) -> str:

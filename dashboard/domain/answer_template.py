@@ -28,7 +28,7 @@ LONGEST_ANSWER: Final = 10_000
 
 PLACEHOLDERS: Final[Mapping[str, str]] = {
     "hash": "the transaction",
-    "case": "the case id given with the look-up, else that of the tracked transaction",
+    "case_id": "the case id given with the look-up, else that of the tracked transaction",
     "network": "the networks that the answer is about",
     "verdict": "the verdict in few words, such as: rejected",
     "answer": "what happened, in one or two plain sentences",
@@ -61,7 +61,7 @@ class Voice(StrEnum):
 
 
 _CUSTOMER: Final = """\
-Case: {case}
+Case: {case_id}
 Transaction: {hash}
 
 {answer}
@@ -77,7 +77,7 @@ As of {as_of}.
 _ENGINEER: Final = """\
 {network}: {verdict}
 Transaction {hash}
-Case {case}
+Case {case_id}
 
 {details}
 
@@ -118,14 +118,14 @@ _BRACES: Final = re.compile(r"\{\{|\}\}|\{([^{}\n]*)\}|[{}]")
 _LONGEST_SHOWN: Final = 40
 
 
-def parse_case(text: str) -> str:
+def parse_case_id(text: str) -> str:
     """Read the case id that a person gives with a look-up; InputError where it is too long."""
-    case = " ".join(text.split())
-    if len(case) > LONGEST_CASE_ID:
+    case_id = " ".join(text.split())
+    if len(case_id) > LONGEST_CASE_ID:
         raise InputError(
-            f"the case id has {len(case):,} characters: give at most {LONGEST_CASE_ID}"
+            f"the case id has {len(case_id):,} characters: give at most {LONGEST_CASE_ID}"
         )
-    return case
+    return case_id
 
 
 def template_mistakes(template: str) -> Iterator[tuple[int, str]]:

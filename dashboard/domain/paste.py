@@ -44,9 +44,9 @@ class WrongText:
 class Paste:
     """What a paste holds: each hash once in the order given, and what could not be used."""
 
-    hashes: tuple[TxHash, ...]
-    repeated: int
-    wrong: tuple[WrongText, ...]
+    hashes: tuple[TxHash, ...] = ()
+    repeated: int = 0
+    wrong: tuple[WrongText, ...] = ()
 
 
 def read_lookup(text: str) -> Paste:
@@ -89,7 +89,7 @@ def read_paste(text: str) -> Paste:
 def too_many_pieces() -> str:
     """Say that a text is too much for once."""
     return (
-        f"the text has more than {MOST_PIECES:,} hashes and pieces that are none: "
+        f"the text has more than {MOST_PIECES:,} hashes and other pieces: "
         f"give at most {MOST_LOOKED_UP:,} transactions at once"
     )
 
@@ -110,7 +110,7 @@ def _why_no_hash(text: str) -> str:
         return "is an address; give the transaction's hash, 0x and 64 hexadecimal digits"
     digits = text[2:]
     if _PART.fullmatch(digits):
-        return "is a part of a hash, and of none that is known here; give all 64 digits"
+        return "is part of a hash, and no known transaction has it; give all 64 digits"
     if not re.fullmatch(r"[0-9a-fA-F]*", digits, re.ASCII):
         return "holds a character that is no hexadecimal digit (0 to 9, a to f)"
     return f"has {len(digits)} hexadecimal digits; a transaction hash has 64"

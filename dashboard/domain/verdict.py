@@ -19,16 +19,33 @@ from dashboard.domain.quantity import NetworkId, TxHash
 
 
 class VerdictKind(StrEnum):
-    """What can be said of a hash; there is no "not rejected", since nobody can know that."""
+    """What can be said of a hash; there is no "not rejected", since nobody can know that.
+
+    Of several networks the first of these leads: what is known to have happened, then what is not
+    known, and last that no rejection is on record. Else that would read as "not rejected" while
+    another network may hold the rejection.
+    """
 
     REJECTED = "rejected"
     REJECTED_THEN_INCLUDED = "rejected, then included"
     INCLUDED = "included"
     REPLACED = "replaced"
-    NO_REJECTION_ON_RECORD = "no rejection on record"
-    CANNOT_TELL = "cannot tell"
-    NOT_CHECKED_YET = "not checked yet"
     CANNOT_CHECK = "cannot check"
+    NOT_CHECKED_YET = "not checked yet"
+    CANNOT_TELL = "cannot tell"
+    NO_REJECTION_ON_RECORD = "no rejection on record"
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether nobody knows if there was a rejection."""
+        return self in _UNKNOWN
+
+
+_UNKNOWN: Final = {
+    VerdictKind.CANNOT_CHECK,
+    VerdictKind.NOT_CHECKED_YET,
+    VerdictKind.CANNOT_TELL,
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from dashboard.show.parts.chart_zoom import FROM, TO
 from dashboard.show.parts.header_search import FIND, header_search
 from dashboard.show.parts.incident_list import INCIDENT
 from dashboard.show.parts.last_look import SEEN
+from dashboard.show.parts.lookup_question import CASE_ID, LIST, TX
 from dashboard.show.parts.network_chooser import NETWORK, network_chooser
 from dashboard.show.parts.network_comparison import BESIDE
 from dashboard.show.parts.notices import ignored_parameters_shown, notice, simulated_mark
@@ -23,8 +24,8 @@ from dashboard.show.views import alerts, fees, health, lookup, overview, rejecti
 PAGES: Final = (overview, fees, rejections, lookup, tracked, alerts, health)
 # What an address may hold beside the choices of a page; as a docstring Streamlit would show it.
 _OTHER_PARAMETERS: Final = frozenset(
-    {NETWORK, lookup.TX, lookup.LIST, lookup.CASE, INCIDENT, RULE, LIKE, OPEN, SEEN, WALL, FROM, TO}
-    | {FIND, BESIDE, BEFORE, NEED}
+    {NETWORK, TX, LIST, CASE_ID, FIND, INCIDENT, RULE, LIKE, OPEN, SEEN, WALL, FROM, TO, BESIDE}
+    | {BEFORE, NEED}
 )
 
 _HERE: Final = Path(__file__).parent
@@ -41,11 +42,9 @@ def main() -> None:
         notice("busy", "Linewatch is starting.", "Reload this page in a moment.")
         return
     if chosen.url_path != lookup.as_page().url_path:
-        restored_address(chosen.url_path, lookup.TX)
-    if chosen is pages[0] and lookup.TX in st.query_params:
-        st.switch_page(
-            lookup.as_page(), query_params={lookup.TX: st.query_params.get_all(lookup.TX)}
-        )
+        restored_address(chosen.url_path, TX)
+    if chosen is pages[0] and TX in st.query_params:
+        st.switch_page(lookup.as_page(), query_params={TX: st.query_params.get_all(TX)})
     networks = page_queries.current().networks
     frame = st.container(horizontal=True, vertical_alignment="center", gap="small", key="frame")
     notes = st.container(gap="small", key="notes")

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from errno import EISDIR
+from functools import partial
 from pathlib import Path
-from tempfile import NamedTemporaryFile
+from tempfile import TemporaryDirectory
 
 from dashboard.errors import InputError
 from dashboard.settings.answer_file import ANSWER_FILE, read_answer_file
@@ -35,22 +39,38 @@ class StoredAnswerFile:
 
     def check(self, text: str) -> AnswerFileState:
         """Return what the file would be with this text."""
-        content = read_answer_file(str(self._path), text)
+        content = read_answer_file(ANSWER_FILE, text)
         mistakes = tuple(map(str, content.mistakes))
         return AnswerFileState(str(self._path), text, content.templates, mistakes)
 
-    def write(self, text: str | None) -> None:
-        """Replace the file whole, or remove it; InputError says why that fails."""
+    @contextmanager
+    def staged(self, text: str | None) -> Iterator[Callable[[], None]]:
+        """Write a text beside the file; yield what lets it be the file, or for None removes that.
+
+        InputError says why that fails; nothing is left beside the file.
+        """
         try:
-            if text is None:
-                self._path.unlink(missing_ok=True)
-            else:
-                self._replace(text)
+            if self._path.is_dir():
+                raise IsADirectoryError(EISDIR, os.strerror(EISDIR))
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            with TemporaryDirectory(prefix=f".{ANSWER_FILE}.", dir=self._path.parent) as folder:
+                beside = Path(folder, ANSWER_FILE)
+                with beside.open("w", encoding="utf-8") as written:
+                    written.write(text or "")
+                    written.flush()
+                    os.fsync(written.fileno())
+                yield partial(self._put_in_force, None if text is None else beside)
         except OSError as error:
             raise InputError(
-                f"{self._path} cannot be written ({error.strerror}): "
+                f"{ANSWER_FILE} cannot be written ({error.strerror}): "
                 "let this process write there, or change the file yourself"
             ) from error
+
+    def _put_in_force(self, written: Path | None) -> None:
+        if written is None:
+            self._path.unlink(missing_ok=True)
+        else:
+            written.replace(self._path)
 
     def _parsed(self) -> AnswerFileState:
         try:
@@ -58,27 +78,12 @@ class StoredAnswerFile:
         except OSError as error:
             return self._unreadable(error)
         except UnicodeDecodeError:
-            remark = f"{self._path} is not UTF-8 text: save it as UTF-8"
+            remark = f"{ANSWER_FILE} is not UTF-8 text: save it as UTF-8"
             return AnswerFileState(str(self._path), mistakes=(remark,))
 
     def _unreadable(self, error: OSError) -> AnswerFileState:
-        remark = f"{self._path} cannot be read: {error.strerror}"
+        remark = f"{ANSWER_FILE} cannot be read: {error.strerror}"
         return AnswerFileState(str(self._path), mistakes=(remark,))
-
-    def _replace(self, text: str) -> None:
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        with NamedTemporaryFile(
-            "w", encoding="utf-8", dir=self._path.parent, prefix=f".{ANSWER_FILE}.", delete=False
-        ) as written:
-            try:
-                written.write(text)
-                written.flush()
-                os.fsync(written.fileno())
-                Path(written.name).chmod(0o644)
-                Path(written.name).replace(self._path)
-            except OSError:
-                Path(written.name).unlink()
-                raise
 
 
 def answer_file() -> StoredAnswerFile:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dashboard.poll.cost import CREDITS_PER_CALL
 from dashboard.settings import Settings
 from dashboard.show.queries.network_status import NetworkProfile
 from dashboard.wiring.condition_rules import condition_rules
@@ -19,6 +20,7 @@ def profile_of(network: Network, settings: Settings) -> NetworkProfile:
     """Return how a network is presented, and how often its figures are asked for."""
     endpoints, periods = network.endpoints, gas_periods(network, settings)
     cost = cost_of(network, settings)
+    is_charged = endpoints.exclusion is not None and not sees_all_reports(network, settings)
     return NetworkProfile(
         network_id=network.network_id,
         name=network.title,
@@ -33,6 +35,7 @@ def profile_of(network: Network, settings: Settings) -> NetworkProfile:
         module_limits=module_limits(network),
         block_time=endpoints.block_time,
         planned_credits=0 if cost is None else cost.gas_credits,
+        question_credits=CREDITS_PER_CALL if is_charged else 0,
         rules=condition_rules(settings),
         coin=endpoints.coin,
         coin_price=None if endpoints.coin_price is None else endpoints.coin_price.price,

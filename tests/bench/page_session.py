@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Final
@@ -11,7 +11,9 @@ from urllib.parse import urlsplit
 
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ClientState_pb2 import ClientState
+from streamlit.proto.Element_pb2 import Element
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from websockets.asyncio.client import ClientConnection, connect
 
 _LONGEST_RUN: Final = 60.0
@@ -39,21 +41,28 @@ class _Counting(ClientConnection):
 
 @dataclass(slots=True)
 class PageSession:
-    """One open page. `fragments` are its parts that refresh, each with its seconds in between."""
+    """One open page. `fragments` are its parts that refresh, each with its seconds in between.
+
+    `widgets` are its buttons and fields, by their labels.
+    """
 
     socket: ClientConnection
     query: str
     page: str
     fragments: dict[str, float] = field(default_factory=dict)
     texts: list[str] = field(default_factory=list)
+    widgets: dict[str, str] = field(default_factory=dict)
     moved: Moved = field(default_factory=Moved)
     _kept: dict[str, int] = field(default_factory=dict)
     _runs: int = 0
 
-    async def run(self, fragment: str = "", words: str = "") -> float:
+    async def run(
+        self, fragment: str = "", words: str = "", done: Sequence[WidgetState] = ()
+    ) -> float:
         """Let the page be drawn, or a part of it; return the seconds until all has come.
 
-        Where `words` are given, that is when the page says them, be it some runs later.
+        Where `words` are given, that is when the page says them, be it some runs later. `done` is
+        what a person did before.
         """
         begun = time.perf_counter()
         state = ClientState(
@@ -62,6 +71,7 @@ class PageSession:
             fragment_id=fragment,
             is_auto_rerun=bool(fragment),
             cached_message_hashes=list(self._kept),
+            widget_states=WidgetStates(widgets=done),
         )
         await self.socket.send(BackMsg(rerun_script=state).SerializeToString())
         self.texts.clear()
@@ -90,9 +100,19 @@ class PageSession:
         elif kind == "delta":
             if message.metadata.cacheable:
                 self._kept[message.hash] = self._runs
-            if message.delta.new_element.HasField("html"):
-                self.texts.append(message.delta.new_element.html.body)
+            self._draw(message.delta.new_element)
         return kind == "script_finished"
+
+    def _draw(self, element: Element) -> None:
+        match element.WhichOneof("type"):
+            case "html":
+                self.texts.append(element.html.body)
+            case "button":
+                self.widgets[element.button.label] = element.button.id
+            case "text_area":
+                self.widgets[element.text_area.label] = element.text_area.id
+            case _:
+                pass
 
 
 @asynccontextmanager

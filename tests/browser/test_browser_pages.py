@@ -83,6 +83,7 @@ def test_messy_paste_is_answered_and_shareable(page: Page, site: str) -> None:
     visit(page, f"{site}/lookup")
     box = page.get_by_label("Transactions, one or many")
 
+    page.get_by_label("Case id (optional)").fill("ZD 17")
     box.fill(f"https://explorer.example/tx/{tx_hash(2)}?x=1,\n {tx_hash(120)};{tx_hash(2)}\n0x12ab")
     box.press("Enter")
 
@@ -91,7 +92,10 @@ def test_messy_paste_is_answered_and_shareable(page: Page, site: str) -> None:
     ).to_be_visible()
     expect(page.get_by_role("alert")).to_contain_text("0x12ab has 4 hexadecimal digits")
     expect(page.get_by_text("1 duplicate was left out")).to_be_visible()
-    assert page.url.endswith(f"/lookup?tx={tx_hash(2)}&tx={tx_hash(120)}")
+    assert page.url.endswith(f"/lookup?tx={tx_hash(2)}&tx={tx_hash(120)}&case_id=ZD+17")
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="CSV").click()
+    assert saved.value.path().read_text().count("\nZD 17,") == 2
 
 
 def test_search_of_the_header_answers_and_the_next_customer_is_one_paste(

@@ -146,7 +146,7 @@ def test_alerts_tell_whom_when_and_with_which_answer(installation: Installation)
         (("rejections",), 3),
         (("rejections", "--module", "ADD"), 0),
         (("lookup", "--stored", str(a_hash(1))), 3),
-        (("lookup", "--stored", str(a_hash(3))), 0),
+        (("lookup", "--stored", str(a_hash(3)), str(a_hash(99))), 1),
         (("alerts", "--state", "dead"), 0),
         (("alerts",), 3),
     ],
@@ -254,6 +254,7 @@ def test_lookup_asks_live_and_stores_what_was_said(tmp_path: Path) -> None:
     stored = installation.run("lookup", "--stored", rejected.tx_hash, "--json")
     assert asked.returncode == 3
     assert _json(asked)["transactions"] == _json(stored)["transactions"]
+    assert _json(asked)["transactions"][0]["verdict"] == "rejected"
     assert _json(asked)["transactions"][0]["networks"][0]["verdict"] == "rejected"
     assert unknown.returncode == 0
     assert "no rejection on record" in unknown.stdout

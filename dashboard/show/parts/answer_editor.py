@@ -26,7 +26,7 @@ _FILE: Final = "answer_file"
 def template_mistakes_shown(queries: PageQueries) -> None:
     """Say what is wrong with the file in force; the built-in texts stand in for it then."""
     for mistake in queries.answers.state().mistakes[:1]:
-        said = f"{sentence(visible(mistake))} The built-in texts are shown until it is corrected."
+        said = f"{sentence(visible(mistake))} The built-in texts are used until it is corrected."
         notice("bad", "The file of texts has a mistake.", said)
 
 
@@ -38,8 +38,8 @@ def answer_editor(queries: PageQueries, tx_hash: TxHash, context: AnswerContext)
     """
     state = queries.answers.state()
     name_input()
-    where = f"Saved as {state.source}, which linewatch answers changes as well."
-    st.html(element("p", visible(where), class_="lw-quiet"))
+    where = "Saved as answers.toml in the folder of the settings; linewatch answers changes it too."
+    st.html(element("p", where, class_="lw-quiet"))
     with st.form("answers", border=False):
         text = st.text_area(
             "Texts, with placeholders in braces",
@@ -85,7 +85,7 @@ def _preview(queries: PageQueries, text: str, tx_hash: TxHash, context: AnswerCo
 
 def _reset(queries: PageQueries) -> None:
     with st.popover("Back to the built-in texts"):
-        st.text("Remove your texts? The built-in ones are in force then. There is no way back.")
+        st.text("Remove your texts, and use the built-in ones? This cannot be undone.")
         if st.button("Remove our texts", key="remove-texts", type="primary"):
             _change(queries, None, "The built-in texts are in force again")
 

@@ -15,7 +15,7 @@ from dashboard.show.parts.markup import element
 from dashboard.show.parts.notices import notice
 from dashboard.show.queries.lookup_page import AT_ONCE
 from dashboard.show.queries.page_queries import PageQueries
-from dashboard.show.queries.transaction_summary import TransactionSummary, with_unsaved
+from dashboard.show.queries.transaction_summary import TransactionSummary
 from dashboard.show.text import age, sentence
 from dashboard.store.evidence.record_answers import AnswersNotSaved, UnsavedAnswers
 
@@ -57,7 +57,7 @@ def _ask(queries: PageQueries, hashes: Sequence[TxHash]) -> None:
     place = st.empty()
     with place.container(horizontal=True, vertical_alignment="center"):
         progress = st.progress(0.0, _so_far(0, len(hashes)))
-        st.button("Stop", icon=":material/stop:", key="stop_asking", help="Answers so far stay")
+        st.button("Stop", icon=":material/stop:", key="stop_asking", help="Answers so far are kept")
         for done in queries.ask_now(hashes):
             progress.progress(done / len(hashes), _so_far(done, len(hashes)))
     place.empty()
@@ -67,26 +67,30 @@ def _so_far(done: int, total: int) -> str:
     return f"Asked about {done:,} of {total:,} transactions …"
 
 
-def with_last_answers(summaries: Sequence[TransactionSummary]) -> Sequence[TransactionSummary]:
-    """Add the answers to the last question of this session that could not be stored."""
+def unsaved_answers() -> tuple[UnsavedAnswers, ...]:
+    """Return the answers to the last question of this session that could not be stored."""
     asked = st.session_state.get(_ASKED)
-    return with_unsaved(summaries, asked.unsaved) if isinstance(asked, LiveQuestion) else summaries
+    return asked.unsaved if isinstance(asked, LiveQuestion) else ()
 
 
 def question_result(summaries: Sequence[TransactionSummary], now: datetime) -> None:
-    """Show how many hashes of the last question were answered, and whether that was stored."""
+    """Show how many hashes every network answered about, and what is missing or not stored."""
     asked = st.session_state.get(_ASKED)
     if not isinstance(asked, LiveQuestion):
         return
     about = [summary for summary in summaries if summary.tx_hash in asked.hashes]
     if not about:
         return
-    answered = sum(summary.answered_since(asked.at) for summary in about)
+    silent = [summary.unanswered_since(asked.at) for summary in about]
+    answered = len(about) - sum(map(bool, silent))
     said = f"Asked about {transactions(len(about))} {age(asked.at, now)}: {answered:,} answered."
-    if answered == len(about):
+    if not any(silent):
         st.html(element("p", said, class_="lw-quiet", role="status"))
     else:
-        notice("busy", "Some answers are missing." if answered else "No answer.", said)
+        names = dict.fromkeys(each.profile.name for found in silent for each in found)
+        is_partly = any(summary.answered_since(asked.at) for summary in about)
+        headline = "Some answers are missing." if is_partly else "No answer."
+        notice("busy", headline, f"{said} Missing are those of {', '.join(names)}.")
     for why in dict.fromkeys(str(each.why) for each in asked.unsaved):
         kept = "It is shown here until you ask again or reload this page."
         notice("bad", "The answers could not be stored.", f"{sentence(why)} {kept}")

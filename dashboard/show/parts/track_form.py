@@ -248,17 +248,16 @@ def _plain(what: ListedTransaction | str) -> str:
     return what if isinstance(what, str) else str(what.tx_hash)
 
 
-def track_form(queries: PageQueries, hashes: Sequence[TxHash]) -> None:
-    """Offer to track the hashes, with a label and the time of the attempt where known."""
-    count = "this transaction" if len(hashes) == 1 else f"these {len(hashes)} transactions"
+def track_form(queries: PageQueries, hashes: Sequence[TxHash], case_id: str) -> None:
+    """Offer to track the hashes, with a label, a case id and the time of the attempt."""
+    count = "this transaction" if len(hashes) == 1 else f"these {len(hashes):,} transactions"
     with st.form("track", border=False):
         section(f"Track {count}")
-        label = st.text_input(
-            "Label (optional)", max_chars=LONGEST_LABEL, placeholder="Case or customer"
-        )
+        label = st.text_input("Label (optional)", max_chars=LONGEST_LABEL, placeholder="Customer")
+        case_id = st.text_input("Case id (optional)", case_id, max_chars=LONGEST_CASE_ID)
         attempted_at = attempt_input(None)
         if st.form_submit_button("Track", type="primary"):
-            _track(queries, hashes, label, attempted_at)
+            _track(queries, hashes, attempted_at, (label.strip(), case_id.strip()))
 
 
 def attempt_input(value: datetime | None) -> datetime | None:
@@ -279,12 +278,17 @@ def is_future(attempted_at: datetime | None, now: datetime) -> bool:
 
 
 def _track(
-    queries: PageQueries, hashes: Sequence[TxHash], label: str, attempted_at: datetime | None
+    queries: PageQueries,
+    hashes: Sequence[TxHash],
+    attempted_at: datetime | None,
+    texts: tuple[str, str],
 ) -> None:
-    if is_future(attempted_at, queries.now()):
+    """Track hashes; `texts` are label and case id, said of all."""
+    now, (label, case_id) = queries.now(), texts
+    if is_future(attempted_at, now):
         return
     try:
-        results = queries.track(hashes, label.strip(), attempted_at, known_actor(queries.now()))
+        results = queries.track(hashes, label, attempted_at, known_actor(now), case_id)
     except StoreError as trouble:
         notice("bad", "Nothing was tracked.", f"{trouble} Try again in a moment.")
         return

@@ -38,7 +38,7 @@ _LONGEST_SHOWN: Final = 60
 
 FIELDS: Final = {
     GroupedBy.LABEL: ("label", LONGEST_LABEL),
-    GroupedBy.CASE_ID: ("case", LONGEST_CASE_ID),
+    GroupedBy.CASE_ID: ("case_id", LONGEST_CASE_ID),
     GroupedBy.OWNER: ("owner", LONGEST_OWNER),
     GroupedBy.TAG: ("tag", _LONGEST_TAG),
 }

@@ -40,22 +40,22 @@ def transaction_card(summary: TransactionSummary, context: AnswerContext) -> Non
 
 def _answer(summary: TransactionSummary, context: AnswerContext) -> None:
     groups = finding_groups(summary)
-    case_id = context.case_of(summary)
+    case_id = context.case_id_of(summary)
     case = badge("mute", "#", f"Case {case_id}") if case_id else Markup()
     tracked = badge("mute", "◉", "Tracked") if summary.is_tracked else Markup()
     name = element("h2", str(summary.tx_hash), class_="lw-hash")
-    head = element("header", name, case, tracked, class_="lw-card-head")
     if not groups:
         said = element("p", "No network is configured that could be asked.", class_="lw-lede")
-        st.html(join(head, said))
+        st.html(join(element("header", name, case, tracked, class_="lw-card-head"), said))
         return
-    st.html(join(head, *map(_said, groups), _steps(groups[0].steps())))
+    first, *others = groups
+    head = element("header", name, class_="lw-card-head")
+    st.html(join(head, _said(first, case, tracked), *map(_said, others), _steps(first.steps())))
 
 
-def _said(group: FindingGroup) -> Markup:
-    head = element(
-        "div", verdict_badge(group.kind), element("span", group.networks), class_="lw-card-head"
-    )
+def _said(group: FindingGroup, *marks: Markup) -> Markup:
+    networks = element("span", group.networks)
+    head = element("div", verdict_badge(group.kind), networks, *marks, class_="lw-card-head")
     cause = group.cause()
     why = (
         element("p", element("b", "Why it was rejected: "), cause, class_="lw-lede")

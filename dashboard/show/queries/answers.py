@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -18,8 +20,9 @@ if TYPE_CHECKING:
 class AnswerFileState:
     """The file of templates: its text, and the templates in force.
 
-    `text` is None where there is no file; then, and where the file has `mistakes`, the built-in
-    templates are in force.
+    `source` says where it is, to commands and the audit log: pages show no path. `text` is None
+    where there is no file; then, and where the file has `mistakes`, the built-in templates are in
+    force.
     """
 
     source: str
@@ -41,8 +44,11 @@ class AnswerFile(Protocol):
     def check(self, text: str) -> AnswerFileState:
         """Return what the file would be with this text."""
 
-    def write(self, text: str | None) -> None:
-        """Replace the file at once and whole, None removes it; InputError where that fails."""
+    def staged(self, text: str | None) -> AbstractContextManager[Callable[[], None]]:
+        """Yield what replaces the file at once and whole; None removes it.
+
+        All that may fail is tried before it is yielded; InputError says why it does.
+        """
 
 
 class AnswerQueries:
@@ -65,16 +71,18 @@ class AnswerQueries:
         """Let this text be the file, or with None the built-in templates be in force again.
 
         InputError names every mistake of the text, or why the file cannot be written; nothing is
-        changed then. What is done is logged in the transaction that does it.
+        changed then. It is logged before it is done: no change is without its record, also where
+        this process dies between the two.
         """
         file = self._file()
         if text is not None and (found := file.check(text)).mistakes:
             raise InputError(f"it has a mistake: {'; '.join(found.mistakes)}")
         details = {"characters": 0 if text is None else len(text)}
-        with self._context.store.write() as connection:
-            source = file.read().source
-            note_action(connection, by.at, by.name, Action.CHANGE_ANSWERS, source, details)
-            file.write(text)
+        with file.staged(text) as put_in_force:
+            with self._context.store.write() as connection:
+                source = file.read().source
+                note_action(connection, by.at, by.name, Action.CHANGE_ANSWERS, source, details)
+            put_in_force()
 
     def _file(self) -> AnswerFile:
         file = self._context.settings.answers

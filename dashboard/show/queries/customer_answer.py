@@ -28,25 +28,25 @@ class AnswerContext:
     """What an answer holds beside what is known of the transaction.
 
     `now` stands for the time of an answer where nothing answered yet.
-    `case` is as a person gave it. `public_url` is where people open the pages, empty where nobody
-    said so: then answers hold no link.
+    `case_id` is as a person gave it. `public_url` is where people open the pages, empty where
+    nobody said so: then answers hold no link.
     """
 
     now: datetime
-    case: str = ""
+    case_id: str = ""
     public_url: str = ""
     templates: AnswerTemplates = BUILT_IN
 
-    def case_of(self, summary: TransactionSummary) -> str:
+    def case_id_of(self, summary: TransactionSummary) -> str:
         """Return the case id that was given, else that of the tracked transaction."""
-        return visible(self.case or summary.case_id)
+        return visible(self.case_id or summary.case_id)
 
     def link(self, tx_hash: TxHash) -> str:
         """Return the address of what is known of a transaction."""
         if not self.public_url:
             return ""
-        case = f"&{urlencode({'case': self.case})}" if self.case else ""
-        return f"{self.public_url.rstrip('/')}/lookup?tx={tx_hash}{case}"
+        case_id = f"&{urlencode({'case_id': self.case_id})}" if self.case_id else ""
+        return f"{self.public_url.rstrip('/')}/lookup?tx={tx_hash}{case_id}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,26 +88,20 @@ class FindingGroup:
 def finding_groups(summary: TransactionSummary) -> tuple[FindingGroup, ...]:
     """Return what is to be said, the most telling first.
 
-    Networks that have no record each are one group; of these the answer that is oldest speaks.
+    Networks with the same verdict are one group; of these the answer that is oldest speaks. The
+    order is that of `VerdictKind`.
     """
     found = summary.conclusive_findings()
     groups: dict[VerdictKind, list[NetworkFinding]] = {}
     for each in found:
         groups.setdefault(each.verdict.kind, []).append(each)
-    ranked = sorted(groups.items(), key=lambda group: _RANKED.index(group[0]))
-    return tuple(_group(each) for _, each in ranked)
+    return tuple(_group(groups[kind]) for kind in VerdictKind if kind in groups)
 
 
-_RANKED: Final = (
-    VerdictKind.REJECTED,
-    VerdictKind.REJECTED_THEN_INCLUDED,
-    VerdictKind.INCLUDED,
-    VerdictKind.REPLACED,
-    VerdictKind.CANNOT_CHECK,
-    VerdictKind.CANNOT_TELL,
-    VerdictKind.NO_REJECTION_ON_RECORD,
-    VerdictKind.NOT_CHECKED_YET,
-)
+def leading_verdict(summary: TransactionSummary) -> VerdictKind | None:
+    """Return the verdict that is said first; None where no network can be asked."""
+    groups = finding_groups(summary)
+    return groups[0].kind if groups else None
 
 
 def _group(findings: Sequence[NetworkFinding]) -> FindingGroup:
@@ -140,7 +134,7 @@ def _values(
     rests_on = (f"{each.finding.verdict.rests_on} {_follows(each)}".strip() for each in groups)
     return {
         "hash": str(summary.tx_hash),
-        "case": context.case_of(summary),
+        "case_id": context.case_id_of(summary),
         "network": "; ".join(each.networks for each in groups),
         "verdict": "; ".join(dict.fromkeys(each.kind.value for each in groups)),
         "answer": "\n".join(each.plain() for each in groups),

@@ -14,12 +14,13 @@ from dashboard.show.queries.customer_answer import (
     FindingGroup,
     answer_text,
     finding_groups,
+    leading_verdict,
 )
 from dashboard.show.queries.rejection_form import instant, rejection_form
 from dashboard.show.queries.transaction_summary import NetworkFinding, TransactionSummary
 
 CSV_COLUMNS: Final = (
-    "case",
+    "case_id",
     "tx_hash",
     "verdict",
     "network",
@@ -56,10 +57,10 @@ def _row(summary: TransactionSummary, context: AnswerContext) -> tuple[str | int
     groups = finding_groups(summary)
     text = " ".join(answer_text(summary, Voice.CUSTOMER, context).split())
     if not groups:
-        return (context.case_of(summary), str(summary.tx_hash), *_NOTHING_KNOWN, text)
+        return (context.case_id_of(summary), str(summary.tx_hash), *_NOTHING_KNOWN, text)
     main = groups[0]
     return (
-        context.case_of(summary),
+        context.case_id_of(summary),
         str(summary.tx_hash),
         main.kind.value,
         "; ".join(each.networks for each in groups),
@@ -88,8 +89,9 @@ def _record_cells(group: FindingGroup) -> tuple[str | int | None, ...]:
 def _form(summary: TransactionSummary, context: AnswerContext) -> dict[str, Any]:
     return {
         "txHash": str(summary.tx_hash),
-        "case": context.case_of(summary),
+        "caseId": context.case_id_of(summary),
         "isTracked": summary.is_tracked,
+        "verdict": leading_verdict(summary),
         "texts": {voice.value: answer_text(summary, voice, context) for voice in Voice},
         "networks": [_finding_form(finding) for finding in summary.findings],
     }

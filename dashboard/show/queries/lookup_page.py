@@ -11,6 +11,7 @@ from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.domain.search import LONGEST_SEARCH, bare_beginning, parse_search
 from dashboard.show.queries.context import QueryContext
+from dashboard.show.queries.network_status import NetworkProfile
 from dashboard.store.engine.connection import Connection
 from dashboard.store.rejections.search import search
 from dashboard.store.tracking.saved_lookups import save_lookup, saved_lookup
@@ -51,7 +52,7 @@ class LookupQueries:
                 if len(known) == 1 or is_alone:
                     hashes += known
                 if len(known) > 1 and not is_alone:
-                    why = f"stands for {len(known)} known transactions: give more digits"
+                    why = f"fits {len(known)} known transactions; give more digits"
                     wrong.append(replace(each, why=why))
                 elif not known:
                     wrong.append(each)
@@ -95,3 +96,13 @@ def ask_in_portions(
         some = tuple(hashes[begin : begin + AT_ONCE])
         look_up(some, network_id)
         yield begin + len(some)
+
+
+def asking_cost(networks: Sequence[NetworkProfile], count: int) -> str:
+    """Say what it costs to ask once about so many transactions."""
+    charged = [each for each in networks if each.has_exclusion and each.question_credits]
+    if not charged:
+        return "Asking costs no credits."
+    total = count * sum(each.question_credits for each in charged)
+    names = ", ".join(f"{each.question_credits:,} on {each.name}" for each in charged)
+    return f"Asking costs {total:,} credits: for each transaction {names}."

@@ -53,7 +53,8 @@ class NetworkProfile:
     base fees of past blocks. `module_limits` hold the limits that reasons leave out.
     `sees_all_reports` is true where nodes report to our own serve, so
     that rejections cover more than tracked hashes. `planned_credits` are what its fees cost a day,
-    `block_time` is the usual time between blocks, where it is known.
+    `question_credits` what one question about a hash costs. `block_time` is the usual time between
+    blocks, where it is known.
     `rules` say how long a change is seen before it holds. Fees are paid in `coin`.
     """
 
@@ -69,6 +70,7 @@ class NetworkProfile:
     module_limits: ModuleLimits | None = None
     history_period: timedelta = timedelta(minutes=10)
     planned_credits: int = 0
+    question_credits: int = 0
     rules: ConditionRules = field(default_factory=ConditionRules)
     block_time: timedelta | None = None
     coin: str = USUAL_COIN

@@ -173,13 +173,14 @@ class PageQueries:
         label: str,
         attempted_at: datetime | None,
         by: Actor | None = None,
+        case_id: str = "",
     ) -> tuple[TrackResult, ...]:
         """Track hashes on every network that can be asked; return the result of each."""
         network_ids = tuple(
             profile.network_id for profile in self.networks if profile.has_exclusion
         )
         listed = [
-            ListedTransaction(line, each, attempted_at, label)
+            ListedTransaction(line, each, attempted_at, label, case_id=case_id)
             for line, each in enumerate(hashes, start=1)
         ]
         return self.tracked.track(listed, network_ids, by)

@@ -52,11 +52,6 @@ class NetworkFinding:
         newest = self.versions[0]
         return advise(self.reason_of(newest), newest.record.nonce, self.evidence.follow_up)
 
-    @property
-    def was_asked(self) -> bool:
-        """Whether the network was ever asked about the hash, with or without an answer."""
-        return not (self.evidence.last_answered_at is None and self.evidence.failing_since is None)
-
 
 @dataclass(frozen=True, slots=True)
 class TransactionSummary:
@@ -69,11 +64,6 @@ class TransactionSummary:
     findings: tuple[NetworkFinding, ...]
     is_tracked: bool
     case_id: str = ""
-
-    @property
-    def was_asked(self) -> bool:
-        """Whether any network was ever asked about it, or a record is stored."""
-        return any(finding.was_asked or finding.versions for finding in self.findings)
 
     @property
     def is_settled(self) -> bool:

@@ -3,52 +3,48 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from datetime import timedelta
-from typing import Final
+from functools import partial
+from typing import Final, TypeAlias
 
 import streamlit as st
 
-from dashboard.domain.answer_template import parse_case
-from dashboard.domain.paste import Paste, read_lookup
+from dashboard.domain.paste import Paste
 from dashboard.domain.quantity import TxHash
-from dashboard.domain.track_list import LONGEST_CASE_ID
 from dashboard.domain.verdict import VerdictKind
-from dashboard.errors import InputError, StoreError
+from dashboard.errors import StoreError
 from dashboard.show.parts.acting import done_shown
 from dashboard.show.parts.answer_editor import answer_editor, template_mistakes_shown
-from dashboard.show.parts.header_search import FIND
 from dashboard.show.parts.heading import heading
 from dashboard.show.parts.list_page import choice_filter, csv_button, json_button, page_of_rows
-from dashboard.show.parts.live_lookup import ask, question_result, transactions, with_last_answers
+from dashboard.show.parts.live_lookup import ask, question_result, transactions, unsaved_answers
+from dashboard.show.parts.lookup_question import (
+    MOST_IN_ADDRESS,
+    LookupAddress,
+    LookupQuestion,
+    question_form,
+    question_now,
+    take_question,
+)
 from dashboard.show.parts.lookup_rows import lookup_row, lookup_rows_head
+from dashboard.show.parts.markup import element
 from dashboard.show.parts.notices import empty, notice, store_errors_shown, unusable_texts
-from dashboard.show.parts.open_row import OPEN, opened
+from dashboard.show.parts.open_row import opened
 from dashboard.show.parts.track_form import track_form
 from dashboard.show.parts.transaction_card import transaction_card
 from dashboard.show.queries import page_queries
-from dashboard.show.queries.customer_answer import AnswerContext, finding_groups
+from dashboard.show.queries.customer_answer import AnswerContext, leading_verdict
 from dashboard.show.queries.lookup_files import lookup_csv, lookup_json
+from dashboard.show.queries.lookup_page import asking_cost
 from dashboard.show.queries.page_queries import PageQueries
-from dashboard.show.queries.transaction_summary import TransactionSummary
-from dashboard.show.text import sentence
+from dashboard.show.queries.transaction_summary import TransactionSummary, with_unsaved
 
 REFRESH: Final = timedelta(seconds=5)
 REFRESH_OF_MANY: Final = timedelta(seconds=30)
 """Where there are more than `MOST_IN_ADDRESS`, since all of them are read each time."""
-
-TX: Final = "tx"
-"""The parameter of the address that names transactions: `?tx=0x…`, as often as needed."""
-
-LIST: Final = "list"
-"""The parameter of the address that names a saved look-up of more transactions."""
-
-CASE: Final = "case"
-"""The parameter of the address that holds the case id of a look-up."""
-
-MOST_IN_ADDRESS: Final = 50
-"""Hashes that go into the address; more would not fit a request line."""
 
 FRESH_FOR: Final = timedelta(minutes=1)
 """An answer younger than this is shown as it is: nobody is asked again."""
@@ -56,49 +52,9 @@ FRESH_FOR: Final = timedelta(minutes=1)
 ROWS: Final = 25
 _PAGE: Final = "rows"
 _ALL: Final = "All"
-_PASTE: Final = "paste_text"
-_CASE_TYPED: Final = "case_text"
-_SUBMITTED: Final = "lookup_submitted"
-_PASTED: Final = "pasted"
-_ASKED_ON_OPENING: Final = "asked_on_opening"
-_NOTHING: Final = Paste((), 0, ())
-
-
-@dataclass(frozen=True)
-class LookupAddress:
-    """The part of the page's address that says what is looked up."""
-
-    hashes: tuple[str, ...] = ()
-    lookup_id: str = ""
-    case: str = ""
-
-    @classmethod
-    def current(cls) -> LookupAddress:
-        """Read what the browser shows."""
-        parameters = st.query_params
-        case = parameters.get(CASE, "")[:LONGEST_CASE_ID]
-        return cls(tuple(parameters.get_all(TX)), parameters.get(LIST, ""), case)
-
-    def show(self) -> None:
-        """Let the browser show it, so that it can be passed on."""
-        st.query_params[TX] = self.hashes
-        for name, value in ((LIST, self.lookup_id), (CASE, self.case), (FIND, ""), (OPEN, "")):
-            if value:
-                st.query_params[name] = value
-            else:
-                st.query_params.pop(name, None)
-
-
-@dataclass(frozen=True)
-class PastedLookup:
-    """What was pasted in this session, with the address that stands for it.
-
-    `remark` says why nothing could be looked up, as a headline and a sentence.
-    """
-
-    paste: Paste
-    address: LookupAddress
-    remark: tuple[str, str] = ("", "")
+_ASKED_BY_ITSELF: Final = "asked_by_itself"
+_Form: TypeAlias = Callable[[Sequence[TransactionSummary], AnswerContext], str]
+_UNANSWERED: Final = {VerdictKind.CANNOT_CHECK, VerdictKind.NOT_CHECKED_YET}
 
 
 def as_page() -> st.Page:
@@ -110,183 +66,110 @@ def page() -> None:
     """Show the field, and below it the answer to what was asked in it or by the address."""
     queries = page_queries.current()
     heading("Lookup", "What happened to a transaction, and what to tell a customer.")
-    _take_question(queries)
-    _question_form()
-    paste = _NOTHING
+    take_question(queries)
+    question_form()
+    asked = LookupQuestion()
     with store_errors_shown():
-        pasted = _asked_for(queries)
-        paste = pasted.paste
-        if any(pasted.remark):
-            notice("bad", *pasted.remark)
-        unusable_texts(paste)
+        asked = question_now(queries)
+        if any(asked.remark):
+            notice("bad", *asked.remark)
+        unusable_texts(asked.paste)
     done_shown(queries)
     template_mistakes_shown(queries)
     asking = st.container()
-    if len(paste.hashes) > 1:
-        _actions(queries, paste.hashes)
-    is_long = len(paste.hashes) > MOST_IN_ADDRESS
-    if is_long:
+    if asked.is_long:
         queries.forget_recent_summaries()  # what was just asked or tracked is seen at once
-    st.fragment(_answers, run_every=REFRESH_OF_MANY if is_long else REFRESH)(paste)
-    if len(paste.hashes) == 1:
-        _actions(queries, paste.hashes)
+    wanted: Sequence[TxHash] = ()
+    if len(asked.hashes) > 1:
+        wanted = _actions(queries, asked)
+    often = REFRESH_OF_MANY if asked.is_long else REFRESH
+    st.fragment(_answers, run_every=often)(asked.paste)
+    if len(asked.hashes) == 1:
+        wanted = _actions(queries, asked)
     with asking:
-        _ask_on_opening(queries, paste.hashes)
+        wanted = wanted or _asked_by_itself(queries, asked)
+        if wanted and ask(queries, wanted):
+            st.rerun()
 
 
-def _question_form() -> None:
-    with (
-        st.container(key="card-paste"),
-        st.form("paste", border=False),
-        st.container(horizontal=True, vertical_alignment="center", gap="small", key="lookup-field"),
-    ):
-        st.text_area(
-            "Transactions, one or many",
-            height=68,
-            key=_PASTE,
-            placeholder="Hashes or links; or a sender, label, case id, words of a reason",
-            label_visibility="collapsed",
-        )
-        st.text_input(
-            "Case id (optional)",
-            key=_CASE_TYPED,
-            max_chars=LONGEST_CASE_ID,
-            placeholder="Case id (optional)",
-            label_visibility="collapsed",
-            width=190,
-            autocomplete="off",
-        )
-        st.form_submit_button("Look up", type="primary", on_click=_note_submission)
+def _asked_by_itself(queries: PageQueries, asked: LookupQuestion) -> Sequence[TxHash]:
+    """Return what is asked by itself, once: of few transactions those without a fresh answer.
 
-
-def _note_submission() -> None:
-    st.session_state[_SUBMITTED] = True
-
-
-def _take_question(queries: PageQueries) -> None:
-    """Make what was submitted, or what a link searches for, the question of this page.
-
-    The fields are emptied for the next customer, unless something in them has to be corrected.
+    Of many those without any answer, and only where somebody pasted them.
     """
-    found = st.query_params.get(FIND)
-    if found is not None:
-        st.session_state[_PASTE] = found
-        st.session_state[_CASE_TYPED] = st.query_params.get(CASE, "")[:LONGEST_CASE_ID]
-    elif not st.session_state.pop(_SUBMITTED, False):
-        return
-    text = str(st.session_state.get(_PASTE) or "")
-    case = parse_case(str(st.session_state.get(_CASE_TYPED) or ""))
-    st.session_state.pop(_ASKED_ON_OPENING, None)
-    pasted = _look_up(queries, text, case)
-    pasted.address.show()
-    st.session_state[_PASTED] = pasted
-    if pasted.paste.hashes and not pasted.paste.wrong:
-        st.session_state[_PASTE] = st.session_state[_CASE_TYPED] = ""
-
-
-def _look_up(queries: PageQueries, text: str, case: str) -> PastedLookup:
-    """Find what a text stands for, and the address to pass on."""
-    try:
-        paste = queries.lookups.find(read_lookup(text))
-        if not (paste.hashes or paste.wrong):
-            remark = ("Nothing to look up.", "Paste at least one transaction hash.")
-            return PastedLookup(_NOTHING, LookupAddress(), remark)
-        return PastedLookup(paste, _address_of(queries, paste.hashes, case))
-    except InputError as mistake:
-        return PastedLookup(
-            _NOTHING, LookupAddress(), ("Nothing was looked up:", sentence(str(mistake)))
-        )
-    except StoreError as trouble:
-        remark = ("Nothing was looked up.", f"{sentence(str(trouble))} Try again in a moment.")
-        return PastedLookup(_NOTHING, LookupAddress(), remark)
-
-
-def _address_of(queries: PageQueries, hashes: Sequence[TxHash], case: str) -> LookupAddress:
-    """Return what the address says of these hashes: each of them, or the name of the list."""
-    if len(hashes) <= MOST_IN_ADDRESS:
-        return LookupAddress(tuple(map(str, hashes)), case=case)
-    return LookupAddress(lookup_id=queries.lookups.save(hashes), case=case)
-
-
-def _asked_for(queries: PageQueries) -> PastedLookup:
-    """Return what the address names, or what was pasted if the address stands for that."""
-    address = LookupAddress.current()
-    pasted = st.session_state.get(_PASTED)
-    if not (isinstance(pasted, PastedLookup) and pasted.address == address):
-        pasted = _named_by(queries, address)
-        st.session_state[_PASTED] = pasted
-    return pasted
-
-
-def _named_by(queries: PageQueries, address: LookupAddress) -> PastedLookup:
-    if not address.lookup_id:
-        try:
-            return PastedLookup(read_lookup("\n".join(address.hashes)), address)
-        except InputError as mistake:
-            remark = ("Nothing was looked up:", sentence(str(mistake)))
-            return PastedLookup(_NOTHING, address, remark)
-    hashes = queries.lookups.saved(address.lookup_id)
-    if hashes is None:
-        text = "What it names is not kept any more, or it was cut. Paste the hashes again."
-        return PastedLookup(_NOTHING, address, ("This link leads to nothing.", text))
-    return PastedLookup(Paste(hashes, 0, ()), address)
-
-
-def _ask_on_opening(queries: PageQueries, hashes: Sequence[TxHash]) -> None:
-    """Ask once about what is not known freshly, be it pasted or named by a link.
-
-    Of many, only those that were never asked about: opening their link again costs nothing.
-    """
-    address = LookupAddress.current()
-    if not (hashes and queries.can_ask) or st.session_state.get(_ASKED_ON_OPENING) == address:
-        return
-    st.session_state[_ASKED_ON_OPENING] = address  # before asking: a stop asks no more
-    try:
-        known = _known(queries, hashes)
-    except StoreError:
-        return  # the answers show the trouble
+    was_done = st.session_state.get(_ASKED_BY_ITSELF) is asked
+    if was_done or not (asked.hashes and queries.can_ask):
+        return ()
+    st.session_state[_ASKED_BY_ITSELF] = asked  # before asking: a stop asks no more
+    known = _readable(queries, asked)
+    if asked.is_long:
+        return _unanswered(known) if asked.is_typed else ()
     since = queries.now() - FRESH_FOR
-    is_few = len(hashes) <= MOST_IN_ADDRESS
-    wanted = [
-        each.tx_hash
-        for each in known
-        if (each.unanswered_since(since) and not each.is_settled if is_few else not each.was_asked)
-    ]
-    if wanted and ask(queries, wanted):
-        st.rerun()
+    return [each.tx_hash for each in known if each.unanswered_since(since) and not each.is_settled]
 
 
-def _actions(queries: PageQueries, hashes: tuple[TxHash, ...]) -> None:
+def _worth_asking(queries: PageQueries, asked: LookupQuestion) -> Sequence[TxHash]:
+    """Return what a press asks about: of many those without any answer, else all with open ends."""
+    if not asked.is_long:
+        return asked.hashes
+    known = _readable(queries, asked)
+    return _unanswered(known) or [each.tx_hash for each in known if not each.is_settled]
+
+
+def _readable(queries: PageQueries, asked: LookupQuestion) -> Sequence[TransactionSummary]:
+    """Read what is known; nothing where the store cannot be read, which the answers show."""
+    with suppress(StoreError):
+        return _known(queries, asked.hashes)
+    return ()
+
+
+def _unanswered(known: Sequence[TransactionSummary]) -> Sequence[TxHash]:
+    return [each.tx_hash for each in known if leading_verdict(each) in _UNANSWERED]
+
+
+def _actions(queries: PageQueries, asked: LookupQuestion) -> Sequence[TxHash]:
+    """Offer what can be done with a look-up; return what somebody wants to ask about now."""
+    hashes, wanted = asked.hashes, _worth_asking(queries, asked)
     with st.container(horizontal=True, gap="small", key="lookup-acts"):
-        asked = st.button(
-            "Ask the network now",
+        is_asked = st.button(
+            f"Ask about {transactions(len(wanted))}" if asked.is_long else "Ask the network now",
             icon=":material/sync:",
             key="ask",
-            disabled=not queries.can_ask,
+            disabled=not (queries.can_ask and wanted),
             help=None
             if queries.can_ask
             else "No network with an exclusion endpoint is configured.",
         )
         if queries.can_watch:
             with st.popover("Track", icon=":material/visibility:", width="content"):
-                track_form(queries, hashes)
+                track_form(queries, hashes, asked.address.case_id)
         _files(queries, hashes)
         if st.button("Edit the texts", icon=":material/edit:", key="edit-texts"):
             answer_editor(queries, hashes[0], _context(queries))
-    if asked:
-        ask(queries, hashes)
+    if asked.is_long and queries.can_ask:
+        st.html(element("p", asking_cost(queries.networks, len(wanted)), class_="lw-quiet"))
+    return wanted if is_asked else ()
 
 
 def _files(queries: PageQueries, hashes: Sequence[TxHash]) -> None:
-    """Offer the whole look-up as files, written when somebody asks for them."""
+    """Offer the whole look-up as files, written when somebody asks for them.
+
+    They are written outside the session, so what it knows is handed over here.
+    """
+    context, unsaved = _context(queries), unsaved_answers()
+
+    def written(form: _Form) -> str:
+        summaries = with_unsaved(queries.summaries(hashes), unsaved)
+        return form(summaries, replace(context, now=queries.now()))
+
     csv_button(
-        lambda: lookup_csv(queries.summaries(hashes), _context(queries)),
+        partial(written, lookup_csv),
         "lookup.csv",
         "lookup_csv",
         note="One line for each transaction, with the text for its customer",
     )
     json_button(
-        lambda: lookup_json(queries.summaries(hashes), _context(queries)),
+        partial(written, lookup_json),
         "lookup.json",
         "lookup_json",
         "All that is known of each transaction",
@@ -296,7 +179,7 @@ def _files(queries: PageQueries, hashes: Sequence[TxHash]) -> None:
 def _context(queries: PageQueries) -> AnswerContext:
     return AnswerContext(
         queries.now(),
-        LookupAddress.current().case,
+        LookupAddress.current().case_id,
         queries.context.settings.public_url,
         queries.answers.state().templates,
     )
@@ -312,11 +195,9 @@ def _answers(paste: Paste) -> None:
         )
         return
     with store_errors_shown():
-        summaries = with_last_answers(_known(queries, paste.hashes))
+        summaries = with_unsaved(_known(queries, paste.hashes), unsaved_answers())
         now = queries.now()
-        with (
-            st.container()
-        ):  # always there: else answers move, and the last customer's stays a while
+        with st.container():  # always: else answers move, and the last customer's stays a while
             question_result(summaries, now)
         if len(summaries) > 1:
             _many(queries, summaries)
@@ -332,13 +213,15 @@ def _known(queries: PageQueries, hashes: Sequence[TxHash]) -> Sequence[Transacti
 
 def _many(queries: PageQueries, summaries: Sequence[TransactionSummary]) -> None:
     """Show the counts, then a row for each; one opens in place."""
-    kinds = {each.tx_hash: verdict_of(each) for each in summaries}
+    kinds = list(map(leading_verdict, summaries))
     with st.container(key="card-rows", gap=None):
         if queries.networks:
-            st.html(f'<p class="lw-lede lw-said" role="status">{verdict_counts(summaries)}</p>')
-        present = [kind.value for kind in VerdictKind if kind in kinds.values()]
+            st.html(f'<p class="lw-lede lw-said" role="status">{_counts_in_words(kinds)}</p>')
+        present = [kind.value for kind in VerdictKind if kind in kinds]
         chosen = choice_filter("Verdict", [_ALL, *present], "verdict", _ALL)
-        shown = [each for each in summaries if chosen in {_ALL, str(kinds[each.tx_hash])}]
+        shown = [
+            each for each, kind in zip(summaries, kinds, strict=True) if chosen in {_ALL, str(kind)}
+        ]
         lookup_rows_head()
         page_of_rows(len(shown), ROWS, _PAGE, lambda number: _rows(queries, shown, number))
 
@@ -353,14 +236,8 @@ def _rows(queries: PageQueries, shown: Sequence[TransactionSummary], number: int
                 transaction_card(each, context)
 
 
-def verdict_of(summary: TransactionSummary) -> VerdictKind | None:
-    """Return the most telling verdict; None where no network can be asked."""
-    groups = finding_groups(summary)
-    return groups[0].kind if groups else None
-
-
-def verdict_counts(summaries: Sequence[TransactionSummary]) -> str:
-    """Count the verdicts of several hashes in one sentence, the commonest first."""
-    kinds = Counter(map(verdict_of, summaries))
-    counts = "; ".join(f"{count:,} {kind}" for kind, count in kinds.most_common() if kind)
-    return f"{transactions(len(summaries))}: {counts}."
+def _counts_in_words(kinds: Sequence[VerdictKind | None]) -> str:
+    """Count the verdicts in one sentence, in the order in which they lead."""
+    counted = Counter(kinds)
+    counts = "; ".join(f"{counted[kind]:,} {kind}" for kind in VerdictKind if kind in counted)
+    return f"{transactions(len(kinds))}: {counts}."

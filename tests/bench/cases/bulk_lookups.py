@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
-from urllib.parse import urlencode
+
+from streamlit.proto.WidgetStates_pb2 import WidgetState
 
 from tests.bench.alerting import alerting, in_seconds
 from tests.bench.page_session import open_page
@@ -76,7 +77,7 @@ def run(scene: Scene) -> Result:
 
 
 _HOW: Final = (
-    "From the opened address that holds what was pasted to the last message of the page that says "
+    "From the press of Look up, with what was pasted, to the last message of the page that says "
     "that each was answered, and shows it; in a session of its own for each round. The upstream "
     "takes batches and answers null at once, on loopback; no worker asks it meanwhile."
 )
@@ -93,7 +94,9 @@ def _pages(of: Installation) -> Iterator[None]:
 
 async def _looked_up(installation: Installation, numbers: range) -> float:
     """Return the seconds until a page shows the answers about these hashes."""
-    pasted = urlencode({"find": "\n".join(str(a_hash(each)) for each in numbers)})
+    hashes = "\n".join(str(a_hash(each)) for each in numbers)
     async with open_page(f"{installation.pages}/lookup") as page:
-        page.query = pasted
-        return await page.run(words=f"{len(numbers):,} answered")
+        await page.run()
+        pasted = WidgetState(id=page.widgets["Transactions, one or many"], string_value=hashes)
+        pressed = WidgetState(id=page.widgets["Look up"], trigger_value=True)
+        return await page.run(words=f"{len(numbers):,} answered", done=[pasted, pressed])

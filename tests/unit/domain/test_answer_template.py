@@ -13,7 +13,7 @@ from dashboard.domain.answer_template import (
     AnswerTemplates,
     Voice,
     fill_in,
-    parse_case,
+    parse_case_id,
     template_mistakes,
     write_file,
 )
@@ -25,12 +25,12 @@ from dashboard.errors import InputError
 @pytest.mark.parametrize(
     ("template", "values", "filled"),
     [
-        ("Case {case}: {hash}", {"case": "7", "hash": "0x1"}, "Case 7: 0x1"),
-        ("Case {case}\n{hash}", {"hash": "0x1"}, "0x1"),
+        ("Case {case_id}: {hash}", {"case_id": "7", "hash": "0x1"}, "Case 7: 0x1"),
+        ("Case {case_id}\n{hash}", {"hash": "0x1"}, "0x1"),
         ("Hello\n\nTo do:\n{next_steps}\n\nBye", {}, "Hello\n\nBye"),
         ("To do:\n{next_steps}", {"next_steps": "1. Wait\n2. Ask"}, "To do:\n1. Wait\n2. Ask"),
-        ("{{case}} {hash}", {"hash": "0x1"}, "{case} 0x1"),
-        ("{reason}", {"reason": "{case} {{ \\1"}, "{case} {{ \\1"),
+        ("{{case_id}} {hash}", {"hash": "0x1"}, "{case_id} 0x1"),
+        ("{reason}", {"reason": "{case_id} {{ \\1"}, "{case_id} {{ \\1"),
     ],
 )
 def test_template_is_filled_in_line_by_line(
@@ -42,7 +42,7 @@ def test_template_is_filled_in_line_by_line(
 @pytest.mark.parametrize(
     ("template", "line", "said"),
     [
-        ("Hi\n{hsah}", 2, "names {hsah}, which stands for nothing: write one of hash, case"),
+        ("Hi\n{hsah}", 2, "names {hsah}, which stands for nothing: write one of hash, case_id"),
         ("{", 1, "a lone {: write {{"),
         ("a }\n", 1, "a lone }: write }}"),
         ("{a{hash}", 1, "a lone {"),
@@ -88,9 +88,9 @@ def test_templates_are_written_as_a_file_that_says_the_same(text: str) -> None:
 
 
 def test_case_id_is_one_line_of_bounded_length() -> None:
-    assert parse_case("  A\n17 ") == "A 17"
+    assert parse_case_id("  A\n17 ") == "A 17"
     with pytest.raises(InputError, match="81 characters: give at most 80"):
-        parse_case("x" * (LONGEST_CASE_ID + 1))
+        parse_case_id("x" * (LONGEST_CASE_ID + 1))
 
 
 def test_text_that_names_a_long_reason_many_times_is_cut() -> None:

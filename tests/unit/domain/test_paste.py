@@ -100,5 +100,5 @@ def test_any_text_at_all_is_read_without_failing(text: str) -> None:
 
 @pytest.mark.parametrize("piece", ["a\n", "0x1 ", "0x" + "12" * 32 + "\n"])
 def test_paste_of_too_many_pieces_is_refused_before_it_takes_memory(piece: str) -> None:
-    with pytest.raises(InputError, match="more than 100,000 hashes and pieces that are none"):
+    with pytest.raises(InputError, match="more than 100,000 hashes and other pieces"):
         read_paste(piece * 100_001)

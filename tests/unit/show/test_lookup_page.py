@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -117,7 +118,25 @@ def test_lookup_of_more_than_an_address_holds_has_a_link(store: Store) -> None:
     lookup_id = page.query_params["list"]
 
     assert asked[1:] == hashes
-    assert "1,270 transactions: 1,270 not checked yet." in words_of(reopened(queries, lookup_id))
+    assert "1,270 transactions: 1,270 not checked yet." in words_of(opened(queries, list=lookup_id))
+
+
+def test_link_to_many_asks_nobody_until_a_press_and_says_what_that_costs(store: Store) -> None:
+    asked: list[TxHash] = []
+    charged = replace(SIMULATED, question_credits=80)
+    queries = PageQueries(store, (charged,), recorder(asked), lambda: NOW)
+    unknown = [a_hash(number) for number in range(1, 61)]
+    hashes = [tx_hash(2), *unknown, tx_hash(9)]
+
+    by_list = opened(queries, list=queries.lookups.save(hashes))
+    by_search = opened(queries, find=" ".join(map(str, hashes)))
+
+    assert asked == []
+    for page in (by_list, by_search):
+        assert page.button(key="ask").label == "Ask about 60 transactions"
+        assert "Asking costs 4,800 credits: for each transaction 80 on Devnet." in words_of(page)
+    by_list.button(key="ask").click().run()
+    assert asked == unknown
 
 
 @pytest.mark.parametrize(
@@ -141,19 +160,19 @@ def test_lookup_takes_what_pages_show(store: Store, text: str, found: list[int])
 def test_lookup_names_what_nothing_is_found_of(store: Store) -> None:
     page = look_up(PageQueries(store, (SIMULATED,), None, lambda: NOW), f"{tx_hash(9)}\n0xffff…00")
 
-    assert "is a part of a hash, and of none that is known here" in words_of(page)
+    assert "is part of a hash, and no known transaction has it" in words_of(page)
 
 
 def test_link_of_too_much_says_so(store: Store) -> None:
     page = open_page(PageQueries(store, (SIMULATED,), None, lambda: NOW), "0x1." * 100_001)
 
-    assert "the text has more than 100,000 hashes and pieces that are none" in words_of(page)
+    assert "the text has more than 100,000 hashes and other pieces" in words_of(page)
 
 
 def test_link_that_is_not_kept_any_more_says_so(store: Store) -> None:
     queries = PageQueries(store, (SIMULATED,), None, lambda: NOW)
 
-    assert "This link leads to nothing." in words_of(reopened(queries, "0" * 32))
+    assert "This link has expired or is incomplete." in words_of(opened(queries, list="0" * 32))
 
 
 @pytest.mark.parametrize(
@@ -175,13 +194,13 @@ def test_lookup_of_nothing_or_too_much_says_so(store: Store, text: str, said: st
 
 def test_track_button_tracks_what_was_looked_up(store: Store) -> None:
     queries = PageQueries(store, (SIMULATED,), None, lambda: NOW)
-    page = open_page(queries, str(tx_hash(80)))
+    page = opened(queries, tx=str(tx_hash(80)), case_id="ZD-9")
 
-    next(each for each in page.text_input if each.label.startswith("Label")).input("Case 9")
+    next(each for each in page.text_input if each.label.startswith("Label")).input("Ada")
     next(button for button in page.button if button.label == "Track").click().run()
 
     assert "1 newly tracked." in words_of(page)
-    assert queries.summaries([tx_hash(80)])[0].is_tracked
+    assert queries.summaries([tx_hash(80)])[0].case_id == "ZD-9"
 
 
 def test_answer_stands_first_in_both_voices_with_the_case(store: Store) -> None:
@@ -191,7 +210,7 @@ def test_answer_stands_first_in_both_voices_with_the_case(store: Store) -> None:
     customer = page.code[-1].value
     engineer = page.segmented_control(key="voice").set_value("Engineer").run().code[-1].value
 
-    assert page.query_params["case"] == "1742"
+    assert page.query_params["case_id"] == "1742"
     assert customer.startswith(f"Case: 1742\nTransaction: {tx_hash(2)}\n\nDevnet (simulated")
     assert (
         "Why it was rejected: It needs more proving work than one block may hold: 2,402 lines"
@@ -206,7 +225,7 @@ def test_fields_are_empty_for_the_next_customer_unless_something_is_wrong(store:
     queries = PageQueries(store, (SIMULATED,), None, lambda: NOW)
 
     page = submit(open_page(queries, str(tx_hash(9))), str(tx_hash(2)), "1742")
-    assert (page.text_area(key="paste_text").value, page.text_input(key="case_text").value) == (
+    assert (page.text_area(key="paste_text").value, page.text_input(key="case_id_text").value) == (
         "",
         "",
     )
@@ -219,14 +238,14 @@ def test_rows_are_filtered_by_verdict_and_open_in_place(store: Store) -> None:
     page = open_page(queries, *(str(tx_hash(number)) for number in (2, 4, 9, 80)))
 
     page.segmented_control(key="verdict").set_value("rejected").run()
-    opened = page.button(key=f"open-{tx_hash(2)}").click().run()
+    page.button(key=f"open-{tx_hash(2)}").click().run()
 
-    assert [each.key for each in opened.button if str(each.key).startswith("open-")] == [
+    assert [each.key for each in page.button if str(each.key).startswith("open-")] == [
         f"open-{tx_hash(2)}"
     ]
-    assert opened.query_params["open"] == str(tx_hash(2))
-    assert "34.3× the limit" in words_of(opened)
-    assert f"Transaction: {tx_hash(2)}" in opened.code[-1].value
+    assert page.query_params["open"] == str(tx_hash(2))
+    assert "34.3× the limit" in words_of(page)
+    assert f"Transaction: {tx_hash(2)}" in page.code[-1].value
 
 
 @pytest.mark.parametrize(("typed", "found"), [("zd-17", [85]), ("1742", [86]), ("ZD", [85])])
@@ -263,17 +282,18 @@ def look_up(queries: PageQueries, text: str) -> AppTest:
     return submit(open_page(queries, str(tx_hash(2))), text)
 
 
-def submit(page: AppTest, text: str, case: str = "") -> AppTest:
+def submit(page: AppTest, text: str, case_id: str = "") -> AppTest:
     """Fill the fields in and press the button."""
     page.text_area(key="paste_text").input(text)
-    page.text_input(key="case_text").input(case)
+    page.text_input(key="case_id_text").input(case_id)
     return next(each for each in page.button if each.label == "Look up").click().run()
 
 
-def reopened(queries: PageQueries, lookup_id: str) -> AppTest:
-    """Follow the link to a saved look-up."""
+def opened(queries: PageQueries, **address: str) -> AppTest:
+    """Follow a link to the page Lookup."""
     page_queries.register(queries)
     script = "from dashboard.show.views import lookup\nlookup.page()"
     page = AppTest.from_string(script, default_timeout=20)
-    page.query_params["list"] = lookup_id
+    for name, value in address.items():
+        page.query_params[name] = value
     return page.run()

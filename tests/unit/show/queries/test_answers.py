@@ -15,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 from dashboard.domain.answer_template import AnswerTemplates, Voice
 from dashboard.domain.audit import Actor
 from dashboard.domain.track_list import ListedTransaction
-from dashboard.errors import InputError
+from dashboard.errors import InputError, StoreError
 from dashboard.show.queries import page_queries
 from dashboard.show.queries.context import PageSettings
 from dashboard.show.queries.customer_answer import AnswerContext, answer_text, finding_groups
@@ -61,7 +61,7 @@ def test_text_shows_unseen_characters_as_codes(queries: PageQueries) -> None:
     (summary,) = queries.summaries([tx_hash(3)])
 
     for voice in Voice:
-        text = answer_text(summary, voice, AnswerContext(NOW, case="\u202e7"))
+        text = answer_text(summary, voice, AnswerContext(NOW, case_id="\u202e7"))
         assert "\u202e" not in text
         assert "\r" not in text
         assert "\\u202egnp.exe\\u000d\\u000aBcc: x" in text
@@ -82,9 +82,24 @@ def test_networks_with_the_same_verdict_are_named_together(queries: PageQueries)
         "Devnet (simulated network) and Linea"
     ]
     assert [str(each.kind) for each in finding_groups(mixed)] == [
-        "no rejection on record",
         "not checked yet",
+        "no rejection on record",
     ]
+
+
+def test_what_is_not_known_leads_before_no_rejection_on_record(queries: PageQueries) -> None:
+    summaries = queries.summaries([tx_hash(9)])  # answered on one network, never asked on another
+    context = AnswerContext(NOW)
+
+    (row,) = csv.DictReader(StringIO(lookup_csv(summaries, context)))
+    (form,) = json.loads(lookup_json(summaries, context))["transactions"]
+    customer, engineer = (answer_text(summaries[0], voice, context) for voice in Voice)
+
+    assert (row["verdict"], form["verdict"]) == ("not checked yet", "not checked yet")
+    assert row["answer"].startswith("It is not known yet what happened to this transaction on")
+    assert "\n\nIt is not known yet what happened" in customer
+    assert "1. Do not send it again with a new nonce" in customer
+    assert engineer.startswith("Linea; Devnet (simulated network): not checked yet; no rejection")
 
 
 def test_text_of_an_engineer_links_to_the_look_up(queries: PageQueries) -> None:
@@ -93,7 +108,7 @@ def test_text_of_an_engineer_links_to_the_look_up(queries: PageQueries) -> None:
 
     text = answer_text(summary, Voice.ENGINEER, context)
 
-    assert f"https://watch.example/lookup?tx={tx_hash(2)}&case=A+%26+1" in text
+    assert f"https://watch.example/lookup?tx={tx_hash(2)}&case_id=A+%26+1" in text
 
 
 def test_look_up_without_any_network_says_so(store: Store) -> None:
@@ -111,8 +126,8 @@ def test_files_hold_each_transaction_with_its_texts(queries: PageQueries) -> Non
     rows = list(csv.DictReader(StringIO(lookup_csv(summaries, context))))
     form = json.loads(lookup_json(summaries, context))
 
-    assert [row["verdict"] for row in rows] == ["rejected", "rejected", "no rejection on record"]
-    assert rows[0]["case"] == "'=1742"
+    assert [row["verdict"] for row in rows] == ["rejected", "rejected", "not checked yet"]
+    assert rows[0]["case_id"] == "'=1742"
     assert rows[0]["customer_text"].startswith("Case: =1742 Transaction: 0x0202")
     assert form["transactions"][0]["texts"]["engineer"].startswith("Devnet (simulated network)")
 
@@ -128,7 +143,7 @@ def test_case_of_a_tracked_transaction_stands_in_the_text_unless_another_is_give
 
     assert answer_text(summaries[0], Voice.CUSTOMER, own).startswith("Case: C-9\n")
     assert answer_text(summaries[0], Voice.CUSTOMER, given).startswith("Case: 1742\n")
-    assert json.loads(lookup_json(summaries, own))["transactions"][0]["case"] == "C-9"
+    assert json.loads(lookup_json(summaries, own))["transactions"][0]["caseId"] == "C-9"
 
 
 def test_file_is_changed_logged_and_removed_again(
@@ -159,7 +174,7 @@ def test_file_that_somebody_edits_is_read_anew_and_its_mistake_named(
     path.write_bytes(b"\xff\xfe\x00")
 
     assert first.mistakes == ()
-    assert "line 2) names {who}" in wrong.mistakes[0]
+    assert wrong.mistakes[0].startswith("customer.text (in answers.toml, line 2) names {who}")
     assert "is not UTF-8 text" in queries.answers.state().mistakes[0]
 
 
@@ -169,7 +184,7 @@ def test_change_with_a_mistake_or_into_no_folder_changes_nothing(
     with pytest.raises(InputError, match="line 2"):
         queries.answers.change("[customer]\ntext = '{who}'\n", ANN)
     path.parent.write_text("a file where a folder should be")
-    with pytest.raises(InputError, match="let this process write there"):
+    with pytest.raises(InputError, match=r"^answers\.toml cannot be written .*: let this process"):
         queries.answers.change("[customer]\ntext = 'Hi'\n", ANN)
 
     with store.read() as connection:
@@ -186,9 +201,24 @@ def test_templates_cannot_be_changed_where_no_file_is_used(store: Store) -> None
 def test_file_that_cannot_be_replaced_leaves_nothing_behind(path: Path) -> None:
     path.mkdir(parents=True)
 
-    with pytest.raises(InputError, match="cannot be written"):
-        StoredAnswerFile(path).write("[customer]\ntext = '''{hash}'''\n")
+    with pytest.raises(InputError, match="cannot be written"), StoredAnswerFile(path).staged("x"):
+        pass
 
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_file_is_changed_only_once_its_record_is_stored(
+    queries: PageQueries, store: Store, path: Path
+) -> None:
+    queries.answers.change("[customer]\ntext = 'Ours'\n", ANN)
+    with store.write() as connection:
+        connection.exec_driver_sql("DROP TABLE audit_log")
+
+    for text in ("[customer]\ntext = 'Theirs'\n", None):
+        with pytest.raises(StoreError):
+            queries.answers.change(text, ANN)
+
+    assert path.read_text() == "[customer]\ntext = 'Ours'\n"
     assert list(path.parent.iterdir()) == [path]
 
 
@@ -207,6 +237,7 @@ def preview(page: AppTest, text: str) -> str:
 def test_texts_are_previewed_before_they_are_saved(queries: PageQueries, path: Path) -> None:
     page = open_editor(queries)
 
+    assert str(path.parent) not in words_of(page)
     assert "It is rejected, Ada." in preview(page, "[customer]\ntext = 'It is {verdict}, Ada.'")
     assert "The text has a mistake." in preview(page, "[customer]\ntext = '{nobody}'")
     assert not path.exists()
