@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
@@ -24,7 +24,7 @@ _ASKED: Final = "asked"
 
 @dataclass(frozen=True)
 class LiveQuestion:
-    """A live question of this session: which hashes, when, and the answers not stored."""
+    """A live question of this session: the hashes asked about so far, when, what is not stored."""
 
     hashes: frozenset[TxHash]
     at: datetime
@@ -36,29 +36,32 @@ def ask(queries: PageQueries, hashes: Sequence[TxHash]) -> bool:
 
     False where a notice was shown, which a rerun would take away before anybody read it.
     """
-    asked = LiveQuestion(frozenset(hashes), queries.now())
-    st.session_state[_ASKED] = asked
+    asked_at = queries.now()
     try:
-        _ask(queries, hashes)
+        for done in _ask(queries, hashes):
+            st.session_state[_ASKED] = LiveQuestion(frozenset(hashes[:done]), asked_at)
     except AnswersNotSaved as trouble:
-        st.session_state[_ASKED] = replace(asked, unsaved=tuple(trouble.unsaved))
+        unsaved = tuple(trouble.unsaved)
+        st.session_state[_ASKED] = LiveQuestion(frozenset(hashes), asked_at, unsaved)
     except StoreError as trouble:
         notice("bad", "The answers could not be stored.", sentence(str(trouble)))
         return False
     return True
 
 
-def _ask(queries: PageQueries, hashes: Sequence[TxHash]) -> None:
+def _ask(queries: PageQueries, hashes: Sequence[TxHash]) -> Iterator[int]:
+    """Ask in portions; yield how many are done, which a click on Stop does not lose."""
     seconds = f"{queries.look_up_deadline.total_seconds():.0f} s"
     if len(hashes) <= AT_ONCE:
         with st.spinner(f"Asking the network, for at most {seconds} …"):
-            list(queries.ask_now(hashes))
+            yield from queries.ask_now(hashes)
         return
     place = st.empty()
     with place.container(horizontal=True, vertical_alignment="center"):
         progress = st.progress(0.0, _so_far(0, len(hashes)))
         st.button("Stop", icon=":material/stop:", key="stop_asking", help="Answers so far are kept")
         for done in queries.ask_now(hashes):
+            yield done
             progress.progress(done / len(hashes), _so_far(done, len(hashes)))
     place.empty()
 
@@ -90,7 +93,7 @@ def question_result(summaries: Sequence[TransactionSummary], now: datetime) -> N
         names = dict.fromkeys(each.profile.name for found in silent for each in found)
         is_partly = any(summary.answered_since(asked.at) for summary in about)
         headline = "Some answers are missing." if is_partly else "No answer."
-        notice("busy", headline, f"{said} Missing are those of {', '.join(names)}.")
+        notice("busy", headline, f"{said} Missing: {', '.join(names)}.")
     for why in dict.fromkeys(str(each.why) for each in asked.unsaved):
         kept = "It is shown here until you ask again or reload this page."
         notice("bad", "The answers could not be stored.", f"{sentence(why)} {kept}")

@@ -8,7 +8,7 @@ import streamlit as st
 
 from dashboard.domain.reason_explanation import overrun
 from dashboard.domain.reason_labels import name_of
-from dashboard.show.parts.badges import badge, verdict_badge
+from dashboard.show.parts.badges import verdict_badge
 from dashboard.show.parts.markup import Markup, breakable, element, join
 from dashboard.show.parts.open_row import open_button
 from dashboard.show.parts.table import row_cells, row_head
@@ -34,7 +34,9 @@ def lookup_row(summary: TransactionSummary, *, is_open: bool) -> None:
 
 def _cells(summary: TransactionSummary) -> Markup:
     groups = finding_groups(summary)
-    tracked = badge("mute", "◉", "Tracked") if summary.is_tracked else Markup()
+    tracked = Markup()
+    if summary.is_tracked:
+        tracked = element("span", "◉", element("span", "tracked", class_="lw-sr"), title="Tracked")
     tx_hash = element("b", short_hash(summary.tx_hash), class_="lw-mono")
     values = (
         element("span", tx_hash, " ", tracked, title=str(summary.tx_hash)),

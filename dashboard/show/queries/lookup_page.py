@@ -99,10 +99,10 @@ def ask_in_portions(
 
 
 def asking_cost(networks: Sequence[NetworkProfile], count: int) -> str:
-    """Say what it costs to ask once about so many transactions."""
+    """Say what it costs to ask once about so many transactions; empty where it costs nothing."""
     charged = [each for each in networks if each.has_exclusion and each.question_credits]
     if not charged:
-        return "Asking costs no credits."
+        return ""
     total = count * sum(each.question_credits for each in charged)
     names = ", ".join(f"{each.question_credits:,} on {each.name}" for each in charged)
     return f"Asking costs {total:,} credits: for each transaction {names}."

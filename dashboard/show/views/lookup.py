@@ -12,7 +12,6 @@ from typing import Final, TypeAlias
 
 import streamlit as st
 
-from dashboard.domain.paste import Paste
 from dashboard.domain.quantity import TxHash
 from dashboard.domain.verdict import VerdictKind
 from dashboard.errors import StoreError
@@ -22,7 +21,6 @@ from dashboard.show.parts.heading import heading
 from dashboard.show.parts.list_page import choice_filter, csv_button, json_button, page_of_rows
 from dashboard.show.parts.live_lookup import ask, question_result, transactions, unsaved_answers
 from dashboard.show.parts.lookup_question import (
-    MOST_IN_ADDRESS,
     LookupAddress,
     LookupQuestion,
     question_form,
@@ -44,7 +42,7 @@ from dashboard.show.queries.transaction_summary import TransactionSummary, with_
 
 REFRESH: Final = timedelta(seconds=5)
 REFRESH_OF_MANY: Final = timedelta(seconds=30)
-"""Where there are more than `MOST_IN_ADDRESS`, since all of them are read each time."""
+"""Where there are more than an address holds, since all of them are read each time."""
 
 FRESH_FOR: Final = timedelta(minutes=1)
 """An answer younger than this is shown as it is: nobody is asked again."""
@@ -83,7 +81,7 @@ def page() -> None:
     if len(asked.hashes) > 1:
         wanted = _actions(queries, asked)
     often = REFRESH_OF_MANY if asked.is_long else REFRESH
-    st.fragment(_answers, run_every=often)(asked.paste)
+    st.fragment(_answers, run_every=often)(asked)
     if len(asked.hashes) == 1:
         wanted = _actions(queries, asked)
     with asking:
@@ -119,7 +117,7 @@ def _worth_asking(queries: PageQueries, asked: LookupQuestion) -> Sequence[TxHas
 def _readable(queries: PageQueries, asked: LookupQuestion) -> Sequence[TransactionSummary]:
     """Read what is known; nothing where the store cannot be read, which the answers show."""
     with suppress(StoreError):
-        return _known(queries, asked.hashes)
+        return _known(queries, asked)
     return ()
 
 
@@ -146,8 +144,8 @@ def _actions(queries: PageQueries, asked: LookupQuestion) -> Sequence[TxHash]:
         _files(queries, hashes)
         if st.button("Edit the texts", icon=":material/edit:", key="edit-texts"):
             answer_editor(queries, hashes[0], _context(queries))
-    if asked.is_long and queries.can_ask:
-        st.html(element("p", asking_cost(queries.networks, len(wanted)), class_="lw-quiet"))
+    if asked.is_long and (cost := asking_cost(queries.networks, len(wanted))):
+        st.html(element("p", cost, class_="lw-quiet"))
     return wanted if is_asked else ()
 
 
@@ -185,9 +183,9 @@ def _context(queries: PageQueries) -> AnswerContext:
     )
 
 
-def _answers(paste: Paste) -> None:
+def _answers(asked: LookupQuestion) -> None:
     queries = page_queries.current()
-    if not paste.hashes:
+    if not asked.hashes:
         empty(
             "Paste a transaction hash, and press Enter",
             "It is 0x and 64 hexadecimal digits; a link from an explorer works too. "
@@ -195,7 +193,7 @@ def _answers(paste: Paste) -> None:
         )
         return
     with store_errors_shown():
-        summaries = with_unsaved(_known(queries, paste.hashes), unsaved_answers())
+        summaries = with_unsaved(_known(queries, asked), unsaved_answers())
         now = queries.now()
         with st.container():  # always: else answers move, and the last customer's stays a while
             question_result(summaries, now)
@@ -205,10 +203,9 @@ def _answers(paste: Paste) -> None:
             transaction_card(summaries[0], _context(queries))
 
 
-def _known(queries: PageQueries, hashes: Sequence[TxHash]) -> Sequence[TransactionSummary]:
+def _known(queries: PageQueries, asked: LookupQuestion) -> Sequence[TransactionSummary]:
     """Read what is known; of many, a click on a row finds what the last run of the page read."""
-    is_long = len(hashes) > MOST_IN_ADDRESS
-    return queries.recent_summaries(hashes) if is_long else queries.summaries(hashes)
+    return (queries.recent_summaries if asked.is_long else queries.summaries)(asked.hashes)
 
 
 def _many(queries: PageQueries, summaries: Sequence[TransactionSummary]) -> None:

@@ -121,6 +121,21 @@ def test_lookup_of_more_than_an_address_holds_has_a_link(store: Store) -> None:
     assert "1,270 transactions: 1,270 not checked yet." in words_of(opened(queries, list=lookup_id))
 
 
+def test_question_that_ends_midway_counts_only_what_was_asked(store: Store) -> None:
+    asked: list[TxHash] = []
+
+    def look_up(hashes: tuple[TxHash, ...], _: NetworkId | None) -> None:
+        if asked:
+            raise StoreUnavailable("the disk is gone")
+        asked.extend(hashes)
+
+    queries = PageQueries(store, (SIMULATED,), look_up, lambda: NOW)
+    page = submit(opened(queries), "\n".join(str(a_hash(number)) for number in range(1, 502)))
+
+    assert "The answers could not be stored." in words_of(page)
+    assert "Asked about 500 transactions just now: 0 answered." in words_of(page.run())
+
+
 def test_link_to_many_asks_nobody_until_a_press_and_says_what_that_costs(store: Store) -> None:
     asked: list[TxHash] = []
     charged = replace(SIMULATED, question_credits=80)
