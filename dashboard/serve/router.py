@@ -149,7 +149,7 @@ class Router:
             return health.live()
         if route is routes.READY:
             return await self._readiness.answer()
-        return self._metrics.answer(scope, store_is_up=await self._readiness.store_is_up())
+        return await self._metrics.answer(scope, store_is_up=await self._readiness.store_is_up())
 
     async def _rpc(self, key: str, scope: Scope, receive: Receive) -> AnyReply:
         caller = self._authenticator.by_key(key, scope)

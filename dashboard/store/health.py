@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
@@ -9,19 +11,30 @@ from typing import Final
 from sqlalchemy import Connection, Select, func, select
 
 from dashboard.domain.clock_jump import ClockJump
+from dashboard.domain.incident import IncidentState
 from dashboard.domain.mail_outage import MailOutage, MailTrouble
 from dashboard.domain.notification import DeliveryResult
 from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejection_filter import RejectionFilter
+from dashboard.domain.rule import Severity
 from dashboard.domain.rule_keys import MAIL
 from dashboard.domain.store_size import StoreSize
-from dashboard.store.alerts.alert_status import NotificationCounts, notification_counts
+from dashboard.store.alerts.alert_status import (
+    NotificationCounts,
+    count_open_incidents,
+    notification_counts,
+)
 from dashboard.store.alerts.mail_outages import mail_trouble, unreported_outage
 from dashboard.store.alerts.notification_claims import IS_PENDING
 from dashboard.store.engine.engine import database_of
+from dashboard.store.engine.leases import WORKER_LEASE, holder
 from dashboard.store.monitoring.sizes import clock_jump, free_space, last_measured
-from dashboard.store.monitoring.upstream_failures import answered_at
+from dashboard.store.monitoring.upstream_failures import (
+    answered_at,
+    last_answers_of,
+    standing_failures_of,
+)
 from dashboard.store.rejections.counts import count_rejections
 from dashboard.store.schema import (
     cohorts,
@@ -71,12 +84,43 @@ class StoreSpace:
 
 
 @dataclass(frozen=True, slots=True)
+class WorkState:
+    """How the work goes, in numbers: is there a worker, who answers it, what is open and pending.
+
+    `has_worker`: one holds the lease; none does where it ended, is paused or is cut off. `failing`
+    are questions that were not answered since they failed. `free_on_disk` as in `StoreSpace`.
+    """
+
+    has_worker: bool
+    answered_at: Mapping[tuple[NetworkId, Operation], datetime]
+    failing: Collection[tuple[NetworkId, Operation]]
+    incidents: Counter[tuple[Severity, IncidentState]]
+    notifications: NotificationCounts
+    free_on_disk: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class StoreContents:
     """How many bytes the store has now, and how many transactions and rejections are in it."""
 
     size: int
     tracked: int
     rejections: int
+
+
+def work_state(
+    connection: Connection, network_ids: Collection[NetworkId], since: datetime
+) -> WorkState:
+    """Return how the work on some networks goes, notifications counted from `since` on."""
+    failing = standing_failures_of(connection, network_ids)
+    return WorkState(
+        has_worker=holder(connection, WORKER_LEASE) is not None,
+        answered_at=last_answers_of(connection, network_ids),
+        failing={(each, one.operation) for each, found in failing.items() for one in found},
+        incidents=count_open_incidents(connection),
+        notifications=notification_counts(connection, since),
+        free_on_disk=free_space(connection).on_disk,
+    )
 
 
 def mail_state(connection: Connection, since: datetime = _EVER) -> MailState:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from prometheus_client import CollectorRegistry, generate_latest
 from dashboard.serve.counters import Counters
 from dashboard.serve.monitoring.metrics import MetricsCollector
 from dashboard.serve.transport.connection_limits import ConnectionLimiter, ConnectionLimits
+from dashboard.store.alerts.alert_status import NotificationCounts
+from dashboard.store.health import WorkState
 from tests.processes import PROJECT
 
 PAGE = (PROJECT / "docs/serve.md").read_text(encoding="utf-8")
@@ -38,7 +41,17 @@ def test_page_names_every_metric_and_no_other() -> None:
     counters = Counters()
     counters.connection_limiter = ConnectionLimiter(ConnectionLimits())
     registry = CollectorRegistry()
-    registry.register(MetricsCollector(counters, [], lambda: datetime.now(UTC)))
+    collector = MetricsCollector(counters, [], {}, lambda: datetime.now(UTC))
+    nothing = NotificationCounts(0, None, 0, None, 0)
+    collector.work = WorkState(
+        has_worker=True,
+        answered_at={},
+        failing=(),
+        incidents=Counter(),
+        notifications=nothing,
+        free_on_disk=0,
+    )
+    registry.register(collector)
 
     told = set(re.findall(r"^# TYPE (\w+)", generate_latest(registry).decode(), re.MULTILINE))
     named = set(re.findall(r"^\| `(linewatch_\w+)` \|", PAGE, re.MULTILINE))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import httpx
@@ -11,8 +12,15 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from websockets.sync.client import connect
 
+from dashboard.alert.notify import expand_outbox
+from dashboard.domain.observation import Failure, FailureKind, Operation
 from dashboard.domain.secret import Secret
+from dashboard.serve.monitoring.metrics import MetricsPage
 from dashboard.store.engine.engine import Store
+from dashboard.store.engine.leases import WORKER_LEASE, acquire, renew
+from dashboard.store.monitoring.upstream_failures import record_answer, record_failure
+from tests.builders import A_MOMENT
+from tests.delivery_checks import reject
 from tests.integration.running_server import (
     KEY,
     NETWORK,
@@ -22,7 +30,10 @@ from tests.integration.running_server import (
     a_store,
     services_of,
     serving,
+    utc_now,
 )
+from tests.recording_channel import ONCALL
+from tests.routes import alone
 from tests.waiting import eventually
 
 GET = "chain_getTransactionExclusionStatusV1"
@@ -110,6 +121,53 @@ def test_state_of_each_network_is_told(store: Store) -> None:
 
     assert told["linewatch_network_head_number", "devnet"] == 1
     assert 0 <= told["linewatch_network_fees_age_seconds", "devnet"] < 30
+
+
+async def scrape(store: Store, *, store_is_up: bool = True) -> str:
+    page = MetricsPage(services_of(store), ())
+    scope = {"client": ("127.0.0.1", 9), "headers": [(b"host", b"localhost")]}
+    return (await page.answer(scope, store_is_up=store_is_up)).body.decode()
+
+
+async def test_worker_that_is_paused_and_what_it_asks_are_told(store: Store) -> None:
+    failed = Operation.BASE_FEE_PERCENTILE, Failure(FailureKind.UNAVAILABLE, "no answer")
+    with store.write() as connection:
+        token = acquire(connection, WORKER_LEASE, "a", timedelta(minutes=1)) or 0
+        record_answer(connection, NETWORK, Operation.SUGGESTED_GAS_FEES, utc_now())
+        record_failure(connection, NETWORK, utc_now(), failed)
+    working = await scrape(store)
+    with store.write() as connection:  # what a paused one leaves behind is a lease that ran out
+        renew(connection, WORKER_LEASE, token, timedelta())
+    paused = await scrape(store)
+
+    assert "linewatch_worker_up 1.0" in working
+    assert "linewatch_worker_up 0.0" in paused
+    of = 'network="devnet",operation='
+    assert f'linewatch_source_failing{{{of}"baseFeePercentile"}} 1.0' in paused
+    assert f'linewatch_source_failing{{{of}"suggestedGasFees"}} 0.0' in paused
+    assert f'linewatch_source_answer_age_seconds{{{of}"suggestedGasFees"}} ' in paused
+    assert "linewatch_store_disk_free_bytes " in paused
+    assert 'linewatch_notifications{state="dead"} 0.0' in paused
+
+
+async def test_open_incidents_and_late_notifications_are_told(store: Store) -> None:
+    reject(store, 1)
+    told = await scrape(store)
+    assert "linewatch_changes_pending 1.0" in told
+    assert "linewatch_notifications_in_delivery_age_seconds 0.0" in told
+
+    while expand_outbox(store, [ONCALL], lambda: A_MOMENT, alone):
+        pass
+    told = await scrape(store)
+
+    assert "linewatch_changes_pending 0.0" in told
+    assert 'linewatch_notifications{state="pending"} 1.0' in told
+    assert 'linewatch_incidents{severity="warning",state="firing"} 1.0' in told
+    assert 'linewatch_incidents{severity="info",state="silenced"} 0.0' in told
+
+
+async def test_nothing_is_told_of_the_worker_where_the_store_cannot_be_read(store: Store) -> None:
+    assert "linewatch_worker_up" not in await scrape(store, store_is_up=False)
 
 
 @pytest.mark.parametrize("header", ["X-Forwarded-For", "Forwarded", "X-Real-IP", "Via"])

@@ -5,10 +5,13 @@ from __future__ import annotations
 import hmac
 import ipaddress
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from datetime import timedelta
 from importlib.metadata import version
 from itertools import accumulate
 from typing import Any, Final
 
+import anyio
+from anyio import to_thread
 from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
 from prometheus_client.core import (
     CounterMetricFamily,
@@ -21,14 +24,32 @@ from prometheus_client.registry import Collector
 from starlette.types import Scope
 
 from dashboard.domain.clock import Clock
+from dashboard.domain.incident import IncidentState
+from dashboard.domain.notification import NotificationState
+from dashboard.domain.quantity import NetworkId
+from dashboard.domain.rule import Severity
+from dashboard.errors import StoreError
 from dashboard.serve.counters import BOUNDS, Counters
 from dashboard.serve.dependencies import ServeDependencies
 from dashboard.serve.gas.followed_networks import FollowedNetwork
 from dashboard.serve.http_reply import HttpReply, json_reply
+from dashboard.store.health import WorkState, work_state
 from dashboard.wire.gas import encode_error
 
 _FORWARDED: Final = frozenset({b"forwarded", b"x-forwarded-for", b"x-real-ip", b"via"})
 """Headers that reverse proxies add: behind one, every client seems to come from loopback."""
+
+_OPEN_STATES: Final = (
+    IncidentState.FIRING,
+    IncidentState.ACKNOWLEDGED,
+    IncidentState.SILENCED,
+    IncidentState.NO_DATA,
+)
+_COUNTED: Final = timedelta(days=30)
+"""For how long notifications count once they were sent or dead, as on the pages."""
+
+_REUSED_FOR: Final = 1.0
+"""Seconds for which what the store says is reused: many may scrape."""
 
 _REMEDY: Final = "If this name is yours, add it to http.allowed_hosts."
 
@@ -39,14 +60,20 @@ class MetricsPage:
     def __init__(self, dependencies: ServeDependencies, fees: Collection[FollowedNetwork]) -> None:
         """Show the counters of `dependencies` and the state of `fees`."""
         key = dependencies.metrics_key
-        self._collector = MetricsCollector(dependencies.counters, fees, dependencies.clock)
+        names = {each.network_id: each.name for each in dependencies.networks}
+        self._collector = MetricsCollector(dependencies.counters, fees, names, dependencies.clock)
+        self._store, self._clock = dependencies.store, dependencies.clock
+        self._network_ids = tuple(names)
+        self._lock = anyio.Lock()
+        self._read_at = -_REUSED_FOR
+        self._known_work: WorkState | None = None
         self._allowed_hosts = dependencies.allowed_hosts
         self._registry = CollectorRegistry()
         self._registry.register(self._collector)
         ProcessCollector(registry=self._registry)
         self._bearer = f"Bearer {key.reveal()}".encode() if key else None
 
-    def answer(self, scope: Scope, *, store_is_up: bool) -> HttpReply:
+    async def answer(self, scope: Scope, *, store_is_up: bool) -> HttpReply:
         """Answer a GET or HEAD request."""
         headers = dict(scope["headers"])
         if not self._has_key(headers):
@@ -54,11 +81,27 @@ class MetricsPage:
                 return self._refusal()
             if foreign := self._allowed_hosts.refusal(scope["headers"]):
                 return json_reply(encode_error(403, f"{foreign} {_REMEDY}"), 403)
+        self._collector.work = await self._work() if store_is_up else None
         self._collector.store_is_up = store_is_up
         body = generate_latest(self._registry)
         length = b"%d" % len(body)
         kind = CONTENT_TYPE_PLAIN_0_0_4.encode()
         return HttpReply(200, [(b"content-type", kind), (b"content-length", length)], body)
+
+    async def _work(self) -> WorkState | None:
+        """Return how the work goes, None where the store cannot say; at most a second old."""
+        async with self._lock:
+            if anyio.current_time() - self._read_at >= _REUSED_FOR:
+                self._known_work = await to_thread.run_sync(self._read_work)
+                self._read_at = anyio.current_time()
+            return self._known_work
+
+    def _read_work(self) -> WorkState | None:
+        try:
+            with self._store.read() as connection:
+                return work_state(connection, self._network_ids, self._clock() - _COUNTED)
+        except StoreError:
+            return None
 
     def _has_key(self, headers: Mapping[bytes, bytes]) -> bool:
         presented = headers.get(b"authorization", b"")
@@ -85,9 +128,20 @@ def _is_from_this_machine(scope: Scope, headers: Mapping[bytes, bytes]) -> bool:
 class MetricsCollector(Collector):
     """Reads the counters when Prometheus scrapes, so that counting stays cheap."""
 
-    def __init__(self, counters: Counters, fees: Collection[FollowedNetwork], clock: Clock) -> None:
-        """Collect these; ages are measured by `clock`."""
+    def __init__(
+        self,
+        counters: Counters,
+        fees: Collection[FollowedNetwork],
+        names: Mapping[NetworkId, str],
+        clock: Clock,
+    ) -> None:
+        """Collect these; `names` are those of all networks, and ages are measured by `clock`.
+
+        `work` is None where the store does not say how it goes.
+        """
         self.store_is_up = False
+        self.work: WorkState | None = None
+        self._names = names
         self._counters = counters
         self._fees = fees
         self._clock = clock
@@ -103,6 +157,9 @@ class MetricsCollector(Collector):
         yield from self._sockets()
         yield from self._store()
         yield from self._networks()
+        if self.work is not None:
+            yield from self._worker(self.work)
+            yield from self._alerts(self.work)
 
     def _requests(self) -> Iterator[Metric]:
         routes = self._counters.routes
@@ -221,6 +278,54 @@ class MetricsCollector(Collector):
         about = "Blocks wanted behind percentile, threshold and congestion."
         wanted = [((each.name,), each.window) for each in self._fees]
         yield _gauges("network_window_wanted_blocks", about, ("network",), wanted)
+
+    def _worker(self, work: WorkState) -> Iterator[Metric]:
+        about = "Whether a worker works: none does where it ended, is paused or is cut off."
+        yield _gauge("worker_up", about, work.has_worker)
+        labels = ("network", "operation")
+        now = self._clock()
+        ages = {
+            (self._names[network_id], str(operation)): (now - at).total_seconds()
+            for (network_id, operation), at in work.answered_at.items()
+        }
+        about = "Time since a question of the worker was last answered."
+        yield _gauges("source_answer_age_seconds", about, labels, ages.items())
+        asked = sorted({*work.answered_at, *work.failing})
+        failing = [
+            ((self._names[network_id], str(operation)), (network_id, operation) in work.failing)
+            for network_id, operation in asked
+        ]
+        about = "Whether a question of the worker failed and was not answered since."
+        yield _gauges("source_failing", about, labels, failing)
+        if work.free_on_disk is not None:
+            about = "Room on the disk of the store."
+            yield _gauge("store_disk_free_bytes", about, work.free_on_disk)
+
+    def _alerts(self, work: WorkState) -> Iterator[Metric]:
+        counts, now = work.notifications, self._clock()
+        incidents = [
+            ((severity, state), work.incidents[severity, state])
+            for severity in Severity
+            for state in _OPEN_STATES
+        ]
+        yield _gauges("incidents", "Open incidents.", ("severity", "state"), incidents)
+        about = "Changes that are not turned into notifications yet."
+        yield _gauge("changes_pending", about, counts.unexpanded)
+        of_states = {
+            NotificationState.PENDING: counts.pending,
+            NotificationState.HELD: counts.held,
+            NotificationState.SENT: counts.sent,
+            NotificationState.DEAD: counts.dead,
+        }
+        states = [((state,), many) for state, many in of_states.items()]
+        about = "Notifications pending and held now, sent and dead of those of the last 30 days."
+        yield _gauges("notifications", about, ("state",), states)
+        about = "Pending notifications that wait neither for their time nor for the cap."
+        yield _gauge("notifications_in_delivery", about, counts.in_delivery)
+        began = counts.in_delivery_since
+        age = 0.0 if began is None else (now - began).total_seconds()
+        about = "Time since the oldest of them could be sent; 0 without any."
+        yield _gauge("notifications_in_delivery_age_seconds", about, age)
 
 
 def _by_one(counts: Mapping[Any, int]) -> Iterator[tuple[tuple[str, ...], float]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, NamedTuple
@@ -12,6 +13,7 @@ from dashboard.domain.condition import Condition, State, Subject, SubjectKind
 from dashboard.domain.grounds import Grounds, SilenceGrounds
 from dashboard.domain.incident import IncidentState
 from dashboard.domain.notification import NotificationState
+from dashboard.domain.rule import Severity
 from dashboard.store.alerts.conditions import grounds_of_row, subject_of
 from dashboard.store.alerts.held_notifications import count_held
 from dashboard.store.alerts.notification_claims import IS_PENDING
@@ -125,6 +127,16 @@ def firing_incidents(connection: Connection) -> list[OpenIncident]:
     )
     reported = set(connection.scalars(fires))
     return [each for each in open_incidents(connection) if each.subject.key() in reported]
+
+
+def count_open_incidents(connection: Connection) -> Counter[tuple[Severity, IncidentState]]:
+    """Count the incidents that are open and not pending."""
+    column = incidents.c
+    query = select(column.severity, column.state, func.count()).where(
+        column.open_key.is_not(None), column.state != IncidentState.PENDING
+    )
+    found = connection.execute(query.group_by(column.severity, column.state))
+    return Counter({(Severity(of), IncidentState(state)): many for of, state, many in found})
 
 
 def notification_counts(connection: Connection, since: datetime) -> NotificationCounts:

@@ -67,6 +67,17 @@ def answered_at(
     return found
 
 
+def last_answers_of(
+    connection: Connection, network_ids: Collection[NetworkId]
+) -> dict[tuple[NetworkId, Operation], datetime]:
+    """Return when several networks last answered each question that they ever answered."""
+    query = select(last_answers).where(last_answers.c.network_id.in_(network_ids))
+    return {
+        (row.network_id, Operation(row.operation)): row.answered_at
+        for row in connection.execute(query)
+    }
+
+
 def read_standing_failures(
     connection: Connection, network_id: NetworkId
 ) -> tuple[StandingFailure, ...]:
