@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice
 from typing import Final
@@ -14,7 +14,7 @@ from dashboard.alert.verification_text import message_of_verification
 from dashboard.domain.audit import Action
 from dashboard.domain.clock import Clock
 from dashboard.domain.foreign_text import visible
-from dashboard.domain.notification import Recipient
+from dashboard.domain.notification import DeliveryAttempt, DeliveryResult, Recipient
 from dashboard.domain.recipients import (
     ConfiguredRecipients,
     RecipientDirectory,
@@ -25,6 +25,7 @@ from dashboard.domain.rule import Rule
 from dashboard.domain.verification import (
     Verification,
     attempted,
+    delivered,
     expires_at,
     mail_id_of,
     request_mail,
@@ -111,29 +112,28 @@ class VerificationMails:
             now = self.clock()
             if known.requested_at != requested_at or not _is_due_alone(known, now):
                 return
-            tried = attempted(known, now)
-            save_verification(connection, tried, message_id)
+            save_verification(connection, attempted(known, now), message_id)
         asked_at = requested_at or now
         headers = MessageHeaders(message_id, recipient.address, asked_at)
         try:
             message = message_of_verification(verification, links, asked_at)
-            answer = self.channel.send(message, headers, may_send)
-            done = replace(tried, sent_at=self.clock(), outcome=answer, next_attempt_at=None)
+            outcome = self.channel.send(message, headers, may_send)
+            result = DeliveryResult.SENT
         except DeliveryWithheld:
             return
         except DeliveryRefused as error:
-            done = replace(tried, outcome=str(error), next_attempt_at=None)
+            result, outcome = DeliveryResult.REFUSED, str(error)
         except DeliveryError as error:
-            done = replace(tried, outcome=str(error))
+            result, outcome = DeliveryResult.DEFERRED, str(error)
+        attempt = DeliveryAttempt(self.clock(), result, outcome)
         with self.store.write() as connection:
             known = locked_verification(connection, recipient)
-            if known.requested_at == requested_at and known.verified_at is None:
-                save_verification(connection, replace(done, wrong_codes=known.wrong_codes))
-        if done.sent_at is None:
+            save_verification(connection, delivered(known, requested_at, attempt))
+        if result is not DeliveryResult.SENT:
             _log.warning(
                 "a verification mail was not sent",
                 recipient=visible(recipient.address),
-                answer=done.outcome,
+                answer=outcome,
             )
 
 

@@ -17,7 +17,7 @@ from dashboard.cli.lazy_group import LazyGroup
 from dashboard.cli.listing import Listing, Output, output, print_list
 from dashboard.cli.output import FOUND, Json, instant, print_json, say
 from dashboard.cli.silence_options import actor, by
-from dashboard.domain.notification import NotificationState
+from dashboard.domain.notification import DeliveryAttempt, NotificationState
 from dashboard.domain.quantity import shorten
 from dashboard.domain.rejection_filter import HashRange
 from dashboard.errors import InputError
@@ -187,6 +187,7 @@ def _verification_form(mail: VerificationMail) -> Json:
         "nextAttemptAt": instant(known.next_attempt_at),
         "attempts": known.attempts,
         "outcome": known.outcome,
+        "deliveries": _delivery_forms(known.deliveries),
     }
 
 
@@ -261,12 +262,16 @@ def _form(here: Installation, history: NotificationHistory) -> Json:
         "nextAttemptAt": instant(notification.next_attempt_at),
         "attempts": notification.attempts,
         "outcome": notification.outcome,
-        "deliveries": [
-            {
-                "attemptedAt": instant(each.attempted_at),
-                "result": str(each.result),
-                "outcome": each.outcome,
-            }
-            for each in history.attempts
-        ],
+        "deliveries": _delivery_forms(history.attempts),
     }
+
+
+def _delivery_forms(attempts: Sequence[DeliveryAttempt]) -> list[Json]:
+    return [
+        {
+            "attemptedAt": instant(each.attempted_at),
+            "result": str(each.result),
+            "outcome": each.outcome,
+        }
+        for each in attempts
+    ]

@@ -13,7 +13,12 @@ from uuid import UUID
 
 from dashboard.domain.audit import Actor
 from dashboard.domain.formatting import span
-from dashboard.domain.notification import NotificationState, Recipient
+from dashboard.domain.notification import (
+    DeliveryAttempt,
+    DeliveryResult,
+    NotificationState,
+    Recipient,
+)
 from dashboard.domain.quantity import shorten
 from dashboard.errors import InputError
 
@@ -45,8 +50,9 @@ class Verification:
 
     Its latest verification mail was asked for at `requested_at`, None where none ever was; since
     `counted_from` there were `requests`. It is tried at `next_attempt_at`, None where it was sent
-    or refused; `outcome` is the last answer of the mail server. `wrong_codes` counts those given
-    since the request. `verified_by` is the name of who confirmed it: foreign text.
+    or refused; `outcome` is the last answer of the mail server. `deliveries` are the finished
+    attempts of all mails, oldest first. `wrong_codes` counts those given since the request.
+    `verified_by` is the name of who confirmed it: foreign text.
     """
 
     recipient: Recipient
@@ -60,6 +66,7 @@ class Verification:
     outcome: str = ""
     verified_at: datetime | None = None
     verified_by: str = ""
+    deliveries: tuple[DeliveryAttempt, ...] = ()
 
 
 def request_mail(before: Verification, recently: Iterable[datetime], now: datetime) -> Verification:
@@ -81,7 +88,14 @@ def request_mail(before: Verification, recently: Iterable[datetime], now: dateti
         raise InputError(
             f"{MOST_HOURLY} verification mails were asked for within an hour: try again in an hour"
         )
-    return Verification(before.recipient, now, counted_from, requests + 1, next_attempt_at=now)
+    return Verification(
+        before.recipient,
+        now,
+        counted_from,
+        requests + 1,
+        next_attempt_at=now,
+        deliveries=before.deliveries,
+    )
 
 
 def room_for_mails(recently: Iterable[datetime], now: datetime) -> int:
@@ -95,6 +109,24 @@ def attempted(verification: Verification, now: datetime) -> Verification:
     wait = min(timedelta(minutes=1) * (1 << attempts), _LONGEST_WAIT)
     later = now + wait if attempts < MOST_ATTEMPTS else None
     return replace(verification, attempts=attempts, next_attempt_at=later)
+
+
+def delivered(
+    verification: Verification, requested_at: datetime | None, attempt: DeliveryAttempt
+) -> Verification:
+    """Keep a finished attempt; it settles the latest mail if that was asked for at `requested_at`.
+
+    The latest attempts are kept, as many as mails of a day can take.
+    """
+    logged = (*verification.deliveries, attempt)[-MOST_REQUESTS * MOST_ATTEMPTS :]
+    known = replace(verification, deliveries=logged)
+    if verification.requested_at != requested_at:
+        return known
+    known = replace(known, outcome=attempt.outcome)
+    if attempt.result is DeliveryResult.DEFERRED:
+        return known
+    sent_at = attempt.attempted_at if attempt.result is DeliveryResult.SENT else None
+    return replace(known, sent_at=sent_at, next_attempt_at=None)
 
 
 def code_of(verification: Verification, key: bytes) -> str:

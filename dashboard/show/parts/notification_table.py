@@ -91,8 +91,8 @@ def _verification_row(mail: VerificationMail, now: datetime) -> tuple[Markup | s
         ),
         element(
             "details",
-            element("summary", attempts_words(known.attempts)),
-            element("p", visible(known.outcome, _LONGEST_ANSWER) or "no answer yet"),
+            element("summary", attempts_words(len(known.deliveries))),
+            _attempts(known.deliveries) or element("p", "no answer yet"),
             class_="lw-more",
         ),
     )
@@ -164,14 +164,17 @@ def _subject_in_words(notification: Notification, network: str) -> str:
 
 def _attempt_log(history: NotificationHistory) -> Markup:
     """Offer every attempt with its answer, and the identity of the message, behind a fold."""
-    rows = [_attempt(each) for each in history.attempts]
-    attempts = table(("At (UTC)", "Result", "Answer"), rows, "Attempts") if rows else Markup()
     outcome = visible(history.notification.outcome, _LONGEST_ANSWER)
-    if outcome and not rows:
-        attempts = element("p", outcome)
+    attempts = _attempts(history.attempts) or (element("p", outcome) if outcome else Markup())
     identity = element("p", f"Message-ID {history.notification.message_id}", class_="lw-quiet")
-    summary = element("summary", attempts_words(len(rows)))
+    summary = element("summary", attempts_words(len(history.attempts)))
     return element("details", summary, attempts, identity, class_="lw-more")
+
+
+def _attempts(attempts: Sequence[DeliveryAttempt]) -> Markup:
+    """Build the table of finished attempts, empty where there is none."""
+    rows = [_attempt(each) for each in attempts]
+    return table(("At (UTC)", "Result", "Answer"), rows, "Attempts") if rows else Markup()
 
 
 def _attempt(attempt: DeliveryAttempt) -> tuple[str, str, str]:

@@ -284,7 +284,7 @@ def _verification_mails(queries: PageQueries, wanted: NotificationFilter) -> Non
     """Show what became of the mails that ask addresses for their verification."""
     found = queries.alerts.verification_mails(wanted)
     if found:
-        section("Verification mails", "The latest to each address, with the server's last answer.")
+        section("Verification mails", "The latest to each address, with every attempt.")
         st.html(verification_table(found[:ROWS], queries.now()))
 
 

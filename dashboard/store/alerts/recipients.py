@@ -9,7 +9,12 @@ from typing import Any, Final
 from sqlalchemy import Connection, RowMapping, select, update
 
 from dashboard.domain.active_hours import WeekSpan
-from dashboard.domain.notification import NotificationState, Recipient
+from dashboard.domain.notification import (
+    DeliveryAttempt,
+    DeliveryResult,
+    NotificationState,
+    Recipient,
+)
 from dashboard.domain.recipients import (
     ConfiguredRecipients,
     RecipientDirectory,
@@ -20,13 +25,17 @@ from dashboard.domain.verification import Verification
 from dashboard.store.alerts.addresses_off import list_addresses_off
 from dashboard.store.engine.upsert import insert_new
 from dashboard.store.schema import notifications, recipients
+from dashboard.store.schema.columns import escape, milliseconds_of, moment_of, unescape
 
-_OF_VERIFICATION: Final = [each.name for each in fields(Verification) if each.name != "recipient"]
+_OF_VERIFICATION: Final = [
+    each.name for each in fields(Verification) if each.name not in {"recipient", "deliveries"}
+]
 _NOTHING: Final = {
     "requests": 0,
     "wrong_codes": 0,
     "attempts": 0,
     "outcome": "",
+    "deliveries": [],
     "verified_by": "",
     "zone": "",
     "active": [],
@@ -56,6 +65,10 @@ def save_verification(
 ) -> None:
     """Store how far an address is verified; with the Message-ID of the mail that is tried now."""
     values = {name: getattr(verification, name) for name in _OF_VERIFICATION}
+    values["deliveries"] = [
+        [milliseconds_of(each.attempted_at), each.result, escape(each.outcome)]
+        for each in verification.deliveries
+    ]
     if message_id is not None:
         values["message_id"] = message_id
     mine = update(recipients).where(*_is(verification.recipient))
@@ -126,7 +139,12 @@ def _recipient(row: RowMapping) -> Recipient:
 
 
 def _verification(row: RowMapping) -> Verification:
-    return Verification(_recipient(row), **{name: row[name] for name in _OF_VERIFICATION})
+    deliveries = tuple(
+        DeliveryAttempt(moment_of(at), DeliveryResult(result), unescape(outcome))
+        for at, result, outcome in row["deliveries"]
+    )
+    known = {name: row[name] for name in _OF_VERIFICATION}
+    return Verification(_recipient(row), deliveries=deliveries, **known)
 
 
 def _profile(row: RowMapping) -> RecipientProfile:

@@ -211,7 +211,7 @@ def create_silences() -> None:
         *optional(requested_at=big, counted_from=big),
         *needed(requests=integer, wrong_codes=integer, attempts=integer),
         *optional(next_attempt_at=big, message_id=word_200, sent_at=big),
-        *needed(outcome=text),
+        *needed(outcome=text, deliveries=sa.JSON()),
         *optional(verified_at=big),
         *needed(verified_by=text),
         *optional(caught_up_at=big),

@@ -33,6 +33,7 @@ recipients = Table(
     Column("message_id", String(200)),
     Column("sent_at", Moment),
     needed("outcome", ForeignText),
+    needed("deliveries", JSON),
     Column("verified_at", Moment),
     needed("verified_by", ForeignText),
     Column("caught_up_at", Moment),

@@ -180,6 +180,9 @@ def test_silent_mail_server_gets_the_same_mail_again_and_then_is_left_alone(
 
     assert listed.verification is not None
     assert listed.verification.attempts == MOST_ATTEMPTS
+    assert [each.outcome for each in listed.verification.deliveries] == [
+        listed.verification.outcome
+    ] * MOST_ATTEMPTS
     assert "451 later" in listed.verification.outcome
     assert listed.verification.sent_at is None
 

@@ -8,7 +8,12 @@ from datetime import timedelta
 import pytest
 
 from dashboard.domain.audit import Actor
-from dashboard.domain.notification import NotificationState, Recipient
+from dashboard.domain.notification import (
+    DeliveryAttempt,
+    DeliveryResult,
+    NotificationState,
+    Recipient,
+)
 from dashboard.domain.verification import (
     MOST_ATTEMPTS,
     MOST_HOURLY,
@@ -18,6 +23,7 @@ from dashboard.domain.verification import (
     Verification,
     attempted,
     code_of,
+    delivered,
     enter_code,
     expires_at,
     mail_id_of,
@@ -67,6 +73,25 @@ def test_attempts_come_less_and_less_often_and_end() -> None:
 
     assert waits[:2] == [timedelta(minutes=2), timedelta(minutes=4)]
     assert waits[-2:] == [HOUR, None]
+
+
+def test_each_attempt_is_kept_also_where_another_mail_was_asked_for_meanwhile() -> None:
+    first = attempted(request_mail(NEW, [], A_MOMENT), A_MOMENT)
+    later, sent = (
+        DeliveryAttempt(A_MOMENT + number * HOUR, result, result)
+        for number, result in enumerate((DeliveryResult.DEFERRED, DeliveryResult.SENT))
+    )
+
+    known = delivered(first, A_MOMENT, later)
+    assert (known.outcome, known.next_attempt_at) == ("deferred", first.next_attempt_at)
+    again = delivered(request_mail(known, [], A_MOMENT + HOUR), A_MOMENT, sent)
+    assert (again.deliveries, again.sent_at, again.outcome) == ((later, sent), None, "")
+    for _ in range(MOST_REQUESTS * MOST_ATTEMPTS):
+        again = delivered(again, again.requested_at, sent)
+    assert set(again.deliveries) == {sent}
+    assert (again.sent_at, again.next_attempt_at) == (sent.attempted_at, None)
+    refused = DeliveryAttempt(A_MOMENT, DeliveryResult.REFUSED, "550 no")
+    assert mail_state(delivered(first, A_MOMENT, refused), A_MOMENT) is NotificationState.DEAD
 
 
 @pytest.mark.parametrize("write", [str, str.lower, lambda code: f" {code[:4]}-{code[4:]} "])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,10 +13,15 @@ from streamlit.testing.v1 import AppTest
 from dashboard.domain.active_hours import WeekSpan
 from dashboard.domain.audit import Action, Actor
 from dashboard.domain.condition import State
-from dashboard.domain.notification import NotificationState, Recipient
+from dashboard.domain.notification import (
+    DeliveryAttempt,
+    DeliveryResult,
+    NotificationState,
+    Recipient,
+)
 from dashboard.domain.recipients import ConfiguredRecipients, RecipientProfile, RecipientStatus
 from dashboard.domain.rule import Rule, RuleKind
-from dashboard.domain.verification import VALID_FOR, code_of
+from dashboard.domain.verification import VALID_FOR, attempted, code_of, delivered
 from dashboard.show.queries.attention import health_troubles
 from dashboard.show.queries.context import PageSettings
 from dashboard.show.queries.page_queries import PageQueries
@@ -113,26 +117,31 @@ def test_hours_of_a_recipient_are_changed_on_record(queries: PageQueries) -> Non
 
 
 @pytest.mark.parametrize(
-    ("outcome", "next_attempt_at", "said"),
+    ("result", "said"),
     [
-        ("451 later <b>", NOW + VALID_FOR / 2, "Pending 2 attempts, next not before"),
-        ("550 no such user <b>", None, "Dead after 2 attempts"),
+        (DeliveryResult.DEFERRED, "Pending 2 attempts, next not before"),
+        (DeliveryResult.REFUSED, "Dead after 2 attempts"),
     ],
 )
-def test_verification_mail_is_in_deliveries_with_the_answer_of_the_server(
-    queries: PageQueries, outcome: str, next_attempt_at: datetime | None, said: str
+def test_each_attempt_of_a_verification_mail_is_in_deliveries_with_the_answer_of_the_server(
+    queries: PageQueries, result: DeliveryResult, said: str
 ) -> None:
     queries.recipients.ask(NEW, ADA)
     with queries.context.store.write() as connection:
         known = locked_verification(connection, NEW)
-        tried = replace(known, attempts=2, outcome=outcome, next_attempt_at=next_attempt_at)
-        save_verification(connection, tried)
+        for each in (
+            DeliveryAttempt(NOW, DeliveryResult.DEFERRED, "451 greylisted"),
+            DeliveryAttempt(NOW, result, "no such user <b>"),
+        ):
+            known = delivered(attempted(known, NOW), known.requested_at, each)
+        save_verification(connection, known)
 
     words = words_of(visit("alerts", queries, section="Deliveries"))
 
     assert "Verification mail" in words
     assert said in " ".join(re.sub(r"<[^>]*>", " ", words).split())
-    assert outcome.replace("<b>", "&lt;b&gt;") in words
+    assert "451 greylisted" in words
+    assert "no such user &lt;b&gt;" in words
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from sqlalchemy import select
 from dashboard.detect.routing import routes_of
 from dashboard.domain.active_hours import WeekSpan
 from dashboard.domain.audit import Actor
-from dashboard.domain.notification import Recipient
+from dashboard.domain.notification import DeliveryAttempt, DeliveryResult, Recipient
 from dashboard.domain.recipients import (
     NOT_VERIFIED,
     ConfiguredRecipients,
@@ -19,7 +19,7 @@ from dashboard.domain.recipients import (
     mailbox_of,
 )
 from dashboard.domain.rule import Rule, RuleKind, Severity
-from dashboard.domain.verification import Verification, request_mail, verified
+from dashboard.domain.verification import Verification, delivered, request_mail, verified
 from dashboard.store.alerts.catch_up import catch_up
 from dashboard.store.alerts.outbox import expand, pending_expansion
 from dashboard.store.alerts.recipients import (
@@ -70,7 +70,8 @@ def released(store: Store) -> dict[Recipient, datetime]:
 def test_verification_is_stored_by_mailbox_and_found_by_its_message(store: Store) -> None:
     with store.write() as connection:
         known = locked_verification(connection, NEW)
-        asked = request_mail(known, [], A_MOMENT)
+        tried = DeliveryAttempt(A_MOMENT, DeliveryResult.DEFERRED, "451 \0\ud800 \\u0000")
+        asked = delivered(request_mail(known, [], A_MOMENT), A_MOMENT, tried)
         save_verification(connection, asked, "<1@example.org>")
         save_verification(connection, verified(asked, ADA))
 
