@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import multiprocessing
 import os
 import runpy
 import subprocess
@@ -50,7 +51,12 @@ AS_A_ROLE: Final = "linewatch"
 """The name under which `linewatch pages` runs app.py."""
 
 PROJECT: Final = Path(__file__).parents[2]
+_SECONDS_TO_STOP: Final = 2
+"""How long the server waits for what is under way when it is asked to end."""
+
 _SECONDS_TO_END: Final = 10
+"""How long the rest may take to end."""
+
 _log = get_logger("pages")
 
 
@@ -73,7 +79,7 @@ async def run_pages(settings: Settings, stop: asyncio.Event) -> None:
         log_level="warning",
         access_log=False,
         lifespan="on",
-        timeout_graceful_shutdown=2,
+        timeout_graceful_shutdown=_SECONDS_TO_STOP,
     )
     await run_http(config, stop, "LINEWATCH_PAGES_PORT")
 
@@ -104,7 +110,8 @@ def pages_lifespan(
         if starts_the_rest:
             configure_logs("pages")
             join_framework_logs()
-            _bound_server_of_streamlit()
+            _refuse_several_processes()
+            _bound_server_of_others()
         with (
             _background(settings) if starts_the_rest else nullcontext(),
             _page_queries(settings) as queries,
@@ -116,15 +123,30 @@ def pages_lifespan(
     return lifespan
 
 
-def _bound_server_of_streamlit() -> None:
-    """Give Streamlit's own server, which runs already, our bounded connections.
+def _refuse_several_processes() -> None:
+    """Raise RoleError where a server shares its port among processes, as `uvicorn --workers` does.
 
-    `streamlit run` has no option for them; uvicorn reads them for each connection it accepts.
+    The session of a browser, its downloads and its uploads are in the memory of one of them, and
+    every other would answer that it knows nothing of them.
+    """
+    if multiprocessing.parent_process() is not None:
+        raise RoleError(
+            "the pages run in one process, which holds the sessions: start uvicorn without "
+            "--workers and --reload, and without WEB_CONCURRENCY"
+        )
+
+
+def _bound_server_of_others() -> None:
+    """Give a server that is not ours, and runs already, our bounded connections and our end.
+
+    `streamlit run` has no options for them; uvicorn reads them for each connection it accepts, and
+    when it ends: without a limit it waits for each client that sends or reads no more.
     """
     chosen = {
         "http_protocol_class": BoundedHttpConnection,
         "ws_protocol_class": PageWebSocketConnection,
         "ws_max_size": largest_message(),
+        "timeout_graceful_shutdown": _SECONDS_TO_STOP,
     }
     for name, ours in chosen.items():
         setattr(uvicorn.Config, name, _always(ours))

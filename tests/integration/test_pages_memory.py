@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import subprocess
 import sys
 from collections.abc import Iterator
 
@@ -20,17 +21,26 @@ MUCH = 40 * MB
 """Bytes, more than the buffers of the system between a client and the server."""
 
 
+Running = tuple[subprocess.Popen[bytes], str]
+
+
 @pytest.fixture(scope="module", params=["linewatch pages", "streamlit run"])
-def pages(
+def running(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[str]:
-    """Run the pages alone; yield host and port."""
+) -> Iterator[Running]:
+    """Run the pages alone; yield their process, and host and port."""
     folder = tmp_path_factory.mktemp("pages")
     installation = new_installation(folder / "home", LINEWATCH_DEVNET_MODE="off")
     installation.run("migrate")
-    with installation.start(start_of(request.param, installation), folder / "log"):
+    with installation.start(start_of(request.param, installation), folder / "log") as process:
         eventually(lambda: is_up(installation), 90, "the start of the pages")
-        yield f"127.0.0.1:{installation.pages_port}"
+        yield process, f"127.0.0.1:{installation.pages_port}"
+
+
+@pytest.fixture
+def pages(running: Running) -> str:
+    """Return host and port."""
+    return running[1]
 
 
 def start_of(way: str, installation: Installation) -> list[str]:
@@ -86,3 +96,13 @@ def test_message_that_is_too_long_is_refused_before_it_is_read(pages: str) -> No
         client.sendall(b"\x82\xff" + (9 * MB).to_bytes(8) + bytes(4))
 
         assert (1009).to_bytes(2) in client.recv(1_000)
+
+
+def test_clients_that_do_not_end_keep_nobody_from_ending_the_pages(running: Running) -> None:
+    process, pages = running  # the last test: nobody answers afterwards
+    with raw_client(pages) as silent, raw_client(pages) as slow:
+        open_websocket(silent)
+        slow.sendall(b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n")
+        process.terminate()
+
+        process.wait(6)

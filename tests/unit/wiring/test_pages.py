@@ -1,0 +1,44 @@
+"""The lifespan of the pages: entered again where it ended, and refused in one of many processes."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from dashboard.errors import RoleError
+from dashboard.show.queries.page_queries import current
+from dashboard.wiring.pages import pages_lifespan
+from tests.databases import new_sqlite_store
+
+
+async def live(times: int, *, starts_the_rest: bool) -> None:
+    for _ in range(times):
+        async with pages_lifespan(starts_the_rest=starts_the_rest)(None):
+            current().now()
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LINEWATCH_HOME", str(tmp_path))
+    new_sqlite_store(tmp_path / "linewatch.sqlite")
+
+
+async def test_pages_start_again_in_the_process_in_which_they_ended() -> None:
+    await live(2, starts_the_rest=False)
+
+
+def live_as_a_worker_of_uvicorn() -> None:
+    asyncio.run(live(1, starts_the_rest=True))
+
+
+def test_pages_in_one_of_several_processes_are_refused_in_words() -> None:
+    context = multiprocessing.get_context("fork")
+    with (
+        ProcessPoolExecutor(1, context) as processes,
+        pytest.raises(RoleError, match="start uvicorn without --workers"),
+    ):
+        processes.submit(live_as_a_worker_of_uvicorn).result()
