@@ -81,7 +81,7 @@ class MetricsPage:
                 return self._refusal()
             if foreign := self._allowed_hosts.refusal(scope["headers"]):
                 return json_reply(encode_error(403, f"{foreign} {_REMEDY}"), 403)
-        self._collector.work = await self._work() if store_is_up else None
+        self._collector.work = await self._work()
         self._collector.store_is_up = store_is_up
         body = generate_latest(self._registry)
         length = b"%d" % len(body)
