@@ -125,30 +125,34 @@ def _unassigned(
     )
 
 
-def _worker_and_disk(health: Health) -> Iterator[Attention]:
-    storage, worker = health.storage, health.worker
-    is_space_low = storage is not None and storage.is_space_low
-    if storage is not None and is_space_low:
-        free = size(storage.space.free_on_disk or 0)
-        yield Attention(
-            f"The disk of the store has {free} free.", "", Remedy.STORAGE, advice=FREE_SPACE_ADVICE
-        )
-    if worker is None or worker.holders:
-        return
-    if is_space_low:
-        yield Attention(
+def absent_worker(health: Health) -> Attention | None:
+    """Return that no worker runs, or that nobody knows; None where one does."""
+    if health.worker is None or health.worker.holders:
+        return None
+    if health.storage is not None and health.storage.is_space_low:
+        return Attention(
             "Whether a worker runs is not known.",
             "A worker says so in the store, which takes room on that disk.",
             Remedy.WORKER,
         )
-    else:
+    return Attention(
+        "No worker runs.",
+        "Nothing is asked and nothing is sent; what is shown grows old.",
+        Remedy.WORKER,
+        advice="Start `linewatch worker`, or `linewatch up` for everything, and look at its "
+        "log if it ends.",
+    )
+
+
+def _worker_and_disk(health: Health) -> Iterator[Attention]:
+    if health.storage is not None and health.storage.is_space_low:
+        free = size(health.storage.space.free_on_disk or 0)
         yield Attention(
-            "No worker runs.",
-            "Nothing is asked and nothing is sent; what is shown grows old.",
-            Remedy.WORKER,
-            advice="Start `linewatch worker`, or `linewatch up` for everything, and look at its "
-            "log if it ends.",
+            f"The disk of the store has {free} free.", "", Remedy.STORAGE, advice=FREE_SPACE_ADVICE
         )
+    absent = absent_worker(health)
+    if absent is not None:
+        yield absent
 
 
 def _unread(health: Health) -> Iterator[Attention]:

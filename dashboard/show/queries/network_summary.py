@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from dashboard.domain.observation import Operation
 from dashboard.show.queries.network_status import Activity, NetworkStatus
+
+_FEW: Final = 2
 
 
 def network_summary(statuses: Sequence[NetworkStatus]) -> str:
@@ -21,7 +24,11 @@ def network_summary(statuses: Sequence[NetworkStatus]) -> str:
         ],
     }
     problems = [f"No answer from: {', '.join(silent)}."] if silent else []
-    problems += [f"{words}: {_names(found)}." for words, found in needing.items() if found]
+    problems += [
+        f"{words}: {_names(found) if len(found) < len(statuses) else _all(found)}."
+        for words, found in needing.items()
+        if found
+    ]
     if problems:
         return " ".join(problems)
     is_all_calm = all(status.activity is Activity.CALM for status in statuses)
@@ -45,6 +52,10 @@ def _silent_sources(status: NetworkStatus) -> str:
         asked.get(each.operation, status.profile.gas_source) for each in failures
     )
     return f"{status.profile.name} ({', '.join(silent)})"
+
+
+def _all(statuses: Sequence[NetworkStatus]) -> str:
+    return f"all {len(statuses)} networks" if len(statuses) > _FEW else _names(statuses)
 
 
 def _names(statuses: Sequence[NetworkStatus]) -> str:

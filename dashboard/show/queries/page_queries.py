@@ -15,7 +15,12 @@ from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.track_list import ListedTransaction
 from dashboard.show.queries.alerts import AlertQueries
 from dashboard.show.queries.answers import AnswerQueries
-from dashboard.show.queries.attention import Attention, health_troubles, needed_attention
+from dashboard.show.queries.attention import (
+    Attention,
+    absent_worker,
+    health_troubles,
+    needed_attention,
+)
 from dashboard.show.queries.cache import TtlCache
 from dashboard.show.queries.context import NO_SETTINGS, PageSettings, QueryContext
 from dashboard.show.queries.fees import FeeQueries
@@ -126,6 +131,10 @@ class PageQueries:
         """Return what needs a person on these networks now, the most urgent first."""
         key = (*(each.profile.network_id for each in statuses), now, self._store.writes)
         return self._needed.get(key, lambda: self._find_needed(statuses, now))
+
+    def absent_worker(self) -> Attention | None:
+        """Return that no worker runs, or that nobody knows; None where one does."""
+        return absent_worker(self.health.health())
 
     def tracked_among(self, hashes: Sequence[TxHash]) -> frozenset[TxHash]:
         """Return those of the hashes that are tracked."""

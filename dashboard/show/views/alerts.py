@@ -126,7 +126,9 @@ def _head() -> None:
         now = queries.now()
         opened = queries.incidents.open_counts(chosen_network_id(queries.networks))
         answer = f"{open_headline(opened, now)} {headline(queries.alerts.counts(), now)}"
-        heading("Alerts", f"{answer} As of {moment(now)}.")
+        absent = queries.absent_worker()
+        first = f"{absent.headline} {absent.text} " if absent is not None else ""
+        heading("Alerts", f"{first}{answer} As of {moment(now)}.")
         unreached_shown(queries)
 
 

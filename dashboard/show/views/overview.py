@@ -93,7 +93,9 @@ def _live() -> None:
             st.page_link(as_page(), label="Leave the wall", icon="")
             return
         summary = "" if len(statuses) == 1 else f"{network_summary(statuses)} "
-        heading("Overview", f"{summary}As of {moment(now)}.")
+        absent = queries.absent_worker() if summary else None
+        first = f"{absent.headline} " if absent is not None else ""
+        heading("Overview", f"{first}{summary}As of {moment(now)}.")
         if not statuses:
             no_network()
             return

@@ -18,6 +18,7 @@ from dashboard.domain.transaction_cost import CoinPrice
 from dashboard.show.queries.network_status import NetworkProfile
 from dashboard.show.queries.page_queries import PageQueries
 from dashboard.store.engine.engine import Store, open_store
+from dashboard.store.engine.leases import WORKER_LEASE, acquire
 from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.gas import save_gas
 from tests.browser.seeded_store import FLAT, SILENT, SIMULATED, seed, tx_hash
@@ -55,6 +56,17 @@ def test_overview_says_first_which_network_needs_a_look(store: Store) -> None:
     assert "Stale: Linea. Busy: Devnet. As of 2026-11-20 12:00:00 UTC." in words
     assert "stale, 6 min ago" in words
     assert "Simulated data." in words
+
+
+@pytest.mark.parametrize("name", ["overview", "alerts"])
+def test_page_says_first_that_no_worker_runs(store: Store, name: str) -> None:
+    queries = PageQueries(store, (SIMULATED, SILENT), None, lambda: NOW)
+    assert "<p>No worker runs. " in words_of(visit(name, queries))
+
+    with store.write() as connection:
+        acquire(connection, WORKER_LEASE, "a", timedelta(minutes=1))
+    queries = PageQueries(store, (SIMULATED, SILENT), None, lambda: NOW)
+    assert "No worker runs. " not in words_of(visit(name, queries))
 
 
 def test_script_of_all_pages_shows_none_of_its_own_remarks(store: Store) -> None:

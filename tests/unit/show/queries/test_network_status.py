@@ -247,6 +247,7 @@ def test_overview_names_the_worst_first() -> None:
     stale = conclude_status(replace(figures(9), base_fee=seen(9, 9 * PERIOD)), NOW)
 
     assert network_summary([busy, stale]) == "Stale: Net. Busy: Net."
+    assert network_summary([stale] * 3) == "Stale: all 3 networks."
 
 
 def test_overview_calls_all_calm_only_if_all_are() -> None:
