@@ -21,6 +21,10 @@ from dashboard.errors import DeliveryBlocked
 _MOST: Final = 200
 """Mails that one look reads; the next look goes on."""
 
+_LARGEST_ANSWER: Final = 64 * LARGEST
+"""Bytes about one mail that are taken from a server, which may send all of it though less was asked
+for, or announce any number."""
+
 _READ: Final = re.compile(r":2,[A-Za-z]*$")
 
 
@@ -109,12 +113,14 @@ class ImapMailbox:
                     )
                 yield connection
             finally:
-                with suppress(OSError, imaplib.IMAP4.error):
-                    connection.logout()
+                for leave in (connection.logout, connection.shutdown):
+                    with suppress(OSError, imaplib.IMAP4.error):
+                        leave()
 
     def _read_one(
         self, connection: _ImapConnection, uid: bytes, use: Callable[[bytes], bool]
     ) -> None:
+        connection.left = _LARGEST_ANSWER
         _, found = connection.uid("FETCH", uid.decode("ascii"), f"(BODY.PEEK[]<0.{LARGEST}>)")
         content = next((each[1] for each in found if isinstance(each, tuple)), b"")
         if use(content):
@@ -124,7 +130,12 @@ class ImapMailbox:
 
 
 class _ImapConnection(imaplib.IMAP4_SSL):
-    """Connects through TLS, with one deadline for all that is sent and received."""
+    """Connects through TLS, with one deadline for all that is sent and received.
+
+    Of what the server says `left` bytes more are read; then the connection ends.
+    """
+
+    left = _LARGEST_ANSWER
 
     def __init__(self, server: ImapServer, deadline: Deadline) -> None:
         self._trust = server.trust
@@ -134,6 +145,22 @@ class _ImapConnection(imaplib.IMAP4_SSL):
     def _create_socket(self, timeout: float | None) -> ssl.SSLSocket:  # noqa: ARG002 - the deadline is stricter
         line = open_socket(resolve(self.host, self.port, self._deadline), self._deadline)
         return self._trust.wrap_socket(line, server_hostname=self.host)
+
+    def read(self, size: int) -> bytes:
+        """Read as many bytes as the server has announced."""
+        self._take(size)
+        return super().read(size)
+
+    def readline(self) -> bytes:
+        """Read a line."""
+        line = super().readline()
+        self._take(len(line))
+        return line
+
+    def _take(self, size: int) -> None:
+        self.left -= size
+        if self.left < 0:
+            raise self.abort("it sends more than was asked for")
 
 
 @contextmanager

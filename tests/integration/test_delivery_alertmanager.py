@@ -150,3 +150,17 @@ def test_login_is_sent_and_a_refusal_hides_it() -> None:
     assert receiver.requests[0].path == "/am/api/v2/alerts"
     assert receiver.requests[0].headers["Authorization"] == "Basic bGluZXdhdGNoOmNhbmFyeQ=="
     assert "canary" not in str(it.value)
+
+
+@pytest.mark.parametrize(
+    "quoted", [b"you sent Authorization: Basic bGluZXdhdGNoOmNhbmFyeQ==", b"canary is wrong"]
+)
+def test_answer_that_quotes_the_login_is_not_shown(quoted: bytes) -> None:
+    login = {"username": "linewatch", "password": Secret("canary")}
+
+    with http_receiver(Receiver(400, body=quoted)) as port, pytest.raises(DeliveryDeferred) as it:
+        channel_to(f"http://127.0.0.1:{port}", **login).send(
+            message_of(BUSY, State.CALM, State.BUSY, 1), some_headers()
+        )
+
+    assert str(it.value) == "it refused the message: 400 Bad Request"

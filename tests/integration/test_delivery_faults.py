@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import time
+import tracemalloc
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import timedelta
@@ -28,6 +29,7 @@ from tests.fake_clock import FakeClock
 from tests.mail_server import (
     Inbox,
     Rudeness,
+    answer_without_end,
     be_silent,
     cut_the_last_answer,
     drip,
@@ -75,6 +77,17 @@ def test_slow_server_costs_one_time_out(
             channel_to(port, SOON, security).send(MESSAGE, some_headers())
 
     assert time.monotonic() - started < 5
+
+
+def test_answer_without_end_is_read_in_part() -> None:
+    with rude_server(answer_without_end) as port:
+        tracemalloc.start()
+        with pytest.raises(DeliveryBlocked, match="closed the connection"):
+            channel_to(port, SOON).send(MESSAGE, some_headers())
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+
+    assert most < 3_000_000
 
 
 @contextmanager

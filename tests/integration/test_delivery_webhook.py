@@ -260,6 +260,11 @@ def test_receiver_that_is_not_there_is_named_so() -> None:
         send(webhook(port))
 
 
+def test_name_that_cannot_be_one_is_named_so() -> None:
+    with pytest.raises(DeliveryBlocked, match=r"resolved \(it is no name of a machine\)"):
+        send(webhook(80, host=f"{'a' * 64}.example"))
+
+
 def test_worker_without_its_lease_sends_nothing() -> None:
     receiver = Receiver()
 

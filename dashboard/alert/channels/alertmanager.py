@@ -149,8 +149,9 @@ class AlertmanagerChannel:
         self._target = replace(target, path=f"{base}{_PATH}")
         self._clock = clock
         self._rules = rules
-        self._username = username
-        self._password = password
+        login = f"{username}:{password.reveal()}".encode()
+        self._login = Secret(b64encode(login).decode() if username else "")
+        self._secrets = (self._login, password)
 
     def send(self, message: Message, headers: MessageHeaders, may_send: MaySend = always) -> str:  # noqa: ARG002 - an alert is recognised by its labels
         """Push the alerts that a message is; raises as `judge` does, and DeliveryBlocked."""
@@ -168,12 +169,9 @@ class AlertmanagerChannel:
 
     def _push(self, alerts: Sequence[PushedAlert], may_send: MaySend) -> str:
         body = json.dumps([each.form() for each in alerts], ensure_ascii=True).encode()
-        request = HttpRequest(lambda: (body, self._headers()))
+        request = HttpRequest(lambda: (body, self._headers()), secrets=self._secrets)
         return judge(exchange(self._target, request, self._rules, may_send))
 
     def _headers(self) -> dict[str, str]:
-        headers = {"Content-Type": "application/json"}
-        if self._username:
-            login = f"{self._username}:{self._password.reveal()}".encode()
-            headers["Authorization"] = f"Basic {b64encode(login).decode()}"
-        return headers
+        login = {"Authorization": f"Basic {self._login.reveal()}"} if self._login else {}
+        return {"Content-Type": "application/json", **login}

@@ -94,8 +94,8 @@ def resolve(host: str, port: int, deadline: Deadline) -> list[SocketAddress]:
 def _resolved(host: str, port: int) -> list[SocketAddress] | OSError:
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except UnicodeError as error:
-        return OSError(f"no name of a machine: {error}")
+    except UnicodeError:  # a label that is empty or too long; nobody was asked
+        return socket.gaierror(socket.EAI_NONAME, "it is no name of a machine")
     except OSError as error:
         return error
     return [(family, place) for family, _, _, _, place in found]

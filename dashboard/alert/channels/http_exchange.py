@@ -80,10 +80,14 @@ class HttpAnswer:
 
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
-    """A request; a POST where it has a body. `headers` and `body` are made at the last moment."""
+    """A request, whose `content` is made at the last moment: its body and its headers.
+
+    An answer that quotes one of its `secrets` is not shown.
+    """
 
     content: Callable[[], tuple[bytes, Mapping[str, str]]]
     method: str = "POST"
+    secrets: tuple[Secret, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,9 +174,10 @@ def _converse(target: HttpTarget, request: HttpRequest, line: socket.socket) -> 
     with connection.getresponse() as response:
         line.settimeout(_BODY_TIMEOUT)
         text = "" if _is_taken(response.status) else _body_of(response)
+        is_quoting = target.hides(text) or any(s and s.reveal() in text for s in request.secrets)
         return HttpAnswer(
             response.status,
-            _shown(target, response.status, text),
+            _shown(response.status, "" if is_quoting else visible(text, _QUOTED)),
             parse_retry_after(
                 response.getheader("Retry-After", ""), response.getheader("Date", "")
             ),
@@ -204,13 +209,12 @@ def _body_of(response: http.client.HTTPResponse) -> str:
     return ""
 
 
-def _shown(target: HttpTarget, status: int, body: str) -> str:
-    """Return status and body on one line; a body that quotes the address is left out."""
+def _shown(status: int, text: str) -> str:
+    """Return status and text on one line."""
     try:
         phrase = HTTPStatus(status).phrase
     except ValueError:
         phrase = ""
-    text = "" if target.hides(body) else visible(body, _QUOTED)
     return " ".join(part for part in (str(status), phrase, text) if part)
 
 

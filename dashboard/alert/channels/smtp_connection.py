@@ -30,6 +30,9 @@ _MOST_LINES: Final = 50
 _GO_ON: Final = 354
 """What a server answers when it waits for the message."""
 
+_LARGEST_ANSWER: Final = 64 * 1024
+"""Bytes of one answer that are read: it may have any number of lines, and smtplib keeps all."""
+
 
 class _WholeLines(io.BufferedReader):
     """Reads what a server says; a line that is cut off is no answer, whatever it begins with.
@@ -37,10 +40,14 @@ class _WholeLines(io.BufferedReader):
     smtplib takes one for an answer: a message would count as sent that the server never took.
     """
 
+    left = _LARGEST_ANSWER
+
     def readline(self, size: int | None = -1, /) -> bytes:
-        """Return a whole line, or nothing where the connection ended within it."""
+        """Return a whole line, or nothing where the connection or the room for an answer ended."""
         line = super().readline(size)
-        return line if line.endswith(b"\n") or len(line) == size else b""
+        self.left -= len(line)
+        is_whole = line.endswith(b"\n") or len(line) == size
+        return line if is_whole and self.left >= 0 else b""
 
 
 class SmtpConnection(smtplib.SMTP):
@@ -89,6 +96,8 @@ class SmtpConnection(smtplib.SMTP):
         """Read an answer, and report it as a stage."""
         if self.file is None and self.sock is not None:
             self.file = _WholeLines(self.sock.makefile("rb", buffering=0))
+        if self.file is not None:
+            self.file.left = _LARGEST_ANSWER
         code, text = super().getreply()
         for line in text.splitlines()[:_MOST_LINES] or [b""]:
             self._watch(Stage(self._step, reply_text((code, line))))

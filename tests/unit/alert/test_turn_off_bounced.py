@@ -178,6 +178,23 @@ def test_mailbox_that_cannot_be_read_is_named_without_the_password(
     assert "canary" not in str(caught.value)
 
 
+class Announced(bytes):
+    """A mail that is announced as a terabyte."""
+
+    def __len__(self) -> int:
+        return 10**12
+
+
+def test_mail_of_any_announced_size_takes_no_memory(certificate: Certificate) -> None:
+    inbox = ImapInbox({7: Announced(b"x")})
+
+    with (
+        imap_server(inbox, certificate.for_server()) as port,
+        pytest.raises(DeliveryBlocked, match="refused when bounces were read"),
+    ):
+        imap(port, certificate).read(lambda _: True)
+
+
 def test_mail_server_that_is_silent_costs_one_time_out(certificate: Certificate) -> None:
     with (
         rude_server(be_silent) as port,
