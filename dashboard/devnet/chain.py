@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Final
 
@@ -15,7 +15,6 @@ from dashboard.domain.quantity import WEI_PER_GWEI, NetworkId, Wei
 
 DEVNET_ID: Final = NetworkId(424242)
 BLOCK_SECONDS: Final = 2
-BLOCK_TIME: Final = timedelta(seconds=BLOCK_SECONDS)
 GAS_LIMIT: Final = 8_000_000
 GENESIS_BASE_FEE: Final = Wei(10 * WEI_PER_GWEI)
 

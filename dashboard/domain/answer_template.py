@@ -190,12 +190,12 @@ def _filled_line(line: str, values: Mapping[str, str]) -> str:
     return _BRACES.sub(value, line)
 
 
-def write_file(templates: AnswerTemplates = BUILT_IN) -> str:
-    """Write templates as a file, with what they may name; it is read back without loss."""
+def built_in_file() -> str:
+    """Return the built-in templates as a file, with what a template may name."""
     widest = max(map(len, PLACEHOLDERS))
     names = [f"#   {f'{{{name}}}':<{widest + 2}}  {what}" for name, what in PLACEHOLDERS.items()]
-    tables = (_table(voice, templates) for voice in Voice)
-    return "\n".join([*_HEAD, *names, "", "\n".join(tables)])
+    tables = [f"[{voice}]\n{USUAL_KEY} = '''\n{BUILT_IN.usual[voice]}'''\n" for voice in Voice]
+    return "\n".join([*_HEAD, *names, "", *tables])
 
 
 _HEAD: Final = (
@@ -205,19 +205,3 @@ _HEAD: Final = (
     "# A line that names something unknown is left out, and a paragraph with no other line.",
     "# Write {{ and }} for braces. What may be named:",
 )
-
-
-def _table(voice: Voice, templates: AnswerTemplates) -> str:
-    of_verdict = (
-        (key, templates.of_verdict.get((voice, kind))) for key, kind in VERDICT_KEYS.items()
-    )
-    texts = [(USUAL_KEY, templates.usual[voice]), *((k, text) for k, text in of_verdict if text)]
-    return "\n".join([f"[{voice}]", *(f"{key} = {_quoted(text)}" for key, text in texts), ""])
-
-
-def _quoted(text: str) -> str:
-    """Quote a text over several lines; the literal form where it can hold the text."""
-    if "'''" not in text and not text.endswith("'"):
-        return f"'''\n{text}'''"
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"""\n{escaped}"""'

@@ -16,8 +16,9 @@ from dashboard.domain.quantity import Address, NetworkId, Wei
 from dashboard.domain.reason_parser import parse_reason
 
 GROUP_WAIT: Final = timedelta(seconds=30)
-LONGEST_GROUP_WAIT: Final = timedelta(hours=1)
 """How long the followers of a first notification are gathered, unless a rule says otherwise."""
+
+LONGEST_GROUP_WAIT: Final = timedelta(hours=1)
 
 
 class RuleKind(StrEnum):

@@ -13,15 +13,13 @@ import msgspec
 
 from dashboard.domain.gas import FeeSuggestion, SuggestedGasFees
 from dashboard.domain.quantity import Wei, format_gwei, parse_gwei
-from dashboard.wire.decoding import UNREADABLE, named, read
+from dashboard.wire.decoding import named, read
 
 _Milliseconds = Annotated[int, msgspec.Meta(ge=0, le=10**12)]
 _Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 _Word = Annotated[str, msgspec.Meta(max_length=64)]
 
 _HISTORY: Final = msgspec.json.Decoder(list[str])
-_LONGEST: Final = 160
-_MARKS: Final = (b"<", b"{", b"[")
 
 
 class _SuggestionJson(msgspec.Struct, rename="camel"):
@@ -163,58 +161,6 @@ class _GasErrorJson(msgspec.Struct, rename="camel"):
     message: str
 
 
-class _NestedErrorJson(msgspec.Struct):
-    message: str | None = None
-
-
-class _AnyErrorJson(msgspec.Struct):
-    message: str | None = None
-    error: str | _NestedErrorJson | None = None
-
-
-_ANY_ERROR: Final[msgspec.json.Decoder[_AnyErrorJson | str | None]] = msgspec.json.Decoder(
-    _AnyErrorJson | str | None
-)
-
-
 def encode_error(status: int, message: str) -> bytes:
     """Write an error as the gas API does: ``{"statusCode": N, "message": "…"}``."""
     return msgspec.json.encode(_GasErrorJson(status, message))
-
-
-def decode_error(body: bytes) -> str | None:
-    """Return the message of an error body, in any form that gateways send; None without one.
-
-    Forms: ``{"statusCode", "message"}``, ``{"error": {"message"}}``, ``{"error": "…"}`` and
-    one plain line of text. The answer is one line of printable ASCII of at most 160
-    characters. It is upstream's text: if it repeats a key, the caller has to remove that.
-    """
-    try:
-        text = _json_message(_ANY_ERROR.decode(body))
-    except msgspec.ValidationError:
-        return None
-    except UNREADABLE:
-        text = _plain_line(body)
-    if text is None:
-        return None
-    return _printable(text) or None
-
-
-def _json_message(answer: _AnyErrorJson | str | None) -> str | None:
-    if not isinstance(answer, _AnyErrorJson):
-        return answer
-    if isinstance(answer.error, _NestedErrorJson):
-        return answer.error.message
-    return answer.error or answer.message
-
-
-def _plain_line(body: bytes) -> str | None:
-    """Return the body where it is one short line that is neither markup nor JSON."""
-    if len(body) > _LONGEST or b"\n" in body.strip() or body.lstrip().startswith(_MARKS):
-        return None
-    return body.decode(errors="replace")
-
-
-def _printable(text: str) -> str:
-    head = " ".join(text[: _LONGEST * 2].split())[:_LONGEST]
-    return "".join(each if " " <= each <= "~" else "?" for each in head)

@@ -10,7 +10,6 @@ from typing import Any
 import httpx
 import pytest
 
-from dashboard.store.tracking.transactions import newest_tracked
 from tests.builders import A_NETWORK, a_hash, an_address
 from tests.installation import Installation, free_ports, new_installation
 from tests.integration.running_server import (
@@ -23,6 +22,7 @@ from tests.integration.running_server import (
     serving,
 )
 from tests.integration.seeded_installation import HOSTILE, HUB, LARGEST, store_of, tell_story
+from tests.one_by_one import newest_tracked
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,6 @@ from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.gas import latest_gas
 from dashboard.store.rejections.search import search
-from dashboard.store.tracking.transactions import newest_tracked
 from dashboard.wiring.clock import utc_now
 from dashboard.wiring.demo_history import fill_with_history
 from dashboard.wiring.migration import migrate_store
@@ -25,6 +24,7 @@ from dashboard.wiring.networks import networks_of, shown_networks
 from dashboard.wiring.store import open_checked_store
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_record
 from tests.installation import new_installation
+from tests.one_by_one import newest_tracked
 
 A_WHILE = timedelta(hours=12)
 

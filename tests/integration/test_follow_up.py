@@ -31,8 +31,7 @@ from dashboard.poll.lease import Lease
 from dashboard.poll.network_store import NetworkStore
 from dashboard.poll.receipt_queue import ReceiptQueue
 from dashboard.store.engine.engine import Store, open_store
-from dashboard.store.evidence.evidence import read_evidence
-from dashboard.store.evidence.save_rejections import save_polled, save_report
+from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.tracking.transactions import TrackRequest, track
 from dashboard.upstream.endpoint import Endpoint
 from dashboard.upstream.http import HttpAsker, open_client
@@ -43,6 +42,7 @@ from tests.anvil import CHAIN_ID, Anvil, running_anvil
 from tests.builders import a_record, seconds
 from tests.databases import new_sqlite_store
 from tests.fake_clock import FakeClock
+from tests.one_by_one import read_evidence, save_report
 from tests.unit.devnet.small_devnet import Devnet, ManualClock
 
 pytestmark = pytest.mark.anyio

@@ -13,23 +13,23 @@ from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejection_filter import HashRange
 from dashboard.domain.verdict import Evidence, VerdictKind, conclude
 from dashboard.store.engine.connection import Connection
-from dashboard.store.evidence.evidence import read_evidence
 from dashboard.store.monitoring.upstream_failures import read_standing_failures
 from dashboard.store.rejections.save import watched_among
 from dashboard.store.tracking.cohorts import read_cohorts, watched_after
-from dashboard.store.tracking.follow_ups import follow_ups_of, inclusion_questions, open_follow_ups
+from dashboard.store.tracking.follow_ups import inclusion_questions, open_follow_ups
 from dashboard.store.tracking.search import (
     RecordStatus,
     TrackedFilter,
     count_tracked,
     search_tracked,
 )
-from dashboard.store.tracking.transactions import TrackedTransaction, is_tracked, newest_tracked
+from dashboard.store.tracking.transactions import TrackedTransaction, is_tracked
 from tests.model.inclusion import question_of
 from tests.model.rejections import Archive
 from tests.model.tracking import Check, Tracking
 from tests.model.turns import Turn
 from tests.model.world import HASHES, NETWORKS
+from tests.one_by_one import follow_ups_of, newest_tracked, read_evidence
 
 _MANY: Final = 10_000
 _TOO_LATE: Final = timedelta(days=7)

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from dashboard.domain.answer_template import BUILT_IN, AnswerTemplates, write_file
+from dashboard.domain.answer_template import BUILT_IN, AnswerTemplates, built_in_file
 from dashboard.domain.audit import Action, Actor
 from dashboard.errors import InputError
 from dashboard.store.access.audit_log import note_action
@@ -32,7 +32,7 @@ class AnswerFileState:
 
     def editable(self) -> str:
         """Return the text to begin a change with."""
-        return write_file() if self.text is None else self.text
+        return built_in_file() if self.text is None else self.text
 
 
 class AnswerFile(Protocol):

@@ -22,21 +22,13 @@ from dashboard.store.schema import (
 from dashboard.store.tracking.follow_ups import follow_ups_among
 
 
-def read_evidence(
-    connection: Connection, network_id: NetworkId | None, tx_hash: TxHash
-) -> list[Evidence]:
-    """Return the evidence about a hash on one network, or on each network that has some.
-
-    A network where it is not tracked, was never asked about and has no rejection is left out.
-    """
-    held = read_evidence_of_many(connection, [tx_hash])[tx_hash]
-    return [each for each in held if network_id in {None, each.network_id}]
-
-
 def read_evidence_of_many(
     connection: Connection, hashes: Sequence[TxHash]
 ) -> dict[TxHash, list[Evidence]]:
-    """Return the evidence about each of these hashes on all networks, in order of their ids."""
+    """Return the evidence about each of these hashes on all networks, in order of their ids.
+
+    A network where one is not tracked, was never asked about and has no rejection is left out.
+    """
     ends, stored = follow_ups_among(connection, hashes), versions_among(connection, hashes)
     query = select(tracked_hashes).where(tracked_hashes.c.tx_hash.in_(hashes))
     tracked = {row.tx_hash: row for row in connection.execute(query)}

@@ -9,7 +9,6 @@ from sqlalchemy import Connection
 
 from dashboard.domain.exclusion import (
     RejectedTransaction,
-    RejectionReport,
     RejectionSource,
     SaveStatus,
 )
@@ -25,18 +24,6 @@ def save_polled(
     """Save a version that a poll answered; return its id, the same for the same version."""
     mark_rejected(connection, network_id, [record.tx_hash])
     return save.save_polled(connection, network_id, record, now)
-
-
-def save_report(
-    connection: Connection,
-    report: RejectionReport,
-    network_id: NetworkId,
-    now: datetime,
-    source: RejectionSource = RejectionSource.REPORTED,
-) -> SaveStatus:
-    """Save one report as `save_reports` saves many."""
-    (status,) = save_reports(connection, [LocatedReport(report, network_id)], now, source)
-    return status
 
 
 def save_reports(

@@ -158,11 +158,9 @@ MOST_MODULES: Final = 1000
 as `OTHERS`: a node that makes names up must not create as many counters as rejections."""
 
 
-def count_inserted(
-    connection: Connection, rows: Sequence[Mapping[str, Any]], most_modules: int = MOST_MODULES
-) -> None:
+def count_inserted(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
     """Count rows of `rejections` that this transaction has inserted."""
-    named = _add_module_names(connection, [row["module"] for row in rows], most_modules)
+    named = _add_module_names(connection, [row["module"] for row in rows])
     counts = Counter(key for row in rows for key in counter_keys(row, named))
     add_counts(connection, rejection_counters, counts)
     count_inserted_senders(connection, rows, named)
@@ -203,7 +201,7 @@ def is_counted_by_name(connection: Connection, module: str) -> bool:
     return bool(_named_among(connection, {module}))
 
 
-def _add_module_names(connection: Connection, modules: Sequence[str | None], most: int) -> set[str]:
+def _add_module_names(connection: Connection, modules: Sequence[str | None]) -> set[str]:
     """Return those of the modules that have counters of their own, after adding new ones."""
     wanted = [module for module in dict.fromkeys(modules) if module is not None]
     known = _named_among(connection, wanted)
@@ -211,7 +209,7 @@ def _add_module_names(connection: Connection, modules: Sequence[str | None], mos
     if not new:
         return known
     count = connection.scalar(select(func.count()).select_from(rejection_modules)) or 0
-    added = new[: max(0, most - count)]
+    added = new[: max(0, MOST_MODULES - count)]
     if added:
         connection.execute(insert(rejection_modules), [{"module": each} for each in added])
     return {*known, *added}

@@ -100,15 +100,10 @@ def record_inclusion_answers(
     return concluded
 
 
-def follow_ups_of(connection: Connection, tx_hash: TxHash) -> dict[NetworkId, FollowUp]:
-    """Return what nodes said of a hash, by network; none that never answered."""
-    return follow_ups_among(connection, [tx_hash])[tx_hash]
-
-
 def follow_ups_among(
     connection: Connection, hashes: Sequence[TxHash]
 ) -> dict[TxHash, dict[NetworkId, FollowUp]]:
-    """Return what nodes said of each of these hashes, by network."""
+    """Return what nodes said of each of these hashes, by network; none that never answered."""
     found: dict[TxHash, dict[NetworkId, FollowUp]] = {each: {} for each in hashes}
     query = select(follow_ups).where(follow_ups.c.tx_hash.in_(hashes))
     for row in connection.execute(query.where(follow_ups.c.answered_at.is_not(None))):

@@ -149,11 +149,6 @@ def tracked_among(connection: Connection, hashes: Sequence[TxHash]) -> dict[TxHa
     return {row.tx_hash: row.case_id for row in connection.execute(query)}
 
 
-def newest_tracked(connection: Connection, limit: int) -> list[TrackedTransaction]:
-    """Return tracked transactions, the latest first."""
-    return read_tracked(connection, select_tracked().limit(limit))
-
-
 def select_tracked() -> Select[Any]:
     """Select tracked transactions, the latest first, for `read_tracked`."""
     query = select(tracked_hashes, cohorts.c.tracked_at).join(cohorts)

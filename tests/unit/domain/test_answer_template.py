@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
-
 import pytest
 
 from dashboard.domain.answer_template import (
@@ -15,7 +13,6 @@ from dashboard.domain.answer_template import (
     fill_in,
     parse_case_id,
     template_mistakes,
-    write_file,
 )
 from dashboard.domain.track_list import LONGEST_CASE_ID
 from dashboard.domain.verdict import VerdictKind
@@ -72,19 +69,6 @@ def test_template_of_a_verdict_takes_the_place_of_the_usual_one() -> None:
 
     assert own.choose(Voice.CUSTOMER, VerdictKind.INCLUDED) == "Good news"
     assert own.choose(Voice.CUSTOMER, VerdictKind.REJECTED) == BUILT_IN.usual[Voice.CUSTOMER]
-
-
-@pytest.mark.parametrize("text", ["It's {hash}", "'''\\n\"{hash}'''\n", "{hash}'", "plain\n"])
-def test_templates_are_written_as_a_file_that_says_the_same(text: str) -> None:
-    written = write_file(
-        AnswerTemplates(
-            BUILT_IN.usual, {(Voice.ENGINEER, VerdictKind.REJECTED_THEN_INCLUDED): text}
-        )
-    )
-
-    table = tomllib.loads(written)
-    assert table["customer"]["text"] == BUILT_IN.usual[Voice.CUSTOMER]
-    assert table["engineer"]["rejected-then-included"] == text
 
 
 def test_case_id_is_one_line_of_bounded_length() -> None:

@@ -17,10 +17,10 @@ from dashboard.poll.next_check import CadencePolicy
 from dashboard.store.alerts.conditions import current_state
 from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.evidence import read_evidence
 from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.builders import A_NETWORK, a_hash, seconds
 from tests.fake_clock import FakeClock
+from tests.one_by_one import read_evidence
 from tests.scripted_upstreams import ScriptedExclusion
 from tests.unit.poll.condition_scene import conditions_of
 

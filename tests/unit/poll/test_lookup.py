@@ -15,12 +15,12 @@ from dashboard.domain.verdict import Evidence, VerdictKind, conclude
 from dashboard.poll.lookup import LiveLookup
 from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.evidence import read_evidence
 from dashboard.store.evidence.record_answers import AnswersNotSaved, record_lookup
 from dashboard.store.monitoring.upstream_failures import read_standing_failures
 from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, a_record, seconds
 from tests.flaky_store import FlakyStore
+from tests.one_by_one import read_evidence
 from tests.scripted_upstreams import SILENCE, ScriptedExclusion, SilentExclusion
 
 pytestmark = pytest.mark.anyio

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard.domain.answer_template import BUILT_IN, LONGEST_FILE, Voice, write_file
+from dashboard.domain.answer_template import BUILT_IN, LONGEST_FILE, Voice, built_in_file
 from dashboard.domain.verdict import VerdictKind
 from dashboard.settings.answer_file import read_answer_file
 
 
-def test_file_that_is_written_is_read_back() -> None:
-    read = read_answer_file("answers.toml", write_file())
+def test_built_in_file_says_the_built_in_templates() -> None:
+    read = read_answer_file("answers.toml", built_in_file())
 
     assert (read.templates, read.mistakes) == (BUILT_IN, ())
 

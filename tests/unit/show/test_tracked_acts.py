@@ -11,8 +11,8 @@ from dashboard.show.queries.page_queries import PageQueries
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.engine.engine import Store
 from dashboard.store.tracking.bulk_edit import BulkChange
-from dashboard.store.tracking.transactions import newest_tracked
 from tests.browser.seeded_store import SILENT, SIMULATED, seed, tx_hash
+from tests.one_by_one import newest_tracked
 from tests.unit.show.page_runs import visit, words_of
 from tests.unit.show.test_tracked_page import ADA, NOW, give, listed, press, with_name
 

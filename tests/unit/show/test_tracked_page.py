@@ -18,10 +18,11 @@ from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.tracking.bulk_edit import BulkChange
 from dashboard.store.tracking.search import TrackedFilter
-from dashboard.store.tracking.transactions import Remarks, TrackRequest, newest_tracked, track
+from dashboard.store.tracking.transactions import Remarks, TrackRequest, track
 from tests.browser.seeded_store import HOSTILE, SILENT, SIMULATED, seed, tx_hash
 from tests.builders import a_hash, an_address
 from tests.databases import new_sqlite_store
+from tests.one_by_one import newest_tracked
 from tests.unit.show.page_runs import visit, words_of
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)

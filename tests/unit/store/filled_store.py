@@ -26,7 +26,6 @@ from dashboard.store.alerts.rules import save_rules
 from dashboard.store.alerts.silences import add_silence
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.save_rejections import save_report
 from dashboard.store.gas import save_gas
 from dashboard.store.maintenance.copy import read_table
 from dashboard.store.schema import metadata
@@ -42,6 +41,7 @@ from tests.builders import (
     seconds,
     suggested_gas_fees,
 )
+from tests.one_by_one import save_report
 from tests.routes import by_subject, trusting
 from tests.unit.store.pending_notifications import DEV, OPS, claim_due, make_pending, take_lease
 

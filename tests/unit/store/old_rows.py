@@ -20,7 +20,6 @@ from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.batching import LONGEST_STEP, AdaptiveBatches
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.save_rejections import save_report
 from dashboard.store.gas import save_gas
 from dashboard.store.rejections.read import versions
 from dashboard.store.retention.apply import apply_retention
@@ -33,6 +32,7 @@ from tests.builders import (
     a_transition,
     suggested_gas_fees,
 )
+from tests.one_by_one import save_report
 from tests.routes import expand_alone
 
 DAY = timedelta(days=1)

@@ -16,7 +16,6 @@ from dashboard.domain.observation import ExclusionAnswer, Failure, FailureKind
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.verdict import Evidence
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.evidence import read_evidence
 from dashboard.store.evidence.record_answers import record_lookup, record_poll
 from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.schema import checks, cohorts, tracked_hashes, tracked_labels, watched_cohorts
@@ -35,6 +34,7 @@ from dashboard.store.tracking.transactions import (
     untrack,
 )
 from tests.builders import A_MOMENT, a_hash, a_record, seconds
+from tests.one_by_one import read_evidence
 from tests.unit.store.tracking_model import NETWORKS, Model, Wish
 
 HASHES: Final = 6

@@ -36,7 +36,6 @@ from dashboard.store.alerts.notifications import deliveries_by_notification
 from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import holder
-from dashboard.store.evidence.evidence import read_evidence
 from dashboard.store.evidence.record_answers import record_lookup
 from dashboard.store.fees.busy_window import RollingFees
 from dashboard.store.fees.series import (
@@ -79,20 +78,14 @@ from dashboard.store.rejections.save import watched_among
 from dashboard.store.rejections.search import first_arrival, search
 from dashboard.store.rejections.unparsed_reasons import unparsed_reasons
 from dashboard.store.tracking.cohorts import read_cohorts, watched_after
-from dashboard.store.tracking.follow_ups import follow_ups_of, inclusion_questions, open_follow_ups
+from dashboard.store.tracking.follow_ups import inclusion_questions, open_follow_ups
 from dashboard.store.tracking.search import (
     RecordStatus,
     TrackedFilter,
     count_tracked,
     search_tracked,
 )
-from dashboard.store.tracking.transactions import (
-    TrackRequest,
-    is_tracked,
-    newest_tracked,
-    track,
-    track_all,
-)
+from dashboard.store.tracking.transactions import TrackRequest, is_tracked, track, track_all
 from tests.builders import (
     A_MOMENT,
     A_NETWORK,
@@ -103,6 +96,7 @@ from tests.builders import (
     an_id,
     seconds,
 )
+from tests.one_by_one import follow_ups_of, newest_tracked, read_evidence
 from tests.stored_base_fees import base_fees
 from tests.unit.store.pending_notifications import OPS, make_pending, take_lease
 

@@ -19,7 +19,6 @@ from dashboard.store.access.api_keys import Credential, KeyUse, add_uses, create
 from dashboard.store.access.audit_log import AuditFilter, audit_entries, note_action
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.evidence import read_evidence
 from dashboard.store.evidence.record_answers import record_lookup
 from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.monitoring.coverage import gaps, save_coverage
@@ -38,6 +37,7 @@ from tests.builders import (
     an_id,
     seconds,
 )
+from tests.one_by_one import read_evidence
 from tests.unit.store.old_rows import (
     DAY,
     forget,

@@ -22,6 +22,7 @@ from dashboard.wire.gas import (
     encode_base_fee_history,
     encode_base_fee_percentile,
     encode_busy_threshold,
+    encode_error,
     encode_suggested_gas_fees,
 )
 from tests.recorded import recorded, recording
@@ -217,3 +218,11 @@ def test_any_bytes_are_an_answer_or_a_wire_error(body: bytes) -> None:
         except WireError:
             continue
         assert answer == ()
+
+
+def test_error_is_written_in_the_recorded_form() -> None:
+    (body,) = (
+        each["body"] for each in recorded("gas_errors") if each["case"] == "unsupported chain"
+    )
+
+    assert json.loads(encode_error(body["statusCode"], body["message"])) == body

@@ -20,7 +20,7 @@ from dashboard.store.alerts import outbox
 from dashboard.store.alerts.conditions import current_state
 from dashboard.store.alerts.rules import save_rules
 from dashboard.store.tracking.senders import WatchedSender, watch_sender
-from dashboard.store.tracking.transactions import TrackRequest, newest_tracked, track
+from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.builders import an_address
 from tests.integration.running_server import (
     NETWORK,
@@ -32,6 +32,7 @@ from tests.integration.running_server import (
     services_of,
     utc_now,
 )
+from tests.one_by_one import newest_tracked
 
 NODE = ApiKey.of("node", Secret("key"))
 

@@ -13,8 +13,9 @@ from dashboard.domain.verdict import VerdictKind
 from dashboard.show.queries.network_status import Activity
 from dashboard.show.queries.page_queries import RECENT, PageQueries
 from dashboard.store.engine.engine import Store
-from dashboard.store.tracking.transactions import TrackResult, newest_tracked
+from dashboard.store.tracking.transactions import TrackResult
 from tests.browser.seeded_store import SILENT, SIMULATED, seed, tx_hash
+from tests.one_by_one import newest_tracked
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 HOUR = timedelta(hours=1)

@@ -12,7 +12,6 @@ from dashboard.domain.observation import (
 )
 from dashboard.domain.verdict import Evidence
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.evidence import read_evidence
 from dashboard.store.evidence.record_answers import record_lookup
 from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.monitoring.upstream_failures import read_standing_failures
@@ -25,6 +24,7 @@ from tests.builders import (
     a_record,
     seconds,
 )
+from tests.one_by_one import read_evidence
 
 NULL = ExclusionAnswer(a_hash())
 SILENCE = Failure(FailureKind.UNAVAILABLE, "devnet exclusion endpoint: no answer")

@@ -18,7 +18,7 @@ from dashboard.errors import InputError
 from dashboard.store.access.audit_log import note_action
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.record_answers import record_lookup
-from dashboard.store.evidence.save_rejections import save_polled, save_report
+from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.gas import save_gas
 from dashboard.store.maintenance.export import ExportKind, Wanted, export
 from dashboard.store.maintenance.export_files import write_csv_rows
@@ -34,6 +34,7 @@ from tests.builders import (
     seconds,
     suggested_gas_fees,
 )
+from tests.one_by_one import save_report
 from tests.unit.store.old_rows import reject
 
 OF_NO_NETWORK = {ExportKind.AUDIT, ExportKind.DELIVERIES}

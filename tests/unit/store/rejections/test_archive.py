@@ -14,7 +14,7 @@ from dashboard.domain.reason_parser import ReasonKind
 from dashboard.domain.rejection_filter import HashRange, RejectionFilter
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.save_rejections import save_polled, save_report
+from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.rejections.archive import (
     PageRequest,
     all_arrivals,
@@ -33,6 +33,7 @@ from tests.builders import (
     an_address,
     seconds,
 )
+from tests.one_by_one import save_report
 
 BOTH = frozenset({A_NETWORK, ANOTHER_NETWORK})
 REASONS = (

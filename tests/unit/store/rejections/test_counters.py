@@ -18,7 +18,7 @@ from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.upsert import insert_all_new
-from dashboard.store.evidence.save_rejections import save_polled, save_report
+from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.rejections.counters import MANY, MOST_MODULES, count_deleted, rebuild_counters
 from dashboard.store.rejections.counts import (
     Grouping,
@@ -46,6 +46,7 @@ from tests.builders import (
     an_address,
     seconds,
 )
+from tests.one_by_one import save_report
 
 NETWORKS: Final = (A_NETWORK, ANOTHER_NETWORK)
 HOUR: Final = timedelta(hours=1)

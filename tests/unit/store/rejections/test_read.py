@@ -14,7 +14,7 @@ from dashboard.domain.exclusion import (
     SaveStatus,
 )
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.save_rejections import save_polled, save_report
+from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.rejections.read import newest, queryable_record, versions
 from tests.builders import (
     A_MOMENT,
@@ -25,6 +25,7 @@ from tests.builders import (
     a_report,
     seconds,
 )
+from tests.one_by_one import save_report
 
 SEQUENCER = RejectionStage.SEQUENCER
 

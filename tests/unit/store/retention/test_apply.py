@@ -12,7 +12,7 @@ from dashboard.domain.retention import Before
 from dashboard.store.alerts.conditions import current_state, record_transition
 from dashboard.store.engine.batching import LONGEST_STEP, AdaptiveBatches, next_rows
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.save_rejections import save_polled, save_report
+from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.rejections.counts import count_rejections
 from dashboard.store.rejections.known_hashes import KnownHashes, head_of, load_heads
 from dashboard.store.rejections.lookup import RejectionReader
@@ -32,6 +32,7 @@ from tests.builders import (
     an_id,
     seconds,
 )
+from tests.one_by_one import save_report
 from tests.stored_base_fees import base_fees
 from tests.stored_notifications import recent_notifications
 from tests.unit.store.old_rows import (

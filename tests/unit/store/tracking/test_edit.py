@@ -11,7 +11,6 @@ from dashboard.domain.observation import ExclusionAnswer, Failure, FailureKind
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejection_filter import HashRange
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.evidence import read_evidence
 from dashboard.store.evidence.record_answers import record_lookup
 from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.rejections.filter import hashes_with_label
@@ -29,12 +28,12 @@ from dashboard.store.tracking.transactions import (
     TrackResult,
     edit_tracked,
     is_tracked,
-    newest_tracked,
     track,
     track_all,
     untrack,
 )
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, a_record, seconds
+from tests.one_by_one import newest_tracked, read_evidence
 
 
 @pytest.fixture

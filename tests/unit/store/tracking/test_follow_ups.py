@@ -17,10 +17,8 @@ from dashboard.domain.observation import Failure, FailureKind
 from dashboard.domain.quantity import TxHash
 from dashboard.domain.verdict import VerdictKind, conclude
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.evidence import read_evidence
 from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.tracking.follow_ups import (
-    follow_ups_of,
     inclusion_questions,
     open_follow_ups,
     record_inclusion_answers,
@@ -35,6 +33,7 @@ from tests.builders import (
     an_address,
     seconds,
 )
+from tests.one_by_one import follow_ups_of, read_evidence
 
 SILENCE: Final = Failure(FailureKind.UNAVAILABLE, "devnet node: no answer")
 IN_BLOCK: Final = InclusionAnswer(a_hash(), Inclusion(7, bytes(32), is_successful=True))

@@ -34,8 +34,9 @@ from dashboard.store.tracking.search import (
     hashes_that_fit,
     search_tracked,
 )
-from dashboard.store.tracking.transactions import TrackRequest, newest_tracked, track, track_all
+from dashboard.store.tracking.transactions import TrackRequest, track, track_all
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, a_record, seconds
+from tests.one_by_one import newest_tracked
 
 ADA = Actor("Ada", A_MOMENT)
 FAILURE = Failure(FailureKind.UNAVAILABLE, "no answer")

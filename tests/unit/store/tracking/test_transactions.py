@@ -11,11 +11,11 @@ from dashboard.store.tracking.transactions import (
     TrackRequest,
     TrackResult,
     is_tracked,
-    newest_tracked,
     track,
     track_all,
 )
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, seconds
+from tests.one_by_one import newest_tracked
 
 LATER = A_MOMENT + seconds(60)
 

@@ -1,0 +1,51 @@
+"""What the store does for many at once, done for one."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlalchemy import Connection
+
+from dashboard.domain.exclusion import RejectionReport, RejectionSource, SaveStatus
+from dashboard.domain.included_or_replaced import FollowUp
+from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.domain.verdict import Evidence
+from dashboard.store.evidence.evidence import read_evidence_of_many
+from dashboard.store.evidence.save_rejections import save_reports
+from dashboard.store.rejections.save import LocatedReport
+from dashboard.store.tracking.follow_ups import follow_ups_among
+from dashboard.store.tracking.transactions import (
+    TrackedTransaction,
+    read_tracked,
+    select_tracked,
+)
+
+
+def save_report(
+    connection: Connection,
+    report: RejectionReport,
+    network_id: NetworkId,
+    now: datetime,
+    source: RejectionSource = RejectionSource.REPORTED,
+) -> SaveStatus:
+    """Save one report."""
+    (status,) = save_reports(connection, [LocatedReport(report, network_id)], now, source)
+    return status
+
+
+def read_evidence(
+    connection: Connection, network_id: NetworkId | None, tx_hash: TxHash
+) -> list[Evidence]:
+    """Return the evidence about a hash on one network, or on each that has some."""
+    held = read_evidence_of_many(connection, [tx_hash])[tx_hash]
+    return [each for each in held if network_id in {None, each.network_id}]
+
+
+def follow_ups_of(connection: Connection, tx_hash: TxHash) -> dict[NetworkId, FollowUp]:
+    """Return what nodes said of a hash, by network."""
+    return follow_ups_among(connection, [tx_hash])[tx_hash]
+
+
+def newest_tracked(connection: Connection, limit: int) -> list[TrackedTransaction]:
+    """Return tracked transactions, the latest first."""
+    return read_tracked(connection, select_tracked().limit(limit))
