@@ -137,11 +137,10 @@ def _home(environment: Mapping[str, str]) -> Path:
     return path.expanduser().absolute()
 
 
-def configuration_folder(variables: Mapping[str, str] | None = None) -> Path:
+def configuration_folder() -> Path:
     """Return the folder of the person's own file, whether there is one or not."""
-    environment = os.environ if variables is None else variables
-    named = environment.get("LINEWATCH_CONFIG")
-    return Path(named).expanduser().absolute().parent if named else _home(environment)
+    named = os.environ.get("LINEWATCH_CONFIG")
+    return Path(named).expanduser().absolute().parent if named else _home(os.environ)
 
 
 def _own_file(environment: Mapping[str, str], home: Path) -> list[Layer]:

@@ -136,7 +136,7 @@ def parse_secret(text: object, variables: Mapping[str, str]) -> Secret:
     if text.startswith("env:"):
         return _secret_from_variable(text.removeprefix("env:"), variables)
     if text.startswith("file:"):
-        return _secret_from_file(Path(text.removeprefix("file:")))
+        return _secret_from_file(Path(text.removeprefix("file:")).expanduser())
     return Secret(text)
 
 
@@ -149,7 +149,14 @@ def _secret_from_variable(name: str, variables: Mapping[str, str]) -> Secret:
 
 def _secret_from_file(path: Path) -> Secret:
     try:
-        return Secret(path.read_text(encoding="utf-8").strip())
-    except (OSError, UnicodeDecodeError) as error:
-        msg = f"the secret file {path} cannot be read ({type(error).__name__})"
+        secret = path.read_text(encoding="utf-8").strip()
+    except OSError as error:
+        msg = f"the secret file {path} cannot be read: {error.strerror}"
         raise ValueError(msg) from error
+    except UnicodeDecodeError:
+        msg = f"the secret file {path} is not UTF-8 text"
+        raise ValueError(msg) from None  # the error would quote the secret
+    if not secret:
+        msg = f"the secret file {path} is empty; write the secret into it"
+        raise ValueError(msg)
+    return Secret(secret)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from datetime import timedelta
 from pathlib import Path
 
@@ -114,7 +115,15 @@ MISTAKES = {
     ),
     "a missing secret file": (
         "[mail]\npassword = 'file:/no/such'\n",
-        ("mail.password", "cannot be read"),
+        ("mail.password", "cannot be read: No such file"),
+    ),
+    "an empty secret file": (
+        "[mail]\npassword = 'file:/dev/null'\n",
+        ("mail.password", "/dev/null is empty"),
+    ),
+    "a secret file that is no text": (
+        f"[mail]\npassword = 'file:{sys.executable}'\n",
+        ("mail.password", "is not UTF-8 text"),
     ),
     "pages beyond loopback": ("[pages]\nhost = '0.0.0.0'\n", ("pages.host", "no sign-in yet")),
     "an open development key": ("[serve]\nhost = '0.0.0.0'\n", ("serve.host", "[serve.keys.NAME]")),
