@@ -7,12 +7,11 @@ from pathlib import Path
 
 import click
 
-from dashboard.cli.installation import open_installation, standard_input
+from dashboard.cli.installation import open_installation, text_of
 from dashboard.cli.options import as_json
 from dashboard.cli.output import WRONG_INPUT, Json, print_json, say, warn
 from dashboard.domain.answer_template import PLACEHOLDERS
 from dashboard.domain.audit import Actor
-from dashboard.errors import InputError
 from dashboard.show.queries.answers import AnswerFileState, AnswerQueries
 from dashboard.wiring.actor import os_user
 from dashboard.wiring.clock import utc_now
@@ -55,7 +54,7 @@ def check(*, file: Path | None) -> None:
     """Name every mistake of a file, by default of the one in force, with its line and remedy."""
     with open_installation() as here:
         queries = AnswerQueries(here.source)
-        state = queries.state() if file is None else queries.check(_text_of(file))
+        state = queries.state() if file is None else queries.check(text_of(file))
     _end_with(state)
     say(
         "No mistake."
@@ -70,7 +69,7 @@ def import_(*, file: Path) -> None:
     """Put a file in force; - reads standard input. One with a mistake changes nothing."""
     with open_installation() as here:
         queries = AnswerQueries(here.source)
-        text = _text_of(file)
+        text = text_of(file)
         _end_with(queries.check(text))
         queries.change(text, Actor(os_user(), utc_now()))
         say(f"{queries.state().source} is in force.")
@@ -90,14 +89,3 @@ def _end_with(state: AnswerFileState) -> None:
         warn(each)
     if state.mistakes:
         sys.exit(WRONG_INPUT)
-
-
-def _text_of(file: Path) -> str:
-    if str(file) == "-":
-        return standard_input()
-    try:
-        return file.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{file} is not UTF-8 text: save it as UTF-8 ({error.reason})") from error
-    except OSError as error:
-        raise InputError(f"{file} cannot be read: {error.strerror}") from error

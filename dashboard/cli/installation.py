@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 from dashboard.cli.options import chosen_id
 from dashboard.domain.exclusion import StoredRejection
@@ -17,17 +18,16 @@ from dashboard.domain.spreadsheet import read_spreadsheet
 from dashboard.errors import InputError
 from dashboard.logs import configure_logs
 from dashboard.settings import Settings, load_settings
-from dashboard.show.queries.context import PageSettings, QueryContext
+from dashboard.show.queries.context import QueryContext
 from dashboard.store.alerts.alert_status import open_incidents
 from dashboard.store.alerts.notification_search import NotificationFilter, search_notifications
 from dashboard.store.gas import LatestGas, latest_gas
 from dashboard.store.rejections.search import search
 from dashboard.wiring.actor import os_user
-from dashboard.wiring.answer_file import answer_file
-from dashboard.wiring.channels import configured_recipients, message_domain
 from dashboard.wiring.clock import utc_now
 from dashboard.wiring.network_profiles import profile_of
 from dashboard.wiring.networks import Network, shown_networks
+from dashboard.wiring.page_settings import page_settings
 from dashboard.wiring.store import open_checked_store
 
 
@@ -75,20 +75,21 @@ def open_installation() -> Iterator[Installation]:
     settings = load_settings()
     networks = shown_networks(settings)
     profiles = tuple(profile_of(network, settings) for network in networks)
-    known = PageSettings(
-        recipients=configured_recipients(settings),
-        largest_hourly=settings.alerts.largest_hourly,
-        heartbeat_period=settings.alerts.heartbeat_period
-        if settings.alerts.heartbeat_url
-        else None,
-        low_space=settings.store.low_space,
-        domain=message_domain(settings),
-        public_url=settings.pages.public_url,
-        answers=answer_file(),
-    )
     with closing(open_checked_store(settings)) as store:
-        source = QueryContext(store, profiles, utc_now, os_user(), known)
+        source = QueryContext(store, profiles, utc_now, os_user(), page_settings(settings))
         yield Installation(settings, networks, source)
+
+
+def text_of(file: Path) -> str:
+    """Return the text of a file, or of standard input where it is called -; InputError."""
+    if str(file) == "-":
+        return standard_input()
+    try:
+        return file.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{file} is not UTF-8 text: save it as UTF-8 ({error.reason})") from error
+    except OSError as error:
+        raise InputError(f"{file} cannot be read: {error.strerror}") from error
 
 
 def standard_input() -> str:

@@ -55,7 +55,7 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 def print_rows(rows: Sequence[Sequence[str]], widths: Sequence[int] = ()) -> Sequence[int]:
     """Print further rows of a table whose columns had these `widths`; return what they have."""
-    cells = [[visible(cell) for cell in row] for row in rows]
+    cells = [[visible(cell, len(cell)) for cell in row] for row in rows]
     taken = [[_width(cell) for cell in line] for line in cells]
     needed = [max(column) for column in zip(*taken, strict=True)]
     widths = [max(pair) for pair in zip_longest(needed, widths, fillvalue=0)]

@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 
 import click
 
-from dashboard.cli.installation import Installation, open_installation, standard_input
+from dashboard.cli.installation import Installation, open_installation, text_of
 from dashboard.cli.listing import Listing, Output, output, print_list
 from dashboard.cli.options import DURATION, as_json
 from dashboard.cli.output import WRONG_INPUT, Json, instant, print_json, say, warn
@@ -131,11 +131,8 @@ def import_(*, file: Path, replace: bool, dry_run: bool, as_json: bool) -> None:
     mistake is named with its line, its value and the remedy.
     """
     with open_installation() as here:
-        text, source = _text_of(file)
-        read = read_rule_file(source, text, rule_names(here.settings))
-        if read.mistakes:
-            _refuse(read.mistakes, as_json=as_json)
-        edit = replaced_by(read.rules) if replace else merged_with(read.rules)
+        found = _rules_of(here, file, as_json=as_json)
+        edit = replaced_by(found) if replace else merged_with(found)
         _change(here, edit, dry_run=dry_run, as_json=as_json)
 
 
@@ -212,7 +209,7 @@ def preview(*, name: str, within: timedelta, file: Path | None, output: Output) 
     with open_installation() as here:
         queries = RuleQueries(here.source)
         held = tuple(each.rule for each in queries.in_force())
-        rule = found_rule(held if file is None else _rules_of(here, file), name)
+        rule = found_rule(held if file is None else _rules_of(here, file, as_json=False), name)
         found = queries.preview(rule, within)
         zone = ZoneInfo("UTC" if rule.active_hours is None else rule.active_hours.zone)
         print_list(
@@ -237,11 +234,12 @@ def preview(*, name: str, within: timedelta, file: Path | None, output: Output) 
         )
 
 
-def _rules_of(here: Installation, file: Path) -> tuple[Rule, ...]:
-    text, source = _text_of(file)
-    read = read_rule_file(source, text, rule_names(here.settings))
+def _rules_of(here: Installation, file: Path, *, as_json: bool) -> tuple[Rule, ...]:
+    """Return the rules of a file; name every mistake and end, where there is one."""
+    source = "standard input" if str(file) == "-" else str(file)
+    read = read_rule_file(source, text_of(file), rule_names(here.settings))
     if read.mistakes:
-        _refuse(read.mistakes, as_json=False)
+        _refuse(read.mistakes, as_json=as_json)
     return read.rules
 
 
@@ -264,18 +262,6 @@ def _firing_form(here: Installation, firing: Firing) -> Json:
         "changes": firing.changes,
         "group": {dimension.value: value for dimension, value in firing.group},
     }
-
-
-def _text_of(file: Path) -> tuple[str, str]:
-    """Return the text of a file and its name in mistakes."""
-    if str(file) == "-":
-        return standard_input(), "standard input"
-    try:
-        return file.read_text(encoding="utf-8"), str(file)
-    except UnicodeDecodeError as error:
-        raise InputError(f"{file} is not UTF-8 text: save it as UTF-8 ({error.reason})") from error
-    except OSError as error:
-        raise InputError(f"{file} cannot be read: {error.strerror}") from error
 
 
 def _refuse(mistakes: Sequence[Mistake], *, as_json: bool) -> NoReturn:

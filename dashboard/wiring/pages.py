@@ -16,6 +16,7 @@ from contextlib import (
     contextmanager,
     nullcontext,
 )
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Final, cast
@@ -29,12 +30,9 @@ from dashboard.serve.transport.http_connection import BoundedHttpConnection
 from dashboard.settings import Settings, load_settings
 from dashboard.settings.module_limits import public_tables
 from dashboard.show.preload import warm_up
-from dashboard.show.queries.context import PageSettings
 from dashboard.show.queries.page_queries import PageQueries, register
 from dashboard.show.web.framework_logs import join_framework_logs
 from dashboard.show.web.upload_bound import UploadBound, UploadLimits, largest_message
-from dashboard.wiring.answer_file import answer_file
-from dashboard.wiring.channels import configured_recipients, message_domain
 from dashboard.wiring.clock import utc_now
 from dashboard.wiring.host_check import HostCheck, allowed_hosts
 from dashboard.wiring.http import run_http
@@ -43,6 +41,7 @@ from dashboard.wiring.migration import migrate_store
 from dashboard.wiring.network_profiles import profile_of
 from dashboard.wiring.networks import shown_networks
 from dashboard.wiring.page_connection import PageWebSocketConnection
+from dashboard.wiring.page_settings import page_settings
 from dashboard.wiring.roles import refuse_taken_ports, roles_of
 from dashboard.wiring.rule_names import rule_names, rules_of_text
 from dashboard.wiring.store import open_role_store, worker_is_alive
@@ -166,17 +165,11 @@ def _page_queries(settings: Settings) -> Iterator[PageQueries]:
         profiles = tuple(profile_of(network, settings) for network in networks)
         deadline = settings.pages.lookup_deadline
         names = rule_names(settings)
-        known = PageSettings(
-            settings.store.low_space,
-            settings.pages.public_url,
-            partial(rules_of_text, names),
-            configured_recipients(settings),
-            names,
-            settings.alerts.largest_hourly,
-            settings.alerts.heartbeat_period if settings.alerts.heartbeat_url else None,
-            message_domain(settings),
-            answer_file(),
-            public_tables(),
+        known = replace(
+            page_settings(settings),
+            read_rules=partial(rules_of_text, names),
+            rule_names=names,
+            limit_tables=public_tables(),
         )
         yield PageQueries(store, profiles, look_up, utc_now, deadline, known)
 

@@ -39,6 +39,14 @@ def test_table_without_rows_is_its_columns(capsys: pytest.CaptureFixture[str]) -
     assert capsys.readouterr().out == "A  B\n"
 
 
+def test_cell_is_printed_whole_however_long(capsys: pytest.CaptureFixture[str]) -> None:
+    names = ",".join(str(number) for number in range(1000))
+
+    print_table(("NETWORKS", "B"), [(names, "last")])
+
+    assert capsys.readouterr().out.splitlines()[1] == f"{names}  last"
+
+
 def test_hostile_text_reaches_no_terminal_and_starts_no_line(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
