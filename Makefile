@@ -14,9 +14,9 @@ USABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 # that do it. All others run without: counting branches makes tests take 1.7 times as long.
 PURE := dashboard/domain/*,dashboard/wire/*,dashboard/detect/*,dashboard/poll/next_check.py,dashboard/alert/compose.py,dashboard/alert/change_text.py,dashboard/alert/incident_text.py,dashboard/alert/measured_text.py,dashboard/alert/rejection_text.py,dashboard/alert/gathered_text.py,dashboard/alert/fee_chart.py,dashboard/alert/busy_text.py,dashboard/alert/verification_text.py,dashboard/alert/occasion.py
 PURE_TESTS := tests/unit/domain tests/unit/wire tests/unit/detect tests/unit/poll/test_next_check.py tests/unit/alert/test_compose.py tests/unit/alert/test_action_links.py tests/unit/alert/test_incident_text.py tests/unit/alert/test_measured_text.py tests/unit/alert/test_rejection_text.py tests/unit/alert/test_gathered_text.py tests/unit/alert/test_fee_chart.py tests/unit/alert/test_busy_text.py tests/unit/alert/test_verification_text.py tests/unit/alert/test_occasion.py
-# A file stays on one worker, which starts its servers once; the longest come first, as folders are named.
-# Tests wait for servers half of their time, hence two workers for each core.
-PYTEST := $(BIN)/python -m pytest --numprocesses 4 --dist loadfile --no-loadscope-reorder
+# A file stays on one worker, which starts its servers once, in the order of tests/conftest.py.
+# Many tests wait for servers half of their time, hence five workers for two cores.
+PYTEST := $(BIN)/python -m pytest --numprocesses 5 --dist loadfile --no-loadscope-reorder
 # These stand on a store without SQL of their own; the tests of the store itself run on both always.
 ON_A_STORE := tests/unit/alert tests/unit/poll tests/unit/serve
 

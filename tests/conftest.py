@@ -61,6 +61,28 @@ def _put_files_into_memory() -> None:
     os.environ["TMPDIR"] = tempfile.tempdir = str(folder)
 
 
+_TESTS: Final = Path(__file__).parent
+_COMPUTING: Final = frozenset({"house", "model", "unit"})
+"""Folders whose tests mostly compute; those of all others wait for processes half of their time."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mix files that wait with files that compute, so that neither kind is left for the end.
+
+    One kind after the other, workers first fought for the cores and then left them idle.
+    """
+    files: dict[Path, list[pytest.Item]] = {}
+    for item in items:
+        files.setdefault(item.path, []).append(item)
+    kinds: dict[bool, list[Path]] = {True: [], False: []}
+    for path in files:
+        kinds[path.relative_to(_TESTS).parts[0] in _COMPUTING].append(path)
+    places = {
+        path: place / len(paths) for paths in kinds.values() for place, path in enumerate(paths)
+    }
+    items[:] = [item for path in sorted(files, key=places.__getitem__) for item in files[path]]
+
+
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Take the notes of the guard away."""
     config.stash[_LEFT].unlink(missing_ok=True)

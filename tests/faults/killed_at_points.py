@@ -27,6 +27,8 @@ _POINTS: Final = (
 is taken but not acknowledged, is acknowledged but not marked."""
 
 _LIVES_OF_A_STORE: Final = 12
+_LEASE: Final = "4s"
+"""It is renewed after a quarter of that, for which a life that ends at a renewal has to wait."""
 
 
 class _Stage:
@@ -77,6 +79,7 @@ class _Stage:
             home.mkdir(parents=True)
             url = self._open.enter_context(new_store(self._database, home))
             self._place = self._open.enter_context(worker_site(home, url, self._launcher))
+            self._place.variables["LINEWATCH_WORKER_LEASE"] = _LEASE
         return self._place
 
 
