@@ -19,6 +19,7 @@ SUBSCRIPTION = "0x8f3a1b5c7d9e0f2a4b6c8d0e1f3a5b7c"
 
 def test_examples_of_the_page_are_answered_as_written(tmp_path: Path) -> None:
     blocks = BLOCK.findall(PAGE.read_text(encoding="utf-8"))
+    assert blocks
     subscription = SUBSCRIPTION
     with a_documented_server(tmp_path) as address, a_socket(address) as socket:
         for asked, answered in zip(blocks[::2], blocks[1::2], strict=True):

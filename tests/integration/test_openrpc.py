@@ -104,6 +104,7 @@ def test_examples_are_answered_as_written(
     prefix: str, document: dict[str, Any], tmp_path: Path
 ) -> None:
     ours = [each for each in examples(document) if each[0].startswith((prefix, "linewatch"))]
+    assert ours
     ours.sort(key=lambda each: "saveRejected" not in each[0])
     with a_documented_server(tmp_path) as address, a_socket(address) as socket:
         subscription = ""
