@@ -30,8 +30,8 @@ OVERRUN_HEIGHT: Final = 220
 MOST_GROUPS: Final = 5
 """Groups with a colour of their own; the rest share one."""
 
-_COLOURS: Final = ("#14908a", "#d0842a", "#7a5cc4", "#3b82c4", "#c4568a")
-_REST: Final = "#93a1ac"
+_COLOURS: Final = ("#14908a", "#c77d26", "#7a5cc4", "#3b82c4", "#c4568a")
+_REST: Final = "#87959f"
 _NOTHING: Final = "#5d6b77"
 _FEW: Final = 5
 _PART: Final = 0.88

@@ -27,7 +27,7 @@ from dashboard.store.schema.columns import moment_of
 
 HEIGHT: Final = 400
 CSV_COLUMNS: Final = ("network_id", "fee", "first_at", "mean_wei")
-_COLOURS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b8860b", "#56b4e9")
+_COLOURS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b8860b", "#3d9ad6")
 """Okabe and Ito's, which colour-blind eyes tell apart; the yellow darkened to read on white."""
 
 _DASHES: Final = ("solid", "dash", "dot")

@@ -13,7 +13,7 @@ _WIDTH: Final = 192
 _HEIGHT: Final = 30
 _STRIP: Final = 4
 _TOP: Final = 2
-_BUSY: Final = "#d9822b"
+_BUSY: Final = "#cf7a24"
 _BASE: Final = "#8696a3"
 
 
