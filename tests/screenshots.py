@@ -60,6 +60,7 @@ _WHOLE: Final = """
 """
 _DRAWN: Final = """
 () => !document.querySelector('[data-testid=stSkeleton]')
+  && [...document.querySelectorAll('.stBidiComponent')].every((chart) => chart.querySelector('svg'))
   && [...document.querySelectorAll('.js-plotly-plot')].every((plot) => plot._fullLayout)
 """
 

@@ -38,11 +38,12 @@ _FIRST: Final = 100
 class Night:
     """What happens: which networks are in trouble, how many rejections, what a person writes.
 
-    `calmed` was busy for a while, and `stormy` is; None leaves both as they are.
+    `silent` does not answer; None lets all answer. `calmed` was busy for a while, and `stormy`
+    is; None leaves both as they are.
     """
 
     stormy: NetworkId = SIMULATED.network_id
-    silent: NetworkId = SILENT.network_id
+    silent: NetworkId | None = SILENT.network_id
     calmed: NetworkId | None = FLAT.network_id
     rejections: int = 38
     name: str = HOSTILE[:60]
@@ -72,7 +73,8 @@ def seed_incidents(store: Store, now: datetime, night: Night = THE_NIGHT) -> Non
             at = now - timedelta(minutes=25) + timedelta(seconds=37 * number)
             _reject(connection, night.stormy, number, at)
         _change(connection, SubjectKind.DISK, INSTALLATION, State.LOW_ON_SPACE, now, 8)
-        _change(connection, SubjectKind.GAS_API, night.silent, State.SILENT, now, 130)
+        if night.silent is not None:
+            _change(connection, SubjectKind.GAS_API, night.silent, State.SILENT, now, 130)
         if night.calmed is not None:
             _change(connection, SubjectKind.BUSYNESS, night.calmed, State.BUSY, now, 400)
             _change(connection, SubjectKind.BUSYNESS, night.calmed, State.CALM, now, 380)

@@ -29,7 +29,7 @@ from dashboard.store.monitoring.answer_counts import record_answer_counts
 from dashboard.store.tracking.transactions import TrackRequest, track
 from dashboard.wiring.rule_names import rules_of_text
 from tests.browser.seeded_incidents import NIGHT, OPS, Night, seed_incidents
-from tests.browser.seeded_networks import profiles, rejected_hash, seed_networks
+from tests.browser.seeded_networks import FAILING, profiles, rejected_hash, seed_networks
 from tests.browser.seeded_store import tx_hash, utc_now
 from tests.databases import new_sqlite_store
 from tests.unit.show.page_runs import UnreadableStore
@@ -82,10 +82,13 @@ def _store(state: SiteState, networks: tuple[NetworkProfile, ...], now: datetime
     if state is SiteState.EMPTY:
         return store
     seed_networks(store, networks, now)
-    first, last = networks[0].network_id, networks[-1].network_id
+    first = networks[0].network_id
     _track(store, networks[0], now)
     if state is SiteState.STORM:
-        night = Night(first, last, None, 38, "Ada", "asked the provider", "550 5.1.1 no such user")
+        silent = next((each.network_id for each in networks if each.name == FAILING), None)
+        night = Night(
+            first, silent, None, 38, "Ada", "asked the provider", "550 5.1.1 no such user"
+        )
         seed_incidents(store, now, night)
     with store.write() as connection:
         _work(connection, networks, now)
