@@ -56,6 +56,7 @@ PLAYED: Final = (
 )
 STALE: Final = "Mantle"
 FAILING: Final = "Blast"
+_UNANSWERED: Final = {STALE: timedelta(minutes=9), FAILING: timedelta(minutes=130)}
 FLAT_FEE: Final = Wei(7)
 PERIOD: Final = timedelta(seconds=12)
 _MINUTE: Final = 60_000
@@ -90,13 +91,13 @@ def _profile(number: int, played: PlayedNetwork) -> NetworkProfile:
 def seed_networks(store: Store, networks: tuple[NetworkProfile, ...], now: datetime) -> None:
     """Fill a store with a month of these networks, seen until now."""
     for profile, played in zip(networks, PLAYED, strict=False):
-        ended = now - timedelta(minutes=9) if played.name == STALE else now
+        ended = now - _UNANSWERED.get(played.name, timedelta())
         with store.write() as connection:
             _import_past(connection, profile.network_id, played, ended)
             _poll(connection, profile.network_id, played, ended)
             _spells(connection, profile.network_id, played, now)
             if played.name == FAILING:
-                _fail(connection, profile.network_id, now - timedelta(minutes=3))
+                _fail(connection, profile.network_id, ended)
             if played.rejections:
                 _watch(connection, profile.network_id, now)
                 _reject(connection, profile.network_id, played.rejections, now)

@@ -102,6 +102,7 @@ def _work(connection: Connection, networks: tuple[NetworkProfile, ...], now: dat
         for quarters in range(96):
             at = now - timedelta(minutes=15 * quarters)
             is_out = network is networks[-1] and 20 < quarters < 25
+            is_out = is_out or (network.name == FAILING and quarters < 9)
             each = AnswerCounts(failed=75) if is_out else _ANSWERED
             counts = dict.fromkeys(_QUESTIONS, each)
             record_answer_counts(connection, network.network_id, at, counts)
