@@ -19,7 +19,7 @@ from typing import Final
 
 from tests.house.sources import ROOT, Source, sources_of_product
 
-_SILENT_FOLDERS: Final = ("dashboard/store/schema/", "dashboard/store/migrations/")
+_SILENT_FOLDERS: Final = ("dashboard/store/migrations/",)
 _SILENT_CALLS: Final = frozenset({"compile", "text", "TypeVar", "NewType", "getattr", "setattr"})
 """Calls whose arguments are patterns, SQL and names."""
 
@@ -31,20 +31,28 @@ _SILENT_KEYWORDS: Final = re.compile(
 """Parameters that only code reads."""
 
 _CODE: Final = re.compile(
-    r"\s*(SELECT|INSERT|UPDATE|DELETE|CREATE|WITH|PRAGMA|ALTER|DROP|BEGIN)\s"  # SQL
-    r"|.*(\(\?|\\[dswb]|[;{]\s*[\w-]+:\s|</|/>)"  # patterns, styles, markup
-    r"|[\w.]+\(|[a-z]+(-[a-z]+)+ |--|[A-Z][a-z]?$|%[a-zA-Z]"  # calls, options, categories, times
+    r"\s*(SELECT|INSERT|UPDATE|DELETE|CREATE|WITH|PRAGMA|ALTER|DROP|BEGIN|COPY|SET LOCAL)\s"  # SQL
+    r"|.*(\(\?|\\[dswb]|\bIS (NOT )?NULL\b|[\w\"]+ !?= ['\"\w{?]+$|\bBETWEEN \?)"  # patterns, SQL
+    r"|.*([;{][a-z-]+:\S|-src |'none'|'self')|lw-|badge |\.st-key"  # styles
+    r"|(margin-\w+|width|height|background): \S"
+    r"|[\w.]+\(|-+[\w-]*$|[A-Z][a-z]?$|%[a-zA-Z]"  # calls, options, categories, times
     r"|[A-Za-z]+(-[A-Z][A-Za-z]*)+$|[a-z]+[A-Z]\w*$|[A-Z][a-z]+[A-Z]\w*$",  # headers, names of keys
     re.DOTALL,
 )
-_READ: Final = re.compile(r".*[A-Za-z…}][^\s]*\s.*[a-z]|[A-Z][a-z]", re.DOTALL)
+_READ: Final = re.compile(r".*\S\s+(?=\S).*[a-z]{2}|.*[a-z]{2}.*\s[A-Z]|[A-Z][a-z]", re.DOTALL)
 """More than one word, or one with a capital letter."""
+
+_HEADING: Final = re.compile(r"[A-Z][A-Z0-9 %]+")
+"""What stands above a column of a command's table."""
+
+_QUOTED: Final = re.compile(r""""([^"\n]*)"|'([^'\n]*)'|`([^`]*)`""")
+_OF_STYLE: Final = re.compile(r'content: "([^"]*)"')
 
 _WORD: Final = re.compile(r"[A-Za-z][a-z]+")
 _TAG: Final = re.compile(
     r"<(?:style|script).*?</(?:style|script)>|<[^>]*>|{[%#].*?[%#]}", re.DOTALL
 )
-_OTHER_TEXTS: Final = ("*.txt", "*.html", "*.json")
+_OTHER_TEXTS: Final = ("*.txt", "*.html", "*.json", "*.js", "*.css")
 
 
 @dataclass(frozen=True)
@@ -64,15 +72,19 @@ def visible_texts() -> Iterator[VisibleText]:
     for pattern in _OTHER_TEXTS:
         for file in sorted((ROOT / "dashboard").rglob(pattern)):
             yield from _texts_of_file(file)
+    for file in sorted((ROOT / "config").rglob("*.toml")):
+        yield from _texts_of_settings(file)
 
 
 def _texts_of(source: Source) -> Iterator[VisibleText]:
-    silent = _silent_nodes(source.tree)
+    silent, states = _silent_nodes(source.tree), set(_states(source.tree))
+    is_command = source.path.startswith("dashboard/cli/")
     for node in _in_order(source.tree):
         if id(node) in silent or not isinstance(node, ast.Constant | ast.JoinedStr):
             continue
-        text = _text_of(node)
-        if text is not None and _is_read(text):
+        text = _bare(_text_of(node) or "")
+        is_heading = is_command and _HEADING.fullmatch(text) is not None
+        if is_heading or id(node) in states or _is_read(text):
             yield VisibleText(source.path, node.lineno, text)
 
 
@@ -98,6 +110,12 @@ def _part_of(node: ast.expr) -> str:
     return f"{{{names[-1]}}}" if names else "{…}"
 
 
+def _bare(text: str) -> str:
+    """Leave out markup, styles and scripts."""
+    bare = _TAG.sub(" ", text).strip() if "<" in text else text
+    return re.sub(r"%{.*?}", "{…}", bare)
+
+
 def _is_read(text: str) -> bool:
     return not _CODE.match(text) and _READ.match(text.strip()) is not None
 
@@ -120,6 +138,17 @@ def _silent_nodes(tree: ast.AST) -> set[int]:
     return silent - set(_helps(tree))
 
 
+def _states(tree: ast.AST) -> Iterator[int]:
+    """Yield the values of enumerations: states, kinds and verdicts, each a word on some page."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef) and "StrEnum" in map(ast.unparse, node.bases):
+            yield from (
+                id(each.value)
+                for each in node.body
+                if isinstance(each, ast.Assign) and isinstance(each.value, ast.Constant)
+            )
+
+
 def _helps(tree: ast.AST) -> Iterator[int]:
     """Yield the docstrings that a command prints as its help."""
     for node in ast.walk(tree):
@@ -140,11 +169,36 @@ def _texts_of_file(file: Path) -> Iterator[VisibleText]:
         for said in _described(json.loads(text)):
             yield VisibleText(path, 1, said)
         return
+    if file.suffix in {".js", ".css"}:
+        yield from _texts_of_script(path, text)
+        return
     bare = _TAG.sub(lambda tag: "\n" * tag[0].count("\n"), text)
     for number, line in enumerate(bare.splitlines(), start=1):
         said = " ".join(re.sub(r"{{.*?}}", "{…}", unescape(line)).split())
         if _WORD.search(said.replace("{…}", "")):
             yield VisibleText(path, number, said)
+
+
+def _texts_of_script(path: str, text: str) -> Iterator[VisibleText]:
+    """Read what a script of a browser writes, and what a style adds."""
+    pattern = _QUOTED if path.endswith(".js") else _OF_STYLE
+    for number, line in enumerate(text.splitlines(), start=1):
+        for match in pattern.finditer(re.sub(r"(^|\s)(//|\*).*", "", line)):
+            said = re.sub(r"\${.*?}", "{…}", next(filter(None, match.groups()), ""))
+            if _is_read(said):
+                yield VisibleText(path, number, said)
+
+
+def _texts_of_settings(file: Path) -> Iterator[VisibleText]:
+    """Read what a file of settings says beside its values; lines that go on are joined."""
+    path, said, begun = file.relative_to(ROOT).as_posix(), "", 0
+    for number, line in enumerate([*file.read_text(encoding="utf-8").splitlines(), ""], start=1):
+        before, mark, remark = line.partition("#")
+        if said and (before.strip() or not mark):
+            yield VisibleText(path, begun, said)
+            said = ""
+        begun = begun if said else number
+        said = f"{said} {remark.strip()}".strip()
 
 
 def _described(document: object) -> Iterator[str]:

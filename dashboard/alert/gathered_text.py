@@ -25,7 +25,7 @@ from dashboard.alert.occasion import Occasion, occasion_of
 from dashboard.alert.rejection_text import cause_of, name_of, shorten_hash
 from dashboard.domain.condition import INSTALLATION, SubjectKind
 from dashboard.domain.foreign_text import visible
-from dashboard.domain.formatting import moment, moment_in
+from dashboard.domain.formatting import counted, moment, moment_in
 from dashboard.domain.notification import FIRST_MEMBERS, Notification
 from dashboard.domain.notified_change import NotifiedChange
 from dashboard.domain.quantity import NetworkId
@@ -181,7 +181,7 @@ def compose_gathered(
     simulated = " (simulated data)" if gathered.is_simulated else ""
     more = "more " if notification.in_reply_to and notification.is_of_changes else ""
     occasion = occasion_of(notification, templates.zone, incidents=gathered.many)
-    incidents = _plural(gathered.many, "incident") if notification.is_of_incidents else ""
+    incidents = counted(gathered.many, "incident") if notification.is_of_incidents else ""
     news = incidents or _news(gathered, more)
     subject = occasion.subject(f"{news} · {gathered.where}{simulated}")
     network_ids = list(gathered.networks)
@@ -225,13 +225,13 @@ def _steps(gathered: _Gathered, actions: ActionLinks) -> tuple[str, ...]:
 def _news(gathered: _Gathered, more: str) -> str:
     """Return what the subject says first: the commonest reason, or the first other change."""
     if not gathered.causes:
-        return f"{gathered.others[0].said}, and {_plural(gathered.many - 1, 'other change')}"
+        return f"{gathered.others[0].said}, and {counted(gathered.many - 1, 'other change')}"
     by_cause: Counter[str] = Counter()
     for key, many in gathered.causes.items():
         by_cause[key.cause] += many
     [(cause, _)] = by_cause.most_common(1)
     rest = len(by_cause) - 1
-    beside = f" and {_plural(rest, 'other reason')}" if rest else ""
+    beside = f" and {counted(rest, 'other reason')}" if rest else ""
     return f"{cause}{beside} · {_counted(gathered, more)}"
 
 
@@ -241,15 +241,11 @@ def _counted(gathered: _Gathered, more: str) -> str:
     word = "rejection" if gathered.new == rejections else "changed record"
     if 0 < gathered.new < rejections:
         word = "new or changed rejection"
-    said = [_plural(rejections, f"{more}{word}")] if rejections else []
+    said = [counted(rejections, f"{more}{word}")] if rejections else []
     if gathered.of_networks:
         other = "other change" if rejections else f"{more}change"
-        said.append(_plural(gathered.of_networks, other))
+        said.append(counted(gathered.of_networks, other))
     return ", ".join(said)
-
-
-def _plural(many: int, word: str) -> str:
-    return f"{many:,} {word}{'' if many == 1 else 's'}"
 
 
 def _period(gathered: _Gathered, templates: MessageTemplates) -> str:

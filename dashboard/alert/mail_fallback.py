@@ -11,7 +11,7 @@ from uuid import UUID, uuid5
 from dashboard.alert.message import Channel, MaySend, Message, MessageHeaders
 from dashboard.domain.clock import Clock
 from dashboard.domain.foreign_text import visible
-from dashboard.domain.formatting import moment, span
+from dashboard.domain.formatting import counted, moment, span
 from dashboard.domain.mail_outage import MailOutage, MailTrouble
 from dashboard.logs import get_logger
 from dashboard.store.alerts.mail_outages import (
@@ -98,7 +98,7 @@ class MailFallback:
 
 
 def _failing(outage: MailOutage, trouble: MailTrouble) -> Message:
-    many = "1 mail is" if trouble.pending == 1 else f"{trouble.pending:,} mails are"
+    many = counted(trouble.pending, "mail is", "mails are")
     return _message(
         _FAILING,
         f"Mail fails since {moment(outage.since)}",

@@ -10,7 +10,7 @@ from dashboard.alert.change_text import IncidentText, Rows
 from dashboard.domain.condition import SubjectKind, Transition
 from dashboard.domain.coverage import GapCause
 from dashboard.domain.foreign_text import unlinked, visible
-from dashboard.domain.formatting import compared, moment, period, span
+from dashboard.domain.formatting import compared, counted, moment, period, span
 from dashboard.domain.formatting import fee as formatted
 from dashboard.domain.grounds import (
     CreditGrounds,
@@ -108,7 +108,7 @@ def describe_end(transition: Transition, network: str, lasted: Rows) -> Incident
 
 def describe_own_failure(transition: Transition, grounds: DeliveryGrounds) -> IncidentText:
     """Say in a message over a channel that this channel took nothing: it took the message."""
-    channel, many = _channel_of(transition), _notifications(grounds.pending)
+    channel, many = _channel_of(transition), counted(grounds.pending, "notification")
     return replace(
         _of_delivery(transition, grounds),
         headline=f"{channel} did not take {many}",
@@ -148,7 +148,7 @@ def _of_gap(transition: Transition, grounds: GapGrounds, network: str) -> Incide
 
 
 def _of_delivery(transition: Transition, grounds: DeliveryGrounds) -> IncidentText:
-    channel, many = _channel_of(transition), _notifications(grounds.pending)
+    channel, many = _channel_of(transition), counted(grounds.pending, "notification")
     waits = "waits" if grounds.pending == 1 else "wait"
     return IncidentText(
         headline=f"{channel} takes no notifications: {many} {waits}",
@@ -165,10 +165,6 @@ def _of_delivery(transition: Transition, grounds: DeliveryGrounds) -> IncidentTe
 
 def _channel_of(transition: Transition) -> str:
     return visible(transition.subject.dimension, _LONGEST_VALUE)
-
-
-def _notifications(many: int) -> str:
-    return f"{many:,} notification{'' if many == 1 else 's'}"
 
 
 def _of_credits(transition: Transition, grounds: CreditGrounds, lasted: Rows) -> IncidentText:
@@ -204,7 +200,7 @@ def _of_rate(
         value = unlinked(grounds.value, _LONGEST_VALUE)
         which = f" {_OF_VALUE[grounds.by]} {value}" if value else f" without a {grounds.by}"
     window = period(grounds.window)
-    many = f"{grounds.count:,} rejection{'' if grounds.count == 1 else 's'}{which} in {window}"
+    many = f"{counted(grounds.count, 'rejection')}{which} in {window}"
     is_over = not transition.after.is_open
     claim = "no more than" if is_over else "more than"
     return IncidentText(

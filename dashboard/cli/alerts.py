@@ -17,6 +17,7 @@ from dashboard.cli.lazy_group import LazyGroup
 from dashboard.cli.listing import Listing, Output, output, print_list
 from dashboard.cli.output import FOUND, Json, instant, print_json, say
 from dashboard.cli.silence_options import actor, by
+from dashboard.domain.formatting import counted
 from dashboard.domain.notification import DeliveryAttempt, NotificationState
 from dashboard.domain.quantity import shorten
 from dashboard.domain.rejection_filter import HashRange
@@ -135,11 +136,7 @@ def resend(
     if as_json:
         print_json({"notifications": many})
     else:
-        say(
-            "1 notification is pending again."
-            if many == 1
-            else f"{many:,} notifications are pending again."
-        )
+        say(f"{counted(many, 'notification is', 'notifications are')} pending again.")
 
 
 def _listing(
@@ -152,7 +149,7 @@ def _listing(
     return Listing(
         "alerts",
         found,
-        ("SINCE", "STATE", "NETWORK", "NEWS", "TRANSACTION", "TO", "ATTEMPTS", "ANSWER"),
+        ("SINCE", "STATE", "NETWORK", "WHAT", "TRANSACTION", "TO", "ATTEMPTS", "ANSWER"),
         row=lambda each: _row(here, each),
         form=lambda each: _form(here, each),
         nothing="No such alert is stored.",

@@ -33,8 +33,8 @@ def audit(
 ) -> None:
     """List who did what: keys, watched senders, tracked transactions, the store itself.
 
-    Nothing is removed from the log before `keep_audit_log` of [store] is over. The actor of a
-    command is the user of the system, that of the pages is called pages.
+    Nothing is removed from the log before `keep_audit_log` of [store] is over. The actor is the
+    name that a person gave, else the user of the system for a command, and pages for the pages.
     """
     wanted = AuditFilter(None if action is None else Action(action), since, until)
     with open_installation() as here, here.source.store.read() as connection:

@@ -61,7 +61,7 @@ def show(*, as_json: bool) -> None:
 @as_json
 @click.pass_context
 def try_(context: click.Context, network: str | None, *, as_json: bool) -> None:
-    """Ask each endpoint once and say what it found, and what the cadence costs; 1 if one fails."""
+    """Ask each endpoint once; show answers and what polling costs. Status 1 where one fails."""
     configure_logs("command", logging.ERROR)
     settings = load_settings()
     tried = asyncio.run(try_networks(settings, _only(network, settings)))

@@ -22,7 +22,7 @@ _MOST_YEARS = 10
     "--into",
     "folder",
     type=click.Path(path_type=Path),
-    help="State folder to fill, in place of LINEWATCH_HOME; to be named if it holds real data.",
+    help="State folder to fill instead of LINEWATCH_HOME; needed where that holds real data.",
 )
 @click.option(
     "--days",
@@ -34,21 +34,21 @@ _MOST_YEARS = 10
 @click.option(
     "--networks",
     type=click.IntRange(1, len(SIMULATED)),
-    help="How many simulated networks have one, in place of the setting devnet.networks.",
+    help="How many simulated networks have one, instead of the setting devnet.networks.",
 )
 def demo_history(folder: Path | None, days: int, networks: int | None) -> None:
     """Fill a store with a simulated year.
 
     Fees and rejections of the devnet, marked as simulated, end where its own begin. Two more
     networks without a chain can have one as well: a calm one that was not always watched, and
-    one whose base fee never moves. Nothing is tracked and nobody is notified. Doing it again adds
-    only what is new.
+    one whose base fee never moves. Nothing is tracked and nobody is notified. The same command
+    again adds only what is new.
     """
     named = {} if folder is None else {"LINEWATCH_HOME": str(folder)}
     if networks is not None:
         named["LINEWATCH_DEVNET_NETWORKS"] = str(networks)
     settings = load_settings({**os.environ, **named})
-    say(f"Making {days} days of simulated history; a year takes about half a minute a network.")
+    say(f"Making {days} days of simulated history; a year takes half a minute per network.")
     filled = fill_with_history(settings, timedelta(days=days), is_store_named=folder is not None)
     titles = ", ".join(each.title for each in filled.networks)
     say(f"{filled.store} now holds the simulated past of {titles}:")

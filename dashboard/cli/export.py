@@ -16,6 +16,7 @@ import click
 from dashboard.cli import options
 from dashboard.cli.installation import open_installation
 from dashboard.cli.output import say
+from dashboard.domain.formatting import counted
 from dashboard.errors import InputError, StoreUnavailable
 from dashboard.store.maintenance.export import ExportKind, Wanted
 from dashboard.store.maintenance.export import export as exported
@@ -52,7 +53,7 @@ class Format(StrEnum):
 )
 @options.network
 @options.within
-@click.option("--force", is_flag=True, help="Take the place of a file that is there.")
+@click.option("--force", is_flag=True, help="Replace a file that exists.")
 def export(  # noqa: PLR0913 - one for each option
     *,
     kind: str,
@@ -81,7 +82,7 @@ def export(  # noqa: PLR0913 - one for each option
                 write_csv_rows(sys.stdout, fields, batches)
                 return
             rows = _write(Path(target), form, fields, batches, is_forced=force)
-    say(f"{rows:,} {kind} are in {target}.")
+    say(f"{target} holds {counted(rows, 'row')} of {kind}.")
 
 
 def _format(target: str, name: str | None) -> Format:
@@ -146,6 +147,6 @@ def _appearing(path: Path, *, is_forced: bool) -> Iterator[Path]:
             unfinished.replace(path)
     except OSError as error:
         raise StoreUnavailable(
-            f"{path} cannot be written ({error.strerror or error}): see that its disk has room and "
-            "that this user may write there"
+            f"{path} cannot be written ({error.strerror or error}): check that its disk has room "
+            "and that this user may write there"
         ) from error

@@ -60,7 +60,7 @@ class CurrentFees:
 @click.command()
 @options.network
 @options.within
-@click.option("--step", "step_text", help="Length of a row with --since; 1h where not given.")
+@click.option("--step", "step_text", help="Length of each row with --since; by default 1h.")
 @options.exit_code
 @output
 def fees(

@@ -71,7 +71,7 @@ def acknowledge(*, incident: str, note: str, name: str | None, as_json: bool) ->
 @by
 @as_json
 def unacknowledge(*, incident: str, note: str, name: str | None, as_json: bool) -> None:
-    """Take your acknowledgement of INCIDENT back: nobody owns it then."""
+    """Take back your acknowledgement of INCIDENT; then nobody owns it."""
     _respond(
         incident, name, lambda ask, each, who: ask.unacknowledge(each, who, note), as_json=as_json
     )
@@ -123,7 +123,7 @@ def _respond(
             return
         owner = changed.incident.owner
         held = f" by {owner}" if owner else ""
-        unchanged = "" if changed.event else " It was so before."
+        unchanged = "" if changed.event else " Nothing changed."
         say(f"{ask.title_of(changed.incident)}: {changed.incident.state}{held}.{unchanged}")
         for each in filter(None, (ask.owner_notified(changed), ask.with_it(changed.others))):
             say(each)

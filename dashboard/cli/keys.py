@@ -159,7 +159,7 @@ def rename(*, name: str, new_name: str, as_json: bool) -> None:
 @click.argument("name")
 @as_json
 def revoke(*, name: str, as_json: bool) -> None:
-    """Revoke a key for good, in every running serve within a second.
+    """Revoke a key permanently, in every running serve within a second.
 
     Open WebSockets that it opened are closed. Its name is free again, and the list still
     shows it.
@@ -181,7 +181,7 @@ def revoke(*, name: str, as_json: bool) -> None:
     "--grace",
     type=DURATION,
     default=None,
-    help="How long the old key works on, such as 24h. Without, it ends at once.",
+    help="How long the old key still works, such as 24h; by default it ends at once.",
 )
 @as_json
 def rotate(*, name: str, grace: timedelta | None, as_json: bool) -> None:
@@ -199,7 +199,7 @@ def rotate(*, name: str, grace: timedelta | None, as_json: bool) -> None:
             here.note(connection, Action.ROTATE_KEY, name, details)
         _print_new_key(here, name, new, as_json=as_json)
         if not as_json:
-            until = f"works until {ends_at:%Y-%m-%d %H:%M:%S} UTC" if grace else "works no more"
+            until = f"works until {ends_at:%Y-%m-%d %H:%M:%S} UTC" if grace else "no longer works"
             say(f"The old key {until}.")
 
 

@@ -76,7 +76,7 @@ def lookup(
     """Say what happened to transactions.
 
     "-" reads them from standard input. A part of a hash, a label, a sender or words of a reason
-    stand for the known transactions that a page would find. The networks are asked now, unless
+    select the stored transactions that match. The networks are asked now, unless
     --stored is given, and what they say is stored. The status is 1 where a network does not answer
     about one of them or an answer could not be stored. With --exit-code it is 3 where a rejection
     is on record, and else 1 where nobody knows of one of them whether it was rejected.

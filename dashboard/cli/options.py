@@ -137,7 +137,7 @@ limit = click.option(
     type=click.IntRange(1, 100_000),
     default=50,
     show_default=True,
-    help="At most so many rows.",
+    help="At most this many rows.",
 )
 exit_code = click.option(
     "--exit-code", "sets_exit_status", is_flag=True, help="End with status 3 if something is found."

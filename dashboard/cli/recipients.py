@@ -162,7 +162,7 @@ def _row(each: ListedRecipient) -> tuple[str, ...]:
         each.recipient.channel,
         each.recipient.address,
         status_words(each),
-        ", ".join(each.named_in) or "nowhere any more",
+        ", ".join(each.named_in) or "nowhere now",
         hours_words(each.profile),
         "never" if each.last_sent is None else moment(each.last_sent),
     )

@@ -14,7 +14,7 @@ from dashboard.cli import options
 from dashboard.cli.installation import open_installation
 from dashboard.cli.output import Json, instant, print_json, print_table, say
 from dashboard.cli.silence_options import LENGTH, TO_COME
-from dashboard.domain.formatting import moment, span
+from dashboard.domain.formatting import counted, moment, span
 from dashboard.errors import InputError
 from dashboard.show.queries.incident_words import withheld_words
 from dashboard.wiring.networks import networks_of
@@ -33,16 +33,19 @@ _FARTHEST = timedelta(days=3660)
     type=click.IntRange(1, 20_000),
     default=120,
     show_default=True,
-    help="So many transactions are rejected.",
+    help="How many transactions are rejected.",
 )
-@click.option("--within", type=LENGTH, default="60s", show_default=True, help="Within this time.")
+@click.option("--within", type=LENGTH, default="60s", show_default=True, help="Within how long.")
 @click.option(
-    "--at", "begins_at", type=TO_COME, help="When it begins, such as 2026-12-01T03:00Z; now."
+    "--at",
+    "begins_at",
+    type=TO_COME,
+    help="When it begins, such as 2026-12-01T03:00Z; by default now.",
 )
 @click.option(
     "--folder",
     type=click.Path(path_type=Path, file_okay=False),
-    help="A new folder for the sandbox; usually a temporary one.",
+    help="A new folder for the sandbox; by default a temporary one.",
 )
 @options.as_json
 def rehearse(
@@ -89,7 +92,7 @@ def _sandbox(folder: Path | None) -> Path:
     if folder is None:
         return Path(tempfile.mkdtemp(prefix="linewatch-rehearsal-"))
     if folder.exists():
-        raise InputError(f"{folder} exists: name a folder that is not there yet")
+        raise InputError(f"{folder} exists: name a new folder")
     folder.mkdir(mode=0o700, parents=True)
     return folder
 
@@ -102,14 +105,15 @@ def _print(found: Rehearsal) -> None:
     )
     for (channel, address), messages in _by_recipient(found.messages).items():
         first, last = (span(each.at - storm.begins_at) for each in (messages[0], messages[-1]))
-        many = "1 message" if len(messages) == 1 else f"{len(messages)} messages"
+        many = counted(len(messages), "message")
         say(f"{address} over {channel}: {many}, the first after {first}, the last after {last}.")
     if not found.messages:
         say("Nobody would be notified.")
     for withheld in found.withheld:
         say(f"Not notified: {withheld_words(withheld)}.")
     if found.pending:
-        say(f"{found.pending:,} notifications would still be pending after a day.")
+        pending = counted(found.pending, "notification")
+        say(f"{pending} would still be pending after a day.")
     rows = [(moment(each.at), each.address, each.subject) for each in found.messages[:_SHOWN]]
     if rows:
         print_table(("AT", "TO", "SUBJECT"), rows)

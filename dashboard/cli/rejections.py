@@ -54,13 +54,13 @@ _COLUMNS: Final = (
     help="Only the versions of this transaction, or of those whose hash begins so.",
 )
 @click.option(
-    "--label", default="", help="Only those of transactions that were tracked under this label."
+    "--label", default="", help="Only those of transactions that are tracked with this label."
 )
 @click.option(
     "--search",
     "searched",
     default="",
-    help="Only those in which these words stand, as the page Rejections finds them.",
+    help="Only those that contain these words, as in the search of the page Rejections.",
 )
 @options.within
 @options.limit

@@ -11,6 +11,7 @@ import click
 from dashboard.cli import options
 from dashboard.cli.output import print_json, say
 from dashboard.cli.store import settings_of_command
+from dashboard.domain.formatting import counted
 from dashboard.errors import InputError
 from dashboard.wiring.maintenance import (
     count_held,
@@ -52,12 +53,13 @@ def restore(*, file: Path, force: bool, as_json: bool) -> None:
         )
         return
     many = sum(done.rows.values())
-    say(f"The store holds what {file} held, verified; {many:,} rows with this in the audit log.")
+    say(f"The store holds {many:,} rows of {file}, verified, and a new one in the audit log.")
     if done.aside is not None:
-        say(f"What was there before is in {done.aside}.")
+        say(f"The store that was there before is {done.aside}.")
     for name in done.rebuilt:
-        say(f"The {name} were wrong in it and are rebuilt.")
-    say(f"{done.held:,} notifications that were pending are held: `linewatch release` sends them.")
+        say(f"The {name} were wrong in the backup and are rebuilt.")
+    held = counted(done.held, "pending notification is", "pending notifications are")
+    say(f"{held} held: `linewatch release` sends them.")
 
 
 @click.command()
@@ -76,7 +78,7 @@ def release(*, drop: bool, counts: bool, as_json: bool) -> None:
         print_json({"notifications": many})
         return
     became = "held" if counts else "dead" if drop else "pending again"
-    say(f"{many:,} {'notification is' if many == 1 else 'notifications are'} {became}.")
+    say(f"{counted(many, 'notification is', 'notifications are')} {became}.")
 
 
 @click.command()
@@ -86,26 +88,30 @@ def release(*, drop: bool, counts: bool, as_json: bool) -> None:
     metavar="URL",
     help="An empty database; env:NAME reads the variable NAME, so that no list shows a password.",
 )
-@click.option("--cancel", "is_cancelled", is_flag=True, help="Stay, after a move that was killed.")
+@click.option(
+    "--cancel", "is_cancelled", is_flag=True, help="Stay here, after a move that was killed."
+)
 @options.as_json
 def move(*, target: str | None, is_cancelled: bool, as_json: bool) -> None:
     """Move the store to another database; stop everything that runs before.
 
-    All rows are copied and compared. The store that they come from stays as it is, but for a mark
-    that keeps every process from using it. After a move that was killed no process can use the
-    store until the same command completes it, or until the move is cancelled.
+    All rows are copied and compared. The store that they come from stays as it is, except for a
+    mark that keeps every process from using it. After a move that was killed no process can use
+    the store until the same command completes it, or until the move is cancelled.
     """
     if is_cancelled == (target is not None):
         raise InputError("say where to move with --to, or --cancel")
     if target is None:
         place = give_up_moving(settings_of_command())
-        print_json({"cancelled": place}) if as_json else say(f"The store stays; {place} is left.")
+        print_json({"cancelled": place}) if as_json else say(
+            f"The move is cancelled. Delete what it left in {place}."
+        )
         return
     done = move_store(settings_of_command(), _address(target))
     if as_json:
         print_json({"store": done.name, "rows": {**done.rows}})
         return
-    say(f"{done.name} holds all {sum(done.rows.values()):,} rows, compared.")
+    say(f"{done.name} holds all {sum(done.rows.values()):,} rows; they were compared.")
     say("Set store.url, or LINEWATCH_STORE_URL, to its address on every machine, then start again.")
 
 

@@ -63,7 +63,7 @@ _set = click.option(
 
 @click.group()
 def rules() -> None:
-    """Say which changes people hear of, who gets them and how urgent they are.
+    """Say which changes people are notified of, who gets them and how urgent they are.
 
     Without rules of your own the default ones are in force: `linewatch rules list` shows them.
     """
@@ -72,7 +72,7 @@ def rules() -> None:
 @rules.command("list")
 @output
 def listed(*, output: Output) -> None:
-    """List the rules in force, and where each stands: firing, pending, no data, on or off."""
+    """List the rules in force, and the state of each: firing, pending, no data, on or off."""
     with open_installation() as here:
         ask = RuleQueries(here.source)
         situation = ask.situation()
@@ -94,7 +94,7 @@ def listed(*, output: Output) -> None:
 @click.argument("name")
 @as_json
 def show(*, name: str, as_json: bool) -> None:
-    """Show one rule as it stands in a file."""
+    """Show one rule as a file holds it."""
     with open_installation() as here:
         held = RuleQueries(here.source).in_force()
     found_rule(tuple(each.rule for each in held), name)
@@ -127,7 +127,7 @@ def export(*, as_json: bool) -> None:
 def import_(*, file: Path, replace: bool, dry_run: bool, as_json: bool) -> None:
     """Put the rules of a file in force; - reads standard input.
 
-    A rule takes the place of the one of its name. A file with a mistake changes nothing: every
+    A rule replaces the one of its name. A file with a mistake changes nothing: every
     mistake is named with its line, its value and the remedy.
     """
     with open_installation() as here:

@@ -40,7 +40,7 @@ def senders() -> None:
 def watch(
     *, senders: tuple[Address, ...], network_text: str | None, label: str, as_json: bool
 ) -> None:
-    """Track each transaction of these addresses that is rejected from now on, and mail it."""
+    """Track each transaction of these addresses that is rejected from now on, and mail that."""
     with open_installation() as here:
         ids = _network_ids(here, network_text)
         are_new = SenderQueries(here.source).watch(senders, ids, label.strip())
@@ -52,14 +52,14 @@ def watch(
 @_addresses
 @options.as_json
 def unwatch(*, senders: tuple[Address, ...], as_json: bool) -> None:
-    """Watch these addresses no more; what is tracked of them stays tracked.
+    """Stop watching these addresses; transactions of theirs that are tracked stay tracked.
 
-    The status is 2 where one was not watched; the others are not watched any more.
+    The status is 2 if one was not watched; the others are no longer watched.
     """
     with open_installation() as here:
         ask = SenderQueries(here.source)
         were_watched = [ask.unwatch(each) for each in senders]
-    results = ["not watched any more" if was else "was not watched" for was in were_watched]
+    results = ["no longer watched" if was else "was not watched" for was in were_watched]
     _print_results(senders, results, as_json=as_json)
     if not all(were_watched):
         sys.exit(WRONG_INPUT)
@@ -98,7 +98,7 @@ def rank(
     limit: int,
     output: Output,
 ) -> None:
-    """Rank senders by how many rejections of theirs arrived, the most first."""
+    """Rank senders by the number of their rejections, the largest first."""
     with open_installation() as here:
         network_id = here.chosen_id(network_text)
         wanted = RejectionFilter(network_id=network_id, since=since, until=until)

@@ -53,9 +53,12 @@ every = click.option(
     help='Only in these hours of every week, such as "sun 02:00-04:00"; repeatable.',
 )
 time_zone = click.option(
-    "--time-zone", "zone", default="", help="Of the hours of --every; usually that of [mail]."
+    "--time-zone",
+    "zone",
+    default="",
+    help="Where the hours of --every are meant; by default as in [mail].",
 )
-by = click.option("--by", "name", type=NAME, help="Who acts; usually the user of this machine.")
+by = click.option("--by", "name", type=NAME, help="Who acts; by default the user who runs this.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,14 +139,14 @@ def planned(command: Command) -> Command:
 
     options = (
         click.argument("matchers", nargs=-1, metavar="[MATCHER]..."),
-        click.option("--from", "starts_at", type=TO_COME, help="When it starts; usually now."),
-        click.option("--until", "ends_at", type=TO_COME, help="When it ends; a time, or 8h."),
+        click.option("--from", "starts_at", type=TO_COME, help="When it starts; by default now."),
+        click.option("--until", "ends_at", type=TO_COME, help="When it ends: a time, or 8h."),
         click.option("--for", "length", type=LENGTH, help="How long it lasts: 30m, 8h, 2d."),
         every,
         time_zone,
         click.option("--reason", default="", help="Why; shown wherever this is listed."),
         by,
-        click.option("--all", "covers_all", is_flag=True, help="It fits every change."),
+        click.option("--all", "covers_all", is_flag=True, help="Yes, it fits every change."),
     )
     decorated: Any = bundled
     for each in reversed(options):

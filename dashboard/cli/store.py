@@ -52,7 +52,7 @@ def join(*, force: bool) -> None:
 
 @click.command()
 @click.argument("file", type=_FILE)
-@click.option("--force", is_flag=True, help="Overwrite FILE.")
+@click.option("--force", is_flag=True, help="Replace FILE where it exists.")
 @click.option(
     "--keep",
     type=click.IntRange(1),

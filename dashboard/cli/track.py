@@ -113,7 +113,7 @@ def track(  # noqa: PLR0913 - one for each option
 ) -> None:
     """Watch transactions for rejections.
 
-    They are asked about by themselves, and a rejection is mailed. They come from arguments,
+    They are asked about for seven days, and a rejection is mailed. They come from arguments,
     files, or standard input ("-", or where nothing else is named). Every line is reported.
     The status is 2 where some could not be used; the others are tracked.
     """
@@ -127,7 +127,7 @@ def track(  # noqa: PLR0913 - one for each option
         for origin, text in given:
             for part in track_files(text, utc_now(), _AT_ONCE):
                 if part.unused_columns:
-                    warn(f"{origin}: not used are the columns {in_words(part.unused_columns)}")
+                    warn(f"{origin}: unused columns: {in_words(part.unused_columns)}")
                 listed = part.with_common(common).where_known(network_ids)
                 report.add(_keep(ask, origin, listed, network_ids))
     report.end()

@@ -130,7 +130,7 @@ class UsualWeek:
             return None
         below = sum(each < fee for each in self.this_hour)
         return (
-            f"Now, at {' '.join(printed(fee))}, it is dearer than at this hour on {below} of "
+            f"The fee now, {' '.join(printed(fee))}, is higher than at this hour on {below} of "
             f"{len(self.this_hour)} days ({below / len(self.this_hour):.0%})."
         )
 

@@ -152,6 +152,6 @@ def _some(rules: Rules) -> Rules:
     if not rules:
         raise InputError(
             "no rule would be left, and without any the default ones are in force: turn off what "
-            "nobody wants to hear of with `linewatch rules edit NAME --set enabled=false`"
+            "nobody needs with `linewatch rules edit NAME --set enabled=false`"
         )
     return rules

@@ -112,7 +112,8 @@ def _group_wait(written: object) -> timedelta:
     length = _duration(written)
     if length > LONGEST_GROUP_WAIT:
         raise InputError(
-            f"is {written}: write 1h at most, since nobody hears of what is gathered meanwhile"
+            f"is {written}: write 1h at most, because nobody is notified of what is gathered "
+            "meanwhile"
         )
     return length
 
@@ -207,7 +208,7 @@ def _window(written: object) -> timedelta:
 
 def _by(written: object) -> Dimension:
     if written == Dimension.NETWORK:
-        raise InputError("is network, and networks are counted by themselves anyway: leave it out")
+        raise InputError("is network, and each network is counted alone anyway: leave it out")
     return _word(Dimension)(written)
 
 

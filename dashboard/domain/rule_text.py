@@ -26,7 +26,7 @@ from dashboard.domain.written_values import write_fee
 _WHEN: Final = {
     RuleKind.REJECTED: "a transaction is rejected for the first time",
     RuleKind.CHANGED: "the record of a rejected transaction changes",
-    RuleKind.INCLUDED: "a rejected transaction is in a block all the same",
+    RuleKind.INCLUDED: "a rejected transaction is in a block later",
     RuleKind.BUSY: "a network is busy",
     RuleKind.COVERAGE_GAP: "a network is not watched",
     RuleKind.WORKER_SILENT: "no worker is at work",

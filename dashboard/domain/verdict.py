@@ -179,7 +179,7 @@ def _unanswered(evidence: Evidence) -> Verdict:
     return Verdict(
         VerdictKind.CANNOT_CHECK,
         f"The exclusion API has given no answer since {_moment(evidence.failing_since)}.{why}",
-        "Nothing is known of this hash until the API answers. A tracked hash is asked by itself.",
+        "Nothing is known of this hash until the API answers; a tracked hash is then asked again.",
     )
 
 

@@ -260,7 +260,7 @@ class GasPoll:
         answers.append(answer)
         if answer.failure is not None:
             _log.warning(
-                "a question got no answer", operation=question.operation, why=answer.failure.message
+                "a question failed", operation=question.operation, why=answer.failure.message
             )
 
 

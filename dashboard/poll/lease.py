@@ -36,7 +36,7 @@ class Term:
         """Raise LeaseLost, which undoes the transaction, unless the term still lasts."""
         holder = leases.holder(connection, self.name)
         if holder is None or holder.token != self.token:
-            raise LeaseLost(f"the lease {self.name} is not ours any more")
+            raise LeaseLost(f"this worker no longer holds the lease {self.name}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Lease:
         with self.store.write() as connection:
             if not leases.renew(connection, self.name, term.token, self.duration):
                 term.ends_at = timedelta()
-                raise LeaseLost(f"the lease {self.name} ran out or was taken over")
+                raise LeaseLost(f"the lease {self.name} expired or was taken over")
         term.ends_at = ends_at
 
     def release(self, term: Term) -> None:

@@ -130,7 +130,7 @@ class PollLoop(ABC, Generic[DueT, QuestionT, AnswerT, RecordedT]):
 
     def _log_failures(self, asked: int, failures: Sequence[Failure]) -> None:
         _log.warning(
-            "questions got no answer",
+            "questions failed",
             poll=self.name,
             network_id=self.store.network_id,
             asked=asked,

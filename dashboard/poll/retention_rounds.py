@@ -80,7 +80,7 @@ class RetentionRounds:
         if jump is None:
             return now
         _log.warning(
-            "the clock went ahead: what became old by that is not purged yet",
+            "the clock jumped ahead: what is old only because of that is not purged yet",
             before=jump.before.isoformat(),
             after=jump.after.isoformat(),
         )
@@ -115,7 +115,7 @@ class RetentionRounds:
         self._next_round = self._clocks.elapsed() + ROUND_EVERY
         purged = +self._purged
         if purged:
-            _log.info("purged what was old", **purged)
+            _log.info("purged old data", **purged)
         self._purged.clear()
         await run_sync(self._note_purge)
         await run_sync(self._measure)  # last: where it fails, no purge is repeated

@@ -57,7 +57,7 @@ def _announce(lease: Lease, announced: str | None) -> str | None:
         _log.info(
             "this worker stands by: another one is at work",
             at_work=holder,
-            takes_over="as soon as that one stops, or when its lease runs out: "
+            takes_over="as soon as that one stops, or when its lease expires: "
             f"{lease.duration.total_seconds():g} s after its last sign of life",
         )
     return holder or announced
@@ -69,7 +69,7 @@ def _leave(watcher: PollingWorker, term: Term) -> None:
         watcher.delivery.finish(GRACE / 2)
         watcher.lease.release(term)
     except StoreError as error:
-        _log.warning("the lease could not be given back; it runs out by itself", why=str(error))
+        _log.warning("the lease could not be released; it expires on its own", why=str(error))
 
 
 async def _wait(stop: asyncio.Event, longest: timedelta) -> None:

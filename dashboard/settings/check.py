@@ -260,7 +260,7 @@ def _check_title(name: str, network: NetworkSettings, known: dict[str, str]) -> 
 def _check_second_nodes(name: str, network: NetworkSettings) -> Iterator[Remark]:
     for place, node in enumerate(network.nodes):
         if any(node is not other and node == other for other in network.all_nodes):
-            message = "is there twice: another node can stand in, the same one cannot"
+            message = "is configured twice: a standby has to be another node; remove one of the two"
             yield ("networks", name, "nodes", str(place)), message
 
 

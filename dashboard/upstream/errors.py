@@ -43,7 +43,7 @@ def http_error(endpoint: Endpoint, status: int, headers: Mapping[str, str]) -> U
     name = endpoint.name
     if status == HTTPStatus.TOO_MANY_REQUESTS:
         wait_asked = parse_retry_after(headers.get("retry-after", ""), headers.get("date", ""))
-        pause = f", and wanted no question for {span(wait_asked)}" if wait_asked else ""
+        pause = f", and asked for a pause of {span(wait_asked)}" if wait_asked else ""
         return UpstreamThrottled(f"{name}: asked too often (HTTP 429){pause}", wait_asked)
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR or status == HTTPStatus.REQUEST_TIMEOUT:
         return UpstreamUnavailable(f"{name}: the server failed (HTTP {status})")
@@ -59,7 +59,9 @@ def http_error(endpoint: Endpoint, status: int, headers: Mapping[str, str]) -> U
             f"{name}: answered with a redirect (HTTP {status}), which is not followed: "
             "configure the final address"
         )
-    return UpstreamUnreadable(f"{name}: answered with HTTP {status}, which is no answer")
+    return UpstreamUnreadable(
+        f"{name}: answered with HTTP {status}, which no API sends: check the address"
+    )
 
 
 def rpc_error(name: str, code: int) -> UpstreamError:

@@ -31,7 +31,7 @@ async def newest_shared_block(node: NodeClient, held: ChainWindow, head: BlockHe
     shared = known[low - 1] if low else -1
     if shared == head.number - 1 and low:
         raise UpstreamUnavailable(
-            f"{node.endpoint.name}: block {head.number} names another parent than it has"
+            f"{node.endpoint.name}: block {head.number} does not follow the block before it"
         )
     return shared
 

@@ -275,8 +275,8 @@ class ChainFollower:
         if now - since >= self._policy.older_patience:
             self._has_no_older = True
             _LOG.warning(
-                "the window is as long as the node tells: percentile, threshold and congestion "
-                "rest on fewer blocks",
+                "the node has no older blocks: percentile, threshold and congestion are computed "
+                "from fewer blocks than configured",
                 endpoint=endpoint,
                 blocks=self.blocks_held,
                 window_blocks=self.window_blocks,

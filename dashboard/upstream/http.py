@@ -126,10 +126,12 @@ class HttpAsker:
         content = response.headers.get("content-type", "application/json").partition(";")[0]
         if not content.strip().lower().endswith(("json", "text/plain")):
             raise UpstreamUnreadable(
-                f"{self.endpoint.name}: answered with something else than JSON"
+                f"{self.endpoint.name}: answered with something other than JSON"
             )
         if response.headers.get("content-encoding", "identity").lower() != "identity":
-            raise UpstreamUnreadable(f"{self.endpoint.name}: answered compressed, unasked")
+            raise UpstreamUnreadable(
+                f"{self.endpoint.name}: answered compressed, which was not asked for"
+            )
 
 
 def _unusable_address(endpoint: Endpoint) -> UpstreamRefused:

@@ -155,7 +155,9 @@ class NodeClient:
 
     def _answered(self, reply: RpcReply | None, decode: Callable[[Raw], Answer]) -> Answer:
         if reply is None:
-            raise UpstreamUnreadable(f"{self.endpoint.name}: left a question of a batch out")
+            raise UpstreamUnreadable(
+                f"{self.endpoint.name}: did not answer every question of a batch"
+            )
         return self._result(reply, decode)
 
     def _result(self, reply: RpcReply, decode: Callable[[Raw], Answer]) -> Answer:

@@ -163,8 +163,8 @@ def key_advice(settings: EndpointSettings) -> str:
     folder = _folder(base)
     if settings.key is None:
         return (
-            f"no key stands beside url, so url has to end in /{folder}/KEY with a valid one; or "
-            "write it without that path, and key beside it"
+            f"without the setting key, url has to end in /{folder}/KEY with a valid key: correct "
+            "that, or write url without that path and set key"
         )
     doubled = next((each for each in (folder, "v3", "ws") if base.endswith(f"/{each}")), None)
     if doubled is not None:
@@ -178,7 +178,7 @@ def forbidden_advice(settings: EndpointSettings) -> str:
     WebSocket servers forbid every path that they do not have, so also a wrong address.
     """
     if settings.key is None:
-        return "check the address; no key stands beside it, and one inside it may not ask this"
+        return "check url: the setting key is empty, and a key inside url may not ask this"
     if settings.url.reveal().startswith(_WEBSOCKET):
         return f"the settings of the API key do not allow this, or {key_advice(settings)}"
     return "the settings of the API key do not allow this"

@@ -17,7 +17,7 @@ from dashboard.settings.hosts import host_of
 
 _REMEDY: Final = (
     "If this name is yours, add it to http.allowed_hosts, or set pages.public_url to the "
-    "address that people use. Web sites that may call serve stand in serve.cors_origins."
+    "address that people use. List web sites that may call serve in serve.cors_origins."
 )
 _MOST_LOGGED: Final = 20
 """Refusals logged, each text once: enough to find a wrong proxy, too few to fill a disk."""

@@ -78,7 +78,7 @@ def test_restore_drill_loses_nothing_and_tells_nobody_twice(desk: Desk) -> None:
     told = desk.type(*typed("Restore"))
 
     assert "verified" in told
-    assert "What was there before is in" in told
+    assert "The store that was there before is" in told
     assert f"{MANY_PENDING} notifications are held." in told
     with open_store(desk.url) as store:
         assert states(store) == {NotificationState.PENDING: MANY_PENDING}

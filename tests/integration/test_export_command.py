@@ -31,7 +31,7 @@ def test_file_is_made_replaced_only_by_force_and_nothing_is_left_behind(
     held = file.read_text(encoding="utf-8")
     forced = installation.run("export", "fees", "--to", str(file), "--force")
 
-    assert (made.returncode, made.stdout) == (0, f"2 rejections are in {file}.\n")
+    assert (made.returncode, made.stdout) == (0, f"{file} holds 2 rows of rejections.\n")
     assert (refused.returncode, forced.returncode) == (2, 0)
     assert "exists already: choose another name, or replace it with --force" in refused.stderr
     assert [row["tx_hash"] for row in csv.DictReader(held.splitlines())] == [
@@ -68,7 +68,7 @@ def test_folder_that_takes_no_file_is_named_with_the_remedy(installation: Instal
 
     assert (refused.returncode, refused.stdout) == (1, "")
     assert "/proc/fees.csv cannot be written (" in refused.stderr
-    assert "see that its disk has room" in refused.stderr
+    assert "check that its disk has room" in refused.stderr
 
 
 def test_parquet_is_chosen_by_the_name_of_the_file(

@@ -151,7 +151,7 @@ REPLACED: dict[str, tuple[Behaviour, type[UpstreamError], str]] = {
     "HTML": (
         replying("200 OK", b"<html>", {"Content-Type": "text/html"}),
         UpstreamUnreadable,
-        "something else than JSON",
+        "something other than JSON",
     ),
     "broken JSON": (replying("200 OK", b'{"jsonrpc":'), UpstreamUnreadable, "cannot be read"),
     "429": (replying("429 Too Many", b"", {"Retry-After": "9"}), UpstreamThrottled, "HTTP 429"),
@@ -265,7 +265,7 @@ async def test_block_that_names_another_parent_than_the_node_has_is_not_believed
         chain.mine(4321)
         node.spoil = where(BLOCK, parentHash=f"0x{0xBAD:064x}")
 
-        with pytest.raises(UpstreamUnavailable, match="names another parent"):
+        with pytest.raises(UpstreamUnavailable, match="does not follow the block before it"):
             await follower.refresh()
         assert follower.snapshot() is before
         node.spoil = where("")

@@ -64,6 +64,6 @@ def test_storm_says_who_would_get_what_and_leaves_the_messages(
     assert subjects
     assert not any("HUB" in each for each in subjects)
     assert not (installation.home / "mail").exists()
-    assert (again.returncode, "name a folder that is not there yet" in again.stderr) == (2, True)
+    assert (again.returncode, "name a new folder" in again.stderr) == (2, True)
     listed = json.loads(installation.run("alerts", "--json").stdout)
     assert listed["alerts"] == []

@@ -182,7 +182,7 @@ def test_cursor_ahead_of_the_store_is_refused(
         ahead = f"{cursor[:-1]}C"
         error = exchange(socket, a_call(SUBSCRIBE, ["rejections", {}, ahead]))["error"]
 
-    assert "lies ahead of all that is stored" in error["message"]
+    assert "is beyond the newest rejection" in error["message"]
 
 
 def test_subscribing_over_http_names_the_websocket(address: str) -> None:

@@ -203,5 +203,5 @@ async def test_exclusion_client_hands_on_how_long_it_is_to_wait() -> None:
 
     failures = [each.failure for each in answers if each.failure is not None]
     assert [each.retry_after for each in failures] == [timedelta(minutes=5)] * 2
-    assert "asked too often (HTTP 429), and wanted no question for 5 min" in failures[0].message
+    assert "asked too often (HTTP 429), and asked for a pause of 5 min" in failures[0].message
     assert len(upstream.requests) == 1

@@ -38,7 +38,7 @@ MISBEHAVIOURS: dict[str, tuple[Behaviour, type[UpstreamError], str]] = {
     "html": (
         replying("200 OK", HTML, {"Content-Type": "text/html; charset=utf-8"}),
         UpstreamUnreadable,
-        "something else than JSON",
+        "something other than JSON",
     ),
     "compressed": (
         replying("200 OK", gzip.compress(b" " * 10**6), {"Content-Encoding": "gzip"}),

@@ -190,7 +190,7 @@ class MetricsCollector(Collector):
             outcomes[method, "error"] = errors
         about = "JSON-RPC calls answered, over HTTP and WebSocket; unserved are unknown methods."
         yield _counters("rpc_calls", about, ("method", "outcome"), outcomes.items())
-        about = "Calls refused since they came faster than their key allows."
+        about = "Calls refused because they came faster than their key allows."
         yield _counter("rpc_calls_limited", about, counters.limited)
         about = "Requests refused: wrong key, method not allowed, rate, or size."
         yield _counters("refusals", about, ("reason",), _by_one(counters.refusals))
@@ -219,9 +219,9 @@ class MetricsCollector(Collector):
         yield _gauge("connections_limit", "How many may be open.", connection_limiter.limits.total)
         about = "Connections accepted by the server."
         yield _counter("connections_accepted", about, connection_limiter.accepted)
-        about = "Connections refused since too many were open."
+        about = "Connections refused because too many were open."
         yield _counter("connections_refused", about, connection_limiter.refused)
-        about = "Connections dropped since one phase took too long."
+        about = "Connections dropped because one phase took too long."
         dropped = {
             (phase.value,): connection_limiter.dropped[phase]
             for phase in connection_limiter.limits.seconds

@@ -109,8 +109,8 @@ def decode_place(connection: Connection, cursor: object) -> int:
         raise WireError(f"cursor: {error}") from error
     if place > last_rejection_id(connection):
         raise WireError(
-            f"cursor: {cursor} lies ahead of all that is stored, as after a restored backup: "
-            "begin without one"
+            f"cursor: {cursor} is beyond the newest rejection that is stored, as after a restored "
+            "backup: begin without a cursor"
         )
     return place
 

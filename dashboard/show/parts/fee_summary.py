@@ -8,6 +8,7 @@ import numpy as np
 import streamlit as st
 
 from dashboard.domain.foreign_text import visible
+from dashboard.domain.formatting import counted
 from dashboard.domain.gas import FeeSuggestion, SuggestedGasFees
 from dashboard.domain.quantity import Wei
 from dashboard.domain.transaction_cost import USUAL_ACTIONS, cost_of, in_coin, in_money
@@ -169,9 +170,7 @@ def _blocks_seen(story: FeeTimeline) -> list[str]:
     """Say how many of the blocks the extremes are of, where that is not all of them."""
     seen = story.block_share()
     if seen is None:
-        return [
-            "Which share of all blocks was seen is not known: the network has no block_time set."
-        ]
+        return ["The share of blocks that was seen is not known: set block_time of the network."]
     if seen >= _ALL:
         return []
     return [f"{share(seen)} of the blocks were seen; the others may lie above or below."]
@@ -183,7 +182,7 @@ def _short_gaps(story: FeeTimeline) -> list[str]:
     if not inside:
         return []
     longest = max(inside, key=lambda step: step.longest_gap)
-    many = "1 step has a gap" if len(inside) == 1 else f"{len(inside)} steps have gaps"
+    many = counted(len(inside), "step has a gap", "steps have gaps")
     sentence = (
         f"{many} too short to be drawn, the longest: {span(longest.longest_gap)} "
         f"between {longest.first_at:%d %b %H:%M} and {longest.last_at:%d %b %H:%M} UTC."

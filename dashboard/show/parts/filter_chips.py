@@ -31,7 +31,7 @@ def filter_chips(chips: Sequence[Chip]) -> None:
                 key=f"chip-{chip.name}",
                 icon=":material/close:",
                 icon_position="right",
-                help=f"Take away the filter {chip.name.lower()}",
+                help=f"Remove the filter {chip.name.lower()}",
                 on_click=chip.remove,
             )
         if len(chips) > 1:

@@ -8,6 +8,7 @@ from typing import Final
 
 from dashboard.domain.coverage import Gap, GapCause, Watched
 from dashboard.domain.foreign_text import visible
+from dashboard.domain.formatting import counted
 from dashboard.show.parts.badges import badge
 from dashboard.show.parts.markup import Markup, element, join
 from dashboard.show.parts.strips import gap_strip
@@ -64,7 +65,7 @@ def _strip_row(
     if not stretches:
         return None
     missed = overlap(stretches, since, until)
-    many = "1 gap" if len(stretches) == 1 else f"{len(stretches)} gaps"
+    many = counted(len(stretches), "gap")
     what = f"{profile.name}, {_WATCHED_NAMES[watched].lower()}"
     words = f"{what}: {many} in 7 days, {span(missed)} in all."
     began = coverage.began[watched].get(profile.network_id)

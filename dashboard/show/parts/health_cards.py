@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from dashboard.domain.foreign_text import visible
+from dashboard.domain.formatting import counted
 from dashboard.domain.mail_outage import MailTrouble
 from dashboard.domain.notification import DeliveryResult
 from dashboard.domain.recipients import RecipientStatus
@@ -108,7 +109,7 @@ def _recipients(counts: Counter[RecipientStatus]) -> list[Markup]:
         if counts[status]
     ]
     reached = counts[RecipientStatus.TRUSTED] + counts[RecipientStatus.VERIFIED]
-    get = "1 recipient gets" if reached == 1 else f"{reached:,} recipients get"
+    get = counted(reached, "recipient gets", "recipients get")
     words = _paragraph(f"{', '.join([f'{get} messages', *lacking])}.")
     if not lacking:
         return [words]

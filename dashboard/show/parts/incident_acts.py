@@ -154,7 +154,9 @@ def _more(queries: PageQueries, incident: Incident) -> None:
             _FAILED,
             _said(queries, "is handed over to {owner}", back),
         )
-    if st.button("Resolve", key=f"resolve-{key}", help="For good: what follows is a new incident"):
+    if st.button(
+        "Resolve", key=f"resolve-{key}", help="Permanently: what follows is a new incident"
+    ):
         act(
             lambda by: ask.resolve(incident_id, by, note),
             queries,

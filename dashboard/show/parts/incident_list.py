@@ -10,6 +10,7 @@ import streamlit as st
 
 from dashboard.domain.audit import LONGEST_NAME
 from dashboard.domain.foreign_text import visible
+from dashboard.domain.formatting import counted
 from dashboard.domain.incident import Incident, IncidentState
 from dashboard.domain.incident_title import LONGEST_TITLE
 from dashboard.domain.quantity import NetworkId
@@ -53,7 +54,7 @@ _ENDED: Final = {
 def open_incidents_part(queries: PageQueries, network_id: NetworkId | None, here: st.Page) -> None:
     """Show the open incidents, those first that need somebody most, with what can be done."""
     with st.container(key="card-incidents", gap="small"):
-        section("Open incidents", "What needs somebody most comes first.")
+        section("Open incidents", "The most urgent come first.")
         many = queries.incidents.open_counts(network_id).many
         if not many:
             empty(
@@ -179,7 +180,7 @@ def open_headline(counts: OpenCounts, now: datetime) -> str:
     """Say how many incidents are open, and how many of them nobody acknowledged."""
     if not counts.many:
         return "No incident is open."
-    many = "1 incident is" if counts.many == 1 else f"{counts.many:,} incidents are"
+    many = counted(counts.many, "incident is", "incidents are")
     if counts.unassigned_since is None:
         return f"{many} open and acknowledged."
     oldest = span(now - counts.unassigned_since)

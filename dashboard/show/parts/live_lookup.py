@@ -9,6 +9,7 @@ from typing import Final
 
 import streamlit as st
 
+from dashboard.domain.formatting import counted
 from dashboard.domain.quantity import TxHash
 from dashboard.errors import StoreError
 from dashboard.show.parts.markup import element
@@ -86,7 +87,8 @@ def question_result(summaries: Sequence[TransactionSummary], now: datetime) -> N
         return
     silent = [summary.unanswered_since(asked.at) for summary in about]
     answered = len(about) - sum(map(bool, silent))
-    said = f"Asked about {transactions(len(about))} {age(asked.at, now)}: {answered:,} answered."
+    many = counted(len(about), "transaction")
+    said = f"Asked about {many} {age(asked.at, now)}: {answered:,} answered."
     if not any(silent):
         st.html(element("p", said, class_="lw-quiet", role="status"))
     else:
@@ -97,8 +99,3 @@ def question_result(summaries: Sequence[TransactionSummary], now: datetime) -> N
     for why in dict.fromkeys(str(each.why) for each in asked.unsaved):
         kept = "It is shown here until you ask again or reload this page."
         notice("bad", "The answers could not be stored.", f"{sentence(why)} {kept}")
-
-
-def transactions(count: int) -> str:
-    """Say how many."""
-    return "1 transaction" if count == 1 else f"{count:,} transactions"

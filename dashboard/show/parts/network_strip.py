@@ -109,5 +109,5 @@ def _troubles(status: NetworkStatus, now: datetime) -> Markup:
 def _trouble(of: str, failure: StandingFailure, now: datetime) -> Markup:
     since = moment_near(failure.failing_since, now)
     headline = f"{of}: no answer since {since} ({age(failure.failing_since, now)})."
-    text = f" {sentence(failure.failure.message)} It is asked again by itself."
+    text = f" {sentence(failure.failure.message)} It is asked again automatically."
     return element("p", element("strong", headline), text, class_="lw-notice busy lw-spaced")

@@ -10,6 +10,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dashboard.domain.foreign_text import visible
+from dashboard.domain.formatting import counted
 from dashboard.domain.paste import Paste, WrongText
 from dashboard.errors import StoreError
 from dashboard.show.parts.badges import simulated_badge
@@ -61,7 +62,7 @@ def store_errors_shown(title: str = "") -> Iterator[None]:
         notice(
             "bad",
             "The store cannot be read.",
-            f"{sentence(str(trouble))} This page tries again by itself; "
+            f"{sentence(str(trouble))} This page tries again automatically; "
             "if it lasts, look at the log of the worker and at the disk.",
         )
 
@@ -158,7 +159,7 @@ def unusable_texts(paste: Paste) -> None:
         listed = element("ul", *named, rest)
         st.html(element("div", headline, listed, class_="lw-notice bad", role="alert"))
     if paste.repeated:
-        many = "1 duplicate was" if paste.repeated == 1 else f"{paste.repeated:,} duplicates were"
+        many = counted(paste.repeated, "duplicate was", "duplicates were")
         st.html(element("p", f"{many} left out.", class_="lw-quiet"))
 
 

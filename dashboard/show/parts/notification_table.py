@@ -10,6 +10,7 @@ import streamlit as st
 
 from dashboard.domain.condition import State, SubjectKind
 from dashboard.domain.foreign_text import visible
+from dashboard.domain.formatting import counted
 from dashboard.domain.notification import DeliveryAttempt, Notification, NotificationState
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.reason_labels import name_of
@@ -262,6 +263,6 @@ def _dead_row(queries: PageQueries, dead: _Dead) -> None:
 
 def _pending_again(many: int) -> Done:
     if not many:
-        return Done("Nothing is dead there any more, or the address is off: turn it on first")
-    pending = "1 notification is" if many == 1 else f"{many:,} notifications are"
+        return Done("Nothing is dead there now, or the address is off: turn it on first")
+    pending = counted(many, "notification is", "notifications are")
     return Done(f"{pending} pending again; the worker sends, usually within seconds")

@@ -97,7 +97,7 @@ def _row(queries: PageQueries, each: ListedRecipient, now: datetime) -> None:
             words = "A verification mail goes to {}"
             _offer(queries, recipient, _Button("Send mail", f"ask-{name}", words, ask))
         button = _Button(
-            *("Turn off", f"off-{name}", "{} gets no messages any more"),
+            *("Turn off", f"off-{name}", "{} no longer gets messages"),
             *(partial(recipients.turn_off, recipient), partial(recipients.turn_on, recipient)),
         )
         _offer(queries, recipient, button)
@@ -122,7 +122,7 @@ def _offer(queries: PageQueries, recipient: Recipient, button: _Button) -> None:
 def recipient_markup(each: ListedRecipient, now: datetime) -> Markup:
     """Build what is said of one: whether it gets messages, where it is named, at which hours."""
     over = "" if each.recipient.channel == "mail" else f" over {each.recipient.channel}"
-    named = visible(", ".join(each.named_in) or "named nowhere any more", _LONGEST_LIST)
+    named = visible(", ".join(each.named_in) or "named nowhere now", _LONGEST_LIST)
     last = "nothing was sent yet"
     if each.last_sent is not None:
         last = f"the last message was sent {age(each.last_sent, now)}"
@@ -153,11 +153,11 @@ def _hours_form(queries: PageQueries, listed: Sequence[ListedRecipient]) -> None
             help="Of times in messages and of the hours; empty: that of [mail].",
         )
         hours = st.text_area(
-            "Hours, a line each",
+            "Hours, one span per line",
             key="recipient_hours",
             max_chars=_LONGEST_HOURS,
             placeholder="mon-fri 08:00-18:00",
-            help="At other hours messages are held and come as one summary, but for what a rule "
+            help="At other hours messages are held and come as one summary, except what a rule "
             "with pierces reports. Empty: at any hour.",
         )
         is_saved = st.form_submit_button("Save hours")

@@ -13,6 +13,7 @@ from typing import Any, Final
 import streamlit as st
 
 from dashboard.domain.foreign_text import visible
+from dashboard.domain.formatting import counted
 from dashboard.domain.reason_labels import KIND_NAMES
 from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.show.charts.figure import LONGEST_NAME, with_picture
@@ -77,7 +78,7 @@ def timeline_part(queries: PageQueries, narrowing: Narrowing, words: str) -> Non
         name = choice_filter("Split by", [str(each) for each in splits], SPLIT, SplitBy.MODULE)
     timeline = queries.rejections.timeline(narrowing.wanted, narrowing.shown, SplitBy(name))
     if not timeline.total:
-        empty("Nothing arrived then", "Take a filter away above, or choose a longer time.")
+        empty("Nothing arrived then", "Remove a filter above, or choose a longer time.")
         return
     _chart(timeline, narrowing, words, queries.now())
     st.html(_legend(timeline))
@@ -156,7 +157,7 @@ def modules_part(queries: PageQueries, narrowing: Narrowing) -> None:
         rest = ranked[MOST_RANKED:]
         if rest:
             more = sum(count for _, count in rest)
-            said = f"{len(rest):,} other{'s' if len(rest) > 1 else ''}: {more:,}. "
+            said = f"{counted(len(rest), 'other')}: {more:,}. "
             st.html(element("p", f"{said}Choose one above.", class_="lw-quiet"))
         if not rows:
             st.html(element("p", "No reason names a module.", class_="lw-quiet"))

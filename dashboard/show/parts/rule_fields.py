@@ -76,7 +76,7 @@ MEASURES: Final = (
     ),
     RuleField("window", "Within", Input.TEXT, "10s to 24h, such as 10m", fits=_figure("window")),
     RuleField(
-        *("by", "Counted for each", Input.ONE, "network alone"),
+        *("by", "Counted for each", Input.ONE, "network only"),
         choices=[each.value for each in Dimension if each is not Dimension.NETWORK],
         fits=_figure("by"),
     ),
@@ -126,7 +126,7 @@ URGENCY: Final = (
     RuleField("pending", "Only if it lasts", Input.TEXT, "at once, or such as 5m", fits=_lasting),
     RuleField(
         "keep_firing",
-        "How long it stays open after its end",
+        "Stays open after its end for",
         Input.TEXT,
         "such as 15m",
         fits=_keeps_firing,

@@ -75,7 +75,7 @@ def rule_form(queries: PageQueries, name: str, like: str) -> None:
     held: RuleTable = {} if model is None else write_rule(model)
     prefix = f"form-{name}-{like}"
     with st.container(key="card-rule-form", gap="small"):
-        note = "Lengths of time have a unit: 30s, 15m, 12h, 7d. Empty means the grey words."
+        note = "Lengths of time need a unit: 30s, 15m, 12h, 7d. An empty field means its grey text."
         section(f"Rule {name}" if before else "A new rule", note)
         places = {"": st.container()}
         name, wanted = _asked(queries, before, held, prefix, places)
@@ -187,7 +187,9 @@ def _remove(queries: PageQueries, before: Rule, prefix: str) -> None:
     if not popover.open:
         return
     with popover:
-        st.html(element("p", "Its open incidents end, and nobody hears of such things again."))
+        st.html(
+            element("p", "Its open incidents end, and nobody is notified of such changes again.")
+        )
         if st.button("Remove this rule", key=f"{prefix}-remove"):
 
             def remove(by: Actor) -> list[RuleDifference]:

@@ -42,7 +42,10 @@ def rules_part(queries: PageQueries, here: st.Page) -> None:
         return
     states, situation = _states(queries), queries.rules.situation()
     with st.container(key="card-rules", gap="small"):
-        section("Rules", "They say which changes people hear of, who gets them and how urgent.")
+        section(
+            "Rules",
+            "They say which changes people are notified of, who gets them and how urgent they are.",
+        )
         for each in queries.rules.in_force():
             standing = situation.state_of(each.rule)
             _row(queries, each, states[each.rule.name], standing, here)

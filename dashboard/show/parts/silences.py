@@ -70,7 +70,7 @@ def silences_part(queries: PageQueries) -> None:
         section(
             "Silences and maintenance",
             "Nobody is notified of what is silenced; during maintenance notifications are held "
-            "and sent in one summary when it ends. Everything is stored and shown all the same.",
+            "and sent in one summary when it ends. Everything is still stored and shown.",
         )
         for each in stored.unfinished:
             _row(queries, each, now)

@@ -10,6 +10,7 @@ from typing import Final, TypeAlias
 import streamlit as st
 
 from dashboard.domain.foreign_text import visible
+from dashboard.domain.formatting import counted
 from dashboard.domain.paste import Paste
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.spreadsheet import read_spreadsheet, write_csv
@@ -235,7 +236,7 @@ def _partly_taken_notices(listed: TrackList) -> None:
     remarks = [each for each in listed.transactions if each.remark]
     if remarks:
         first = remarks[0]
-        count = "1 line was" if len(remarks) == 1 else f"{len(remarks):,} lines were"
+        count = counted(len(remarks), "line was", "lines were")
         text = f"Line {first.line}: {first.remark}."
         notice("busy", f"{count} taken only in part.", text)
 

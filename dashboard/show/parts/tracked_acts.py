@@ -10,6 +10,7 @@ from typing import Final
 import streamlit as st
 
 from dashboard.domain.audit import Actor
+from dashboard.domain.formatting import counted
 from dashboard.domain.quantity import TxHash
 from dashboard.domain.tags import LONGEST_TAGS, typed_tags
 from dashboard.domain.track_file import FiledTransaction, write_track_csv, write_track_json
@@ -142,7 +143,7 @@ def _edit_many(queries: PageQueries, chosen: Chosen) -> None:
         removed = right.text_input(
             "Remove tags",
             max_chars=LONGEST_TAGS,
-            help="A tag that stands with # in the label or the note stays.",
+            help="A tag with # in the label or the note stays.",
         )
         emptied = st.pills("Empty these", _EMPTIED, selection_mode="multi")
         is_saved = st.form_submit_button("Save", type="primary")
@@ -190,7 +191,7 @@ def _stop(queries: PageQueries, chosen: Chosen, whom: str) -> None:
 
 def _done(what: str, many: int, undo: Callable[[Actor], object] | None = None) -> Done:
     st.session_state[_ROUND] = st.session_state.get(_ROUND, 0) + 1
-    said = f"1 transaction is {what}" if many == 1 else f"{many:,} transactions are {what}"
+    said = f"{counted(many, 'transaction is', 'transactions are')} {what}"
     return Done(said, undo if many else None)
 
 

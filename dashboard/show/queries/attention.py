@@ -15,6 +15,7 @@ from uuid import UUID
 
 from dashboard.domain.clock_jump import CONFIRMED_BY
 from dashboard.domain.foreign_text import visible
+from dashboard.domain.formatting import counted
 from dashboard.domain.incident import Incident
 from dashboard.domain.notification import DeliveryResult
 from dashboard.domain.observation import Operation
@@ -132,7 +133,7 @@ def absent_worker(health: Health) -> Attention | None:
     if health.storage is not None and health.storage.is_space_low:
         return Attention(
             "Whether a worker runs is not known.",
-            "A worker says so in the store, which takes room on that disk.",
+            "A worker writes that it runs into the store, and the disk may be too full for it.",
             Remedy.WORKER,
         )
     return Attention(
@@ -163,8 +164,8 @@ def _unread(health: Health) -> Iterator[Attention]:
             f"{name} cannot be read from the store.",
             sentence(visible(str(error), _LONGEST_FAILURE)),
             remedies.get(name, Remedy.PENDING),
-            advice="It is read again by itself. If this lasts, `linewatch verify` says what is "
-            "damaged; look at the disk as well.",
+            advice="It is read again automatically. If this lasts, run `linewatch verify`, which "
+            "says what is damaged, and check the disk.",
         )
 
 
@@ -221,7 +222,7 @@ def _source_name(profile: NetworkProfile, operation: Operation) -> str:
 def _stale(networks: Sequence[NetworkHealth], now: datetime) -> Iterator[Attention]:
     """Name the networks whose fees are old though nothing failed, many of them in one line."""
     stale = [each for each in networks if each.state(now) is OperationState.STALE]
-    advice = "Look whether a worker runs, and at its log."
+    advice = "Check that a worker runs, and read its log."
     if len(stale) >= _SEVERAL:
         names = ", ".join(each.profile.name for each in stale)
         headline = f"{len(stale)} networks are stale."
@@ -256,13 +257,13 @@ def _notifications(health: NotificationHealth, now: datetime) -> Iterator[Attent
             f"{many} pending for longer than sending takes.",
             said,
             Remedy.PENDING,
-            advice="Each is tried again by itself for seven days, and nothing is lost. Look at "
-            "[mail] in the configuration and at the mail server.",
+            advice="Each is tried again for seven days, and nothing is lost. Check [mail] in "
+            "the configuration, and the mail server.",
         )
     if mail.counts.dead:
         yield Attention(
             f"{_many(mail.counts.dead)} dead.",
-            "Refused for good.",
+            "They were refused permanently.",
             Remedy.NOTIFICATIONS,
             advice="Alerts shows each answer: correct what it complains about, then send again.",
         )
@@ -279,7 +280,7 @@ def _storage(space: StoreSpace) -> Iterator[Attention]:
         )
     if leap is not None:
         yield Attention(
-            f"The clock went ahead by {span(leap.after - leap.before)}.",
+            f"The clock jumped ahead by {span(leap.after - leap.before)}.",
             f"It went from {moment(leap.before)} to {moment(leap.after)} at once.",
             Remedy.STORAGE,
             advice="Set the clock right. What seems old because of that is kept until then, or "
@@ -288,7 +289,7 @@ def _storage(space: StoreSpace) -> Iterator[Attention]:
 
 
 def _many(many: int) -> str:
-    return "1 notification is" if many == 1 else f"{many:,} notifications are"
+    return counted(many, "notification is", "notifications are")
 
 
 def verdict_in_words(
@@ -299,7 +300,7 @@ def verdict_in_words(
     if usual.spells is not None and status.activity in {Activity.BUSY, Activity.CALM}:
         words = usual.spells.in_words()
         sentences.append(f"{words[:1].upper()}{words[1:]}.")
-    many = "1 incident is open" if open_incidents == 1 else f"{open_incidents:,} incidents are open"
+    many = counted(open_incidents, "incident is open", "incidents are open")
     sentences.append(f"{many}." if open_incidents else "No incident is open.")
     return " ".join(sentences)
 

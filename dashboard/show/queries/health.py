@@ -76,7 +76,7 @@ OPERATION_NAMES: Final = {
 
 REMEDIES: Final = {
     FailureKind.UNAVAILABLE: (
-        "It is asked again by itself. If this lasts, look at the address of the endpoint and at "
+        "It is asked again automatically. If this lasts, check the address of the endpoint and "
         "the network between."
     ),
     FailureKind.THROTTLED: (

@@ -8,7 +8,7 @@ from typing import Final
 
 from dashboard.domain.audit import LONGEST_NAME
 from dashboard.domain.foreign_text import visible
-from dashboard.domain.formatting import moment, span
+from dashboard.domain.formatting import counted, moment, span
 from dashboard.domain.incident import Incident, IncidentEvent, IncidentEventKind, IncidentState
 from dashboard.domain.incident_response import LONGEST_NOTE
 from dashboard.domain.muting import muted_in_words
@@ -30,7 +30,7 @@ def event_words(event: IncidentEvent) -> str:
 
 
 def _by_how_many(event: IncidentEvent) -> str:
-    many = "1 change" if event.transitions == 1 else f"{event.transitions:,} changes"
+    many = counted(event.transitions, "change")
     words = {IncidentEventKind.OPENED: f" with {many}", IncidentEventKind.GREW: f" by {many}"}
     return words.get(event.kind, "")
 
@@ -62,7 +62,7 @@ def notified_words(story: IncidentStory) -> list[str]:
 
 def withheld_words(withheld: WithheldChanges) -> str:
     """Say of how many changes somebody was not notified, and why."""
-    many = "1 change" if withheld.changes == 1 else f"{withheld.changes:,} changes"
+    many = counted(withheld.changes, "change")
     address = visible(withheld.recipient.address, _LONGEST_ADDRESS)
     return f"{address}: {many} not notified, {visible(withheld.reason, _LONGEST_REASON)}"
 

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Final
 
 from dashboard.domain.foreign_text import visible
+from dashboard.domain.formatting import counted
 from dashboard.domain.notification import Notification, NotificationState
 from dashboard.domain.notification_pace import Pace, RecipientTraffic
 from dashboard.domain.verification import Verification, mail_state
@@ -77,13 +78,13 @@ def verification_words(verification: Verification, now: datetime) -> str:
 def unexpanded_words(counts: NotificationCounts) -> str:
     """Say how many changes are not turned into notifications yet, empty where all are."""
     many = counts.unexpanded
-    changes = "1 change is" if many == 1 else f"{many:,} changes are"
+    changes = counted(many, "change is", "changes are")
     return f"{changes} not turned into notifications yet; the worker does it." if many else ""
 
 
 def attempts_words(count: int) -> str:
     """Count attempts."""
-    return "1 attempt" if count == 1 else f"{count} attempts"
+    return counted(count, "attempt")
 
 
 def _pending_words(notification: Notification, waiting: Waiting) -> str:

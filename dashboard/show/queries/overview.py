@@ -10,6 +10,7 @@ from dashboard.domain.busy_context import UsualFee, UsualSpells
 from dashboard.domain.condition import State, SubjectKind
 from dashboard.domain.exclusion import StoredRejection
 from dashboard.domain.fee_rollup import FeeSeries
+from dashboard.domain.formatting import counted
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.show.queries.cache import TtlCache
@@ -98,7 +99,7 @@ class ChangesSince:
         """Say what happened, with counts."""
         named = f" ({', '.join(self.networks)})"
         words = [
-            f"{many:,} {one if many == 1 else several}"
+            counted(many, one, several)
             for many, one, several in (
                 (self.incidents, "new incident", "new incidents"),
                 (self.rejections, "new rejection", "new rejections"),

@@ -9,6 +9,7 @@ from datetime import datetime
 
 from dashboard.domain.address_off import AddressOff, OffCause
 from dashboard.domain.audit import Action, Actor
+from dashboard.domain.formatting import counted
 from dashboard.domain.mail_address import MailAddress
 from dashboard.domain.notification import Recipient
 from dashboard.domain.quantity import shorten
@@ -170,7 +171,7 @@ class RecipientQueries:
             left = MOST_WRONG_CODES - after.wrong_codes
             raise InputError(
                 f"this is not the code in the latest mail to {shorten(recipient.address)}: "
-                f"{left} more {'try' if left == 1 else 'tries'}"
+                f"{counted(left, 'more try', 'more tries')}"
             )
         return True
 

@@ -7,6 +7,7 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import Final
 
+from dashboard.domain.formatting import counted
 from dashboard.show.charts.rejection_timeline import Window
 from dashboard.show.text import span
 
@@ -105,7 +106,7 @@ def _counted(number: int, watched: WatchedTime) -> str:
 
 def many_rejections(number: int) -> str:
     """Say how many rejections."""
-    return "1 rejection" if number == 1 else f"{number:,} rejections"
+    return counted(number, "rejection")
 
 
 def _gaps(watched: WatchedTime) -> str:

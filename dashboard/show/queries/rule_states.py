@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from dashboard.domain.condition import Subject, SubjectKind
-from dashboard.domain.formatting import moment
+from dashboard.domain.formatting import counted, moment
 from dashboard.domain.incident import Incident, IncidentState
 from dashboard.domain.muting import SilentSource, muted_rules
 from dashboard.domain.rule import Rule, subject_kinds
@@ -50,7 +50,7 @@ class RuleSituation:
         mine = [each for each in self.incidents if each.rule == rule.name]
         for state in _OPEN_STATES:
             if many := sum(each.state is state for each in mine):
-                return RuleState(state, f"{many:,} open incident{'' if many == 1 else 's'}.")
+                return RuleState(state, f"{counted(many, 'open incident')}.")
         if silent:
             return _without_data(silent[0])
         since = [each.opened_at for each in mine]

@@ -187,7 +187,7 @@ class LinkQueries:
         verb = "was" if silence.state(now) is SilenceState.EXPIRED else "is"
         end = moment(silence.over_at)
         return (
-            f"Of “{title}” nobody {verb} notified until {end}. Silence {silence.silence_id} was "
+            f"Nobody {verb} notified of “{title}” until {end}. Silence {silence.silence_id} was "
             f"made by {visible(silence.author, 80)}; the page Alerts ends it, or makes another."
         )
 

@@ -11,6 +11,7 @@ from typing import Final
 from dashboard.domain.active_hours import WeeklyHours
 from dashboard.domain.condition import SubjectKind
 from dashboard.domain.foreign_text import visible
+from dashboard.domain.formatting import counted
 from dashboard.domain.matcher import Matcher, RuleFacts, facts_of, fits
 from dashboard.domain.rule import fits as takes
 from dashboard.show.text import moment
@@ -41,7 +42,7 @@ class SilencePreview:
 
     def __str__(self) -> str:
         """Say it in a sentence or two; names of rules are made visible."""
-        now = _plural(self.incidents, "open incident")
+        now = counted(self.incidents, "open incident")
         if self.last is None:
             return f"In the last seven days it would have fitted no change. Now it fits {now}."
         shown = self.by_rule[:_MOST_RULES]
@@ -50,7 +51,7 @@ class SilencePreview:
         least = "at least " if self.is_cut else ""
         return (
             f"In the last seven days it would have fitted {least}"
-            f"{_plural(self.changes, 'change')} ({rules}{rest}), the last on {moment(self.last)}. "
+            f"{counted(self.changes, 'change')} ({rules}{rest}), the last on {moment(self.last)}. "
             f"Now it fits {now}."
         )
 
@@ -91,7 +92,3 @@ def preview_silence(
         for story in stories
     )
     return SilencePreview(tuple(by_rule.most_common()), changes, last, incidents, is_cut)
-
-
-def _plural(many: int, word: str) -> str:
-    return f"{many:,} {word}{'' if many == 1 else 's'}"

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Final
 
 from dashboard.domain.credit import Spent
+from dashboard.domain.formatting import counted
 from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.engine.connection import Connection
@@ -84,5 +85,5 @@ def _midnight(now: datetime) -> datetime:
 
 
 def _calls_and_credits(spent: Spent) -> str:
-    calls = "1 call" if spent.calls == 1 else f"{spent.calls:,} calls"
-    return f"{calls}, {spent.credits:,} credits" if spent.credits else calls
+    calls = counted(spent.calls, "call")
+    return f"{calls}, {counted(spent.credits, 'credit')}" if spent.credits else calls

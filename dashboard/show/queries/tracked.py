@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 
 from dashboard.domain.audit import Action, Actor, Detail
+from dashboard.domain.formatting import counted
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.search import parse_search
 from dashboard.domain.tags import written_tags
@@ -177,8 +178,8 @@ class TrackedQueries:
             hashes = take_back(connection, changed)
             if len(hashes) < len(changed):
                 left = len(changed) - len(hashes)
-                were = "transaction was" if left == 1 else "transactions were"
-                raise InputError(f"{left:,} {were} changed again since, or stopped")
+                were = counted(left, "transaction was", "transactions were")
+                raise InputError(f"{were} changed again since, or stopped")
             self._note(connection, by, Action.AMEND, hashes, len(hashes), {"undone": True})
 
     def stop(self, chosen: Chosen, by: Actor) -> int:

@@ -11,6 +11,7 @@ from typing import Final
 import streamlit as st
 
 from dashboard.domain.foreign_text import visible
+from dashboard.domain.formatting import counted
 from dashboard.domain.notification import Notification, NotificationState
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejection_filter import HashRange
@@ -234,7 +235,7 @@ def headline(counts: NotificationCounts, now: datetime) -> str:
 
 
 def _count(number: int) -> str:
-    return "1 notification is" if number == 1 else f"{number:,} notifications are"
+    return counted(number, "notification is", "notifications are")
 
 
 def _tiles(counts: NotificationCounts, now: datetime) -> None:
@@ -272,7 +273,7 @@ def _notifications(queries: PageQueries, counts: NotificationCounts) -> None:
         if total:
             page_of_rows(total, ROWS, PAGE_NUMBER, draw)
         elif counts.last_sent or counts.pending or counts.dead:
-            empty("No notification fits these filters", "Take one away to see what was sent.")
+            empty("No notification fits these filters", "Remove one to see what was sent.")
         else:
             empty(
                 "There was nothing to send yet",

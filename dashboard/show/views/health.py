@@ -9,6 +9,7 @@ from typing import Final
 
 import streamlit as st
 
+from dashboard.domain.formatting import counted
 from dashboard.domain.quantity import NetworkId
 from dashboard.show.parts.attention_list import attention_list
 from dashboard.show.parts.gap_timeline import MOST_LISTED, gap_table, gap_timeline
@@ -76,7 +77,7 @@ def headline(troubles: Sequence[Attention]) -> str:
     """Say in one sentence whether all is well, or how much is not."""
     if not troubles:
         return "All is well: a worker runs, no source fails, and no notification is late."
-    return "1 thing is wrong." if len(troubles) == 1 else f"{len(troubles)} things are wrong."
+    return f"{counted(len(troubles), 'thing is', 'things are')} wrong."
 
 
 def _attention(troubles: Sequence[Attention]) -> None:

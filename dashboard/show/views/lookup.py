@@ -12,6 +12,7 @@ from typing import Final, TypeAlias
 
 import streamlit as st
 
+from dashboard.domain.formatting import counted
 from dashboard.domain.quantity import TxHash
 from dashboard.domain.verdict import VerdictKind
 from dashboard.errors import StoreError
@@ -19,7 +20,7 @@ from dashboard.show.parts.acting import done_shown
 from dashboard.show.parts.answer_editor import answer_editor, template_mistakes_shown
 from dashboard.show.parts.heading import heading
 from dashboard.show.parts.list_page import choice_filter, csv_button, json_button, page_of_rows
-from dashboard.show.parts.live_lookup import ask, question_result, transactions, unsaved_answers
+from dashboard.show.parts.live_lookup import ask, question_result, unsaved_answers
 from dashboard.show.parts.lookup_question import (
     LookupAddress,
     LookupQuestion,
@@ -130,7 +131,9 @@ def _actions(queries: PageQueries, asked: LookupQuestion) -> Sequence[TxHash]:
     hashes, wanted = asked.hashes, _worth_asking(queries, asked)
     with st.container(horizontal=True, gap="small", key="lookup-acts"):
         is_asked = st.button(
-            f"Ask about {transactions(len(wanted))}" if asked.is_long else "Ask the network now",
+            f"Ask about {counted(len(wanted), 'transaction')}"
+            if asked.is_long
+            else "Ask the network now",
             icon=":material/sync:",
             key="ask",
             disabled=not (queries.can_ask and wanted),
@@ -235,6 +238,6 @@ def _rows(queries: PageQueries, shown: Sequence[TransactionSummary], number: int
 
 def _counts_in_words(kinds: Sequence[VerdictKind | None]) -> str:
     """Count the verdicts in one sentence, in the order in which they lead."""
-    counted = Counter(kinds)
-    counts = "; ".join(f"{counted[kind]:,} {kind}" for kind in VerdictKind if kind in counted)
-    return f"{transactions(len(kinds))}: {counts}."
+    many = Counter(kinds)
+    counts = "; ".join(f"{many[kind]:,} {kind}" for kind in VerdictKind if kind in many)
+    return f"{counted(len(kinds), 'transaction')}: {counts}."

@@ -304,6 +304,6 @@ def _unknown_reasons(queries: PageQueries, network_id: NetworkId | None) -> None
             with st.container(key="card-unknown-reasons", gap="small"):
                 section(
                     "Reasons that Linewatch does not know",
-                    "Of the latest, the commonest first. One that comes often may be a new rule.",
+                    "Most frequent first. One that comes often may be a new rule.",
                 )
                 st.html(unknown_reason_table(unknown))

@@ -8,6 +8,7 @@ from typing import Final
 
 import streamlit as st
 
+from dashboard.domain.formatting import counted
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.tags import typed_tags
 from dashboard.errors import InputError
@@ -139,7 +140,7 @@ def headline(counts: TrackedCounts) -> str:
     """Say how many are tracked, and how many of them were rejected or not answered yet."""
     if not counts.total:
         return "Nothing is tracked yet."
-    tracked = "1 transaction" if counts.total == 1 else f"{counts.total:,} transactions"
+    tracked = counted(counts.total, "transaction")
     unanswered = f", {counts.unanswered:,} without an answer yet" if counts.unanswered else ""
     rejected = f"{counts.rejected:,}" if counts.rejected else "none"
     return f"{tracked}: {rejected} with a rejection on record{unanswered}."

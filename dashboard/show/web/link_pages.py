@@ -6,6 +6,7 @@ from typing import Final
 
 from dashboard.domain.audit import LONGEST_NAME
 from dashboard.domain.foreign_text import visible
+from dashboard.domain.formatting import counted
 from dashboard.domain.incident_response import LONGEST_NOTE
 from dashboard.domain.signed_link import LinkFault, LinkPurpose
 from dashboard.show.parts.markup import Markup, element, join
@@ -24,7 +25,7 @@ _QUESTIONS: Final = {
         "Silence",
     ),
     LinkPurpose.UNSUBSCRIBE: (
-        "Get no more messages?",
+        "Stop getting messages?",
         "Nothing is sent to this address any more, whatever happens. Others are still notified.",
         "Unsubscribe",
     ),
@@ -81,7 +82,7 @@ def _facts(subject: LinkSubject) -> Markup:
         if subject.last:
             name = "Transaction" if subject.changes == 1 else "Latest"
             rows.append((name, visible(subject.last, 600)))
-        changes = "1 change" if subject.changes == 1 else f"{subject.changes:,} changes"
+        changes = counted(subject.changes, "change")
         rows += [("State", f"{subject.state}, {changes}"), ("Since", subject.since)]
     return element("dl", *(join(element("dt", name), element("dd", value)) for name, value in rows))
 

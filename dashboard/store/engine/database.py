@@ -96,8 +96,8 @@ def database_at(text: str) -> Database:
         url = make_url(text)
     except (ArgumentError, ValueError):  # which may name half of a password
         raise StoreError(
-            f"The store's url is none: give {_EXAMPLES}, with %40 for @, %3A for : and %2F for / "
-            "in a password, and a number for a port"
+            f"store.url is not an address: write {_EXAMPLES}, with %40 for @, %3A for : and %2F "
+            "for / in a password, and a number for a port"
         ) from None
     return _database(url)
 
@@ -115,4 +115,4 @@ def _database(url: URL) -> Database:
         case "postgresql":
             return PostgresqlServer(url)
         case other:
-            raise StoreError(f"The store's url names {other}, which is not supported: {_EXAMPLES}")
+            raise StoreError(f"store.url names {other}, which is not supported: write {_EXAMPLES}")

@@ -83,12 +83,12 @@ def refuse_moved_store(connection: Connection, name: str) -> None:
             said = f"was moved to {progress.place}: set store.url, or LINEWATCH_STORE_URL, to that"
         case MoveState.LEAVES:
             said = (
-                f"is being moved to {progress.place}, which did not come to its end: run the same "
-                "`linewatch move --to` again, or `linewatch move --cancel` to stay here"
+                f"is being moved to {progress.place}, and that move was not completed: run the "
+                "same `linewatch move --to` again, or `linewatch move --cancel` to stay here"
             )
         case _:
             said = (
-                f"is the copy of a move from {progress.place} that did not come to its end: run "
+                f"is the copy of a move from {progress.place} that was not completed: run "
                 "`linewatch move --to` again there, with this as its target"
             )
     raise ForeignStore(f"{name} {said}")

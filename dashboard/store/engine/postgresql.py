@@ -43,16 +43,16 @@ _CLOCK: Final = "postgresql"
 _TLS_MODES: Final = frozenset({"require", "verify-ca", "verify-full"})
 
 _REMEDIES: Final = {
-    "08": "see that the server runs and can be reached",
-    "25006": "the server takes no writes now; name the primary one",
-    "25P03": "the transaction stood still for too long; try again",
-    "28": "see that user, password and the server's access rules agree",
+    "08": "check that the server runs and can be reached",
+    "25006": "this server is a standby, which accepts no writes: set the address of the primary",
+    "25P03": "the transaction was idle for too long; try again",
+    "28": "check user, password and the access rules of the server",
     "3D": "create the database first",
     "42501": "give this user the right to use the tables",
     "53": "give the server more room: disk, memory or connections",
-    "55P03": "somebody else has been writing for too long; try again",
-    "57": "the server ended it; try again",
-    "58": "look after the server's disk",
+    "55P03": "another process has been writing for too long; try again",
+    "57": "the server ended the connection; try again",
+    "58": "check the disk of the server",
 }
 """What helps, by SQLSTATE or its class (Appendix A of PostgreSQL's documentation)."""
 
@@ -67,10 +67,12 @@ class PostgresqlServer:
     def __init__(self, url: URL) -> None:
         """Take the address with or without the driver's name; the driver is psycopg."""
         if not url.database:
-            raise StoreError("The store's url names no database: give postgresql://host/database")
+            raise StoreError("store.url names no database: write postgresql://host/database")
         self._url = url.set(drivername="postgresql+psycopg")
         if not self._option("connect_timeout", _CONNECT_SECONDS).isdecimal():
-            raise StoreError("The store's url says connect_timeout: give whole seconds there")
+            raise StoreError(
+                "connect_timeout in store.url is not a whole number: write seconds, such as 10"
+            )
         self.name = f"The store {url.database} at {url.host or 'the local server'}"
 
     def clear_text_hosts(self) -> Sequence[str]:
@@ -176,7 +178,7 @@ class PostgresqlServer:
         """Ask whether the server only follows another; its disk shows in what it refuses."""
         if connection.execute(text("SELECT pg_is_in_recovery()")).scalar_one():
             remedy = _REMEDIES["25006"]
-            raise StoreUnavailable(f"{self.name} cannot be used now (it only follows): {remedy}")
+            raise StoreUnavailable(f"{self.name} cannot be used now: {remedy}")
 
     def size(self, connection: Connection) -> int:
         """Ask the server, which counts tables, indexes and what is left of deleted rows."""
@@ -192,7 +194,7 @@ class PostgresqlServer:
         if state.startswith("XX"):
             return StoreError(
                 f"{self.name} is damaged ({_line(error)}): "
-                "`linewatch verify` tells more, `linewatch restore FILE` brings a backup back"
+                "`linewatch verify` shows details, `linewatch restore FILE` restores a backup"
             )
         remedy = _REMEDIES.get(state) or _REMEDIES.get(state[:2])
         if remedy is None:

@@ -44,9 +44,9 @@ _READERS_KEPT: Final = 16
 _READERS_PATIENCE: Final = 20.0
 """Seconds; readers only wait for the moments in which the file is recovered or created."""
 _REMEDIES: Final = {
-    sqlite3.SQLITE_BUSY: "somebody else has been writing for too long; try again",
+    sqlite3.SQLITE_BUSY: "another process has been writing for too long; try again",
     sqlite3.SQLITE_FULL: "free some space on its disk",
-    sqlite3.SQLITE_IOERR: "look after its disk",
+    sqlite3.SQLITE_IOERR: "check its disk",
     sqlite3.SQLITE_READONLY: "give this user the right to write it and its folder",
     sqlite3.SQLITE_PERM: "give this user the right to read and write it and its folder",
     sqlite3.SQLITE_CANTOPEN: "give this user the right to read and write it and its folder",
@@ -320,7 +320,7 @@ class SqliteFile:
         try:
             probe_space(self.path.parent)
         except OSError as error:
-            trouble = f" ({error.strerror}): look after its disk"
+            trouble = f" ({error.strerror}): check its disk"
             if is_full(self.path.parent):
                 trouble = f": {FULL}"
             raise StoreUnavailable(f"{self.name} cannot be used now{trouble}") from error

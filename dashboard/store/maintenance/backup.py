@@ -64,7 +64,7 @@ def finished_as(path: Path, *, overwrites: bool = False) -> Iterator[Path]:
     if is_of_database(path):
         raise InputError(f"{path} belongs to the database beside it: name another file")
     if not overwrites and path.exists():
-        raise InputError(f"{path} is there already: name another file, or overwrite with --force")
+        raise InputError(f"{path} exists already: name another file, or overwrite with --force")
     try:
         with unfinished_beside(path) as unfinished:
             make_file(unfinished)
@@ -74,7 +74,7 @@ def finished_as(path: Path, *, overwrites: bool = False) -> Iterator[Path]:
             force_to_disk(path.parent)
     except OSError as error:
         raise StoreUnavailable(
-            f"{path} cannot be written ({error.strerror}): see that its folder is there, has room "
+            f"{path} cannot be written ({error.strerror}): check that its folder exists, has room "
             "and belongs to this user"
         ) from error
 
@@ -112,7 +112,7 @@ def _named(error: sqlite3.Error, database: Database, path: Path) -> StoreError:
     found = translated(database, error)
     if isinstance(found, StoreUnavailable):
         return StoreUnavailable(
-            f"The backup in {path.parent} cannot be written ({error}): see that its disk has room"
+            f"The backup in {path.parent} cannot be written ({error}): check that its disk has room"
         )
     return found
 

@@ -55,8 +55,8 @@ def _refuse_what_is_no_file(path: Path) -> None:
         raise StoreError(f"{path} is a folder: name one of the backups in it") from None
     except OSError as error:
         raise StoreUnavailable(
-            f"The backup {path} cannot be read ({error.strerror}): see that the path is right and "
-            "that this user may read it"
+            f"The backup {path} cannot be read ({error.strerror}): check that the path is right "
+            "and that this user may read it"
         ) from error
     if size == 0:
         raise StoreError(f"{path} is empty and so is no backup: take an older one")

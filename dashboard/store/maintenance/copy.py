@@ -127,8 +127,8 @@ def _copy_table(source: Connection, target: Connection, table: Table) -> int:
         pass
     if there != here:
         raise StoreError(
-            f"The copy of {table.name} holds {here.rows:,} rows that say something else than "
-            f"the {there.rows:,} of the source: nothing is copied; look after both disks"
+            f"The copy of {table.name} ({here.rows:,} rows) differs from the source "
+            f"({there.rows:,} rows): nothing was moved; check both disks"
         )
     return there.rows
 

@@ -46,25 +46,24 @@ def wrong_cohorts(connection: Connection) -> Iterator[Finding]:
     """Yield which cohorts are wrong; a million hashes take some seconds."""
     sizes = (
         rebuildable(
-            f"the cohort {row.cohort_id} says that it has {row.size:,} hashes, and "
-            f"{row.counted:,} are stored"
+            f"the cohort {row.cohort_id} has {row.counted:,} hashes, and its size says {row.size:,}"
         )
         for row in connection.execute(_miscounted())
     )
-    yield from first_of(sizes, "cohorts of tracked hashes that count them wrong")
+    yield from first_of(sizes, "cohorts of tracked hashes with a wrong size")
     for query, where in (
-        (_mismarked(), "of the network {row.network_id}"),
-        (_misknown(), "of any network"),
+        (_mismarked(), "on the network {row.network_id}"),
+        (_misknown(), "on any network"),
     ):
         wrong = (
             rebuildable(
-                f"the cohort {row.cohort_id} says of {row.tx_hash} that "
-                f"{'a' if row.is_rejected else 'no'} record {where.format(row=row)} is held, and "
-                f"{'none' if row.is_rejected else 'one'} is"
+                f"the cohort {row.cohort_id} has {row.tx_hash} as "
+                f"{'' if row.is_rejected else 'not '}rejected {where.format(row=row)}, and "
+                f"{'no' if row.is_rejected else 'a'} record is stored"
             )
             for row in connection.execute(query)
         )
-        yield from first_of(wrong, "tracked hashes whose cohort is wrong about records of them")
+        yield from first_of(wrong, "tracked hashes whose cohort is wrong about their rejections")
 
 
 def rebuild_cohorts(connection: Connection) -> None:

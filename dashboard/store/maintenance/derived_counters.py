@@ -58,7 +58,9 @@ def wrong_counters(connection: Connection) -> Iterator[Finding]:
     """
     if modules := _lacking_modules(connection):
         names = ", ".join(modules[:5])
-        yield rebuildable(f"{len(modules):,} modules are not counted by name, such as {names}")
+        yield rebuildable(
+            f"modules that are not counted by name: {len(modules):,}, such as {names}"
+        )
     wrong = (
         _wrong_counter(step, row)
         for step in _FINEST_FIRST
@@ -69,7 +71,7 @@ def wrong_counters(connection: Connection) -> Iterator[Finding]:
             )
         )
     )
-    yield from first_of(wrong, "counters of rejections that do not say what is stored")
+    yield from first_of(wrong, "counters of rejections that are wrong")
     senders = (
         rebuildable(f"the rejections of {each} are counted wrong")
         for each in _wrong_senders(connection)
@@ -176,8 +178,8 @@ def _wrong_counter(step: CounterStep, row: Row[Any]) -> Finding:
     if step is not CounterStep.EVER:
         when += f" from {moment_of(int(row.begins_at)):%Y-%m-%d %H:%M} on"
     module = {"": "no module", OTHERS: "any other module"}.get(row.module, row.module)
-    what = f"rejections of network {row.network_id} at {row.tx_rejection_stage}"
+    what = f"{row.reason_kind} naming {module} at {row.tx_rejection_stage}"
     return rebuildable(
-        f"the counter of {when} says {int(row.kept):,} {what}, {row.reason_kind} naming {module}, "
-        f"and {int(row.counted):,} are stored"
+        f"the counter of rejections of network {row.network_id} of {when}, {what}, says "
+        f"{int(row.kept):,}, and {int(row.counted):,} are stored"
     )

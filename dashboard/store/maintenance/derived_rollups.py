@@ -68,7 +68,7 @@ def wrong_rollups(connection: Connection) -> Iterator[Finding]:
         for days in days_with_fees(connection)
         for wrong in wrong_in_days(connection, days)
     )
-    yield from first_of(found, "roll-ups of fees that differ from what they are made of")
+    yield from first_of(found, "roll-ups of fees that differ from what they are computed from")
 
 
 def days_with_fees(connection: Connection) -> Iterator[Days]:
@@ -182,7 +182,7 @@ def _judged(
     """Judge a row by its parts, all of which are there if they hold as many values as it does."""
     held, made = rows
     if held is None:
-        return WrongRollup(level, begins_at, "it is not there", made)
+        return WrongRollup(level, begins_at, "it is missing", made)
     rollup = _rollup(held)
     trouble = _contradiction(level, held, rollup)
     if made is not None:
@@ -190,14 +190,14 @@ def _judged(
         if made[_SEEN] >= counted:
             return WrongRollup(level, begins_at, _difference(held, made), made)
         if rollup is not None and trouble is None and not _holds(rollup, rollup_of_whole(made)):
-            trouble = "it does not hold all that it is made of"
+            trouble = "it lacks values that it must contain"
     if trouble is None and level is RollupLevel.DAY:
-        trouble = "hours of it are not there"
+        trouble = "hours of it are missing"
     if trouble is not None or rollup is None:
         return WrongRollup(level, begins_at, trouble or "", None)
     again = row_of(of, RolledUp(level, begins_at, rollup))
     if again != held:
-        trouble = "its percentiles are not those of its histogram"
+        trouble = "its percentiles do not match its histogram"
         return WrongRollup(level, begins_at, trouble, again)
     return None
 
@@ -207,21 +207,21 @@ def _contradiction(level: RollupLevel, held: Row, rollup: FeeRollup | None) -> s
     if rollup is None:
         return "its histogram cannot be read"
     if _counted(rollup) != rollup.seen:
-        return f"its histogram holds {_counted(rollup):,} values and it says {rollup.seen:,}"
+        return f"it has {rollup.seen:,} values, and its histogram {_counted(rollup):,}"
     begins_at = held[_BEGIN]
     holds = {
-        "its times lie outside of it": (
+        "its first or last value is outside of its time": (
             begins_at <= rollup.first_at <= rollup.last_at < begins_at + level.length
         ),
-        "its last value lies outside of the lowest and the highest": (
+        "its last value is not between its lowest and its highest": (
             rollup.lowest <= rollup.last <= rollup.highest
         ),
-        "its sum cannot be that of so many values": (
+        "its sum does not fit its number of values": (
             rollup.lowest * rollup.seen <= rollup.total <= rollup.highest * rollup.seen
         ),
-        "more are estimated than were seen": 0 <= rollup.estimated <= rollup.seen,
-        "a gap is shorter than nothing": rollup.longest_gap >= 0,
-        f"no {level.name.lower()} begins then": begins_at % level.length == 0,
+        "more of its values are estimated than it has": 0 <= rollup.estimated <= rollup.seen,
+        "its longest gap is negative": rollup.longest_gap >= 0,
+        f"no {level.name.lower()} begins at that time": begins_at % level.length == 0,
     }
     return next((trouble for trouble, is_right in holds.items() if not is_right), None)
 
@@ -251,7 +251,7 @@ def _difference(held: Row, made: Row) -> str:
                 int.from_bytes(each, "big") if name == "total" else each for each in (here, there)
             )
             said.append(f"{name} {one} instead of {other}")
-    return f"it says {', '.join(said) or 'other percentiles'}, by what it is made of"
+    return f"recomputed, it differs: {', '.join(said) or 'other percentiles'}"
 
 
 def _counted(rollup: FeeRollup | None) -> int:

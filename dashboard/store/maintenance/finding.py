@@ -7,7 +7,9 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 RESTORE: Final = "restore a backup from before: `linewatch restore FILE`"
-REBUILD: Final = "run `linewatch rebuild`, which computes it again from what it is derived from"
+REBUILD: Final = (
+    "run `linewatch rebuild`, which computes it again from the data that it is derived from"
+)
 
 _LISTED: Final = 10
 
@@ -37,5 +39,5 @@ def first_of(found: Iterable[Finding], more: str) -> Iterator[Finding]:
         left[each.is_rebuildable] += 1
     for is_rebuildable, many in left.items():
         if many:
-            what = f"{many:,} more {more}"
+            what = f"{more}: {many:,} more"
             yield rebuildable(what) if is_rebuildable else Finding(what, RESTORE)

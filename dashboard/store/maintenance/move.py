@@ -32,7 +32,7 @@ from dashboard.store.maintenance.verify import count_rows
 from dashboard.store.schema.revisions import REVISION, refuse_unknown_schema
 
 _NAMED: Final = "The store "
-_EMPTY: Final = "name an empty database, or a file that is not there yet"
+_EMPTY: Final = "name an empty database, or a file that does not exist yet"
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +137,7 @@ def _finish(source: Database, target: Database) -> dict[str, int]:
 def _exclusive_store(database: Database) -> Iterator[Connection]:
     """Open a transaction on a store of our schema that nobody else uses."""
     if not database.exists():
-        raise SchemaMismatch(f"{database.name} does not exist: nothing is there to move")
+        raise SchemaMismatch(f"{database.name} does not exist: there is nothing to move")
     with store_errors(database), database.exclusive() as connection:
         found = stored_revision(connection)
         if found is not None:
@@ -157,7 +157,7 @@ def _mark_of_copy(target: Database) -> MoveProgress | None:
     if isinstance(target, SqliteFile):
         if not target.exists():
             return None
-        refusal = InputError(f"{target.name} is there already: name a file that is not there yet")
+        refusal = InputError(f"{target.name} exists already: name a file that does not exist yet")
         try:
             with open_backup(target.path) as connection:
                 mark = move_progress(connection)

@@ -220,7 +220,7 @@ def _replace_file(finished: Path, database: SqliteFile, at: datetime) -> str | N
             force_to_disk(path.parent)
     except OSError as error:
         raise StoreUnavailable(
-            f"{database.name} cannot be replaced ({error.strerror}): look after its folder"
+            f"{database.name} cannot be replaced ({error.strerror}): check its folder"
         ) from error
     return str(aside)
 

@@ -73,7 +73,7 @@ def numbers_given_again(connection: Connection) -> Iterator[Finding]:
     """Yield which tables would give a number again."""
     for table, given, largest in _behind(connection):
         yield rebuildable(
-            f"{table.name} would go on counting after {given:,}, and has rows up to {largest:,}"
+            f"{table.name} would give {given + 1:,} to its next row, and has rows up to {largest:,}"
         )
 
 

@@ -56,7 +56,7 @@ def unreadable_values(connection: Connection) -> Iterator[tuple[Table, Finding]]
     """Yield which columns hold what cannot be read, with their table; on PostgreSQL few can."""
     for table in metadata.sorted_tables:
         for name, many in _wrong_in(connection, table).items():
-            what = f"{many:,} values of {table.name}.{name} have not the form of that column"
+            what = f"values of {table.name}.{name} without the form of that column: {many:,}"
             yield table, Finding(what, RESTORE)
 
 

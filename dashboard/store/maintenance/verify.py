@@ -148,12 +148,12 @@ _IS_OVER: Final = incidents.c.state == IncidentState.RESOLVED
 
 _INVARIANTS: Final = (
     _Invariant(
-        "changes of a condition that are never notified: their outbox row is missing",
+        "changes of a condition without an outbox row, of which nobody is notified",
         RESTORE,
         _none(transitions, ~exists().where(outbox.c.transition_id == transitions.c.transition_id)),
     ),
     _Invariant(
-        "notifications that no outbox row stands for",
+        "notifications without an outbox row",
         RESTORE,
         _none(
             notifications, ~exists().where(outbox.c.transition_id == notifications.c.transition_id)
@@ -193,7 +193,7 @@ _INVARIANTS: Final = (
         _none(incidents, incidents.c.state == IncidentState.PENDING, incidents.c.next_at.is_(None)),
     ),
     _Invariant(
-        "incidents of which the store says both that they are over and that they are open",
+        "incidents that are marked both as open and as resolved",
         RESTORE,
         _none(
             incidents,
@@ -204,7 +204,7 @@ _INVARIANTS: Final = (
         ),
     ),
     _Invariant(
-        "changes that reach somebody in no notification, and do not say why",
+        "changes that were withheld from a recipient without a reason",
         RESTORE,
         _none(
             notification_members,
@@ -213,12 +213,12 @@ _INVARIANTS: Final = (
         ),
     ),
     _Invariant(
-        "leases with a token ahead of all that were given: an old worker might pass for a new one",
+        "leases with a token that was never given, so that an old worker could pass as a new one",
         RESTORE,
         _none(leases, leases.c.token > _LAST_TOKEN),
     ),
     _Invariant(
-        "notifications claimed under a token ahead of all that were given",
+        "notifications claimed under a token that was never given",
         RESTORE,
         _none(notifications, notifications.c.claimed_by > _LAST_TOKEN),
     ),
@@ -228,7 +228,7 @@ _INVARIANTS: Final = (
         _none(store_growth, store_growth.c.kind.not_in([each.value for each in StoreKind])),
     ),
     _Invariant(
-        "reports that are there in part: without the transaction, its reason or its overflows",
+        "reports without their transaction, reason or overflows",
         RESTORE,
         _none(
             rejections,
@@ -247,12 +247,12 @@ def broken_rules(connection: Connection) -> Iterator[Finding]:
     """Yield every rule that does not hold, with how many rows break it, and the first of them."""
     owners = connection.scalar(_none(installation).how_many) or 0
     if owners != 1:
-        yield Finding(f"the store has {owners} rows that say whose it is, not one", RESTORE)
+        yield Finding(f"the table installation has {owners} rows instead of one", RESTORE)
     for rule in _INVARIANTS:
         yield from _findings_of(connection, rule)
     for table in metadata.sorted_tables:
         for key in table.foreign_key_constraints:
-            what = f"rows of {table.name} name a row of {key.referred_table.name} that is not there"
+            what = f"rows of {table.name} refer to a missing row of {key.referred_table.name}"
             yield from _findings_of(connection, _Invariant(what, RESTORE, _orphans(table, key)))
 
 
@@ -264,7 +264,7 @@ def _findings_of(connection: Connection, rule: _Invariant) -> Iterator[Finding]:
             for row in connection.execute(rule.wrong.keys)
         )
         listed = "; ".join([*first, *(["…"] if many > _NAMED else [])])
-        yield Finding(f"{many:,} {rule.what} ({listed})", rule.remedy)
+        yield Finding(f"{rule.what}: {many:,} ({listed})", rule.remedy)
 
 
 def changed_rejections(connection: Connection) -> Iterator[Finding]:
@@ -290,7 +290,7 @@ def changed_rejections(connection: Connection) -> Iterator[Finding]:
     ]
     if changed:
         listed = ", ".join([*map(str, changed[:_NAMED]), *(["…"] if changed[_NAMED:] else [])])
-        what = f"{len(changed):,} rejections say something else than when they were saved"
+        what = f"rejections that differ from what was saved: {len(changed):,}"
         yield Finding(f"{what} (rejection_id {listed})", RESTORE)
 
 

@@ -139,7 +139,7 @@ def test_now_is_compared_with_the_same_hour_of_the_days_before() -> None:
 
     assert week.this_hour == (0, 1, 2, 3, 4)
     assert week.beside_now(Wei(3)) == (
-        "Now, at 3 wei, it is dearer than at this hour on 3 of 5 days (60%)."
+        "The fee now, 3 wei, is higher than at this hour on 3 of 5 days (60%)."
     )
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from dashboard.domain.formatting import (
     compared,
+    counted,
     fee,
     moment,
     moment_in,
@@ -118,3 +119,11 @@ def test_period_is_said_to_the_second_while_it_is_short(seconds: float, said: st
 @pytest.mark.parametrize(("octets", "said"), [(12, "12 bytes"), (1_500_000, "1.5 MB")])
 def test_size_is_printed_in_the_unit_that_fits(octets: int, said: str) -> None:
     assert size(octets) == said
+
+
+@pytest.mark.parametrize(
+    ("many", "said"), [(0, "0 rows are"), (1, "1 row is"), (1_200, "1,200 rows are")]
+)
+def test_number_is_printed_with_what_there_is_of_it(many: int, said: str) -> None:
+    assert counted(many, "row is", "rows are") == said
+    assert counted(many, "row") == said.removesuffix(" is").removesuffix(" are")

@@ -64,7 +64,7 @@ def test_preset_of_linea_has_what_is_known_of_its_numbers(tmp_path: Path) -> Non
         (MINE + "nodes = [{ ulr = 'x' }]\n", r"networks.mine.nodes.0.ulr .* did you mean url"),
         (
             MINE + "node = { url = 'ws://b' }\nnodes = [{ url = 'ws://b' }]\n",
-            r"networks.mine.nodes.0 .* is there twice",
+            r"networks.mine.nodes.0 .* is configured twice",
         ),
     ],
 )

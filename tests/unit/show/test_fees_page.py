@@ -84,7 +84,7 @@ def test_page_says_what_the_chart_shows(queries: PageQueries) -> None:
 def test_page_says_of_how_many_blocks_its_extremes_are(queries: PageQueries, store: Store) -> None:
     fast = replace(SIMULATED, block_time=SIMULATED.gas_period / 2)
 
-    assert "Which share of all blocks was seen is not known" in words_of(
+    assert "The share of blocks that was seen is not known" in words_of(
         visit("fees", queries, network="Devnet")
     )
     words = words_of(visit("fees", PageQueries(store, (fast,), None, lambda: NOW)))
@@ -178,7 +178,7 @@ def test_page_says_when_it_is_cheaper(queries: PageQueries, store: Store) -> Non
 
     assert chart_count(page) == 2
     assert "Usually below 10.00 gwei from 03:00 to 06:00 UTC (next in 15 h)" in words
-    assert "it is dearer than at this hour on " in words
+    assert "is higher than at this hour on " in words
     assert "of the 7 before" in words
 
 

@@ -108,8 +108,8 @@ def test_page_says_first_what_is_wrong_and_what_helps(queries: PageQueries) -> N
     assert "Start <code>linewatch worker</code>, or <code>linewatch up</code> for" in words
     assert "since 11:54:20 UTC (5 min ago)." in words
     assert "The Linea gas endpoint gave no answer within 5 s." in words
-    assert "look at the address of the endpoint" in words
-    assert words.index("Sources") > words.index("look at the address of the endpoint")
+    assert "check the address of the endpoint" in words
+    assert words.index("Sources") > words.index("check the address of the endpoint")
 
 
 def test_page_that_is_well_says_so_in_one_line(store: Store) -> None:

@@ -27,7 +27,7 @@ ENDPOINTS = {
 
 
 ADVICE = {
-    "a WebSocket without a key": ("ws://h/ws", None, "has to end in /ws/v3/KEY with a valid one"),
+    "a WebSocket without a key": ("ws://h/ws", None, "has to end in /ws/v3/KEY with a valid key"),
     "HTTP without a key": ("https://h", None, "url has to end in /v3/KEY with"),
     "the folder of keys twice": ("ws://h/ws/v3", "k", "leave /ws/v3 out"),
     "the folder of WebSockets twice": ("wss://h/ws/", "k", "url ends in /ws, and /ws/v3/KEY is"),
@@ -87,8 +87,8 @@ def test_advice_where_a_key_is_refused_is_about_the_address_that_was_written(
 @pytest.mark.parametrize(
     ("url", "key", "said"),
     [
-        ("ws://h/ws", None, "check the address; no key stands beside it"),
-        ("https://h", None, "check the address; no key stands beside it"),
+        ("ws://h/ws", None, "check url: the setting key is empty"),
+        ("https://h", None, "check url: the setting key is empty"),
         ("wss://h/ws", "k", "do not allow this, or url ends in /ws, and /ws/v3/KEY is added"),
         ("https://h", "k", "the settings of the API key do not allow this"),
     ],

@@ -104,12 +104,12 @@ def test_value_that_cannot_be_kept_is_a_mistake_and_no_trouble_of_the_store(stor
 @pytest.mark.parametrize(
     ("url", "complaint"),
     [
-        ("nonsense", "url is none"),
+        ("nonsense", "not an address"),
         ("mysql://u:pa55word@host/db", "mysql, which is not supported"),
         ("postgresql://u:pa55word@host", "names no database"),
         ("postgresql://u:half@other:pa55word/half@host/db", "with %40 for @, %3A for :"),
         ("postgresql://u:pa55word@host:port/db", "a number for a port"),
-        ("postgresql://u:pa55word@host/db?connect_timeout=soon", "connect_timeout: give whole"),
+        ("postgresql://u:pa55word@host/db?connect_timeout=soon", "write seconds"),
         ("sqlite://", "names no file"),
         ("sqlite:///:memory:", "names no file"),
     ],

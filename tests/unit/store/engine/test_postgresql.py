@@ -116,7 +116,7 @@ def test_writer_that_stalls_gives_way_to_the_others(url: str) -> None:
             prove_writing(other)
 
     with open_store(url) as store, open_store(url, patience=seconds(30)) as other:
-        with pytest.raises(StoreUnavailable, match="stood still for too long"):
+        with pytest.raises(StoreUnavailable, match="was idle for too long"):
             stall(store)
 
         with other.read() as connection:

@@ -144,7 +144,7 @@ def test_backup_on_a_full_disk_leaves_nothing_behind(store: Store, tmp_path: Pat
 def test_backup_into_a_folder_that_is_missing_names_the_remedy(
     store: Store, tmp_path: Path
 ) -> None:
-    with pytest.raises(StoreUnavailable, match="see that its folder is there"):
+    with pytest.raises(StoreUnavailable, match="check that its folder exists"):
         back_up(store, tmp_path / "nowhere" / "backup.sqlite")
 
 
@@ -168,7 +168,7 @@ def test_file_that_is_no_backup_is_told_with_the_remedy(
 
 def test_missing_backup_is_told_with_the_remedy(tmp_path: Path) -> None:
     with (
-        pytest.raises(StoreUnavailable, match=r"No such file .* see that the path is right"),
+        pytest.raises(StoreUnavailable, match=r"No such file .* check that the path is right"),
         open_backup(tmp_path / "backup.sqlite"),
     ):
         pass

@@ -117,13 +117,13 @@ COUNTED |= {"tracked_labels", "tracked_tags", "fee_rollups"}
 SPOILT = {
     "counter of an hour": (
         "UPDATE rejection_counters SET many = many + 3 WHERE level = 4",
-        r"the counter of the hour from 20.* on says 1?\d rejections of network \d+ at ",
+        r"counter of rejections of network \d+ of the hour from 20.* on, .* at \w+, says 1?\d, ",
     ),
     "counter of all time": (
         "UPDATE rejection_counters SET many = 1 WHERE level = 0",
-        r"the counter of all time says 1 .* and \d+ are stored",
+        r"the counter of rejections of network \d+ of all time, .* says 1, and \d+ are stored",
     ),
-    "modules": ("DELETE FROM rejection_modules", "modules are not counted by name, such as "),
+    "modules": ("DELETE FROM rejection_modules", "modules that are not counted by name: "),
     "senders": ("UPDATE rejection_senders SET many = 8", "rejections of 0x.* are counted wrong"),
     "sender without counters": (
         "UPDATE rejection_senders SET has_counters = true",
@@ -140,24 +140,27 @@ SPOILT = {
     ),
     "size of a cohort": (
         "UPDATE cohorts SET size = 77 WHERE size = 4",
-        r"the cohort \d+ says that it has 77 hashes, and 4 are stored",
+        r"the cohort \d+ has 4 hashes, and its size says 77",
     ),
     "records that nobody holds": (
         "UPDATE watched_cohorts SET is_rejected = true",
-        r"says of 0x\w+ that a record of the network \d+ is held, and none is",
+        r"has 0x\w+ as rejected on the network \d+, and no record is stored",
     ),
-    "known records": ("UPDATE cohorts SET is_rejected = true", "of any network is held, and none"),
+    "known records": (
+        "UPDATE cohorts SET is_rejected = true",
+        "as rejected on any network, and no record",
+    ),
     "unknown records": (
         "UPDATE cohorts SET is_rejected = false",
-        "of any network is held, and one",
+        "as not rejected on any network, and a record",
     ),
     "records that are held": (
         "UPDATE watched_cohorts SET is_rejected = false",
-        r"says of 0x\w+ that no record of the network \d+ is held, and one is",
+        r"has 0x\w+ as not rejected on the network \d+, and a record is stored",
     ),
     "sum of a minute": (
         "UPDATE fee_rollups SET total = histogram WHERE level = 1",
-        r"in the minute from 20.* on: it says total \d+ instead of \d+",
+        r"in the minute from 20.* on: recomputed, it differs: total \d+ instead of \d+",
     ),
     "count of an hour": (
         "UPDATE fee_rollups SET seen = seen + 1 WHERE level = 2",
@@ -169,7 +172,7 @@ SPOILT = {
     ),
     "last value": ('UPDATE fee_rollups SET "last" = lowest', r"last \d+ instead of \d+"),
     "estimated": ("UPDATE fee_rollups SET estimated = 1 - estimated", "estimated 1 instead of 0"),
-    "median": ("UPDATE fee_rollups SET median = median + 1", "it says other percentiles"),
+    "median": ("UPDATE fee_rollups SET median = median + 1", "it differs: other percentiles"),
     "histogram": (
         "UPDATE fee_rollups SET histogram = (SELECT min(histogram) FROM fee_rollups)",
         "another histogram",
@@ -177,13 +180,13 @@ SPOILT = {
     "no histogram": ("UPDATE fee_rollups SET histogram = total", "another histogram"),
     "missing minutes": (
         "DELETE FROM fee_rollups WHERE level = 1 AND series = 2",
-        r"medium_max_priority_fee of network \d+ in the minute from .*: it is not there",
+        r"medium_max_priority_fee of network \d+ in the minute from .*: it is missing",
     ),
     "missing day": (
         "DELETE FROM fee_rollups WHERE level = 3",
-        "in the day from .*: it is not there",
+        "in the day from .*: it is missing",
     ),
-    "all roll-ups": ("DELETE FROM fee_rollups", "in the hour from .*: it is not there"),
+    "all roll-ups": ("DELETE FROM fee_rollups", "in the hour from .*: it is missing"),
 }
 
 
@@ -197,16 +200,19 @@ def test_store_in_which_everything_happened_is_whole(lived: Store) -> None:
     [
         (
             "UPDATE incidents SET next_at = NULL WHERE state = 'pending'",
-            "1 incidents that are pending but have no time at which they fire",
+            "incidents that are pending but have no time at which they fire: 1 (",
         ),
-        ("UPDATE incidents SET state = 'odd' WHERE state = 'no data'", "1 incidents in a state"),
+        (
+            "UPDATE incidents SET state = 'odd' WHERE state = 'no data'",
+            "incidents in a state that this version does not know: 1 (",
+        ),
         (
             "UPDATE incidents SET state = 'resolved' WHERE state = 'pending'",
-            "1 incidents of which the store says both that they are over and that they are open",
+            "incidents that are marked both as open and as resolved: 1 (",
         ),
         (
             "UPDATE notification_members SET notification_id = NULL",
-            "changes that reach somebody in no notification, and do not say why",
+            "changes that were withheld from a recipient without a reason",
         ),
     ],
 )
@@ -261,7 +267,7 @@ def test_cohort_without_hashes_is_found_and_deleted(lived: Store) -> None:
         "is_rejected) VALUES (99, 1, 99, 0, 0, false)",
     )
 
-    assert found_in(lived)[-1] == "the cohort 99 says that it has 5 hashes, and 0 are stored"
+    assert found_in(lived)[-1] == "the cohort 99 has 0 hashes, and its size says 5"
     rebuild(lived, BY)
     assert found_in(lived) == []
 
@@ -276,7 +282,7 @@ def test_hours_that_are_lost_cannot_be_rebuilt_without_minutes(lived: Store) -> 
 
     assert {each.is_rebuildable for each in found} == {False}
     assert rebuild(lived, BY) == Rebuilt([], DAYS_OF_FEES)
-    assert "hours of it are not there" in found[0].what
+    assert "hours of it are missing" in found[0].what
     assert "linewatch restore FILE" in found[0].remedy
 
 
@@ -327,7 +333,7 @@ def test_minute_that_lost_its_percentiles_finds_them_in_its_histogram(lived: Sto
     before = derived(lived)
     spoil(lived, "UPDATE fee_rollups SET p90 = 0, median = 1 WHERE level = 1")
 
-    assert "its percentiles are not those of its histogram" in found_in(lived)[0]
+    assert "its percentiles do not match its histogram" in found_in(lived)[0]
     rebuild(lived, BY)
     assert derived(lived) == before
 
@@ -338,13 +344,15 @@ def test_many_findings_of_one_kind_are_told_in_few_lines(lived: Store) -> None:
     found = found_in(lived)
 
     assert len(found) < 30
-    assert re.match(r"\d+ more roll-ups of fees that differ from what they are made of", found[-1])
+    assert re.match(
+        r"roll-ups of fees that differ from what they are computed from: \d+ more", found[-1]
+    )
 
 
 @pytest.mark.parametrize("database", ["postgresql"])
 def test_number_that_would_be_given_again_is_found_and_rebuilt(lived: Store) -> None:
     spoil(lived, "SELECT setval(pg_get_serial_sequence('rejections', 'rejection_id'), 2)")
 
-    assert "rejections would go on counting after 2, and has rows up to" in found_in(lived)[0]
+    assert "rejections would give 3 to its next row, and has rows up to" in found_in(lived)[0]
     assert rebuild(lived, BY) == Rebuilt(["numbers of new rows"], 0)
     assert found_in(lived) == []
