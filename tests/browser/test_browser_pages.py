@@ -87,9 +87,7 @@ def test_messy_paste_is_answered_and_shareable(page: Page, site: str) -> None:
     box.fill(f"https://explorer.example/tx/{tx_hash(2)}?x=1,\n {tx_hash(120)};{tx_hash(2)}\n0x12ab")
     box.press("Enter")
 
-    expect(
-        page.get_by_text("2 transactions: 1 rejected; 1 no rejection on record.")
-    ).to_be_visible()
+    expect(page.get_by_text("2 transactions: 1 rejected; 1 not checked yet.")).to_be_visible()
     expect(page.get_by_role("alert")).to_contain_text("0x12ab has 4 hexadecimal digits")
     expect(page.get_by_text("1 duplicate was left out")).to_be_visible()
     assert page.url.endswith(f"/lookup?tx={tx_hash(2)}&tx={tx_hash(120)}&case_id=ZD+17")
