@@ -44,6 +44,7 @@ PAGES: Final[Mapping[str, str]] = {
     "recipients": "alerts?section=Recipients",
     "deliveries": "alerts?section=Deliveries",
     "health": "health",
+    "settings": "settings",
 }
 """The address of each picture."""
 

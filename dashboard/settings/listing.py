@@ -2,32 +2,92 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import get_args
+from typing import Final, get_args
 
 from dashboard.domain.secret import MASK, Secret
-from dashboard.settings.layers import SettingLocation, SettingPath, location_of, named
+from dashboard.settings.layers import (
+    SettingLocation,
+    SettingPath,
+    lines_of,
+    location_of,
+    named,
+)
 from dashboard.settings.load import DEFAULTS, Configuration
 from dashboard.settings.mistakes import holds_settings, kind_at
 from dashboard.settings.presets import FOLDER
 from dashboard.settings.schema import Settings
 
+_REMARK: Final = re.compile(r"(?:^|\s)\s*# (?P<text>.*)$")
+"""What stands behind a value of default.toml, or below it, indented, where that goes on."""
+
 
 @dataclass(frozen=True, slots=True)
 class EffectiveSetting:
-    """One setting in force; a `value` that may be secret is masked."""
+    """One setting in force; a `value` that may be secret is masked.
+
+    `default` is its value in default.toml and `meaning` what is said of it there; None and empty
+    where it does not stand there.
+    """
 
     setting: str
     value: object
     location: SettingLocation | None
+    default: object = None
+    meaning: str = ""
+
+    @property
+    def is_default(self) -> bool:
+        """Whether nobody set it, be it to the same."""
+        return self.location is None or self.location.source == str(DEFAULTS)
 
 
 def effective_settings(configuration: Configuration) -> Iterator[EffectiveSetting]:
     """Yield every setting that has a value, in the order of the sections."""
+    defaults = dict(_values(configuration.layers[0].table))
+    meanings = _meanings(DEFAULTS.read_text(encoding="utf-8"))
     for path, value in _values(configuration.merged):
         location = location_of(path, configuration.layers)
-        yield EffectiveSetting(named(path), _shown(path, value, location), location)
+        yield EffectiveSetting(
+            named(path),
+            _shown(path, value, location),
+            location,
+            defaults.get(path),
+            meanings.get(path, ""),
+        )
+
+
+def changed_settings(before: Configuration, after: Configuration) -> list[str]:
+    """Name the settings that differ, secret ones among them, by what the files say."""
+    old, new = dict(_values(before.merged)), dict(_values(after.merged))
+    return sorted({named(path) for path in old.keys() | new.keys() if _differ(old, new, path)})
+
+
+def _differ(
+    old: Mapping[SettingPath, object], new: Mapping[SettingPath, object], path: SettingPath
+) -> bool:
+    return (path in old) != (path in new) or old.get(path) != new.get(path)
+
+
+def _meanings(text: str) -> dict[SettingPath, str]:
+    """Return what the remark behind each value says, with the lines in which it goes on."""
+    lines = text.splitlines()
+    found: dict[SettingPath, str] = {}
+    for path, line in lines_of(text).items():
+        remarks = list(_remarks(lines[line - 1 :]))
+        if remarks and not lines[line - 1].startswith("["):
+            found[path] = " ".join(remarks)
+    return found
+
+
+def _remarks(lines: Sequence[str]) -> Iterator[str]:
+    for number, line in enumerate(lines):
+        remark = _REMARK.search(line)
+        if remark is None or (number > 0 and line.lstrip()[:1] != "#") or line.startswith("#"):
+            return
+        yield remark["text"].strip()
 
 
 def _values(

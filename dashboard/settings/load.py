@@ -37,7 +37,8 @@ from dashboard.settings.values import (
 
 DEFAULTS: Final = Path(__file__).parents[2] / "config" / "default.toml"
 _PREFIX: Final = "LINEWATCH_"
-_RESERVED: Final = frozenset({"LINEWATCH_HOME", "LINEWATCH_CONFIG"})
+_HOME: Final = "LINEWATCH_HOME"
+_RESERVED: Final = frozenset({_HOME, "LINEWATCH_CONFIG"})
 _PARSERS: Final = {
     Duration: parse_duration,
     ByteSize: parse_size,
@@ -72,9 +73,11 @@ def read_configuration(variables: Mapping[str, str] | None = None) -> Configurat
     environment = os.environ if variables is None else variables
     home = _home(environment)
     layers = [read_file(DEFAULTS)]
+    if environment.get(_HOME):
+        layers.append(Layer(f"the variable {_HOME}", {"home": str(home)}))
     unreadable: list[Mistake] = []
     try:
-        own = _own_file(environment, home)
+        own = _own_layers(environment)
         layers += [*preset_layers(own), *own]
     except Unreadable as error:
         unreadable = [error.mistake]
@@ -132,22 +135,24 @@ class Configuration:
 
 
 def _home(environment: Mapping[str, str]) -> Path:
-    named = environment.get("LINEWATCH_HOME")
+    named = environment.get(_HOME)
     path = Path(named) if named else platformdirs.user_state_path("linewatch", appauthor=False)
     return path.expanduser().absolute()
 
 
-def configuration_folder() -> Path:
-    """Return the folder of the person's own file, whether there is one or not."""
-    named = os.environ.get("LINEWATCH_CONFIG")
-    return Path(named).expanduser().absolute().parent if named else _home(os.environ)
+def own_file(variables: Mapping[str, str] | None = None) -> Path:
+    """Return the person's own file, whether it is there or not."""
+    environment = os.environ if variables is None else variables
+    if named := environment.get("LINEWATCH_CONFIG"):
+        return Path(named).expanduser().absolute()
+    return _home(environment) / "linewatch.toml"
 
 
-def _own_file(environment: Mapping[str, str], home: Path) -> list[Layer]:
-    named = environment.get("LINEWATCH_CONFIG")
-    if named:
+def _own_layers(environment: Mapping[str, str]) -> list[Layer]:
+    """Read the person's own file: one that is named must be there, the usual one need not."""
+    if named := environment.get("LINEWATCH_CONFIG"):
         return [read_file(Path(named).expanduser())]
-    usual = home / "linewatch.toml"
+    usual = own_file(environment)
     return [read_file(usual)] if usual.is_file() else []
 
 

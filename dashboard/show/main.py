@@ -19,9 +19,18 @@ from dashboard.show.parts.rule_form import LIKE, RULE
 from dashboard.show.parts.tracked_filters import BEFORE, NEED
 from dashboard.show.parts.wall import WALL
 from dashboard.show.queries import page_queries
-from dashboard.show.views import alerts, fees, health, lookup, overview, rejections, tracked
+from dashboard.show.views import (
+    alerts,
+    fees,
+    health,
+    lookup,
+    overview,
+    rejections,
+    settings,
+    tracked,
+)
 
-PAGES: Final = (overview, fees, rejections, lookup, tracked, alerts, health)
+PAGES: Final = (overview, fees, rejections, lookup, tracked, alerts, health, settings)
 # What an address may hold beside the choices of a page; as a docstring Streamlit would show it.
 _OTHER_PARAMETERS: Final = frozenset(
     {NETWORK, TX, LIST, CASE_ID, FIND, INCIDENT, RULE, LIKE, OPEN, SEEN, WALL, FROM, TO, BESIDE}

@@ -17,6 +17,7 @@ _SLOW: Final = (
     "dashboard.show.views.lookup",
     "dashboard.show.views.overview",
     "dashboard.show.views.rejections",
+    "dashboard.show.views.settings",
     "dashboard.show.views.tracked",
 )
 

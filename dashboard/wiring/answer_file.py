@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 
 from dashboard.errors import InputError
 from dashboard.settings.answer_file import ANSWER_FILE, read_answer_file
-from dashboard.settings.load import configuration_folder
+from dashboard.settings.load import own_file
 from dashboard.show.queries.answers import AnswerFileState
 
 
@@ -88,4 +88,4 @@ class StoredAnswerFile:
 
 def answer_file() -> StoredAnswerFile:
     """Return the file of this installation."""
-    return StoredAnswerFile(configuration_folder() / ANSWER_FILE)
+    return StoredAnswerFile(own_file().with_name(ANSWER_FILE))

@@ -44,6 +44,7 @@ from dashboard.wiring.page_connection import PageWebSocketConnection
 from dashboard.wiring.page_settings import page_settings
 from dashboard.wiring.roles import refuse_taken_ports, roles_of
 from dashboard.wiring.rule_names import rule_names, rules_of_text
+from dashboard.wiring.shown_configuration import ShownConfiguration
 from dashboard.wiring.store import open_role_store, worker_is_alive
 
 AS_A_ROLE: Final = "linewatch"
@@ -170,6 +171,7 @@ def _page_queries(settings: Settings) -> Iterator[PageQueries]:
             read_rules=partial(rules_of_text, names),
             rule_names=names,
             limit_tables=public_tables(),
+            configuration=ShownConfiguration(utc_now).state,
         )
         yield PageQueries(store, profiles, look_up, utc_now, deadline, known)
 

@@ -28,6 +28,7 @@ from dashboard.store.engine.leases import acquire
 from dashboard.store.monitoring.answer_counts import record_answer_counts
 from dashboard.store.tracking.transactions import TrackRequest, track
 from dashboard.wiring.rule_names import rules_of_text
+from dashboard.wiring.shown_configuration import ShownConfiguration
 from tests.browser.seeded_incidents import NIGHT, OPS, Night, seed_incidents
 from tests.browser.seeded_networks import FAILING, profiles, rejected_hash, seed_networks
 from tests.browser.seeded_store import tx_hash, utc_now
@@ -69,6 +70,7 @@ def build() -> st.App:
         recipients=ConfiguredRecipients((OPS, NIGHT)),
         read_rules=partial(rules_of_text, names),
         rule_names=names,
+        configuration=ShownConfiguration(lambda: seen_at).state,
     )
     page_queries.register(PageQueries(store, networks, None, lambda: seen_at, settings=settings))
     return st.App(SCRIPT, middleware=[Middleware(StrictHeaders), Middleware(SiteMap)])

@@ -25,6 +25,7 @@ from dashboard.domain.silence import SilenceKind, SilenceRequest
 from dashboard.show.queries import page_queries
 from dashboard.show.queries.context import PageSettings
 from dashboard.show.queries.page_queries import PageQueries
+from dashboard.show.queries.settings import ConfigurationState, ShownSetting
 from dashboard.show.web.headers import StrictHeaders
 from dashboard.show.web.site_map import SiteMap
 from dashboard.store.alerts.conditions import record_transition
@@ -76,7 +77,11 @@ def build() -> st.App:
     with store.write() as connection:
         assert acquire(connection, "worker", _TEXT["attribute"], timedelta(hours=1)) is not None
     names = RuleNames({each.name: each.network_id for each in NETWORKS})
-    settings = PageSettings(read_rules=partial(rules_of_text, names), rule_names=names)
+    settings = PageSettings(
+        read_rules=partial(rules_of_text, names),
+        rule_names=names,
+        configuration=lambda: _configuration(texts),
+    )
     page_queries.register(
         PageQueries(
             store,
@@ -87,6 +92,16 @@ def build() -> st.App:
         )
     )
     return st.App(SCRIPT, middleware=[Middleware(StrictHeaders), Middleware(SiteMap)])
+
+
+def _configuration(texts: Sequence[str]) -> ConfigurationState:
+    """Let every setting have a hostile name, value and source."""
+    settings = [
+        ShownSetting(text, text, text, is_default=False, default=text, meaning=text)
+        for text in texts
+    ]
+    names = tuple(texts)
+    return ConfigurationState(tuple(settings), texts[0], utc_now(), names[::2], names[1::2])
 
 
 def _observe(connection: Connection, texts: Sequence[str], now: datetime) -> None:

@@ -21,6 +21,7 @@ _ADDRESSES: Final = (
     *(f"alerts?section={name}" for name in ("Incidents", "Silences", "Rules", "Recipients")),
     "alerts?section=Deliveries",
     "health",
+    "settings?setting=fees",
 )
 _SEARCH: Final = ".st-key-search-field input"
 _FIELDS: Final[Mapping[str, tuple[str, str]]] = {

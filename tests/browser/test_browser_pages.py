@@ -226,10 +226,10 @@ def test_page_on_the_map_finds_its_server_without_a_wrong_question(
 
 
 def test_wrong_address_is_answered_in_words(page: Page, site: str) -> None:
-    page.goto(f"{site}/settings/<b>bold")
+    page.goto(f"{site}/networks/<b>bold")
 
     expect(page.get_by_role("heading", name="Page not found")).to_be_visible()
-    expect(page.get_by_text("/settings/<b>bold")).to_be_visible()
+    expect(page.get_by_text("/networks/<b>bold")).to_be_visible()
     page.get_by_role("link", name="Fees").click()
 
     expect(page.locator("h1")).to_have_text("Fees")

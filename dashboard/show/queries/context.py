@@ -23,6 +23,7 @@ from dashboard.domain.rule_table import ANY_NAMES, RuleNames
 from dashboard.errors import InputError, SettingsError
 from dashboard.show.queries.answers import AnswerFile
 from dashboard.show.queries.network_status import NetworkProfile
+from dashboard.show.queries.settings import ConfigurationState
 from dashboard.store.access.audit_log import note_action
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
@@ -39,7 +40,7 @@ class PageSettings:
     `largest_hourly` is how many notifications one recipient gets within an hour,
     `heartbeat_period` how often a heartbeat is sent, None where none is. Message-IDs stand below
     `domain`. `answers` is the file of templates for answers, None where none is used.
-    `limit_tables` are the public tables of module limits.
+    `limit_tables` are the public tables of module limits, `configuration` returns all settings.
     """
 
     low_space: int = 0
@@ -52,6 +53,7 @@ class PageSettings:
     domain: str = NO_DOMAIN
     answers: AnswerFile | None = None
     limit_tables: tuple[ModuleLimits, ...] = ()
+    configuration: Callable[[], ConfigurationState] | None = None
 
 
 NO_SETTINGS: Final = PageSettings()

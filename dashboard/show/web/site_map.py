@@ -24,6 +24,7 @@ PAGES: Final[Mapping[str, str]] = {
     "tracked": "Tracked",
     "alerts": "Alerts",
     "health": "Health",
+    "settings": "Settings",
 }
 """The title of each page by its path."""
 

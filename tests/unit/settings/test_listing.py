@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.settings.listing import effective_settings
+from dashboard.settings.listing import changed_settings, effective_settings
 from dashboard.settings.load import Configuration
 from tests.unit.settings.configuration_files import read
 
@@ -99,7 +99,7 @@ def test_effective_secret_of_a_variable_is_masked(tmp_path: Path) -> None:
 
 
 def test_effective_state_folder_is_told(tmp_path: Path) -> None:
-    assert effective(read(tmp_path))["home"] == (str(tmp_path), "None")
+    assert effective(read(tmp_path))["home"] == (str(tmp_path), "the variable LINEWATCH_HOME")
 
 
 def test_effective_address_of_a_preset_is_shown(tmp_path: Path) -> None:
@@ -109,3 +109,25 @@ def test_effective_address_of_a_preset_is_shown(tmp_path: Path) -> None:
 
     assert str(found["networks.mine.gas.url"][0]).startswith("https://")
     assert found["networks.mine.gas.key"][0] == "env:GATEWAY_KEY"
+
+
+def test_setting_says_what_default_toml_says_of_it(tmp_path: Path) -> None:
+    found = {each.setting: each for each in effective_settings(read(tmp_path, "[pages]\nport = 9"))}
+
+    assert found["pages.port"].default == 8501
+    assert not found["pages.port"].is_default
+    assert found["pages.port"].meaning == ""
+    assert found["pages.public_url"].is_default
+    assert found["store.low_space"].meaning == (
+        "with less free on the disk of a SQLite file, Health and Overview say so and a mail goes "
+        "out; 0B: never"
+    )
+    assert found["fees.low.min_wait"].meaning == ""
+
+
+def test_changed_settings_are_named_without_what_they_hold(tmp_path: Path) -> None:
+    before = read(tmp_path, '[mail]\npassword = "canary"\n[networks.mine]\nnetwork_id = 5')
+    after = read(tmp_path, '[mail]\npassword = "other"\n[pages]\nport = 8501\n')
+
+    assert changed_settings(before, after) == ["mail.password", "networks.mine.network_id"]
+    assert changed_settings(after, after) == []

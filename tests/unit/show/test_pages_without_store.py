@@ -12,9 +12,11 @@ from tests.browser.seeded_networks import profiles
 from tests.unit.show.page_runs import UnreadableStore, open_page, visit, words_of
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+_OTHERS = {"", "lookup", "settings"}
+"""The first pages are opened below, and settings are in no store."""
 
 
-@pytest.mark.parametrize("name", [name for name in PAGES if name not in {"", "lookup"}])
+@pytest.mark.parametrize("name", [name for name in PAGES if name not in _OTHERS])
 def test_page_without_a_store_keeps_its_heading(name: str) -> None:
     queries = PageQueries(UnreadableStore(), profiles(2), None, lambda: NOW)
 

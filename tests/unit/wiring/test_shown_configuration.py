@@ -1,0 +1,67 @@
+"""The page Settings gets every setting as text, and hears when the files change."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from dashboard.wiring.shown_configuration import ShownConfiguration
+
+NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("LINEWATCH_HOME", str(tmp_path))
+    monkeypatch.setenv("LINEWATCH_SERVE_PORT", "9001")
+    path = tmp_path / "linewatch.toml"
+    path.write_text('[pages]\nport = 9000\n[mail]\npassword = "canary"\n', encoding="utf-8")
+    return path
+
+
+def test_settings_are_text_with_where_they_stand(own: Path) -> None:
+    state = ShownConfiguration(lambda: NOW).state()
+    found = {each.name: each for each in state.settings}
+
+    assert (found["pages.port"].value, found["pages.port"].default) == ("9000", "8501")
+    assert found["pages.port"].source == "linewatch.toml, line 2"
+    assert found["serve.port"].source == "the variable LINEWATCH_SERVE_PORT"
+    assert found["home"].source == "the variable LINEWATCH_HOME"
+    assert (found["serve.page"].value, found["serve.page"].source) == ("true", "default")
+    assert found["serve.method_prefixes"].value == "chain, linea"
+    assert found["serve.wrong_keys_per_minute"].meaning.startswith("from one address")
+    assert "canary" not in str(state)
+    assert (state.own_file, state.started_at) == (str(own), NOW)
+    assert (state.changed, state.mistakes) == ((), ())
+
+
+def test_preset_is_named_as_a_source(own: Path) -> None:
+    own.write_text('[networks.linea]\npreset = "linea-mainnet"\n', encoding="utf-8")
+
+    state = ShownConfiguration(lambda: NOW).state()
+
+    sources = {each.name: each.source for each in state.settings}
+    assert sources["networks.linea.network_id"] == "preset linea-mainnet"
+    assert sources["networks.linea.preset"] == "linewatch.toml, line 2"
+
+
+def test_changed_file_is_told_and_changes_nothing_before_a_restart(own: Path) -> None:
+    configuration = ShownConfiguration(lambda: NOW)
+    own.write_text("[pages]\nport = 9002\n", encoding="utf-8")
+
+    state = configuration.state()
+
+    assert state.changed == ("mail.password", "pages.port")
+    assert {each.name: each.value for each in state.settings}["pages.port"] == "9000"
+
+
+@pytest.mark.parametrize("text", ['[pages]\nport = "many"\n', "[pages\n"])
+def test_mistakes_of_the_files_are_told(own: Path, text: str) -> None:
+    configuration = ShownConfiguration(lambda: NOW)
+    own.write_text(text, encoding="utf-8")
+
+    (mistake,) = configuration.state().mistakes
+
+    assert "linewatch.toml" in mistake
