@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,15 +16,16 @@ from dashboard.show.queries.settings import ConfigurationState, ShownSetting
 class ShownConfiguration:
     """The settings of this process; one, made when it starts."""
 
-    def __init__(self, clock: Clock) -> None:
-        """Keep what the files and variables say now."""
-        self._read = read_configuration()
+    def __init__(self, clock: Clock, variables: Mapping[str, str] | None = None) -> None:
+        """Keep what the files and variables say now; by default those of the environment."""
+        self._variables = variables
+        self._read = read_configuration(variables)
         settings = tuple(map(_shown, effective_settings(self._read)))
-        self._state = ConfigurationState(settings, str(own_file()), clock())
+        self._state = ConfigurationState(settings, str(own_file(variables)), clock())
 
     def state(self) -> ConfigurationState:
         """Return the settings, with what is different or wrong in the files as they are now."""
-        now = read_configuration()
+        now = read_configuration(self._variables)
         return replace(
             self._state,
             changed=tuple(changed_settings(self._read, now)) if now.is_whole else (),

@@ -36,6 +36,13 @@ from tests.databases import new_sqlite_store
 from tests.unit.show.page_runs import UnreadableStore
 
 _ANSWERED: Final = AnswerCounts(answered=75, times=(0, 0, 0, 6, 44, 20, 5, 0, 0, 0, 0, 0))
+_VARIABLES: Final = {
+    "LINEWATCH_HOME": "/srv/linewatch",
+    "LINEWATCH_MAIL_SMTP_HOST": "mail.example",
+    "LINEWATCH_MAIL_PASSWORD": "not shown",
+    "LINEWATCH_MAIL_RECIPIENTS": "oncall@mail.example",
+    "LINEWATCH_PAGES_PUBLIC_URL": "https://watch.example",
+}
 _QUESTIONS: Final = (
     Operation.SUGGESTED_GAS_FEES,
     Operation.BUSY_THRESHOLD,
@@ -70,7 +77,7 @@ def build() -> st.App:
         recipients=ConfiguredRecipients((OPS, NIGHT)),
         read_rules=partial(rules_of_text, names),
         rule_names=names,
-        configuration=ShownConfiguration(lambda: seen_at).state,
+        configuration=ShownConfiguration(lambda: seen_at, _VARIABLES).state,
     )
     page_queries.register(PageQueries(store, networks, None, lambda: seen_at, settings=settings))
     return st.App(SCRIPT, middleware=[Middleware(StrictHeaders), Middleware(SiteMap)])

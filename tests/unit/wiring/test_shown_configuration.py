@@ -12,17 +12,20 @@ from dashboard.wiring.shown_configuration import ShownConfiguration
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
 
+def configuration(folder: Path) -> ShownConfiguration:
+    variables = {"LINEWATCH_HOME": str(folder), "LINEWATCH_SERVE_PORT": "9001"}
+    return ShownConfiguration(lambda: NOW, variables)
+
+
 @pytest.fixture
-def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("LINEWATCH_HOME", str(tmp_path))
-    monkeypatch.setenv("LINEWATCH_SERVE_PORT", "9001")
+def own(tmp_path: Path) -> Path:
     path = tmp_path / "linewatch.toml"
     path.write_text('[pages]\nport = 9000\n[mail]\npassword = "canary"\n', encoding="utf-8")
     return path
 
 
 def test_settings_are_text_with_where_they_stand(own: Path) -> None:
-    state = ShownConfiguration(lambda: NOW).state()
+    state = configuration(own.parent).state()
     found = {each.name: each for each in state.settings}
 
     assert (found["pages.port"].value, found["pages.port"].default) == ("9000", "8501")
@@ -40,7 +43,7 @@ def test_settings_are_text_with_where_they_stand(own: Path) -> None:
 def test_preset_is_named_as_a_source(own: Path) -> None:
     own.write_text('[networks.linea]\npreset = "linea-mainnet"\n', encoding="utf-8")
 
-    state = ShownConfiguration(lambda: NOW).state()
+    state = configuration(own.parent).state()
 
     sources = {each.name: each.source for each in state.settings}
     assert sources["networks.linea.network_id"] == "preset linea-mainnet"
@@ -48,10 +51,10 @@ def test_preset_is_named_as_a_source(own: Path) -> None:
 
 
 def test_changed_file_is_told_and_changes_nothing_before_a_restart(own: Path) -> None:
-    configuration = ShownConfiguration(lambda: NOW)
+    shown = configuration(own.parent)
     own.write_text("[pages]\nport = 9002\n", encoding="utf-8")
 
-    state = configuration.state()
+    state = shown.state()
 
     assert state.changed == ("mail.password", "pages.port")
     assert {each.name: each.value for each in state.settings}["pages.port"] == "9000"
@@ -59,9 +62,9 @@ def test_changed_file_is_told_and_changes_nothing_before_a_restart(own: Path) ->
 
 @pytest.mark.parametrize("text", ['[pages]\nport = "many"\n', "[pages\n"])
 def test_mistakes_of_the_files_are_told(own: Path, text: str) -> None:
-    configuration = ShownConfiguration(lambda: NOW)
+    shown = configuration(own.parent)
     own.write_text(text, encoding="utf-8")
 
-    (mistake,) = configuration.state().mistakes
+    (mistake,) = shown.state().mistakes
 
     assert "linewatch.toml" in mistake
