@@ -1,5 +1,9 @@
 """Plays the tasks of a shift in a real browser: `python -m tests.journeys` prints what each takes.
 
+They are played on invented figures of twelve networks. `python -m tests.journeys --up` plays those
+that need no second network on `linewatch up`: the simulated chain rejects, serve is told, the
+worker asks and mails, and a mail server takes it.
+
 A click is one press of the mouse, a key one press of the keyboard: a paste is one, Enter is one, a
 name of three letters three. Seconds are those of the pages, as nobody reads or thinks here.
 """
@@ -7,10 +11,11 @@ name of three letters three. Seconds are those of the pages, as nobody reads or 
 from __future__ import annotations
 
 import json
+import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -24,27 +29,42 @@ from tests.browser.page_server import serving
 from tests.browser.seeded_networks import profiles, rejected_hash
 from tests.browser.site_of_a_shift import LINK
 from tests.chromium import running_browser
+from tests.installation import Installation, command, new_installation
+from tests.mail_server import Inbox, mail_server
+from tests.waiting import eventually
 
-_PATIENCE: Final = 60_000
+_PATIENCE: Final = 120_000
 """Milliseconds."""
 
 _NETWORK: Final = profiles(1)[0].network_id
 _MANY: Final = 50
+_HALF: Final = 10
+"""Customers of twenty whose transaction was rejected."""
+
+_ACKNOWLEDGE: Final = re.compile(r"^Acknowledge: +(\S+)", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Site:
+    """Pages at an address, some rejected transactions of theirs, and the link of a mail."""
+
+    address: str
+    rejected: Sequence[str]
+    link: str
 
 
 @dataclass
 class Hands:
-    """Somebody at a page, whose clicks and keys are counted; `folder` is that of the site."""
+    """Somebody at a page, whose clicks and keys are counted."""
 
     page: Page
-    site: str
-    folder: Path
+    site: Site
     clicks: int = 0
     keys: int = 0
 
     def open(self, address: str) -> None:
         """Begin on a page; that is not counted."""
-        visit(self.page, f"{self.site}/{address}")
+        visit(self.page, f"{self.site.address}/{address}")
 
     def click(self, on: Locator) -> None:
         """Press the mouse."""
@@ -81,13 +101,11 @@ class Hands:
         return Path(download.value.path()).read_text(encoding="utf-8")
 
 
-def customers(count: int) -> list[str]:
-    """Return the hashes of so many customers: every second one was rejected."""
-    rejected = (str(rejected_hash(_NETWORK, number)) for number in range(count))
-    return [
-        f"0x{number + 0xC000_0000:064x}" if number % 2 else next(rejected)
-        for number in range(count)
-    ]
+def customers(site: Site, count: int) -> list[str]:
+    """Return the hashes of so many customers: each second one was rejected."""
+    rejected = iter(site.rejected)
+    unknown = (f"0x{number + 0xC000_0000:064x}" for number in range(count))
+    return [next(unknown) if number % 2 else next(rejected, "") for number in range(count)]
 
 
 def one_after_another(hands: Hands, count: int = 20) -> None:
@@ -95,7 +113,7 @@ def one_after_another(hands: Hands, count: int = 20) -> None:
     hands.open("lookup")
     page = hands.page
     expect(page.get_by_label("Transactions, one or many")).to_be_focused()
-    for each in customers(count):
+    for each in customers(hands.site, count):
         hands.paste(each)
         hands.press("Enter")
         expect(page.get_by_role("heading", name=each)).to_be_visible()
@@ -141,7 +159,7 @@ def two_networks(hands: Hands) -> None:
 def from_mail_to_acknowledged(hands: Hands) -> None:
     """Follow the link of a mail, and acknowledge."""
     page = hands.page
-    page.set_content(f'<a href="{hands.site}{(hands.folder / LINK).read_text()}">Acknowledge</a>')
+    page.set_content(f'<a href="{hands.site.link}">Acknowledge</a>')
     hands.click(page.get_by_role("link", name="Acknowledge"))
     hands.click(page.get_by_role("button", name="Acknowledge"))
     expect(page.get_by_role("heading")).to_contain_text("cknowledged")
@@ -215,7 +233,8 @@ def edit_ten(hands: Hands) -> None:
 def save_filter(hands: Hands) -> None:
     """List the transactions of a case, and save that filter for everybody."""
     page = hands.page
-    hands.click(page.get_by_role("radio", name="Case id"))
+    hands.click(page.locator(".st-key-group").get_by_role("combobox"))
+    hands.click(page.get_by_role("option", name="Case id"))
     hands.click(page.get_by_role("button", name="1742"))
     hands.click(page.get_by_role("button", name="Save this filter"))
     hands.click(page.get_by_label("Name, seen by everybody"))
@@ -267,24 +286,79 @@ JOURNEYS: Final = (
 )
 
 
+_OF_MANY_NETWORKS: Final = (cheap_hour, two_networks, worst_module)
+"""Their names and figures are those of the invented networks."""
+
+
 @contextmanager
-def somebody(browser: Browser, site: str, folder: Path) -> Iterator[Hands]:
+def seeded(networks: int = 12) -> Iterator[Site]:
+    """Serve invented figures of so many networks."""
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        more = {"LINEWATCH_TEST_NETWORKS": str(networks)}
+        with serving("site_of_a_shift", folder, more, 240) as address:
+            rejected = [str(rejected_hash(_NETWORK, number)) for number in range(_HALF)]
+            yield Site(address, rejected, address + (folder / LINK).read_text())
+
+
+@contextmanager
+def whole_product() -> Iterator[Site]:
+    """Run `linewatch up`, until it mailed what can be acknowledged and enough was rejected."""
+    inbox = Inbox()
+    with TemporaryDirectory() as name, mail_server(inbox) as port:
+        installation = new_installation(
+            Path(name, "home"),
+            LINEWATCH_MAIL_RECIPIENTS="oncall@example.org",
+            LINEWATCH_MAIL_SMTP_HOST="127.0.0.1",
+            LINEWATCH_MAIL_SMTP_PORT=str(port),
+            LINEWATCH_MAIL_SECURITY="none",
+        )
+        address = {"LINEWATCH_PAGES_PUBLIC_URL": installation.pages}
+        installation = replace(installation, variables={**installation.variables, **address})
+        began = monotonic()
+        with installation.start(command("up"), Path(name, "log")):
+            eventually(lambda: bool(links_in(inbox)), 900, "a mail with a link to acknowledge")
+            sys.stderr.write(f"First mail after {monotonic() - began:.0f} s.\n")
+            eventually(lambda: len(rejected_by(installation)) >= _HALF, 900, "rejections")
+            yield Site(installation.pages, rejected_by(installation), links_in(inbox)[-1])
+
+
+def links_in(inbox: Inbox) -> list[str]:
+    """Return the links to acknowledge of all mails that came."""
+    bodies = [mail.get_body(("plain",)) for mail in inbox.mails]
+    texts = [str(body.get_content()) for body in bodies if body is not None]
+    return [link for text in texts for link in _ACKNOWLEDGE.findall(text)]
+
+
+def rejected_by(installation: Installation) -> list[str]:
+    """Return the hashes of the latest rejections on record."""
+    listed = installation.run("rejections", "--json", "--limit", "50")
+    if listed.returncode:
+        return []
+    return [*{each["txHash"]: None for each in json.loads(listed.stdout)["rejections"]}]
+
+
+@contextmanager
+def somebody(browser: Browser, site: Site) -> Iterator[Hands]:
     """Yield the hands of somebody who opened a window."""
     with browser.new_context(viewport=SIZE) as context:
         context.grant_permissions(["clipboard-read", "clipboard-write"])
-        yield Hands(context.new_page(), site, folder)
+        context.set_default_timeout(_PATIENCE)
+        yield Hands(context.new_page(), site)
 
 
 def main() -> None:
     """Play them all in one window, and print a line of a table for each."""
     expect.set_options(timeout=_PATIENCE)
+    is_whole = sys.argv[1:] == ["--up"]
     with (
-        TemporaryDirectory() as name,
-        serving("site_of_a_shift", Path(name), {}, 240) as site,
+        whole_product() if is_whole else seeded() as site,
         running_browser() as browser,
-        somebody(browser, site, Path(name)) as hands,
+        somebody(browser, site) as hands,
     ):
         for journey in JOURNEYS:
+            if is_whole and journey.play in _OF_MANY_NETWORKS:
+                continue
             hands.clicks = hands.keys = 0
             began = monotonic()
             journey.play(hands)
