@@ -28,7 +28,6 @@ UNMEASURED: Final = (
     ("S3", "the same with 10,000,000 tracked hashes"),
     ("S4", "calls × delay of detection: ≤ 1.2 × the theoretical bound"),
     ("S5", "the daily budget of credits is never exceeded"),
-    ("S14", "first chart of each page: ≤ 1.3 × one Plotly chart alone"),
 )
 """Promises that no case measures."""
 

@@ -16,10 +16,13 @@ from uuid import UUID
 from dashboard.domain.answer_counts import AnswerCounts, times_of
 from dashboard.domain.condition import State, Subject, Transition
 from dashboard.domain.exclusion import RejectedTransaction, RejectionStage
+from dashboard.domain.incident import Incident, IncidentEvent, IncidentEventKind, IncidentState
 from dashboard.domain.notification import NotificationState
 from dashboard.domain.observation import ExclusionAnswer, Operation
 from dashboard.domain.quantity import Address, NetworkId, TxHash
+from dashboard.domain.rule import RuleKind, Severity
 from dashboard.show.queries.network_status import NetworkProfile
+from dashboard.store.alerts.incidents import add_events, insert_incident
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.evidence.record_answers import record_lookup
@@ -31,6 +34,7 @@ from dashboard.store.schema import (
     REVISION,
     conditions,
     deliveries,
+    notification_incidents,
     notifications,
     outbox,
     rejections,
@@ -73,6 +77,11 @@ _REST: Final = (
 _NOTIFICATIONS_IN: Final = 50
 """One rejection in so many was told somebody."""
 
+_INCIDENTS_IN: Final = 100
+"""There is an incident for so many rejections, over by now."""
+
+_BUSY_FOR: Final = timedelta(minutes=20)
+
 
 @dataclass(frozen=True, slots=True)
 class PagedStore:
@@ -83,9 +92,7 @@ class PagedStore:
     until: datetime
 
 
-def made_paged_store(
-    folder: Path, stored: int, day: datetime, fees_of: timedelta = YEAR
-) -> PagedStore:
+def made_paged_store(folder: Path, stored: int, day: datetime, fees_of: timedelta) -> PagedStore:
     """Make the store of that day, with fees of so long, unless `folder` holds it.
 
     Those of other days are deleted.
@@ -136,6 +143,7 @@ def _fill(store: Store, stored: int, day: datetime, fees_of: timedelta) -> None:
             copy_fees(connection, NETWORK, each.network_id)
     with store.write() as connection:
         _make_pending(connection, stored, day)
+        _make_incidents(connection, stored, day)
         _answer_for_a_month(connection, day)
     for start in range(0, stored, 20_000):
         with store.write() as connection:
@@ -225,6 +233,42 @@ def _make_pending(connection: Connection, stored: int, day: datetime) -> None:
             | {"result": "sent", "outcome": "250 ok"}
             for _, each in changes
         ),
+    )
+
+
+def an_incident_id(stored: int) -> UUID:
+    """Return the id of the last incident."""
+    return UUID(int=range(0, stored, _INCIDENTS_IN)[-1] + 1)
+
+
+def _make_incidents(connection: Connection, stored: int, day: datetime) -> None:
+    """Let Linea have been busy again and again, and tell somebody of each time."""
+    ids = [UUID(int=number + 1) for number in range(0, stored, _INCIDENTS_IN)]
+    events: list[tuple[UUID, IncidentEvent]] = []
+    for each in ids:
+        ended = day - YEAR * (1 - each.int / stored)
+        insert_incident(connection, _incident(each, ended))
+        events += [
+            (each, IncidentEvent(ended - _BUSY_FOR, IncidentEventKind.OPENED, 1)),
+            (each, IncidentEvent(ended, IncidentEventKind.RESOLVED, 1)),
+        ]
+    add_events(connection, events)
+    pairs = ({"notification_id": each, "incident_id": each} for each in ids)
+    insert_all(connection, notification_incidents, pairs)
+
+
+def _incident(incident_id: UUID, ended: datetime) -> Incident:
+    return Incident(
+        incident_id,
+        rule="busy",
+        kind=RuleKind.BUSY,
+        severity=Severity.WARNING,
+        group=(("network", str(NETWORK)),),
+        state=IncidentState.RESOLVED,
+        opened_at=ended - _BUSY_FOR,
+        changed_at=ended,
+        transitions=2,
+        resolved_at=ended,
     )
 
 

@@ -16,12 +16,14 @@ from dashboard.store.maintenance.migrate import migrate
 from dashboard.store.maintenance.verify import verify
 from tests.bench.__main__ import CASES
 from tests.bench.archive import made_archive
-from tests.bench.expected_replies import NETWORK, joined, reply
+from tests.bench.cases import page_sessions
+from tests.bench.expected_replies import NETWORK, joined, midnight, reply
 from tests.bench.load_generator import Answered, Burst, Volley
 from tests.bench.page import UNMEASURED
 from tests.bench.processes import PROJECT
 from tests.bench.reply_checks import Truth
 from tests.bench.rounds import WrongAnswerError
+from tests.bench.setup import Scene
 from tests.bench.table import Promise, markdown, promise_table
 from tests.bench.year_of_fees import keep_year_of_fees
 
@@ -90,10 +92,13 @@ def test_archive_of_lookups_is_whole(tmp_path: Path) -> None:
 
 
 def test_bench_of_open_pages_measures_waits_and_traffic(tmp_path: Path) -> None:
-    printed = _bench(tmp_path, "S14", "--days", "2", "--stored", "600")
+    today = midnight(datetime.now(UTC))
 
-    for measured in ("3 sessions: p95", "share of a core", "live traffic a minute, one network"):
-        assert measured in printed
+    measured = page_sessions.run(Scene(tmp_path, 600, today, rounds=1, seconds=0.1, days=2))
+
+    promised = [each.what for each in measured.promises]
+    assert promised[:2] == ["3 sessions: p95", "3 sessions: share of a core"]
+    assert "live traffic a minute, one network" in promised
 
 
 def test_bench_of_a_bulk_lookup_sees_every_answer_shown(tmp_path: Path) -> None:
@@ -153,9 +158,9 @@ def test_judge_takes_a_batch_in_any_order() -> None:
     assert truth.judge(burst) == 2
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_bench_knows_the_module_of_each_case(name: str) -> None:
-    assert callable(import_module(f"tests.bench.cases.{CASES[name]}").run)
+@pytest.mark.parametrize("module", " ".join(CASES.values()).split())
+def test_bench_knows_the_modules_of_each_case(module: str) -> None:
+    assert callable(import_module(f"tests.bench.cases.{module}").run)
 
 
 def test_page_lists_the_promises_that_no_case_measures() -> None:

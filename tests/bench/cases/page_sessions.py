@@ -48,13 +48,14 @@ def run(scene: Scene) -> Result:
     """Open so many pages, the Overview of all networks and of one, and let them refresh."""
     many = max(3, min(MOST, scene.stored // 200))
     paged = made_paged_store(scene.folder, scene.stored, scene.day, timedelta(days=scene.days))
-    found = {}
-    for name, path in _PATHS.items():
-        port = free_port()
-        command = ("tests.bench.peers.pages", str(port), str(paged.file), paged.until.isoformat())
-        with started(name, command, cores()[0], {}, port) as server:
-            settle(server)
-            found[name] = asyncio.run(_refreshed(server, path, many, scene))
+    port = free_port()
+    command = ("tests.bench.peers.pages", str(port), str(paged.file), paged.until.isoformat())
+    with started("the pages", command, cores()[0], {}, port) as server:
+        settle(server)
+        found = {
+            name: asyncio.run(_refreshed(server, path, many, scene))
+            for name, path in _PATHS.items()
+        }
     return Result(
         title=f"S14: {many} pages open on one process, refreshing every {_PERIOD:g} s",
         promises=_promises(found, many),

@@ -16,6 +16,7 @@ from dashboard.show.charts.rejection_timeline import PERIODS, Period, SplitBy
 from dashboard.show.queries.network_status import NetworkStatus
 from dashboard.show.queries.page_queries import PageQueries
 from dashboard.show.time_ranges import TIME_RANGES, TimeRange
+from dashboard.store.alerts.incident_list import FinishedFilter
 from dashboard.store.alerts.notification_search import NotificationFilter
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.rejections.counts import Grouping
@@ -26,6 +27,7 @@ from tests.bench.pages_store import (
     TWELVE,
     PagedStore,
     a_sender,
+    an_incident_id,
     made_paged_store,
     stored_hash,
 )
@@ -54,7 +56,7 @@ class Timed(NamedTuple):
 
 def run(scene: Scene) -> Result:
     """Ask each question again and again, with nothing kept from the one before."""
-    paged = made_paged_store(scene.folder, scene.stored, scene.day)
+    paged = made_paged_store(scene.folder, scene.stored, scene.day, timedelta(days=scene.days))
     rounds = max(20, round(scene.rounds * scene.seconds * 5))
     with (
         scene.peer("worker", "writer", cores()[0], paged.file),
@@ -116,6 +118,13 @@ def _questions(
     yield from _tracked_questions(paged)
     hashes = [stored_hash(paged.stored // 3), stored_hash(paged.stored // 100 * 100 - 100)]
     yield "Lookup", "summaries of two hashes", lambda queries: queries.summaries(hashes)
+    yield from _alert_questions(paged)
+    yield "Health", "everything", lambda queries: queries.health.health()
+    yield "Health", "answers of a day", lambda queries: queries.health.source_records()
+    yield "Health", "gaps of 30 days", lambda queries: queries.health.coverage()
+
+
+def _alert_questions(paged: PagedStore) -> Iterator[tuple[str, str, Ask]]:
     yield "Alerts", "what is pending and sent", lambda queries: queries.alerts.counts()
     yield "Alerts", "what lasts", lambda queries: queries.alerts.open()
     for words, wanted in (
@@ -127,9 +136,14 @@ def _questions(
     ):
         yield "Alerts", f"count, {words}", _asking_alerts_count(wanted)
         yield "Alerts", f"first leaf, {words}", _asking_alerts_leaf(wanted)
-    yield "Health", "everything", lambda queries: queries.health.health()
-    yield "Health", "answers of a day", lambda queries: queries.health.source_records()
-    yield "Health", "gaps of 30 days", lambda queries: queries.health.coverage()
+    lately = FinishedFilter(paged.until - timedelta(days=30))
+    yield "Alerts", "resolved incidents, how many", _asking_finished_count(lately)
+    yield "Alerts", "resolved incidents, first page", _asking_finished(lately)
+    yield (
+        "Alerts",
+        "an incident",
+        lambda queries: queries.incidents.story(an_incident_id(paged.stored)),
+    )
 
 
 def _rejection_questions(paged: PagedStore) -> Iterator[tuple[str, str, Ask]]:
@@ -180,6 +194,7 @@ def _tracked_questions(paged: PagedStore) -> Iterator[tuple[str, str, Ask]]:
         ("of an owner", TrackedFilter(owner="owner 7")),
         ("of a case", TrackedFilter(case_id="case 700")),
         ("of a tag", TrackedFilter(tag="tag7")),
+        ("rejected ones of an owner", TrackedFilter(None, RecordStatus.REJECTED, owner="owner 7")),
         ("rejected ones of a tag", TrackedFilter(None, RecordStatus.REJECTED, tag="tag7")),
     ):
         yield "Tracked", f"how many, {words}", _asking_how_many(wanted)
@@ -241,3 +256,11 @@ def _asking_alerts_count(wanted: NotificationFilter) -> Ask:
 
 def _asking_alerts_leaf(wanted: NotificationFilter) -> Ask:
     return lambda queries: queries.alerts.page(wanted, 1, _ROWS)
+
+
+def _asking_finished_count(wanted: FinishedFilter) -> Ask:
+    return lambda queries: queries.incidents.count_finished(None, wanted)
+
+
+def _asking_finished(wanted: FinishedFilter) -> Ask:
+    return lambda queries: queries.incidents.finished(None, wanted=wanted)
