@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Generic, TypeVar
@@ -17,13 +17,13 @@ from dashboard.store.fees.save import save_fees, suggested_fees_of_row
 from dashboard.store.fees.stored_fees import (
     PERCENTILES,
     FeeBounds,
+    Percentile,
     base_fee_bounds,
     last_asked_at,
     latest_percentiles,
 )
 from dashboard.store.monitoring.upstream_failures import (
     StandingFailure,
-    read_standing_failures,
     record_answer,
     record_failure,
     standing_failures_of,
@@ -99,17 +99,24 @@ def latest_gas(connection: Connection, network_id: NetworkId, now: datetime) -> 
     What is dated after `now` is ignored: it was stored by a clock that was ahead, and would
     look fresh until the time it names.
     """
-    percentile, threshold = (
-        latest_percentile(connection, network_id, operation, now)
-        for operation in (Operation.BASE_FEE_PERCENTILE, Operation.BUSY_THRESHOLD)
-    )
-    return LatestGas(
-        suggested_gas_fees=latest_fees(connection, network_id, now),
-        base_fee_history=_latest_history(connection, network_id, now),
-        base_fee_percentile=percentile,
-        busy_threshold=threshold,
-        failures=read_standing_failures(connection, network_id),
-    )
+    return latest_gas_of(connection, [network_id], now)[network_id]
+
+
+def latest_gas_of(
+    connection: Connection, network_ids: Sequence[NetworkId], now: datetime
+) -> dict[NetworkId, LatestGas]:
+    """Return the same of several networks, in few statements, however many these are."""
+    if not network_ids:
+        return {}
+    fees = _latest_fees_of(connection, network_ids, now)
+    histories = _latest_histories(connection, network_ids, now)
+    percentiles = latest_percentiles(connection, network_ids, now)
+    failures = standing_failures_of(connection, network_ids)
+    found = {}
+    for each in network_ids:
+        known = fees.get(each), histories.get(each), *_latest_two(percentiles, each)
+        found[each] = LatestGas(*known, tuple(failures[each]))
+    return found
 
 
 def latest_figures(
@@ -122,13 +129,21 @@ def latest_figures(
     found = {}
     for each in network_ids:
         last = fees[each].asked_at if each in fees else now  # a flat fee stays one when it is old
-        percentile, threshold = (
-            None if one is None else Dated(one.fee, moment_of(one.at), one.source)
-            for one in (percentiles.get((each, operation)) for operation in PERCENTILES)
-        )
+        percentile, threshold = _latest_two(percentiles, each)
         recent = base_fee_bounds(connection, each, last - window, last)
         found[each] = LatestFigures(fees.get(each), percentile, threshold, recent, failures[each])
     return found
+
+
+def _latest_two(
+    percentiles: Mapping[tuple[NetworkId, Operation], Percentile], network_id: NetworkId
+) -> tuple[Dated[Wei] | None, Dated[Wei] | None]:
+    """Return the percentile of a network and its threshold."""
+    percentile, threshold = (
+        None if one is None else Dated(one.fee, moment_of(one.at), one.source)
+        for one in (percentiles.get((network_id, operation)) for operation in PERCENTILES)
+    )
+    return percentile, threshold
 
 
 def _latest_fees_of(
@@ -172,11 +187,17 @@ def latest_fees(
     return Dated(suggested_fees_of_row(row), row["asked_at"], GasSource(row["source"]))
 
 
-def _latest_history(
-    connection: Connection, network_id: NetworkId, now: datetime
-) -> Dated[tuple[Wei, ...]] | None:
-    row = connection.execute(_until(base_fee_histories, network_id, now)).first()
-    return None if row is None else Dated(tuple(row.base_fees), row.asked_at)
+def _latest_histories(
+    connection: Connection, network_ids: Sequence[NetworkId], now: datetime
+) -> dict[NetworkId, Dated[tuple[Wei, ...]]]:
+    column = base_fee_histories.c
+    query = select(base_fee_histories).where(
+        column.network_id.in_(network_ids), column.asked_at <= now
+    )
+    return {
+        row.network_id: Dated(tuple(row.base_fees), row.asked_at)
+        for row in connection.execute(query)
+    }
 
 
 def _until(table: Table, network_id: NetworkId, now: datetime) -> Select[Any]:

@@ -30,11 +30,7 @@ from dashboard.store.alerts.notification_claims import IS_PENDING
 from dashboard.store.engine.engine import database_of
 from dashboard.store.engine.leases import WORKER_LEASE, holder
 from dashboard.store.monitoring.sizes import clock_jump, free_space, last_measured
-from dashboard.store.monitoring.upstream_failures import (
-    answered_at,
-    last_answers_of,
-    standing_failures_of,
-)
+from dashboard.store.monitoring.upstream_failures import last_answers_of, standing_failures_of
 from dashboard.store.rejections.counts import count_rejections
 from dashboard.store.schema import (
     cohorts,
@@ -154,16 +150,6 @@ def store_contents(connection: Connection) -> StoreContents:
         tracked=_count(connection, select(func.sum(cohorts.c.size))),
         rejections=count_rejections(connection, RejectionFilter()),
     )
-
-
-def exclusion_answered_at(connection: Connection, network_id: NetworkId) -> datetime | None:
-    """Return when a network last answered a question about a hash."""
-    return answered_at(connection, network_id, Operation.EXCLUSION_STATUS)
-
-
-def receipts_answered_at(connection: Connection, network_id: NetworkId) -> datetime | None:
-    """Return when the node of a network last answered what became of transactions."""
-    return answered_at(connection, network_id, Operation.TRANSACTION_RECEIPT)
 
 
 def _last_attempt(connection: Connection) -> LastAttempt | None:

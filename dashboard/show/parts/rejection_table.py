@@ -39,13 +39,8 @@ class LineContext:
     network: str = ""
 
 
-def rejection_line(
-    stored: StoredRejection, context: LineContext, now: datetime, lookup: st.Page
-) -> None:
-    """Show in one line the transaction as a link, why, how often, and the age of its arrival.
-
-    Lists of the newest are sorted by that age.
-    """
+def rejection_line(stored: StoredRejection, shown: Markup, lookup: st.Page) -> None:
+    """Show in one line the transaction as a link, and beside it what `line_markup` says of it."""
     tx_hash = stored.record.tx_hash
     with st.container(
         horizontal=True,
@@ -55,10 +50,11 @@ def rejection_line(
     ):
         label = f"{str(tx_hash)[:8]}…{str(tx_hash)[-4:]}"
         st.page_link(lookup, label=label, icon="", query_params={"tx": str(tx_hash)})
-        st.html(_line(stored, context, now))
+        st.html(shown)
 
 
-def _line(stored: StoredRejection, context: LineContext, now: datetime) -> Markup:
+def line_markup(stored: StoredRejection, context: LineContext, now: datetime) -> Markup:
+    """Say why, how often, and the age of its arrival: lists of the newest are sorted by it."""
     record, seen_at = stored.record, stored.first_seen_at
     reason, factor = context.reason, overrun(context.reason)
     named = name_of((reason.kind, reason.module))

@@ -22,10 +22,11 @@ class _SharedAnswer(Generic[T]):
 
 
 class TtlCache(Generic[T]):
-    """Keeps each answer for `lifetime`; callers that come while it is computed wait for it.
+    """Keeps each answer for `lifetime`; callers that come while it is computed anew get the old.
 
-    Nobody waits for an answer of another key. An error is not kept: the next caller computes
-    again. Expired answers go when another is computed.
+    They wait where there is none, or one that is twice as old. Nobody waits for an answer of
+    another key. An error is not kept: the next caller computes again. Old answers go when
+    another key is asked for.
     """
 
     def __init__(self, lifetime: timedelta, clock: Clock) -> None:
@@ -37,13 +38,20 @@ class TtlCache(Generic[T]):
 
     def get(self, key: Hashable, compute: Callable[[], T]) -> T:
         """Return the answer kept under `key`, recomputed once it has expired."""
-        slot = self._slots.get(key)
-        if slot is None or not self._is_fresh(slot):
-            slot = self._new_slot(key)
-        with slot.lock:
-            if slot.answer is None:
-                slot.answer = (self._clock(), compute())
-            return slot.answer[1]
+        slot = self._slots.get(key) or self._new_slot(key)
+        kept = self._kept(slot, 1)
+        if kept is not None:
+            return kept[1]
+        old = self._kept(slot, 2)
+        if not slot.lock.acquire(blocking=old is None) and old is not None:
+            return old[1]
+        try:
+            kept = self._kept(slot, 1)
+            if kept is None:
+                slot.answer = kept = (self._clock(), compute())
+            return kept[1]
+        finally:
+            slot.lock.release()
 
     def clear(self) -> None:
         """Drop everything, after a page changed what is stored."""
@@ -51,16 +59,18 @@ class TtlCache(Generic[T]):
             self._slots.clear()
 
     def _new_slot(self, key: Hashable) -> _SharedAnswer[T]:
-        """Drop what has expired or never came; return the slot that is left for a key, or a new."""
+        """Drop what is old or never came; return the slot that is left for a key, or a new."""
         with self._lock:
             self._slots = {
                 each: slot
                 for each, slot in self._slots.items()
-                if slot.lock.locked() or (slot.answer is not None and self._is_fresh(slot))
+                if slot.lock.locked() or self._kept(slot, 2) is not None
             }
             return self._slots.setdefault(key, _SharedAnswer())
 
-    def _is_fresh(self, slot: _SharedAnswer[T]) -> bool:
-        """Whether its answer may be given, which one that is still computed may."""
+    def _kept(self, slot: _SharedAnswer[T], lifetimes: int) -> tuple[datetime, T] | None:
+        """Return its answer, unless that is older than so many lifetimes."""
         answer = slot.answer
-        return answer is None or timedelta() <= self._clock() - answer[0] < self._lifetime
+        if answer is None or timedelta() <= self._clock() - answer[0] < lifetimes * self._lifetime:
+            return answer
+        return None

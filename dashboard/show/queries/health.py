@@ -27,14 +27,12 @@ from dashboard.store.alerts.alert_status import OpenIncident, open_incidents
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import stored_revision
 from dashboard.store.engine.leases import Holder, holders
-from dashboard.store.gas import LatestGas, latest_gas
+from dashboard.store.gas import LatestGas, latest_gas_of
 from dashboard.store.health import (
     MailState,
     StoreContents,
     StoreSpace,
-    exclusion_answered_at,
     mail_state,
-    receipts_answered_at,
     store_contents,
     store_space,
 )
@@ -42,7 +40,7 @@ from dashboard.store.monitoring.answer_counts import SourceRecord, source_record
 from dashboard.store.monitoring.coverage import watched_from
 from dashboard.store.monitoring.heartbeats import LastHeartbeat, last_heartbeat
 from dashboard.store.monitoring.upkeep import Upkeep, last_upkeep
-from dashboard.store.monitoring.upstream_failures import StandingFailure
+from dashboard.store.monitoring.upstream_failures import StandingFailure, last_answers_of
 
 MOST_GAPS: Final = 500
 """Gaps that are read, the latest."""
@@ -320,13 +318,14 @@ class HealthQueries:
             return read(connection)
 
     def _read_networks(self) -> Sequence[NetworkHealth]:
-        now = self._context.now()
+        now, ids = self._context.now(), [each.network_id for each in self._context.networks]
         with self._context.store.read() as connection:
             took = fee_credits(connection, now)
-            return [
-                _network(connection, profile, took.get(profile.network_id, 0), now)
-                for profile in self._context.networks
-            ]
+            latest, answered = latest_gas_of(connection, ids, now), last_answers_of(connection, ids)
+        return [
+            _network(each, latest[each.network_id], answered, took.get(each.network_id, 0))
+            for each in self._context.networks
+        ]
 
     def _read_worker(self) -> WorkerHealth:
         period = self._context.settings.heartbeat_period
@@ -362,15 +361,17 @@ class HealthQueries:
 
 
 def _network(
-    connection: Connection, profile: NetworkProfile, fees_took: int, now: datetime
+    profile: NetworkProfile,
+    latest: LatestGas,
+    answered_at: Mapping[tuple[NetworkId, Operation], datetime],
+    fees_took: int,
 ) -> NetworkHealth:
-    latest = latest_gas(connection, profile.network_id, now)
     failures = {failure.operation: failure for failure in latest.failures}
     answered = [*(_gas_operations(profile, latest) if profile.has_gas else ())]
     if profile.has_exclusion:
-        asked = exclusion_answered_at(connection, profile.network_id)
+        asked = answered_at.get((profile.network_id, Operation.EXCLUSION_STATUS))
         answered.append(OperationHealth(Operation.EXCLUSION_STATUS, asked, None))
-    followed = receipts_answered_at(connection, profile.network_id)
+    followed = answered_at.get((profile.network_id, Operation.TRANSACTION_RECEIPT))
     if followed is not None:
         answered.append(OperationHealth(Operation.TRANSACTION_RECEIPT, followed, None))
     return NetworkHealth(profile, tuple(_with_failures(answered, failures)), fees_took)

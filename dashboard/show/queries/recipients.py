@@ -95,7 +95,7 @@ class RecipientQueries:
         A rule whose escalation reaches nobody is one of them.
         """
         with self._context.store.read() as connection:
-            return unreached_rules(connection, self._context.settings.recipients)
+            return recipients_of_rules(connection, self._context.settings.recipients)[0]
 
     def off(self) -> tuple[AddressOff, ...]:
         """Return the addresses that are off, the latest first."""
@@ -278,18 +278,14 @@ def recipients_of_rules(
     connection: Connection, configured: ConfiguredRecipients
 ) -> tuple[tuple[UnreachedRule, ...], Counter[RecipientStatus]]:
     """Return the rules that reach nobody, and how many recipients there are of each status."""
-    directory = read_directory(connection, configured)
-    named = _named(directory, rules_in_force(connection))
-    statuses = Counter(directory.status(each) for each in named)
-    return unreached_rules(connection, configured), statuses
+    directory, rules = read_directory(connection, configured), rules_in_force(connection)
+    statuses = Counter(directory.status(each) for each in _named(directory, rules))
+    return _unreached(directory, rules), statuses
 
 
-def unreached_rules(
-    connection: Connection, configured: ConfiguredRecipients
-) -> tuple[UnreachedRule, ...]:
-    """Return the same from a store that is being read."""
-    directory, found = read_directory(connection, configured), []
-    for rule in rules_in_force(connection):
+def _unreached(directory: RecipientDirectory, rules: Sequence[Rule]) -> tuple[UnreachedRule, ...]:
+    found = []
+    for rule in rules:
         parties = (
             (f"rule {rule.name}", rule.recipients or directory.configured.named),
             (f"escalation of {rule.name}", rule.escalate_to),

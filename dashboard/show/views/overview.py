@@ -29,7 +29,12 @@ from dashboard.show.parts.network_rows import (
 )
 from dashboard.show.parts.notices import empty, no_network, store_errors_shown
 from dashboard.show.parts.open_row import opened
-from dashboard.show.parts.rejection_table import LineContext, coverage, rejection_line
+from dashboard.show.parts.rejection_table import (
+    LineContext,
+    coverage,
+    line_markup,
+    rejection_line,
+)
 from dashboard.show.parts.verdict import verdict
 from dashboard.show.parts.wall import WALL, wall
 from dashboard.show.queries import page_queries
@@ -44,6 +49,7 @@ from dashboard.show.queries.network_status import (
     NetworkStatus,
 )
 from dashboard.show.queries.network_summary import network_summary
+from dashboard.show.queries.overview import RejectedAgain
 from dashboard.show.queries.page_queries import PageQueries
 from dashboard.show.text import moment
 from dashboard.show.time_ranges import TIME_RANGES
@@ -280,16 +286,27 @@ def _rejections(queries: PageQueries, chosen: Sequence[NetworkProfile], now: dat
         )
     tracked = queries.tracked_among([each.latest.record.tx_hash for each in newest])
     for each in newest:
-        stored = each.latest
-        context = LineContext(
-            queries.context.reason_of(stored),
-            each.versions,
-            is_tracked=stored.record.tx_hash in tracked,
-            network=queries.network_name(stored.network_id) if len(chosen) > 1 else "",
-        )
-        rejection_line(stored, context, now, lookup.as_page())
+        is_tracked = each.latest.record.tx_hash in tracked
+        shown = _drawn_line(queries, each, now, is_tracked=is_tracked, is_named=len(chosen) > 1)
+        rejection_line(each.latest, shown, lookup.as_page())
     if newest:
         with st.container(key="links-rejections"):
             st.page_link(
                 rejections.as_page(), label="All rejections, with filters and counts", icon=""
             )
+
+
+def _drawn_line(
+    queries: PageQueries, found: RejectedAgain, now: datetime, *, is_tracked: bool, is_named: bool
+) -> Markup:
+    """Return what a line shows, likewise; `is_named`: with its network."""
+    stored = found.latest
+
+    def draw() -> Markup:
+        name = queries.network_name(stored.network_id) if is_named else ""
+        reason = queries.context.reason_of(stored)
+        context = LineContext(reason, found.versions, is_tracked=is_tracked, network=name)
+        return line_markup(stored, context, now)
+
+    key = ("rejection", stored.rejection_id, found.versions, is_tracked, is_named, now)
+    return Markup(queries.drawn.get(key, draw))

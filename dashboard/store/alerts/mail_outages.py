@@ -16,6 +16,9 @@ from dashboard.store.schema import deliveries, mail_outages, notifications
 
 def mail_trouble(connection: Connection, channel: str) -> MailTrouble | None:
     """Return what fails on a channel since its last success; None where nothing does."""
+    is_used = select(notifications.c.channel).where(notifications.c.channel == channel).limit(1)
+    if connection.scalar(is_used) is None:
+        return None
     last_sent = connection.scalar(_attempts(channel, DeliveryResult.SENT).limit(1)) or 0
     failed = _attempts(channel, DeliveryResult.DEFERRED).where(deliveries.c.delivery_id > last_sent)
     column = deliveries.c
@@ -58,11 +61,12 @@ def note_outage(connection: Connection, outage: MailOutage, **times: datetime) -
 
 
 def _attempts(channel: str, result: DeliveryResult) -> Select[Any]:
-    """Select the attempts of a channel with a result, the latest first."""
-    of_notification = notifications.c.notification_id == deliveries.c.notification_id
-    return (
-        select(deliveries.c.delivery_id)
-        .join(notifications, of_notification)
-        .where(notifications.c.channel == channel, deliveries.c.result == result)
-        .order_by(deliveries.c.delivery_id.desc())
-    )
+    """Select the attempts of a channel with a result, the latest first.
+
+    They are walked along from the latest: a join would go through all notifications of the channel.
+    """
+    column = deliveries.c
+    of_notification = notifications.c.notification_id == column.notification_id
+    made_by = select(notifications.c.channel).where(of_notification).scalar_subquery()
+    attempts = select(column.delivery_id).where(column.result == result, made_by == channel)
+    return attempts.order_by(column.delivery_id.desc())

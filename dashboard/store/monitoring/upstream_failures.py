@@ -55,18 +55,6 @@ def record_answer(
     connection.execute(answered)
 
 
-def answered_at(
-    connection: Connection, network_id: NetworkId, operation: Operation
-) -> datetime | None:
-    """Return when a network last answered a question."""
-    column = last_answers.c
-    query = select(column.answered_at).where(
-        column.network_id == network_id, column.operation == operation
-    )
-    found: datetime | None = connection.scalar(query)
-    return found
-
-
 def last_answers_of(
     connection: Connection, network_ids: Collection[NetworkId]
 ) -> dict[tuple[NetworkId, Operation], datetime]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dashboard.domain.notification import DeliveryResult, Recipient
-from dashboard.domain.observation import ExclusionAnswer, Failure, FailureKind
+from dashboard.domain.observation import ExclusionAnswer, Failure, FailureKind, Operation
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.notification_claims import reschedule
 from dashboard.store.alerts.outbox import pending_expansion
@@ -11,13 +11,12 @@ from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import Holder, acquire, holders
 from dashboard.store.evidence.record_answers import record_lookup
 from dashboard.store.health import (
-    exclusion_answered_at,
     mail_state,
-    receipts_answered_at,
     store_contents,
 )
+from dashboard.store.monitoring.upstream_failures import last_answers_of
 from dashboard.store.tracking.transactions import TrackRequest, track
-from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_transition, seconds
+from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, a_transition, seconds
 from tests.delivery_checks import claim_for_all
 from tests.routes import expand_alone
 from tests.unit.store.fake_machine import Machine
@@ -69,8 +68,9 @@ def test_network_answers_when_it_last_did_not_when_it_was_last_asked(store: Stor
         record_lookup(connection, A_NETWORK, A_MOMENT + seconds(9), failed)
 
     with store.read() as connection:
-        assert exclusion_answered_at(connection, A_NETWORK) == A_MOMENT
-        assert receipts_answered_at(connection, A_NETWORK) is None
+        answered = last_answers_of(connection, [A_NETWORK, ANOTHER_NETWORK])
+
+    assert answered == {(A_NETWORK, Operation.EXCLUSION_STATUS): A_MOMENT}
 
 
 def test_holders_are_those_of_living_leases(store: Store, machine: Machine) -> None:

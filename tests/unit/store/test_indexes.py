@@ -50,12 +50,11 @@ from dashboard.store.fees.stored_fees import (
     percentile_answered_by_api_at,
     priority_fee_window,
 )
-from dashboard.store.gas import latest_figures, latest_gas
-from dashboard.store.health import exclusion_answered_at
+from dashboard.store.gas import latest_figures, latest_gas_of
 from dashboard.store.monitoring.answer_counts import source_records
 from dashboard.store.monitoring.coverage import covered, gaps, watched_from
 from dashboard.store.monitoring.credits import spent_since
-from dashboard.store.monitoring.upstream_failures import answered_at, read_standing_failures
+from dashboard.store.monitoring.upstream_failures import last_answers_of, read_standing_failures
 from dashboard.store.rejections.archive import (
     PageRequest,
     all_arrivals,
@@ -115,6 +114,7 @@ FEW_ROWS = (
     "versions",
     "evidence",
     "read_standing_failures",
+    "last_answers_of",
     "latest_gas",
     "latest_figures",
     "base_fees",
@@ -157,7 +157,6 @@ READS: dict[str, Read] = {
     "cohorts_of": lambda it: read_cohorts(it, A_NETWORK, [1, 2]),
     "watched_among": lambda it: watched_among(it, [(a_hash(), A_NETWORK)]),
     "hashes_labelled": lambda it: it.scalars(hashes_with_label("Case 17")).all(),
-    "exclusion_answered_at": lambda it: exclusion_answered_at(it, A_NETWORK),
     "condition": lambda it: current_state(it, Subject.transaction(A_NETWORK, a_hash())),
     "held": lambda it: current_condition(it, Subject(SubjectKind.BUSYNESS, A_NETWORK)),
     "fees_answered_at": lambda it: fees_answered_at(it, A_NETWORK, A_MOMENT),
@@ -168,7 +167,7 @@ READS: dict[str, Read] = {
         A_NETWORK, FeeSeries.ESTIMATED_BASE_FEE, seconds(3600)
     ).read(it, A_MOMENT),
     "priority_fee_window": lambda it: priority_fee_window(it, A_NETWORK, A_MOMENT, A_MOMENT),
-    "latest_gas": lambda it: latest_gas(it, A_NETWORK, A_MOMENT),
+    "latest_gas": lambda it: latest_gas_of(it, [A_NETWORK, ANOTHER_NETWORK], A_MOMENT),
     "latest_figures": lambda it: latest_figures(
         it, [A_NETWORK, ANOTHER_NETWORK], A_MOMENT, seconds(60)
     ),
@@ -203,7 +202,7 @@ READS: dict[str, Read] = {
     "first_arrival": lambda it: first_arrival(it, A_NETWORK),
     "spent_since": lambda it: spent_since(it, A_MOMENT),
     "source_records": lambda it: source_records(it, A_MOMENT, 96),
-    "answered_at": lambda it: answered_at(it, A_NETWORK, Operation.EXCLUSION_STATUS),
+    "last_answers_of": lambda it: last_answers_of(it, [A_NETWORK, ANOTHER_NETWORK]),
     "search of a network": lambda it: search(it, RejectionFilter(A_NETWORK, since=A_MOMENT), 5),
     "page": lambda it: archive_page(it, RejectionFilter(since=A_MOMENT), SEEN, PageRequest(5)),
     "page of a sender": lambda it: archive_page(

@@ -1,4 +1,4 @@
-"""Answers shared by all viewers: one question for many, never older than promised."""
+"""Answers shared by all viewers: one question for many, never twice as old as promised."""
 
 from __future__ import annotations
 
@@ -101,13 +101,38 @@ def test_viewers_who_come_meanwhile_wait_for_one_answer(clock: ManualClock) -> N
         assert {each.result(10) for each in (first, *others)} == {1}
 
 
+@pytest.mark.parametrize(("age", "given"), [(1.5, "old"), (2, "new")])
+def test_viewers_who_come_meanwhile_get_the_old_answer_unless_too_old(
+    clock: ManualClock, age: float, given: str
+) -> None:
+    fresh = TtlCache[str](timedelta(seconds=1), clock)
+    begun, may_end = Event(), Event()
+    fresh.get("key", lambda: "old")
+    clock.at += timedelta(seconds=age)
+
+    def slow() -> str:
+        begun.set()
+        assert may_end.wait(10)
+        return "new"
+
+    with ThreadPoolExecutor(2) as viewers:
+        first = viewers.submit(fresh.get, "key", slow)
+        assert begun.wait(10)
+        other = viewers.submit(fresh.get, "key", slow)
+        if given == "old":
+            assert other.result(10) == "old"
+        may_end.set()
+
+        assert (first.result(10), other.result(10)) == ("new", given)
+
+
 def test_what_has_expired_is_not_kept(clock: ManualClock) -> None:
     fresh = TtlCache[object](timedelta(seconds=1), clock)
     kept = [fresh.get(key, _Answer) for key in range(100)]
     held = [ref(each) for each in kept]
     kept.clear()
 
-    clock.at += timedelta(seconds=1)
+    clock.at += timedelta(seconds=2)
     fresh.get("another", _Answer)
 
     assert not any(each() for each in held)
