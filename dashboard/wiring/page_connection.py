@@ -20,6 +20,8 @@ Each open page costs 144 kB of memory for that.
 """
 _CLIENT_WINDOW_BITS: Final = 12
 _MEMORY_LEVEL: Final = 5
+_EFFORT: Final = 4
+"""A refresh of twelve networks takes 0.8 ms of CPU so, 1 at zlib's usual 6, for 2 % fewer bytes."""
 _PIECE: Final = 1_024
 """Bytes that are unpacked at once: they hold a megabyte at most."""
 
@@ -39,7 +41,7 @@ class PageWebSocketConnection(BoundedWebSocketConnection):
         compression = ServerPerMessageDeflateFactory(
             server_max_window_bits=_WINDOW_BITS,
             client_max_window_bits=_CLIENT_WINDOW_BITS,
-            compress_settings={"memLevel": _MEMORY_LEVEL},
+            compress_settings={"level": _EFFORT, "memLevel": _MEMORY_LEVEL},
         )
         self.conn = ServerProtocol(
             extensions=[compression],

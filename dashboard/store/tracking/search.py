@@ -48,7 +48,7 @@ from dashboard.store.tracking.transactions import (
     select_tracked_among,
 )
 
-_SCANNED: Final = 3000
+_SCANNED: Final = 25_000
 """Hashes that are scanned before an index is used: milliseconds."""
 
 _NONE: Final[ColumnElement[str]] = literal_column("''")
@@ -109,24 +109,23 @@ def hashes_that_fit(connection: Connection, wanted: TrackedFilter, most: int) ->
 def count_tracked(connection: Connection, wanted: TrackedFilter) -> int:
     """Count the tracked transactions that fit, by whole cohorts and labels where possible."""
     if _has_index(wanted):
-        found = _select_of_index(wanted).subquery()
-        return connection.scalars(select(func.count()).select_from(found)).one()
+        return _count(connection, _select_of_index(wanted))
     if wanted.tx_hashes is None and not wanted.search:
         size = func.coalesce(func.sum(cohorts.c.size), 0)
         query = select(size).where(*_conditions_of_cohort(wanted))
         return int(connection.scalars(query).one())
     if wanted.tx_hashes is None and _allows_any_cohort(wanted):
         return _count_containing(connection, wanted.search)
-    found = _select_fitting(connection, wanted).subquery()
-    return connection.scalars(select(func.count()).select_from(found)).one()
+    return _count(connection, _select_fitting(connection, wanted))
 
 
 def count_up_to(connection: Connection, wanted: TrackedFilter, most: int) -> int:
     """Count what fits, to `most` and one more: a page says then that there are more."""
-    if not _has_index(wanted):
-        return min(count_tracked(connection, wanted), most + 1)
-    found = _select_of_index(wanted).limit(most + 1).subquery()
-    return connection.scalars(select(func.count()).select_from(found)).one()
+    if _has_index(wanted):
+        return _count(connection, _select_of_index(wanted).limit(most + 1))
+    if wanted.search and wanted.tx_hashes is None and _allows_any_cohort(wanted):
+        return min(_count_containing(connection, wanted.search, most + 1), most + 1)
+    return min(count_tracked(connection, wanted), most + 1)
 
 
 def _page_of_ids(
@@ -228,13 +227,21 @@ def _contains_text(wanted: TrackedFilter) -> Iterator[ColumnElement[bool]]:
         yield or_(*_remarks_contain(wanted.search), _record_contains(wanted.search))
 
 
-def _count_containing(connection: Connection, text: str) -> int:
+def _count_containing(connection: Connection, text: str, enough: int | None = None) -> int:
+    """Count the hashes of which a text is shown; no further where there are `enough`."""
     label = tracked_labels.c.label
     labelled = select(func.coalesce(func.sum(tracked_labels.c.many), 0))
-    in_labels = connection.scalars(labelled.where(label.icontains(text, autoescape=True))).one()
-    counted = select(func.count()).select_from(tracked_hashes)
-    others = (counted.where(*each) for each in _beside_labels(text))
-    return int(in_labels) + sum(connection.scalars(query).one() for query in others)
+    in_labels = labelled.where(label.icontains(text, autoescape=True))
+    found = int(connection.scalars(in_labels).one())
+    for each in _beside_labels(text):
+        if enough is not None and found >= enough:
+            break
+        found += _count(connection, select(tracked_hashes.c.tracked_id).where(*each).limit(enough))
+    return found
+
+
+def _count(connection: Connection, found: SelectBase) -> int:
+    return connection.scalars(select(func.count()).select_from(found.subquery())).one()
 
 
 def _labels_containing(text: str) -> Select[Any]:
