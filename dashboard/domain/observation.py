@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
+from typing import Final
 
 from dashboard.domain.exclusion import RejectedTransaction
 from dashboard.domain.quantity import TxHash
@@ -48,6 +49,17 @@ class Operation(StrEnum):
     BUSY_THRESHOLD = "busyThreshold"
     EXCLUSION_STATUS = "getTransactionExclusionStatusV1"
     TRANSACTION_RECEIPT = "eth_getTransactionReceipt"
+
+
+FEE_OPERATIONS: Final = frozenset(
+    {
+        Operation.SUGGESTED_GAS_FEES,
+        Operation.BASE_FEE_HISTORY,
+        Operation.BASE_FEE_PERCENTILE,
+        Operation.BUSY_THRESHOLD,
+    }
+)
+"""The questions that a gas API answers."""
 
 
 @dataclass(frozen=True, slots=True)

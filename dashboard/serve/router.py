@@ -15,10 +15,11 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from dashboard.domain.observation import FEE_OPERATIONS
 from dashboard.serve import routes
 from dashboard.serve.counters import RefusalReason
 from dashboard.serve.dependencies import ServeDependencies
-from dashboard.serve.gas.api import OPERATIONS, GasApi, status_error
+from dashboard.serve.gas.api import GasApi, status_error
 from dashboard.serve.http_reply import HttpReply
 from dashboard.serve.keys.authentication import Authenticator, Unauthenticated
 from dashboard.serve.keys.key_ring import ApiKey
@@ -179,7 +180,7 @@ class Router:
         if refusal is not None:
             return refusal
         name = operation[-1] if operation else ""
-        if name in OPERATIONS and not self._key_limiter.allows(caller, name):
+        if name in FEE_OPERATIONS and not self._key_limiter.allows(caller, name):
             self._key_limiter.count_refusals(caller)
             return status_error(403, RpcError.not_allowed().message)
         return self._gas.answer(operation, caller)

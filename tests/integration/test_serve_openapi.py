@@ -11,8 +11,8 @@ import pytest
 import schemathesis
 from jsonschema_rs import validator_for
 
+from dashboard.domain.observation import FEE_OPERATIONS
 from dashboard.domain.secret import Secret
-from dashboard.serve.gas.api import OPERATIONS
 from dashboard.upstream.endpoint import Endpoint
 from dashboard.upstream.node import NodeClient
 from dashboard.upstream.node_status import NodeStatus
@@ -45,7 +45,7 @@ def test_document_is_valid(api: httpx.Client) -> None:
     assert document["openapi"] == "3.1.0"
 
 
-@pytest.mark.parametrize("operation", sorted(OPERATIONS))
+@pytest.mark.parametrize("operation", sorted(FEE_OPERATIONS))
 def test_answer_and_example_fit_the_schema_of_their_operation(
     api: httpx.Client, operation: str
 ) -> None:
@@ -107,7 +107,7 @@ def test_error_fits_its_schema_and_is_documented(api: httpx.Client, path: str, s
 def test_every_operation_is_documented_in_both_credential_forms(api: httpx.Client) -> None:
     paths = api.get("/openapi.json").json()["paths"]
 
-    for operation in OPERATIONS:
+    for operation in FEE_OPERATIONS:
         assert f"/networks/{{network_id}}/{operation}" in paths
         assert f"/v3/{{api_key}}/networks/{{network_id}}/{operation}" in paths
 

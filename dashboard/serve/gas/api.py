@@ -9,21 +9,12 @@ from typing import Final
 from starlette.responses import Response
 
 from dashboard.domain.clock import Clock
-from dashboard.domain.observation import Operation
+from dashboard.domain.observation import FEE_OPERATIONS
 from dashboard.domain.quantity import NetworkId, shorten
 from dashboard.serve.gas.followed_networks import FollowedNetwork
 from dashboard.serve.http_reply import HttpReply
 from dashboard.serve.keys.key_ring import ApiKey
 from dashboard.wire.gas import encode_error
-
-OPERATIONS: Final = frozenset(
-    {
-        Operation.SUGGESTED_GAS_FEES,
-        Operation.BASE_FEE_HISTORY,
-        Operation.BASE_FEE_PERCENTILE,
-        Operation.BUSY_THRESHOLD,
-    }
-)
 
 _NO_NETWORK: Final = (NetworkId(0), None)
 _WITH_EMPTY_SEGMENT: Final = 3
@@ -43,8 +34,8 @@ class GasApi:
     def answer(self, rest: Sequence[str], caller: ApiKey) -> Response | HttpReply:
         """Answer ``<network_id>/<operation>``, given as its segments."""
         network_text, operation = _network_and_operation(rest)
-        if operation not in OPERATIONS:
-            known = ", ".join(sorted(OPERATIONS))
+        if operation not in FEE_OPERATIONS:
+            known = ", ".join(sorted(FEE_OPERATIONS))
             return status_error(
                 404, f"{shorten(operation)} is not an operation; there are {known}."
             )

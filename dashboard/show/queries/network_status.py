@@ -22,7 +22,7 @@ from dashboard.domain.fee_percentiles import RankedFees
 from dashboard.domain.gas import GasSource, SuggestedGasFees
 from dashboard.domain.grounds import FeeGrounds, Signal
 from dashboard.domain.module_limits import ModuleLimits
-from dashboard.domain.observation import Operation
+from dashboard.domain.observation import FEE_OPERATIONS, Operation
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.domain.transaction_cost import USUAL_COIN, CoinPrice
 from dashboard.show.text import age, fee, moment_near, period, sentence, since_when
@@ -37,11 +37,6 @@ T = TypeVar("T")
 _STALE_AFTER_PERIODS: Final = 2
 _LARGEST_LEAD: Final = timedelta(seconds=5)
 """How far the clock of another process may be ahead of ours; more means that one was set."""
-
-_GAS_OPERATIONS: Final = set(Operation) - {
-    Operation.EXCLUSION_STATUS,
-    Operation.TRANSACTION_RECEIPT,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,9 +166,18 @@ class NetworkFigures:
             case GasSource.DEMO_HISTORY:
                 return "linewatch demo-history, which makes them up"
 
+    def silent_sources(self) -> tuple[str, ...]:
+        """Name each source that does not answer now, the longest silence first."""
+        asked = {
+            Operation.EXCLUSION_STATUS: "the exclusion API",
+            Operation.TRANSACTION_RECEIPT: "the network's node",
+        }
+        named = (asked.get(each.operation, self.profile.gas_source) for each in self.failures)
+        return tuple(dict.fromkeys(named))
+
     def gas_failure(self) -> StandingFailure | None:
         """Return the gas operation that has failed for the longest time."""
-        return self._longest(_GAS_OPERATIONS)
+        return self._longest(FEE_OPERATIONS)
 
     def exclusion_failure(self) -> StandingFailure | None:
         """Return why the exclusion endpoint does not answer, None where it does."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from dashboard.domain.observation import Operation
 from dashboard.show.queries.network_status import Activity, NetworkStatus
 
 _FEW: Final = 2
@@ -15,7 +14,11 @@ def network_summary(statuses: Sequence[NetworkStatus]) -> str:
     """Say which networks need a look, the worst first, or that none does."""
     if not statuses:
         return "No network is configured."
-    silent = [_silent_sources(each) for each in statuses if each.figures.failures]
+    silent = [
+        f"{each.profile.name} ({', '.join(each.figures.silent_sources())})"
+        for each in statuses
+        if each.figures.failures
+    ]
     needing = {
         "Stale": _with_activity(Activity.STALE, statuses),
         "Busy": _with_activity(Activity.BUSY, statuses),
@@ -39,19 +42,6 @@ def network_summary(statuses: Sequence[NetworkStatus]) -> str:
 
 def _with_activity(activity: Activity, statuses: Sequence[NetworkStatus]) -> list[NetworkStatus]:
     return [status for status in statuses if status.activity is activity]
-
-
-def _silent_sources(status: NetworkStatus) -> str:
-    """Name a network, and who of it does not answer."""
-    asked = {
-        Operation.EXCLUSION_STATUS: "the exclusion API",
-        Operation.TRANSACTION_RECEIPT: "the network's node",
-    }
-    failures = status.figures.failures
-    silent = dict.fromkeys(
-        asked.get(each.operation, status.profile.gas_source) for each in failures
-    )
-    return f"{status.profile.name} ({', '.join(silent)})"
 
 
 def _all(statuses: Sequence[NetworkStatus]) -> str:

@@ -95,7 +95,7 @@ class RecipientQueries:
         A rule whose escalation reaches nobody is one of them.
         """
         with self._context.store.read() as connection:
-            return recipients_of_rules(connection, self._context.settings.recipients)[0]
+            return _unreached(self._directory(connection), rules_in_force(connection))
 
     def off(self) -> tuple[AddressOff, ...]:
         """Return the addresses that are off, the latest first."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
@@ -59,7 +59,7 @@ LATEST_SORTED: Final = 1_000
 _LABEL: Final = "label:"
 _SHARED_FOR: Final = timedelta(seconds=2)
 _HALF: Final = 0.5
-_MOST: Final = 100
+_MOST_GROUPS: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,25 +142,23 @@ class RejectionListQueries:
 
     def groups(self, wanted: RejectionFilter, shown: Shown, grouping: Grouping) -> GroupCounts:
         """Count what fits by stage or network, the largest groups first."""
-        return self._groups.get(
-            (wanted, shown, grouping),
-            lambda: self._count(
-                lambda connection, within: count_by(connection, grouping, within, None, _MOST),
-                wanted,
-                shown,
-            ),
-        )
+
+        def count() -> GroupCounts:
+            within = self.window(shown).within(wanted)
+            with self._context.store.read() as connection:
+                return count_by(connection, grouping, within, None, _MOST_GROUPS)
+
+        return self._groups.get((wanted, shown, grouping), count)
 
     def senders(self, wanted: RejectionFilter, shown: Shown) -> GroupCounts:
         """Rank the senders of the latest that fit in a time, those rejected most first."""
-        return self._groups.get(
-            (wanted, shown),
-            lambda: self._count(
-                lambda connection, within: rank_senders(connection, within, MOST_SENDERS),
-                wanted,
-                shown,
-            ),
-        )
+
+        def rank() -> GroupCounts:
+            within = self.window(shown).within(wanted)
+            with self._context.store.read() as connection:
+                return rank_senders(connection, within, MOST_SENDERS)
+
+        return self._groups.get((wanted, shown), rank)
 
     def overruns(self, wanted: RejectionFilter, shown: Shown) -> Overruns:
         """Sort the latest that fit in a time by how far they went over their limit."""
@@ -196,15 +194,6 @@ class RejectionListQueries:
         """Return the texts of reasons that could not be read, ever, the commonest first."""
         with self._context.store.read() as connection:
             return tuple(unparsed_reasons(connection, MOST_UNKNOWN, network_id))
-
-    def _count(
-        self,
-        count: Callable[[Connection, RejectionFilter], GroupCounts],
-        wanted: RejectionFilter,
-        shown: Shown,
-    ) -> GroupCounts:
-        with self._context.store.read() as connection:
-            return count(connection, self.window(shown).within(wanted))
 
     def _summarise(self, wanted: RejectionFilter, shown: Shown) -> RejectionSummary:
         window = self.window(shown)

@@ -2,64 +2,44 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
 from dashboard.domain.credit import Spent
 from dashboard.domain.formatting import counted
-from dashboard.domain.observation import Operation
+from dashboard.domain.observation import FEE_OPERATIONS
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.engine.connection import Connection
-from dashboard.store.monitoring.credits import spent_since
+from dashboard.store.monitoring.credits import LedgerLine, spent_since
 
 PLAN_TOLERANCE: Final = 0.05
 """By which share fees may take more than planned: a worker that starts again asks at once."""
 
-_OF_FEES: Final = frozenset(
-    {
-        Operation.SUGGESTED_GAS_FEES,
-        Operation.BASE_FEE_HISTORY,
-        Operation.BASE_FEE_PERCENTILE,
-        Operation.BUSY_THRESHOLD,
-    }
-)
-
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """Calls to one network; `operations` are those of this month, the dearest first."""
+    """Calls to one network."""
 
     today: Spent = field(default_factory=Spent)
     this_month: Spent = field(default_factory=Spent)
-    operations: Mapping[str, Spent] = field(default_factory=dict)
 
 
 def spending(connection: Connection, now: datetime) -> dict[NetworkId, Spending]:
     """Return what each network has cost that was asked this month."""
-    today = _midnight(now)
-    found: dict[NetworkId, Spending] = {}
-    for line in spent_since(connection, today.replace(day=1)):
-        before = found.get(line.network_id, Spending())
-        operations = {**before.operations, line.operation: line.spent}
-        found[line.network_id] = Spending(Spent(), before.this_month + line.spent, operations)
-    for line in spent_since(connection, today):
-        before = found[line.network_id]
-        found[line.network_id] = Spending(
-            before.today + line.spent, before.this_month, before.operations
-        )
-    return found
+    midnight = _midnight(now)
+    today = _by_network(spent_since(connection, midnight))
+    this_month = _by_network(spent_since(connection, midnight.replace(day=1)))
+    return {each: Spending(today[each], spent) for each, spent in this_month.items()}
 
 
 def fee_credits(connection: Connection, now: datetime) -> dict[NetworkId, int]:
     """Return what the fees of each network took since midnight (UTC)."""
-    found: Counter[NetworkId] = Counter()
-    for line in spent_since(connection, _midnight(now)):
-        if line.operation in _OF_FEES:
-            found[line.network_id] += line.spent.credits
-    return dict(found)
+    lines = spent_since(connection, _midnight(now))
+    of_fees = _by_network(each for each in lines if each.operation in FEE_OPERATIONS)
+    return {each: spent.credits for each, spent in of_fees.items()}
 
 
 def is_over_plan(took: int, planned: int) -> bool:
@@ -78,6 +58,13 @@ def plan_in_words(took: int, planned: int) -> str:
     """Say what fees took today (UTC) of what is planned for a day, and how much too much."""
     over = f", {took / planned - 1:.0%} over plan" if is_over_plan(took, planned) else ""
     return f"Its fees took {took:,} of the {planned:,} credits planned for a day{over}."
+
+
+def _by_network(lines: Iterable[LedgerLine]) -> defaultdict[NetworkId, Spent]:
+    found: defaultdict[NetworkId, Spent] = defaultdict(Spent)
+    for line in lines:
+        found[line.network_id] += line.spent
+    return found
 
 
 def _midnight(now: datetime) -> datetime:

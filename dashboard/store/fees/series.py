@@ -71,13 +71,10 @@ def fee_steps(
 ) -> FeeSteps:
     """Return what was seen of a fee, oldest first; steps in which nothing was seen are left out."""
     key, window, length = SeriesKey(network_id, series), between.window, between.length
-    level = level_for(connection, key, window, length)
-    if level is None:
-        values = fee_values(connection, key, *window, limit=MOST_ROWS + 1)
-        if len(values) <= MOST_ROWS:  # else they come more often than once a second
-            steps = groupby(values, lambda value: value.at // length)
-            return FeeSteps.of(summary_of(FeeRollup.of_all(some)) for _, some in steps)
-        level = coarsen(window, RollupLevel.MINUTE)
+    level = _level_or_values(connection, key, between)
+    if not isinstance(level, RollupLevel):
+        steps = groupby(level, lambda value: value.at // length)
+        return FeeSteps.of(summary_of(FeeRollup.of_all(some)) for _, some in steps)
     length = whole_steps(level, length)
     opened = partial(_part_within, connection, key, level, window)
     if level.length == length:
@@ -94,12 +91,9 @@ def fee_means(
 ) -> FeeMeans:
     """Return the means of the same steps, without what a chart of one network shows besides."""
     key, window, length = SeriesKey(network_id, series), between.window, between.length
-    level = level_for(connection, key, window, length)
-    if level is None:
-        values = fee_values(connection, key, *window, limit=MOST_ROWS + 1)
-        if len(values) <= MOST_ROWS:
-            return FeeMeans.of_values(values, length)
-        level = coarsen(window, RollupLevel.MINUTE)
+    level = _level_or_values(connection, key, between)
+    if not isinstance(level, RollupLevel):
+        return FeeMeans.of_values(level, length)
     opened = partial(_part_within, connection, key, level, window)
     found = totals_between(connection, key, level, level.begin_of(window.since), window.until)
     rows = _rows_within(found, window, total_of, opened)
@@ -113,20 +107,15 @@ def percentile_steps(
 
     The first one may be older than the time asked for: it still held when that began.
     """
-    key, window, length = (
-        SeriesKey(network_id, PERCENTILES[operation]),
-        between.window,
-        between.length,
-    )
-    level = level_for(connection, key, window, length)
-    fees: Sequence[Row] = ()
-    if level is None:
-        fees = fee_values(connection, key, *window, limit=MOST_ROWS + 1)
-        if len(fees) > MOST_ROWS:
-            level = coarsen(window, RollupLevel.MINUTE)
-    if level is not None:
-        length = whole_steps(level, length)
-        fees = _last_fees(connection, key, level, window)
+    key = SeriesKey(network_id, PERCENTILES[operation])
+    window, length = between.window, between.length
+    found = _level_or_values(connection, key, between)
+    fees: Sequence[Row]
+    if isinstance(found, RollupLevel):
+        length = whole_steps(found, length)
+        fees = _last_fees(connection, key, found, window)
+    else:
+        fees = found
     last_of_each = {fee[0] // length: fee for fee in fees}
     before = _last_before(connection, key, window.since)
     return FeePercentiles.of([*([] if before is None else [before]), *last_of_each.values()])
@@ -136,6 +125,19 @@ def first_seen_at(connection: Connection, network_id: NetworkId) -> datetime | N
     """Return the time of the oldest base fee of a network of which anything is kept."""
     found = first_at(connection, SeriesKey(network_id, FeeSeries.ESTIMATED_BASE_FEE))
     return None if found is None else moment_of(found)
+
+
+def _level_or_values(
+    connection: Connection, key: SeriesKey, between: ChartRange
+) -> RollupLevel | list[TimedFee]:
+    """Return the level that makes up steps, or the single values that do."""
+    level = level_for(connection, key, between.window, between.length)
+    if level is not None:
+        return level
+    values = fee_values(connection, key, *between.window, limit=MOST_ROWS + 1)
+    if len(values) > MOST_ROWS:  # they come more often than once a second
+        return coarsen(between.window, RollupLevel.MINUTE)
+    return values
 
 
 def _last_before(connection: Connection, key: SeriesKey, at: int) -> TimedFee | None:

@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from dashboard.domain.observation import Operation
+from dashboard.domain.observation import FEE_OPERATIONS, Operation
 from dashboard.domain.quantity import NetworkId
 from dashboard.serve.documents.openapi import openapi
-from dashboard.serve.gas.api import OPERATIONS
 from dashboard.upstream.node_status import NodeState
 from dashboard.wire.gas import (
     decode_base_fee_history,
@@ -35,7 +34,7 @@ def document() -> dict[str, Any]:
 
 
 def test_each_operation_is_there_by_key_and_by_basic(document: dict[str, Any]) -> None:
-    for operation in OPERATIONS:
+    for operation in FEE_OPERATIONS:
         by_basic = document["paths"][f"{BY_BASIC}{operation}"]["get"]
         by_key = document["paths"][f"{BY_KEY}{operation}"]["get"]
 

@@ -8,9 +8,10 @@ from datetime import timedelta
 import pytest
 from starlette.responses import Response
 
+from dashboard.domain.observation import FEE_OPERATIONS
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.secret import Secret
-from dashboard.serve.gas.api import OPERATIONS, GasApi
+from dashboard.serve.gas.api import GasApi
 from dashboard.serve.gas.followed_networks import FollowedNetwork
 from dashboard.serve.keys.key_ring import ApiKey
 from dashboard.serve.monitoring.health import node_problem
@@ -49,7 +50,7 @@ def error_of(response: Response) -> tuple[int, str]:
     return body["statusCode"], body["message"]
 
 
-@pytest.mark.parametrize("operation", sorted(OPERATIONS))
+@pytest.mark.parametrize("operation", sorted(FEE_OPERATIONS))
 async def test_operation_is_answered_as_json(operation: str) -> None:
     response = (await Desk().read(1)).ask("1", operation)
 
