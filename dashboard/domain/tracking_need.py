@@ -1,4 +1,4 @@
-"""Which tracked transactions need a person: rejected, silent, or soon asked about no more."""
+"""Which tracked transactions need attention: rejected, silent, or soon asked about no more."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ENDS_WITHIN: Final = timedelta(hours=24)
 
 
 class Need(StrEnum):
-    """Why a transaction needs a person; the most urgent first.
+    """Why a transaction needs attention; the most urgent first.
 
     All are still asked about, and neither included nor replaced as far as nodes say. REJECTED: a
     rejection is on record. SILENT: for ten minutes no question about it was answered. ENDING: it

@@ -5,12 +5,12 @@ from typing import Final
 
 import streamlit as st
 
-from dashboard.show.parts.address import restored_address
+from dashboard.show.parts.address import return_to
 from dashboard.show.parts.chart_zoom import FROM, TO
-from dashboard.show.parts.header_search import FIND, header_search
+from dashboard.show.parts.header_search import header_search
 from dashboard.show.parts.incident_list import INCIDENT
 from dashboard.show.parts.last_look import SEEN
-from dashboard.show.parts.lookup_question import CASE_ID, LIST, TX
+from dashboard.show.parts.lookup_question import PARAMETERS, TX
 from dashboard.show.parts.network_chooser import NETWORK, network_chooser
 from dashboard.show.parts.network_comparison import BESIDE
 from dashboard.show.parts.notices import ignored_parameters_shown, notice, simulated_mark
@@ -33,9 +33,9 @@ from dashboard.show.views import (
 PAGES: Final = (overview, fees, rejections, lookup, tracked, alerts, health, settings)
 # What an address may hold beside the choices of a page; as a docstring Streamlit would show it.
 _OTHER_PARAMETERS: Final = frozenset(
-    {NETWORK, TX, LIST, CASE_ID, FIND, INCIDENT, RULE, LIKE, OPEN, SEEN, WALL, FROM, TO, BESIDE}
-    | {BEFORE, NEED}
+    {NETWORK, INCIDENT, RULE, LIKE, OPEN, SEEN, WALL, FROM, TO, BESIDE, BEFORE, NEED} | PARAMETERS
 )
+_PASSING: Final = frozenset({INCIDENT, RULE, LIKE, WALL})
 
 _HERE: Final = Path(__file__).parent
 
@@ -50,8 +50,8 @@ def main() -> None:
     if not page_queries.is_registered():
         notice("busy", "Linewatch is starting.", "Reload this page in a moment.")
         return
-    if chosen.url_path != lookup.as_page().url_path:
-        restored_address(chosen.url_path, TX)
+    is_lookup = chosen.url_path == lookup.as_page().url_path
+    return_to(chosen.url_path, frozenset() if is_lookup else PARAMETERS, _PASSING)
     if chosen is pages[0] and TX in st.query_params:
         st.switch_page(lookup.as_page(), query_params={TX: st.query_params.get_all(TX)})
     networks = page_queries.current().networks
@@ -59,7 +59,7 @@ def main() -> None:
     notes = st.container(gap="small", key="notes")
     with ignored_parameters_shown(notes, _OTHER_PARAMETERS):
         with frame:
-            header_search(lookup.as_page())
+            header_search(lookup.search)
             simulated_mark(networks, notes)
             network_chooser(networks)
         chosen.run()

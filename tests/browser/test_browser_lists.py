@@ -72,7 +72,7 @@ def test_rejection_leads_to_its_lookup_without_a_reload_and_back(page: Page, sit
     visit(page, f"{site}/rejections?stage=P2P")
     page.evaluate("window.isSamePage = true")
 
-    page.get_by_role("link", name="0x030303…0303").click()
+    page.get_by_role("link", name="0x03030303…030303").click()
     expect(page.get_by_role("heading", name=str(tx_hash(3)))).to_be_visible()
     assert page.evaluate("window.isSamePage")
     page.go_back()

@@ -69,7 +69,7 @@ def test_one_network_fits_a_laptop_without_scrolling(page: Page, site: str) -> N
 def test_rejection_leads_to_its_lookup_and_back(page: Page, site: str) -> None:
     visit(page, site)
 
-    page.get_by_role("link", name="0x020202…0202").first.click()
+    page.get_by_role("link", name="0x02020202…020202").first.click()
 
     expect(page.get_by_role("heading", name=str(tx_hash(2)))).to_be_visible()
     assert page.url == f"{site}/lookup?tx={tx_hash(2)}"
@@ -147,7 +147,7 @@ def test_hash_is_tracked_with_the_keyboard_alone(page: Page, site: str) -> None:
 
 def test_refresh_keeps_focus_and_the_label_at_the_pointer(page: Page, site: str) -> None:
     visit(page, f"{site}/?network=Devnet")
-    link = page.get_by_role("link", name="0x030303…0303")
+    link = page.get_by_role("link", name="0x03030303…030303")
     link.focus()
     page.locator(".js-plotly-plot .nsewdrag").hover(position={"x": 60, "y": 90})
     label = page.locator(".js-plotly-plot .hoverlayer .legend")

@@ -1,31 +1,68 @@
-"""The addresses of pages as they were left, for Back.
+"""The addresses of pages as they were left, for when somebody comes back.
 
-A link to another page, on a page whose address holds a choice of a widget, makes two entries in
-the browser's history: Streamlit 1.67 first writes the new parameters behind the old path, since it
-takes the old page's choices out of what the browser sends. Back leads to that entry.
+An address holds the choices of one page: on the way to another, Streamlit takes them out. A link to
+another page makes two entries in the browser's history, since Streamlit 1.67 first writes the new
+parameters behind the old path; Back leads to that entry.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable
+from collections.abc import Set as AbstractSet
+from datetime import timedelta
+from functools import wraps
+from typing import Final, ParamSpec
 
 import streamlit as st
 
+from dashboard.show.parts.list_page import RANGE
+from dashboard.show.parts.network_chooser import NETWORK
+
+P = ParamSpec("P")
+
 _LEFT_AT: Final = "addresses_of_pages"
+_SHOWN: Final = "page_shown"
+_SHARED: Final = frozenset({NETWORK, RANGE})
 
 
-def remember_address(page: str) -> None:
-    """Keep the parameters of a page for when somebody comes back to it; call it at its end."""
-    kept: dict[str, dict[str, str]] = st.session_state.setdefault(_LEFT_AT, {})
-    kept[page] = st.query_params.to_dict()
+def live(every: timedelta) -> Callable[[Callable[P, None]], Callable[P, None]]:
+    """Let a part of a page refresh by itself, and keep the address that it leaves."""
+
+    def decorate(draw: Callable[P, None]) -> Callable[P, None]:
+        @st.fragment(run_every=every)
+        @wraps(draw)
+        def drawn(*args: P.args, **kwargs: P.kwargs) -> None:
+            draw(*args, **kwargs)
+            kept: dict[str, dict[str, list[str]]] = st.session_state.setdefault(_LEFT_AT, {})
+            parameters = st.query_params
+            kept[st.session_state.get(_SHOWN, "")] = {
+                each: parameters.get_all(each) for each in parameters
+            }
+
+        return drawn
+
+    return decorate
 
 
-def restored_address(page: str, foreign: str) -> None:
-    """Where the address holds a parameter of another page, return to what this page had.
+def return_to(page: str, foreign: AbstractSet[str], passing: AbstractSet[str]) -> None:
+    """Give a page to which somebody comes back the address that it had.
 
-    Call it before widgets are there: they take their choices from the address.
+    Back may lead to an address with parameters that are `foreign` to the page. By the menu, choices
+    that pages share stay as they were made last, and what is `passing`, such as an open incident,
+    is left. A link that names more is followed. Call it before widgets are there.
     """
-    kept: dict[str, dict[str, str]] = st.session_state.get(_LEFT_AT, {})
-    if foreign in st.query_params and page in kept:
-        st.query_params.from_dict(kept[page])
-        st.rerun()
+    before = st.session_state.get(_SHOWN, page)
+    st.session_state[_SHOWN] = page
+    left = st.session_state.get(_LEFT_AT, {}).get(page)
+    asked = st.query_params.keys() - _SHARED
+    is_back = bool(asked & foreign)
+    if before == page or left is None or (asked and not is_back):
+        return
+    for each in asked:
+        del st.query_params[each]
+    kept = left.keys() - _SHARED if is_back else left.keys() - _SHARED - passing
+    st.query_params.update({each: left[each] for each in kept})
+    if is_back:
+        for each in _SHARED & left.keys():  # of the widgets of two pages the address is not ours
+            st.session_state[each] = left[each][-1]
+    st.rerun()

@@ -1,8 +1,8 @@
-"""What needs a person, one line each, with the link that helps."""
+"""What needs attention, one line each, with the link that helps."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 import streamlit as st
@@ -20,31 +20,38 @@ MOST: Final = 4
 _ADDRESSES: Final = {
     Remedy.NOTIFICATIONS: {"section": "Deliveries", "state": "Dead"},
     Remedy.PENDING: {"section": "Deliveries", "state": "Pending"},
+    Remedy.HELD: {"section": "Deliveries", "state": "Held"},
     Remedy.RECIPIENTS: {"section": "Recipients"},
 }
 
 
 def attention_list(
     needed: Sequence[Attention],
-    pages: Mapping[Remedy, st.Page],
+    alerts: st.Page,
+    health: st.Page | None = None,
     *,
     most: int = MOST,
     with_advice: bool = False,
 ) -> None:
     """Show the most urgent, and the others folded.
 
-    `pages` are where a remedy is found, if it is not on this page.
+    `alerts` and `health` are the pages that help, None where that is this page.
     """
+
+    def line(place: int, each: Attention) -> None:
+        page = alerts if each.remedy.is_on_alerts else health
+        _line(place, each, page, with_advice=with_advice)
+
     if not needed:
-        calm = badge("calm", "✓", "Nothing needs you now")
+        calm = badge("calm", "✓", "Nothing needs attention now")
         st.html(element("p", calm, class_="lw-calm-line"))
         return
     for place, each in enumerate(needed[:most]):
-        _line(place, each, pages.get(each.remedy), with_advice=with_advice)
+        line(place, each)
     if len(needed) > most:
         with st.expander(f"{len(needed) - most:,} more", key="attention-more"):
             for place, each in enumerate(needed[most:], start=most):
-                _line(place, each, pages.get(each.remedy), with_advice=with_advice)
+                line(place, each)
 
 
 def _line(place: int, needed: Attention, page: st.Page | None, *, with_advice: bool) -> None:

@@ -8,7 +8,8 @@ from dashboard.domain.incident import IncidentState
 from dashboard.domain.rule import Severity
 from dashboard.domain.verdict import VerdictKind
 from dashboard.show.parts.markup import Markup, element, join
-from dashboard.show.queries.network_status import Activity
+from dashboard.show.queries.network_status import Activity, NetworkStatus
+from dashboard.show.queries.source_health import OperationState
 
 _ACTIVITIES: Final = {
     Activity.BUSY: ("busy", "▲", "Busy"),
@@ -16,6 +17,12 @@ _ACTIVITIES: Final = {
     Activity.FLAT_FEE: ("mute", "═", "Flat fee"),
     Activity.STALE: ("stale", "◌", "Stale"),
     Activity.UNKNOWN: ("mute", "?", "Unknown"),
+}
+_OPERATIONS: Final = {
+    OperationState.ANSWERED: ("calm", "●", "Answered"),
+    OperationState.STALE: ("stale", "◌", "Stale"),
+    OperationState.FAILING: ("bad", "!", "Failing"),
+    OperationState.NOT_ASKED: ("mute", "…", "Not asked yet"),
 }
 _VERDICTS: Final = {
     VerdictKind.REJECTED: ("bad", "✕"),
@@ -52,9 +59,22 @@ def badge(kind: str, sign: str, word: str) -> Markup:
     return element("span", join(mark, " ", word), class_=f"lw-badge {kind}")
 
 
-def activity_badge(activity: Activity) -> Markup:
-    """Build the badge that says whether a network is busy."""
-    return badge(*_ACTIVITIES[activity])
+def operation_badge(state: OperationState) -> Markup:
+    """Build the badge that says whether what is asked is answered."""
+    return badge(*_OPERATIONS[state])
+
+
+def network_badges(status: NetworkStatus) -> Markup:
+    """Say of a network whether something fails, and whether it is busy.
+
+    As on Health, a failure outweighs that fees are old.
+    """
+    activity = badge(*_ACTIVITIES[status.activity])
+    if not status.figures.failures:
+        return activity
+    failing = operation_badge(OperationState.FAILING)
+    is_known = status.activity not in {Activity.STALE, Activity.UNKNOWN}
+    return join(failing, " ", activity) if is_known else failing
 
 
 def flat_badge() -> Markup:

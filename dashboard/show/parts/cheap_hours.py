@@ -14,7 +14,7 @@ from dashboard.domain.quantity import NetworkId
 from dashboard.show.charts.fee_table import FOUR_DIGITS
 from dashboard.show.charts.week_map import HEIGHT, week_csv, week_drawing, week_table
 from dashboard.show.parts.chart import chart
-from dashboard.show.parts.list_page import choice_filter, csv_button
+from dashboard.show.parts.list_page import choice_filter, file_button
 from dashboard.show.parts.markup import element, join
 from dashboard.show.parts.notices import empty
 from dashboard.show.queries.network_status import NetworkStatus
@@ -86,7 +86,7 @@ def _below(week: UsualWeek, network_id: NetworkId, zone_name: str) -> None:
         horizontal=True, vertical_alignment="center", gap="small", key=f"beside-hours-{network_id}"
     ):
         st.html(element("p", meaning, class_="lw-quiet"))
-        csv_button(
+        file_button(
             lambda: week_csv(week, network_id, zone_name),
             f"hours-{network_id}.csv",
             f"csv-hours-{network_id}",

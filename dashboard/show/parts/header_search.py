@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 import streamlit as st
-
-FIND: Final = "find"
-"""The parameter of an address of Lookup that holds what is searched for: `?find=case+1742`."""
 
 LONGEST: Final = 2_000
 """Characters: some 28 hashes. More are pasted on the page Lookup."""
@@ -15,8 +13,8 @@ LONGEST: Final = 2_000
 _FIELD: Final = "search-field"
 
 
-def header_search(lookup: st.Page) -> None:
-    """Show the field; Enter opens `lookup` with what was typed. The key / leads here."""
+def header_search(search: Callable[[str], None]) -> None:
+    """Show the field; Enter calls `search` with what was typed. The key / leads here."""
     with (
         st.form("search", border=False, clear_on_submit=True),
         st.container(key=_FIELD, horizontal=True, gap=None),
@@ -32,4 +30,4 @@ def header_search(lookup: st.Page) -> None:
         )
         is_asked = st.form_submit_button("Search", key="search_go")
     if is_asked and text and text.strip():
-        st.switch_page(lookup, query_params={FIND: text.strip()})
+        search(text.strip())

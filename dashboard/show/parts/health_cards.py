@@ -122,7 +122,9 @@ def _mail_badge(mail: MailState, now: datetime) -> Markup:
         return badge("bad", "✕", "Some dead")
     if is_mail_late(mail, now):
         return badge("busy", "!", "Late")
-    if mail.counts.pending or mail.counts.unexpanded:
+    if mail.counts.held:
+        return badge("busy", "!", "Some held")
+    if mail.counts.is_any_pending:
         return badge("mute", "…", "Pending")
     return badge("calm", "●", "Nothing pending")
 

@@ -12,29 +12,22 @@ import streamlit as st
 from dashboard.domain.answer_counts import AnswerCounts
 from dashboard.domain.foreign_text import visible
 from dashboard.domain.quantity import NetworkId
-from dashboard.show.parts.badges import badge, simulated_badge
+from dashboard.show.parts.badges import badge, operation_badge, simulated_badge
 from dashboard.show.parts.markup import Markup, element, join, plain_label
 from dashboard.show.parts.open_row import open_button
 from dashboard.show.parts.strips import CellState, answer_strip, cell_state, strip_legend
 from dashboard.show.parts.table import row_cells, row_head, table
-from dashboard.show.queries.health import (
+from dashboard.show.queries.health import QUARTERS, SourceRecords
+from dashboard.show.queries.source_health import (
     OPERATION_NAMES,
-    QUARTERS,
     NetworkHealth,
     OperationHealth,
     OperationState,
-    SourceRecords,
 )
 from dashboard.show.queries.spending import Spending, spending_in_words
 from dashboard.show.text import age, moment, period
 from dashboard.store.monitoring.answer_counts import SourceRecord
 
-_BADGES: Final = {
-    OperationState.ANSWERED: ("calm", "●", "Answered"),
-    OperationState.STALE: ("stale", "◌", "Stale"),
-    OperationState.FAILING: ("bad", "!", "Failing"),
-    OperationState.NOT_ASKED: ("mute", "…", "Not asked yet"),
-}
 _COLUMNS: Final = ("Question", "State", "Last 24 h", "Answered", "p50", "p95", "Last answer")
 _HEADS: Final = ("Network", "State", "Answered", "p50", "p95", "Last answer", "Credits today")
 _NOTHING: Final = SourceRecord(AnswerCounts(), (None,) * QUARTERS)
@@ -56,9 +49,8 @@ def network_head(health: NetworkHealth, now: datetime) -> Markup:
     """Name a network and its state."""
     simulated = simulated_badge() if health.profile.is_simulated else Markup()
     head = element("h3", health.profile.name, class_="lw-subhead")
-    return element(
-        "header", head, badge(*_BADGES[health.state(now)]), simulated, class_="lw-card-head"
-    )
+    state = operation_badge(health.state(now))
+    return element("header", head, state, simulated, class_="lw-card-head")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +103,7 @@ def _row(operation: OperationHealth, record: SourceRecord | None, now: datetime)
     question = element("div", name, title=str(operation.operation))
     return [
         question,
-        badge(*_BADGES[operation.state(now)]),
+        operation_badge(operation.state(now)),
         Markup() if record is None else answer_strip(record.quarters, name),
         *_figures(record),
         _answered(operation, now),
@@ -201,7 +193,7 @@ def _cells(
     times = [each.answered_at for each in health.operations if each.answered_at is not None]
     values = (
         element("b", visible(health.profile.name, _LONGEST_NAME)),
-        badge(*_BADGES[health.state(now)]),
+        operation_badge(health.state(now)),
         *_figures(record),
         age(max(times), now) if times else "never",
         _credits_cell(health, credits_today),

@@ -52,7 +52,7 @@ _ENDED: Final = {
 
 
 def open_incidents_part(queries: PageQueries, network_id: NetworkId | None, here: st.Page) -> None:
-    """Show the open incidents, those first that need somebody most, with what can be done."""
+    """Show the open incidents, the most urgent first, with what can be done."""
     with st.container(key="card-incidents", gap="small"):
         section("Open incidents", "The most urgent come first.")
         many = queries.incidents.open_counts(network_id).many

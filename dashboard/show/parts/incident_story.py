@@ -21,7 +21,7 @@ from dashboard.show.parts.chart import chart
 from dashboard.show.parts.counts import Bar, bars
 from dashboard.show.parts.heading import heading, section
 from dashboard.show.parts.incident_acts import incident_acts
-from dashboard.show.parts.list_page import csv_button
+from dashboard.show.parts.list_page import file_button
 from dashboard.show.parts.markup import Markup, breakable, element, join
 from dashboard.show.parts.table import table
 from dashboard.show.queries.fees import FeeView
@@ -155,7 +155,7 @@ def _chart(queries: PageQueries, incident: Incident) -> None:
 
 
 def _csv(view: FeeView, network_id: NetworkId, name: str) -> None:
-    csv_button(
+    file_button(
         lambda: fee_csv(view.story, network_id),
         f"{name}.csv",
         f"csv-{name}",

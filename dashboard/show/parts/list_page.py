@@ -1,7 +1,7 @@
 """The parts of a page with a list: filters kept in the address, pages of rows, a CSV file.
 
 Streamlit keeps a choice by its key when the visitor goes to another page. So two pages share a
-key, which is also the parameter of the address, only where they share the choice (`range`).
+key, which is also the parameter of the address, only where they share the choice (`RANGE`).
 """
 
 from __future__ import annotations
@@ -14,8 +14,14 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dashboard.domain.search import LONGEST_SEARCH
 
+RANGE: Final = "range"
+"""The parameter of the address for the length of time that Overview and Fees show."""
+
 ANY: Final = "Any"
 """What stands in the address for every option of a `select_filter`."""
+
+
+_MEDIA_TYPES: Final = {"csv": "text/csv", "json": "application/json"}
 
 
 def filter_bar() -> DeltaGenerator:
@@ -102,38 +108,28 @@ def chosen_page(total: int, rows: int, key: str) -> int:
     return st.pagination(pages, key=key, bind="query-params")
 
 
-def csv_button(
+def file_button(
     write: Callable[[], str],
     file_name: str,
     key: str,
     *,
-    label: str = "CSV",
+    label: str = "",
     note: str | None = None,
     disabled: bool = False,
 ) -> None:
-    """Offer a file that is written when somebody asks for it; `note` says what it holds."""
+    """Offer a CSV or JSON file that is written when somebody asks for it.
+
+    It is called by its ending where it has no `label`; `note` says what it holds.
+    """
+    ending = file_name.rpartition(".")[2]
     st.download_button(
-        label,
+        label or ending.upper(),
         write,
         file_name,
-        "text/csv",
+        _MEDIA_TYPES[ending],
         key=key,
         icon=":material/download:",
         on_click="ignore",
         disabled=disabled,
-        help=note,
-    )
-
-
-def json_button(write: Callable[[], str], file_name: str, key: str, note: str) -> None:
-    """Offer a JSON file that is written when somebody asks for it; `note` says what it holds."""
-    st.download_button(
-        "JSON",
-        write,
-        file_name,
-        "application/json",
-        key=key,
-        icon=":material/download:",
-        on_click="ignore",
         help=note,
     )

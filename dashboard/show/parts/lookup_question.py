@@ -13,7 +13,6 @@ from dashboard.domain.paste import Paste, read_lookup
 from dashboard.domain.quantity import TxHash
 from dashboard.domain.track_list import LONGEST_CASE_ID
 from dashboard.errors import InputError, StoreError
-from dashboard.show.parts.header_search import FIND
 from dashboard.show.parts.open_row import OPEN
 from dashboard.show.queries.page_queries import PageQueries
 from dashboard.show.text import sentence
@@ -26,6 +25,11 @@ LIST: Final = "list"
 
 CASE_ID: Final = "case_id"
 """The parameter of the address that holds the case id of a look-up."""
+
+FIND: Final = "find"
+"""The parameter of the address of a link that searches: `?find=case+1742`."""
+
+PARAMETERS: Final = frozenset({TX, LIST, CASE_ID, FIND})
 
 MOST_IN_ADDRESS: Final = 50
 """Hashes that go into the address; more would not fit a request line.
@@ -54,15 +58,20 @@ class LookupAddress:
         case_id = parameters.get(CASE_ID, "")[:LONGEST_CASE_ID]
         return cls(tuple(parameters.get_all(TX)), parameters.get(LIST, ""), case_id)
 
+    def parameters(self) -> dict[str, str | Sequence[str]]:
+        """Return the parameters that say it."""
+        said: dict[str, str | Sequence[str]] = {
+            TX: self.hashes,
+            LIST: self.lookup_id,
+            CASE_ID: self.case_id,
+        }
+        return {name: value for name, value in said.items() if value}
+
     def show(self) -> None:
         """Let the browser show it, so that it can be passed on."""
-        st.query_params[TX] = self.hashes
-        others = {LIST: self.lookup_id, CASE_ID: self.case_id, FIND: "", OPEN: ""}
-        for name, value in others.items():
-            if value:
-                st.query_params[name] = value
-            else:
-                st.query_params.pop(name, None)
+        for name in (*PARAMETERS, OPEN):
+            st.query_params.pop(name, None)
+        st.query_params.update(self.parameters())
 
 
 @dataclass(frozen=True)
@@ -120,23 +129,28 @@ def _note_submission() -> None:
 
 
 def take_question(queries: PageQueries) -> None:
-    """Make what was submitted, or what a link searches for, the question of this page.
-
-    The fields are emptied for the next customer, unless something in them has to be corrected.
-    """
+    """Make what was submitted, or what a link searches for, the question of this page."""
     found = st.query_params.get(FIND)
     if found is not None:
-        st.session_state[_PASTE] = found
-        st.session_state[_CASE_ID_TYPED] = st.query_params.get(CASE_ID, "")[:LONGEST_CASE_ID]
-    elif not st.session_state.pop(_SUBMITTED, False):
-        return
-    text = str(st.session_state.get(_PASTE) or "")
-    case_id = parse_case_id(str(st.session_state.get(_CASE_ID_TYPED) or ""))
-    asked = replace(_look_up(queries, text, case_id), is_typed=found is None)
-    asked.address.show()
+        case_id = st.query_params.get(CASE_ID, "")[:LONGEST_CASE_ID]
+        ask_for(queries, found, case_id, is_typed=False).show()
+    elif st.session_state.pop(_SUBMITTED, False):
+        text = str(st.session_state.get(_PASTE) or "")
+        case_id = str(st.session_state.get(_CASE_ID_TYPED) or "")
+        ask_for(queries, text, case_id, is_typed=True).show()
+
+
+def ask_for(queries: PageQueries, text: str, case_id: str, *, is_typed: bool) -> LookupAddress:
+    """Make a text and a case id the question of this page; return the address that says it.
+
+    The fields are empty for the next customer, unless something in them has to be corrected.
+    """
+    asked = replace(_look_up(queries, text, parse_case_id(case_id)), is_typed=is_typed)
+    is_answered = bool(asked.hashes) and not asked.paste.wrong
     st.session_state[_ASKED] = asked
-    if asked.hashes and not asked.paste.wrong:
-        st.session_state[_PASTE] = st.session_state[_CASE_ID_TYPED] = ""
+    st.session_state[_PASTE] = "" if is_answered else text
+    st.session_state[_CASE_ID_TYPED] = "" if is_answered else case_id
+    return asked.address
 
 
 def _look_up(queries: PageQueries, text: str, case_id: str) -> LookupQuestion:

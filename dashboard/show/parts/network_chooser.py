@@ -21,10 +21,16 @@ _WANTED: Final = "network_wanted"
 
 def network_chooser(profiles: Sequence[NetworkProfile]) -> None:
     """Offer every network; where there is only one, there is nothing to choose."""
+    was_chosen = _WANTED in st.session_state
+    wanted = st.session_state.pop(_WANTED, None)
     if len(profiles) < _FEWEST:
         return
     names = _names(profiles)
-    _take_address(names)
+    if was_chosen:
+        by_id = {each.network_id: name for name, each in names.items()}
+        st.session_state[NETWORK] = by_id.get(wanted, ALL)
+    else:
+        _take_address(names)
     st.selectbox(
         "Network",
         [ALL, *names],
@@ -48,11 +54,17 @@ def chosen_network_name(profiles: Sequence[NetworkProfile]) -> str | None:
 
 
 def choose_network(profile: NetworkProfile | None) -> None:
-    """Choose a network, None for all, with the next run of the whole page.
+    """Choose a network, None for all, in a callback of what calls `follow_choice`."""
+    st.session_state[_WANTED] = None if profile is None else profile.network_id
 
-    Only then the address shows it.
+
+def follow_choice() -> None:
+    """Draw the whole page where a network was chosen: the chooser is outside of a fragment.
+
+    Call it first in a fragment with buttons that choose one.
     """
-    st.session_state[_WANTED] = ALL if profile is None else str(profile.network_id)
+    if _WANTED in st.session_state:
+        st.rerun()
 
 
 def chosen_network_id(profiles: Sequence[NetworkProfile]) -> NetworkId | None:
@@ -74,14 +86,6 @@ def _names(profiles: Sequence[NetworkProfile]) -> dict[str, NetworkProfile]:
 
 def _take_address(names: dict[str, NetworkProfile]) -> None:
     """Follow a link: what the address names is chosen, and what it names by id gets its name."""
-    wanted = st.session_state.pop(_WANTED, None)
-    if wanted == ALL:
-        st.session_state[NETWORK] = ALL
-        return
-    for name, profile in names.items():
-        if wanted == str(profile.network_id):
-            st.session_state[NETWORK] = name
-            return
     written = st.query_params.get(NETWORK)
     if written in names and st.session_state.get(NETWORK, written) != written:
         st.session_state[NETWORK] = written

@@ -12,7 +12,7 @@ from dashboard.domain.cheap_hours import UsualWeek
 from dashboard.domain.grounds import Signal
 from dashboard.domain.transaction_cost import cost_of, in_coin, in_money
 from dashboard.show.charts.side_by_side import line_look
-from dashboard.show.parts.badges import activity_badge
+from dashboard.show.parts.badges import network_badges
 from dashboard.show.parts.markup import plain_label
 from dashboard.show.parts.network_chooser import choose_network
 from dashboard.show.parts.table import row_cells, row_head
@@ -75,14 +75,13 @@ def comparison_row(status: NetworkStatus, week: UsualWeek, usual: UsualNow) -> N
     profile = status.profile
     with st.container(key=f"compare-{profile.network_id}", gap=None):
         name = plain_label(profile.name, _LONGEST_NAME)
-        if st.button(
+        st.button(
             name,
             key=f"choose-{profile.network_id}",
             type="tertiary",
             on_click=choose_network,
             args=(profile,),
-        ):
-            st.rerun()
+        )
         st.html(row_cells(_HEADS, comparison(status, week, usual), "lw-compare"))
 
 
@@ -92,7 +91,7 @@ def comparison(status: NetworkStatus, week: UsualWeek, usual: UsualNow) -> list[
     fee_now, difference = figures.judged_fee, above_usual(figures, usual)
     of = "" if figures.signal is Signal.BASE_FEE else f" ({figures.signal})"
     return [
-        activity_badge(status.activity),
+        network_badges(status),
         "not seen yet" if fee_now is None else f"{' '.join(fee(fee_now))}{of}",
         "not known yet" if difference is None else difference_in_words(difference),
         _transfer(figures, profile),

@@ -11,7 +11,7 @@ import streamlit as st
 from dashboard.domain.busy_context import difference_in_words
 from dashboard.domain.foreign_text import visible
 from dashboard.domain.grounds import Signal
-from dashboard.show.parts.badges import activity_badge
+from dashboard.show.parts.badges import network_badges
 from dashboard.show.parts.markup import Markup, element, join, plain_label
 from dashboard.show.parts.open_row import open_button
 from dashboard.show.parts.sparkline import sparkline
@@ -85,9 +85,9 @@ def _cells(row: NetworkRow, now: datetime) -> Markup:
     held = lasting(row.status, now)
     state = element(
         "span",
-        activity_badge(row.status.activity),
+        network_badges(row.status),
         element("small", held) if held else Markup(),
-        title=row.status.activity_reason,
+        title=_reason(row.status),
     )
     congestion = figures.network_congestion
     values = (
@@ -102,6 +102,13 @@ def _cells(row: NetworkRow, now: datetime) -> Markup:
     )
     is_stale = figures.base_fee is not None and figures.base_fee.is_stale(now)
     return row_cells(_HEADS, values, f"lw-net{' is-stale' if is_stale else ''}")
+
+
+def _reason(status: NetworkStatus) -> str:
+    """Say what does not answer, and what the activity rests on."""
+    silent = status.figures.silent_sources()
+    missing = f"No answer from {' and '.join(silent)}. " if silent else ""
+    return f"{missing}{status.activity_reason}"
 
 
 def _fee_now(row: NetworkRow) -> Markup:

@@ -8,7 +8,7 @@ from datetime import datetime
 import streamlit as st
 
 from dashboard.domain.quantity import Wei
-from dashboard.show.parts.badges import activity_badge, flat_badge, simulated_badge
+from dashboard.show.parts.badges import flat_badge, network_badges, simulated_badge
 from dashboard.show.parts.markup import Markup, element, join
 from dashboard.show.queries.network_status import NetworkFigures, NetworkStatus, PolledValue
 from dashboard.show.text import age, exact_fee, fee, moment, moment_near, period, sentence, share
@@ -30,9 +30,7 @@ def _head(status: NetworkStatus) -> Markup:
     simulated = simulated_badge() if status.profile.is_simulated else Markup()
     name = element("h2", status.profile.name)
     flat = flat_badge() if status.figures.priority is not None else Markup()
-    return element(
-        "header", name, activity_badge(status.activity), flat, simulated, class_="lw-card-head"
-    )
+    return element("header", name, network_badges(status), flat, simulated, class_="lw-card-head")
 
 
 def _figures(status: NetworkStatus, now: datetime) -> Markup:

@@ -29,10 +29,11 @@ from dashboard.show.charts.rejection_chart import (
     timeline_rows,
 )
 from dashboard.show.charts.rejection_timeline import Shown, SplitBy, Timeline
+from dashboard.show.parts.chart import chart
 from dashboard.show.parts.chart_zoom import whole_range, zoom_to
 from dashboard.show.parts.count_list import CountRow, count_list
 from dashboard.show.parts.heading import section
-from dashboard.show.parts.list_page import choice_filter, csv_button
+from dashboard.show.parts.list_page import choice_filter, file_button
 from dashboard.show.parts.markup import Markup, breakable, element
 from dashboard.show.parts.notices import empty
 from dashboard.show.parts.table import table
@@ -87,7 +88,7 @@ def timeline_part(queries: PageQueries, narrowing: Narrowing, words: str) -> Non
         summary = element("summary", "The same as a table (UTC)")
         numbers = table(columns, rows, "Rejections over time")
         st.html(element("details", summary, numbers, class_="lw-more"))
-        csv_button(
+        file_button(
             lambda: timeline_csv(timeline),
             f"rejections-by-{timeline.split.lower()}-{timeline.window.since:%Y%m%dT%H%M%SZ}.csv",
             "csv-timeline",
@@ -188,7 +189,7 @@ def overruns_part(queries: PageQueries, narrowing: Narrowing) -> None:
     with st.container(key="card-overruns", gap="small", height="stretch"):
         with st.container(horizontal=True, vertical_alignment="center", key="head-overruns"):
             section("Overrun", "Lines needed divided by lines allowed.")
-            csv_button(
+            file_button(
                 lambda: overrun_csv(overruns),
                 "overruns.csv",
                 "csv-overruns",
@@ -197,15 +198,7 @@ def overruns_part(queries: PageQueries, narrowing: Narrowing) -> None:
         if not overruns.total:
             empty("No overrun to show", "No reason in this time names both numbers.")
             return
-        drawing = overrun_drawing(overruns)
-        st.plotly_chart(
-            drawing.figure,
-            theme=None,
-            height=OVERRUN_HEIGHT,
-            config=with_picture("overruns"),
-            key="overruns",
-            alt=drawing.words,
-        )
+        chart(overrun_drawing(overruns), "overruns", OVERRUN_HEIGHT, "overruns")
         st.html(element("p", _overruns_in_words(overruns), class_="lw-quiet"))
 
 

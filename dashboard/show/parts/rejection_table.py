@@ -14,11 +14,10 @@ from dashboard.domain.foreign_text import visible
 from dashboard.domain.reason_explanation import explain, overrun
 from dashboard.domain.reason_labels import name_of
 from dashboard.domain.reason_parser import Reason, ReasonKind
-from dashboard.show.parts.badges import badge
 from dashboard.show.parts.markup import Markup, breakable, element, join
 from dashboard.show.parts.table import table
 from dashboard.show.queries.network_status import NetworkProfile
-from dashboard.show.text import age, moment, span
+from dashboard.show.text import age, moment, short_hash, span
 from dashboard.store.rejections.unparsed_reasons import UnparsedReason
 
 _ROW_REASON_LENGTH: Final = 160
@@ -48,8 +47,8 @@ def rejection_line(stored: StoredRejection, shown: Markup, lookup: st.Page) -> N
         gap="small",
         key=f"rejection-{stored.rejection_id}",
     ):
-        label = f"{str(tx_hash)[:8]}…{str(tx_hash)[-4:]}"
-        st.page_link(lookup, label=label, icon="", query_params={"tx": str(tx_hash)})
+        address = {"tx": str(tx_hash)}
+        st.page_link(lookup, label=short_hash(tx_hash), icon="", query_params=address)
         st.html(shown)
 
 
@@ -59,7 +58,9 @@ def line_markup(stored: StoredRejection, context: LineContext, now: datetime) ->
     reason, factor = context.reason, overrun(context.reason)
     named = name_of((reason.kind, reason.module))
     times = "" if factor is None else f"{factor:,.1f}× the limit"
-    tracked = badge("mute", "◉", "Tracked") if context.is_tracked else Markup()
+    tracked = Markup()
+    if context.is_tracked:
+        tracked = element("span", "◉", role="img", aria_label="Tracked", title="Tracked")
     dated = dated_apart(stored)
     title = f"{reason_words(reason)} Stage {record.tx_rejection_stage}, seen {moment(seen_at)}"
     return element(
@@ -178,8 +179,8 @@ def rejection_row(
     """
     tx_hash = stored.record.tx_hash
     with st.container(horizontal=True, gap="small", key=f"rejection-{stored.rejection_id}"):
-        label = f"{str(tx_hash)[:8]}…{str(tx_hash)[-4:]}"
-        st.page_link(lookup, label=label, icon="", query_params={"tx": str(tx_hash)})
+        address = {"tx": str(tx_hash)}
+        st.page_link(lookup, label=short_hash(tx_hash), icon="", query_params=address)
         st.html(_row(stored, context, now))
 
 

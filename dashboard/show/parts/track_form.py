@@ -30,7 +30,7 @@ from dashboard.domain.track_list import (
 from dashboard.errors import InputError, StoreError
 from dashboard.show.parts.acting import known_actor
 from dashboard.show.parts.heading import section
-from dashboard.show.parts.list_page import csv_button
+from dashboard.show.parts.list_page import file_button
 from dashboard.show.parts.markup import Markup
 from dashboard.show.parts.notices import notice, unusable_texts
 from dashboard.show.parts.table import lookup_link, table
@@ -217,7 +217,7 @@ def show_track_report(report: TrackReport) -> None:
     with st.expander("Result of each line"):
         rows = [(str(number), _shown(what), result) for number, what, result in lines[:MOST_SHOWN]]
         st.html(table(("Line", "Text", "Result"), rows, "Result of each line"))
-        csv_button(
+        file_button(
             lambda: write_csv(
                 ("line", "text", "result"),
                 [(number, _plain(what), result) for number, what, result in lines],

@@ -22,7 +22,7 @@ from dashboard.domain.track_list import (
 )
 from dashboard.errors import InputError
 from dashboard.show.parts.acting import Done, act
-from dashboard.show.parts.list_page import csv_button, json_button
+from dashboard.show.parts.list_page import file_button
 from dashboard.show.parts.notices import notice
 from dashboard.show.parts.track_form import attempt_input, is_future
 from dashboard.show.parts.tracked_filters import filter_is_on
@@ -208,11 +208,11 @@ def _files(queries: PageQueries, wanted: TrackedFilter) -> None:
         return [filed(each) for each in queries.tracked.export(wanted, MOST_SAVED)]
 
     note = f"What fits the filters, at most {MOST_SAVED:,}; it can be tracked again as it is."
-    csv_button(
+    file_button(
         lambda: write_track_csv(found()), "tracked-transactions.csv", "tracked_csv", note=note
     )
-    json_button(
-        lambda: write_track_json(found()), "tracked-transactions.json", "tracked_json", note
+    file_button(
+        lambda: write_track_json(found()), "tracked-transactions.json", "tracked_json", note=note
     )
 
 

@@ -47,7 +47,6 @@ FIELDS: Final = {
 _KEPT: Final = (RECORD, SEARCH, NEED, *(key for key, _ in FIELDS.values()))
 """The parameters that make a filter; they are saved under a name, with the network."""
 
-_FRAME_IS_OLD: Final = "tracked_frame_is_old"
 _NEWER: Final = "tracked_newer"
 """From which page of the list each older one was opened in this session."""
 
@@ -88,7 +87,7 @@ def chosen_need() -> Need | None:
 
 
 def show_need(need: Need) -> None:
-    """Narrow the list to what needs a person for this reason."""
+    """Narrow the list to what needs attention for this reason."""
     back_to_latest()
     st.query_params[NEED] = need.value
 
@@ -127,12 +126,6 @@ def show_newer() -> None:
         back_to_latest()
 
 
-def follow_frame() -> None:
-    """Draw the whole page where a saved filter chose another network: it is in the frame."""
-    if st.session_state.pop(_FRAME_IS_OLD, False):
-        st.rerun()
-
-
 def beginning() -> int | None:
     """Return before which transaction the list begins; with other filters it begins anew."""
     said = _parameters()
@@ -151,7 +144,7 @@ def _fields() -> None:
 def _chips() -> list[Chip]:
     chips = []
     if need := chosen_need():
-        chips.append(Chip("Needs you", need.value, partial(_clear, NEED)))
+        chips.append(Chip("Needs attention", need.value, partial(_clear, NEED)))
     record = value_of(RECORD)
     if record and record != ALL:
         chips.append(Chip("On record", record, partial(_clear, RECORD)))
@@ -207,7 +200,6 @@ def _apply(queries: PageQueries, wanted: SavedFilter) -> None:
     named = wanted.parameters.get(NETWORK)
     networks = {str(each.network_id): each for each in queries.networks}
     choose_network(networks.get(named or ""))
-    st.session_state[_FRAME_IS_OLD] = True
     for key in _KEPT:
         value = wanted.parameters.get(key, "")
         if key == NEED:

@@ -48,7 +48,7 @@ def tracked_rows(entries: Sequence[TrackedEntry], now: datetime, lookup: st.Page
 def needed_rows(
     needed: Sequence[tuple[Need, TrackedEntry]], now: datetime, lookup: st.Page
 ) -> None:
-    """Show those that need a person, the most urgent first, with what each needs."""
+    """Show those that need attention, the most urgent first, with what each needs."""
     with st.container(gap=None):
         for need, entry in needed:
             key = f"needed-{need.name}-{entry.transaction.tx_hash}"

@@ -10,7 +10,7 @@ from dashboard.domain.busy_context import USUAL_DAYS, UsualFee, difference_in_wo
 from dashboard.domain.gas import FeeSuggestion, SuggestedGasFees
 from dashboard.domain.quantity import Wei
 from dashboard.domain.transaction_cost import cost_of, in_coin, in_money
-from dashboard.show.parts.badges import activity_badge, flat_badge, simulated_badge
+from dashboard.show.parts.badges import flat_badge, network_badges, simulated_badge
 from dashboard.show.parts.markup import Markup, element, join
 from dashboard.show.queries.attention import verdict_in_words
 from dashboard.show.queries.network_status import (
@@ -33,7 +33,7 @@ def verdict(status: NetworkStatus, usual: UsualNow, incidents: int, now: datetim
     head = element(
         "header",
         element("h2", profile.name),
-        activity_badge(status.activity),
+        network_badges(status),
         flat,
         simulated,
         element("p", said, class_="lw-verdict"),

@@ -9,8 +9,8 @@ from typing import Final
 import streamlit as st
 
 from dashboard.domain.busy_context import difference_in_words
-from dashboard.show.parts.badges import activity_badge
-from dashboard.show.parts.markup import Markup, element
+from dashboard.show.parts.badges import network_badges
+from dashboard.show.parts.markup import Markup, element, join
 from dashboard.show.parts.network_rows import NetworkRow, day_picture
 from dashboard.show.queries.attention import Attention, lasting
 from dashboard.show.queries.overview import above_usual
@@ -23,13 +23,16 @@ WALL: Final = "wall"
 def wall(
     rows: Sequence[NetworkRow], needed: Sequence[Attention], summary: str, now: datetime
 ) -> None:
-    """Show a tile for each network, in the order given, and what needs a person above."""
-    said = needed[0].headline if needed else "Nothing needs you now."
-    more = f" And {len(needed) - 1} more." if len(needed) > 1 else ""
+    """Show a tile for each network, in the order given, and what needs attention above."""
+    said = needed[0].headline if needed else "Nothing needs attention now."
+    more = len(needed) - 1
+    rest = (
+        join(" ", element("a", f"And {more:,} more", href=".", target="_self")) if more > 0 else ""
+    )
     head = element(
         "header",
         element("h1", summary),
-        element("p", f"{said}{more}", class_="lw-wall-bad" if needed else None),
+        element("p", said, rest, class_="lw-wall-bad" if needed else None),
         element("p", moment(now), class_="lw-end"),
     )
     tiles = element("div", *(_tile(each, now) for each in rows), class_="lw-wall-tiles")
@@ -49,7 +52,7 @@ def _tile(row: NetworkRow, now: datetime) -> Markup:
         element(
             "div",
             element("h2", status.profile.name),
-            activity_badge(status.activity),
+            network_badges(status),
             element("span", lasting(status, now)),
             class_="lw-card-head",
         ),
@@ -62,7 +65,7 @@ def _tile(row: NetworkRow, now: datetime) -> Markup:
             element("span", f"{'stale, ' if is_stale else ''}{seen}", class_="lw-end"),
             class_="lw-row",
         ),
-        class_=f"lw-wall-tile is-{status.activity.name.lower()}",
+        class_=f"lw-wall-tile is-{'failing' if figures.failures else status.activity.name.lower()}",
     )
 
 

@@ -1,4 +1,4 @@
-"""What needs a person now, each with its remedy; and a network's state in one line.
+"""What needs attention now, each with its remedy; and a network's state in one line.
 
 What is wrong with Linewatch itself is found here once: for Overview, Health and `linewatch doctor`.
 """
@@ -22,22 +22,25 @@ from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import NetworkId
 from dashboard.show.queries.health import (
     FREE_SPACE_ADVICE,
-    REMEDIES,
     SOURCES,
     STORAGE,
     WORKER,
     Health,
-    NetworkHealth,
     NotificationHealth,
-    OperationHealth,
-    OperationState,
     WorkerHealth,
     is_disk_short,
     is_mail_late,
 )
 from dashboard.show.queries.network_status import Activity, NetworkProfile, NetworkStatus
+from dashboard.show.queries.notification_words import notifications_are
 from dashboard.show.queries.overview import UsualNow
 from dashboard.show.queries.recipient_words import unreached_words
+from dashboard.show.queries.source_health import (
+    REMEDIES,
+    NetworkHealth,
+    OperationHealth,
+    OperationState,
+)
 from dashboard.show.queries.spending import plan_in_words
 from dashboard.show.text import age, moment, moment_near, sentence, since_when, size, span
 from dashboard.store.health import StoreSpace
@@ -54,15 +57,21 @@ class Remedy(StrEnum):
     ACKNOWLEDGE = "Acknowledge"
     NOTIFICATIONS = "Send again"
     PENDING = "See what is pending"
+    HELD = "See what is held"
     RECIPIENTS = "See the recipients"
     SOURCES = "See what fails"
     STORAGE = "See the storage"
     WORKER = "See the worker"
 
+    @property
+    def is_on_alerts(self) -> bool:
+        """Whether the page Alerts helps; else Health does."""
+        return self not in {Remedy.SOURCES, Remedy.STORAGE, Remedy.WORKER}
+
 
 @dataclass(frozen=True, slots=True)
 class Attention:
-    """One thing that needs a person; `network` is None where it is about the installation.
+    """One thing that needs attention; `network` is None where it is about the installation.
 
     `text` says more of it and `advice` what to do; Overview has room for one of both. Headline
     and text may quote foreign text.
@@ -97,7 +106,7 @@ def needed_attention(
     statuses: Sequence[NetworkStatus],
     now: datetime,
 ) -> list[Attention]:
-    """Return what needs a person on some networks, the most urgent first.
+    """Return what needs attention on some networks, the most urgent first.
 
     `titled` are the incidents without an owner, each with its title; `troubles` what is wrong with
     Linewatch itself. What the verdict of a single network says already is not said again.
@@ -231,7 +240,12 @@ def _stale(networks: Sequence[NetworkHealth], now: datetime) -> Iterator[Attenti
     for each in stale:
         old = next(one for one in each.operations if one.state(now) is OperationState.STALE)
         asked = "" if old.answered_at is None else f", answered {age(old.answered_at, now)}"
-        text = f"{old.operation}{asked}, is older than two of its periods."
+        why = (
+            "is older than two of its periods"
+            if old.unasked_since is None
+            else f"is asked by no worker since {moment_near(old.unasked_since, now)}"
+        )
+        text = f"{old.operation}{asked}, {why}."
         headline = f"{each.profile.name} is stale."
         yield Attention(headline, text, Remedy.SOURCES, each.profile, advice=advice)
 
@@ -252,7 +266,7 @@ def _notifications(health: NotificationHealth, now: datetime) -> Iterator[Attent
     if is_mail_late(mail, now):
         failed = last is not None and last.result is not DeliveryResult.SENT
         said = sentence(visible(last.outcome, _LONGEST_FAILURE)) if last and failed else ""
-        many = _many(mail.counts.in_delivery)
+        many = notifications_are(mail.counts.in_delivery)
         yield Attention(
             f"{many} pending for longer than sending takes.",
             said,
@@ -260,9 +274,16 @@ def _notifications(health: NotificationHealth, now: datetime) -> Iterator[Attent
             advice="Each is tried again for seven days, and nothing is lost. Check [mail] in "
             "the configuration, and the mail server.",
         )
+    if mail.counts.held:
+        yield Attention(
+            f"{notifications_are(mail.counts.held)} held since a backup was restored.",
+            "",
+            Remedy.HELD,
+            advice="Look at them, then send or discard them with `linewatch release`.",
+        )
     if mail.counts.dead:
         yield Attention(
-            f"{_many(mail.counts.dead)} dead.",
+            f"{notifications_are(mail.counts.dead)} dead.",
             "They were refused permanently.",
             Remedy.NOTIFICATIONS,
             advice="Alerts shows each answer: correct what it complains about, then send again.",
@@ -286,10 +307,6 @@ def _storage(space: StoreSpace) -> Iterator[Attention]:
             advice="Set the clock right. What seems old because of that is kept until then, or "
             f"until the store was measured on {CONFIRMED_BY} days after.",
         )
-
-
-def _many(many: int) -> str:
-    return counted(many, "notification is", "notifications are")
 
 
 def verdict_in_words(
@@ -331,11 +348,8 @@ _RANKS: Final = {
 
 
 def worst_first(status: NetworkStatus, rejections: int) -> tuple[int, int, str]:
-    """Return the place of a network in a list: first what does not answer, stale, busy."""
-    rank = _RANKS[status.activity]
-    failing = {each.operation for each in status.figures.failures} - {Operation.TRANSACTION_RECEIPT}
-    if failing:
-        rank = 0
+    """Return the place of a network in a list: first failing, stale, busy."""
+    rank = 0 if status.figures.failures else _RANKS[status.activity]
     if rank == _RANKS[Activity.CALM] and rejections:
         rank -= 1
     return rank, -rejections, status.profile.name

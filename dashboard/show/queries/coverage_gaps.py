@@ -36,6 +36,17 @@ def gaps_until(
     return sorted(found.values(), key=lambda gap: gap.begins_at, reverse=True)[:limit]
 
 
+def unwatched_now(
+    connection: Connection, networks: Sequence[NetworkId], now: datetime
+) -> list[Gap]:
+    """Return the gaps that last because no worker runs."""
+    return [
+        each
+        for each in gaps_until(connection, networks, now, now)
+        if each.cause is GapCause.NOT_WATCHED and each.ends_at is None
+    ]
+
+
 def unwatched(
     connection: Connection, networks: Sequence[NetworkId], since: datetime, until: datetime
 ) -> list[Stretch]:

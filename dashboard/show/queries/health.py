@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from enum import StrEnum
 from typing import Final, TypeAlias, TypeVar
 
 from dashboard.domain.coverage import Gap, Watched
-from dashboard.domain.gas import GasSource
-from dashboard.domain.observation import FailureKind, Operation
+from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.recipients import RecipientStatus
 from dashboard.domain.store_size import StoreSize
@@ -20,14 +18,13 @@ from dashboard.show.queries.alerts import COUNTED
 from dashboard.show.queries.cache import TtlCache
 from dashboard.show.queries.context import QueryContext
 from dashboard.show.queries.coverage_gaps import gaps_until
-from dashboard.show.queries.network_status import NetworkProfile, PolledValue
 from dashboard.show.queries.recipients import UnreachedRule, recipients_of_rules
-from dashboard.show.queries.spending import Spending, fee_credits, is_over_plan, spending
+from dashboard.show.queries.source_health import NetworkHealth, read_networks
+from dashboard.show.queries.spending import Spending, spending
 from dashboard.store.alerts.alert_status import OpenIncident, open_incidents
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import stored_revision
 from dashboard.store.engine.leases import Holder, holders
-from dashboard.store.gas import LatestGas, latest_gas_of
 from dashboard.store.health import (
     MailState,
     StoreContents,
@@ -40,7 +37,6 @@ from dashboard.store.monitoring.answer_counts import SourceRecord, source_record
 from dashboard.store.monitoring.coverage import watched_from
 from dashboard.store.monitoring.heartbeats import LastHeartbeat, last_heartbeat
 from dashboard.store.monitoring.upkeep import Upkeep, last_upkeep
-from dashboard.store.monitoring.upstream_failures import StandingFailure, last_answers_of
 
 MOST_GAPS: Final = 500
 """Gaps that are read, the latest."""
@@ -62,89 +58,11 @@ STORAGE: Final = "Storage"
 
 SourceRecords: TypeAlias = Mapping[tuple[NetworkId, Operation], SourceRecord]
 
-OPERATION_NAMES: Final = {
-    Operation.SUGGESTED_GAS_FEES: "Base fee, congestion, suggested fees",
-    Operation.BASE_FEE_HISTORY: "Base fees of past blocks",
-    Operation.BASE_FEE_PERCENTILE: "Median base fee",
-    Operation.BUSY_THRESHOLD: "Busy threshold",
-    Operation.EXCLUSION_STATUS: "Rejections of tracked transactions",
-    Operation.TRANSACTION_RECEIPT: "Inclusion of tracked transactions",
-}
-"""What each operation brings, in words."""
-
-REMEDIES: Final = {
-    FailureKind.UNAVAILABLE: (
-        "It is asked again automatically. If this lasts, check the address of the endpoint and "
-        "the network between."
-    ),
-    FailureKind.THROTTLED: (
-        "It asks for fewer calls: lengthen the periods under [poll], or raise the plan."
-    ),
-    FailureKind.REFUSED: "Look at its address, at its key, and at what the key is allowed to ask.",
-    FailureKind.UNREADABLE: "What answers there is not this API: look at the address.",
-}
-"""What to do about a failure that lasts."""
-
 DISK_SHORT_WITHIN: Final = timedelta(days=14)
 """How long the disk should suffice at least."""
 
 LATE_AFTER: Final = timedelta(minutes=2)
 """How long a notification may be pending before that needs a look."""
-
-
-class OperationState(StrEnum):
-    """Whether an operation is answered."""
-
-    ANSWERED = "answered"
-    STALE = "stale"
-    FAILING = "failing"
-    NOT_ASKED = "not asked yet"
-
-
-@dataclass(frozen=True, slots=True)
-class OperationHealth:
-    """One operation on one network: when it was last answered, and why it is not.
-
-    `period` is how often it is asked, None where that follows the age of each hash.
-    `is_from_node`: the last answer came from the node, since the gas API gave none.
-    """
-
-    operation: Operation
-    answered_at: datetime | None
-    period: timedelta | None
-    failure: StandingFailure | None = None
-    is_from_node: bool = False
-
-    def state(self, now: datetime) -> OperationState:
-        """Return its state; a failure outweighs an old answer."""
-        if self.failure is not None:
-            return OperationState.FAILING
-        if self.answered_at is None:
-            return OperationState.NOT_ASKED
-        if self.period is None:
-            return OperationState.ANSWERED
-        is_stale = PolledValue(None, self.answered_at, self.period).is_stale(now)
-        return OperationState.STALE if is_stale else OperationState.ANSWERED
-
-
-@dataclass(frozen=True, slots=True)
-class NetworkHealth:
-    """The operations that one network is asked for; its fees took `fee_credits` today."""
-
-    profile: NetworkProfile
-    operations: Sequence[OperationHealth]
-    fee_credits: int = 0
-
-    @property
-    def is_over_plan(self) -> bool:
-        """Whether fees took more credits today than are planned for a whole day."""
-        return is_over_plan(self.fee_credits, self.profile.planned_credits)
-
-    def state(self, now: datetime) -> OperationState:
-        """Return the worst state of its operations; without any, nothing was asked yet."""
-        found = {operation.state(now) for operation in self.operations}
-        worst = (OperationState.FAILING, OperationState.STALE, OperationState.ANSWERED)
-        return next((state for state in worst if state in found), OperationState.NOT_ASKED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,14 +236,8 @@ class HealthQueries:
             return read(connection)
 
     def _read_networks(self) -> Sequence[NetworkHealth]:
-        now, ids = self._context.now(), [each.network_id for each in self._context.networks]
         with self._context.store.read() as connection:
-            took = fee_credits(connection, now)
-            latest, answered = latest_gas_of(connection, ids, now), last_answers_of(connection, ids)
-        return [
-            _network(each, latest[each.network_id], answered, took.get(each.network_id, 0))
-            for each in self._context.networks
-        ]
+            return read_networks(connection, self._context.networks, self._context.now())
 
     def _read_worker(self) -> WorkerHealth:
         period = self._context.settings.heartbeat_period
@@ -358,43 +270,3 @@ class HealthQueries:
                 gaps_until(connection, ids, now, now - GAPS_SHOWN_FOR, MOST_GAPS),
                 {each: watched_from(connection, ids, each) for each in Watched},
             )
-
-
-def _network(
-    profile: NetworkProfile,
-    latest: LatestGas,
-    answered_at: Mapping[tuple[NetworkId, Operation], datetime],
-    fees_took: int,
-) -> NetworkHealth:
-    failures = {failure.operation: failure for failure in latest.failures}
-    answered = [*(_gas_operations(profile, latest) if profile.has_gas else ())]
-    if profile.has_exclusion:
-        asked = answered_at.get((profile.network_id, Operation.EXCLUSION_STATUS))
-        answered.append(OperationHealth(Operation.EXCLUSION_STATUS, asked, None))
-    followed = answered_at.get((profile.network_id, Operation.TRANSACTION_RECEIPT))
-    if followed is not None:
-        answered.append(OperationHealth(Operation.TRANSACTION_RECEIPT, followed, None))
-    return NetworkHealth(profile, tuple(_with_failures(answered, failures)), fees_took)
-
-
-def _gas_operations(profile: NetworkProfile, latest: LatestGas) -> Iterator[OperationHealth]:
-    usual, threshold = latest.base_fee_percentile, latest.busy_threshold
-    for operation, dated, period in (
-        (Operation.SUGGESTED_GAS_FEES, latest.suggested_gas_fees, profile.gas_period),
-        (Operation.BUSY_THRESHOLD, threshold, profile.threshold_period),
-        (Operation.BASE_FEE_PERCENTILE, usual, profile.threshold_period),
-        (Operation.BASE_FEE_HISTORY, latest.base_fee_history, profile.history_period),
-    ):
-        answered_at = None if dated is None else dated.asked_at
-        is_instead = dated is not None and dated.source is GasSource.NODE_INSTEAD
-        yield OperationHealth(operation, answered_at, period, is_from_node=is_instead)
-
-
-def _with_failures(
-    operations: list[OperationHealth], failures: dict[Operation, StandingFailure]
-) -> Iterator[OperationHealth]:
-    """Add each failure to its operation; one of an operation not configured comes on its own."""
-    for each in operations:
-        yield replace(each, failure=failures.pop(each.operation, None))
-    for operation, failure in failures.items():
-        yield OperationHealth(operation, None, None, failure)

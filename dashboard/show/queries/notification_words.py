@@ -75,11 +75,17 @@ def verification_words(verification: Verification, now: datetime) -> str:
     return f"{attempts}, next not before {moment_near(next_at, now)}"
 
 
+def notifications_are(many: int) -> str:
+    """Begin a sentence about so many notifications."""
+    return counted(many, "notification is", "notifications are")
+
+
 def unexpanded_words(counts: NotificationCounts) -> str:
     """Say how many changes are not turned into notifications yet, empty where all are."""
     many = counts.unexpanded
     changes = counted(many, "change is", "changes are")
-    return f"{changes} not turned into notifications yet; the worker does it." if many else ""
+    them = "it" if many == 1 else "them"
+    return f"{changes} pending: the worker makes notifications of {them}." if many else ""
 
 
 def attempts_words(count: int) -> str:

@@ -128,7 +128,7 @@ class PageQueries:
     def needed_attention(
         self, statuses: Sequence[NetworkStatus], now: datetime
     ) -> tuple[Attention, ...]:
-        """Return what needs a person on these networks now, the most urgent first."""
+        """Return what needs attention on these networks now, the most urgent first."""
         key = (*(each.profile.network_id for each in statuses), self._store.writes)
         return self._needed.get(key, lambda: self._find_needed(statuses, now))
 

@@ -135,13 +135,13 @@ class TrackedQueries:
             return self._entries(connection, search_tracked(connection, wanted, rows, before))
 
     def needs(self, network_id: NetworkId | None) -> dict[Need, int]:
-        """Count those that need a person; of each kind at most `MOST_LOOKED_AT`."""
+        """Count those that need attention; of each kind at most `MOST_LOOKED_AT`."""
         return self._needs.get(network_id, lambda: self._count_needs(network_id))
 
     def needed(
         self, network_id: NetworkId | None, limit: int
     ) -> tuple[tuple[Need, TrackedEntry], ...]:
-        """Return the most urgent of those that need a person, with what each needs."""
+        """Return the most urgent of those that need attention, with what each needs."""
         now = self._context.now()
         found: list[tuple[Need, int]] = []
         with self._context.store.read() as connection:

@@ -11,12 +11,12 @@ from typing import Final
 import streamlit as st
 
 from dashboard.domain.foreign_text import visible
-from dashboard.domain.formatting import counted
 from dashboard.domain.notification import Notification, NotificationState
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejection_filter import HashRange
 from dashboard.errors import InputError
 from dashboard.show.parts.acting import done_shown, name_input
+from dashboard.show.parts.address import live
 from dashboard.show.parts.counts import Tile, tiles
 from dashboard.show.parts.heading import heading, section
 from dashboard.show.parts.incident_list import (
@@ -53,7 +53,7 @@ from dashboard.show.parts.silences import silences_part
 from dashboard.show.queries import page_queries
 from dashboard.show.queries.alerts import notification_filter
 from dashboard.show.queries.incident_words import withheld_words
-from dashboard.show.queries.notification_words import unexpanded_words
+from dashboard.show.queries.notification_words import notifications_are, unexpanded_words
 from dashboard.show.queries.page_queries import PageQueries
 from dashboard.show.text import age, moment, moment_near, sentence
 from dashboard.show.views import fees, health, rejections
@@ -119,7 +119,7 @@ def _write_address() -> None:
     st.session_state[_NAMED] = bool(named)
 
 
-@st.fragment(run_every=REFRESH)
+@live(REFRESH)
 def _head() -> None:
     """Answer at first sight what fired, what is unassigned, and whether everything was sent."""
     queries = page_queries.current()
@@ -133,7 +133,7 @@ def _head() -> None:
         unreached_shown(queries)
 
 
-@st.fragment(run_every=REFRESH)
+@live(REFRESH)
 def _incident() -> None:
     queries = page_queries.current()
     with store_errors_shown():
@@ -157,7 +157,7 @@ def _pages() -> dict[str, st.Page]:
     }
 
 
-@st.fragment(run_every=REFRESH)
+@live(REFRESH)
 def _incidents() -> None:
     queries = page_queries.current()
     with store_errors_shown():
@@ -168,7 +168,7 @@ def _incidents() -> None:
         missing_links_shown(queries.context.settings.public_url)
 
 
-@st.fragment(run_every=REFRESH)
+@live(REFRESH)
 def _silences() -> None:
     with store_errors_shown():
         silences_part(page_queries.current())
@@ -180,14 +180,14 @@ def _rules() -> None:
         rules_part(page_queries.current(), as_page())
 
 
-@st.fragment(run_every=REFRESH)
+@live(REFRESH)
 def _recipients() -> None:
     queries = page_queries.current()
     with store_errors_shown():
         recipients_part(queries)
 
 
-@st.fragment(run_every=REFRESH)
+@live(REFRESH)
 def _deliveries() -> None:
     queries = page_queries.current()
     with store_errors_shown():
@@ -218,24 +218,19 @@ def headline(counts: NotificationCounts, now: datetime) -> str:
     """Say whether everything was sent, and if not, how many are pending, dead or held."""
     sentences = []
     if counts.pending:
-        sentences.append(f"{_count(counts.pending)} pending.")
+        sentences.append(f"{notifications_are(counts.pending)} pending.")
     if counts.unexpanded:
         sentences.append(unexpanded_words(counts))
     if counts.dead:
-        sentences.append(f"{_count(counts.dead)} dead.")
+        sentences.append(f"{notifications_are(counts.dead)} dead.")
     if counts.held:
-        sentences.append(
-            f"{_count(counts.held)} held since a backup was restored: `linewatch release` decides."
-        )
+        held = notifications_are(counts.held)
+        sentences.append(f"{held} held since a backup was restored: `linewatch release` decides.")
     if sentences:
         return " ".join(sentences)
     if counts.last_sent is None:
         return "There was nothing to send in the last 30 days."
     return f"No notification is pending; the last was sent {age(counts.last_sent, now)}."
-
-
-def _count(number: int) -> str:
-    return counted(number, "notification is", "notifications are")
 
 
 def _tiles(counts: NotificationCounts, now: datetime) -> None:
@@ -274,6 +269,8 @@ def _notifications(queries: PageQueries, counts: NotificationCounts) -> None:
             page_of_rows(total, ROWS, PAGE_NUMBER, draw)
         elif counts.last_sent or counts.pending or counts.dead:
             empty("No notification fits these filters", "Remove one to see what was sent.")
+        elif counts.unexpanded:
+            empty("No notification was made yet", unexpanded_words(counts))
         else:
             empty(
                 "There was nothing to send yet",

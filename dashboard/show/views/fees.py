@@ -12,14 +12,15 @@ import streamlit as st
 from dashboard.show.charts import side_by_side
 from dashboard.show.charts.fee_chart import HEIGHT
 from dashboard.show.charts.fee_table import FOUR_DIGITS, fee_csv, fee_table
+from dashboard.show.parts.address import live
 from dashboard.show.parts.chart import chart
 from dashboard.show.parts.chart_zoom import chosen_zoom, dragging, unzoom_button
 from dashboard.show.parts.cheap_hours import cheap_hours, chosen_zone
 from dashboard.show.parts.fee_summary import costs, story_in_words, suggestions
 from dashboard.show.parts.heading import heading, section
-from dashboard.show.parts.list_page import choice_filter, csv_button
+from dashboard.show.parts.list_page import RANGE, choice_filter, file_button
 from dashboard.show.parts.markup import element
-from dashboard.show.parts.network_chooser import chosen_networks
+from dashboard.show.parts.network_chooser import chosen_networks, follow_choice
 from dashboard.show.parts.network_comparison import (
     chosen_lines,
     comparison_head,
@@ -51,8 +52,9 @@ def page() -> None:
     _live()
 
 
-@st.fragment(run_every=REFRESH)
+@live(REFRESH)
 def _live() -> None:
+    follow_choice()
     queries = page_queries.current()
     now = queries.now()
     with store_errors_shown("Fees"):
@@ -77,7 +79,7 @@ def _chosen_time_range(offered: tuple[TimeRange, ...]) -> TimeRange:
     name = choice_filter(
         "Time range",
         list(by_name),
-        "range",
+        RANGE,
         usual,
         wraps=True,
     )
@@ -154,7 +156,7 @@ def _fees(
 
 
 def _download(view: FeeView, profile: NetworkProfile, shown: str) -> None:
-    csv_button(
+    file_button(
         lambda: fee_csv(view.story, profile.network_id),
         f"{_file_name(view, profile, shown)}.csv",
         f"csv-{profile.network_id}",
@@ -210,7 +212,7 @@ def _many(
         else:
             height = side_by_side.HEIGHT
             chart(found.drawing, "side-by-side", height, "networks", dragging(zoom, now))
-        csv_button(
+        file_button(
             lambda: side_by_side.lines_csv(found.lines),
             f"networks-{time_range.name}.csv".replace(" ", "-"),
             "csv-networks",

@@ -11,6 +11,7 @@ import streamlit as st
 
 from dashboard.domain.formatting import counted
 from dashboard.domain.quantity import NetworkId
+from dashboard.show.parts.address import live
 from dashboard.show.parts.attention_list import attention_list
 from dashboard.show.parts.gap_timeline import MOST_LISTED, gap_table, gap_timeline
 from dashboard.show.parts.heading import heading, section
@@ -34,9 +35,10 @@ from dashboard.show.parts.notices import (
 from dashboard.show.parts.notification_table import incident_row
 from dashboard.show.parts.open_row import opened
 from dashboard.show.queries import page_queries
-from dashboard.show.queries.attention import Attention, Remedy, health_troubles
-from dashboard.show.queries.health import Health, NetworkHealth, SourceRecords
+from dashboard.show.queries.attention import Attention, health_troubles
+from dashboard.show.queries.health import Health, SourceRecords
 from dashboard.show.queries.page_queries import PageQueries
+from dashboard.show.queries.source_health import NetworkHealth
 from dashboard.show.queries.spending import Spending
 from dashboard.show.text import moment
 from dashboard.show.views import alerts
@@ -56,7 +58,7 @@ def page() -> None:
     _live()
 
 
-@st.fragment(run_every=REFRESH)
+@live(REFRESH)
 def _live() -> None:
     queries = page_queries.current()
     now = queries.now()
@@ -83,12 +85,9 @@ def headline(troubles: Sequence[Attention]) -> str:
 def _attention(troubles: Sequence[Attention]) -> None:
     """Show what is wrong with what helps, before everything else."""
     if troubles:
-        pages = dict.fromkeys(
-            (Remedy.NOTIFICATIONS, Remedy.PENDING, Remedy.RECIPIENTS), alerts.as_page()
-        )
         with st.container(key="card-attention", gap="small"):
             section("What is wrong")
-            attention_list(troubles, pages, most=len(troubles), with_advice=True)
+            attention_list(troubles, alerts.as_page(), most=len(troubles), with_advice=True)
 
 
 def _sources(queries: PageQueries, now: datetime) -> None:

@@ -17,13 +17,15 @@ from dashboard.domain.quantity import TxHash
 from dashboard.domain.verdict import VerdictKind
 from dashboard.errors import StoreError
 from dashboard.show.parts.acting import done_shown
+from dashboard.show.parts.address import live
 from dashboard.show.parts.answer_editor import answer_editor, template_mistakes_shown
 from dashboard.show.parts.heading import heading
-from dashboard.show.parts.list_page import choice_filter, csv_button, json_button, page_of_rows
+from dashboard.show.parts.list_page import choice_filter, file_button, page_of_rows
 from dashboard.show.parts.live_lookup import ask, question_result, unsaved_answers
 from dashboard.show.parts.lookup_question import (
     LookupAddress,
     LookupQuestion,
+    ask_for,
     question_form,
     question_now,
     take_question,
@@ -82,13 +84,22 @@ def page() -> None:
     if len(asked.hashes) > 1:
         wanted = _actions(queries, asked)
     often = REFRESH_OF_MANY if asked.is_long else REFRESH
-    st.fragment(_answers, run_every=often)(asked)
+    live(often)(_answers)(asked)
     if len(asked.hashes) == 1:
         wanted = _actions(queries, asked)
     with asking:
         wanted = wanted or _asked_by_itself(queries, asked)
         if wanted and ask(queries, wanted):
             st.rerun()
+
+
+def search(text: str) -> None:
+    """Open this page with what a text stands for, typed on any page.
+
+    Its address is known before: each address on the way would be a step of Back.
+    """
+    address = ask_for(page_queries.current(), text, "", is_typed=False)
+    st.switch_page(as_page(), query_params=address.parameters())
 
 
 def _asked_by_itself(queries: PageQueries, asked: LookupQuestion) -> Sequence[TxHash]:
@@ -163,17 +174,17 @@ def _files(queries: PageQueries, hashes: Sequence[TxHash]) -> None:
         summaries = with_unsaved(queries.summaries(hashes), unsaved)
         return form(summaries, replace(context, now=queries.now()))
 
-    csv_button(
+    file_button(
         partial(written, lookup_csv),
         "lookup.csv",
         "lookup_csv",
         note="One line for each transaction, with the text for its customer",
     )
-    json_button(
+    file_button(
         partial(written, lookup_json),
         "lookup.json",
         "lookup_json",
-        "All that is known of each transaction",
+        note="All that is known of each transaction",
     )
 
 

@@ -11,14 +11,14 @@ import streamlit as st
 
 from dashboard.domain.quantity import NetworkId
 from dashboard.show.charts.fee_table import fee_csv
-from dashboard.show.parts.address import remember_address
+from dashboard.show.parts.address import live
 from dashboard.show.parts.attention_list import attention_list
 from dashboard.show.parts.chart import chart
 from dashboard.show.parts.chart_zoom import chosen_zoom, dragging, unzoom_button
 from dashboard.show.parts.fee_summary import caveats_in_words
 from dashboard.show.parts.heading import heading, section
 from dashboard.show.parts.last_look import last_look
-from dashboard.show.parts.list_page import choice_filter, csv_button
+from dashboard.show.parts.list_page import RANGE, choice_filter, file_button
 from dashboard.show.parts.markup import Markup, element
 from dashboard.show.parts.network_chooser import NETWORK, chosen_networks
 from dashboard.show.parts.network_rows import (
@@ -38,10 +38,7 @@ from dashboard.show.parts.rejection_table import (
 from dashboard.show.parts.verdict import verdict
 from dashboard.show.parts.wall import WALL, wall
 from dashboard.show.queries import page_queries
-from dashboard.show.queries.attention import (
-    Remedy,
-    worst_first,
-)
+from dashboard.show.queries.attention import worst_first
 from dashboard.show.queries.fees import FeeView
 from dashboard.show.queries.network_status import (
     Activity,
@@ -67,7 +64,8 @@ class NetworksShown(StrEnum):
     """Which networks are shown."""
 
     ALL = "All"
-    TROUBLE = "Trouble"
+    FAILING = "Failing"
+    STALE = "Stale"
     BUSY = "Busy"
     REJECTING = "Rejections"
 
@@ -85,7 +83,7 @@ def page() -> None:
     _live()
 
 
-@st.fragment(run_every=REFRESH)
+@live(REFRESH)
 def _live() -> None:
     queries = page_queries.current()
     with store_errors_shown("Overview"):
@@ -114,11 +112,10 @@ def _live() -> None:
         with st.container(key="links-wall"):
             wall_address = {WALL: "1"}
             st.page_link(as_page(), label="Wall mode", icon="", query_params=wall_address)
-    remember_address("")
 
 
 def _one(queries: PageQueries, status: NetworkStatus, now: datetime) -> None:
-    """Show one network: verdict, what needs a person, chart, and the newest rejections beside."""
+    """Show one network: verdict, what needs attention, chart, and the newest rejections beside."""
     profile = status.profile
     with st.container(key=f"card-verdict-{profile.network_id}", gap="small"):
         _verdict(queries, status, now)
@@ -133,7 +130,7 @@ def _one(queries: PageQueries, status: NetworkStatus, now: datetime) -> None:
 
 
 def _many(queries: PageQueries, statuses: Sequence[NetworkStatus], now: datetime) -> None:
-    """Show one row for each network, the worst first, and below what needs a person."""
+    """Show one row for each network, the worst first, and below what needs attention."""
     counts = {each: found.count for each, found in queries.overview.hourly().items()}
     ranked = _ranked(queries, statuses)
     with st.container(key="card-networks", gap=None):
@@ -186,9 +183,10 @@ def _filtered(
 
 def _is_of(kind: str, status: NetworkStatus, rejections_of: dict[NetworkId, int]) -> bool:
     match kind:
-        case NetworksShown.TROUBLE:
-            is_unknown = status.activity in {Activity.STALE, Activity.UNKNOWN}
-            return bool(status.figures.failures) or is_unknown
+        case NetworksShown.FAILING:
+            return bool(status.figures.failures)
+        case NetworksShown.STALE:
+            return status.activity is Activity.STALE
         case NetworksShown.BUSY:
             return status.activity is Activity.BUSY
         case NetworksShown.REJECTING:
@@ -211,17 +209,9 @@ def _verdict(queries: PageQueries, status: NetworkStatus, now: datetime) -> None
 
 
 def _attention(queries: PageQueries, statuses: Sequence[NetworkStatus], now: datetime) -> None:
-    """Show what needs a person, with the way to the page that helps."""
-    pages = {
-        Remedy.ACKNOWLEDGE: alerts.as_page(),
-        Remedy.NOTIFICATIONS: alerts.as_page(),
-        Remedy.PENDING: alerts.as_page(),
-        Remedy.RECIPIENTS: alerts.as_page(),
-        Remedy.SOURCES: health.as_page(),
-        Remedy.STORAGE: health.as_page(),
-        Remedy.WORKER: health.as_page(),
-    }
-    attention_list(queries.needed_attention(statuses, now), pages)
+    """Show what needs attention, with the way to the page that helps."""
+    needed = queries.needed_attention(statuses, now)
+    attention_list(needed, alerts.as_page(), health.as_page())
 
 
 def _chart_card(queries: PageQueries, status: NetworkStatus, now: datetime) -> None:
@@ -240,7 +230,7 @@ def _chart_card(queries: PageQueries, status: NetworkStatus, now: datetime) -> N
         ):
             st.page_link(leads_to, label=label, icon="", query_params={NETWORK: profile.name})
         if view is not None:
-            csv_button(
+            file_button(
                 lambda: fee_csv(view.story, profile.network_id),
                 f"fees-{profile.network_id}.csv",
                 f"csv-{profile.network_id}",
@@ -254,7 +244,7 @@ def _fee_chart(queries: PageQueries, status: NetworkStatus, now: datetime) -> Fe
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="chart-head"):
         title, back = st.empty(), st.container(key="chart-back")
         names = list(SHORT_TIME_RANGES)
-        name = choice_filter("Time range of the chart", names, "range", _USUAL)
+        name = choice_filter("Time range of the chart", names, RANGE, _USUAL)
     time_range = SHORT_TIME_RANGES[name]
     zoom = chosen_zoom(name, now)
     with back:
@@ -292,7 +282,10 @@ def _rejections(queries: PageQueries, chosen: Sequence[NetworkProfile], now: dat
     if newest:
         with st.container(key="links-rejections"):
             st.page_link(
-                rejections.as_page(), label="All rejections, with filters and counts", icon=""
+                rejections.as_page(),
+                label="All rejections, with filters and counts",
+                icon="",
+                query_params={rejections.PERIOD: rejections.USUAL_PERIOD},
             )
 
 

@@ -16,14 +16,14 @@ from dashboard.domain.quantity import NetworkId
 from dashboard.domain.reason_labels import KIND_NAMES
 from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.show.charts.rejection_timeline import PERIODS, Shown
-from dashboard.show.parts.address import remember_address
+from dashboard.show.parts.address import live
 from dashboard.show.parts.chart_zoom import chosen_zoom, whole_range
 from dashboard.show.parts.filter_chips import Chip, filter_chips
 from dashboard.show.parts.heading import heading, section
 from dashboard.show.parts.list_page import (
     ANY,
     choice_filter,
-    csv_button,
+    file_button,
     filter_bar,
     page_of_rows,
     search_filter,
@@ -34,6 +34,7 @@ from dashboard.show.parts.network_chooser import (
     choose_network,
     chosen_network_id,
     chosen_network_name,
+    follow_choice,
 )
 from dashboard.show.parts.notices import empty, store_errors_shown
 from dashboard.show.parts.rejection_counts import (
@@ -74,7 +75,6 @@ STAGE: Final = "stage"
 MODULE: Final = "module"
 SEARCH: Final = "search"
 USUAL_PERIOD: Final = "24 h"
-_FRAME_IS_OLD: Final = "rejections_frame_is_old"
 _MOST_MODULES: Final = 100
 _MODULE: Final = re.compile(r"\w{1,64}", re.ASCII)
 _STAGES: Final = tuple(stage.value for stage in RejectionStage)
@@ -101,11 +101,10 @@ class _Chosen:
     module: str
 
 
-@st.fragment(run_every=REFRESH)
+@live(REFRESH)
 def _live() -> None:
     queries = page_queries.current()
-    if st.session_state.pop(_FRAME_IS_OLD, False):
-        st.rerun()
+    follow_choice()
     with store_errors_shown("Rejections"):
         head = st.container()
         chosen = _choose(queries, chosen_network_id(queries.networks))
@@ -131,7 +130,6 @@ def _live() -> None:
             _list(queries, chosen, summary)
         _breakdowns(queries, narrowing)
         _unknown_reasons(queries, chosen.wanted.network_id)
-    remember_address(URL_PATH)
 
 
 def _choose(queries: PageQueries, network_id: NetworkId | None) -> _Chosen:
@@ -209,9 +207,7 @@ def _from_first_page() -> None:
 
 
 def _choose_network(profile: NetworkProfile | None) -> None:
-    """Choose a network; the frame, which shows it, is outside of what refreshes by itself."""
     choose_network(profile)
-    st.session_state[_FRAME_IS_OLD] = True
     _from_first_page()
 
 
@@ -272,7 +268,7 @@ def _download(queries: PageQueries, chosen: _Chosen, summary: RejectionSummary) 
         found = queries.rejections.page(chosen.wanted, chosen.shown, 1, MOST_EXPORTED)
         return rejections_csv(found, queries.context)
 
-    csv_button(
+    file_button(
         write,
         f"rejections-{queries.now():%Y%m%dT%H%M%SZ}.csv",
         "csv",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import timedelta
 from itertools import groupby
 from operator import attrgetter
 from typing import Final
@@ -10,7 +11,7 @@ from typing import Final
 import streamlit as st
 
 from dashboard.domain.foreign_text import visible
-from dashboard.show.parts.address import remember_address
+from dashboard.show.parts.address import live
 from dashboard.show.parts.heading import heading, section
 from dashboard.show.parts.list_page import filter_bar, search_filter
 from dashboard.show.parts.markup import Markup, breakable, element, join, plain_label
@@ -21,6 +22,7 @@ from dashboard.show.queries.settings import ConfigurationState, ShownSetting
 from dashboard.show.text import moment
 
 SEARCH: Final = "setting"
+REFRESH: Final = timedelta(seconds=15)
 _COLUMNS: Final = ("Setting", "Value", "From")
 _MOST_NAMED: Final = 12
 _LONGEST: Final = 400
@@ -32,7 +34,12 @@ def as_page() -> st.Page:
 
 
 def page() -> None:
-    """Show the page; settings change with a restart only, so nothing refreshes."""
+    """Show the page: what becomes of the files is noticed without a reload."""
+    _live()
+
+
+@live(REFRESH)
+def _live() -> None:
     read = page_queries.current().context.settings.configuration
     if read is None:
         heading("Settings", "This process was started without a configuration.")
@@ -48,7 +55,6 @@ def page() -> None:
     _how_to_change(found.own_file)
     with st.container(key="card-settings", gap="small"):
         _all(found.settings)
-    remember_address("settings")
 
 
 def headline(found: ConfigurationState, own: int) -> str:

@@ -1,4 +1,4 @@
-"""Tracked answers: what is watched, what is the verdict of each, what needs a person."""
+"""Tracked answers: what is watched, what is the verdict of each, what needs attention."""
 
 from __future__ import annotations
 
@@ -13,9 +13,13 @@ from dashboard.domain.quantity import NetworkId
 from dashboard.domain.tags import typed_tags
 from dashboard.errors import InputError
 from dashboard.show.parts.acting import done_shown, name_input
-from dashboard.show.parts.address import remember_address
+from dashboard.show.parts.address import live
 from dashboard.show.parts.heading import heading, section
-from dashboard.show.parts.network_chooser import chosen_network_id, chosen_networks
+from dashboard.show.parts.network_chooser import (
+    chosen_network_id,
+    chosen_networks,
+    follow_choice,
+)
 from dashboard.show.parts.notices import empty, no_network, store_errors_shown
 from dashboard.show.parts.sender_list import senders_part
 from dashboard.show.parts.track_form import track_list_form
@@ -30,7 +34,6 @@ from dashboard.show.parts.tracked_filters import (
     beginning,
     chosen_need,
     filter_is_on,
-    follow_frame,
     has_newer,
     show_group,
     show_need,
@@ -76,7 +79,7 @@ def as_page() -> st.Page:
 
 
 def page() -> None:
-    """Show what needs a person, then what is tracked; forms are folded between them."""
+    """Show what needs attention, then what is tracked; forms are folded between them."""
     queries = page_queries.current()
     head = st.container()
     _forms(queries)
@@ -128,7 +131,7 @@ def _track_list_form(queries: PageQueries) -> None:
         no_network()
 
 
-@st.fragment(run_every=REFRESH)
+@live(REFRESH)
 def _head() -> None:
     queries = page_queries.current()
     with store_errors_shown("Tracked"):
@@ -146,10 +149,10 @@ def headline(counts: TrackedCounts) -> str:
     return f"{tracked}: {rejected} with a rejection on record{unanswered}."
 
 
-@st.fragment(run_every=REFRESH)
+@live(REFRESH)
 def _live() -> None:
     queries = page_queries.current()
-    follow_frame()
+    follow_choice()
     with store_errors_shown():
         network_id = chosen_network_id(queries.networks)
         if not queries.tracked.counts(network_id).total:
@@ -171,14 +174,13 @@ def _live() -> None:
                 _groups(queries, GroupedBy(grouped))
             else:
                 _list(queries, _filter(queries, network_id))
-    remember_address(URL_PATH)
 
 
 def _needed(queries: PageQueries, network_id: NetworkId | None) -> None:
-    """Show the most urgent of what needs a person, and the way to all of it."""
+    """Show the most urgent of what needs attention, and the way to all of it."""
     counts = queries.tracked.needs(network_id)
     with st.container(key="card-needed", gap="small"):
-        section("What needs you")
+        section("What needs attention")
         if not any(counts.values()):
             st.html('<p class="lw-quiet">Nothing is rejected, silent or about to end.</p>')
             return

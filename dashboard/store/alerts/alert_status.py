@@ -72,6 +72,11 @@ class NotificationCounts:
     in_delivery_since: datetime | None = None
     unexpanded: int = 0
 
+    @property
+    def is_any_pending(self) -> bool:
+        """Whether anything is to be sent still, be it turned into notifications yet or not."""
+        return bool(self.pending or self.unexpanded)
+
 
 _OF_NETWORKS: Final = or_(
     *(

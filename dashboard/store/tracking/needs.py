@@ -1,4 +1,4 @@
-"""Tracked transactions that need a person, found by index; the latest of each kind."""
+"""Tracked transactions that need attention, found by index; the latest of each kind."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class NeedNow:
 
 
 def needing(wanted: NeedNow, network_id: NetworkId | None) -> Select[Any]:
-    """Select the ids of those that need a person, the most urgent first.
+    """Select the ids of those that need attention, the most urgent first.
 
     One that is watched on several networks may come several times.
 
@@ -60,7 +60,7 @@ def needing(wanted: NeedNow, network_id: NetworkId | None) -> Select[Any]:
 
 
 def count_needing(connection: Connection, wanted: NeedNow, network_id: NetworkId | None) -> int:
-    """Count those that need a person, among those that are looked at."""
+    """Count those that need attention, among those that are looked at."""
     found = needing(wanted, network_id).subquery().c.tracked_id
     return connection.scalars(select(func.count(found.distinct()))).one()
 

@@ -200,7 +200,7 @@ def _tracked_questions(paged: PagedStore) -> Iterator[tuple[str, str, Ask]]:
         yield "Tracked", f"how many, {words}", _asking_how_many(wanted)
         yield "Tracked", f"first page, {words}", _asking_tracked(wanted)
     yield "Tracked", "page in the middle", _asking_tracked(TrackedFilter(), paged.stored // 2)
-    yield "Tracked", "what needs somebody", lambda queries: queries.tracked.needs(None)
+    yield "Tracked", "what needs attention", lambda queries: queries.tracked.needs(None)
     yield "Tracked", "the most urgent", lambda queries: queries.tracked.needed(None, 5)
     for by in GroupedBy:
         yield "Tracked", f"groups by {by}", _asking_groups(by)

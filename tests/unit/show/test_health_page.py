@@ -24,19 +24,20 @@ from dashboard.show.parts.health_sources import share_words, time_words
 from dashboard.show.queries.attention import health_troubles
 from dashboard.show.queries.context import PageSettings
 from dashboard.show.queries.health import (
-    OPERATION_NAMES,
-    REMEDIES,
     Health,
-    NetworkHealth,
     NotificationHealth,
-    OperationHealth,
-    OperationState,
     StorageHealth,
     WorkerHealth,
 )
 from dashboard.show.queries.page_queries import PageQueries
+from dashboard.show.queries.source_health import (
+    OPERATION_NAMES,
+    REMEDIES,
+    NetworkHealth,
+    OperationHealth,
+    OperationState,
+)
 from dashboard.show.text import size
-from dashboard.show.views.alerts import headline
 from dashboard.store.alerts.alert_status import NotificationCounts
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.notification_claims import mark_dead, reschedule
@@ -303,6 +304,7 @@ def test_page_without_a_store_says_what_to_look_at() -> None:
         (replace(DUE, answered_at=NOW - 2.1 * MINUTE), OperationState.STALE),
         (replace(DUE, answered_at=None), OperationState.NOT_ASKED),
         (replace(DUE, answered_at=NOW - 99 * MINUTE, period=None), OperationState.ANSWERED),
+        (replace(DUE, period=None, unasked_since=NOW - MINUTE), OperationState.STALE),
         (replace(DUE, failure=failing()), OperationState.FAILING),
     ],
 )
@@ -341,18 +343,6 @@ def test_mail_that_was_just_pending_needs_no_look() -> None:
     mail = NotificationHealth(MailState(just))
 
     assert health_troubles(Health([], A_WORKER, mail, A_STORE), NOW) == []
-
-
-def test_notifications_that_wait_for_the_cap_or_their_time_are_not_late() -> None:
-    counts = NotificationCounts(5, NOW - HOUR, 0, None, 0, unexpanded=1)
-    mail = NotificationHealth(MailState(counts))
-
-    assert health_troubles(Health([], A_WORKER, mail, A_STORE), NOW) == []
-    card = str(mail_part(mail, NOW))
-    assert "Late" not in card
-    said = "1 change is not turned into notifications yet; the worker does it."
-    assert said in card
-    assert said in headline(counts, NOW)
 
 
 def test_every_question_and_every_failure_is_explained() -> None:

@@ -275,8 +275,8 @@ def test_what_needs_somebody_is_first_and_leads_to_all_of_it(queries: PageQuerie
 
     press(page, "need-REJECTED")
     assert listed(page) == [str(tx_hash(2))]
-    assert "What needs you" not in words_of(page)
-    press(page, "chip-Needs you")
+    assert "What needs attention" not in words_of(page)
+    press(page, "chip-Needs attention")
     assert len(listed(page)) == 2
 
 

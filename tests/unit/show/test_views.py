@@ -95,11 +95,12 @@ def test_overview_links_each_rejection_to_its_lookup(store: Store) -> None:
 
 def test_overview_flags_the_rejections_that_somebody_tracks(store: Store) -> None:
     queries = PageQueries(store, (SIMULATED,), None, lambda: NOW)
-    before = words_of(open_page(queries)).count("Tracked")
+    flag = 'aria-label="Tracked"'
+    before = words_of(open_page(queries)).count(flag)
 
     queries.track([tx_hash(1), tx_hash(2)], "", None)
 
-    assert words_of(open_page(queries)).count("Tracked") > before
+    assert words_of(open_page(queries)).count(flag) == before + 1
 
 
 def test_overview_charts_the_fee_that_is_judged(store: Store) -> None:
@@ -152,7 +153,30 @@ def test_price_of_a_transfer_is_shown_in_the_coin_and_in_money(store: Store) -> 
     assert re.search(r"transfer 0\.000\d+ DEV · \d\.\d\d USD", words)
 
 
-def test_filter_shows_only_the_networks_in_trouble(store: Store) -> None:
+def test_network_of_which_a_source_fails_says_so_first_and_on_the_wall(store: Store) -> None:
+    queries = PageQueries(store, (SIMULATED, SILENT, FLAT), None, lambda: NOW)
+    rows = words_of(visit("overview", queries)).split('<div class="lw-net')[2:]
+    wall = words_of(visit("overview", queries, wall="1"))
+
+    assert ["Failing" in each for each in rows] == [True, False, False]
+    assert re.search(r'title="No answer from [^"]*gas\.example', rows[0])
+    assert wall.count('class="lw-wall-tile is-failing"') == 1
+    assert wall.count("Failing") == 1
+
+
+def test_failure_does_not_hide_that_a_network_is_busy(store: Store) -> None:
+    failure = Failure(FailureKind.UNAVAILABLE, "no answer")
+    with store.write() as connection:
+        failed = ((Operation.BASE_FEE_HISTORY, failure),)
+        save_gas(connection, GasObservation(SIMULATED.network_id, NOW, failures=failed))
+
+    words = words_of(open_page(PageQueries(store, (SIMULATED,), None, lambda: NOW)))
+
+    badges = re.findall(r"</span> ([A-Z][a-z]+)</span>", words.partition("lw-verdict")[0])
+    assert badges[-3:] == ["Failing", "Busy", "Simulated"]
+
+
+def test_filter_shows_only_the_networks_that_fail(store: Store) -> None:
     queries = PageQueries(store, (SIMULATED, SILENT, FLAT), None, lambda: NOW)
     labels = [
         [
@@ -160,11 +184,11 @@ def test_filter_shows_only_the_networks_in_trouble(store: Store) -> None:
             for button in visit("overview", queries, show=kind).button
             if button.label.startswith("Open")
         ]
-        for kind in ("All", "Trouble", "Busy")
+        for kind in ("All", "Failing", "Stale", "Busy")
     ]
 
     assert labels[0][0] == "Open the chart of Linea"  # the worst first
-    assert [len(each) for each in labels] == [3, 1, 2]
+    assert [len(each) for each in labels] == [3, 1, 1, 2]
     assert labels[1] == ["Open the chart of Linea"]
 
 
@@ -206,7 +230,7 @@ def test_wall_shows_every_network_and_no_control(store: Store) -> None:
     assert [words.count(f"<h2>{each.name}</h2>") for each in queries.networks] == [1, 1, 1]
     assert words.index("<h2>Linea</h2>") < words.index("<h2>Devnet</h2>")
     assert "stale, 6 min ago" in words
-    assert "No worker runs. And 2 more." in words
+    assert 'No worker runs. <a href="." target="_self">And 2 more</a>' in words
     assert len(page.button) == 0
 
 

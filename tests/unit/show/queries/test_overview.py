@@ -1,4 +1,4 @@
-"""What Overview asks of a seeded store, and what it says needs a person."""
+"""What Overview asks of a seeded store, and what it says needs attention."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from dashboard.show.queries.attention import (
     verdict_in_words,
     worst_first,
 )
-from dashboard.show.queries.health import NetworkHealth, OperationHealth
 from dashboard.show.queries.network_status import NetworkStatus
 from dashboard.show.queries.overview import LINE_STEPS, UsualNow
 from dashboard.show.queries.page_queries import PageQueries
+from dashboard.show.queries.source_health import NetworkHealth, OperationHealth
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.incidents import insert_incident
 from dashboard.store.engine.engine import Store, open_store
@@ -104,7 +104,7 @@ def test_transaction_comes_once_with_the_number_of_its_versions(queries: PageQue
     assert [each.versions for each in newest] == [1, 2, 1, 1, 1]
 
 
-def test_what_needs_a_person_comes_with_its_remedy(
+def test_what_needs_attention_comes_with_its_remedy(
     store: Store, queries: PageQueries, statuses: tuple[NetworkStatus, ...]
 ) -> None:
     firing(store, an_incident(opened_at=NOW - 9 * MINUTE))

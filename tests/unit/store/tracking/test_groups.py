@@ -1,4 +1,4 @@
-"""What needs a person, what belongs together, and changes of many at once."""
+"""What needs attention, what belongs together, and changes of many at once."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ BOTH = (A_NETWORK, ANOTHER_NETWORK)
 
 
 def needing(connection: Connection, need: Need, after: timedelta) -> list[int]:
-    """Return the numbers of the hashes that need a person so long after they were tracked."""
+    """Return the numbers of the hashes that need attention so long after they were tracked."""
     wanted = TrackedFilter(need=NeedNow(need, A_MOMENT + after))
     found = [int.from_bytes(each.tx_hash, "big") for each in search_tracked(connection, wanted, 9)]
     ids = ids_needing(connection, NeedNow(need, A_MOMENT + after), None, 9)
@@ -61,7 +61,7 @@ def include(connection: Connection, tx_hash: TxHash) -> None:
     record_inclusion_answers(connection, A_NETWORK, A_MOMENT, [(question, answer)])
 
 
-def test_rejected_silent_and_ending_ones_need_a_person(store: Store) -> None:
+def test_rejected_silent_and_ending_ones_need_attention(store: Store) -> None:
     with store.write() as connection:
         for number in range(1, 7):
             track(connection, TrackRequest(a_hash(number), BOTH, None, ""), A_MOMENT)

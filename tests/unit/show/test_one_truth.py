@@ -1,0 +1,108 @@
+"""What Health, Alerts, Overview and `linewatch doctor` say alike: what is stale, pending, held."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from dashboard.domain.coverage import CoverageChange, Covered, Watched
+from dashboard.domain.observation import Operation
+from dashboard.show.parts.health_cards import mail_part
+from dashboard.show.queries.attention import health_troubles
+from dashboard.show.queries.health import Health, NotificationHealth, StorageHealth, WorkerHealth
+from dashboard.show.queries.page_queries import PageQueries
+from dashboard.show.queries.source_health import OperationState
+from dashboard.show.views.alerts import headline
+from dashboard.store.alerts.alert_status import NotificationCounts
+from dashboard.store.alerts.conditions import record_transition
+from dashboard.store.engine.engine import Store, open_store
+from dashboard.store.engine.leases import Holder
+from dashboard.store.health import MailState, StoreSpace
+from dashboard.store.monitoring.coverage import save_coverage
+from dashboard.store.monitoring.upstream_failures import record_answer
+from tests.browser.seeded_store import SILENT, SIMULATED, seed
+from tests.builders import a_transition
+from tests.databases import new_sqlite_store
+from tests.unit.show.page_runs import visit, words_of
+
+NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+MINUTE = timedelta(minutes=1)
+HOUR = timedelta(hours=1)
+A_STORE = StorageHealth(StoreSpace())
+A_WORKER = WorkerHealth({"worker": Holder("host/1/x", 1)})
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with seed(tmp_path, NOW) as seeded:
+        yield seeded
+
+
+@pytest.fixture
+def queries(store: Store) -> PageQueries:
+    return PageQueries(store, (SIMULATED, SILENT), None, lambda: NOW)
+
+
+@pytest.fixture
+def empty_store(tmp_path: Path) -> Iterator[Store]:
+    with open_store(new_sqlite_store(tmp_path / "empty.sqlite")) as opened:
+        yield opened
+
+
+def test_rejections_that_no_worker_asks_about_are_stale(store: Store, queries: PageQueries) -> None:
+    until = NOW - 9 * MINUTE
+    held = Covered(SIMULATED.network_id, Watched.REJECTIONS, NOW - HOUR, until)
+    with store.write() as connection:
+        record_answer(connection, SIMULATED.network_id, Operation.EXCLUSION_STATUS, until)
+        save_coverage(connection, None, CoverageChange(held))
+
+    [devnet, _] = queries.health.networks()
+
+    states = {each.operation: each.state(NOW) for each in devnet.operations}
+    assert states[Operation.EXCLUSION_STATUS] is OperationState.STALE
+    [said] = [
+        each for each in health_troubles(queries.health.health(), NOW) if each.network is SIMULATED
+    ]
+    assert said.headline == "Devnet is stale."
+    assert said.text == (
+        "getTransactionExclusionStatusV1, answered 9 min ago, is asked by no worker since "
+        "11:51:00 UTC."
+    )
+
+
+def test_held_notifications_wait_for_a_person() -> None:
+    held = NotificationHealth(MailState(NotificationCounts(0, None, 0, None, 0, held=2)))
+
+    [said] = health_troubles(Health([], A_WORKER, held, A_STORE), NOW)
+
+    assert said.headline == "2 notifications are held since a backup was restored."
+    assert "linewatch release" in said.advice
+    assert "Some held" in str(mail_part(held, NOW))
+
+
+def test_notifications_that_wait_for_the_cap_or_their_time_are_not_late() -> None:
+    counts = NotificationCounts(5, NOW - HOUR, 0, None, 0, unexpanded=1)
+    mail = NotificationHealth(MailState(counts))
+
+    assert health_troubles(Health([], A_WORKER, mail, A_STORE), NOW) == []
+    card = str(mail_part(mail, NOW))
+    assert "Late" not in card
+    said = "1 change is pending: the worker makes notifications of it."
+    assert said in card
+    assert said in headline(counts, NOW)
+
+
+def test_change_that_no_worker_took_up_is_pending_here_and_on_health(empty_store: Store) -> None:
+    with empty_store.write() as connection:
+        record_transition(connection, a_transition(at=NOW), None)
+    queries = PageQueries(empty_store, (SIMULATED,), None, lambda: NOW)
+
+    words = words_of(visit("alerts", queries, section="Deliveries"))
+
+    said = "1 change is pending: the worker makes notifications of it."
+    assert words.count(said) == 2
+    assert "nothing to send" not in words
+    assert said in words_of(visit("health", queries))
