@@ -64,7 +64,7 @@ async def test_part_of_streamlit_that_nobody_uses_is_not_there(path: str, method
 
 @pytest.mark.parametrize(
     ("path", "link"),
-    [("/settings", "./fees"), ("/fees/now", "../fees"), ("/a/b/c", "../../fees")],
+    [("/networks", "./fees"), ("/fees/now", "../fees"), ("/a/b/c", "../../fees")],
 )
 async def test_unknown_address_is_named_and_pages_are_linked(path: str, link: str) -> None:
     response = await ask(path)
