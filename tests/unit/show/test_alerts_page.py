@@ -41,11 +41,6 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 @pytest.fixture
-def queries(store: Store) -> PageQueries:
-    return PageQueries(store, (SIMULATED, SILENT), None, lambda: NOW)
-
-
-@pytest.fixture
 def empty_store(tmp_path: Path) -> Iterator[Store]:
     url = new_sqlite_store(tmp_path / "empty.sqlite")
     with open_store(url) as opened:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from uuid import uuid4
 
 import numpy as np
@@ -25,23 +23,12 @@ from dashboard.store.engine.engine import Store
 from dashboard.store.fees.import_history import import_fee_years
 from dashboard.store.gas import save_gas
 from dashboard.store.schema.columns import milliseconds_of
-from tests.browser.seeded_store import SILENT, SIMULATED, seed
+from tests.browser.seeded_store import SILENT, SIMULATED
 from tests.builders import GWEI, a_suggestion, an_incident, suggested_gas_fees
 from tests.unit.show.page_runs import UnreadableStore, visit, words_of
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 FLAT = replace(SILENT, network_id=NetworkId(8), name="Flat")
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with seed(tmp_path, NOW) as seeded:
-        yield seeded
-
-
-@pytest.fixture
-def queries(store: Store) -> PageQueries:
-    return PageQueries(store, (SIMULATED, SILENT), None, lambda: NOW)
 
 
 def see_flat(store: Store, *priority_fees: int) -> PageQueries:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
-from pathlib import Path
 
 import pytest
 
@@ -55,7 +53,7 @@ from dashboard.store.monitoring.heartbeats import (
 )
 from dashboard.store.monitoring.upkeep import note_backup, note_purge
 from dashboard.store.monitoring.upstream_failures import StandingFailure
-from tests.browser.seeded_store import HOSTILE, SILENT, SIMULATED, seed
+from tests.browser.seeded_store import HOSTILE, SILENT, SIMULATED
 from tests.builders import a_transition
 from tests.delivery_checks import claim_for_all
 from tests.routes import expand_alone
@@ -69,17 +67,6 @@ NO_MAIL = NotificationHealth(MailState(NotificationCounts(0, None, 0, None, 0)))
 A_STORE = StorageHealth(StoreSpace())
 A_WORKER = WorkerHealth({"worker": Holder("host/1/x", 1)})
 DUE = OperationHealth(Operation.SUGGESTED_GAS_FEES, NOW, MINUTE)
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with seed(tmp_path, NOW) as seeded:
-        yield seeded
-
-
-@pytest.fixture
-def queries(store: Store) -> PageQueries:
-    return PageQueries(store, (SIMULATED, SILENT), None, lambda: NOW)
 
 
 def failing(kind: FailureKind = FailureKind.UNAVAILABLE) -> StandingFailure:

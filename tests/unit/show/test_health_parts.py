@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
@@ -16,22 +14,11 @@ from dashboard.show.queries.page_queries import PageQueries
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import acquire
 from dashboard.store.monitoring.credits import record_credits
-from tests.browser.seeded_store import SILENT, SIMULATED, seed
+from tests.browser.seeded_store import SIMULATED
 from tests.unit.show.page_runs import visit, words_of
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with seed(tmp_path, NOW) as seeded:
-        yield seeded
-
-
-@pytest.fixture
-def queries(store: Store) -> PageQueries:
-    return PageQueries(store, (SIMULATED, SILENT), None, lambda: NOW)
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
@@ -26,19 +24,13 @@ from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import Holder
 from dashboard.store.health import MailState, StoreSpace
 from dashboard.store.monitoring.sizes import record_size
-from tests.browser.seeded_store import SILENT, SIMULATED, seed
+from tests.browser.seeded_store import SILENT, SIMULATED
 from tests.unit.show.page_runs import visit, words_of
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 DAY = timedelta(days=1)
 A_WORKER = WorkerHealth({"worker": Holder("host/1/x", 1)})
 NO_NOTIFICATIONS = NotificationHealth(MailState(NotificationCounts(0, None, 0, None, 0)))
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with seed(tmp_path, NOW) as seeded:
-        yield seeded
 
 
 def a_size(days_ago: int, octets: int) -> StoreSize:

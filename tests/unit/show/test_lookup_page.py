@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -19,17 +18,11 @@ from dashboard.show.queries.page_queries import PageQueries
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.record_answers import AnswersNotSaved, UnsavedAnswers
 from dashboard.store.tracking.transactions import TrackRequest, track
-from tests.browser.seeded_store import SIMULATED, seed, tx_hash
+from tests.browser.seeded_store import SIMULATED, tx_hash
 from tests.builders import a_hash, a_record
 from tests.unit.show.page_runs import open_page, words_of
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with seed(tmp_path, NOW) as seeded:
-        yield seeded
 
 
 def test_address_with_a_hash_leads_to_its_lookup(store: Store) -> None:

@@ -24,24 +24,13 @@ from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.monitoring.coverage import covered, save_coverage
 from dashboard.store.rejections.counts import Grouping
-from tests.browser.seeded_store import HOSTILE, SILENT, SIMULATED, seed, tx_hash
+from tests.browser.seeded_store import HOSTILE, SIMULATED, tx_hash
 from tests.builders import A_NETWORK, a_hash, a_record, an_address
 from tests.databases import new_sqlite_store
 from tests.unit.show.page_runs import UnreadableStore, visit, words_of
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 DAY = Period("day", timedelta(days=1), timedelta(hours=1))
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with seed(tmp_path, NOW) as seeded:
-        yield seeded
-
-
-@pytest.fixture
-def queries(store: Store) -> PageQueries:
-    return PageQueries(store, (SIMULATED, SILENT), None, lambda: NOW)
 
 
 def test_page_says_how_many_and_whether_it_gets_worse(queries: PageQueries) -> None:

@@ -2,30 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
-import pytest
-
 from dashboard.show.queries.page_queries import PageQueries
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.engine.engine import Store
 from dashboard.store.tracking.bulk_edit import BulkChange
-from tests.browser.seeded_store import SILENT, SIMULATED, seed, tx_hash
+from tests.browser.seeded_store import SIMULATED, tx_hash
 from tests.one_by_one import newest_tracked
 from tests.unit.show.page_runs import visit, words_of
-from tests.unit.show.test_tracked_page import ADA, NOW, give, listed, press, with_name
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with seed(tmp_path, NOW) as seeded:
-        yield seeded
-
-
-@pytest.fixture
-def queries(store: Store) -> PageQueries:
-    return PageQueries(store, (SIMULATED, SILENT), None, lambda: NOW)
+from tests.unit.show.test_tracked_page import ADA, give, listed, press, with_name
 
 
 def test_change_of_many_is_taken_back_unless_part_of_it_was_changed_since(

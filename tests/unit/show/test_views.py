@@ -21,7 +21,7 @@ from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.engine.leases import WORKER_LEASE, acquire
 from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.gas import save_gas
-from tests.browser.seeded_store import FLAT, SILENT, SIMULATED, seed, tx_hash
+from tests.browser.seeded_store import FLAT, SILENT, SIMULATED, tx_hash
 from tests.builders import a_record
 from tests.databases import new_sqlite_store
 from tests.unit.show.page_runs import open_page, visit, words_of
@@ -34,12 +34,6 @@ QUIET = NetworkProfile(
     gas_period=timedelta(seconds=4),
     threshold_period=timedelta(minutes=1),
 )
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with seed(tmp_path, NOW) as seeded:
-        yield seeded
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from io import StringIO
 from pathlib import Path
@@ -24,7 +23,7 @@ from dashboard.show.queries.page_queries import PageQueries
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.engine.engine import Store
 from dashboard.wiring.answer_file import StoredAnswerFile
-from tests.browser.seeded_store import SILENT, SIMULATED, seed, tx_hash
+from tests.browser.seeded_store import SILENT, SIMULATED, tx_hash
 from tests.unit.show.page_runs import words_of
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -38,12 +37,6 @@ from dashboard.show.queries.customer_answer import AnswerContext
 queries = page_queries.current()
 answer_editor(queries, TxHash.parse("{tx_hash(2)}"), AnswerContext(queries.now()))
 """
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with seed(tmp_path, NOW) as seeded:
-        yield seeded
 
 
 @pytest.fixture

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
@@ -17,23 +15,12 @@ from dashboard.show.queries.spending import Spending, spending_in_words
 from dashboard.store.engine.engine import Store
 from dashboard.store.monitoring.coverage import save_coverage
 from dashboard.store.monitoring.credits import record_credits
-from tests.browser.seeded_store import HOSTILE, SILENT, SIMULATED, seed
+from tests.browser.seeded_store import HOSTILE, SILENT, SIMULATED
 from tests.unit.show.page_runs import visit, words_of
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 HOUR = timedelta(hours=1)
 NETWORK = SIMULATED.network_id
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with seed(tmp_path, NOW) as seeded:
-        yield seeded
-
-
-@pytest.fixture
-def queries(store: Store) -> PageQueries:
-    return PageQueries(store, (SIMULATED, SILENT), None, lambda: NOW)
 
 
 def cover_until(store: Store, until: datetime, *ended: Gap, silence: Gap | None = None) -> None:

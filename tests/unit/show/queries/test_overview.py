@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -31,17 +30,11 @@ from dashboard.show.queries.source_health import NetworkHealth, OperationHealth
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.incidents import insert_incident
 from dashboard.store.engine.engine import Store, open_store
-from tests.browser.seeded_store import FLAT, SILENT, SIMULATED, seed, tx_hash
+from tests.browser.seeded_store import FLAT, SILENT, SIMULATED, tx_hash
 from tests.builders import a_transition, an_incident
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with seed(tmp_path, NOW) as seeded:
-        yield seeded
 
 
 @pytest.fixture

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
-
-import pytest
 
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.verdict import VerdictKind
@@ -14,22 +10,11 @@ from dashboard.show.queries.network_status import Activity
 from dashboard.show.queries.page_queries import RECENT, PageQueries
 from dashboard.store.engine.engine import Store
 from dashboard.store.tracking.transactions import TrackResult
-from tests.browser.seeded_store import SILENT, SIMULATED, seed, tx_hash
+from tests.browser.seeded_store import SILENT, SIMULATED, tx_hash
 from tests.one_by_one import newest_tracked
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 HOUR = timedelta(hours=1)
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with seed(tmp_path, NOW) as seeded:
-        yield seeded
-
-
-@pytest.fixture
-def queries(store: Store) -> PageQueries:
-    return PageQueries(store, (SIMULATED, SILENT), None, lambda: NOW)
 
 
 def test_what_is_known_of_many_is_read_once_for_all_clicks(store: Store) -> None:

@@ -1,0 +1,26 @@
+"""A seeded store and what pages ask of it, for tests of pages that look at nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dashboard.show.queries.page_queries import PageQueries
+from dashboard.store.engine.engine import Store
+from tests.browser.seeded_store import SILENT, SIMULATED, seed
+from tests.builders import A_MOMENT
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    """Open a store with a story that ends at `A_MOMENT`."""
+    with seed(tmp_path, A_MOMENT) as seeded:
+        yield seeded
+
+
+@pytest.fixture
+def queries(store: Store) -> PageQueries:
+    """Ask it at `A_MOMENT`, of a network that answers and one that is silent."""
+    return PageQueries(store, (SIMULATED, SILENT), None, lambda: A_MOMENT)
