@@ -98,7 +98,7 @@ def test_controls_have_one_height_and_room_and_no_text_lies_on_another(
         assert page.evaluate(_ON_EACH_OTHER) == [], width
 
 
-def test_list_of_tracked_transactions_begins_soon_on_a_phone(page: Page, site: str) -> None:
+def test_lists_begin_soon_on_a_phone(page: Page, site: str) -> None:
     put_on_screen(page, (360, "light"))
     visit(page, f"{site}/tracked")
 
@@ -108,6 +108,12 @@ def test_list_of_tracked_transactions_begins_soon_on_a_phone(page: Page, site: s
     assert filters is not None
     assert first is not None
     assert first["y"] - filters["y"] < 350
+
+    visit(page, f"{site}/rejections")
+    first = page.locator(".lw-version").first.bounding_box()
+
+    assert first is not None
+    assert first["y"] < 600
 
 
 def test_refresh_keeps_what_is_typed_the_cursor_and_the_place(page: Page, site: str) -> None:

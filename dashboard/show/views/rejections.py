@@ -118,16 +118,16 @@ def _live() -> None:
         if chosen.module:
             usual = queries.rejections.limits_of(chosen.wanted.network_id)
             module_card(chosen.module, queries.rejections.limit_tables(), usual)
-        over_time, listed = st.columns([6, 7], gap="medium")
+        narrowing = _narrowing(queries, chosen)
+        listed, over_time = st.columns([7, 6], gap="medium")
+        with listed, st.container(key="card-rejections", gap="small", height="stretch"):
+            _list(queries, chosen, summary)
         with (
             over_time,
             st.container(key="card-over-time", gap="small", height="stretch"),
             store_errors_shown(),
         ):
-            narrowing = _narrowing(queries, chosen)
             timeline_part(queries, narrowing, said)
-        with listed, st.container(key="card-rejections", gap="small", height="stretch"):
-            _list(queries, chosen, summary)
         _breakdowns(queries, narrowing)
         _unknown_reasons(queries, chosen.wanted.network_id)
 
