@@ -20,6 +20,7 @@ from dashboard.cli.installation import Installation, open_installation, standard
 from dashboard.cli.output import WRONG_INPUT, Json, instant, print_rows, say, warn
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.spreadsheet import read_spreadsheet
+from dashboard.domain.tags import TAGS_LEFT_OUT
 from dashboard.domain.track_file import track_files
 from dashboard.domain.track_list import (
     CommonRemarks,
@@ -53,6 +54,7 @@ _OUTCOMES: Final = {
     TrackResult.NEW: LineResult.TRACKED,
     TrackResult.FILLED_IN: LineResult.FILLED_IN,
     TrackResult.KNOWN: LineResult.TRACKED_ALREADY,
+    TrackResult.WITHOUT_TAGS: LineResult.TRACKED_ALREADY,
 }
 _COUNTED: Final = {
     "tracked": LineResult.TRACKED,
@@ -173,7 +175,7 @@ def _keep(
     """Track a list and report its lines in their order."""
     became = ask.track(listed.transactions, network_ids)
     tracked = (
-        ReportedLine(origin, each.line, _OUTCOMES[what], str(each.tx_hash), each, each.remark)
+        ReportedLine(origin, each.line, _OUTCOMES[what], str(each.tx_hash), each, _why(each, what))
         for each, what in zip(listed.transactions, became, strict=True)
     )
     repeated = (
@@ -185,6 +187,12 @@ def _keep(
         for each in listed.wrong
     )
     return sorted([*tracked, *repeated, *unusable], key=lambda each: each.line)
+
+
+def _why(listed: ListedTransaction, result: TrackResult) -> str:
+    """Say what of a line could not be used."""
+    of_tags = TAGS_LEFT_OUT if result is TrackResult.WITHOUT_TAGS else ""
+    return "; ".join(filter(None, (listed.remark, of_tags)))
 
 
 class _ResultPrinter(ABC):

@@ -13,9 +13,15 @@ LONGEST_TAGS: Final = 200
 """Characters that somebody may type as the tags of a transaction."""
 
 MOST_TAGS: Final = 300
-"""Tags that are typed, or read, for one transaction."""
+"""Tags of one transaction; those of its label and note alone are always fewer."""
 
-_TAG: Final = re.compile(r"(?<![\w#])#(\w[\w-]{0,39})")
+LONGEST_TAG: Final = 40
+"""Characters of one tag."""
+
+TAGS_LEFT_OUT: Final = f"without its tags, since it would have more than {MOST_TAGS}: remove some"
+"""What became of tags that are too many with those that a transaction has."""
+
+_TAG: Final = re.compile(rf"(?<![\w#])#(\w[\w-]{{0,{LONGEST_TAG - 1}}})")
 _SEPARATORS: Final = re.compile(r"[\s,;]+")
 _QUOTED: Final = 40
 
@@ -38,10 +44,15 @@ def typed_tags(text: str) -> frozenset[str]:
         if tags_in(f"#{tag}") != {tag}:
             raise InputError(
                 f"“{visible(word, _QUOTED)}” is no tag: write letters, digits, - and _, "
-                "at most 40, with blanks between tags"
+                f"at most {LONGEST_TAG}, with blanks between tags"
             )
         found.add(tag)
     return frozenset(found)
+
+
+def own_tags(tags: str, *texts: str) -> frozenset[str]:
+    """Return those of written tags that do not come from the label or the note."""
+    return tags_in(tags) - tags_in(" ".join(texts))
 
 
 def written_tags(tags: Iterable[str]) -> str:

@@ -16,7 +16,7 @@ from dashboard.domain.paste import Paste, WrongText, read_paste
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.spreadsheet import without_mark
 from dashboard.domain.submission_time import read_attempt
-from dashboard.domain.tags import tags_in, typed_tags, written_tags
+from dashboard.domain.tags import MOST_TAGS, TAGS_LEFT_OUT, tags_in, typed_tags, written_tags
 from dashboard.errors import InputError
 
 _COLUMNS: Final = {
@@ -136,7 +136,7 @@ class TrackList:
             )
             for each in self.transactions
         )
-        return replace(self, transactions=tuple(completed))
+        return replace(self, transactions=tuple(map(_with_few_tags, completed)))
 
     def where_known(self, known: Collection[NetworkId]) -> TrackList:
         """Leave out networks that cannot be asked here; remarks name them."""
@@ -359,13 +359,21 @@ def with_texts(listed: ListedTransaction, texts: Mapping[str, str]) -> ListedTra
     network_ids, of_networks = _networks(texts.get("networks", ""))
     remark = "; ".join(filter(None, (*remarks, of_networks)))
     listed = replace(listed, label=kept["label"], note=kept["note"], case_id=kept["case_id"])
-    return replace(
+    listed = replace(
         listed,
         owner=kept["owner"],
         tags=written_tags(tags),
         network_ids=network_ids,
         remark=remark,
     )
+    return _with_few_tags(listed)
+
+
+def _with_few_tags(listed: ListedTransaction) -> ListedTransaction:
+    """Leave the tags out where they are too many with those of the label and the note."""
+    if len(tags_in(f"{listed.label} {listed.note} {listed.tags}")) <= MOST_TAGS:
+        return listed
+    return replace(listed, tags="", remark="; ".join(filter(None, (listed.remark, TAGS_LEFT_OUT))))
 
 
 def _where_known(listed: ListedTransaction, known: Collection[NetworkId]) -> ListedTransaction:

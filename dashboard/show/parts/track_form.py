@@ -14,7 +14,7 @@ from dashboard.domain.formatting import counted
 from dashboard.domain.paste import Paste
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.spreadsheet import read_spreadsheet, write_csv
-from dashboard.domain.tags import LONGEST_TAGS, typed_tags, written_tags
+from dashboard.domain.tags import LONGEST_TAGS, TAGS_LEFT_OUT, typed_tags, written_tags
 from dashboard.domain.track_file import read_track_file
 from dashboard.domain.track_list import (
     KNOWN_COLUMNS,
@@ -56,6 +56,7 @@ _RESULTS: Final = {
     TrackResult.NEW: "newly tracked",
     TrackResult.FILLED_IN: "was tracked already, and what was missing is filled in",
     TrackResult.KNOWN: "was tracked already",
+    TrackResult.WITHOUT_TAGS: f"was tracked already, {TAGS_LEFT_OUT}",
 }
 
 _Line: TypeAlias = tuple[int, ListedTransaction | str, str]
@@ -301,6 +302,8 @@ def tracking_result_notice(results: Sequence[TrackResult]) -> None:
     new, filled = results.count(TrackResult.NEW), results.count(TrackResult.FILLED_IN)
     known = len(results) - new
     also = f" What was missing of {filled:,} is filled in." if filled else ""
+    if full := results.count(TrackResult.WITHOUT_TAGS):
+        also += f" {full:,} taken {TAGS_LEFT_OUT}."
     if not new:
         each = "It was" if known == 1 else f"All {known:,} were"
         notice("calm", "Nothing new:", f"{each.lower()} tracked already.{also}")

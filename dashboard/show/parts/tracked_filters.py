@@ -9,6 +9,7 @@ from typing import Final
 import streamlit as st
 
 from dashboard.domain.foreign_text import visible
+from dashboard.domain.tags import LONGEST_TAG
 from dashboard.domain.track_list import LONGEST_CASE_ID, LONGEST_LABEL, LONGEST_OWNER
 from dashboard.domain.tracking_need import Need
 from dashboard.show.parts.acting import Done, act
@@ -33,14 +34,13 @@ NOT_GROUPED: Final = "Not grouped"
 RECORDS: Final = (ALL, "Rejected", "No record", "No answer")
 _ID: Final = re.compile(r"[0-9]{1,18}", re.ASCII)
 _LAST: Final = "tracked_filters_before"
-_LONGEST_TAG: Final = 40
 _LONGEST_SHOWN: Final = 60
 
 FIELDS: Final = {
     GroupedBy.LABEL: ("label", LONGEST_LABEL),
     GroupedBy.CASE_ID: ("case_id", LONGEST_CASE_ID),
     GroupedBy.OWNER: ("owner", LONGEST_OWNER),
-    GroupedBy.TAG: ("tag", _LONGEST_TAG),
+    GroupedBy.TAG: ("tag", LONGEST_TAG),
 }
 """The parameter of the address for each thing that transactions may have in common."""
 

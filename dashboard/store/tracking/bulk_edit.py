@@ -9,12 +9,12 @@ from typing import Any
 from sqlalchemy import Connection, Row, bindparam, select, update
 
 from dashboard.domain.quantity import TxHash
-from dashboard.domain.tags import tags_in, written_tags
+from dashboard.domain.tags import own_tags, written_tags
 from dashboard.store.engine.batching import portions
 from dashboard.store.schema import tracked_hashes
 from dashboard.store.tracking.transactions import (
     Remarks,
-    all_tags,
+    bounded_tags,
     count_labels,
     edit_tracked,
     index_tags,
@@ -26,7 +26,7 @@ from dashboard.store.tracking.transactions import (
 class BulkChange:
     """What is to be said of many transactions; None leaves a text as it is, "" empties it.
 
-    A tag that stands with # in the label or the note stays, whatever `without_tags` says.
+    A tag that stands with # in the label or the note comes and goes with that text.
     """
 
     label: str | None = None
@@ -37,17 +37,16 @@ class BulkChange:
     without_tags: frozenset[str] = frozenset()
 
     def of(self, before: Remarks) -> Remarks:
-        """Return what is said afterwards."""
-        tags = (tags_in(before.tags) | self.with_tags) - self.without_tags
-        after = replace(
+        """Return what is said afterwards; its tags are those beside the label and the note."""
+        own = own_tags(before.tags, before.label, before.note)
+        return replace(
             before,
             label=before.label if self.label is None else self.label,
             note=before.note if self.note is None else self.note,
             case_id=before.case_id if self.case_id is None else self.case_id,
             owner=before.owner if self.owner is None else self.owner,
-            tags=written_tags(tags),
+            tags=written_tags((own | self.with_tags) - self.without_tags),
         )
-        return replace(after, tags=all_tags(after))
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +61,17 @@ class ChangedRemarks:
 def change_all(
     connection: Connection, hashes: Sequence[TxHash], change: BulkChange
 ) -> list[ChangedRemarks]:
-    """Change those of the hashes that are tracked; return those that were not as wished before."""
+    """Change those of the hashes that are tracked; return those that were not as wished before.
+
+    InputError where one of them would have more than `MOST_TAGS`; nothing is changed then.
+    """
     changed: list[tuple[Row[Any], Remarks]] = []
     for some in portions(sorted(hashes)):
         query = select(tracked_hashes).where(tracked_hashes.c.tx_hash.in_(some))
         for row in connection.execute(query):
             before = _remarks(row)
-            after = change.of(before)
+            said = change.of(before)
+            after = replace(said, tags=bounded_tags(row.tx_hash, said))
             if after != before:
                 changed.append((row, after))
     if not changed:

@@ -21,8 +21,10 @@ from sqlalchemy import (
 )
 
 from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.domain.tags import tags_in, written_tags
+from dashboard.domain.tags import MOST_TAGS, tags_in, written_tags
+from dashboard.domain.track_file import FiledTransaction
 from dashboard.domain.tracking_need import WATCHED_FOR
+from dashboard.errors import InputError
 from dashboard.store.engine.batching import portions
 from dashboard.store.engine.driver import insert_many
 from dashboard.store.engine.upsert import upsert_sums
@@ -69,11 +71,15 @@ class TrackRequest:
 
 
 class TrackResult(Enum):
-    """The result of a request. FILLED_IN: the hash was tracked, and a missing remark was added."""
+    """The result of a request. FILLED_IN: the hash was tracked, and a missing remark was added.
+
+    WITHOUT_TAGS: the hash is tracked, and would have had more than `MOST_TAGS` with those given.
+    """
 
     NEW = auto()
     FILLED_IN = auto()
     KNOWN = auto()
+    WITHOUT_TAGS = auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +106,18 @@ class TrackedTransaction:
     def ends_at(self) -> datetime | None:
         """Return when it is asked about for the last time; None where it is watched nowhere."""
         return None if self.born_at is None else self.born_at + WATCHED_FOR
+
+    @property
+    def remarks(self) -> Remarks:
+        """Return what people said of it."""
+        texts = (self.label, self.note, self.case_id, self.owner, self.tags)
+        return Remarks(self.attempted_at, *texts)
+
+    @property
+    def filed(self) -> FiledTransaction:
+        """Return what a file says of it."""
+        said = (self.label, self.case_id, self.owner, self.tags, self.note)
+        return FiledTransaction(self.tx_hash, self.network_ids, self.attempted_at, *said)
 
 
 _Known: TypeAlias = Mapping[TxHash, tuple[Row[Any], tuple[NetworkId, ...]]]
@@ -262,7 +280,11 @@ def _shared_age(attempted_at: datetime | None, now: datetime) -> tuple[int, int]
 def _adds_something(
     request: TrackRequest, row: Row[Any], network_ids: Collection[NetworkId]
 ) -> bool:
-    return bool(_missing_values(request, row)) or not set(request.network_ids).issubset(network_ids)
+    return (
+        bool(_missing_values(request, row))
+        or len(_tags_with(request, row)) > MOST_TAGS
+        or not set(request.network_ids).issubset(network_ids)
+    )
 
 
 def _missing_values(request: TrackRequest, row: Row[Any]) -> dict[str, Any]:
@@ -271,9 +293,15 @@ def _missing_values(request: TrackRequest, row: Row[Any]) -> dict[str, Any]:
     names = ("attempted_at", *_TEXTS)
     missing = {name: getattr(request, name) for name in names if not held[name]}
     filled = {name: value for name, value in missing.items() if value}
-    texts = (filled.get(name, held[name]) for name in ("label", "note", "tags"))
-    tags = written_tags(tags_in(" ".join((*texts, request.tags))))
-    return filled if tags == row.tags else filled | {"tags": tags}
+    tags = _tags_with(request, row)
+    written = row.tags if len(tags) > MOST_TAGS else written_tags(tags)
+    return filled if written == row.tags else filled | {"tags": written}
+
+
+def _tags_with(request: TrackRequest, row: Row[Any]) -> frozenset[str]:
+    """Return the tags of a row with those of the request, and of what it fills in."""
+    label, note = row.label or request.label, row.note or request.note
+    return tags_in(f"{label} {note} {row.tags} {request.tags}")
 
 
 def _track_again(connection: Connection, request: TrackRequest, now: datetime) -> TrackResult:
@@ -293,6 +321,8 @@ def _track_again(connection: Connection, request: TrackRequest, now: datetime) -
             connection, cohort_id, _watched(further, age_starts_at(attempted_at, now), now)
         )
         adopt_earlier_results(connection, [cohort_id])
+    if len(_tags_with(request, row)) > MOST_TAGS:
+        return TrackResult.WITHOUT_TAGS
     if further:
         return TrackResult.NEW
     return TrackResult.FILLED_IN if filled else TrackResult.KNOWN
@@ -319,6 +349,8 @@ class Remarks:
 def edit_tracked(connection: Connection, tx_hash: TxHash, remarks: Remarks) -> bool:
     """Replace the remarks; False where the hash is not tracked any more.
 
+    InputError where it would have more than `MOST_TAGS`.
+
     Another time of the attempt means another schedule: the hash gets a new cohort, which the poll
     loads, even if it had asked its last question about the hash.
     """
@@ -326,7 +358,7 @@ def edit_tracked(connection: Connection, tx_hash: TxHash, remarks: Remarks) -> b
     before = connection.execute(select(tracked_hashes).where(of_hash)).one_or_none()
     if before is None:
         return False
-    changed = asdict(remarks) | {"tags": all_tags(remarks)}
+    changed = asdict(remarks) | {"tags": bounded_tags(tx_hash, remarks)}
     connection.execute(update(tracked_hashes).where(of_hash).values(**changed))
     count_labels(connection, [remarks.label], [before.label])
     if before.tags != changed["tags"]:
@@ -358,6 +390,16 @@ def untrack(connection: Connection, tx_hash: TxHash) -> bool:
 def all_tags(remarks: TrackRequest | Remarks) -> str:
     """Return every tag of a hash: those given as such, and words with # of label and note."""
     return written_tags(tags_in(f"{remarks.label} {remarks.note} {remarks.tags}"))
+
+
+def bounded_tags(tx_hash: TxHash, remarks: Remarks) -> str:
+    """Return every tag of a hash; InputError names it where they are more than `MOST_TAGS`."""
+    tags = all_tags(remarks)
+    if (many := tags.count("#")) > MOST_TAGS:
+        raise InputError(
+            f"{tx_hash} would have {many:,} tags, of {MOST_TAGS} at most: remove some of it first"
+        )
+    return tags
 
 
 def index_tags(connection: Connection, hashes: Sequence[TxHash]) -> None:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dashboard.domain.tags import MOST_TAGS, TAGS_LEFT_OUT
 from dashboard.domain.track_list import (
     CommonRemarks,
     ListedTransaction,
@@ -305,6 +306,15 @@ def test_known_networks_of_a_line_stay() -> None:
     )
 
     assert (found.network_ids, found.remark) == ((A_NETWORK,), "")
+
+
+def test_common_tags_that_are_too_many_are_left_out_with_a_remark() -> None:
+    common = CommonRemarks(tags=" ".join(f"#t{number}" for number in range(MOST_TAGS)))
+    listed = read("hash,label", f"{a_hash(1)},of #night", f"{a_hash(2)},")
+
+    [one, two] = listed.with_common(common).transactions
+    assert (one.tags, one.remark) == ("", TAGS_LEFT_OUT)
+    assert len(two.tags.split()) == MOST_TAGS
 
 
 def test_common_tags_come_in_addition() -> None:

@@ -11,6 +11,7 @@ from dashboard.domain.audit import Actor
 from dashboard.domain.included_or_replaced import Inclusion, InclusionAnswer, InclusionQuestion
 from dashboard.domain.observation import ExclusionAnswer, Failure, FailureKind
 from dashboard.domain.quantity import TxHash
+from dashboard.domain.tags import MOST_TAGS, written_tags
 from dashboard.domain.tracking_need import ENDS_WITHIN, SILENT_AFTER, WATCHED_FOR, Need
 from dashboard.errors import InputError
 from dashboard.store.engine.engine import Store
@@ -34,7 +35,12 @@ from dashboard.store.tracking.search import (
     hashes_that_fit,
     search_tracked,
 )
-from dashboard.store.tracking.transactions import TrackRequest, track, track_all
+from dashboard.store.tracking.transactions import (
+    TrackRequest,
+    TrackResult,
+    track,
+    track_all,
+)
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, a_record, seconds
 from tests.one_by_one import newest_tracked
 
@@ -177,6 +183,28 @@ def test_many_are_changed_at_once_and_what_is_left_open_stays(teams: Store) -> N
 
         assert untrack_all(connection, hashes) == 2
         assert count_tracked(connection, TrackedFilter()) == 10
+
+
+def test_tag_of_a_label_goes_with_it(teams: Store) -> None:
+    with teams.write() as connection:
+        change_all(connection, [a_hash(1)], BulkChange(label="late #night"))
+        [changed] = change_all(connection, [a_hash(1)], BulkChange(label="late"))
+
+        assert (changed.before.tags, changed.after.tags) == ("#night #vip", "#vip")
+
+
+def test_tags_of_one_transaction_are_bounded_and_nothing_is_changed_beyond(teams: Store) -> None:
+    many = frozenset(f"t{number}" for number in range(MOST_TAGS))
+    with teams.write() as connection:
+        change_all(connection, [a_hash(1)], BulkChange(without_tags=frozenset({"vip"})))
+        change_all(connection, [a_hash(1)], BulkChange(with_tags=many))
+        with pytest.raises(InputError, match=f"{a_hash(1)} would have 301 tags, of 300 at most"):
+            change_all(connection, [a_hash(1), a_hash(6)], BulkChange(note="see #more"))
+        request = TrackRequest(a_hash(1), (A_NETWORK,), None, "", case_id="17", tags="#more")
+        assert track_all(connection, [request] * 2, A_MOMENT) == [TrackResult.WITHOUT_TAGS] * 2
+
+        known = {each.tx_hash: each for each in newest_tracked(connection, 99)}
+        assert (known[a_hash(1)].tags, known[a_hash(6)].note) == (written_tags(many), "")
 
 
 def test_filters_are_kept_by_name(store: Store) -> None:
