@@ -12,7 +12,7 @@ import streamlit as st
 from dashboard.domain.audit import Actor
 from dashboard.domain.formatting import counted
 from dashboard.domain.quantity import TxHash
-from dashboard.domain.tags import LONGEST_TAGS, typed_tags
+from dashboard.domain.tags import LONGEST_TAGS, own_tags, typed_tags, written_tags
 from dashboard.domain.track_file import FiledTransaction, write_track_csv, write_track_json
 from dashboard.domain.track_list import (
     LONGEST_CASE_ID,
@@ -63,24 +63,26 @@ def acts(
 ) -> None:
     """Offer what can be done with what is chosen, or with all that fits the filters."""
     picked = chosen_among(entries)
-    chosen: Chosen = [each.transaction.tx_hash for each in picked]
-    whom = f"{len(picked):,} chosen"
-    if not picked and filter_is_on():
-        chosen = wanted
-        whom = f"all {min(total, MOST_AT_ONCE):,} that fit"
-        if total > MOST_AT_ONCE:
-            whom = f"the latest {MOST_AT_ONCE:,} that fit"
+    every = len(picked) == len(entries)
+    all_that_fit = f"all {total:,} that fit"
+    if total > MOST_AT_ONCE:
+        all_that_fit = f"the latest {MOST_AT_ONCE:,} that fit"
     can_act = bool(picked) or filter_is_on()
     hint = None if can_act else "Choose some, or set a filter to change all that fit."
     with st.container(key="tracked-acts", horizontal=True, vertical_alignment="center"):
-        every = len(picked) == len(entries)
         st.button(
             "Choose none" if every else f"Choose these {len(entries)}",
             key="choose-all",
+            help="Or choose one, and with Shift another: all between are chosen too.",
             on_click=choose_all,
             args=(entries,),
             kwargs={"chosen": not every},
         )
+        is_of_all = not picked
+        if every and total > len(entries):
+            is_of_all = st.checkbox(all_that_fit.capitalize(), key="choose-all-that-fit")
+        chosen: Chosen = wanted if is_of_all else [each.transaction.tx_hash for each in picked]
+        whom = all_that_fit if is_of_all else f"{len(picked):,} chosen"
         with st.popover(
             f"Edit {whom}" if can_act else "Edit",
             icon=":material/edit:",
@@ -104,7 +106,8 @@ def _edit_one(queries: PageQueries, tracked: TrackedTransaction) -> None:
         label = st.text_input("Label", tracked.label, max_chars=LONGEST_LABEL)
         case_id = st.text_input("Case id", tracked.case_id, max_chars=LONGEST_CASE_ID)
         owner = st.text_input("Owner", tracked.owner, max_chars=LONGEST_OWNER)
-        tags = st.text_input("Tags", tracked.tags, max_chars=LONGEST_TAGS)
+        own = written_tags(own_tags(tracked.tags, tracked.label, tracked.note))
+        tags = st.text_input("Tags", own, max_chars=max(LONGEST_TAGS, len(own)))
         note = st.text_input("Note", tracked.note, max_chars=LONGEST_NOTE)
         attempted_at = attempt_input(tracked.attempted_at)
         is_saved = st.form_submit_button("Save", type="primary")
@@ -112,13 +115,13 @@ def _edit_one(queries: PageQueries, tracked: TrackedTransaction) -> None:
         return
     texts = (label.strip(), note.strip(), case_id.strip(), owner.strip())
     try:
-        words = " ".join(f"#{tag}" for tag in typed_tags(tags))
+        words = written_tags(typed_tags(tags))
     except InputError as mistake:
         notice("bad", "Nothing was changed.", sentence(str(mistake)))
         return
     remarks = Remarks(attempted_at, *texts, tags=words)
     after = replace(remarks, tags=all_tags(remarks))
-    edit = ChangedRemarks(tracked.tx_hash, remarks_of(tracked), after)
+    edit = ChangedRemarks(tracked.tx_hash, tracked.remarks, after)
     act(
         lambda by: queries.tracked.amend(tracked.tx_hash, remarks, by),
         queries,
@@ -143,7 +146,7 @@ def _edit_many(queries: PageQueries, chosen: Chosen) -> None:
         removed = right.text_input(
             "Remove tags",
             max_chars=LONGEST_TAGS,
-            help="A tag with # in the label or the note stays.",
+            help="A tag with # in the label or the note goes with that text.",
         )
         emptied = st.pills("Empty these", _EMPTIED, selection_mode="multi")
         is_saved = st.form_submit_button("Save", type="primary")
@@ -195,17 +198,11 @@ def _done(what: str, many: int, undo: Callable[[Actor], object] | None = None) -
     return Done(said, undo if many else None)
 
 
-def remarks_of(tracked: TrackedTransaction) -> Remarks:
-    """Return what people said of a transaction."""
-    texts = (tracked.label, tracked.note, tracked.case_id, tracked.owner, tracked.tags)
-    return Remarks(tracked.attempted_at, *texts)
-
-
 def _files(queries: PageQueries, wanted: TrackedFilter) -> None:
     """Offer what fits as files, which the form and `linewatch track --file` read again."""
 
     def found() -> list[FiledTransaction]:
-        return [filed(each) for each in queries.tracked.export(wanted, MOST_SAVED)]
+        return [each.filed for each in queries.tracked.export(wanted, MOST_SAVED)]
 
     note = f"What fits the filters, at most {MOST_SAVED:,}; it can be tracked again as it is."
     file_button(
@@ -213,18 +210,4 @@ def _files(queries: PageQueries, wanted: TrackedFilter) -> None:
     )
     file_button(
         lambda: write_track_json(found()), "tracked-transactions.json", "tracked_json", note=note
-    )
-
-
-def filed(each: TrackedTransaction) -> FiledTransaction:
-    """Return what a file says of a transaction."""
-    return FiledTransaction(
-        each.tx_hash,
-        each.network_ids,
-        each.attempted_at,
-        each.label,
-        each.case_id,
-        each.owner,
-        each.tags,
-        each.note,
     )

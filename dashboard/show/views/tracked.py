@@ -23,7 +23,7 @@ from dashboard.show.parts.network_chooser import (
 from dashboard.show.parts.notices import empty, no_network, store_errors_shown
 from dashboard.show.parts.sender_list import senders_part
 from dashboard.show.parts.track_form import track_list_form
-from dashboard.show.parts.tracked_acts import acts
+from dashboard.show.parts.tracked_acts import MOST_SAVED, acts
 from dashboard.show.parts.tracked_filters import (
     FIELDS,
     GROUP,
@@ -223,7 +223,8 @@ def _list(queries: PageQueries, wanted: TrackedFilter) -> None:
     entries = queries.tracked.page(wanted, ROWS + 1, before)
     shown = entries[:ROWS]
     many = f"More than {MOST_AT_ONCE:,}" if total > MOST_AT_ONCE else f"{total:,}"
-    section("1 transaction" if total == 1 else f"{many} transactions")
+    note = f"Files hold the latest {MOST_SAVED:,}." if total > MOST_AT_ONCE else ""
+    section("1 transaction" if total == 1 else f"{many} transactions", note)
     if shown:
         acts(queries, shown, wanted, total)
         tracked_head()

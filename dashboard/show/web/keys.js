@@ -1,4 +1,4 @@
-// Keys that Streamlit has no option for: "/" goes to the search in the header; in a field for
+// Keys that Streamlit has no option for: "/" goes to the search in the header, Shift chooses many rows; in a field for
 // transactions Enter looks them up (Shift+Enter starts a line), and the cursor is back there for the next.
 // A large paste goes in at once, and one beside the field goes into it, such as after a press on Copy.
 (() => {
@@ -32,6 +32,21 @@
     if (event.target.closest?.('.st-key-card-paste [data-testid="stFormSubmitButton"] button'))
       document.querySelector(LOOK_UP)?.focus({preventScroll: true});
   });
+  // Shift and a click, or Shift and the space bar, choose every row since the last that was clicked.
+  const BOX = '[class*="st-key-tracked-0x"] input[type="checkbox"]';
+  let last = null;
+  document.addEventListener('click', (event) => {
+    const box = event.target.closest?.(BOX) ?? event.target.closest?.('label')?.querySelector(BOX);
+    if (!box || !event.isTrusted) return;
+    const boxes = [...document.querySelectorAll(BOX)];
+    const from = boxes.indexOf(last), to = boxes.indexOf(box);
+    last = box;
+    if (!event.shiftKey || from < 0) return;
+    setTimeout(() => {
+      for (const each of boxes.slice(Math.min(from, to), Math.max(from, to) + 1))
+        if (each.checked !== box.checked) each.click();
+    });
+  }, true);
   // The notice of simulated data is for the first visit; on later ones its badge says it.
   const NOTICE = '.lw-notice.simulated', SEEN = 'simulated-notice-seen';
   const kept = (act) => { try { return act(localStorage); } catch { return null; } };  // it may be forbidden

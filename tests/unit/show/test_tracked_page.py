@@ -12,14 +12,13 @@ from streamlit.testing.v1 import AppTest
 from dashboard.domain.audit import Actor
 from dashboard.domain.track_file import read_track_file, write_track_csv, write_track_json
 from dashboard.domain.tracking_need import Need
-from dashboard.show.parts.tracked_acts import filed
 from dashboard.show.queries.page_queries import PageQueries
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.tracking.bulk_edit import BulkChange
 from dashboard.store.tracking.search import TrackedFilter
 from dashboard.store.tracking.transactions import Remarks, TrackRequest, track
-from tests.browser.seeded_store import HOSTILE, SILENT, SIMULATED, seed, tx_hash
+from tests.browser.seeded_store import HOSTILE, SILENT, SIMULATED, tx_hash
 from tests.builders import a_hash, an_address
 from tests.databases import new_sqlite_store
 from tests.one_by_one import newest_tracked
@@ -30,21 +29,10 @@ ADA = Actor("Ada", NOW)
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with seed(tmp_path, NOW) as seeded:
-        yield seeded
-
-
-@pytest.fixture
 def empty_store(tmp_path: Path) -> Iterator[Store]:
     url = new_sqlite_store(tmp_path / "empty.sqlite")
     with open_store(url) as opened:
         yield opened
-
-
-@pytest.fixture
-def queries(store: Store) -> PageQueries:
-    return PageQueries(store, (SIMULATED, SILENT), None, lambda: NOW)
 
 
 def give(page: AppTest, text: str) -> AppTest:
@@ -159,8 +147,11 @@ def test_many_have_pages(store: Store, queries: PageQueries) -> None:
             request = TrackRequest(a_hash(number), (SIMULATED.network_id,), None, "")
             track(connection, request, NOW - timedelta(days=1))
 
-    page = visit("tracked", queries)
+    page = with_name(visit("tracked", queries))
     assert len(listed(page)) == 20
+    press(page, "choose-all").checkbox(key="choose-all-that-fit").check().run()
+    [each for each in page.text_input if each.label == "Owner"][-1].input("Grace")
+    assert "42 transactions are changed" in words_of(press(page, "FormSubmitter:edit_many-Save"))
     assert len(listed(page.button(key="older").click().run())) == 20
     second = listed(page)
     assert len(listed(page.button(key="older").click().run())) == 2
@@ -366,7 +357,7 @@ def test_files_are_tracked_again_without_loss(queries: PageQueries, empty_store:
     change = BulkChange("=1+1", "<b>", "'17", "Ada", frozenset({"vip"}))
     queries.tracked.change([tx_hash(2), tx_hash(9)], change, ADA)
     files = [
-        write([filed(each) for each in queries.tracked.export(TrackedFilter(), 9)])
+        write([each.filed for each in queries.tracked.export(TrackedFilter(), 9)])
         for write in (write_track_csv, write_track_json)
     ]
 
@@ -376,5 +367,6 @@ def test_files_are_tracked_again_without_loss(queries: PageQueries, empty_store:
         assert [each.remark for each in read.transactions] == ["", ""]
         other.tracked.track(read.transactions, (SILENT.network_id,))
         again = other.tracked.export(TrackedFilter(), 9)
-        assert set(map(filed, again)) == set(map(filed, queries.tracked.export(TrackedFilter(), 9)))
+        before = queries.tracked.export(TrackedFilter(), 9)
+        assert {each.filed for each in again} == {each.filed for each in before}
         other.tracked.stop([each.tx_hash for each in again], ADA)
