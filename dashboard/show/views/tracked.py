@@ -207,11 +207,12 @@ def _filter(queries: PageQueries, network_id: NetworkId | None) -> TrackedFilter
 
 
 def _tag(text: str) -> str:
-    """Read one tag; what is none fits nothing."""
+    """Read one tag; what is none, or several, fits nothing."""
     try:
-        return next(iter(typed_tags(text)), "")
+        tags = typed_tags(text)
     except InputError:
         return text
+    return min(tags) if len(tags) == 1 else text
 
 
 def _list(queries: PageQueries, wanted: TrackedFilter) -> None:
@@ -223,7 +224,7 @@ def _list(queries: PageQueries, wanted: TrackedFilter) -> None:
     entries = queries.tracked.page(wanted, ROWS + 1, before)
     shown = entries[:ROWS]
     many = f"More than {MOST_AT_ONCE:,}" if total > MOST_AT_ONCE else f"{total:,}"
-    note = f"Files hold the latest {MOST_SAVED:,}." if total > MOST_AT_ONCE else ""
+    note = f"CSV and JSON hold the latest {MOST_SAVED:,} at most." if total > MOST_AT_ONCE else ""
     section("1 transaction" if total == 1 else f"{many} transactions", note)
     if shown:
         acts(queries, shown, wanted, total)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard.domain.tags import tags_in, typed_tags, written_tags
+from dashboard.domain.tags import own_tags, tags_in, typed_tags, written_tags
 from dashboard.errors import InputError
 
 
@@ -25,6 +25,10 @@ def test_tag_is_a_word_after_a_hash_sign(text: str, tags: set[str]) -> None:
 def test_typed_tags_need_no_sign_and_are_written_in_one_form() -> None:
     assert written_tags(typed_tags(" vip, #Payout;vip\n#a-b ")) == "#a-b #payout #vip"
     assert typed_tags("") == frozenset()
+
+
+def test_own_tags_are_those_of_no_text() -> None:
+    assert own_tags("#a #b #c", "a #b", "#D #A") == {"c"}
 
 
 @pytest.mark.parametrize("text", ["a b!c", "<b>", "#" * 3, "x" * 41])

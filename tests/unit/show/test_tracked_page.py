@@ -124,11 +124,13 @@ def listed(page: AppTest) -> list[str]:
         ({"tracked_search": "prover module HUB"}, tx_hash(2), tx_hash(9)),
         ({"tracked_search": "0x" + "02" * 20}, tx_hash(2), tx_hash(9)),
         ({"tracked_search": "DEVNET"}, tx_hash(9), tx_hash(10)),
+        ({"tag": "#Late"}, tx_hash(9), tx_hash(2)),
     ],
 )
 def test_filters_of_the_address_are_kept(
     queries: PageQueries, address: dict[str, str], shown: object, hidden: object
 ) -> None:
+    queries.tracked.change([tx_hash(9)], BulkChange(with_tags=frozenset({"late", "a"})), ADA)
     page = visit("tracked", queries, **address)
 
     assert str(shown) in listed(page)
@@ -136,9 +138,12 @@ def test_filters_of_the_address_are_kept(
 
 
 def test_filters_that_fit_nothing_say_so(queries: PageQueries) -> None:
-    words = words_of(visit("tracked", queries, record="No answer"))
+    queries.tracked.change([tx_hash(9)], BulkChange(with_tags=frozenset({"late", "a"})), ADA)
 
-    assert "No transaction matches these filters" in words
+    for address in ({"record": "No answer"}, {"tag": "late a"}, {"tag": "<b>"}):
+        assert "No transaction matches these filters" in words_of(
+            visit("tracked", queries, **address)
+        )
 
 
 def test_many_have_pages(store: Store, queries: PageQueries) -> None:
