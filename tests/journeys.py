@@ -223,6 +223,7 @@ def edit_ten(hands: Hands) -> None:
     page.keyboard.down("Shift")
     hands.click(boxes.nth(9))
     page.keyboard.up("Shift")
+    hands.keys += 1
     hands.click(page.get_by_role("button", name="Edit 10 chosen"))
     form = page.get_by_test_id("stPopoverBody")
     hands.click(form.get_by_label("Owner", exact=True))
