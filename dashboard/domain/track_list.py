@@ -62,7 +62,6 @@ LONGEST_CASE_ID: Final = 80
 LONGEST_OWNER: Final = 80
 """Characters that people may write at a transaction, on pages, in commands and in lists."""
 
-
 _TEXTS: Final = {
     "label": ("label", LONGEST_LABEL),
     "note": ("note", LONGEST_NOTE),
@@ -140,9 +139,8 @@ class TrackList:
 
     def where_known(self, known: Collection[NetworkId]) -> TrackList:
         """Leave out networks that cannot be asked here; remarks name them."""
-        return replace(
-            self, transactions=tuple(_where_known(each, known) for each in self.transactions)
-        )
+        asked = tuple(_where_known(each, known) for each in self.transactions)
+        return replace(self, transactions=asked)
 
 
 _Read: TypeAlias = ListedTransaction | WrongText | UnusedColumns
@@ -359,14 +357,8 @@ def with_texts(listed: ListedTransaction, texts: Mapping[str, str]) -> ListedTra
     network_ids, of_networks = _networks(texts.get("networks", ""))
     remark = "; ".join(filter(None, (*remarks, of_networks)))
     listed = replace(listed, label=kept["label"], note=kept["note"], case_id=kept["case_id"])
-    listed = replace(
-        listed,
-        owner=kept["owner"],
-        tags=written_tags(tags),
-        network_ids=network_ids,
-        remark=remark,
-    )
-    return _with_few_tags(listed)
+    listed = replace(listed, owner=kept["owner"], tags=written_tags(tags), remark=remark)
+    return _with_few_tags(replace(listed, network_ids=network_ids))
 
 
 def _with_few_tags(listed: ListedTransaction) -> ListedTransaction:

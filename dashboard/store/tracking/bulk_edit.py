@@ -12,12 +12,11 @@ from dashboard.domain.quantity import TxHash
 from dashboard.domain.tags import own_tags, written_tags
 from dashboard.store.engine.batching import portions
 from dashboard.store.schema import tracked_hashes
+from dashboard.store.tracking.tag_index import count_labels, index_tags
 from dashboard.store.tracking.transactions import (
     Remarks,
     bounded_tags,
-    count_labels,
     edit_tracked,
-    index_tags,
     untrack,
 )
 
