@@ -17,7 +17,13 @@ def fake_clock() -> FakeClock:
 
 
 @pytest.fixture
-def store(store_url: str, fake_clock: FakeClock) -> Iterator[Store]:
+def empty_store(store_url: str, fake_clock: FakeClock) -> Iterator[Store]:
     """Yield a new store, opened."""
     with open_store(store_url, fake_clock.boot_clock) as opened:
         yield opened
+
+
+@pytest.fixture
+def store(empty_store: Store) -> Store:
+    """Return the same; a folder or a file may put something into its own."""
+    return empty_store

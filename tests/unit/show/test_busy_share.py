@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import numpy as np
 import numpy.typing as npt
+import pytest
 
 from dashboard.domain.gas import GasObservation
 from dashboard.domain.quantity import Wei
@@ -29,6 +30,11 @@ CARD = NetworkProfile(
     threshold_period=PERIODS_HELD * PERIOD,
 )
 LONG = [span for span in TIME_RANGES if timedelta(days=1) <= span.length <= timedelta(days=365)]
+
+
+@pytest.fixture
+def store(empty_store: Store) -> Store:
+    return empty_store
 
 
 def year_of(fees: list[int], thresholds: list[int]) -> list[GasObservation]:

@@ -52,15 +52,15 @@ def preview(store: Store, rule: Rule, within: timedelta = timedelta(days=7)) -> 
 
 
 @pytest.fixture
-def store(store: Store) -> Store:
+def store(empty_store: Store) -> Store:
     """Hold rejections of three hashes, of which one is tracked and has two records."""
     arrivals = ((1, "RPC", 0), (2, "RPC", 10), (1, "P2P", 20), (3, "RPC", 3000))
-    with store.write() as connection:
+    with empty_store.write() as connection:
         track(connection, TrackRequest(a_hash(1), (A_NETWORK,), None, "bot #vip"), A_MOMENT)
         for number, stage, after in arrivals:
             record = a_record(tx_hash=a_hash(number), tx_rejection_stage=RejectionStage(stage))
             save_polled(connection, A_NETWORK, record, A_MOMENT + seconds(after))
-    return store
+    return empty_store
 
 
 @pytest.mark.parametrize(
