@@ -10,6 +10,7 @@ from dashboard.domain.answer_template import (
     PLACEHOLDERS,
     AnswerTemplates,
     Voice,
+    built_in_file,
     fill_in,
     parse_case_id,
     template_mistakes,
@@ -58,6 +59,13 @@ def test_mistake_in_a_template_is_named_with_its_line_and_remedy(
 
 def test_built_in_templates_have_no_mistake() -> None:
     assert [list(template_mistakes(each)) for each in BUILT_IN.usual.values()] == [[], []]
+
+
+def test_built_in_file_says_what_a_template_may_name() -> None:
+    text = built_in_file()
+
+    assert all(f"{{{name}}}" in text for name in PLACEHOLDERS)
+    assert all(usual in text for usual in BUILT_IN.usual.values())
 
 
 def test_placeholder_that_a_template_may_name_is_no_mistake() -> None:

@@ -245,3 +245,13 @@ def test_no_verdict_claims_that_nothing_was_rejected() -> None:
 
 def test_same_evidence_gives_the_same_verdict() -> None:
     assert answered(attempted_at=NOW) == answered(attempted_at=NOW)
+
+
+def test_what_nobody_knows_comes_before_no_rejection_on_record() -> None:
+    order = list(VerdictKind)
+
+    unknown = [each for each in order if each.is_unknown]
+
+    assert order[-1] is VerdictKind.NO_REJECTION_ON_RECORD
+    assert order[-1 - len(unknown) : -1] == unknown
+    assert len(unknown) == 3
