@@ -35,7 +35,7 @@ def test_overview_answers_at_first_sight(page: Page, site: str) -> None:
 
     expect(page.locator("h1 + p")).to_contain_text("Stale: Linea.")
     expect(page.locator(".lw-net b").first).to_have_text("Linea")
-    expect(page.locator(".lw-badge.stale")).to_contain_text("Stale")
+    expect(page.locator(".lw-badge.bad").first).to_contain_text("Failing")
     expect(page.get_by_role("img", name="Base fee of the last 24 h").first).to_be_visible()
     expect(page.get_by_text("Simulated data.")).to_be_visible()
 

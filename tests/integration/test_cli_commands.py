@@ -224,7 +224,7 @@ def test_track_reports_every_line_and_keeps_the_good_ones(tmp_path: Path) -> Non
     told = [line.split()[1:3] for line in finished.stdout.splitlines() if ".csv" in line]
     assert told == [["2", "tracked"], ["3", "unusable"], ["4", "repeated"], ["5", "tracked"]]
     assert "without a time, since “05/06/2026 9:00” has two meanings" in finished.stdout
-    assert "not used are the columns “amount”" in finished.stderr
+    assert "unused columns: “amount”" in finished.stderr
     assert finished.stdout.splitlines()[-1] == "3 tracked, 1 repeated, 1 unusable."
     assert labels == {a_hash(1): "case 1", a_hash(2): "\x1b[31m", a_hash(3): "all"}
     assert (again.returncode, _json(again)["trackedAlready"]) == (0, 1)

@@ -163,7 +163,7 @@ def test_dead_node_makes_its_own_network_stale_until_it_is_back(
     node.close()
 
     expect(site.base_fee_age(CHAIN_ID)).to_have_text(STALE, timeout=40_000)
-    expect(site.row(CHAIN_ID).locator(".lw-badge", has_text="Stale")).to_be_visible()
+    expect(site.row(CHAIN_ID).locator(".lw-badge", has_text="Failing")).to_be_visible()
     silent = "No answer from: My chain (this installation's own serve)"
     expect(site.page.get_by_text(silent)).to_be_visible()
     expect(site.page.get_by_text("An upstream of My chain is silent:")).to_be_visible()

@@ -122,7 +122,7 @@ def test_backup_overwrites_only_what_it_is_told_to(store: Store, tmp_path: Path)
     path = tmp_path / "backup.sqlite"
     path.write_text("a diary", encoding="utf-8")
 
-    with pytest.raises(InputError, match=r"backup\.sqlite is there already: .* --force"):
+    with pytest.raises(InputError, match=r"backup\.sqlite exists already: .* --force"):
         back_up(store, path)
     assert path.read_text(encoding="utf-8") == "a diary"
 

@@ -120,7 +120,7 @@ def test_target_that_holds_something_is_refused_and_the_store_stays(url: str, ta
     move(url, target, BY)
 
     with pytest.raises(
-        InputError, match=r"there already: name a file that is not|holds tables already"
+        InputError, match=r"exists already: name a file that does not|holds tables already"
     ):
         move(target, url, BY)
 
@@ -159,7 +159,7 @@ def test_move_that_fails_leaves_the_store_as_it_was(url: str, target: str) -> No
     with database_at(target).exclusive() as connection:
         connection.execute(text("CREATE TABLE photos (name TEXT)"))
 
-    with pytest.raises(InputError, match=r"there already|holds tables already"):
+    with pytest.raises(InputError, match=r"exists already|holds tables already"):
         move(url, target, BY)
 
     with open_store(url):
