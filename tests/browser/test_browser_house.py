@@ -56,8 +56,8 @@ _TOO_SMALL: Final = """
 _ON_EACH_OTHER: Final = """
 () => {
   const boxes = [], found = [];
-  const isCut = (e) =>
-    e && (getComputedStyle(e).webkitLineClamp !== 'none' || isCut(e.parentElement));
+  const isCut = (e) => e && (getComputedStyle(e).webkitLineClamp !== 'none'
+    || getComputedStyle(e).textOverflow === 'ellipsis' || isCut(e.parentElement));
   const main = document.querySelector('[data-testid="stMain"]');
   const texts = document.createTreeWalker(main, NodeFilter.SHOW_TEXT);
   while (texts.nextNode()) {
