@@ -179,6 +179,9 @@ def test_names_stand_for_networks_and_words_may_be_in_either_case() -> None:
         "networks": ["linea", 424242],
         "stages": ["rpc"],
         "tags": ["#VIP"],
+        "labels": ["Bridge #1"],
+        "modules": ["hub"],
+        "senders": ["0x" + "ab" * 20],
         "recipients": ["mail:ops@example.org", "webhook:pager"],
         "active": ["mon-fri 08:00-18:00"],
         "time_zone": "Europe/Berlin",
@@ -190,6 +193,9 @@ def test_names_stand_for_networks_and_words_may_be_in_either_case() -> None:
     assert rule.scope.networks == (59144, A_NETWORK)
     assert rule.scope.stages == (RejectionStage.RPC,)
     assert rule.scope.tags == ("vip",)
+    assert rule.scope.labels == ("Bridge #1",)
+    assert rule.scope.modules == ("HUB",)
+    assert len(rule.scope.senders) == 1
     assert rule.recipients == (Recipient("mail", "ops@example.org"), Recipient("webhook", "pager"))
     assert rule.active_hours is not None
     assert rule.active_hours.zone == "Europe/Berlin"
