@@ -16,8 +16,10 @@ from dashboard.show.parts.notices import notice
 from dashboard.show.queries.page_queries import PageQueries
 from dashboard.show.text import sentence
 
-WHO: Final = "who_acts"
-"""The key under which a session keeps the name of the person who acts."""
+_NAME: Final = "name_of_who_acts"
+_TAKEN: Final = "names_taken"
+"""How many names came from elsewhere than the field, which is a new one after each: with what a
+browser has of the old one, a refresh would empty the name."""
 
 _DONE: Final = "what_was_done"
 _UNDO_PRESSED: Final = "undo_pressed"
@@ -37,27 +39,39 @@ class Done:
 
 def name_input() -> None:
     """Ask once on a page who acts; the session remembers it, on other pages as well."""
+    key = f"who_acts-{st.session_state.get(_TAKEN, 0)}"
     st.text_input(
         "Your name",
-        key=WHO,
+        _name(),
+        key=key,
         max_chars=LONGEST_NAME,
         placeholder="Your name, for what you change",
         help="Shown with what you change here, and kept in the audit log.",
         label_visibility="collapsed",
         width=260,
-        persist_state="session",
+        on_change=lambda: st.session_state.update({_NAME: st.session_state[key]}),
     )
+
+
+def take_name(name: str) -> None:
+    """Remember a name that was given elsewhere than in the field of the page."""
+    st.session_state[_NAME] = name
+    st.session_state[_TAKEN] = st.session_state.get(_TAKEN, 0) + 1
+
+
+def _name() -> str:
+    return str(st.session_state.get(_NAME) or "")
 
 
 def is_named() -> bool:
     """Whether the session knows who acts."""
-    return bool(str(st.session_state.get(WHO) or "").strip())
+    return bool(_name().strip())
 
 
 def known_actor(now: datetime) -> Actor | None:
     """Return who acts, where the session knows it: for what nobody has to sign."""
     try:
-        return Actor(parse_name(str(st.session_state.get(WHO) or "")), now)
+        return Actor(parse_name(_name()), now)
     except InputError:
         return None
 
@@ -73,7 +87,7 @@ def act(
     `failed` is the headline of that, such as "Nothing was saved."; `done` says what was done.
     """
     try:
-        result = change(Actor(parse_name(str(st.session_state.get(WHO) or "")), queries.now()))
+        result = change(Actor(parse_name(_name()), queries.now()))
     except InputError as mistake:
         notice("bad", failed, sentence(visible(_capitalized(str(mistake)))))
     except StoreError as trouble:

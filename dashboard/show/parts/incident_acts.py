@@ -14,7 +14,7 @@ from dashboard.domain.audit import LONGEST_NAME, Actor
 from dashboard.domain.incident import Incident
 from dashboard.domain.incident_response import LONGEST_NOTE, IncidentResponse
 from dashboard.domain.silence import Silence, SilenceKind, SilenceRequest
-from dashboard.show.parts.acting import WHO, Done, act, is_named
+from dashboard.show.parts.acting import Done, act, is_named, take_name
 from dashboard.show.queries.incidents import matchers_of
 from dashboard.show.queries.page_queries import PageQueries
 from dashboard.show.text import moment_near
@@ -67,7 +67,7 @@ def _with_name(queries: PageQueries, incident: Incident) -> None:
 
 def _take_name(key: str) -> None:
     """Remember the name before the page is drawn again, which then acts with it at once."""
-    st.session_state[WHO] = str(st.session_state.get(f"who-{key}") or "")
+    take_name(str(st.session_state.get(f"who-{key}") or ""))
     if is_named():
         st.session_state[f"named-{key}"] = st.session_state.get(f"first-note-{key}") or ""
 

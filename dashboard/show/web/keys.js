@@ -33,14 +33,16 @@
       document.querySelector(LOOK_UP)?.focus({preventScroll: true});
   });
   // Shift and a click, or Shift and the space bar, choose every row since the last that was clicked.
-  const BOX = '[class*="st-key-tracked-0x"] input[type="checkbox"]';
+  // A row is remembered by its name: a refresh may draw its box anew.
+  const ROW = '[class*="st-key-tracked-0x"]', BOX = `${ROW} input[type="checkbox"]`;
+  const rowOf = (box) => /st-key-(tracked-0x\w+)/.exec(box.closest(ROW).className)[1];
   let last = null;
   document.addEventListener('click', (event) => {
     const box = event.target.closest?.(BOX) ?? event.target.closest?.('label')?.querySelector(BOX);
     if (!box || !event.isTrusted) return;
     const boxes = [...document.querySelectorAll(BOX)];
-    const from = boxes.indexOf(last), to = boxes.indexOf(box);
-    last = box;
+    const from = boxes.findIndex((each) => rowOf(each) === last), to = boxes.indexOf(box);
+    last = rowOf(box);
     if (!event.shiftKey || from < 0) return;
     setTimeout(() => {
       for (const each of boxes.slice(Math.min(from, to), Math.max(from, to) + 1))

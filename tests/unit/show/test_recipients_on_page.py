@@ -55,7 +55,7 @@ def queries(tmp_path: Path) -> Iterator[PageQueries]:
 
 def named(page: AppTest) -> AppTest:
     """Say who acts."""
-    page.text_input(key="who_acts").set_value("Ada")
+    page.text_input(key="who_acts-0").set_value("Ada")
     return page
 
 

@@ -256,7 +256,7 @@ def test_senders_are_not_offered_where_only_hashes_can_be_asked(store: Store) ->
 
 def with_name(page: AppTest) -> AppTest:
     """Say who acts."""
-    page.text_input(key="who_acts").input("Ada")
+    page.text_input(key="who_acts-0").input("Ada")
     return page
 
 

@@ -241,6 +241,6 @@ def test_built_in_texts_are_asked_for_twice(queries: PageQueries, path: Path) ->
     page = open_editor(queries)
 
     assert "Back to the built-in texts" not in {each.label for each in page.button}
-    page.text_input(key="who_acts").input("Ann")
+    page.text_input(key="who_acts-0").input("Ann")
     page.button(key="remove-texts").click().run()
     assert not path.exists()
