@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 
 from tests.installation import free_ports
-from tests.provision import alertmanager
+from tests.provision import program
 from tests.waiting import eventually
 
 _CONFIGURATION = "route: {receiver: nobody}\nreceivers: [{name: nobody}]\n"
@@ -45,7 +45,9 @@ def running_alertmanager(folder: Path) -> Iterator[RunningAlertmanager]:
         "--cluster.listen-address=",
     ]
     with (folder / "alertmanager.log").open("wb") as log:
-        process = subprocess.Popen([alertmanager(), *arguments], stdout=log, stderr=log)
+        process = subprocess.Popen(
+            [program("prometheus-alertmanager"), *arguments], stdout=log, stderr=log
+        )
     running = RunningAlertmanager(f"http://127.0.0.1:{port}")
     try:
         eventually(lambda: _is_ready(running), what="the start of Alertmanager")

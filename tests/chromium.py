@@ -8,7 +8,7 @@ from typing import Final
 
 from playwright.sync_api import Browser, sync_playwright
 
-from tests.provision import chromium
+from tests.provision import program
 
 SETTLED: Final = '[data-testid="stApp"][data-test-script-state="notRunning"]'
 """What is on a page whose script has run to its end."""
@@ -28,6 +28,6 @@ _FLAGS: Final = (
 def running_browser() -> Iterator[Browser]:
     """Start Chromium, and end it afterwards."""
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium(), args=_FLAGS)
+        browser = playwright.chromium.launch(executable_path=program("chromium"), args=_FLAGS)
         yield browser
         browser.close()

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import pwd
-import shutil
-import socket
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,17 +11,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
+from tests import unprivileged
 from tests.certificate import Certificate, make_certificate
-from tests.installation import free_ports
+from tests.installation import free_ports, listens
 from tests.mail_server import PASSWORD, USERNAME
-from tests.provision import exim
+from tests.provision import program
 from tests.received_mail import read_mail
 from tests.waiting import eventually
 
 DOMAIN: Final = "example.org"
-_UNPRIVILEGED: Final = "nobody"
-"""Who it runs as where the tests are root's: it refuses to write mail as root."""
-
 _SETTINGS: Final = """\
 primary_hostname = mail.example.org
 spool_directory = {folder}/spool
@@ -82,22 +76,15 @@ class Exim:
     port: int
     mailboxes: tuple[str, ...]
     certificate: Certificate
-    account: pwd.struct_passwd
     _process: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
     def start(self) -> None:
         """Listen."""
-        is_root = os.geteuid() == 0
-        process = subprocess.Popen(
-            [exim(), "-C", self.folder / "exim.conf", "-bdf"],
-            user=self.account.pw_uid if is_root else None,
-            group=self.account.pw_gid if is_root else None,
-            extra_groups=[] if is_root else None,
-            stdin=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,  # it says at its end that it leaves a file behind
+        exim = program("exim4-daemon-light")
+        self._process.append(unprivileged.start(exim, "-C", self.folder / "exim.conf", "-bdf"))
+        eventually(
+            lambda: listens(self.port), what=f"the start of Exim ({self.folder / 'mainlog'})"
         )
-        self._process.append(process)
-        eventually(self._listens, what=f"the start of Exim ({self.folder / 'mainlog'})")
 
     def stop(self) -> None:
         """Take no connection any more; what was taken stays."""
@@ -111,26 +98,19 @@ class Exim:
         files = sorted((self.folder / "mail" / mailbox / "new").glob("*"))
         return [read_mail(each.read_bytes().replace(b"\n", b"\r\n")) for each in files]
 
-    def _listens(self) -> bool:
-        try:
-            socket.create_connection(("127.0.0.1", self.port), timeout=1).close()
-        except OSError:
-            return False
-        return True
-
 
 @contextmanager
 def running_exim(*mailboxes: str) -> Iterator[Exim]:
     """Run one until the end; its folder is its own, since it may run as somebody else."""
-    account = pwd.getpwnam(_UNPRIVILEGED) if os.geteuid() == 0 else pwd.getpwuid(os.geteuid())
+    owner = unprivileged.account()
     with TemporaryDirectory(prefix="exim-") as name:
         folder, [port] = Path(name), free_ports(1)
         certificate = make_certificate(folder)
         text = _SETTINGS.format(
             folder=folder,
             port=port,
-            user=account.pw_name,
-            group=account.pw_gid,
+            user=owner.pw_name,
+            group=owner.pw_gid,
             domain=DOMAIN,
             certificate=certificate.path,
             username=USERNAME,
@@ -138,9 +118,8 @@ def running_exim(*mailboxes: str) -> Iterator[Exim]:
             mailboxes=" : ".join(mailboxes),
         )
         (folder / "exim.conf").write_text(text, encoding="ascii")
-        for each in (folder, *folder.iterdir()):
-            shutil.chown(each, account.pw_uid, account.pw_gid)
-        server = Exim(folder, port, mailboxes, certificate, account)
+        unprivileged.give(folder)
+        server = Exim(folder, port, mailboxes, certificate)
         server.start()
         try:
             yield server

@@ -150,10 +150,12 @@ Rudeness = Callable[[socket.socket, threading.Event], None]
 
 
 @contextmanager
-def rude_server(behave: Rudeness) -> Iterator[int]:
+def rude_server(behave: Rudeness, tls: ssl.SSLContext | None = None) -> Iterator[int]:
     """Listen on 127.0.0.1, treat every connection as told, and yield the port."""
     over = threading.Event()
     listener = socket.create_server(("127.0.0.1", 0))
+    if tls is not None:
+        listener = tls.wrap_socket(listener, server_side=True)
     threads: list[threading.Thread] = []
 
     def serve(line: socket.socket) -> None:
@@ -183,6 +185,22 @@ def rude_server(behave: Rudeness) -> Iterator[int]:
 def be_silent(_line: socket.socket, over: threading.Event) -> None:
     """Accept, and say nothing for ever."""
     over.wait()
+
+
+def announce_a_terabyte(line: socket.socket, _over: threading.Event) -> None:
+    """Speak IMAP, have one unread mail, and announce that it has a terabyte."""
+    line.sendall(b"* OK ready\r\n")
+    answers = {
+        b"CAPABILITY": b"* CAPABILITY IMAP4rev1\r\n",
+        b"SELECT": b"* 1 EXISTS\r\n",
+        b"SEARCH": b"* SEARCH 7\r\n",
+        b"FETCH": b"* 1 FETCH (UID 7 BODY[]<0> {1000000000000}\r\nx",
+    }
+    with line.makefile("rb") as lines:
+        for each in lines:
+            tag, *words = each.split()
+            said = next((answers[word] for word in words if word in answers), b"")
+            line.sendall(said if b"FETCH" in words else said + tag + b" OK done\r\n")
 
 
 def drip(line: socket.socket, over: threading.Event) -> None:

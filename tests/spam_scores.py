@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tests.mail_samples import as_mail, mail_sample, sample_kinds
-from tests.provision import spamassassin
+from tests.provision import program
 
 _STATUS = re.compile(
     r"^X-Spam-Status: \w+, score=(-?[\d.]+) required=\S+ tests=(.*?) autolearn",
@@ -30,7 +30,9 @@ def spam_scores(folder: Path) -> dict[str, tuple[float, str]]:
     for kind, file in zip(kinds, files, strict=True):
         file.write_bytes(as_mail(mail_sample(kind)))
     offline = ["--local", "--test-mode", "--nocreate-prefs"]
-    done = subprocess.run([spamassassin(), *offline, *files], capture_output=True, check=True)
+    done = subprocess.run(
+        [program("spamassassin"), *offline, *files], capture_output=True, check=True
+    )
     found = _STATUS.findall(done.stdout.decode("utf-8", "replace"))
     return {
         kind: (float(points), "".join(rules.split()))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -15,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from tests.installation import free_ports
+from tests.installation import free_ports, listens
 from tests.waiting import eventually
 
 PROJECT: Final = Path(__file__).parents[2]
@@ -147,8 +146,4 @@ def _listens(process: subprocess.Popen[bytes], port: int) -> bool:
     if process.poll() is not None:
         msg = f"{process.args!r} ended with status {process.returncode}"
         raise RuntimeError(msg)
-    try:
-        socket.create_connection(("127.0.0.1", port), timeout=1).close()
-    except OSError:
-        return False
-    return True
+    return listens(port)

@@ -7,12 +7,12 @@ import json
 import resource
 import socket
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
 from dashboard.store.maintenance.migrate import migrate
-from tests.installation import free_ports, new_installation
+from tests.installation import free_ports, listens, new_installation
 from tests.processes import Launcher, Process, ProcessOptions, last_lines, launching
 from tests.waiting import eventually
 
@@ -95,9 +95,7 @@ class Server:
 
     def _accepts(self) -> bool:
         assert not self.process.ended.is_set(), f"serve ended by itself: {self.last_lines()}"
-        with suppress(OSError), socket.create_connection(("127.0.0.1", self.port), timeout=1):
-            return True
-        return False
+        return listens(self.port)
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 
@@ -27,9 +28,9 @@ from dashboard.store.engine.engine import Store
 from tests.bounced_mail import bounced_mail
 from tests.certificate import Certificate, make_certificate
 from tests.delivery_checks import make_pending, notifications, take_worker_lease
+from tests.dovecot import PASSWORD, USERNAME, Dovecot, running_dovecot
 from tests.fake_clock import FakeClock
-from tests.imap_server import PASSWORD, USERNAME, ImapInbox, imap_server
-from tests.mail_server import be_silent, rude_server
+from tests.mail_server import announce_a_terabyte, be_silent, rude_server
 
 OPS = Recipient("mail", "Ops <Ops@example.org>")
 NOT_OURS = b"From: a@example.org\r\nSubject: hello\r\n\r\nhow are you\r\n"
@@ -44,8 +45,9 @@ def maildir(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
-    return make_certificate(tmp_path_factory.mktemp("certificate"))
+def dovecot() -> Iterator[Dovecot]:
+    with running_dovecot() as server:
+        yield server
 
 
 @pytest.fixture
@@ -146,17 +148,31 @@ def imap(port: int, certificate: Certificate, **changes: object) -> ImapMailbox:
 
 
 def test_bounce_over_imap_turns_its_address_off_and_other_mail_stays_unread(
-    store: Store, fake_clock: FakeClock, certificate: Certificate, sent_id: str
+    store: Store, fake_clock: FakeClock, dovecot: Dovecot, sent_id: str
 ) -> None:
-    inbox = ImapInbox({7: bounced_mail(message_id=sent_id), 9: NOT_OURS})
+    dovecot.put("7", bounced_mail(message_id=sent_id))
+    dovecot.put("9", NOT_OURS)
+    mailbox = reader(store, imap(dovecot.port, dovecot.certificate), fake_clock)
 
-    with imap_server(inbox, certificate.for_server()) as port:
-        mailbox = reader(store, imap(port, certificate), fake_clock)
-        for _ in range(2):
-            mailbox.work(always)
+    for _ in range(2):
+        mailbox.work(always)
 
     assert off(store) == [(OPS, OffCause.BOUNCED)]
-    assert (inbox.read, list(inbox.unread), inbox.fetched) == ([7], [9], [7, 9])
+    assert dovecot.unread() == ["9"]
+
+
+def test_mail_that_is_no_bounce_is_fetched_once(dovecot: Dovecot) -> None:
+    dovecot.put("11", NOT_OURS)
+    mailbox, fetched = imap(dovecot.port, dovecot.certificate), list[bytes]()
+
+    def note(content: bytes) -> bool:
+        fetched.append(content)
+        return False
+
+    for _ in range(2):
+        mailbox.read(note)
+
+    assert len(fetched) == len(dovecot.unread())
 
 
 @pytest.mark.parametrize(
@@ -167,47 +183,32 @@ def test_bounce_over_imap_turns_its_address_off_and_other_mail_stays_unread(
     ],
 )
 def test_mailbox_that_cannot_be_read_is_named_without_the_password(
-    certificate: Certificate, changes: dict[str, object], complaint: str
+    dovecot: Dovecot, changes: dict[str, object], complaint: str
 ) -> None:
-    with (
-        imap_server(ImapInbox(), certificate.for_server()) as port,
-        pytest.raises(DeliveryBlocked, match=complaint) as caught,
-    ):
-        imap(port, certificate, **changes).read(lambda _: True)
+    with pytest.raises(DeliveryBlocked, match=complaint) as caught:
+        imap(dovecot.port, dovecot.certificate, **changes).read(lambda _: True)
 
     assert "canary" not in str(caught.value)
 
 
-class Announced(bytes):
-    """A mail that is announced as a terabyte."""
-
-    def __len__(self) -> int:
-        return 10**12
-
-
-def test_mail_of_any_announced_size_takes_no_memory(certificate: Certificate) -> None:
-    inbox = ImapInbox({7: Announced(b"x")})
+def test_mail_of_any_announced_size_takes_no_memory(dovecot: Dovecot) -> None:
+    certificate = dovecot.certificate
 
     with (
-        imap_server(inbox, certificate.for_server()) as port,
+        rude_server(announce_a_terabyte, certificate.for_server()) as port,
         pytest.raises(DeliveryBlocked, match="refused when bounces were read"),
     ):
         imap(port, certificate).read(lambda _: True)
 
 
-def test_mail_server_that_is_silent_costs_one_time_out(certificate: Certificate) -> None:
+def test_mail_server_that_is_silent_costs_one_time_out(dovecot: Dovecot) -> None:
     with (
         rude_server(be_silent) as port,
         pytest.raises(DeliveryBlocked, match="did not answer when bounces were read"),
     ):
-        imap(port, certificate, timeout=timedelta(seconds=0.3)).read(lambda _: True)
+        imap(port, dovecot.certificate, timeout=timedelta(seconds=0.3)).read(lambda _: True)
 
 
-def test_certificate_that_is_not_trusted_is_named(certificate: Certificate, tmp_path: Path) -> None:
-    other = make_certificate(tmp_path)
-
-    with (
-        imap_server(ImapInbox(), certificate.for_server()) as port,
-        pytest.raises(DeliveryBlocked, match="no certificate that can be trusted"),
-    ):
-        imap(port, other).read(lambda _: True)
+def test_certificate_that_is_not_trusted_is_named(dovecot: Dovecot, tmp_path: Path) -> None:
+    with pytest.raises(DeliveryBlocked, match="no certificate that can be trusted"):
+        imap(dovecot.port, make_certificate(tmp_path)).read(lambda _: True)
