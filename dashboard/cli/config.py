@@ -15,7 +15,7 @@ from dashboard.poll.cost import CREDITS_PER_CALL, FREE_CREDITS, Cost
 from dashboard.poll.trial import TrialOutcome, TrialResult
 from dashboard.settings import Settings, load_settings
 from dashboard.settings.layers import Mistake, SettingLocation
-from dashboard.settings.listing import EffectiveSetting, effective_settings
+from dashboard.settings.listing import EffectiveSetting, effective_settings, value_text
 from dashboard.settings.load import Configuration, read_configuration
 from dashboard.wiring.endpoint_trial import TriedNetwork, try_networks
 from dashboard.wiring.network_profiles import profile_of
@@ -52,7 +52,7 @@ def show(*, as_json: bool) -> None:
     if as_json:
         print_json({"settings": [_setting_json(each) for each in effective]})
         return
-    rows = [(each.setting, _text(each.value), str(each.location or "")) for each in effective]
+    rows = [(each.setting, value_text(each.value), str(each.location or "")) for each in effective]
     print_table(("setting", "value", "from"), rows)
 
 
@@ -182,7 +182,3 @@ def _plain(value: object) -> Json:
     if isinstance(value, list):
         return [_plain(each) for each in value]
     return value if isinstance(value, str | int | float | bool) else str(value)
-
-
-def _text(value: object) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

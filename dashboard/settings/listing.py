@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Final, get_args
 
 from dashboard.domain.secret import MASK, Secret
@@ -47,7 +48,7 @@ class EffectiveSetting:
 def effective_settings(configuration: Configuration) -> Iterator[EffectiveSetting]:
     """Yield every setting that has a value, in the order of the sections."""
     defaults = dict(_values(configuration.layers[0].table))
-    meanings = _meanings(DEFAULTS.read_text(encoding="utf-8"))
+    meanings = _meanings()
     for path, value in _values(configuration.merged):
         location = location_of(path, configuration.layers)
         yield EffectiveSetting(
@@ -62,17 +63,24 @@ def effective_settings(configuration: Configuration) -> Iterator[EffectiveSettin
 def changed_settings(before: Configuration, after: Configuration) -> list[str]:
     """Name the settings that differ, secret ones among them, by what the files say."""
     old, new = dict(_values(before.merged)), dict(_values(after.merged))
-    return sorted({named(path) for path in old.keys() | new.keys() if _differ(old, new, path)})
+    return sorted(
+        {named(path) for path in old.keys() | new.keys() if old.get(path) != new.get(path)}
+    )
 
 
-def _differ(
-    old: Mapping[SettingPath, object], new: Mapping[SettingPath, object], path: SettingPath
-) -> bool:
-    return (path in old) != (path in new) or old.get(path) != new.get(path)
+def value_text(value: object) -> str:
+    """Write a value as it is shown to people; empty for None."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return "" if value is None else str(value)
 
 
-def _meanings(text: str) -> dict[SettingPath, str]:
-    """Return what the remark behind each value says, with the lines in which it goes on."""
+@cache
+def _meanings() -> Mapping[SettingPath, str]:
+    """Return what the remark behind each default says, with the lines in which it goes on."""
+    text = DEFAULTS.read_text(encoding="utf-8")
     lines = text.splitlines()
     found: dict[SettingPath, str] = {}
     for path, line in lines_of(text).items():

@@ -38,7 +38,8 @@ from dashboard.settings.values import (
 DEFAULTS: Final = Path(__file__).parents[2] / "config" / "default.toml"
 _PREFIX: Final = "LINEWATCH_"
 _HOME: Final = "LINEWATCH_HOME"
-_RESERVED: Final = frozenset({_HOME, "LINEWATCH_CONFIG"})
+_OWN_FILE: Final = "LINEWATCH_CONFIG"
+_RESERVED: Final = frozenset({_HOME, _OWN_FILE})
 _PARSERS: Final = {
     Duration: parse_duration,
     ByteSize: parse_size,
@@ -143,17 +144,15 @@ def _home(environment: Mapping[str, str]) -> Path:
 def own_file(variables: Mapping[str, str] | None = None) -> Path:
     """Return the person's own file, whether it is there or not."""
     environment = os.environ if variables is None else variables
-    if named := environment.get("LINEWATCH_CONFIG"):
+    if named := environment.get(_OWN_FILE):
         return Path(named).expanduser().absolute()
     return _home(environment) / "linewatch.toml"
 
 
 def _own_layers(environment: Mapping[str, str]) -> list[Layer]:
     """Read the person's own file: one that is named must be there, the usual one need not."""
-    if named := environment.get("LINEWATCH_CONFIG"):
-        return [read_file(Path(named).expanduser())]
-    usual = own_file(environment)
-    return [read_file(usual)] if usual.is_file() else []
+    path = own_file(environment)
+    return [read_file(path)] if environment.get(_OWN_FILE) or path.is_file() else []
 
 
 def _variable_layers(

@@ -7,7 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from dashboard.domain.clock import Clock
-from dashboard.settings.listing import EffectiveSetting, changed_settings, effective_settings
+from dashboard.settings.listing import (
+    EffectiveSetting,
+    changed_settings,
+    effective_settings,
+    value_text,
+)
 from dashboard.settings.load import own_file, read_configuration
 from dashboard.settings.presets import FOLDER
 from dashboard.show.queries.settings import ConfigurationState, ShownSetting
@@ -34,7 +39,7 @@ class ShownConfiguration:
 
 
 def _shown(each: EffectiveSetting) -> ShownSetting:
-    value, default = _text(each.value), _text(each.default)
+    value, default = value_text(each.value), value_text(each.default)
     return ShownSetting(
         each.setting,
         value,
@@ -52,11 +57,3 @@ def _source(each: EffectiveSetting) -> str:
     if source.parent == FOLDER:
         return f"preset {source.stem}"
     return str(replace(each.location, source=source.name))
-
-
-def _text(value: object) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, list):
-        return ", ".join(map(str, value))
-    return "" if value is None else str(value)
