@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -53,7 +54,10 @@ class StoredAnswerFile:
             if self._path.is_dir():
                 raise IsADirectoryError(EISDIR, os.strerror(EISDIR))
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            with TemporaryDirectory(prefix=f".{ANSWER_FILE}.", dir=self._path.parent) as folder:
+            with (
+                _alone_in(self._path.parent),
+                TemporaryDirectory(prefix=f".{ANSWER_FILE}.", dir=self._path.parent) as folder,
+            ):
                 beside = Path(folder, ANSWER_FILE)
                 with beside.open("w", encoding="utf-8") as written:
                     written.write(text or "")
@@ -84,6 +88,17 @@ class StoredAnswerFile:
     def _unreadable(self, error: OSError) -> AnswerFileState:
         remark = f"{ANSWER_FILE} cannot be read: {error.strerror}"
         return AnswerFileState(str(self._path), mistakes=(remark,))
+
+
+@contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """Let one process or thread at a time change a file of this folder."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def answer_file() -> StoredAnswerFile:

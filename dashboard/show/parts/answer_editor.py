@@ -16,11 +16,13 @@ from dashboard.show.parts.heading import section
 from dashboard.show.parts.markup import element
 from dashboard.show.parts.notices import notice, store_errors_shown
 from dashboard.show.parts.table import table
+from dashboard.show.queries.answers import AnswerFileState
 from dashboard.show.queries.customer_answer import AnswerContext, answer_text
 from dashboard.show.queries.page_queries import PageQueries
 from dashboard.show.text import sentence, short_hash
 
 _FILE: Final = "answer_file"
+_SEEN: Final = "answer_file_seen"
 
 
 def template_mistakes_shown(queries: PageQueries) -> None:
@@ -37,13 +39,14 @@ def answer_editor(queries: PageQueries, tx_hash: TxHash, context: AnswerContext)
     The preview is what a transaction's customer, and an engineer, would read.
     """
     state = queries.answers.state()
+    if _FILE not in st.session_state:
+        st.session_state.update({_FILE: state.editable(), _SEEN: state})
     name_input()
     where = "Saved as answers.toml in the folder of the settings; linewatch answers changes it too."
     st.html(element("p", where, class_="lw-quiet"))
     with st.form("answers", border=False):
         text = st.text_area(
             "Texts, with placeholders in braces",
-            state.editable(),
             key=_FILE,
             height=360,
             max_chars=LONGEST_FILE,
@@ -52,12 +55,12 @@ def answer_editor(queries: PageQueries, tx_hash: TxHash, context: AnswerContext)
             is_saved = st.form_submit_button("Save the texts", type="primary")
             is_previewed = st.form_submit_button("Preview", icon=":material/preview:")
     if is_saved:
-        _change(queries, text or "", "The texts are changed")
+        _change(queries, text or "", state, "The texts are changed")
     if is_previewed:
         with store_errors_shown():
             _preview(queries, text or "", tx_hash, context)
     if state.text is not None:
-        _reset(queries)
+        _reset(queries, state)
     with st.expander("What a text may name"):
         rows = [(f"{{{name}}}", what) for name, what in PLACEHOLDERS.items()]
         st.html(table(("Placeholder", "Stands for"), rows, "Placeholders"))
@@ -83,17 +86,28 @@ def _preview(queries: PageQueries, text: str, tx_hash: TxHash, context: AnswerCo
         st.code(written, language=None, wrap_lines=True)
 
 
-def _reset(queries: PageQueries) -> None:
+def _reset(queries: PageQueries, state: AnswerFileState) -> None:
     with st.popover("Back to the built-in texts"):
         st.text("Remove your texts, and use the built-in ones? This cannot be undone.")
         if st.button("Remove our texts", key="remove-texts", type="primary"):
-            _change(queries, None, "The built-in texts are in force again")
+            _change(queries, None, state, "The built-in texts are in force again")
 
 
-def _change(queries: PageQueries, text: str | None, said: str) -> None:
+def _change(queries: PageQueries, text: str | None, state: AnswerFileState, said: str) -> None:
+    """Change the file, unless it is no more what the person saw; the next press has seen `state`.
+
+    What somebody else saved meanwhile is shown, so that nobody's words are lost.
+    """
+    seen: AnswerFileState = st.session_state[_SEEN]
+    st.session_state[_SEEN] = state
     act(
-        lambda by: queries.answers.change(text, by),
+        lambda by: queries.answers.change(text, by, seen),
         queries,
         "Nothing was saved.",
         lambda _: Done(said),
     )
+    if state.text != seen.text:
+        section("The texts that somebody else saved")
+        st.code(state.editable(), language="toml", wrap_lines=True)
+        rest = "Yours are still in the field. Take over what you need: Save replaces these now."
+        st.html(element("p", rest, class_="lw-quiet"))

@@ -47,7 +47,8 @@ class AnswerFile(Protocol):
     def staged(self, text: str | None) -> AbstractContextManager[Callable[[], None]]:
         """Yield what replaces the file at once and whole; None removes it.
 
-        All that may fail is tried before it is yielded; InputError says why it does.
+        All that may fail is tried before it is yielded; InputError says why it does. Others who
+        change the file wait meanwhile.
         """
 
 
@@ -67,21 +68,25 @@ class AnswerQueries:
         """Return what the file would be with this text."""
         return self._file().check(text)
 
-    def change(self, text: str | None, by: Actor) -> None:
+    def change(self, text: str | None, by: Actor, seen: AnswerFileState | None = None) -> None:
         """Let this text be the file, or with None the built-in templates be in force again.
 
-        InputError names every mistake of the text, or why the file cannot be written; nothing is
-        changed then. It is logged before it is done: no change is without its record, also where
-        this process dies between the two.
+        InputError names every mistake of the text, why the file cannot be written, or that it is
+        no more what was `seen` before the change began; nothing is changed then. It is logged
+        before it is done: no change is without its record, also where this process dies between
+        the two.
         """
         file = self._file()
-        if text is not None and (found := file.check(text)).mistakes:
-            raise InputError(f"it has a mistake: {'; '.join(found.mistakes)}")
-        details = {"characters": 0 if text is None else len(text)}
+        if text is not None and (mistakes := file.check(text).mistakes):
+            raise InputError(f"it has a mistake: {'; '.join(mistakes)}")
+        details = {"characters": len(text or "")}
         with file.staged(text) as put_in_force:
+            found = file.read()
+            if seen is not None and found.text != seen.text:
+                raise InputError("the texts were changed by somebody else since you opened them")
             with self._context.store.write() as connection:
-                source = file.read().source
-                note_action(connection, by.at, by.name, Action.CHANGE_ANSWERS, source, details)
+                act, where = Action.CHANGE_ANSWERS, found.source
+                note_action(connection, by.at, by.name, act, where, details)
             put_in_force()
 
     def _file(self) -> AnswerFile:

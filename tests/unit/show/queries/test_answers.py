@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from io import StringIO
 from pathlib import Path
@@ -244,3 +245,36 @@ def test_built_in_texts_are_asked_for_twice(queries: PageQueries, path: Path) ->
     page.text_input(key="who_acts-0").input("Ann")
     page.button(key="remove-texts").click().run()
     assert not path.exists()
+
+
+def test_text_that_changed_since_it_was_opened_is_shown_before_it_is_replaced(
+    queries: PageQueries, path: Path
+) -> None:
+    page = open_editor(queries)
+    page.text_input(key="who_acts").input("Bob")
+    queries.answers.change("[customer]\ntext = 'Of Ann'", ANN)
+
+    page.text_area(key="answer_file").set_value("[customer]\ntext = 'Of Bob'")
+    page.button(key="FormSubmitter:answers-Save the texts").click().run()
+
+    assert "were changed by somebody else" in words_of(page)
+    assert "text = 'Of Ann'" in words_of(page)
+    assert page.text_area(key="answer_file").value == "[customer]\ntext = 'Of Bob'"
+    assert path.read_text() == "[customer]\ntext = 'Of Ann'"
+
+    page.button(key="FormSubmitter:answers-Save the texts").click().run()
+    assert path.read_text() == "[customer]\ntext = 'Of Bob'"
+
+
+def test_change_waits_for_one_that_somebody_else_is_saving(path: Path) -> None:
+    first, second = (StoredAnswerFile(path).staged(each) for each in ("theirs", "ours"))
+
+    with ThreadPoolExecutor() as pool:
+        with first:
+            waiting = pool.submit(second.__enter__)
+            with pytest.raises(TimeoutError):
+                waiting.result(0.05)
+        waiting.result(5)()
+    second.__exit__(None, None, None)
+
+    assert path.read_text() == "ours"
