@@ -54,6 +54,11 @@ def test_filters_of_rejections_go_into_the_address_and_come_back(page: Page, sit
     expect(shared.locator("h1 + p")).to_contain_text("1 rejection in the last 7 days")
     expect(shared.locator(".st-key-card-rejections .lw-version")).to_have_count(1)
 
+    page.get_by_role("link", name="Overview").click()
+    page.get_by_role("link", name="All rejections, with filters and counts").click()
+    expect(page).to_have_url(re.compile(r"/rejections$"))
+    expect(page.locator("h1 + p")).to_contain_text("in the last 24 h")
+
 
 def test_rejections_leave_as_csv(page: Page, site: str, tmp_path: Path) -> None:
     visit(page, f"{site}/rejections?stage=P2P")

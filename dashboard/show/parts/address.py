@@ -49,14 +49,19 @@ def return_to(page: str, foreign: AbstractSet[str], passing: AbstractSet[str]) -
 
     Back may lead to an address with parameters that are `foreign` to the page. By the menu, choices
     that pages share stay as they were made last, and what is `passing`, such as an open incident,
-    is left. A link that names more is followed. Call it before widgets are there.
+    is left. A link that names more is followed, and nothing else of the page is chosen. Call it
+    before widgets are there.
     """
     before = st.session_state.get(_SHOWN, page)
     st.session_state[_SHOWN] = page
     left = st.session_state.get(_LEFT_AT, {}).get(page)
     asked = st.query_params.keys() - _SHARED
     is_back = bool(asked & foreign)
-    if before == page or left is None or (asked and not is_back):
+    if before == page or left is None:
+        return
+    if asked and not is_back:
+        for each in left.keys() - _SHARED:  # Streamlit would keep what the link does not name
+            st.session_state.pop(each, None)
         return
     for each in asked:
         del st.query_params[each]
