@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -37,7 +37,11 @@ MOST_SAVED: Final = 10_000
 """Transactions of one file."""
 
 _ROUND: Final = "tracked_round"
-"""Counts up with each change, so that nothing stays chosen after it."""
+"""Counts up with each change and choice of many, which so begins with new boxes: the browser sets
+boxes one by one, and a refresh meanwhile would send back what some of them were before."""
+
+_CHOSEN: Final = "tracked_chosen"
+"""What was chosen when the page was drawn last, and so what new boxes begin with."""
 
 _EMPTIED: Final = ("Label", "Note", "Case id", "Owner")
 
@@ -47,15 +51,23 @@ def choice_key(tx_hash: TxHash) -> str:
     return f"choose-{st.session_state.get(_ROUND, 0)}-{tx_hash}"
 
 
+def is_chosen(tx_hash: TxHash) -> bool:
+    """Whether a transaction of the page is chosen."""
+    is_at_first = tx_hash in st.session_state.get(_CHOSEN, ())
+    return bool(st.session_state.get(choice_key(tx_hash), is_at_first))
+
+
 def chosen_among(entries: Sequence[TrackedEntry]) -> list[TrackedEntry]:
-    """Return those of a page that are chosen."""
-    return [each for each in entries if st.session_state.get(choice_key(each.transaction.tx_hash))]
+    """Return those of a page that are chosen; what is on no page any more is not."""
+    chosen = [each for each in entries if is_chosen(each.transaction.tx_hash)]
+    st.session_state[_CHOSEN] = frozenset(each.transaction.tx_hash for each in chosen)
+    return chosen
 
 
-def choose_all(entries: Sequence[TrackedEntry], *, chosen: bool) -> None:
-    """Choose every transaction of a page, or none."""
-    for each in entries:
-        st.session_state[choice_key(each.transaction.tx_hash)] = chosen
+def choose_only(hashes: Iterable[TxHash] = ()) -> None:
+    """Choose these of the page, and no others."""
+    st.session_state[_ROUND] = st.session_state.get(_ROUND, 0) + 1
+    st.session_state[_CHOSEN] = frozenset(hashes)
 
 
 def acts(
@@ -74,9 +86,8 @@ def acts(
             "Choose none" if every else f"Choose these {len(entries)}",
             key="choose-all",
             help="Or choose one, and with Shift another: all between are chosen too.",
-            on_click=choose_all,
-            args=(entries,),
-            kwargs={"chosen": not every},
+            on_click=choose_only,
+            args=([] if every else [each.transaction.tx_hash for each in entries],),
         )
         is_of_all = not picked
         if every and total > len(entries):
@@ -193,7 +204,7 @@ def _stop(queries: PageQueries, chosen: Chosen, whom: str) -> None:
 
 
 def _done(what: str, many: int, undo: Callable[[Actor], object] | None = None) -> Done:
-    st.session_state[_ROUND] = st.session_state.get(_ROUND, 0) + 1
+    choose_only()
     said = f"{counted(many, 'transaction is', 'transactions are')} {what}"
     return Done(said, undo if many else None)
 

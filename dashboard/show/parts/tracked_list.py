@@ -15,7 +15,7 @@ from dashboard.show.parts.badges import verdict_badge
 from dashboard.show.parts.markup import Markup, element, plain_label
 from dashboard.show.parts.rejection_table import reason_words
 from dashboard.show.parts.table import row_cells, row_head
-from dashboard.show.parts.tracked_acts import choice_key
+from dashboard.show.parts.tracked_acts import choice_key, is_chosen
 from dashboard.show.queries.tracked import TrackedEntry
 from dashboard.show.queries.transaction_summary import NetworkFinding
 from dashboard.show.text import age, moment, short_hash, span
@@ -39,6 +39,7 @@ def tracked_rows(entries: Sequence[TrackedEntry], now: datetime, lookup: st.Page
             with st.container(key=f"tracked-{tx_hash}", gap=None):
                 st.checkbox(
                     f"Choose {short_hash(tx_hash)}",
+                    is_chosen(tx_hash),
                     key=choice_key(tx_hash),
                     label_visibility="collapsed",
                 )

@@ -120,7 +120,8 @@ class TrackedQueries:
 
     def counts(self, network_id: NetworkId | None) -> TrackedCounts:
         """Count what is tracked on a network, or on any."""
-        return self._counts.get(network_id, lambda: self._count(network_id))
+        key = (network_id, self._context.store.writes)
+        return self._counts.get(key, lambda: self._count(network_id))
 
     def count(self, wanted: TrackedFilter) -> int:
         """Count what fits, to `MOST_AT_ONCE` and one more."""
@@ -136,7 +137,8 @@ class TrackedQueries:
 
     def needs(self, network_id: NetworkId | None) -> dict[Need, int]:
         """Count those that need attention; of each kind at most `MOST_LOOKED_AT`."""
-        return self._needs.get(network_id, lambda: self._count_needs(network_id))
+        key = (network_id, self._context.store.writes)
+        return self._needs.get(key, lambda: self._count_needs(network_id))
 
     def needed(
         self, network_id: NetworkId | None, limit: int
@@ -184,8 +186,6 @@ class TrackedQueries:
 
     def stop(self, chosen: Chosen, by: Actor) -> int:
         """Stop tracking those that are named, or that fit, as `change` does."""
-        self._counts.clear()
-        self._needs.clear()
         with self._context.store.write() as connection:
             hashes = self._hashes(connection, chosen)
             many = untrack_all(connection, hashes)
@@ -243,8 +243,6 @@ class TrackedQueries:
         Of one that is tracked already, only what was unknown is filled in. StoreError: a part
         of a long list may be tracked; the same list again tracks the rest.
         """
-        self._counts.clear()
-        self._needs.clear()
         return tuple(self._track(listed, tuple(network_ids), by))
 
     def amend(self, tx_hash: TxHash, remarks: Remarks, by: Actor) -> bool:

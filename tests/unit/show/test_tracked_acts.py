@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dashboard.domain.tracking_need import Need
 from dashboard.show.queries.page_queries import PageQueries
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.engine.engine import Store
-from dashboard.store.tracking.bulk_edit import BulkChange
+from dashboard.store.tracking.bulk_edit import BulkChange, untrack_all
 from tests.browser.seeded_store import SIMULATED, tx_hash
 from tests.one_by_one import newest_tracked
 from tests.unit.show.page_runs import visit, words_of
@@ -72,3 +73,26 @@ def test_who_tracks_is_in_the_audit_log(store: Store, queries: PageQueries) -> N
     with store.read() as connection:
         entry = next(iter(audit_entries(connection, AuditFilter(), 9)))
     assert (entry.actor, entry.action) == ("Ada", "track")
+
+
+def test_choice_of_many_has_new_boxes_which_a_late_refresh_of_the_browser_does_not_know(
+    queries: PageQueries,
+) -> None:
+    page = visit("tracked", queries)
+    before = {box.key for box in page.checkbox}
+    page.checkbox(key=f"choose-0-{tx_hash(9)}").check().run()
+    press(page, "choose-all")
+
+    assert all(box.value and box.key not in before for box in page.checkbox)
+    press(page.run(), "choose-all")
+    assert not any(box.value for box in page.checkbox)
+
+
+def test_counts_follow_each_write_of_the_pages(store: Store, queries: PageQueries) -> None:
+    before, needed = queries.tracked.counts(None), queries.tracked.needs(None)
+    with store.write() as connection:
+        untrack_all(connection, [tx_hash(2)])
+
+    assert (before.total, needed[Need.REJECTED]) == (2, 1)
+    assert queries.tracked.counts(None).total == 1
+    assert queries.tracked.needs(None)[Need.REJECTED] == 0
