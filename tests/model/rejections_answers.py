@@ -28,8 +28,8 @@ from dashboard.store.rejections.archive import (
 from dashboard.store.rejections.counts import (
     Grouping,
     count_by,
-    count_by_stage,
     count_causes,
+    count_over_time,
     count_rejections,
 )
 from dashboard.store.rejections.lookup import RejectionReader
@@ -150,8 +150,8 @@ def _check_counts(
 def _check_counters(connection: Connection, held: Archive, wanted: RejectionFilter) -> None:
     fitting = [each for each in held.rejections if wanted.fits(each)]
     hours = Counter((_begins(each, _HOUR), each.record.tx_rejection_stage) for each in fitting)
-    found = count_by_stage(connection, wanted, _HOUR)
-    assert {(each.since, each.tx_rejection_stage): each.count for each in found} == hours
+    found = count_over_time(connection, wanted, _HOUR, Grouping.STAGE)
+    assert {(each.since, each.key): each.count for each in found} == hours
     named = Counter(map(_cause, fitting))
     told = count_causes(connection, wanted)
     assert {(each.reason_kind, each.module): each.count for each in told} == named

@@ -40,7 +40,7 @@ from dashboard.store.fees.series import (
     first_seen_at,
     percentile_steps,
 )
-from dashboard.store.rejections.counts import count_by_stage
+from dashboard.store.rejections.counts import Grouping, count_over_time
 
 _SHARED_FOR: Final = timedelta(seconds=12)
 """So long the same figure serves all viewers. Drawn anew it would take the pointer's label away."""
@@ -224,7 +224,8 @@ def _arrivals(
         return []
     wanted = RejectionFilter(profile.network_id, since=between.since, until=between.until)
     counted = Counter[datetime]()
-    for each in count_by_stage(connection, wanted, max(length / _TICKS, _SECOND)):
+    step = max(length / _TICKS, _SECOND)
+    for each in count_over_time(connection, wanted, step, Grouping.NETWORK):
         counted[each.since] += each.count
     return sorted(counted.items())
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
@@ -36,7 +36,6 @@ from dashboard.store.rejections.counts import (
     GroupCounts,
     Grouping,
     count_by,
-    count_by_stage,
     count_causes,
     count_over_time,
     rank_senders,
@@ -59,6 +58,11 @@ LATEST_SORTED: Final = 1_000
 _LABEL: Final = "label:"
 _SHARED_FOR: Final = timedelta(seconds=2)
 _HALF: Final = 0.5
+_GROUPINGS: Final = {
+    SplitBy.MODULE: Grouping.MODULE,
+    SplitBy.STAGE: Grouping.STAGE,
+    SplitBy.NETWORK: Grouping.NETWORK,
+}
 _MOST_GROUPS: Final = 100
 
 
@@ -216,9 +220,10 @@ class RejectionListQueries:
         place = {begins: number for number, begins in enumerate(window.begins)}
         found: dict[str, list[int]] = {}
         with self._context.store.read() as connection:
-            for begins, name, many in self._arrived(connection, within, window.step, split):
-                if begins in place:
-                    found.setdefault(name, [0] * len(place))[place[begins]] += many
+            for each in count_over_time(connection, within, window.step, _GROUPINGS[split]):
+                if each.since in place:
+                    counts = found.setdefault(self._name(each.key), [0] * len(place))
+                    counts[place[each.since]] += each.count
             networks = self._counted_networks(wanted)
             missed = unwatched(connection, networks, window.since, window.until)
         groups = sorted(found.items(), key=lambda each: (-sum(each[1]), each[0]))
@@ -227,19 +232,11 @@ class RejectionListQueries:
             window, split, tuple((name, tuple(each)) for name, each in groups), frozenset(unseen)
         )
 
-    def _arrived(
-        self, connection: Connection, within: RejectionFilter, step: timedelta, split: SplitBy
-    ) -> Iterator[tuple[datetime, str, int]]:
-        if split is SplitBy.STAGE:
-            for each in count_by_stage(connection, within, step):
-                yield each.since, each.tx_rejection_stage.value, each.count
-        elif split is SplitBy.MODULE:
-            for of_module in count_over_time(connection, within, step, Grouping.MODULE):
-                yield of_module.since, of_module.key or NO_MODULE, of_module.count
-        else:
-            for of_network in count_over_time(connection, within, step, Grouping.NETWORK):
-                name = self._context.network_name(of_network.key)
-                yield of_network.since, name, of_network.count
+    def _name(self, key: NetworkId | str | None) -> str:
+        """Return what a group of a timeline is called."""
+        if isinstance(key, int):
+            return self._context.network_name(key)
+        return key or NO_MODULE
 
     def _counted_networks(self, wanted: RejectionFilter) -> list[NetworkId]:
         """Return the networks whose rejections are counted."""

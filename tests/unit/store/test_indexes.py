@@ -65,8 +65,8 @@ from dashboard.store.rejections.archive import (
 from dashboard.store.rejections.counts import (
     Grouping,
     count_by,
-    count_by_stage,
     count_causes,
+    count_over_time,
     count_rejections,
     rank_senders,
 )
@@ -221,7 +221,9 @@ READS: dict[str, Read] = {
     "count_by module": lambda it: count_by(it, Grouping.MODULE, RejectionFilter(), SEEN, 5),
     "count_by day": lambda it: count_by(it, Grouping.DAY, RejectionFilter(), SEEN, 5),
     "how_many": lambda it: count_rejections(it, RejectionFilter(since=A_MOMENT)),
-    "arrivals": lambda it: count_by_stage(it, RejectionFilter(since=A_MOMENT), seconds(3600)),
+    "arrivals": lambda it: count_over_time(
+        it, RejectionFilter(since=A_MOMENT), seconds(3600), Grouping.STAGE
+    ),
     "causes": lambda it: count_causes(it, RejectionFilter(since=A_MOMENT)),
     "search_tracked": lambda it: search_tracked(
         it, TrackedFilter(record_status=RecordStatus.UNANSWERED), 5

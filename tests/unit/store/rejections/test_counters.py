@@ -23,8 +23,8 @@ from dashboard.store.rejections.counters import MANY, MOST_MODULES, count_delete
 from dashboard.store.rejections.counts import (
     Grouping,
     count_by,
-    count_by_stage,
     count_causes,
+    count_over_time,
     count_rejections,
 )
 from dashboard.store.rejections.read import newest
@@ -157,8 +157,8 @@ def test_every_question_is_answered_as_by_counting(
             assert (counted.of, counted.total) == (len(found), len(fitting))
         for step in STEPS:
             told = {
-                (each.since, each.tx_rejection_stage): each.count
-                for each in count_by_stage(connection, wanted, step)
+                (each.since, each.key): each.count
+                for each in count_over_time(connection, wanted, step, Grouping.STAGE)
             }
             assert told == Counter(
                 (beginning(each.first_seen_at, step), each.record.tx_rejection_stage)

@@ -14,9 +14,7 @@ from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.rejections.counts import (
     CauseCount,
     Grouping,
-    StageCount,
     StepCount,
-    count_by_stage,
     count_causes,
     count_over_time,
     count_rejections,
@@ -49,12 +47,12 @@ def store(store: Store) -> Store:
 
 def test_arrivals_are_counted_by_hour_and_stage(store: Store) -> None:
     with store.read() as connection:
-        counted = count_by_stage(connection, RejectionFilter(since=A_MOMENT), HOUR)
+        counted = count_over_time(connection, RejectionFilter(since=A_MOMENT), HOUR, Grouping.STAGE)
 
     assert counted == [
-        StageCount(A_MOMENT, RejectionStage.P2P, 1),
-        StageCount(A_MOMENT, RejectionStage.SEQUENCER, 2),
-        StageCount(A_MOMENT + HOUR, RejectionStage.SEQUENCER, 1),
+        StepCount(A_MOMENT, RejectionStage.P2P, 1),
+        StepCount(A_MOMENT, RejectionStage.SEQUENCER, 2),
+        StepCount(A_MOMENT + HOUR, RejectionStage.SEQUENCER, 1),
     ]
 
 
@@ -92,7 +90,9 @@ def test_causes_are_counted_the_commonest_first(store: Store) -> None:
 def test_only_what_fits_is_counted(store: Store) -> None:
     wanted = RejectionFilter(module="ADD", since=A_MOMENT + seconds(1))
     with store.read() as connection:
-        assert [each.count for each in count_by_stage(connection, wanted, HOUR)] == [1]
+        assert [
+            each.count for each in count_over_time(connection, wanted, HOUR, Grouping.STAGE)
+        ] == [1]
         assert [each.count for each in count_causes(connection, wanted)] == [1]
         assert count_rejections(connection, wanted) == 1
 
