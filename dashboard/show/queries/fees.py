@@ -55,6 +55,9 @@ _TICKS: Final = 240
 _LINE_STEPS: Final = 240
 """Steps of a network among others."""
 
+_MOST_HOURS: Final = 20_000
+"""Hours that are read for all networks side by side."""
+
 
 @dataclass(frozen=True, slots=True)
 class FeeView:
@@ -176,10 +179,7 @@ class FeeQueries:
     def _read_lines(
         self, statuses: Sequence[NetworkStatus], places: Sequence[int], shown: TimeRange | Zoom
     ) -> FeeLines:
-        whole = _between(shown, self._context.now())
-        length = shown.length if isinstance(shown, TimeRange) else shown.until - shown.since
-        step = max(-(-length // _LINE_STEPS // whole.step), 1) * whole.step
-        between = whole._replace(step=step)
+        between = _beside_others(_between(shown, self._context.now()), len(statuses))
         with self._context.store.read() as connection:
             lines = [
                 _line(connection, status, between, place)
@@ -195,6 +195,17 @@ def _line(
     profile, signal = status.profile, status.figures.signal
     steps = fee_means(connection, profile.network_id, SERIES[signal], between)
     return NetworkLine(profile.network_id, profile.name, signal, steps, place)
+
+
+def _beside_others(between: ChartRange, many: int) -> ChartRange:
+    """Return the range in as few steps as a line among so `many` has: `_LINE_STEPS` at most.
+
+    Where all lines have more than `_MOST_HOURS`, they are read by days.
+    """
+    length, step = between.until - between.since, between.step
+    if many * length > _MOST_HOURS * timedelta(hours=1):
+        step = max(step, timedelta(days=1))
+    return between._replace(step=max(-(-length // _LINE_STEPS // step), 1) * step)
 
 
 def _between(shown: TimeRange | Zoom, now: datetime) -> ChartRange:

@@ -113,21 +113,14 @@ tracked_hashes = Table(
     needed("tags", ForeignText, server_default=""),
 )
 
-for _name in ("case_id", "owner"):
+# With the cohort, so that those of a status are found in the index alone.
+for _name in ("label", "case_id", "owner"):
     Index(
         f"ix_tracked_hashes_{_name}",
-        tracked_hashes.c[_name],
-        tracked_hashes.c.tracked_id,
+        *tracked_hashes.c[_name, "tracked_id", "cohort_id"],
         sqlite_where=tracked_hashes.c[_name] != "",
         postgresql_where=tracked_hashes.c[_name] != "",
     )
-
-Index(
-    "ix_tracked_hashes_label",
-    tracked_hashes.c.label,
-    sqlite_where=tracked_hashes.c.label != "",
-    postgresql_where=tracked_hashes.c.label != "",
-)
 
 # Hashes with a note, since people look for words in it.
 Index(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -34,7 +35,7 @@ from dashboard.store.alerts.notification_search import (
 )
 from dashboard.store.alerts.notifications import deliveries_by_notification
 from dashboard.store.alerts.outbox import pending_expansion
-from dashboard.store.engine.engine import Store
+from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.engine.leases import holder
 from dashboard.store.evidence.record_answers import record_lookup
 from dashboard.store.fees.busy_window import RollingFees
@@ -95,6 +96,7 @@ from tests.builders import (
     an_id,
     seconds,
 )
+from tests.databases import new_sqlite_store
 from tests.one_by_one import follow_ups_of, newest_tracked, read_evidence
 from tests.stored_base_fees import base_fees
 from tests.unit.store.pending_notifications import OPS, make_pending, take_lease
@@ -307,6 +309,17 @@ def test_read_of_the_newest_sorts_no_table(busy_store: Store, name: str) -> None
         prefer_indexes(connection)
         steps = plan_of(connection, READS[name])
     assert [step for step in steps if SORT.search(step)] == []
+
+
+def test_rejected_ones_of_an_owner_are_found_in_the_index_alone(tmp_path: Path) -> None:
+    wanted = TrackedFilter(record_status=RecordStatus.REJECTED, owner="Ann")
+    with (
+        open_store(new_sqlite_store(tmp_path / "store.sqlite")) as store,
+        store.read() as connection,
+    ):
+        steps = plan_of(connection, lambda it: count_tracked(it, wanted))
+
+    assert any("COVERING INDEX ix_tracked_hashes_owner" in each for each in steps)
 
 
 def test_claim_goes_by_the_index_of_what_is_pending(store: Store) -> None:

@@ -234,11 +234,10 @@ def _create_tracking() -> None:
         sa.UniqueConstraint("tx_hash"),
     )
     add_index("tracked_hashes", "cohort_id")
-    add_index("tracked_hashes", "label", where="label != ''")
     add_index("tracked_hashes", "tracked_id", name="ix_tracked_hashes_noted", where="note != ''")
-    for name in ("case_id", "owner"):
-        of_name = f"ix_tracked_hashes_{name}"
-        add_index("tracked_hashes", name, "tracked_id", name=of_name, where=f"{name} != ''")
+    for name in ("label", "case_id", "owner"):
+        columns, where = (name, "tracked_id", "cohort_id"), f"{name} != ''"
+        add_index("tracked_hashes", *columns, name=f"ix_tracked_hashes_{name}", where=where)
     op.create_table("tracked_labels", *key(label=text), *needed(many=big), sqlite_with_rowid=False)
 
 

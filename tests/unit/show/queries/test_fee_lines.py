@@ -1,0 +1,43 @@
+"""Fees of networks side by side: of many, a long time is read by days."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from dashboard.domain.gas import GasObservation
+from dashboard.show.queries.context import QueryContext
+from dashboard.show.queries.fees import FeeQueries
+from dashboard.show.queries.network_status import NetworkFigures, NetworkProfile, conclude_status
+from dashboard.show.time_ranges import TIME_RANGES
+from dashboard.store.engine.engine import Store
+from dashboard.store.fees.import_history import import_gas_history
+from tests.builders import A_MOMENT, A_NETWORK, suggested_gas_fees
+
+PROFILE = NetworkProfile(
+    A_NETWORK,
+    "Net",
+    is_simulated=False,
+    gas_period=timedelta(hours=6),
+    threshold_period=timedelta(days=1),
+)
+
+
+@pytest.mark.parametrize(("many", "steps"), [(1, 27), (12, 11)])
+def test_lines_of_many_networks_have_a_step_a_day(
+    empty_store: Store, many: int, steps: int
+) -> None:
+    seen = [
+        GasObservation(A_NETWORK, A_MOMENT - number * PROFILE.gas_period, suggested_gas_fees())
+        for number in range(1, 41)
+    ]
+    with empty_store.write() as connection:
+        import_gas_history(connection, seen)
+    status = conclude_status(NetworkFigures(PROFILE), A_MOMENT)
+    [months] = [each for each in TIME_RANGES if each.name == "90 d"]
+    queries = FeeQueries(QueryContext(empty_store, (PROFILE,), lambda: A_MOMENT))
+
+    drawn = queries.lines([status] * many, range(many), months)
+
+    assert {len(each.steps) for each in drawn.lines} == {steps}
