@@ -35,7 +35,10 @@ def browser() -> Iterator[Browser]:
 def warm_page(browser: Browser) -> Iterator[Page]:
     """Yield a window that has loaded the scripts of the pages: half of the time goes there."""
     with browser.new_context(viewport=SIZE) as context:
+        errors: list[str] = []
+        context.on("weberror", lambda each: errors.append(str(each.error)))
         yield context.new_page()
+        assert errors == [], "a script of the pages failed"
 
 
 @pytest.fixture

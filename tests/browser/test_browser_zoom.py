@@ -48,6 +48,9 @@ def test_networks_stand_side_by_side(page: Page, past: str) -> None:
     expect(traces).to_have_count(3)
     expect(page.locator('[class*="st-key-compare-"]')).to_have_count(3)
 
+    page.locator(".st-key-lines-drawn").get_by_role("button").first.click()
+    expect(traces).to_have_count(1)
+
 
 def test_all_three_networks_are_said_to_be_simulated(page: Page, past: str) -> None:
     visit(page, f"{past}/fees")

@@ -58,7 +58,8 @@ def side_by_side(lines: Sequence[NetworkLine], since: datetime, until: datetime)
     """
     layout = plain_layout(1.0, "gwei", HEIGHT)
     layout["xaxis"]["range"] = [since.timestamp() * 1000, until.timestamp() * 1000]
-    layout["yaxis"] |= {"type": "log", "range": None, "tickformat": ",.4~r", "nticks": 8}
+    del layout["yaxis"]["range"]  # a range of null breaks each redraw: Plotly would keep one there
+    layout["yaxis"] |= {"type": "log", "tickformat": ",.4~r", "nticks": 8}
     layout["margin"] = {"l": 0, "r": 8, "t": BUTTONS, "b": 0}
     figure = DrawnFigure([_line(each) for each in lines], layout)
     names = ", ".join(f"{each.name} ({each.of})" for each in lines)
