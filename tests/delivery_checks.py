@@ -11,7 +11,7 @@ from dashboard.alert.deliver import DeliveryPolicy
 from dashboard.alert.notify import expand_outbox
 from dashboard.domain.condition import Transition
 from dashboard.domain.notification import Notification, NotificationState, Recipient
-from dashboard.domain.notification_pace import UNLIMITED
+from dashboard.domain.notification_pace import Pace
 from dashboard.domain.quantity import Address
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.notification_claims import ClaimRequest, claim, pending_recipients
@@ -27,10 +27,11 @@ from tests.routes import alone, closings_for
 from tests.stored_notifications import recent_notifications
 
 LEASE = timedelta(seconds=20)
-PATIENT = DeliveryPolicy(patience=timedelta(seconds=30), pace=UNLIMITED)
+_UNLIMITED = Pace(largest_hourly=1_000_000)
+PATIENT = DeliveryPolicy(patience=timedelta(seconds=30), pace=_UNLIMITED)
 """Every message has the time that it needs, and none is merged with another."""
 
-HASTY = DeliveryPolicy(patience=timedelta(milliseconds=50), pace=UNLIMITED)
+HASTY = DeliveryPolicy(patience=timedelta(milliseconds=50), pace=_UNLIMITED)
 """A message that is held is left to the next rounds."""
 
 

@@ -5,11 +5,7 @@ Run as `python -m tests.killed_delivery STORE_URL MAILDIR POINT`, where POINT is
 
 from __future__ import annotations
 
-import os
-import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -19,10 +15,10 @@ from dashboard.alert.deliver import Deliverer
 from dashboard.alert.delivery_attempt import Sending
 from dashboard.alert.message import Channel, MaySend, Message, MessageHeaders, always
 from dashboard.alert.notify import Notifier
-from dashboard.store.engine.connection import Connection
-from dashboard.store.engine.engine import Store, open_store
+from dashboard.store.engine.engine import open_store
 from dashboard.wiring.clock import elapsed
 from tests.delivery_checks import take_worker_lease
+from tests.dying_store import DyingStore, die
 from tests.recording_channel import ONCALL, SENDER, message_about
 
 _STEPS: Final = ("notify", "claim", "mark")
@@ -33,38 +29,6 @@ POINTS: Final = (
     "before send",
     "after send",
 )
-
-
-def die() -> None:
-    """End as a power cut would: nothing is flushed, closed or told."""
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
-class DyingStore(Store):
-    """The same store, in which the process dies before or after the commit of one write."""
-
-    def __init__(self, store: Store, point: str) -> None:
-        """Wait for the point."""
-        self._store = store
-        self._point = point
-        self._steps = iter(_STEPS)
-
-    @contextmanager
-    def read(self) -> Iterator[Connection]:
-        """Read."""
-        with self._store.read() as connection:
-            yield connection
-
-    @contextmanager
-    def write(self) -> Iterator[Connection]:
-        """Write, unless the end comes first."""
-        step = next(self._steps, "later")
-        with self._store.write() as connection:
-            yield connection
-            if self._point == f"before commit of {step}":
-                die()
-        if self._point == f"after commit of {step}":
-            die()
 
 
 class DyingChannel:
@@ -91,7 +55,8 @@ def main(url: str, maildir: str, point: str) -> None:
     with open_store(url) as store:
         token = take_worker_lease(store, "dying worker")
         channel = DyingChannel(MaildirChannel(Path(maildir), SENDER), point)
-        dying = DyingStore(store, point)
+        when, _, step = point.partition(" commit of ")
+        dying = DyingStore(store, _STEPS.index(step) + 1 if step else 0, when)
         deliverer = Deliverer(dying, Sending({"mail": channel}, message_about), utc_now, elapsed)
         Notifier(dying, [ONCALL], deliverer, utc_now).run(token, always)
 

@@ -6,13 +6,21 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from dashboard.domain.exclusion import RejectionReport, RejectionSource, SaveStatus
+from dashboard.domain.exclusion import (
+    RejectionReport,
+    RejectionSource,
+    SaveStatus,
+    StoredRejection,
+)
 from dashboard.domain.included_or_replaced import FollowUp
 from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.domain.verdict import Evidence
 from dashboard.store.evidence.evidence import read_evidence_of_many
 from dashboard.store.evidence.save_rejections import save_reports
+from dashboard.store.rejections.read import versions_among
 from dashboard.store.rejections.save import LocatedReport
+from dashboard.store.rejections.search import search
 from dashboard.store.tracking.follow_ups import follow_ups_among
 from dashboard.store.tracking.transactions import (
     TrackedTransaction,
@@ -39,6 +47,16 @@ def read_evidence(
     """Return the evidence about a hash on one network, or on each that has some."""
     held = read_evidence_of_many(connection, [tx_hash])[tx_hash]
     return [each for each in held if network_id in {None, each.network_id}]
+
+
+def versions(connection: Connection, tx_hash: TxHash) -> list[StoredRejection]:
+    """Return every version of a hash on every network, newest claimed time first."""
+    return versions_among(connection, [tx_hash])[tx_hash]
+
+
+def newest(connection: Connection, limit: int) -> list[StoredRejection]:
+    """Return what arrived last, latest arrival first."""
+    return search(connection, RejectionFilter(), limit)
 
 
 def follow_ups_of(connection: Connection, tx_hash: TxHash) -> dict[NetworkId, FollowUp]:

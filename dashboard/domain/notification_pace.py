@@ -121,10 +121,6 @@ class Pace:
         return _SPACED * (1 << place) / ((1 << spaced) - 1)
 
 
-UNLIMITED: Final = Pace(largest_hourly=1_000_000)
-"""Every notification goes by itself."""
-
-
 def plan_closings(
     due: Sequence[OpenNotification], traffic: RecipientTraffic, now: datetime, pace: Pace
 ) -> list[Closing]:

@@ -39,10 +39,7 @@ class Scheduler:
     def __init__(self, jobs: Sequence[Job], clocks: Clocks) -> None:
         """Run nothing yet."""
         self._jobs = tuple(jobs)
-        self._clocks = clocks
         self._set_clock = SetClock(clocks)
-        self._started_at = clocks.elapsed()
-        self._succeeded_at: dict[str, timedelta] = {}
         self._running: set[asyncio.Task[None]] = set()
         self._watchman: asyncio.TimerHandle | None = None
         self._scheduler = AsyncIOScheduler(
@@ -73,13 +70,6 @@ class Scheduler:
         await asyncio.gather(*unfinished)
         self._scheduler.shutdown(wait=False)
 
-    def ages(self) -> dict[str, timedelta]:
-        """Return for each job how long ago it last succeeded, or began to wait for that."""
-        now = self._clocks.elapsed()
-        return {
-            job.name: now - self._succeeded_at.get(job.name, self._started_at) for job in self._jobs
-        }
-
     def look_at_clock(self) -> None:
         """Run every job at once where the time of day was set.
 
@@ -102,7 +92,6 @@ class Scheduler:
         self._running.add(task)
         try:
             await job.run()
-            self._succeeded_at[job.name] = self._clocks.elapsed()
         except LinewatchError as error:
             _log.warning("a job failed", job=job.name, why=str(error))
         except Exception:  # noqa: BLE001 - the top of a job: whatever it is, the next run comes

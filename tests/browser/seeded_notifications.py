@@ -14,11 +14,11 @@ from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import acquire, release
-from dashboard.store.rejections.read import versions
 from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.browser.seeded_store import HOSTILE, SILENT, SIMULATED, tx_hash
 from tests.builders import an_id
 from tests.delivery_checks import claim_for_all
+from tests.one_by_one import versions
 from tests.routes import expand_alone
 
 OPS: Final = Recipient("mail", "operations-and-on-call@mail.example.org")

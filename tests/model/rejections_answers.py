@@ -33,12 +33,13 @@ from dashboard.store.rejections.counts import (
     count_rejections,
 )
 from dashboard.store.rejections.lookup import RejectionReader
-from dashboard.store.rejections.read import newest, queryable_record, queryable_version, versions
+from dashboard.store.rejections.read import queryable_record, queryable_version
 from dashboard.store.rejections.search import search
 from dashboard.store.rejections.unparsed_reasons import unparsed_reasons
 from tests.model.rejections import Archive
 from tests.model.turns import Turn
 from tests.model.world import HASHES, NETWORKS, SENDERS
+from tests.one_by_one import newest, versions
 
 _ALL: Final = frozenset(NETWORKS)
 _MANY: Final = 10_000

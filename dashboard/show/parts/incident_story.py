@@ -42,7 +42,6 @@ _STATES: Final = (
     ("Dead", NotificationState.DEAD),
     ("Held", NotificationState.HELD),
 )
-_ALWAYS: Final = "Sent"
 _LONGEST_ADDRESS: Final = 120
 _BARS: Final = 40
 _STEPS: Final = tuple(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Final, NamedTuple
+from uuid import UUID
 
 import streamlit as st
 
@@ -18,6 +19,7 @@ from dashboard.domain.reason_parser import parse_reason
 from dashboard.show.parts.acting import Done, act
 from dashboard.show.parts.badges import badge
 from dashboard.show.parts.heading import section
+from dashboard.show.parts.incident_list import INCIDENT
 from dashboard.show.parts.markup import Markup, breakable, element, join
 from dashboard.show.parts.table import lookup_link, table
 from dashboard.show.queries.alerts import DeadSummary, NotificationHistory, VerificationMail
@@ -62,6 +64,7 @@ _LONGEST_ADDRESS: Final = 120
 _LATEST_DEAD: Final = 50
 _MOST_ADDRESSES: Final = 10
 _ONE_BY_ONE: Final = 10
+_MOST_LINKED: Final = 3
 
 
 def notification_table(
@@ -126,7 +129,7 @@ def _row(history: NotificationHistory, network: str) -> tuple[Markup | str, ...]
     since = element("time", _short(found.created_at), title=moment(found.created_at))
     return (
         since,
-        _what(found, network),
+        join(_what(found, network), _others(history)),
         breakable(visible(found.recipient.address, _LONGEST_ADDRESS)),
         join(
             badge(*_DELIVERY_STATES[found.state]),
@@ -141,9 +144,24 @@ def _what(notification: Notification, network: str) -> Markup:
     words = element("span", _subject_in_words(notification, network))
     tx_hash = transition.subject.tx_hash
     link = lookup_link(tx_hash) if tx_hash is not None else Markup()
-    others = notification.member_count - 1
-    more = element("div", f"and {others:,} more", class_="lw-quiet") if others else Markup()
-    return join(element("div", _news_badge(notification), words), link, more)
+    return join(element("div", _news_badge(notification), words), link)
+
+
+def _others(history: NotificationHistory) -> Markup:
+    """Say how many changes more it is about, with a link to each of few incidents."""
+    others = history.notification.member_count - 1
+    if not others:
+        return Markup()
+    ids = history.incident_ids
+    kind = {0: "", 1: " in incident"}.get(len(ids), " in incidents")
+    links = (join(" ", _incident_link(each)) for each in ids[:_MOST_LINKED])
+    rest = f" and {len(ids) - _MOST_LINKED:,} others" if len(ids) > _MOST_LINKED else ""
+    return element("div", f"and {others:,} more{kind}", *links, rest, class_="lw-quiet")
+
+
+def _incident_link(incident_id: UUID) -> Markup:
+    where = f"alerts?{INCIDENT}={incident_id}"
+    return element("a", incident_id.hex[:8], href=where, target="_self", class_="lw-mono")
 
 
 def _news_badge(notification: Notification) -> Markup:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
+from uuid import UUID
 
 from dashboard.domain.audit import Action, Actor
 from dashboard.domain.notification import DeliveryAttempt, Notification, NotificationState
@@ -34,6 +35,7 @@ from dashboard.store.alerts.held_notifications import (
     resend,
 )
 from dashboard.store.alerts.incident_list import incidents_beginning
+from dashboard.store.alerts.members import incidents_of
 from dashboard.store.alerts.notification_search import (
     NotificationFilter,
     count_notifications,
@@ -65,12 +67,14 @@ class DeadSummary:
 class NotificationHistory:
     """A notification with every finished delivery attempt, oldest first.
 
-    `standing` says when it was sent or what it waits for, empty where its state says all.
+    `standing` says when it was sent or what it waits for, empty where its state says all;
+    `incident_ids` name what it is about.
     """
 
     notification: Notification
     attempts: tuple[DeliveryAttempt, ...]
     standing: str = ""
+    incident_ids: tuple[UUID, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,14 +129,19 @@ class AlertQueries:
         """Return one page of the notifications that fit, counted from 1, the latest first."""
         with self._context.store.read() as connection:
             found = search_notifications(connection, wanted, rows, (number - 1) * rows)
-            attempts = deliveries_by_notification(
-                connection, [each.notification_id for each in found]
-            )
+            ids = [each.notification_id for each in found]
+            attempts = deliveries_by_notification(connection, ids)
+            incidents = incidents_of(connection, ids)
             standing = self._standing(connection, found)
-            return tuple(
-                NotificationHistory(each, tuple(attempts[each.notification_id]), words)
-                for each, words in zip(found, standing, strict=True)
+        return tuple(
+            NotificationHistory(
+                each,
+                tuple(attempts[each.notification_id]),
+                words,
+                tuple(incidents.get(each.notification_id, ())),
             )
+            for each, words in zip(found, standing, strict=True)
+        )
 
     def verification_mails(self, wanted: NotificationFilter) -> tuple[VerificationMail, ...]:
         """Return the latest verification mail to each address that fits, the latest first.

@@ -140,9 +140,7 @@ class FeeQueries:
         key = (shown, *zip(signals, places, strict=True))
         return drawings.get(key, lambda: self._read_lines(statuses, places, shown))
 
-    def around(
-        self, network_id: NetworkId, since: datetime, until: datetime, margin: float = 0.25
-    ) -> FeeView | None:
+    def around(self, network_id: NetworkId, since: datetime, until: datetime) -> FeeView | None:
         """Return the fee that decides busyness while something lasted, and a part of that around.
 
         None for a network that is not watched now, or where no fee was seen.
@@ -151,7 +149,7 @@ class FeeQueries:
         if profile is None:
             return None
         now = self._context.now()
-        beside = max((until - since) * margin, _LEAST_BESIDE)
+        beside = max((until - since) / 4, _LEAST_BESIDE)
         with self._context.store.read() as connection:
             figures = read_network_figures(connection, profile, now)
         return self._read_view(figures, Zoom(since - beside, min(until + beside, now)))

@@ -36,6 +36,7 @@ from dashboard.store.schema import (
     transitions,
 )
 
+_MOST_ALIKE: Final = 10
 _URGENCY: Final = {each.value: rank for rank, each in enumerate(Severity)}
 
 
@@ -158,13 +159,13 @@ def change_times(connection: Connection, incident_id: UUID, limit: int) -> list[
     return list(connection.scalars(latest))
 
 
-def incidents_beginning(connection: Connection, text: str, limit: int = 10) -> list[Incident]:
-    """Return incidents whose id begins so, given in hexadecimal digits, the latest first."""
+def incidents_beginning(connection: Connection, text: str) -> list[Incident]:
+    """Return the latest incidents whose id begins so, given in hexadecimal digits."""
     low = UUID(hex=text.ljust(32, "0"))
     high = UUID(hex=text.ljust(32, "f"))
     column = incidents.c
     query = select(incidents).where(column.incident_id.between(low, high))
-    rows = connection.execute(query.order_by(column.opened_at.desc()).limit(limit)).mappings()
+    rows = connection.execute(query.order_by(column.opened_at.desc()).limit(_MOST_ALIKE)).mappings()
     return [incident_of(row) for row in rows]
 
 

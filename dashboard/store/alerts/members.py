@@ -33,7 +33,7 @@ def with_members(
 ) -> list[Notification]:
     """Return the same notifications with their first members, and the one incident of each."""
     ids = [each.notification_id for each in notifications]
-    incidents = _incidents_of(connection, ids)
+    incidents = incidents_of(connection, ids)
     known = incidents_by_id(connection, {each[0] for each in incidents.values() if len(each) == 1})
     return [
         replace(
@@ -83,7 +83,8 @@ def _part(
     return [(row[column.position], member_of(row)) for row in rows]
 
 
-def _incidents_of(connection: Connection, ids: Sequence[UUID]) -> dict[UUID, list[UUID]]:
+def incidents_of(connection: Connection, ids: Sequence[UUID]) -> dict[UUID, list[UUID]]:
+    """Return the ids of the incidents that each of these notifications is about."""
     column = notification_incidents.c
     found: dict[UUID, list[UUID]] = {}
     query = select(column.notification_id, column.incident_id).where(

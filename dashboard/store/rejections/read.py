@@ -1,4 +1,4 @@
-"""Read rejections: every version of a hash, the one that is answered, and the newest of all."""
+"""Read rejections: every version of a hash, and the one that is answered."""
 
 from __future__ import annotations
 
@@ -57,19 +57,14 @@ def queryable_version(
     return None if row is None else stored_rejection(row)
 
 
-def versions(connection: Connection, tx_hash: TxHash) -> list[StoredRejection]:
-    """Return every version of a hash on every network, newest claimed time first."""
-    return versions_among(connection, [tx_hash])[tx_hash]
-
-
 def versions_among(
     connection: Connection, hashes: Sequence[TxHash]
 ) -> dict[TxHash, list[StoredRejection]]:
-    """Return the same of each of these hashes."""
+    """Return every version of each hash on every network, newest claimed time first."""
     found: dict[TxHash, list[StoredRejection]] = {each: [] for each in hashes}
     query = select(rejections).where(rejections.c.tx_hash.in_(hashes)).order_by(*NEWEST_CLAIM_FIRST)
-    for each in _stored(connection, query):
-        found[each.record.tx_hash].append(each)
+    for row in connection.execute(query).mappings():
+        found[row.tx_hash].append(stored_rejection(row))
     return found
 
 
@@ -83,20 +78,6 @@ def count_versions(
     return {(network_id, tx_hash): many for network_id, tx_hash, many in connection.execute(query)}
 
 
-def newest(
-    connection: Connection, limit: int, network_id: NetworkId | None = None
-) -> list[StoredRejection]:
-    """Return what arrived last, latest arrival first: claimed times can be late, or made up."""
-    query = (
-        select(rejections)
-        .order_by(rejections.c.first_seen_at.desc(), rejections.c.rejection_id.desc())
-        .limit(limit)
-    )
-    if network_id is not None:
-        query = query.where(rejections.c.network_id == network_id)
-    return _stored(connection, query)
-
-
 def _visible(network_ids: Sequence[NetworkId], tx_hash: TxHash, now: datetime) -> Select[Any]:
     return (
         select(rejections)
@@ -105,7 +86,3 @@ def _visible(network_ids: Sequence[NetworkId], tx_hash: TxHash, now: datetime) -
         .order_by(*NEWEST_CLAIM_FIRST)
         .limit(1)
     )
-
-
-def _stored(connection: Connection, query: Select[Any]) -> list[StoredRejection]:
-    return [stored_rejection(row) for row in connection.execute(query).mappings()]

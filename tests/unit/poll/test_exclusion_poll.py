@@ -9,9 +9,9 @@ import pytest
 from dashboard.domain.condition import State
 from dashboard.poll.exclusion import ExclusionPoll
 from dashboard.store.engine.engine import Store
-from dashboard.store.rejections.read import versions
 from tests.builders import ANOTHER_NETWORK, a_hash, a_record
 from tests.fake_clock import FakeClock
+from tests.one_by_one import versions
 from tests.scripted_upstreams import ScriptedExclusion
 from tests.unit.poll.exclusion_poll_scene import (
     evidence_of,

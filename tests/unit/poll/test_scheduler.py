@@ -12,7 +12,6 @@ import pytest
 
 from dashboard.errors import StoreUnavailable
 from dashboard.poll.scheduler import Job, Scheduler
-from tests.builders import seconds
 from tests.fake_clock import FakeClock
 
 pytestmark = pytest.mark.anyio
@@ -117,21 +116,6 @@ async def test_stopping_lets_a_run_under_way_finish() -> None:
         asyncio.get_running_loop().call_later(0.05, go_on.set)
 
     assert finished.is_set()
-
-
-async def test_age_of_a_job_counts_from_its_last_success() -> None:
-    fake_clock, good, bad = FakeClock(), Counting(), Counting(fail_as_we_do)
-    jobs = (Job("good", NEVER_AGAIN, good.run), Job("bad", NEVER_AGAIN, bad.run))
-    scheduler = Scheduler(jobs, fake_clock.clocks)
-    fake_clock.wait(seconds(10))
-    scheduler.start()
-    await good.reaches(1)
-    await bad.reaches(1)
-
-    await scheduler.stop(seconds(30))
-    fake_clock.wait(seconds(5))
-
-    assert scheduler.ages() == {"good": seconds(5), "bad": seconds(15)}
 
 
 @pytest.mark.parametrize("jump", [timedelta(days=-7), timedelta(days=7)])

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
@@ -23,20 +22,14 @@ from dashboard.show.queries.transaction_summary import NetworkFinding, Transacti
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.tracking.follow_ups import record_inclusion_answers
-from tests.browser.seeded_store import SILENT, SIMULATED, seed, tx_hash
+from tests.browser.seeded_store import SILENT, SIMULATED, tx_hash
+from tests.builders import A_MOMENT as NOW
 from tests.builders import a_record
 
-NOW: Final = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 MINUTE: Final = timedelta(minutes=1)
 SCRIPT: Final = Path(page_queries.__file__).parents[1] / "main.py"
 LIMITS: Final = ModuleLimits("Devnet", "2026-05-12", "own", {"ADD": 524288})
 INCLUDED: Final = Inclusion(21_044, bytes(32), is_successful=True)
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with seed(tmp_path, NOW) as seeded:
-        yield seeded
 
 
 @pytest.fixture

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
-from pathlib import Path
-
-import pytest
+from datetime import timedelta
 
 from dashboard.domain.coverage import CoverageChange, Covered, Watched
 from dashboard.domain.observation import Operation
@@ -18,38 +14,20 @@ from dashboard.show.queries.source_health import OperationState
 from dashboard.show.views.alerts import headline
 from dashboard.store.alerts.alert_status import NotificationCounts
 from dashboard.store.alerts.conditions import record_transition
-from dashboard.store.engine.engine import Store, open_store
+from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import Holder
 from dashboard.store.health import MailState, StoreSpace
 from dashboard.store.monitoring.coverage import save_coverage
 from dashboard.store.monitoring.upstream_failures import record_answer
-from tests.browser.seeded_store import SILENT, SIMULATED, seed
+from tests.browser.seeded_store import SIMULATED
+from tests.builders import A_MOMENT as NOW
 from tests.builders import a_transition
-from tests.databases import new_sqlite_store
 from tests.unit.show.page_runs import visit, words_of
 
-NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
 HOUR = timedelta(hours=1)
 A_STORE = StorageHealth(StoreSpace())
 A_WORKER = WorkerHealth({"worker": Holder("host/1/x", 1)})
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with seed(tmp_path, NOW) as seeded:
-        yield seeded
-
-
-@pytest.fixture
-def queries(store: Store) -> PageQueries:
-    return PageQueries(store, (SIMULATED, SILENT), None, lambda: NOW)
-
-
-@pytest.fixture
-def empty_store(tmp_path: Path) -> Iterator[Store]:
-    with open_store(new_sqlite_store(tmp_path / "empty.sqlite")) as opened:
-        yield opened
 
 
 def test_rejections_that_no_worker_asks_about_are_stale(store: Store, queries: PageQueries) -> None:

@@ -8,46 +8,13 @@ Linewatch is imported once.
 from __future__ import annotations
 
 import os
-import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from dashboard.domain.audit import Actor
-from dashboard.store.engine.connection import Connection
-from dashboard.store.engine.engine import Store, open_store
+from dashboard.store.engine.engine import open_store
 from dashboard.store.maintenance.rebuild import rebuild
 from tests.builders import A_MOMENT
-
-
-class KillingStore(Store):
-    """The same store, which kills its process before or after one commit."""
-
-    def __init__(self, store: Store, commit: int, when: str) -> None:
-        """Wait for the commit."""
-        self._store = store
-        self._commit = commit
-        self._when = when
-        self._commits = 0
-
-    @contextmanager
-    def read(self) -> Iterator[Connection]:
-        """Read."""
-        with self._store.read() as connection:
-            yield connection
-
-    @contextmanager
-    def write(self) -> Iterator[Connection]:
-        """Write, unless the process is killed first."""
-        self._commits += 1
-        with self._store.write() as connection:
-            yield connection
-            self._kill_if("before")
-        self._kill_if("after")
-
-    def _kill_if(self, when: str) -> None:
-        if (self._commits, when) == (self._commit, self._when):
-            os.kill(os.getpid(), signal.SIGKILL)
+from tests.dying_store import DyingStore
 
 
 def main(url: str) -> None:
@@ -57,8 +24,7 @@ def main(url: str) -> None:
         pid = os.fork()
         if pid == 0:
             with open_store(url) as store:
-                killing = KillingStore(store, int(commit), when)
-                rebuild(killing, Actor("operator", A_MOMENT))
+                rebuild(DyingStore(store, int(commit), when), Actor("operator", A_MOMENT))
             os._exit(0)
         _, status = os.waitpid(pid, 0)
         print(os.waitstatus_to_exitcode(status), flush=True)  # noqa: T201 - how the parent hears it

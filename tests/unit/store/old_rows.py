@@ -21,7 +21,6 @@ from dashboard.store.engine.batching import LONGEST_STEP, AdaptiveBatches
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.store.gas import save_gas
-from dashboard.store.rejections.read import versions
 from dashboard.store.retention.apply import apply_retention
 from dashboard.store.schema import metadata
 from tests.builders import (
@@ -32,7 +31,7 @@ from tests.builders import (
     a_transition,
     suggested_gas_fees,
 )
-from tests.one_by_one import save_report
+from tests.one_by_one import save_report, versions
 from tests.routes import expand_alone
 
 DAY = timedelta(days=1)

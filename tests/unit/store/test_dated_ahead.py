@@ -8,9 +8,9 @@ import pytest
 
 from dashboard.domain.exclusion import QUERYABLE_WINDOW
 from dashboard.store.engine.engine import Store
-from dashboard.store.rejections.read import queryable_record, versions
+from dashboard.store.rejections.read import queryable_record
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_report, seconds
-from tests.one_by_one import save_report
+from tests.one_by_one import save_report, versions
 
 
 @pytest.mark.parametrize("ahead", [timedelta(minutes=5, milliseconds=1), timedelta(days=2_900_000)])

@@ -73,7 +73,7 @@ from dashboard.store.rejections.counts import (
 )
 from dashboard.store.rejections.filter import hashes_with_label
 from dashboard.store.rejections.rates import count_arrivals
-from dashboard.store.rejections.read import newest, queryable_record, versions
+from dashboard.store.rejections.read import queryable_record
 from dashboard.store.rejections.save import watched_among
 from dashboard.store.rejections.search import first_arrival, search
 from dashboard.store.rejections.unparsed_reasons import unparsed_reasons
@@ -97,7 +97,7 @@ from tests.builders import (
     seconds,
 )
 from tests.databases import new_sqlite_store
-from tests.one_by_one import follow_ups_of, newest_tracked, read_evidence
+from tests.one_by_one import follow_ups_of, newest_tracked, read_evidence, versions
 from tests.stored_base_fees import base_fees
 from tests.unit.store.pending_notifications import OPS, make_pending, take_lease
 
@@ -150,8 +150,6 @@ Read = Callable[[Connection], object]
 READS: dict[str, Read] = {
     "visible": lambda it: queryable_record(it, (A_NETWORK, A_NETWORK), a_hash(), A_MOMENT),
     "versions": lambda it: versions(it, a_hash()),
-    "newest": lambda it: newest(it, 5),
-    "newest of a network": lambda it: newest(it, 5, A_NETWORK),
     "evidence": lambda it: read_evidence(it, None, a_hash()),
     "is_tracked": lambda it: is_tracked(it, a_hash()),
     "tracked": lambda it: newest_tracked(it, 5),

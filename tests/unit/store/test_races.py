@@ -12,7 +12,6 @@ from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.engine.leases import acquire
 from dashboard.store.evidence.save_rejections import save_polled
-from dashboard.store.rejections.read import newest
 from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.builders import (
     A_MOMENT,
@@ -25,7 +24,7 @@ from tests.builders import (
     seconds,
 )
 from tests.delivery_checks import claim_for_all
-from tests.one_by_one import save_report
+from tests.one_by_one import newest, save_report
 from tests.routes import expand_alone
 from tests.stored_notifications import deliveries_of
 from tests.unit.store.pending_notifications import DEV, OPS, make_pending, reject

@@ -23,7 +23,6 @@ from dashboard.store.evidence.record_answers import record_lookup
 from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.monitoring.coverage import gaps, save_coverage
 from dashboard.store.monitoring.credits import record_credits, spent_since
-from dashboard.store.rejections.read import versions
 from dashboard.store.schema import notifications
 from dashboard.store.tracking.follow_ups import record_inclusion_answers
 from dashboard.store.tracking.saved_lookups import save_lookup, saved_lookup
@@ -37,7 +36,7 @@ from tests.builders import (
     an_id,
     seconds,
 )
-from tests.one_by_one import read_evidence
+from tests.one_by_one import read_evidence, versions
 from tests.unit.store.old_rows import (
     DAY,
     forget,

@@ -9,10 +9,9 @@ import pytest
 
 from dashboard.errors import StoreError, StoreUnavailable
 from dashboard.store.engine.engine import Store, open_store
-from dashboard.store.rejections.read import versions
 from dashboard.store.tracking.transactions import TrackRequest, is_tracked, track
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_report, seconds
-from tests.one_by_one import save_report
+from tests.one_by_one import save_report, versions
 
 A_WISH = TrackRequest(a_hash(), (A_NETWORK,), None, "")
 

@@ -28,10 +28,10 @@ from dashboard.store.maintenance.move import give_up_move, move
 from dashboard.store.maintenance.restore import restore
 from dashboard.store.maintenance.sequences import last_number
 from dashboard.store.maintenance.verify import changed_rejections, verify
-from dashboard.store.rejections.read import newest
 from dashboard.store.schema import audit_log, outbox, rejections
 from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, an_id
+from tests.one_by_one import newest
 from tests.postgresql import empty_database
 from tests.processes import PROJECT
 from tests.unit.store.fake_machine import Machine

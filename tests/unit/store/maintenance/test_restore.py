@@ -17,10 +17,10 @@ from dashboard.store.engine.leases import holders
 from dashboard.store.maintenance.restore import GAP, restore
 from dashboard.store.maintenance.verify import verify
 from dashboard.store.rejections.archive import last_rejection_id
-from dashboard.store.rejections.read import versions
 from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, an_id
 from tests.databases import set_schema
+from tests.one_by_one import versions
 from tests.unit.store.filled_store import content_of, keep_report
 from tests.unit.store.pending_notifications import take_lease
 from tests.unit.store.restores import BY, restored

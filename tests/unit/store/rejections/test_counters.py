@@ -27,7 +27,6 @@ from dashboard.store.rejections.counts import (
     count_over_time,
     count_rejections,
 )
-from dashboard.store.rejections.read import newest
 from dashboard.store.schema import (
     rejection_counters,
     rejection_modules,
@@ -46,7 +45,7 @@ from tests.builders import (
     an_address,
     seconds,
 )
-from tests.one_by_one import save_report
+from tests.one_by_one import newest, save_report
 
 NETWORKS: Final = (A_NETWORK, ANOTHER_NETWORK)
 HOUR: Final = timedelta(hours=1)

@@ -16,7 +16,7 @@ from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.rejections.counts import count_rejections
 from dashboard.store.rejections.known_hashes import KnownHashes, head_of, load_heads
 from dashboard.store.rejections.lookup import RejectionReader
-from dashboard.store.rejections.read import queryable_record, versions
+from dashboard.store.rejections.read import queryable_record
 from dashboard.store.retention.apply import apply_retention
 from dashboard.store.schema import fee_rollups
 from dashboard.store.schema.columns import milliseconds_of, moment_of
@@ -32,7 +32,7 @@ from tests.builders import (
     an_id,
     seconds,
 )
-from tests.one_by_one import save_report
+from tests.one_by_one import save_report, versions
 from tests.stored_base_fees import base_fees
 from tests.stored_notifications import recent_notifications
 from tests.unit.store.old_rows import (
