@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -10,12 +11,15 @@ from dashboard.domain.condition import Condition, State
 from dashboard.domain.formatting import fee, moment, period, size, span, unit_of
 from dashboard.domain.quantity import TxHash, Wei, format_gwei
 
+_FEW: Final = 2
+
 __all__ = [
     "age",
     "exact_fee",
     "fee",
     "moment",
     "moment_near",
+    "names_of",
     "period",
     "share",
     "short_hash",
@@ -52,6 +56,14 @@ def short_hash(tx_hash: TxHash) -> str:
     """Print the ends of a hash, enough to distinguish it in a list."""
     text = str(tx_hash)
     return f"{text[:10]}…{text[-6:]}"
+
+
+def names_of(some: Sequence[str], every: Sequence[str]) -> str:
+    """Name some of all networks: ``Linea, Base``, ``all 12 networks but Blast``."""
+    others = [name for name in every if name not in some]
+    if len(every) <= _FEW or 2 * len(others) >= len(some):
+        return ", ".join(some)
+    return f"all {len(every)} networks{' but ' * bool(others)}{', '.join(others)}"
 
 
 def sentence(message: str) -> str:

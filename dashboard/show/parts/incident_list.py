@@ -59,7 +59,7 @@ def open_incidents_part(queries: PageQueries, network_id: NetworkId | None, here
         if not many:
             empty(
                 "No incident is open",
-                "Everything that the rules watch is as it should be. What ended lately is below.",
+                "No rule reports anything now. What ended lately is below.",
             )
             return
         offset = (chosen_page(many, _ROWS, _OPEN_PAGE) - 1) * _ROWS

@@ -105,7 +105,7 @@ def _transfer(figures: NetworkFigures, profile: NetworkProfile) -> str:
     amount = cost_of(figures.suggested.value.medium.suggested_max_fee_per_gas)
     coins = in_coin(amount, profile.coin)
     worth = profile.coin_price
-    return coins if worth is None else f"{coins} · {in_money(amount, worth)}"
+    return coins if worth is None else f"{coins}\N{NO-BREAK SPACE}· {in_money(amount, worth)}"
 
 
 def _cheapest(week: UsualWeek) -> str:

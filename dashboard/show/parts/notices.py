@@ -46,11 +46,11 @@ def notice(kind: str, headline: str, text: str) -> None:
 
 
 @contextmanager
-def store_errors_shown(title: str = "") -> Iterator[None]:
+def store_errors_shown(title: str = "", head: DeltaGenerator | None = None) -> Iterator[None]:
     """Show an error of the store as a notice in place of the content.
 
     Content that begins with the heading of its page names its `title`: a page without a heading
-    has no name for those who hear it.
+    has no name for those who hear it. `head` is where it stands, if above what is drawn first.
     """
     if title:
         st.session_state[HEADED] = False
@@ -58,7 +58,8 @@ def store_errors_shown(title: str = "") -> Iterator[None]:
         yield
     except StoreError as trouble:
         if title and not st.session_state[HEADED]:
-            heading(title, "Nothing can be shown now.")
+            with head or st.container():
+                heading(title, "Nothing can be shown now.")
         notice(
             "bad",
             "The store cannot be read.",

@@ -57,7 +57,7 @@ def line_markup(stored: StoredRejection, context: LineContext, now: datetime) ->
     record, seen_at = stored.record, stored.first_seen_at
     reason, factor = context.reason, overrun(context.reason)
     named = name_of((reason.kind, reason.module))
-    times = "" if factor is None else f"{factor:,.1f}× the limit"
+    times = "" if factor is None else f"{factor:,.1f}× limit"
     tracked = Markup()
     if context.is_tracked:
         tracked = element("span", "◉", role="img", aria_label="Tracked", title="Tracked")

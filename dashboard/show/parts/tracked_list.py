@@ -26,14 +26,10 @@ _LONGEST: Final = 120
 _SEVERAL: Final = 2
 
 
-def tracked_head() -> None:
-    """Name the columns."""
-    st.html(row_head(_HEADS, "lw-tracked"))
-
-
 def tracked_rows(entries: Sequence[TrackedEntry], now: datetime, lookup: st.Page) -> None:
     """Show the rows; each has a box that chooses it, and leads to its lookup."""
     with st.container(gap=None):
+        st.html(row_head(_HEADS, "lw-tracked"))
         for entry in entries:
             tx_hash = entry.transaction.tx_hash
             with st.container(key=f"tracked-{tx_hash}", gap=None):
@@ -51,6 +47,7 @@ def needed_rows(
 ) -> None:
     """Show those that need attention, the most urgent first, with what each needs."""
     with st.container(gap=None):
+        st.html(row_head(_HEADS, "lw-tracked"))
         for need, entry in needed:
             key = f"needed-{need.name}-{entry.transaction.tx_hash}"
             with st.container(key=key, gap=None):

@@ -102,7 +102,11 @@ def _levels(
 def _level(name: str, level: FeeSuggestion, profile: NetworkProfile, *, is_stale: bool) -> Markup:
     most = level.suggested_max_fee_per_gas
     cost = cost_of(most)
-    worth = "" if profile.coin_price is None else f" · {in_money(cost, profile.coin_price)}"
+    worth = (
+        ""
+        if profile.coin_price is None
+        else f"\N{NO-BREAK SPACE}· {in_money(cost, profile.coin_price)}"
+    )
     tip = " ".join(fee(level.suggested_max_priority_fee_per_gas))
     why = (
         f"At most {exact_fee(most)} for one unit of gas, {tip} of it priority fee. A plain "

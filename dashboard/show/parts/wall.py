@@ -45,7 +45,8 @@ def _tile(row: NetworkRow, now: datetime) -> Markup:
     number, unit = ("–", "") if value is None else fee(value)
     difference = above_usual(figures, row.usual)
     usual = "" if difference is None else difference_in_words(difference)
-    is_stale = polled is None or polled.is_stale(now)
+    is_stale = polled is not None and polled.is_stale(now)
+    kind = "failing" if figures.failures else status.activity.name.lower()
     seen = "never seen" if polled is None else age(polled.asked_at, now)
     return element(
         "section",
@@ -65,7 +66,7 @@ def _tile(row: NetworkRow, now: datetime) -> Markup:
             element("span", f"{'stale, ' if is_stale else ''}{seen}", class_="lw-end"),
             class_="lw-row",
         ),
-        class_=f"lw-wall-tile is-{'failing' if figures.failures else status.activity.name.lower()}",
+        class_=f"lw-wall-tile is-{kind}{' is-old' if is_stale else ''}",
     )
 
 

@@ -42,7 +42,7 @@ from dashboard.show.queries.source_health import (
     OperationState,
 )
 from dashboard.show.queries.spending import plan_in_words
-from dashboard.show.text import age, moment, moment_near, sentence, since_when, size, span
+from dashboard.show.text import age, moment, moment_near, names_of, sentence, since_when, size, span
 from dashboard.store.health import StoreSpace
 
 _LONGEST_TITLE: Final = 120
@@ -233,9 +233,8 @@ def _stale(networks: Sequence[NetworkHealth], now: datetime) -> Iterator[Attenti
     stale = [each for each in networks if each.state(now) is OperationState.STALE]
     advice = "Check that a worker runs, and read its log."
     if len(stale) >= _SEVERAL:
-        names = ", ".join(each.profile.name for each in stale)
-        headline = f"{len(stale)} networks are stale."
-        yield Attention(headline, f"{names}.", Remedy.SOURCES, advice=advice)
+        some, every = ([each.profile.name for each in part] for part in (stale, networks))
+        yield Attention(f"Stale: {names_of(some, every)}.", "", Remedy.SOURCES, advice=advice)
         return
     for each in stale:
         old = next(one for one in each.operations if one.state(now) is OperationState.STALE)

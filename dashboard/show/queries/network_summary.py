@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
 from dashboard.show.queries.network_status import Activity, NetworkStatus
-
-_FEW: Final = 2
+from dashboard.show.text import names_of
 
 
 def network_summary(statuses: Sequence[NetworkStatus]) -> str:
@@ -20,33 +18,32 @@ def network_summary(statuses: Sequence[NetworkStatus]) -> str:
         if each.figures.failures
     ]
     needing = {
-        "Stale": _with_activity(Activity.STALE, statuses),
+        "Stale": [
+            each
+            for each in _with_activity(Activity.STALE, statuses)
+            if each.figures.gas_failure() is None
+        ],
         "Busy": _with_activity(Activity.BUSY, statuses),
         "Not known yet": [
             each for each in _with_activity(Activity.UNKNOWN, statuses) if each.profile.has_gas
         ],
     }
     problems = [f"No answer from: {', '.join(silent)}."] if silent else []
+    every = _names(statuses)
     problems += [
-        f"{words}: {_names(found) if len(found) < len(statuses) else _all(found)}."
-        for words, found in needing.items()
-        if found
+        f"{words}: {names_of(_names(found), every)}." for words, found in needing.items() if found
     ]
     if problems:
         return " ".join(problems)
     is_all_calm = all(status.activity is Activity.CALM for status in statuses)
     if not is_all_calm:
         return "No network is busy or stale."
-    return f"{_names(statuses)} is calm." if len(statuses) == 1 else "Every network is calm."
+    return f"{every[0]} is calm." if len(every) == 1 else "Every network is calm."
 
 
 def _with_activity(activity: Activity, statuses: Sequence[NetworkStatus]) -> list[NetworkStatus]:
     return [status for status in statuses if status.activity is activity]
 
 
-def _all(statuses: Sequence[NetworkStatus]) -> str:
-    return f"all {len(statuses)} networks" if len(statuses) > _FEW else _names(statuses)
-
-
-def _names(statuses: Sequence[NetworkStatus]) -> str:
-    return ", ".join(status.profile.name for status in statuses)
+def _names(statuses: Sequence[NetworkStatus]) -> list[str]:
+    return [status.profile.name for status in statuses]

@@ -105,8 +105,8 @@ class _Chosen:
 def _live() -> None:
     queries = page_queries.current()
     follow_choice()
-    with store_errors_shown("Rejections"):
-        head = st.container()
+    head = st.container()
+    with store_errors_shown("Rejections", head):
         chosen = _choose(queries, chosen_network_id(queries.networks))
         summary = queries.rejections.summary(chosen.wanted, chosen.shown)
         said = trend_words(summary.compared, queries.rejections.window(chosen.shown))

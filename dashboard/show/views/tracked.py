@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import timedelta
 from functools import partial
 from typing import Final
@@ -11,7 +12,7 @@ import streamlit as st
 from dashboard.domain.formatting import counted
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.tags import typed_tags
-from dashboard.errors import InputError
+from dashboard.errors import InputError, StoreError
 from dashboard.show.parts.acting import done_shown, name_input
 from dashboard.show.parts.address import live
 from dashboard.show.parts.heading import heading, section
@@ -46,7 +47,6 @@ from dashboard.show.parts.tracked_list import (
     group_rows,
     need_buttons,
     needed_rows,
-    tracked_head,
     tracked_rows,
 )
 from dashboard.show.queries import page_queries
@@ -91,7 +91,7 @@ def page() -> None:
 def _forms(queries: PageQueries) -> None:
     """Fold the forms away, unless nothing is tracked yet."""
     is_new = False
-    with store_errors_shown():
+    with suppress(StoreError):  # The list says that the store cannot be read
         is_new = not queries.tracked.counts(None).total
     tracking, watching, naming = st.columns([3, 3, 2], gap="small")
     with naming:
@@ -228,7 +228,6 @@ def _list(queries: PageQueries, wanted: TrackedFilter) -> None:
     section("1 transaction" if total == 1 else f"{many} transactions", note)
     if shown:
         acts(queries, shown, wanted, total)
-        tracked_head()
         tracked_rows(shown, queries.now(), lookup.as_page())
     else:
         empty("Nothing older fits", "Go back to the latest.")

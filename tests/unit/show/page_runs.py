@@ -59,6 +59,7 @@ class UnreadableStore(Store):
     def __init__(self) -> None:
         """Need no database."""
         self.name = "The store"
+        self.writes = 0
 
     @contextmanager
     def read(self) -> Iterator[Connection]:

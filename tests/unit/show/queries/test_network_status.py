@@ -15,6 +15,7 @@ from dashboard.show.queries.network_status import (
     Activity,
     NetworkFigures,
     NetworkProfile,
+    NetworkStatus,
     PolledValue,
     conclude_status,
 )
@@ -244,10 +245,30 @@ def test_longest_failure_of_each_kind_is_told_apart() -> None:
 
 def test_overview_names_the_worst_first() -> None:
     busy = conclude_status(figures(11), NOW)
+    calm = conclude_status(figures(9), NOW)
     stale = conclude_status(replace(figures(9), base_fee=seen(9, 9 * PERIOD)), NOW)
 
     assert network_summary([busy, stale]) == "Stale: Net. Busy: Net."
     assert network_summary([stale] * 3) == "Stale: all 3 networks."
+    assert network_summary([*_named(stale, "A", "B", "C"), calm]) == (
+        "Stale: all 4 networks but Net."
+    )
+    assert network_summary([*_named(stale, "A"), calm, busy]) == "Stale: A. Busy: Net."
+
+
+def test_network_that_fails_is_not_named_again_as_stale() -> None:
+    failure = Failure(FailureKind.UNAVAILABLE, "down")
+    standing = StandingFailure(Operation.BUSY_THRESHOLD, NOW - PERIOD, NOW, failure)
+    old = replace(figures(9), base_fee=seen(9, 9 * PERIOD), failures=[standing])
+
+    assert network_summary([conclude_status(old, NOW)]) == "No answer from: Net (the gas API)."
+
+
+def _named(status: NetworkStatus, *names: str) -> list[NetworkStatus]:
+    return [
+        replace(status, figures=replace(status.figures, profile=replace(CARD, name=name)))
+        for name in names
+    ]
 
 
 def test_overview_calls_all_calm_only_if_all_are() -> None:

@@ -191,8 +191,8 @@ def test_several_stale_networks_make_one_line(queries: PageQueries) -> None:
 
     needed = health_troubles(replace(health, networks=stale), NOW)
 
-    assert needed[-1].headline == "3 networks are stale."
-    assert needed[-1].text == "Devnet, Devnet, Devnet."
+    assert needed[-1].headline == "Stale: all 3 networks."
+    assert not needed[-1].text
 
 
 def test_verdict_says_state_since_usual_length_and_incidents(
