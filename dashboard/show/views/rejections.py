@@ -120,14 +120,15 @@ def _live() -> None:
             module_card(chosen.module, queries.rejections.limit_tables(), usual)
         narrowing = _narrowing(queries, chosen)
         listed, over_time = st.columns([7, 6], gap="medium")
-        with listed, st.container(key="card-rejections", gap="small", height="stretch"):
-            _list(queries, chosen, summary)
+        card = listed.container(key="card-rejections", gap="small", height="stretch")
         with (
             over_time,
             st.container(key="card-over-time", gap="small", height="stretch"),
             store_errors_shown(),
         ):
             timeline_part(queries, narrowing, said)
+        with card:
+            _list(queries, chosen, summary)
         _breakdowns(queries, narrowing)
         _unknown_reasons(queries, chosen.wanted.network_id)
 
