@@ -80,7 +80,7 @@ def attempt(
 
 def _send(notification: Notification, sending: Sending, may_send: MaySend) -> str:
     if not may_send():
-        raise DeliveryWithheld("the lease of this worker is over")
+        raise DeliveryWithheld("the lease of this worker expired")
     channel = sending.channels.get(notification.recipient.channel)
     if channel is None:
         raise DeliveryBlocked(

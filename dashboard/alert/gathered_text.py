@@ -218,7 +218,7 @@ def _steps(gathered: _Gathered, actions: ActionLinks) -> tuple[str, ...]:
     """Say what to do about many rejections; other changes say it where they are shown."""
     if not gathered.causes:
         return ()
-    take = "Acknowledge them by the link in this mail: everybody sees then who works on them."
+    take = "Acknowledge them by the link in this mail: everybody then sees who works on them."
     return (*((take,) if actions.acknowledge else ()), *LOOK_AT_REJECTIONS)
 
 

@@ -44,8 +44,8 @@ class Heartbeat:
         try:
             judge(exchange(self.target, request, self.rules, may_send))
         except (DeliveryDeferred, DeliveryRefused) as error:
-            _log.warning("the heartbeat was not taken", why=str(error))
-            self._note_trouble(f"not taken: {error}")
+            _log.warning("the heartbeat was not accepted", why=str(error))
+            self._note_trouble(f"not accepted: {error}")
         else:
             with self.store.write() as connection:
                 note_heartbeat(connection, self.clock())
@@ -61,10 +61,12 @@ class Heartbeat:
             held = covered(connection, self.networks)
         unwatched = set(self.networks) - {each.network_id for each in held}
         if unwatched:
-            return f"network {min(unwatched)} was never watched yet"
+            return f"network {min(unwatched)} was never watched"
         for each in held:
             if each.silence is not None:
-                return f"nobody answers about {each.watched} of network {each.network_id}"
+                return (
+                    f"questions about {each.watched} of network {each.network_id} are not answered"
+                )
             if each.until < oldest:
-                return f"nobody asks about {each.watched} of network {each.network_id}"
+                return f"no worker asks about {each.watched} of network {each.network_id}"
         return ""

@@ -19,7 +19,6 @@ from dashboard.domain.grounds import (
     SpaceGrounds,
 )
 from dashboard.domain.notification import NotificationKind
-from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import format_gwei
 
 _MEASURES: Final = {
@@ -49,7 +48,7 @@ _SILENT_FEES: Final = (
 )
 _SILENT_REJECTIONS: Final = (
     "Until it answers, new rejections cannot be seen. None is missed if it answers again within "
-    "seven days: for so long a rejection can be asked for."
+    "seven days, which is how long it keeps them."
 )
 _SOURCES: Final = {
     SubjectKind.GAS_API: ("fee source", _SILENT_FEES),
@@ -58,9 +57,7 @@ _SOURCES: Final = {
 """What people call an API, and what its silence means."""
 
 _SILENCES: Final = {
-    SubjectKind.GAS_API: (
-        f"has given no fees since {{}}: {Operation.SUGGESTED_GAS_FEES} is not answered"
-    ),
+    SubjectKind.GAS_API: "has given no fees since {}",
     SubjectKind.EXCLUSION_API: "has answered nothing since {}",
 }
 """What an API does not do since a moment: thresholds may come from a fee source without fees."""
@@ -74,8 +71,8 @@ _STALE: Final = (
     "nobody is notified when the network becomes busy."
 )
 _LOOK_AFTER: Final = (
-    "If Linewatch was stopped meanwhile, nothing needs to be done: it asks again by now.",
-    "If it was not, the page Health says which question gets no answer, and why.",
+    "If Linewatch was stopped meanwhile, nothing needs to be done: it is asking again.",
+    "If it was not, the page Health says which question is not answered, and why.",
 )
 _FULL: Final = (
     "When it is full, nothing more is stored: reports of nodes are refused, and nobody "
@@ -83,8 +80,8 @@ _FULL: Final = (
 )
 _MAKE_ROOM: Final = (
     "Free some space there, or move the store to a larger disk.",
-    "Run `linewatch store`: it shows what takes the room; [store] says how long each is kept.",
-    "What is stored stays whole. `linewatch backup` onto another disk works meanwhile.",
+    "Run `linewatch store`: it shows what uses the space; [store] says how long each kind is kept.",
+    "What is stored stays intact. `linewatch backup` to another disk still works.",
 )
 _IN_HAND: Final = {
     NotificationKind.ACKNOWLEDGED,
@@ -182,13 +179,13 @@ def _of_silence(
 
 def _of_age(grounds: AgeGrounds, network: str, zone: tzinfo) -> IncidentText:
     at = grounds.answered_at
-    headline, answered, last = "fees are stale", "was never answered", "never"
+    headline, answered, last = "fees are stale", "none were ever given", "never"
     if at is not None:
         headline = f"fees are stale, last seen at {at:%H:%M} UTC"
-        answered, last = f"was answered last on {moment(at)}", moment_in(at, zone)
+        answered, last = f"the last answer came on {moment(at)}", moment_in(at, zone)
     return IncidentText(
         headline=f"{network}: {headline}",
-        opening=f"The fees of {network} are stale: {grounds.operation} {answered}.",
+        opening=f"The fees of {network} are stale: {answered}.",
         page="health",
         rows=(("Last answer", last), ("Due every", period(grounds.period))),
         explanation=_STALE,
@@ -198,7 +195,7 @@ def _of_age(grounds: AgeGrounds, network: str, zone: tzinfo) -> IncidentText:
 
 def _of_space(transition: Transition, grounds: SpaceGrounds, lasted: Rows) -> IncidentText:
     is_low = transition.after is State.LOW_ON_SPACE
-    claim = "is low on space" if is_low else "has room again"
+    claim = "is low on space" if is_low else "has enough space again"
     free, least = size(grounds.free), size(grounds.least)
     return IncidentText(
         headline=f"The disk of the store {claim}: {free} free",

@@ -28,8 +28,8 @@ PERIOD: Final = timedelta(seconds=10)
 _FAILING: Final = "mail.failing"
 _WORKING: Final = "mail.working"
 _NEXT_STEPS: Final = (
-    "They stay pending and are sent once the server takes them. `linewatch alerts test-send` shows "
-    "each answer of the server; `linewatch alerts --state pending` lists what is pending."
+    "They stay pending and are sent once the server accepts them. `linewatch alerts test-send` "
+    "shows each answer of the server; `linewatch alerts --state pending` lists what is pending."
 )
 _IDS: Final = UUID("0c6f2a2e-6f0b-4b57-9d1e-3f1f0f9b7a10")
 """Names the ids of these messages, so that a repeated one has the same."""
@@ -103,7 +103,7 @@ def _failing(outage: MailOutage, trouble: MailTrouble) -> Message:
         _FAILING,
         f"Mail fails since {moment(outage.since)}",
         (
-            f"No mail was taken since {moment(outage.since)}; {many} pending.",
+            f"No mail was accepted since {moment(outage.since)}; {many} pending.",
             f"The mail server's answer: {visible(trouble.answer)}",
             _NEXT_STEPS,
         ),
@@ -119,7 +119,7 @@ def _working(outage: MailOutage, ended_at: datetime) -> Message:
     return _message(
         _WORKING,
         f"Mail works again after {span(ended_at - outage.since)}",
-        (f"A mail was taken at {moment(ended_at)}, the first since {moment(outage.since)}.",),
+        (f"A mail was accepted at {moment(ended_at)}, the first since {moment(outage.since)}.",),
         {"since": format_timestamp(outage.since), "endedAt": format_timestamp(ended_at)},
     )
 

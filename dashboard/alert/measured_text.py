@@ -28,7 +28,7 @@ LOOK_AT_REJECTIONS: Final = (
     "A limit that many transactions run into at once points at a node, not at its senders.",
 )
 _AFTER_WORKER: Final = (
-    "What nodes reported meanwhile is stored, and hashes are asked about again by now.",
+    "What nodes reported meanwhile is stored, and hashes are asked about again.",
     "Run a second `linewatch worker` on another machine: it takes over within seconds.",
 )
 _AFTER_GAP: Final = (
@@ -47,13 +47,13 @@ _BEFORE_END: Final = (
     "The operator of the server renews its certificate; you renew those in `tls.ca_file`.",
 )
 _CAUSES: Final = {
-    GapCause.NOT_WATCHED: "no worker was at work",
+    GapCause.NOT_WATCHED: "no worker was running",
     GapCause.NOT_ANSWERED: "nobody answered",
 }
 _OVER: Final = {
     SubjectKind.COVERAGE: "{network} is watched again",
-    SubjectKind.WORKER: "a worker is at work again",
-    SubjectKind.DELIVERY: "{what} takes notifications again",
+    SubjectKind.WORKER: "a worker is running again",
+    SubjectKind.DELIVERY: "{what} accepts notifications again",
     SubjectKind.CREDITS: "the budget of credits is kept again",
     SubjectKind.EXPIRY: "{what} does not end soon any more",
 }
@@ -111,10 +111,10 @@ def describe_own_failure(transition: Transition, grounds: DeliveryGrounds) -> In
     channel, many = _channel_of(transition), counted(grounds.pending, "notification")
     return replace(
         _of_delivery(transition, grounds),
-        headline=f"{channel} did not take {many}",
-        opening=f"The channel {channel} did not take {many}, the oldest since "
+        headline=f"{channel} did not accept {many}",
+        opening=f"The channel {channel} did not accept {many}, the oldest since "
         f"{moment(grounds.oldest)}.",
-        remark="It took this message, so it works again, at least for you. Another one follows "
+        remark="It accepted this message, so it works again, at least for you. Another one follows "
         "only where it fails after this one.",
     )
 
@@ -125,8 +125,8 @@ def _of_gap(transition: Transition, grounds: GapGrounds, network: str) -> Incide
     ended = "" if grounds.ends_at is None else f" to {moment(grounds.ends_at)}"
     if transition.subject.kind is SubjectKind.WORKER:
         length = span((grounds.ends_at or transition.at) - grounds.begins_at)
-        headline = f"no worker was at work for {length}"
-        opening = f"No worker was at work {lasts} {begun}{ended}: nothing was asked and nobody was "
+        headline = f"no worker was running for {length}"
+        opening = f"No worker was running {lasts} {begun}{ended}: nothing was asked and nobody was "
         opening += "notified."
         steps: tuple[str, ...] = _AFTER_WORKER
     else:
@@ -151,12 +151,12 @@ def _of_delivery(transition: Transition, grounds: DeliveryGrounds) -> IncidentTe
     channel, many = _channel_of(transition), counted(grounds.pending, "notification")
     waits = "waits" if grounds.pending == 1 else "wait"
     return IncidentText(
-        headline=f"{channel} takes no notifications: {many} {waits}",
-        opening=f"The channel {channel} does not take notifications: {many} {waits} there, the "
+        headline=f"{channel} accepts no notifications: {many} {waits}",
+        opening=f"The channel {channel} does not accept notifications: {many} {waits} there, the "
         f"oldest since {moment(grounds.oldest)}.",
         page="alerts",
         rows=(("Rule", transition.subject.rule), ("Waiting", f"{grounds.pending:,}")),
-        explanation="Nothing is lost: each is tried again until it is taken, for seven days.",
+        explanation="Nothing is lost: each is tried again until it is accepted, for seven days.",
         next_steps=_AFTER_FAILURE,
         quote=unlinked(grounds.outcome),
         quote_title="The last answer",

@@ -161,7 +161,7 @@ def _delays(notification: Notification, zone: tzinfo) -> tuple[str, ...]:
     if release_at is not None and notification.dated - release_at > LATE_AFTER:
         said.append(
             f"This comes {span(notification.dated - release_at)} late: until now nothing could be "
-            "delivered to you, or you had got as many messages as go within an hour."
+            "delivered to you, or you had reached the limit of messages an hour."
         )
     return tuple(said)
 
@@ -234,8 +234,8 @@ def _size(incident: Incident, title: str) -> tuple[str, ...]:
 def _steps(incident: Incident | None, *, has_link: bool) -> tuple[str, ...]:
     """Say how to acknowledge an incident, with a link or without."""
     if incident is None:
-        return ("Acknowledge them on the page Alerts: everybody sees then who works on them.",)
+        return ("Acknowledge them on the page Alerts: everybody then sees who works on them.",)
     link = "by the link in this mail, " if has_link else ""
     command = f"`linewatch alerts acknowledge {incident.incident_id.hex[:8]}`"
     how = f"Acknowledge it {link}on the page Alerts or with {command}"
-    return (f"{how}: everybody sees then who works on it, and nobody is reminded any more.",)
+    return (f"{how}: everybody then sees who works on it, and nobody is reminded again.",)

@@ -31,7 +31,7 @@ _HEADLINES: Final = {
     ReasonKind.UNPARSED: "unknown reason",
 }
 _UNKNOWN: Final = "a rejection was recorded"
-_NOT_KEPT: Final = "The record before this one is not kept any more, so it cannot be compared."
+_NOT_KEPT: Final = "The previous record is no longer stored, so the two cannot be compared."
 _NOTHING: Final = "–"
 
 
@@ -89,7 +89,7 @@ def describe_inclusion(change: NotifiedChange, context: RejectionContext) -> Inc
         f"a node rejected it before{failed}.",
         page="lookup",
         rows=(*_identity(change), *rows, *_record_rows(change, context)),
-        explanation="Another node may take what one refuses. Within some minutes a chain can "
+        explanation="Another node may accept what one refuses. Within some minutes a chain can "
         "still be reorganised, and the block with it.",
         changed=(("Status", before, f"included in {block}{failed}"),),
         kicker=f"Included on {context.network}",

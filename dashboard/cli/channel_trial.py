@@ -28,7 +28,7 @@ def test_send(*, address: str, channel: str, as_json: bool) -> None:
 
     Without an option it goes to all who get alerts by default: the recipients of [mail] and the
     channels. It passes the same way as an alert, and waits for none. The status is 1 where a
-    message was not taken. The audit log says who sent one, to whom, and what was answered.
+    message was not accepted. The audit log says who sent one, to whom, and what was answered.
     """
     if address and channel:
         raise InputError("--to and --channel exclude each other: choose one")

@@ -67,8 +67,7 @@ def export(  # noqa: PLR0913 - one for each option
     """Write all that is stored of one kind into a file.
 
     Every version of a rejection with its raw reason, every fee as a whole number of wei,
-    every time in UTC. The file appears when it is whole. While it is written, everything
-    else goes on.
+    every time in UTC. The file appears when it is complete. Nothing needs to be stopped.
     """
     form = _format(target, format_name)
     if target != _STANDARD_OUTPUT:

@@ -79,7 +79,7 @@ def lookup(
     select the stored transactions that match. The networks are asked now, unless
     --stored is given, and what they say is stored. The status is 1 where a network does not answer
     about one of them or an answer could not be stored. With --exit-code it is 3 where a rejection
-    is on record, and else 1 where nobody knows of one of them whether it was rejected.
+    is on record, otherwise 1 where it is not known of one of them whether it was rejected.
     """
     text = _text(transactions)
     with open_installation() as here:

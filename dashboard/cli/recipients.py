@@ -98,8 +98,8 @@ def set_(
 ) -> None:
     """Say at which hours ADDRESS gets messages, and in which time zone; the rest stays as it is.
 
-    At other hours messages are held, and come as one summary. What a rule with pierces reports
-    comes at once.
+    At other hours messages are held, and come as one summary. A rule with pierces notifies at
+    any hour.
     """
     if active and any_hour:
         raise InputError("--active and --any-hour exclude each other: choose one")

@@ -34,7 +34,7 @@ _FROM_VARIABLE: Final = "env:"
 )
 @options.as_json
 def restore(*, file: Path, force: bool, as_json: bool) -> None:
-    """Put the backup FILE into the store's place; stop everything that runs before.
+    """Replace the store by the backup FILE; stop all of Linewatch first.
 
     The backup is verified first and brought to this version's schema. The store that was there is
     put aside, never deleted. Nobody is notified by that: what the backup holds as pending, and
@@ -57,7 +57,7 @@ def restore(*, file: Path, force: bool, as_json: bool) -> None:
     if done.aside is not None:
         say(f"The store that was there before is {done.aside}.")
     for name in done.rebuilt:
-        say(f"The {name} were wrong in the backup and are rebuilt.")
+        say(f"The {name} were wrong in the backup and were rebuilt.")
     held = counted(done.held, "pending notification is", "pending notifications are")
     say(f"{held} held: `linewatch release` sends them.")
 
@@ -93,7 +93,7 @@ def release(*, drop: bool, counts: bool, as_json: bool) -> None:
 )
 @options.as_json
 def move(*, target: str | None, is_cancelled: bool, as_json: bool) -> None:
-    """Move the store to another database; stop everything that runs before.
+    """Move the store to another database; stop all of Linewatch first.
 
     All rows are copied and compared. The store that they come from stays as it is, except for a
     mark that keeps every process from using it. After a move that was killed no process can use

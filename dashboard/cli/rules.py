@@ -80,7 +80,7 @@ def listed(*, output: Output) -> None:
             Listing(
                 "rules",
                 ask.in_force(),
-                ("NAME", "KIND", "SEVERITY", "STATE", "TAKES", "NOTIFIES"),
+                ("NAME", "KIND", "SEVERITY", "STATE", "SCOPE", "NOTIFIES"),
                 row=lambda each: _row(here, each.rule, situation.state_of(each.rule)),
                 form=lambda each: _form(each, situation.state_of(each.rule)),
                 nothing="There is no rule.",

@@ -146,7 +146,7 @@ def planned(command: Command) -> Command:
         time_zone,
         click.option("--reason", default="", help="Why; shown wherever this is listed."),
         by,
-        click.option("--all", "covers_all", is_flag=True, help="Yes, it fits every change."),
+        click.option("--all", "covers_all", is_flag=True, help="Yes, it matches every change."),
     )
     decorated: Any = bundled
     for each in reversed(options):

@@ -37,7 +37,7 @@ def silences() -> None:
 @planned
 @as_json
 def add(*, given: GivenSilence, as_json: bool) -> None:
-    """Silence the changes that every MATCHER fits.
+    """Silence the changes that match every MATCHER.
 
     A MATCHER is network, rule, module, stage, sender, label, tag or severity, then = or !=, then
     the value; with =~ or !~ each * of the value is any text. Several with = or =~ of one kind are
@@ -52,7 +52,7 @@ def add(*, given: GivenSilence, as_json: bool) -> None:
 @time_zone
 @as_json
 def preview(*, matchers: tuple[str, ...], spans: tuple[str, ...], zone: str, as_json: bool) -> None:
-    """Say what a silence of these MATCHERs would have fitted in the last seven days, and fits now.
+    """Say what a silence of these MATCHERs would have matched in seven days, and matches now.
 
     Nothing is saved.
     """
@@ -105,7 +105,7 @@ def maintenance() -> None:
 @planned
 @as_json
 def plan(*, given: GivenSilence, as_json: bool) -> None:
-    """Plan a window for the changes that every MATCHER fits.
+    """Plan a window for the changes that match every MATCHER.
 
     A MATCHER is network, rule, module, stage, sender, label, tag or severity, then = or !=, then
     the value; with =~ or !~ each * of the value is any text. Several with = or =~ of one kind are

@@ -85,9 +85,9 @@ def backup(*, file: Path, force: bool, keep: int | None, as_json: bool) -> None:
 def verify(*, file: Path | None, as_json: bool) -> None:
     """Verify that the store, or the backup FILE, is whole; status 1 and the remedy where not.
 
-    Pages and indexes, the form of each value, references between rows, what must hold beyond
-    them, what is derived against what it is derived from, and every rejection against the
-    digest that it was saved with. Nothing is changed, and everything may go on meanwhile.
+    It checks pages and indexes, the form of each value, references between rows and other rules,
+    derived data against its sources, and every rejection against the digest that it was saved
+    with. Nothing is changed, and nothing needs to be stopped.
     """
     found = verify_store(settings_of_command(), file, report=_progress)
     if as_json:
@@ -118,16 +118,16 @@ def verify(*, file: Path | None, as_json: bool) -> None:
 def rebuild(*, as_json: bool) -> None:
     """Rebuild what the store derives from other data, where it is wrong.
 
-    Counters, sizes of cohorts and what they know of records, and roll-ups of fees. Everything may
-    go on meanwhile; a command that was killed leaves each of them as it was or rebuilt. Roll-ups
-    of values that were purged stay as they are: `linewatch verify` says what is wrong with them.
+    Counters, cohorts and roll-ups of fees. Nothing needs to be stopped; a command that was killed
+    leaves each of them as it was or rebuilt. Roll-ups of values that were purged stay as they
+    are: `linewatch verify` says what is wrong with them.
     """
     done = rebuild_store(settings_of_command(), report=_progress)
     if as_json:
         print_json({"rebuilt": [*done.names], "left": done.left})
         return
     for name in done.names:
-        say(f"The {name} were wrong and are rebuilt.")
+        say(f"The {name} were wrong and were rebuilt.")
     if not done.names:
         say("Nothing that can be rebuilt is wrong.")
     if done.left:

@@ -1,4 +1,4 @@
-"""`linewatch store`: how large the store is, what takes the room, and how long it suffices."""
+"""`linewatch store`: how large the store is, what uses the space, and how long it suffices."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from dashboard.store.monitoring.sizes import measure
 def store(*, output: Output) -> None:
     """Measure the store: rows and bytes of each kind of data, and how much they grow a day.
 
-    A store is read through once for that, which takes some seconds for each gigabyte;
-    everything else goes on.
+    The whole store is read once for that, which takes some seconds for each gigabyte; nothing
+    needs to be stopped.
     """
     with open_installation() as here, here.source.store.read() as connection:
         measured = measure(connection, here.source.now())

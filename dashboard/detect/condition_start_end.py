@@ -17,7 +17,7 @@ _STATES: Final = {
     SubjectKind.FEES: (State.FRESH, State.STALE),
     SubjectKind.GAS_API: (State.ANSWERING, State.SILENT),
     SubjectKind.EXCLUSION_API: (State.ANSWERING, State.SILENT),
-    SubjectKind.DISK: (State.ROOMY, State.LOW_ON_SPACE),
+    SubjectKind.DISK: (State.ENOUGH_SPACE, State.LOW_ON_SPACE),
     SubjectKind.REJECTION_RATE: (State.WITHIN_LIMITS, State.BEYOND_LIMITS),
     SubjectKind.FEE_LIMIT: (State.WITHIN_LIMITS, State.BEYOND_LIMITS),
     SubjectKind.COVERAGE: (State.WATCHED, State.NOT_WATCHED),

@@ -82,7 +82,7 @@ def read_gaps(
 ) -> Readings:
     """Return of each network whether it is not watched, or was not until a moment ago.
 
-    A gap while no worker was at work is known only afterwards, so it counts for a while.
+    A gap while no worker was running is known only afterwards, so it counts for a while.
     """
     return {
         Subject(SubjectKind.COVERAGE, network_id, rule=rule.name): _read_gap(
@@ -93,7 +93,7 @@ def read_gaps(
 
 
 def read_worker(rule: Rule, gaps: Sequence[Gap], now: datetime) -> Readings:
-    """Return whether no worker was at work until a moment ago; one that is there judges it."""
+    """Return whether no worker was running until a moment ago; one that is there judges it."""
     unwatched = [each for each in gaps if each.cause is GapCause.NOT_WATCHED]
     subject = Subject(SubjectKind.WORKER, INSTALLATION, rule=rule.name)
     return {subject: _read_gap(rule, unwatched, now)}

@@ -45,7 +45,7 @@ class AllowedHosts:
             return f"Nothing is served under the name {shorten(host)}."
         for origin in origins:
             if not self._allows_origin(origin.decode("latin-1"), host):
-                return f"Calls from {shorten(origin.decode('latin-1'))} are not taken."
+                return f"Calls from {shorten(origin.decode('latin-1'))} are not accepted."
         return None
 
     def _allows_host(self, text: str) -> bool:

@@ -84,7 +84,7 @@ class State(StrEnum):
     STALE = "stale"
     ANSWERING = "answering"
     SILENT = "silent"
-    ROOMY = "roomy"
+    ENOUGH_SPACE = "enough space"
     LOW_ON_SPACE = "low on space"
     WITHIN_LIMITS = "within limits"
     BEYOND_LIMITS = "beyond limits"

@@ -105,7 +105,7 @@ class InclusionGrounds:
 
 @dataclass(frozen=True, slots=True)
 class GapGrounds:
-    """A time in which a network was not watched, or no worker was at work; open without an end.
+    """A time in which a network was not watched, or no worker was running; open without an end.
 
     `reason` is the failure in words, safe to show; empty where no worker asked.
     """

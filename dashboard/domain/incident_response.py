@@ -100,5 +100,5 @@ def _refuse_pending(incident: Incident) -> None:
     if incident.state is IncidentState.PENDING and incident.next_at is not None:
         raise InputError(
             f"this incident is pending until {moment(incident.next_at)}: nobody is notified before "
-            "that, and of nothing at all if it ends; resolve it, or silence it"
+            "that, and not at all if it ends before; resolve it, or silence it"
         )

@@ -140,14 +140,14 @@ def fire(
 ) -> IncidentChange:
     """Let a pending incident fire that has lasted; where that is not known it waits once more.
 
-    That is while what it rests on is `silent`, which says why, and where nobody looked when it was
-    to fire: the worker was away, or the clock was set. Set back, it shows that something is to come
-    which happened already.
+    That is while what it rests on is `silent`, which says why, and where no worker was running when
+    it was to fire: the worker was away, or the clock was set. Set back, it shows that something is
+    to come which happened already.
     """
     was_away = incident.next_at is not None and now - incident.next_at > LOOKED_AWAY
     if timers.pending and (silent or was_away or incident.opened_at > now):
         waiting = replace(no_later_than(incident, now), next_at=now + timers.pending)
-        note = silent or "nobody looked when it was to fire"
+        note = silent or "no worker was running when it was to fire"
         return waiting, IncidentEvent(now, IncidentEventKind.WAITS_AGAIN, note=note)
     fired = timed(replace(incident, state=IncidentState.FIRING), timers)
     return fired, IncidentEvent(now, IncidentEventKind.FIRED)

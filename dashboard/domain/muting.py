@@ -24,7 +24,7 @@ _WORDS: Final = {
     SubjectKind.GAS_API: "the fee source is silent",
     SubjectKind.EXCLUSION_API: "the exclusion API is silent",
     SubjectKind.FEES: "fees are stale",
-    SubjectKind.WORKER: "no worker is at work",
+    SubjectKind.WORKER: "no worker is running",
 }
 SOURCES: Final = (SubjectKind.GAS_API, SubjectKind.EXCLUSION_API, SubjectKind.FEES)
 """The kinds of conditions that keep rules of a network from being judged."""

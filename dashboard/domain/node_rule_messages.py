@@ -110,7 +110,7 @@ _WORDS: Final = {
         "Nothing needs to be done yet: it waits for a later block.",
     ),
     NodeRule.BUNDLE: RuleWords(
-        "the bundle that it belongs to was not taken into a block",
+        "the bundle that it belongs to was not included in a block",
         "Send a smaller bundle, or the transactions one by one.",
     ),
 }

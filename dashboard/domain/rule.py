@@ -27,8 +27,8 @@ class RuleKind(StrEnum):
     REJECTED: a transaction is rejected for the first time. CHANGED: a rejected one has another
     record. INCLUDED: a rejected one is in a block all the same. REJECTION_RATE: more rejections
     than usual arrive within a time. BUSY: a network is busy, and calm again. FEE: a fee is above
-    or below a value. COVERAGE_GAP: a network was not watched. WORKER_SILENT: no worker was at work.
-    DELIVERY_FAILING: a channel takes no notifications. CREDITS_SHORT: much of a budget is spent.
+    or below a value. COVERAGE_GAP: a network was not watched. WORKER_SILENT: no worker was running.
+    DELIVERY_FAILING: a channel accepts no notifications. CREDITS_SHORT: much of a budget is spent.
     EXPIRY: a key or a certificate ends soon.
     """
 

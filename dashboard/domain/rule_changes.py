@@ -72,7 +72,7 @@ def why_closed(rule: Rule | None, before: Rule, incident: Incident) -> str:
     }
     for dimension, values in taken.items():
         if values and dimension in shared and shared[dimension] not in map(str, values):
-            return f"its rule takes no such {dimension} any more"
+            return f"its rule no longer covers this {dimension}"
     return ""
 
 

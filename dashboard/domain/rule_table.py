@@ -86,7 +86,7 @@ def write_rule(rule: Rule) -> RuleTable:
     return table
 
 
-_ELSEWHERE: Final = "says nothing here: remove it; [alerts] says how long trouble must be gone"
+_ELSEWHERE: Final = "has no effect here: remove it; [alerts] says how long trouble must be gone"
 _WRONG_NAME: Final = (
     "is no name of a rule: write small letters, digits, - and _, at most 64, such as night-shift"
 )
@@ -151,7 +151,9 @@ def _check_together(table: Mapping[str, object], values: RuleTable) -> Iterator[
             yield RuleRemark(has, f"needs {lacks} beside it; add it, or leave both out")
     severity = values.get("severity", None if "severity" in table else Severity.WARNING)
     if values.get("pierces") and severity not in {None, Severity.CRITICAL}:
-        yield RuleRemark("pierces", 'needs severity = "critical": nothing else may break a night')
+        yield RuleRemark(
+            "pierces", 'needs severity = "critical": nothing else may interrupt quiet hours'
+        )
     if "time_zone" in table and "active" not in table:
         yield RuleRemark("time_zone", "needs active beside it; add it, or leave both out")
 
@@ -165,7 +167,7 @@ def _check_scope(kind: RuleKind, table: Mapping[str, object]) -> Iterator[RuleRe
     if "keep_firing" in table and kind.is_lasting and not kind.is_measured:
         yield RuleRemark("keep_firing", _ELSEWHERE)
     if "networks" in table and not kind.is_of_networks:
-        yield RuleRemark("networks", f"says nothing here: {kind} is about no network; remove it")
+        yield RuleRemark("networks", f"has no effect here: {kind} is about no network; remove it")
 
 
 def _assembled(name: str, values: RuleTable) -> Rule:

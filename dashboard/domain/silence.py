@@ -191,7 +191,7 @@ def _check_matchers(wish: SilenceRequest, *, covers_all: bool) -> None:
     for each in unwanted:
         if (each.about, each.value.casefold()) in named:
             raise InputError(
-                f"{each.about} cannot be {each.value} and not be it: remove one matcher"
+                f"{each.about} cannot be {each.value} and not be {each.value}: remove one matcher"
             )
     if named or covers_all:
         return

@@ -140,7 +140,8 @@ def _replaced(evidence: Evidence, end: FollowUp) -> Verdict:
     return Verdict(
         VerdictKind.REPLACED,
         f"{_record_seen(evidence)} {used}" if evidence.records else used,
-        f"This transaction can never be included any more, and its nonce holds nothing up.{recent}",
+        "This transaction can never be included any more, and nothing waits for its nonce."
+        f"{recent}",
     )
 
 

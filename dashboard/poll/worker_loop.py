@@ -23,7 +23,7 @@ _log = get_logger("watch")
 async def run_polling_worker(watcher: PollingWorker, stop: asyncio.Event) -> None:
     """Stand by until the lease is ours, work until it is lost, and so on until `stop`."""
     while (term := await _stand_by(watcher, stop)) is not None:
-        _log.info("this worker is at work", token=term.token)
+        _log.info("this worker is active", token=term.token)
         over = asyncio.Event()
         scheduler = Scheduler(jobs_of(watcher, term, over), watcher.clocks)
         scheduler.start()
@@ -55,10 +55,10 @@ def _announce(lease: Lease, announced: str | None) -> str | None:
     holder = lease.current_holder()
     if holder not in {None, announced}:
         _log.info(
-            "this worker stands by: another one is at work",
+            "this worker stands by: another one is active",
             at_work=holder,
             takes_over="as soon as that one stops, or when its lease expires: "
-            f"{lease.duration.total_seconds():g} s after its last sign of life",
+            f"{lease.duration.total_seconds():g} s after its last renewal",
         )
     return holder or announced
 

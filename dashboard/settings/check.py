@@ -125,7 +125,7 @@ def _check_names(settings: Settings) -> Iterator[Remark]:
     for name in settings.http.allowed_hosts:
         if not HOST_NAME.fullmatch(name):
             message = (
-                f"holds {_without_login(name)}, which is no name of a machine: write it without "
+                f"holds {_without_login(name)}, which is not a host name: write it without "
                 "scheme and port, as watch.example"
             )
             yield ("http", "allowed_hosts"), message

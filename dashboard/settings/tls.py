@@ -67,7 +67,7 @@ def _end_of(certificate: Mapping[str, Any]) -> datetime:
 
 
 def own_authorities(tls: TlsSettings) -> list[tuple[str, datetime]]:
-    """Return each certificate of the authority of one's own, and when it ends.
+    """Return each certificate of the authority of your own, and when it ends.
 
     SettingsError where the file cannot be used.
     """

@@ -80,7 +80,6 @@ def _profile(number: int, played: PlayedNetwork) -> NetworkProfile:
         is_simulated=False,
         gas_period=PERIOD,
         threshold_period=timedelta(minutes=15),
-        gas_source="gas.example",
         has_exclusion=played.rejections > 0,
         coin=played.coin,
         coin_price=CoinPrice(3_150_000_000, "USD") if number % 3 == 0 else None,

@@ -44,7 +44,6 @@ SILENT: Final = NetworkProfile(
     is_simulated=False,
     gas_period=timedelta(seconds=20),
     threshold_period=timedelta(minutes=15),
-    gas_source="gas.example",
 )
 FLAT: Final = replace(
     SILENT,

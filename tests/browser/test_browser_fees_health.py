@@ -172,7 +172,7 @@ def test_health_says_what_fails_and_what_to_do(page: Page, site: str) -> None:
     visit(page, f"{site}/health")
 
     expect(page.locator("h1 + p")).to_contain_text("things are wrong.")
-    expect(page.get_by_text("Linea: Gas.example has not answered since")).to_be_visible()
+    expect(page.get_by_text("Linea: the gas API has not answered since")).to_be_visible()
     page.get_by_role("button", name="Open the questions of Devnet").press("Enter")
     expect(page.get_by_role("table", name="Questions to Devnet")).to_be_visible()
     expect(page).to_have_url(re.compile("open="))

@@ -30,7 +30,7 @@ def test_service_gets_the_text_without_calls_or_hidden_links() -> None:
     with http_receiver(receiver) as port:
         answer = service(port).send(hostile, some_headers())
 
-    assert answer == "taken"
+    assert answer == "accepted"
     body = receiver.requests[0].body.decode()
     assert all(each not in body for each in ("<!here>", "@everyone", "](https"))
     assert "Rejected" in body
@@ -39,7 +39,7 @@ def test_service_gets_the_text_without_calls_or_hidden_links() -> None:
 def test_service_that_refuses_keeps_the_message_and_shows_no_key() -> None:
     with (
         http_receiver(Receiver(403, body=b"no canary-topic for you")) as port,
-        pytest.raises(DeliveryBlocked, match="the service did not take it") as caught,
+        pytest.raises(DeliveryBlocked, match="the service did not accept it") as caught,
     ):
         service(port).send(MESSAGE, some_headers())
 
@@ -65,7 +65,7 @@ def test_proxy_of_the_environment_is_not_used(monkeypatch: pytest.MonkeyPatch) -
         monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{through}")
         answer = service(port).send(MESSAGE, some_headers())
 
-    assert (answer, len(receiver.requests), proxy.requests) == ("taken", 1, [])
+    assert (answer, len(receiver.requests), proxy.requests) == ("accepted", 1, [])
 
 
 def test_silent_service_costs_one_time_out() -> None:

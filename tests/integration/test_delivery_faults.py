@@ -62,10 +62,10 @@ def channel_to(port: int, timeout: timedelta, security: Security = Security.NONE
 @pytest.mark.parametrize(
     ("behaviour", "security", "complaint"),
     [
-        (be_silent, Security.NONE, "did not take the message within 0.4 s"),
-        (be_silent, Security.TLS, "did not take the message within 0.4 s"),
-        (drip, Security.NONE, "did not take the message within 0.4 s"),
-        (drip_handshake, Security.TLS, "did not take the message within 0.4 s"),
+        (be_silent, Security.NONE, "did not accept the message within 0.4 s"),
+        (be_silent, Security.TLS, "did not accept the message within 0.4 s"),
+        (drip, Security.NONE, "did not accept the message within 0.4 s"),
+        (drip_handshake, Security.TLS, "did not accept the message within 0.4 s"),
     ],
 )
 def test_slow_server_costs_one_time_out(

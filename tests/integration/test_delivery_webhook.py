@@ -138,9 +138,7 @@ def test_redirect_is_not_followed() -> None:
         moved = Receiver(307, {"Location": f"http://127.0.0.1:{other}/canary"})
         with (
             http_receiver(moved) as port,
-            pytest.raises(
-                DeliveryBlocked, match="points elsewhere, where nothing is sent"
-            ) as found,
+            pytest.raises(DeliveryBlocked, match="redirects, which is not followed") as found,
         ):
             send(webhook(port))
 
@@ -231,8 +229,8 @@ def hang_up(line: socket.socket, _over: threading.Event) -> None:
         (be_silent, "http", "did not answer in time"),
         (be_silent, "https", "did not answer in time"),
         (drip_headers, "http", "did not answer in time"),
-        (be_a_mail_server, "http", "answered no HTTP"),
-        (be_a_mail_server, "https", "speaks no TLS"),
+        (be_a_mail_server, "http", "did not answer in HTTP"),
+        (be_a_mail_server, "https", "offers no TLS"),
         (hang_up, "http", "closed the connection"),
     ],
 )
@@ -261,7 +259,7 @@ def test_receiver_that_is_not_there_is_named_so() -> None:
 
 
 def test_name_that_cannot_be_one_is_named_so() -> None:
-    with pytest.raises(DeliveryBlocked, match=r"resolved \(it is no name of a machine\)"):
+    with pytest.raises(DeliveryBlocked, match=r"resolved \(it is not a host name\)"):
         send(webhook(80, host=f"{'a' * 64}.example"))
 
 

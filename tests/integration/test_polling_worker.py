@@ -168,7 +168,7 @@ async def test_standby_says_who_works_and_when_it_takes_over(store: Store, tmp_p
     [said] = standby_lines(lines)
     assert said["at_work"] == "worker 1"
     assert "as soon as that one stops" in said["takes_over"]
-    assert "2 s after its last sign of life" in said["takes_over"]
+    assert "2 s after its last renewal" in said["takes_over"]
 
 
 def standby_lines(lines: list[EventDict]) -> list[EventDict]:

@@ -32,7 +32,7 @@ def test_silence_is_made_listed_and_ended_on_record(installation: Installation) 
     audit = json.loads(installation.run("audit", "--json").stdout)["entries"]
 
     assert preview == (
-        "In the last seven days it would have fitted no change. Now it fits 0 open incidents.\n"
+        "In the last seven days it would have matched no change. Now it matches 0 open incidents.\n"
     )
     assert json.loads(made.stdout)["matchers"] == ["module=HUB", "network=devnet"]
     assert "module=HUB, network=devnet" in table

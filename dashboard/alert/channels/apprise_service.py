@@ -73,7 +73,7 @@ def inert(text: str) -> str:
 class AppriseChannel:
     """Sends the text of messages to one service.
 
-    Services on a host of one's own are asked only with `allow_private`, since Apprise resolves
+    Services on a host of your own are asked only with `allow_private`, since Apprise resolves
     names by itself. Where `timeout` passes, the message may still arrive.
     """
 
@@ -86,7 +86,7 @@ class AppriseChannel:
         """Send one message; DeliveryBlocked for whatever fails: services say only that much."""
         service = self._service()
         if not may_send():
-            raise DeliveryWithheld("the lease of this worker is over")
+            raise DeliveryWithheld("the lease of this worker expired")
         answers: SimpleQueue[AppriseResult | Exception] = SimpleQueue()
         work = threading.Thread(target=_notify, args=(service, message, answers), daemon=True)
         work.start()
@@ -98,10 +98,10 @@ class AppriseChannel:
             raise DeliveryBlocked(f"the library failed ({type(answer).__name__})") from answer
         said: Iterable[NotifyLogEntry] = answer.logs()
         why = self._shown(" ".join(each.message for each in said))
-        self.watch(Stage("answer", "taken" if answer else why or "not taken"))
+        self.watch(Stage("answer", "accepted" if answer else why or "not accepted"))
         if not answer:
-            raise DeliveryBlocked(f"the service did not take it: {why or 'it says no more'}")
-        return "taken"
+            raise DeliveryBlocked(f"the service did not accept it: {why or 'it says no more'}")
+        return "accepted"
 
     def _service(self) -> Apprise:
         """Read the address; imported late, since the library takes 0.2 s and 36 MB."""
@@ -123,7 +123,7 @@ class AppriseChannel:
         forms: tuple[str, ...] = service.templates
         if not self.allow_private and any("{host" in each for each in forms):
             raise DeliveryBlocked(
-                f"{scheme}:// asks a host of one's own: set allow_private = true for it"
+                f"{scheme}:// is sent to a host of your own: set allow_private = true for it"
             )
         service.redirects, service.verify_certificate = False, True
         asked = apprise.Apprise(asset=asset)

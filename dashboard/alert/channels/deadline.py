@@ -95,7 +95,7 @@ def _resolved(host: str, port: int) -> list[SocketAddress] | OSError:
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except UnicodeError:  # a label that is empty or too long; nobody was asked
-        return socket.gaierror(socket.EAI_NONAME, "it is no name of a machine")
+        return socket.gaierror(socket.EAI_NONAME, "it is not a host name")
     except OSError as error:
         return error
     return [(family, place) for family, _, _, _, place in found]

@@ -1,7 +1,7 @@
 """What an HTTP answer to a notification means: whether another attempt may succeed.
 
 A notification that is marked dead wrongly is lost, one that stays pending wrongly costs a few
-attempts more. So only 410 is final: the receiver says itself that it is gone for good. A 404, a
+attempts more. So only 410 is final: the receiver says itself that it is permanently gone. A 404, a
 redirect or a refused key may be a wrong address, which somebody may correct within seven days.
 """
 
@@ -32,19 +32,19 @@ _REMEDIES: Final = {
 def judge(answer: HttpAnswer) -> str:
     """Return the answer where the message was taken.
 
-    DeliveryRefused where the receiver is gone for good, DeliveryDeferred where it dislikes this
+    DeliveryRefused where the receiver is permanently gone, DeliveryDeferred where it dislikes this
     message, DeliveryBlocked for all else, with the wait that it asks for.
     """
     status = answer.status
     if HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
         return answer.text
     if status == HTTPStatus.GONE:
-        raise DeliveryRefused(f"it is gone for good: {answer.text}")
+        raise DeliveryRefused(f"it is permanently gone: {answer.text}")
     if status in _ABOUT_THE_MESSAGE:
         raise DeliveryDeferred(f"it refused the message: {answer.text}")
     if HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST:
         raise DeliveryBlocked(
-            f"it points elsewhere, where nothing is sent: {answer.text}; "
+            f"it redirects, which is not followed: {answer.text}; "
             "write the new address in [channels]"
         )
     remedy = _REMEDIES.get(HTTPStatus(status)) if status in set(HTTPStatus) else None

@@ -134,7 +134,7 @@ def exchange(
     with _errors_named(), Deadline(rules.timeout.total_seconds()) as deadline:
         with _connected(target, rules, deadline) as line:
             if not may_send():
-                raise DeliveryWithheld("the lease of this worker is over")
+                raise DeliveryWithheld("the lease of this worker expired")
             with _in_time(deadline):
                 answer = _converse(target, request, line)
         rules.watch(Stage("answer", answer.text))
@@ -252,10 +252,10 @@ def _reason(error: Exception) -> str:
     if isinstance(error, ssl.SSLError):
         return _tls_reason(error)
     if isinstance(error, http.client.HTTPException | ConnectionResetError | BrokenPipeError):
-        return "it closed the connection, or answered no HTTP"
+        return "it closed the connection, or did not answer in HTTP"
     if isinstance(error, OSError):
         return f"it cannot be reached ({error.strerror or 'no connection'})"
-    return "it answered no HTTP"
+    return "it did not answer in HTTP"
 
 
 def _tls_reason(error: ssl.SSLError) -> str:
@@ -265,4 +265,4 @@ def _tls_reason(error: ssl.SSLError) -> str:
             "for an authority of your own)"
         )
     cause = (error.reason or "no reason given").replace("_", " ").lower()
-    return f"it speaks no TLS that we accept ({cause})"
+    return f"it offers no TLS version that we accept ({cause})"

@@ -32,7 +32,7 @@ class MaildirChannel:
         try:
             self._make_folders()
             if not may_send():
-                raise DeliveryWithheld("the lease of this worker is over")
+                raise DeliveryWithheld("the lease of this worker expired")
             if not self._was_read(name):
                 self._write(name, content)
         except OSError as error:

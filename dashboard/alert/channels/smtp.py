@@ -37,7 +37,7 @@ _REASONS: Final = (
         ssl.SSLCertVerificationError,
         "has no certificate that can be trusted (tls.ca_file is for an authority of your own)",
     ),
-    (UnicodeError, "takes ASCII only; check host, username and password in [mail]"),
+    (UnicodeError, "accepts ASCII only; check host, username and password in [mail]"),
 )
 
 
@@ -107,7 +107,7 @@ class SmtpChannel:
             _require(connection.mail(self._sender.spec, options), "the sender")
             _send_rcpt(connection, recipient.spec)
             if not may_send():
-                raise DeliveryWithheld("the lease of this worker is over")
+                raise DeliveryWithheld("the lease of this worker expired")
             reply = _send_data(connection, content)
             connection.quit_without_waiting()
         return reply_text(reply)
@@ -142,7 +142,7 @@ def _reason(error: Exception, deadline: Deadline) -> str:
     """Say what failed and what helps, without what was sent at the login."""
     cause = error.__context__  # smtplib takes a time-out of the socket for a lost connection
     if deadline.has_passed or isinstance(error, TimeoutError) or isinstance(cause, TimeoutError):
-        return f"did not take the message within {deadline.seconds:g} s"
+        return f"did not accept the message within {deadline.seconds:g} s"
     if isinstance(error, smtplib.SMTPAuthenticationError):
         return f"refused the login ({error.smtp_code}); check username and password in [mail]"
     if isinstance(error, smtplib.SMTPResponseException):
@@ -163,7 +163,7 @@ def _tls_reason(error: ssl.SSLError) -> str:
     cause = reason.replace("_", " ").lower() or "no reason given"
     if "ALERT" in reason:
         return f"refused our TLS handshake ({cause}); its log says why"
-    return f"speaks no TLS that we accept ({cause}); it may take old versions only"
+    return f"offers no TLS version that we accept ({cause}); it may support old versions only"
 
 
 def _international_options(connection: SmtpConnection, *parties: MailAddress) -> list[str]:

@@ -280,7 +280,7 @@ class MetricsCollector(Collector):
         yield _gauges("network_window_wanted_blocks", about, ("network",), wanted)
 
     def _worker(self, work: WorkState) -> Iterator[Metric]:
-        about = "Whether a worker works: none does where it ended, is paused or is cut off."
+        about = "Whether a worker is running: 0 where it ended, is paused or is cut off."
         yield _gauge("worker_up", about, work.has_worker)
         labels = ("network", "operation")
         now = self._clock()

@@ -71,7 +71,7 @@ def _heartbeat(heartbeat: LastHeartbeat | None, now: datetime) -> list[Markup]:
     if heartbeat is None:
         return []
     at = heartbeat.taken_at
-    taken = "was never taken yet" if at is None else f"was taken {age(at, now)}"
+    taken = "was never accepted" if at is None else f"was accepted {age(at, now)}"
     said = [_paragraph(f"The heartbeat {taken}.")]
     if heartbeat.trouble:
         trouble = visible(heartbeat.trouble, _OUTCOME_LENGTH)
@@ -146,7 +146,7 @@ def _mail_advice(mail: MailState, now: datetime) -> list[Markup]:
 
 def _trouble_words(mail: MailState, trouble: MailTrouble, now: datetime) -> str:
     """Say since when no mail is taken, when the next is tried, and who was notified otherwise."""
-    since = f"No mail was taken since {moment_near(trouble.since, now)}."
+    since = f"No mail was accepted since {moment_near(trouble.since, now)}."
     following = mail.next_attempt_at
     when = "now" if following is None or following <= now else f"in {span(following - now)}"
     reported = None if mail.outage is None else mail.outage.reported_at

@@ -44,7 +44,7 @@ _CONDITION_STATES: Final = {
     State.SILENT: ("busy", "!", "Silent"),
     State.ANSWERING: ("calm", "●", "Answering again"),
     State.LOW_ON_SPACE: ("bad", "!", "Low on space"),
-    State.ROOMY: ("calm", "●", "Room again"),
+    State.ENOUGH_SPACE: ("calm", "●", "Enough space again"),
     State.INCLUDED: ("calm", "●", "Included after all"),
     State.NOT_WATCHED: ("stale", "◌", "Not watched"),
     State.WATCHED: ("calm", "●", "Watched again"),

@@ -45,7 +45,7 @@ def unreached_shown(queries: PageQueries) -> None:
         notice(
             "bad",
             "Some alerts reach nobody.",
-            f"{rules}. Confirm or turn on an address, or name others in the rule.",
+            f"{rules}. Verify or turn on an address, or name others in the rule.",
         )
 
 
@@ -55,7 +55,7 @@ def recipients_part(queries: PageQueries) -> None:
     with st.container(key="card-recipients", gap="small"):
         section(
             "Recipients",
-            "Nothing is sent to an address that only rules name before somebody confirmed it.",
+            "Nothing is sent to an address that only rules name before it is verified.",
         )
         for each in listed:
             _row(queries, each, queries.now())
@@ -122,7 +122,7 @@ def _offer(queries: PageQueries, recipient: Recipient, button: _Button) -> None:
 def recipient_markup(each: ListedRecipient, now: datetime) -> Markup:
     """Build what is said of one: whether it gets messages, where it is named, at which hours."""
     over = "" if each.recipient.channel == "mail" else f" over {each.recipient.channel}"
-    named = visible(", ".join(each.named_in) or "named nowhere now", _LONGEST_LIST)
+    named = visible(", ".join(each.named_in) or "no longer named anywhere", _LONGEST_LIST)
     last = "nothing was sent yet"
     if each.last_sent is not None:
         last = f"the last message was sent {age(each.last_sent, now)}"
@@ -157,8 +157,8 @@ def _hours_form(queries: PageQueries, listed: Sequence[ListedRecipient]) -> None
             key="recipient_hours",
             max_chars=_LONGEST_HOURS,
             placeholder="mon-fri 08:00-18:00",
-            help="At other hours messages are held and come as one summary, except what a rule "
-            "with pierces reports. Empty: at any hour.",
+            help="At other hours messages are held and come as one summary, except "
+            "those of rules with pierces. Empty: at any hour.",
         )
         is_saved = st.form_submit_button("Save hours")
     if is_saved and chosen is not None:

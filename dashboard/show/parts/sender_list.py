@@ -47,7 +47,7 @@ def _watch(queries: PageQueries, text: str, label: str, network_ids: Sequence[Ne
         notice(
             "calm",
             f"{sender} {outcome}.",
-            "What nodes report of it is tracked and notified by mail.",
+            "Its rejections that nodes report are tracked, and a mail is sent.",
         )
 
 

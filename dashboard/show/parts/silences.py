@@ -202,10 +202,10 @@ def _form(queries: PageQueries) -> None:
         )
         weekly = _weekly_inputs()
         reason = st.text_input("Reason", max_chars=LONGEST_REASON, key="silence_reason")
-        covers_all = st.checkbox("It fits every change", key="silence_all")
+        covers_all = st.checkbox("It matches every change", key="silence_all")
         with st.container(horizontal=True, gap="small"):
             is_pressed = st.form_submit_button("Save", type="primary")
-            is_previewed = st.form_submit_button("Preview", help="What it would have fitted")
+            is_previewed = st.form_submit_button("Preview", help="What it would have matched")
     start = None if starts_at is None else starts_at.replace(tzinfo=UTC)
     form = _SilenceForm(kind, texts, start, _LENGTHS[length], weekly, reason, covers_all)
     if is_previewed:
@@ -215,7 +215,7 @@ def _form(queries: PageQueries) -> None:
 
 
 def _preview(queries: PageQueries, form: _SilenceForm) -> None:
-    """Say what it would have fitted lately; nothing is saved."""
+    """Say what it would have matched lately; nothing is saved."""
     try:
         wish = form.wish(queries, queries.now())
         found = queries.silences.preview(wish.matchers, wish.weekly)

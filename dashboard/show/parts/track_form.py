@@ -239,7 +239,7 @@ def _partly_taken_notices(listed: TrackList) -> None:
         first = remarks[0]
         count = counted(len(remarks), "line was", "lines were")
         text = f"Line {first.line}: {first.remark}."
-        notice("busy", f"{count} taken only in part.", text)
+        notice("busy", f"{count} read only in part.", text)
 
 
 def _shown(what: ListedTransaction | str) -> Markup | str:
@@ -309,5 +309,5 @@ def tracking_result_notice(results: Sequence[TrackResult]) -> None:
         notice("calm", "Nothing new:", f"{each.lower()} tracked already.{also}")
         return
     already = f" {known:,} tracked already." if known else ""
-    rejection = "A rejection is shown here and notified by mail."
+    rejection = "A rejection is shown here, and a mail is sent."
     notice("calm", f"{new:,} newly tracked.", f"{rejection}{already}{also}")

@@ -76,11 +76,11 @@ def acts(
     """Offer what can be done with what is chosen, or with all that fits the filters."""
     picked = chosen_among(entries)
     every = len(picked) == len(entries)
-    all_that_fit = f"all {total:,} that fit"
+    all_that_fit = f"all {total:,} that match"
     if total > MOST_AT_ONCE:
-        all_that_fit = f"the latest {MOST_AT_ONCE:,} that fit"
+        all_that_fit = f"the latest {MOST_AT_ONCE:,} that match"
     can_act = bool(picked) or filter_is_on()
-    hint = None if can_act else "Choose some, or set a filter to change all that fit."
+    hint = None if can_act else "Choose some, or set a filter to change all that match."
     with st.container(key="tracked-acts", horizontal=True, vertical_alignment="center"):
         st.button(
             "Choose none" if every else f"Choose these {len(entries)}",
@@ -215,7 +215,7 @@ def _files(queries: PageQueries, wanted: TrackedFilter) -> None:
     def found() -> list[FiledTransaction]:
         return [each.filed for each in queries.tracked.export(wanted, MOST_SAVED)]
 
-    note = f"What fits the filters, at most {MOST_SAVED:,}; it can be tracked again as it is."
+    note = f"What matches the filters, at most {MOST_SAVED:,}; it can be tracked again as it is."
     file_button(
         lambda: write_track_csv(found()), "tracked-transactions.csv", "tracked_csv", note=note
     )

@@ -36,6 +36,7 @@ from dashboard.show.queries.notification_words import notifications_are
 from dashboard.show.queries.overview import UsualNow
 from dashboard.show.queries.recipient_words import unreached_words
 from dashboard.show.queries.source_health import (
+    OPERATION_NAMES,
     REMEDIES,
     NetworkHealth,
     OperationHealth,
@@ -207,8 +208,9 @@ def _failing(health: NetworkHealth, now: datetime) -> Iterator[Attention]:
         advice = REMEDIES[longest.failure.kind]
         instead = [each.operation for each in failing if each.is_from_node]
         if instead:
-            what = "" if len(instead) == len(failing) else f" {', '.join(instead)}"
-            advice += f" Meanwhile the network's node answers{what} instead."
+            names = ", ".join(OPERATION_NAMES[each] for each in instead)
+            what = "" if len(instead) == len(failing) else f": {names}"
+            advice += f" Meanwhile the network's node answers instead{what}."
         yield Attention(
             f"{health.profile.name}: {name} has not answered since {since}.",
             sentence(visible(longest.failure.message, _LONGEST_FAILURE)),
@@ -221,11 +223,11 @@ def _failing(health: NetworkHealth, now: datetime) -> Iterator[Attention]:
 def _source_name(profile: NetworkProfile, operation: Operation) -> str:
     match operation:
         case Operation.EXCLUSION_STATUS:
-            return "The exclusion API"
+            return "the exclusion API"
         case Operation.TRANSACTION_RECEIPT:
-            return "The node, asked for receipts,"
+            return "the node, asked for receipts,"
         case _:
-            return f"{profile.gas_source[:1].upper()}{profile.gas_source[1:]}"
+            return profile.gas_source
 
 
 def _stale(networks: Sequence[NetworkHealth], now: datetime) -> Iterator[Attention]:
@@ -238,13 +240,13 @@ def _stale(networks: Sequence[NetworkHealth], now: datetime) -> Iterator[Attenti
         return
     for each in stale:
         old = next(one for one in each.operations if one.state(now) is OperationState.STALE)
-        asked = "" if old.answered_at is None else f", answered {age(old.answered_at, now)}"
+        last = "never" if old.answered_at is None else age(old.answered_at, now)
         why = (
-            "is older than two of its periods"
+            "longer than two of its periods"
             if old.unasked_since is None
-            else f"is asked by no worker since {moment_near(old.unasked_since, now)}"
+            else f"no worker has asked since {moment_near(old.unasked_since, now)}"
         )
-        text = f"{old.operation}{asked}, {why}."
+        text = f"{OPERATION_NAMES[old.operation]}: last answered {last}, {why}."
         headline = f"{each.profile.name} is stale."
         yield Attention(headline, text, Remedy.SOURCES, each.profile, advice=advice)
 

@@ -52,7 +52,7 @@ class LookupQueries:
                 if len(known) == 1 or is_alone:
                     hashes += known
                 if len(known) > 1 and not is_alone:
-                    why = f"fits {len(known)} known transactions; give more digits"
+                    why = f"matches {len(known)} known transactions; give more digits"
                     wrong.append(replace(each, why=why))
                 elif not known:
                     wrong.append(each)

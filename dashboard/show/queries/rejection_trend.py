@@ -80,7 +80,7 @@ def trend_words(compared: Compared, window: Window) -> str:
     if not compared.earlier.watched:
         return (
             f"{many} {window.words}{_gaps(compared.now)}; "
-            f"nobody watched the {length} before, so there is nothing to compare with."
+            f"the {length} before was not watched, so there is nothing to compare with."
         )
     before = _before(compared)
     if not (compared.total or compared.before) and compared.is_whole:

@@ -44,15 +44,15 @@ class SilencePreview:
         """Say it in a sentence or two; names of rules are made visible."""
         now = counted(self.incidents, "open incident")
         if self.last is None:
-            return f"In the last seven days it would have fitted no change. Now it fits {now}."
+            return f"In the last seven days it would have matched no change. Now it matches {now}."
         shown = self.by_rule[:_MOST_RULES]
         rules = ", ".join(f"{many:,} of {visible(name, 80)}" for name, many in shown)
         rest = ", and others" if len(self.by_rule) > _MOST_RULES else ""
         least = "at least " if self.is_cut else ""
         return (
-            f"In the last seven days it would have fitted {least}"
+            f"In the last seven days it would have matched {least}"
             f"{counted(self.changes, 'change')} ({rules}{rest}), the last on {moment(self.last)}. "
-            f"Now it fits {now}."
+            f"Now it matches {now}."
         )
 
 

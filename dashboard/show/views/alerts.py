@@ -268,7 +268,7 @@ def _notifications(queries: PageQueries, counts: NotificationCounts) -> None:
         if total:
             page_of_rows(total, ROWS, PAGE_NUMBER, draw)
         elif counts.last_sent or counts.pending or counts.dead:
-            empty("No notification fits these filters", "Remove one to see what was sent.")
+            empty("No notification matches these filters", "Remove one to see what was sent.")
         elif counts.unexpanded:
             empty("No notification was made yet", unexpanded_words(counts))
         else:

@@ -189,5 +189,5 @@ def _storage(queries: PageQueries) -> None:
         contents = queries.health.contents()
     st.html(store_part(storage, contents, queries.store_name))
     if storage.space.measured is not None:
-        with st.expander("What takes the room", key="store-kinds"):
+        with st.expander("What uses the space", key="store-kinds"):
             st.html(kinds_part(storage.space.measured))

@@ -144,7 +144,7 @@ def _many(queries: PageQueries, statuses: Sequence[NetworkStatus], now: datetime
                 _opened(queries, status, now)
         chart_sent()
         if not shown:
-            empty("No network fits now", "Choose All to see every network.")
+            empty("No network matches now", "Choose All to see every network.")
     attention, newest = st.columns(2, gap="medium")
     with attention, st.container(key="card-attention", gap="small"):
         section("What needs attention")

@@ -230,7 +230,7 @@ def _list(queries: PageQueries, wanted: TrackedFilter) -> None:
         acts(queries, shown, wanted, total)
         tracked_rows(shown, queries.now(), lookup.as_page())
     else:
-        empty("Nothing older fits", "Go back to the latest.")
+        empty("Nothing older matches", "Go back to the latest.")
     with st.container(key="tracked-pages", horizontal=True, horizontal_alignment="center"):
         if has_newer():
             st.button("Newer", key="newer", icon=":material/chevron_left:", on_click=show_newer)

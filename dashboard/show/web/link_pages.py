@@ -21,7 +21,7 @@ _QUESTIONS: Final = {
     ),
     LinkPurpose.SILENCE: (
         "Silence what this incident is about?",
-        "Nobody is notified of it, nor of what comes like it, until the silence ends.",
+        "Nobody is notified of it, or of anything like it, until the silence ends.",
         "Silence",
     ),
     LinkPurpose.UNSUBSCRIBE: (

@@ -13,7 +13,7 @@ from dashboard.domain.rule_keys import MAIL
 from dashboard.store.alerts.notification_claims import IS_PENDING
 from dashboard.store.schema import deliveries, notification_members, notifications, transitions
 
-_KNOWN: Final = "the message that mail failed came by mail, so it said that mail is taken again"
+_KNOWN: Final = "the message that mail failed came by mail, so it said that mail works again"
 
 
 def failing_deliveries(connection: Connection) -> dict[str, DeliveryGrounds]:

@@ -252,7 +252,7 @@ def clip(
     """Return what of a roll-up was seen in a stretch, None for nothing.
 
     It is read from finer ones and, in the end, from single values. Where these are kept no longer,
-    the roll-up stays whole.
+    the roll-up stays as it is.
     """
     begins_at, rollup = rollup_at
     if window.covers(rollup) or not window.overlaps(rollup):

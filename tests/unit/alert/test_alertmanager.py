@@ -67,7 +67,7 @@ def test_rejection_is_an_alert_of_its_hash_that_ends_by_itself() -> None:
 def test_what_is_about_the_installation_has_no_label_of_a_network() -> None:
     disk = Subject(SubjectKind.DISK, INSTALLATION)
 
-    labels = pushed(disk, State.ROOMY, State.LOW_ON_SPACE)["labels"]
+    labels = pushed(disk, State.ENOUGH_SPACE, State.LOW_ON_SPACE)["labels"]
 
     assert labels == {"alertname": "LinewatchDiskFilling", "condition": "disk"}
 

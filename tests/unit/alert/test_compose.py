@@ -124,7 +124,7 @@ def test_both_parts_tell_every_fact(fact: str) -> None:
 def test_message_says_that_a_claimed_time_cannot_be_true() -> None:
     message = message_about(a_record(timestamp=A_MOMENT + seconds(86_400 * 800)))
 
-    assert "as the node claims. This time had not come when it arrived" in message.text
+    assert "as the node claims. This time was in the future when it arrived" in message.text
     assert "the node&#39;s clock is wrong" in message.html
 
 

@@ -72,7 +72,7 @@ def of_network(
 
 
 BUSY = of_network(SubjectKind.BUSYNESS, State.CALM, State.BUSY)
-ROOMY = of_network(SubjectKind.DISK, State.LOW_ON_SPACE, State.ROOMY, INSTALLATION)
+ENOUGH_SPACE = of_network(SubjectKind.DISK, State.LOW_ON_SPACE, State.ENOUGH_SPACE, INSTALLATION)
 
 
 def rows_of(message: Message) -> list[dict[str, str]]:
@@ -163,7 +163,7 @@ def test_line_names_label_hash_and_what_is_another_now() -> None:
 
 
 def test_changes_of_networks_are_not_lost_among_many_rejections() -> None:
-    changes = [*(rejected(number) for number in range(1, 31)), BUSY, ROOMY]
+    changes = [*(rejected(number) for number in range(1, 31)), BUSY, ENOUGH_SPACE]
 
     message = written(changes)
 
@@ -172,13 +172,13 @@ def test_changes_of_networks_are_not_lost_among_many_rejections() -> None:
     assert rows_of(message)[-1] | {"noticed_at": ""} == dict.fromkeys(rows_of(message)[0], "") | {
         "network_id": "0",
         "network": "none: this is about Linewatch itself",
-        "change": "roomy",
+        "change": "enough space",
         "transaction": "disk",
     }
 
 
 def test_changes_of_networks_alone_begin_with_the_first() -> None:
-    message = written([BUSY, ROOMY])
+    message = written([BUSY, ENOUGH_SPACE])
 
     assert message.subject == "Linea: fees changed to busy, and 1 other change · 2 networks"
     assert message.text.startswith("2 changes on 2 networks.\n2026-11-20 12:00:00 UTC\n")
@@ -217,9 +217,9 @@ def test_only_the_first_changes_of_networks_are_named() -> None:
 @pytest.mark.parametrize(
     ("changes", "tone"),
     [
-        ([ROOMY, BUSY], "notable"),
-        ([ROOMY, BUSY, rejected(1)], "alarm"),
-        ([ROOMY, ROOMY], "relief"),
+        ([ENOUGH_SPACE, BUSY], "notable"),
+        ([ENOUGH_SPACE, BUSY, rejected(1)], "alarm"),
+        ([ENOUGH_SPACE, ENOUGH_SPACE], "relief"),
     ],
 )
 def test_message_looks_as_bad_as_its_worst_change(changes: list[NotifiedChange], tone: str) -> None:

@@ -64,9 +64,9 @@ def test_heartbeat_is_withheld_while_nobody_asks_or_answers(
     lately = beat.why_withheld()
     fake_clock.wait(seconds(1))
 
-    assert before == "network 424242 was never watched yet"
+    assert before == "network 424242 was never watched"
     assert lately == ""
-    assert beat.why_withheld() == "nobody asks about fees of network 424242"
+    assert beat.why_withheld() == "no worker asks about fees of network 424242"
 
 
 def test_heartbeat_is_withheld_in_a_gap_and_does_not_ask(
@@ -80,7 +80,7 @@ def test_heartbeat_is_withheld_in_a_gap_and_does_not_ask(
         heartbeat(store, fake_clock, port).work(always)
 
     assert receiver.requests == []
-    assert "nobody answers about fees of network 424242" in capsys.readouterr().out
+    assert "questions about fees of network 424242 are not answered" in capsys.readouterr().out
 
 
 def test_heartbeat_that_is_not_taken_is_logged_without_its_address(
@@ -123,6 +123,6 @@ def test_page_learns_when_the_heartbeat_was_taken_and_what_kept_the_latest(
     with http_receiver(Receiver(410)) as port:
         heartbeat(store, fake_clock, port).work(always)
 
-    assert never == LastHeartbeat(None, "withheld: network 424242 was never watched yet")
+    assert never == LastHeartbeat(None, "withheld: network 424242 was never watched")
     assert taken == LastHeartbeat(fake_clock.now())
-    assert (last().taken_at, last().trouble[:10]) == (fake_clock.now(), "not taken:")
+    assert (last().taken_at, last().trouble[:13]) == (fake_clock.now(), "not accepted:")

@@ -97,9 +97,9 @@ def message(
         ),
         (
             SubjectKind.DISK,
-            State.ROOMY,
+            State.ENOUGH_SPACE,
             SPACE,
-            "The disk of the store has room again: 41.0 kB free",
+            "The disk of the store has enough space again: 41.0 kB free",
         ),
         (EXCLUSION, State.SILENT, MUTE, "Linea: exclusion API is silent since 12:00 UTC"),
         (EXCLUSION, State.ANSWERING, None, "Linea: exclusion API answers again"),
@@ -146,10 +146,7 @@ def test_subject_says_what_changed(
             GAS,
             State.SILENT,
             MUTE,
-            (
-                "The fee source of Linea has given no fees since 2026-11-20 12:00:00 UTC: "
-                "suggestedGasFees is not answered."
-            ),
+            "The fee source of Linea has given no fees since 2026-11-20 12:00:00 UTC.",
         ),
         (
             SubjectKind.EXCLUSION_API,
@@ -161,16 +158,13 @@ def test_subject_says_what_changed(
             FEES,
             State.STALE,
             OLD,
-            (
-                "The fees of Linea are stale: busyThreshold was answered last on "
-                "2026-11-20 12:00:00 UTC."
-            ),
+            ("The fees of Linea are stale: the last answer came on 2026-11-20 12:00:00 UTC."),
         ),
         (
             FEES,
             State.STALE,
             MISSING,
-            "The fees of Linea are stale: busyThreshold was never answered.",
+            "The fees of Linea are stale: none were ever given.",
         ),
         (FEES, State.FRESH, None, "Linea: fees are fresh again."),
     ],

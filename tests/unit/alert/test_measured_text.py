@@ -99,9 +99,9 @@ def test_message_over_the_channel_that_failed_says_that_it_works_again() -> None
         for channel in ("mail", "ops-hook")
     )
 
-    assert over_mail.headline == "mail did not take 1 notification"
-    assert "It took this message, so it works again" in over_mail.remark
-    assert over_another.headline == "mail takes no notifications: 1 notification waits"
+    assert over_mail.headline == "mail did not accept 1 notification"
+    assert "It accepted this message, so it works again" in over_mail.remark
+    assert over_another.headline == "mail accepts no notifications: 1 notification waits"
     assert not over_another.remark
 
 
@@ -135,17 +135,17 @@ AGO = A_MOMENT - HOUR
         (
             SubjectKind.WORKER,
             GapGrounds(AGO, A_MOMENT, GapCause.NOT_WATCHED),
-            "no worker was at work for 60 min",
+            "no worker was running for 60 min",
         ),
         (
             SubjectKind.DELIVERY,
             DeliveryGrounds(1, AGO, "451 later"),
-            "ma\\u202eil takes no notifications: 1 notification waits",
+            "ma\\u202eil accepts no notifications: 1 notification waits",
         ),
         (
             SubjectKind.DELIVERY,
             DeliveryGrounds(1200, AGO, "451 later"),
-            "ma\\u202eil takes no notifications: 1,200 notifications wait",
+            "ma\\u202eil accepts no notifications: 1,200 notifications wait",
         ),
         (
             SubjectKind.CREDITS,
@@ -184,8 +184,8 @@ def test_credits_that_are_kept_again_need_no_steps() -> None:
     ("kind", "headline"),
     [
         (SubjectKind.COVERAGE, "Linea is watched again"),
-        (SubjectKind.WORKER, "a worker is at work again"),
-        (SubjectKind.DELIVERY, "mail takes notifications again"),
+        (SubjectKind.WORKER, "a worker is running again"),
+        (SubjectKind.DELIVERY, "mail accepts notifications again"),
         (SubjectKind.EXPIRY, "mail does not end soon any more"),
     ],
 )

@@ -173,7 +173,7 @@ def test_several_incidents_are_counted() -> None:
         "Each is named by its last change.",
     )
     assert occasion.steps == (
-        "Acknowledge them on the page Alerts: everybody sees then who works on them.",
+        "Acknowledge them on the page Alerts: everybody then sees who works on them.",
     )
 
 
@@ -203,8 +203,8 @@ def test_what_comes_late_says_what_held_it(held_for: str, kicker: str) -> None:
 
     held = (f"Held until 2026-11-20 12:00:00 UTC: {held_for}.",) if held_for else ()
     late = (
-        "This comes 30 min late: until now nothing could be delivered to you, or you had got as "
-        "many messages as go within an hour."
+        "This comes 30 min late: until now nothing could be delivered to you, or you had reached "
+        "the limit of messages an hour."
     )
     assert (occasion.kicker, occasion.said) == (kicker, (*held, late))
 

@@ -191,4 +191,4 @@ def test_without_a_worker_what_is_open_is_shown_as_not_known(watch: Watch) -> No
     [later] = ask.open()
 
     assert (now.state, later.state) == (IncidentState.FIRING, IncidentState.NO_DATA)
-    assert "no worker is at work since 2026-11-20" in next(state_remarks(later))
+    assert "no worker is running since 2026-11-20" in next(state_remarks(later))

@@ -221,7 +221,7 @@ def test_earlier_record_that_is_purged_is_said_to_be() -> None:
     text = changed_record(None, version(over_limit()))
 
     assert text.subject == "Changed: ADD over its limit 1.29 × · Case 1742 · Linea"
-    assert text.remark.startswith("The record before this one is not kept any more")
+    assert text.remark.startswith("The previous record is no longer stored")
     assert text.changed == ()
 
 

@@ -90,7 +90,7 @@ def test_pages_of_our_own_may_call(host: str, origin: str) -> None:
 def test_pages_of_others_may_not_call(origin: str) -> None:
     said = refusal("127.0.0.1:8501", origin)
 
-    assert said == f"Calls from {origin!a} are not taken."
+    assert said == f"Calls from {origin!a} are not accepted."
 
 
 def test_every_page_may_call_where_that_is_configured_but_only_by_our_names() -> None:

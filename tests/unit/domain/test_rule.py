@@ -122,7 +122,7 @@ def test_rule_of_rejections_takes_no_changed_record() -> None:
         (SubjectKind.FEES, State.FRESH, State.STALE, RuleKind.DATA_STALE),
         (SubjectKind.GAS_API, None, State.SILENT, RuleKind.UPSTREAM_SILENT),
         (SubjectKind.EXCLUSION_API, None, State.SILENT, RuleKind.UPSTREAM_SILENT),
-        (SubjectKind.DISK, State.ROOMY, State.LOW_ON_SPACE, RuleKind.DISK_FILLING),
+        (SubjectKind.DISK, State.ENOUGH_SPACE, State.LOW_ON_SPACE, RuleKind.DISK_FILLING),
     ],
 )
 def test_each_change_of_a_network_concerns_one_default_rule(

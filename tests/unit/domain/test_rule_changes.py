@@ -100,11 +100,11 @@ OF_HUB = Rule("hub", RuleKind.REJECTED)
         (replace(OF_HUB, group_by=(Dimension.LABEL,)), "its rule reports something else now"),
         (
             replace(OF_HUB, scope=RuleScope(networks=(NetworkId(8),))),
-            "its rule takes no such network any more",
+            "its rule no longer covers this network",
         ),
         (
             replace(OF_HUB, scope=RuleScope(modules=("ADD", "MUL"))),
-            "its rule takes no such module any more",
+            "its rule no longer covers this module",
         ),
         (replace(OF_HUB, scope=RuleScope(networks=(NetworkId(7),), modules=("HUB",))), ""),
         (replace(OF_HUB, scope=RuleScope(labels=("bot",)), severity=Severity.CRITICAL), ""),

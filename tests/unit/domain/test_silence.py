@@ -218,7 +218,7 @@ def test_hours_that_do_not_come_before_the_end_are_refused() -> None:
         ({"reason": "  "}, "has no reason"),
         ({"reason": "x" * 301}, "has 301 characters: write at most 300"),
         ({"matchers": (HUB,) * 21}, "21 matchers are too many"),
-        ({"matchers": (HUB, NO_HUB)}, "module cannot be HUB and not be it"),
+        ({"matchers": (HUB, NO_HUB)}, "module cannot be HUB and not be HUB"),
         ({"matchers": ()}, "has no matcher and would cover everything: name what is meant"),
         ({"matchers": (NO_HUB,)}, "no matcher but module!=HUB and would cover everything else"),
     ],

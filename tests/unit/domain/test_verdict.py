@@ -65,7 +65,7 @@ def test_record_that_is_dated_ahead_is_said_to_come_from_a_wrong_clock() -> None
     verdict = concluded(records=(a_record(),), is_dated_ahead=True)
 
     assert verdict.rests_on.endswith(
-        "11:00:00 UTC. This time had not come when it arrived: the node's clock is wrong."
+        "11:00:00 UTC. This time was in the future when it arrived: the node's clock is wrong."
     )
 
 

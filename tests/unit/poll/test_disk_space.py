@@ -40,7 +40,7 @@ def test_low_space_is_told_once_and_so_is_its_end(store: Store, fake_clock: Fake
 
     assert [(each.subject, each.after) for each in told(store)] == [
         (DISK, State.LOW_ON_SPACE),
-        (DISK, State.ROOMY),
+        (DISK, State.ENOUGH_SPACE),
     ]
 
 

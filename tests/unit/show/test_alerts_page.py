@@ -133,7 +133,7 @@ def test_notifications_are_found_by_recipient_network_and_sender(queries: PageQu
     sent = words_of(visit("alerts", queries, alerts_search="0x" + "02" * 20))
 
     assert everyone.count("Message-ID") == 6
-    assert "No notification fits these filters" in nobody
+    assert "No notification matches these filters" in nobody
     assert linea.count("Message-ID") == titled.count("Message-ID") == 1
     assert sent.count("Message-ID") == 1
 
@@ -197,8 +197,8 @@ def test_silence_is_previewed_before_it_is_saved(queries: PageQueries) -> None:
     found = words_of(fill(page, "Preview", silence_module="", silence_more="module=~H*"))
     mistaken = words_of(fill(page, "Preview", silence_more="label=~payroll"))
 
-    assert "it would have fitted no change. Now it fits 0 open incidents." in nothing
-    assert "it would have fitted 1 change (1 of rejections), the last on" in found
+    assert "it would have matched no change. Now it matches 0 open incidents." in nothing
+    assert "it would have matched 1 change (1 of rejections), the last on" in found
     assert "No preview." in mistaken
     assert not queries.silences.stored().unfinished
 
@@ -261,7 +261,7 @@ def test_weekly_maintenance_says_its_hours_and_when_they_come_next(queries: Page
     preview, words = words_of(fill(page, "Preview")), words_of(fill(page))
 
     assert "the weekly hours have no end: say until when they come" in endless.lower()
-    assert "it would have fitted no change" in preview  # that of Friday noon
+    assert "it would have matched no change" in preview  # that of Friday noon
     assert "from 2026-11-22 02:00:00 UTC for 2 h; every week sun 02:00-04:00, wed" in words
     assert "22:00-23:00 UTC until 2027-03-01 00:00:00 UTC" in words
 

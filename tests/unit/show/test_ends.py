@@ -156,7 +156,7 @@ def test_lookup_page_says_that_a_claimed_time_cannot_be_true(
 
     words = lookup_page(queries, tx_hash(40))
 
-    assert words.count("This time had not come when it arrived") == 2  # verdict, fact
+    assert words.count("This time was in the future when it arrived") == 2  # verdict, fact
     assert "in 800 days" not in words
 
 

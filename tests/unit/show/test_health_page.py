@@ -92,7 +92,7 @@ def test_page_says_first_what_is_wrong_and_what_helps(queries: PageQueries) -> N
     words = words_of(visit("health", queries))
 
     assert "3 things are wrong. As of 2026-11-20 12:00:00 UTC." in words
-    assert words.index("No worker runs.") < words.index("Linea: Gas.example has not answered since")
+    assert words.index("No worker runs.") < words.index("Linea: the gas API has not answered since")
     assert "Start <code>linewatch worker</code>, or <code>linewatch up</code> for" in words
     assert "since 11:54:20 UTC (5 min ago)." in words
     assert "The Linea gas endpoint gave no answer within 5 s." in words
@@ -201,7 +201,7 @@ def test_question_that_the_node_answers_instead_says_so(queries: PageQueries, st
 
     words = words_of(visit("health", queries))
 
-    assert "Meanwhile the network&#x27;s node answers busyThreshold instead." in words
+    assert "Meanwhile the network&#x27;s node answers instead: Busy threshold." in words
 
 
 def test_every_question_has_the_age_of_its_answer(queries: PageQueries) -> None:
@@ -234,7 +234,7 @@ def test_late_mail_says_what_the_server_said(queries: PageQueries, store: Store)
 
     assert "1 notification is pending for longer than sending takes." in words
     assert "451 later" in words
-    assert "No mail was taken since 11:51:00 UTC. The next attempt is in 1 min." in words
+    assert "No mail was accepted since 11:51:00 UTC. The next attempt is in 1 min." in words
     assert "alerts?section=Deliveries&amp;state=Pending" in words
     assert "nothing is lost" in words
 
@@ -257,7 +257,7 @@ def test_outage_that_the_fallback_reported_says_so() -> None:
 
     words = str(mail_part(mail, NOW))
 
-    assert "No mail was taken since 11:51:00 UTC. The next attempt is now." in words
+    assert "No mail was accepted since 11:51:00 UTC. The next attempt is now." in words
     assert "The fallback was used at 11:56:00 UTC." in words
 
 
@@ -322,7 +322,10 @@ def test_stale_network_needs_a_look() -> None:
 
     [said] = health_troubles(health, NOW)
     assert said.headline == "Devnet is stale."
-    assert said.text == "suggestedGasFees, answered 5 min ago, is older than two of its periods."
+    assert said.text == (
+        "Base fee, congestion, suggested fees: last answered 5 min ago, longer than two of its "
+        "periods."
+    )
 
 
 def test_mail_that_was_just_pending_needs_no_look() -> None:
@@ -349,7 +352,7 @@ def test_recipients_that_get_nothing_and_the_heartbeat_are_said(store: Store) ->
     settings = PageSettings(heartbeat_period=MINUTE)
     with store.write() as connection:
         note_heartbeat(connection, NOW - 3 * MINUTE)
-        note_heartbeat_trouble(connection, "not taken: it answered 503 <b>")
+        note_heartbeat_trouble(connection, "not accepted: it answered 503 <b>")
     queries = PageQueries(store, (SIMULATED,), None, lambda: NOW, settings=settings)
 
     words = words_of(visit("health", queries))
@@ -358,7 +361,7 @@ def test_recipients_that_get_nothing_and_the_heartbeat_are_said(store: Store) ->
     assert "2 recipients get messages, 1 off." in mail
     assert "alerts?section=Recipients" in mail
     assert "The heartbeat fails." in words
-    assert "not taken: it answered 503 &lt;b&gt;." in words
+    assert "not accepted: it answered 503 &lt;b&gt;." in words
     assert words_of(visit("health", PageQueries(store, (), None, lambda: NOW))).count("heart") == 0
 
 
@@ -367,7 +370,7 @@ def test_worker_card_says_when_the_heartbeat_was_taken() -> None:
         return str(worker_part(replace(A_WORKER, heartbeat=heartbeat), "0.1.0", NOW))
 
     taken = said(LastHeartbeat(NOW - 3 * MINUTE, "withheld: x"))
-    assert "The heartbeat was taken 3 min ago." in taken
+    assert "The heartbeat was accepted 3 min ago." in taken
     assert "The latest was withheld: x." in taken
-    assert "was never taken yet" in said(LastHeartbeat())
+    assert "was never accepted" in said(LastHeartbeat())
     assert "heartbeat" not in said(None)

@@ -1,4 +1,4 @@
-"""Health tells what takes the room of the store, and asks for a look before the disk is full."""
+"""Health says what uses the space of the store, and asks for a look before the disk is full."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def test_rejections_that_no_worker_asks_about_are_stale(store: Store, queries: P
     ]
     assert said.headline == "Devnet is stale."
     assert said.text == (
-        "getTransactionExclusionStatusV1, answered 9 min ago, is asked by no worker since "
+        "Rejections of tracked transactions: last answered 9 min ago, no worker has asked since "
         "11:51:00 UTC."
     )
 

@@ -69,7 +69,7 @@ def test_rule_that_reaches_nobody_is_a_warning_here_and_on_health(queries: PageQ
 
     said = "ule hub reaches nobody (new@example.org: address not verified)"
     assert "Some alerts reach nobody." in words
-    assert f"{said}. Confirm or turn on an address" in words
+    assert f"{said}. Verify or turn on an address" in words
     troubles = health_troubles(queries.health.health(), NOW)
     assert f"R{said}." in [each.headline for each in troubles]
 

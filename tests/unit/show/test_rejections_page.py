@@ -109,7 +109,7 @@ def test_time_without_rejections_says_what_is_covered(store: Store) -> None:
     words = words_of(visit("rejections", PageQueries(store, (SIMULATED,), None, lambda: later)))
 
     assert (
-        "No rejection seen in the last 24 h (none of it watched); nobody watched the 24 h before, "
+        "No rejection seen in the last 24 h (none of it watched); the 24 h before was not watched, "
         "so there is nothing to compare with."
     ) in words
     assert "No rejection seen in this time" in words
@@ -119,7 +119,7 @@ def test_time_without_rejections_says_what_is_covered(store: Store) -> None:
 @pytest.mark.parametrize(
     ("hours", "said"),
     [
-        (1, "No rejection seen in the last 24 h (59 min of it watched); nobody watched the 24 h"),
+        (1, "No rejection seen in the last 24 h (59 min of it watched); the 24 h"),
         (30, "none seen in the 24 h before (6 h of it watched)."),
         (48, ", and none in the 24 h before."),
     ],

@@ -153,7 +153,7 @@ def test_network_of_which_a_source_fails_says_so_first_and_on_the_wall(store: St
     wall = words_of(visit("overview", queries, wall="1"))
 
     assert ["Failing" in each for each in rows] == [True, False, False]
-    assert re.search(r'title="No answer from [^"]*gas\.example', rows[0])
+    assert re.search(r'title="No answer from [^"]*the gas API', rows[0])
     assert wall.count('class="lw-wall-tile is-failing"') == 1
     assert wall.count("Failing") == 1
 
@@ -261,7 +261,7 @@ def test_network_that_never_answered_says_once_what_failed(empty_store: Store) -
 
     words = words_of(open_page(PageQueries(empty_store, (QUIET,), None, lambda: NOW)))
 
-    assert "Quiet: The gas API has not answered since 11:59:00 UTC (1 min ago)." in words
+    assert "Quiet: the gas API has not answered since 11:59:00 UTC (1 min ago)." in words
     assert "not seen yet: no answer since 11:59:00 UTC (1 min ago)." in words
     assert words.count("The gas endpoint gave no answer within 5 s.") == 1
 

@@ -66,8 +66,8 @@ def test_trend_holds_whatever_was_missed(
         (
             Compared(0, 0, NEVER, NEVER),
             (
-                "No rejection seen in the last 24 h (none of it watched); nobody watched the 24 h "
-                "before, so there is nothing to compare with."
+                "No rejection seen in the last 24 h (none of it watched); the 24 h "
+                "before was not watched, so there is nothing to compare with."
             ),
         ),
     ],

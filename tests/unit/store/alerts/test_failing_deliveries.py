@@ -1,4 +1,4 @@
-"""Who was notified by mail that mail failed knows by that message that it is taken again."""
+"""Who was notified by mail that mail failed knows by that message that mail works again."""
 
 from __future__ import annotations
 
