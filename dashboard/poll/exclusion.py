@@ -21,10 +21,17 @@ from dashboard.poll.exclusion_queue import ExclusionQueue, ScheduledCohort
 from dashboard.poll.network_store import NetworkStore
 from dashboard.poll.poll_loop import PollLoop, PollRules
 from dashboard.store.alerts.conditions import current_state, record_transition
+from dashboard.store.engine.batching import portions
 from dashboard.store.engine.connection import Connection
-from dashboard.store.evidence.record_answers import record_poll
+from dashboard.store.evidence.record_answers import cohorts_among, record_poll
 from dashboard.store.evidence.save_rejections import save_polled
-from dashboard.store.tracking.cohorts import Cohort, PollResult, read_cohorts, watched_after
+from dashboard.store.tracking.cohorts import (
+    Cohort,
+    PollResult,
+    mark_rejected,
+    read_cohorts,
+    watched_after,
+)
 
 _RULES: Final = PollRules(
     largest_tick=5000,
@@ -32,6 +39,9 @@ _RULES: Final = PollRules(
     longest_pause=timedelta(minutes=1),
     retry=timedelta(seconds=1),
 )
+
+_SAVED_AT_ONCE: Final = 40
+"""Rejections of one transaction of a fifth of a second."""
 
 
 class ExclusionAsker(Protocol):
@@ -95,15 +105,21 @@ class ExclusionPoll(PollLoop[ScheduledCohort, Cohort, ExclusionAnswer, dict[int,
     ) -> dict[int, PollResult]:
         """Write down each result and each rejection; return the result of each cohort.
 
-        Hashes with another result than most of their cohort are in a new one afterwards.
+        Hashes with another result than most of their cohort are in a new one afterwards. Results
+        come last: until then all of it would be asked again.
         """
         network_id = self.store.network_id
+        *before, last = rejected_in_steps(answers)
+        for some in before:
+            with self.store.write(asked_at) as connection:
+                self._save(connection, some, asked_at)
         with self.store.write(asked_at) as connection:
+            if before:  # their cohorts were split
+                hashes = [each for cohort in questions for each in cohort.hashes]
+                questions = cohorts_among(connection, network_id, hashes)
             results = record_poll(connection, network_id, asked_at, questions, answers)
             self._conditions.update_exclusion(connection, asked_at)
-            for answer in answers:
-                if answer.record is not None:
-                    save_rejection(connection, network_id, answer, asked_at, self._new_id())
+            self._save(connection, last, asked_at)
         return results
 
     def reschedule(
@@ -113,6 +129,23 @@ class ExclusionPoll(PollLoop[ScheduledCohort, Cohort, ExclusionAnswer, dict[int,
         for each in due:
             if each.cohort_id in recorded:
                 self._schedule.reschedule(each, recorded[each.cohort_id], now, now)
+
+    def _save(
+        self, connection: Connection, rejected: Sequence[ExclusionAnswer], at: datetime
+    ) -> None:
+        network_id = self.store.network_id
+        mark_rejected(connection, network_id, [each.tx_hash for each in rejected])
+        for each in rejected:
+            save_rejection(connection, network_id, each, at, self._new_id())
+
+
+def rejected_in_steps(answers: Sequence[ExclusionAnswer]) -> list[Sequence[ExclusionAnswer]]:
+    """Return the answers with a record, in portions to save each in one transaction; at least one.
+
+    A rejection takes 5 ms, and thousands may come at once: others write between two portions.
+    """
+    rejected = [each for each in answers if each.record is not None]
+    return list(portions(rejected, _SAVED_AT_ONCE)) or [()]
 
 
 def save_rejection(

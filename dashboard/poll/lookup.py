@@ -17,13 +17,14 @@ from dashboard.domain.included_or_replaced import InclusionAnswer, InclusionQues
 from dashboard.domain.observation import ExclusionAnswer, Failure, FailureKind
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.errors import StoreError
-from dashboard.poll.exclusion import ExclusionAsker, save_rejection
+from dashboard.poll.exclusion import ExclusionAsker, rejected_in_steps, save_rejection
 from dashboard.poll.inclusion import InclusionAsker
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.record_answers import AnswersNotSaved, UnsavedAnswers, record_lookup
 from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.monitoring.credits import record_credits
+from dashboard.store.tracking.cohorts import mark_rejected
 from dashboard.store.tracking.follow_ups import inclusion_questions, record_inclusion_answers
 from dashboard.store.tracking.transactions import is_tracked
 from dashboard.upstream.meter import Meter
@@ -124,15 +125,27 @@ class LiveLookup:
         A failure is stored for the hashes only, not for the network: nothing would ask it again
         and clear the failure.
         """
+        *before, last = rejected_in_steps(answers)
+        for some in before:
+            with self._writing(network_id, asked_at) as connection:
+                self._save(connection, network_id, some, asked_at)
         with self._writing(network_id, asked_at) as connection:
             record_lookup(connection, network_id, asked_at, answers, is_polled=False)
-            for answer in answers:
-                if answer.record is None:
-                    continue
-                if is_tracked(connection, answer.tx_hash):
-                    save_rejection(connection, network_id, answer, asked_at, self.new_id())
-                else:
-                    save_polled(connection, network_id, answer.record, asked_at)
+            self._save(connection, network_id, last, asked_at)
+
+    def _save(
+        self,
+        connection: Connection,
+        network_id: NetworkId,
+        rejected: Sequence[ExclusionAnswer],
+        at: datetime,
+    ) -> None:
+        mark_rejected(connection, network_id, [each.tx_hash for each in rejected])
+        for each in rejected:
+            if is_tracked(connection, each.tx_hash):
+                save_rejection(connection, network_id, each, at, self.new_id())
+            elif each.record is not None:
+                save_polled(connection, network_id, each.record, at)
 
     @contextmanager
     def _writing(self, network_id: NetworkId, asked_at: datetime) -> Iterator[Connection]:

@@ -154,7 +154,7 @@ class PollLoop(ABC, Generic[DueT, QuestionT, AnswerT, RecordedT]):
     def record(
         self, asked_at: datetime, questions: Sequence[QuestionT], answers: Sequence[AnswerT]
     ) -> RecordedT:
-        """Write the answers in one transaction; raises StoreError or LeaseLost, or writes all."""
+        """Write the answers; raises StoreError or LeaseLost where it does not write all of them."""
 
     @abstractmethod
     def reschedule(self, due: Sequence[DueT], recorded: RecordedT, now: timedelta) -> None:

@@ -129,7 +129,7 @@ class PageQueries:
         self, statuses: Sequence[NetworkStatus], now: datetime
     ) -> tuple[Attention, ...]:
         """Return what needs attention on these networks now, the most urgent first."""
-        key = (*(each.profile.network_id for each in statuses), self._store.writes)
+        key = (*(each.profile.network_id for each in statuses), now, self._store.writes)
         return self._needed.get(key, lambda: self._find_needed(statuses, now))
 
     def absent_worker(self) -> Attention | None:

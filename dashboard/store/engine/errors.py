@@ -21,8 +21,8 @@ def store_errors(database: Database) -> Iterator[None]:
         raise translated(database, error.orig) from error
     except PoolTimeout as error:
         raise StoreUnavailable(
-            f"{database.name} cannot be used now: another process has been writing for too "
-            "long; try again"
+            f"{database.name} cannot be used now: this process has been writing for too long; "
+            "try again"
         ) from error
     except database.driver_error as error:  # of a statement that went below SQLAlchemy
         raise translated(database, error) from error

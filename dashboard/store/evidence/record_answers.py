@@ -69,7 +69,7 @@ def record_lookup(
     shows that it does.
     """
     by_hash = {answer.tx_hash: answer for answer in answers}
-    tracked = _cohorts_among(connection, network_id, list(by_hash))
+    tracked = cohorts_among(connection, network_id, list(by_hash))
     record_poll_results(connection, network_id, asked_at, tracked, by_hash)
     hashes = {tx_hash for cohort in tracked for tx_hash in cohort.hashes}
     others = [answer for answer in by_hash.values() if answer.tx_hash not in hashes]
@@ -78,7 +78,7 @@ def record_lookup(
         _note_network(connection, network_id, asked_at, answers)
 
 
-def _cohorts_among(
+def cohorts_among(
     connection: Connection, network_id: NetworkId, hashes: Sequence[TxHash]
 ) -> list[Cohort]:
     """Return the cohorts in which some of the hashes are, with those hashes alone."""

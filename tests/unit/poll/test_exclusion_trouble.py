@@ -14,7 +14,9 @@ from dashboard.poll.exclusion import ExclusionPoll
 from dashboard.poll.lease import LeaseLost
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.record_answers import record_lookup
+from dashboard.store.maintenance.rebuild import wrong_derived
 from dashboard.store.monitoring.answer_counts import source_records
+from dashboard.store.tracking.cohorts import watched_after
 from tests.builders import A_NETWORK, a_hash, a_record, seconds
 from tests.fake_clock import FakeClock
 from tests.flaky_store import FlakyStore
@@ -238,6 +240,29 @@ async def test_answer_that_could_not_be_stored_is_asked_for_again(
     await let_pass(poll, fake_clock, seconds(60))
 
     assert news(store) == [(a_hash(1), State.REJECTED)]
+
+
+async def test_storm_is_saved_in_steps_and_a_part_of_it_is_asked_for_again(
+    store: Store, upstream: ScriptedExclusion, fake_clock: FakeClock
+) -> None:
+    numbers = range(1, 101)
+    watch(store, fake_clock, *numbers, 101)
+    upstream.reject(*(a_record(tx_hash=a_hash(number)) for number in numbers))
+    flaky_store = FlakyStore(store)
+    poll = a_poll(flaky_store, upstream, fake_clock)
+    flaky_store.fail_after(writes=1)
+    with pytest.raises(StoreUnavailable):
+        await poll.tick()
+    before, writes = len(news(store)), store.writes
+    await let_pass(poll, fake_clock, seconds(5))
+
+    assert before < len(numbers)
+    assert store.writes > writes + 2
+    assert sorted(news(store)) == [(a_hash(number), State.REJECTED) for number in numbers]
+    with store.read() as connection:
+        assert list(wrong_derived(connection)) == []
+        asked = {each.last_asked_at for each in watched_after(connection, A_NETWORK, 0)}
+    assert None not in asked
 
 
 async def test_silent_upstream_is_told_once_and_so_is_its_return(

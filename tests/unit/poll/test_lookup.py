@@ -58,6 +58,21 @@ async def test_every_network_is_asked_and_what_it_said_is_stored(store: Store) -
     assert [each.last_answered_at for each in found(store)] == [A_MOMENT, A_MOMENT]
 
 
+async def test_many_rejections_are_stored_in_steps_between_which_others_write(store: Store) -> None:
+    upstream, hashes = ScriptedExclusion(), [a_hash(number) for number in range(1, 61)]
+    upstream.reject(*(a_record(tx_hash=each) for each in hashes))
+    with store.write() as connection:
+        track(connection, TrackRequest(a_hash(1), (A_NETWORK,), None, ""), A_MOMENT)
+    writes = store.writes
+
+    await a_question(store, upstream, ScriptedExclusion()).ask(hashes, A_NETWORK, AMPLE)
+
+    assert (store.writes - writes, pending(store)) == (2, 1)
+    with store.read() as connection:
+        known = [read_evidence(connection, A_NETWORK, each)[0] for each in hashes]
+    assert [each.records[0].tx_hash for each in known] == hashes
+
+
 async def test_one_network_can_be_named(store: Store) -> None:
     upstream, other = ScriptedExclusion(), ScriptedExclusion()
 
