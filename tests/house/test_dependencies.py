@@ -35,6 +35,19 @@ def test_import_is_of_a_declared_package(
     assert offences == {}
 
 
+def test_python_that_is_claimed_is_the_one_that_is_tested() -> None:
+    pyproject = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+
+    lowest = pyproject["project"]["requires-python"].removeprefix(">=")
+
+    [claimed] = pyproject["project"]["classifiers"]
+    assert claimed == f"Programming Language :: Python :: {lowest}"
+    assert pyproject["tool"]["ruff"]["target-version"] == f"py{lowest.replace('.', '')}"
+    assert f"for python in python{lowest} " in makefile
+    assert f"--python-version {lowest} " in makefile
+
+
 def test_declared_package_is_imported_when_running() -> None:
     imported = {package for package, _ in _imported(sources_of_product())}
 

@@ -245,8 +245,6 @@ def _level(
     """Draw a level as it was: where it changed, at even distances for the pointer, at the end.
 
     One that is not known is a hole.
-
-    `style.css` counts traces from the last one, so each level has one.
     """
     heights = np.full(len(story.steps), np.nan) if level is None else level
     changes = np.append(True, np.abs(np.diff(heights)) > 0)

@@ -19,6 +19,9 @@ from tests.unit.show.fee_stories import STEP, a_step, a_story
 from tests.unit.show.figure_arrays import array
 
 YEAR = timedelta(days=365)
+MOST_POINTS = 5000
+"""Of a line that a browser draws without delay."""
+
 MANY = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12)
 
 
@@ -173,13 +176,15 @@ def test_unit_fits_the_largest_of_fees_and_levels() -> None:
 
 
 @pytest.mark.parametrize("span", TIME_RANGES[2:], ids=lambda span: span.name)
-def test_payload_of_any_length_is_small_and_has_no_lists_of_numbers(span: TimeRange) -> None:
+def test_figure_of_any_length_has_few_points_and_needs_no_webgl(span: TimeRange) -> None:
     payload = fee_figure(long_story(span), A_MOMENT).to_json()
 
     assert len(payload) < (100_000 if span.length >= YEAR else 120_000)
     for trace in json.loads(payload)["data"]:
         arrays = [trace["x"], trace["y"], *([trace["customdata"]] if "customdata" in trace else [])]
         assert {each["dtype"] for each in arrays} <= {"f4", "f8"}
+        assert trace["type"] == "scatter"
+        assert len(array(trace["x"])) <= MOST_POINTS
 
 
 def test_words_say_what_the_figure_shows() -> None:
