@@ -10,17 +10,17 @@ from typing import Any, Final, TypeVar, cast
 
 import click
 
-from dashboard.domain.quantity import Address, NetworkId, shorten
-from dashboard.domain.rejection_filter import HashRange
-from dashboard.domain.search import bare_beginning, parse_search
-from dashboard.domain.submission_time import parse_attempt
-from dashboard.domain.tags import LONGEST_TAGS, typed_tags, written_tags
-from dashboard.domain.track_list import (
+from dashboard.domain.listed_transaction import (
     LONGEST_CASE_ID,
     LONGEST_LABEL,
     LONGEST_NOTE,
     LONGEST_OWNER,
 )
+from dashboard.domain.quantity import Address, NetworkId, shorten
+from dashboard.domain.rejection_filter import HashRange
+from dashboard.domain.search import bare_beginning, parse_search
+from dashboard.domain.submission_time import parse_attempt
+from dashboard.domain.tags import LONGEST_TAGS, typed_tags, written_tags
 from dashboard.errors import InputError, WireError
 from dashboard.settings.values import parse_duration
 from dashboard.show.queries.network_status import NetworkProfile

@@ -18,16 +18,12 @@ import click
 from dashboard.cli import options
 from dashboard.cli.installation import Installation, open_installation, standard_input
 from dashboard.cli.output import WRONG_INPUT, Json, instant, print_rows, say, warn
+from dashboard.domain.listed_transaction import CommonRemarks, ListedTransaction
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.spreadsheet import read_spreadsheet
 from dashboard.domain.tags import TAGS_LEFT_OUT
 from dashboard.domain.track_file import track_files
-from dashboard.domain.track_list import (
-    CommonRemarks,
-    ListedTransaction,
-    TrackList,
-    in_words,
-)
+from dashboard.domain.track_list import TrackList, in_words
 from dashboard.errors import InputError
 from dashboard.show.queries.tracked import TrackedQueries
 from dashboard.store.tracking.transactions import TrackResult

@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import Final
 
 from dashboard.domain.foreign_text import visible
-from dashboard.domain.track_list import LONGEST_CASE_ID
+from dashboard.domain.listed_transaction import LONGEST_CASE_ID
 from dashboard.domain.verdict import VerdictKind
 from dashboard.errors import InputError
 

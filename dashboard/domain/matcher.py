@@ -11,10 +11,10 @@ from typing import Final, TypeAlias
 
 from dashboard.domain.condition import INSTALLATION
 from dashboard.domain.exclusion import RejectionStage
+from dashboard.domain.listed_transaction import LONGEST_LABEL
 from dashboard.domain.quantity import Address, NetworkId, shorten
 from dashboard.domain.rule import Dimension, ObservedChange, Severity
 from dashboard.domain.tags import tags_in
-from dashboard.domain.track_list import LONGEST_LABEL
 from dashboard.errors import InputError
 
 INSTALLATION_NAME: Final = "installation"

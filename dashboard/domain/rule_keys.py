@@ -11,11 +11,11 @@ from typing import Any, Final, TypeVar
 from dashboard.domain.active_hours import WeekSpan
 from dashboard.domain.exclusion import RejectionStage
 from dashboard.domain.grounds import Signal
+from dashboard.domain.listed_transaction import LONGEST_LABEL
 from dashboard.domain.notification import Recipient
 from dashboard.domain.quantity import Address, Wei, shorten
 from dashboard.domain.rule import LONGEST_GROUP_WAIT, BudgetPeriod, Dimension, RuleKind, Severity
 from dashboard.domain.tags import tags_in
-from dashboard.domain.track_list import LONGEST_LABEL
 from dashboard.domain.written_values import read_duration, read_fee, write_duration
 from dashboard.errors import InputError
 

@@ -10,17 +10,11 @@ from datetime import datetime
 from itertools import islice
 from typing import Final
 
+from dashboard.domain.listed_transaction import ListedTransaction, with_attempt, with_texts
 from dashboard.domain.paste import MOST_PIECES, WrongText, read_paste, too_many_pieces
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.spreadsheet import write_csv
-from dashboard.domain.track_list import (
-    ListedTransaction,
-    TrackList,
-    in_parts,
-    track_lists,
-    with_attempt,
-    with_texts,
-)
+from dashboard.domain.track_list import TrackList, in_parts, track_lists
 from dashboard.errors import InputError
 
 _COLUMNS: Final = {

@@ -12,12 +12,16 @@ from itertools import chain, islice
 from typing import Final, TypeAlias
 
 from dashboard.domain.foreign_text import visible
+from dashboard.domain.listed_transaction import (
+    CommonRemarks,
+    ListedTransaction,
+    with_attempt,
+    with_texts,
+)
 from dashboard.domain.paste import Paste, WrongText, read_paste
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.spreadsheet import without_mark
 from dashboard.domain.submission_time import read_attempt
-from dashboard.domain.tags import MOST_TAGS, TAGS_LEFT_OUT, tags_in, typed_tags, written_tags
-from dashboard.errors import InputError
 
 _COLUMNS: Final = {
     "tx_hash": (
@@ -50,56 +54,10 @@ _LONGEST_HEADER: Final = 10_000
 _LONGEST_ROW: Final = 20
 """Lines of one row, where a quoted field holds line ends."""
 
-_CHAIN_ID: Final = re.compile(r"[0-9]{1,18}", re.ASCII)
 _DELIMITERS: Final = (",", ";", "\t")
 _SEPARATORS: Final = " ,;\t"
 _QUOTED: Final = 40
 _MOST_NAMED: Final = 10
-
-LONGEST_LABEL: Final = 80
-LONGEST_NOTE: Final = 300
-LONGEST_CASE_ID: Final = 80
-LONGEST_OWNER: Final = 80
-"""Characters that people may write at a transaction, on pages, in commands and in lists."""
-
-_TEXTS: Final = {
-    "label": ("label", LONGEST_LABEL),
-    "note": ("note", LONGEST_NOTE),
-    "case_id": ("case id", LONGEST_CASE_ID),
-    "owner": ("owner", LONGEST_OWNER),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class ListedTransaction:
-    """One transaction of a list; `line` counts from 1, what people wrote is foreign text.
-
-    `tags` are written with #, `network_ids` where it is to be watched, if its line says so.
-    `remark` says what of its line could not be used, foreign text included; empty where all could.
-    """
-
-    line: int
-    tx_hash: TxHash
-    attempted_at: datetime | None = None
-    label: str = ""
-    note: str = ""
-    remark: str = ""
-    case_id: str = ""
-    owner: str = ""
-    tags: str = ""
-    network_ids: tuple[NetworkId, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class CommonRemarks:
-    """What somebody says of all transactions of a list; `tags` are written with #."""
-
-    attempted_at: datetime | None = None
-    label: str = ""
-    note: str = ""
-    case_id: str = ""
-    owner: str = ""
-    tags: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,24 +81,14 @@ class TrackList:
 
     def with_common(self, common: CommonRemarks) -> TrackList:
         """Say of every transaction what its own line leaves open; tags come in addition."""
-        completed = (
-            replace(
-                each,
-                attempted_at=each.attempted_at or common.attempted_at,
-                label=each.label or common.label,
-                note=each.note or common.note,
-                case_id=each.case_id or common.case_id,
-                owner=each.owner or common.owner,
-                tags=written_tags(tags_in(f"{each.tags} {common.tags}")),
-            )
-            for each in self.transactions
-        )
-        return replace(self, transactions=tuple(map(_with_few_tags, completed)))
+        completed = (each.with_common(common) for each in self.transactions)
+        return replace(self, transactions=tuple(completed))
 
     def where_known(self, known: Collection[NetworkId]) -> TrackList:
         """Leave out networks that cannot be asked here; remarks name them."""
-        asked = tuple(_where_known(each, known) for each in self.transactions)
-        return replace(self, transactions=asked)
+        return replace(
+            self, transactions=tuple(each.where_known(known) for each in self.transactions)
+        )
 
 
 _Read: TypeAlias = ListedTransaction | WrongText | UnusedColumns
@@ -325,73 +273,6 @@ def _read_refused(number: int, row: str) -> ListedTransaction | WrongText:
     longest = csv.field_size_limit()
     remark = f"without its other columns, since a cell has more than {longest:,} characters"
     return ListedTransaction(number, paste.hashes[0], remark=remark)
-
-
-def _attempt(text: str, now: datetime) -> tuple[datetime | None, str]:
-    """Return the time of the attempt where it can be used, else a remark that says why not."""
-    moment = read_attempt(text, now) if text else None
-    if isinstance(moment, str):
-        return None, f"without a time, since “{visible(text, _QUOTED)}” {moment}"
-    return moment, ""
-
-
-def with_attempt(listed: ListedTransaction, text: str, now: datetime) -> ListedTransaction:
-    """Add when a transaction was sent; what is no such time goes into the remark."""
-    moment, remark = _attempt(text, now)
-    remarks = "; ".join(filter(None, (listed.remark, remark)))
-    return replace(listed, attempted_at=moment, remark=remarks)
-
-
-def with_texts(listed: ListedTransaction, texts: Mapping[str, str]) -> ListedTransaction:
-    """Add what a line says of a transaction; what cannot be used of it goes into the remark."""
-    remarks = [listed.remark]
-    kept: dict[str, str] = {}
-    for name, (what, most) in _TEXTS.items():
-        kept[name], remark = _cut(what, texts.get(name, "").strip(), most)
-        remarks.append(remark)
-    tags = frozenset[str]()
-    try:
-        tags = typed_tags(texts.get("tags", ""))
-    except InputError as mistake:
-        remarks.append(f"without its tags, since {mistake}")
-    network_ids, of_networks = _networks(texts.get("networks", ""))
-    remark = "; ".join(filter(None, (*remarks, of_networks)))
-    listed = replace(listed, label=kept["label"], note=kept["note"], case_id=kept["case_id"])
-    listed = replace(listed, owner=kept["owner"], tags=written_tags(tags), remark=remark)
-    return _with_few_tags(replace(listed, network_ids=network_ids))
-
-
-def _with_few_tags(listed: ListedTransaction) -> ListedTransaction:
-    """Leave the tags out where they are too many with those of the label and the note."""
-    if len(tags_in(f"{listed.label} {listed.note} {listed.tags}")) <= MOST_TAGS:
-        return listed
-    return replace(listed, tags="", remark="; ".join(filter(None, (listed.remark, TAGS_LEFT_OUT))))
-
-
-def _where_known(listed: ListedTransaction, known: Collection[NetworkId]) -> ListedTransaction:
-    unknown = [each for each in listed.network_ids if each not in known]
-    if not unknown:
-        return listed
-    remark = f"without the network {unknown[0]}, which has no exclusion endpoint here"
-    return replace(
-        listed,
-        network_ids=tuple(each for each in listed.network_ids if each in known),
-        remark="; ".join(filter(None, (listed.remark, remark))),
-    )
-
-
-def _networks(text: str) -> tuple[tuple[NetworkId, ...], str]:
-    """Read chain ids: two installations may name a network differently."""
-    words = text.replace(",", " ").split()
-    wrong = [each for each in words if not _CHAIN_ID.fullmatch(each)]
-    remark = f"its network “{visible(wrong[0], _QUOTED)}” is no chain id" if wrong else ""
-    return (() if wrong else tuple(NetworkId(int(each)) for each in words)), remark
-
-
-def _cut(what: str, text: str, most: int) -> tuple[str, str]:
-    if len(text) <= most:
-        return text, ""
-    return text[:most], f"its {what} has {len(text):,} characters, of which {most} are kept"
 
 
 def _why_not_one(paste: Paste) -> str:

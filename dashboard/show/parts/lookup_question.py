@@ -9,9 +9,9 @@ from typing import Final
 import streamlit as st
 
 from dashboard.domain.answer_template import parse_case_id
+from dashboard.domain.listed_transaction import LONGEST_CASE_ID
 from dashboard.domain.paste import Paste, read_lookup
 from dashboard.domain.quantity import TxHash
-from dashboard.domain.track_list import LONGEST_CASE_ID
 from dashboard.errors import InputError, StoreError
 from dashboard.show.parts.open_row import OPEN
 from dashboard.show.queries.page_queries import PageQueries

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import streamlit as st
 
 from dashboard.domain.foreign_text import visible
+from dashboard.domain.listed_transaction import LONGEST_LABEL
 from dashboard.domain.quantity import Address, NetworkId
-from dashboard.domain.track_list import LONGEST_LABEL
 from dashboard.errors import InputError, StoreError
 from dashboard.show.parts.markup import Markup, element
 from dashboard.show.parts.notices import change_stored, notice

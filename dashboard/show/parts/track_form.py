@@ -11,22 +11,20 @@ import streamlit as st
 
 from dashboard.domain.foreign_text import visible
 from dashboard.domain.formatting import counted
-from dashboard.domain.paste import Paste
-from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.domain.spreadsheet import read_spreadsheet, write_csv
-from dashboard.domain.tags import LONGEST_TAGS, TAGS_LEFT_OUT, typed_tags, written_tags
-from dashboard.domain.track_file import read_track_file
-from dashboard.domain.track_list import (
-    KNOWN_COLUMNS,
+from dashboard.domain.listed_transaction import (
     LONGEST_CASE_ID,
     LONGEST_LABEL,
     LONGEST_NOTE,
     LONGEST_OWNER,
     CommonRemarks,
     ListedTransaction,
-    TrackList,
-    in_words,
 )
+from dashboard.domain.paste import Paste
+from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.domain.spreadsheet import read_spreadsheet, write_csv
+from dashboard.domain.tags import LONGEST_TAGS, TAGS_LEFT_OUT, typed_tags, written_tags
+from dashboard.domain.track_file import read_track_file
+from dashboard.domain.track_list import KNOWN_COLUMNS, TrackList, in_words
 from dashboard.errors import InputError, StoreError
 from dashboard.show.parts.acting import known_actor
 from dashboard.show.parts.heading import section

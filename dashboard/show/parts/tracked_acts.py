@@ -11,15 +11,15 @@ import streamlit as st
 
 from dashboard.domain.audit import Actor
 from dashboard.domain.formatting import counted
-from dashboard.domain.quantity import TxHash
-from dashboard.domain.tags import LONGEST_TAGS, own_tags, typed_tags, written_tags
-from dashboard.domain.track_file import FiledTransaction, write_track_csv, write_track_json
-from dashboard.domain.track_list import (
+from dashboard.domain.listed_transaction import (
     LONGEST_CASE_ID,
     LONGEST_LABEL,
     LONGEST_NOTE,
     LONGEST_OWNER,
 )
+from dashboard.domain.quantity import TxHash
+from dashboard.domain.tags import LONGEST_TAGS, own_tags, typed_tags, written_tags
+from dashboard.domain.track_file import FiledTransaction, write_track_csv, write_track_json
 from dashboard.errors import InputError
 from dashboard.show.parts.acting import Done, act
 from dashboard.show.parts.list_page import file_button

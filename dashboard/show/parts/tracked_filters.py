@@ -9,8 +9,8 @@ from typing import Final
 import streamlit as st
 
 from dashboard.domain.foreign_text import visible
+from dashboard.domain.listed_transaction import LONGEST_CASE_ID, LONGEST_LABEL, LONGEST_OWNER
 from dashboard.domain.tags import LONGEST_TAG
-from dashboard.domain.track_list import LONGEST_CASE_ID, LONGEST_LABEL, LONGEST_OWNER
 from dashboard.domain.tracking_need import Need
 from dashboard.show.parts.acting import Done, act
 from dashboard.show.parts.filter_chips import Chip, filter_chips

@@ -11,8 +11,8 @@ from typing import Final
 
 from dashboard.domain.audit import Actor
 from dashboard.domain.clock import Clock
+from dashboard.domain.listed_transaction import ListedTransaction
 from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.domain.track_list import ListedTransaction
 from dashboard.show.queries.alerts import AlertQueries
 from dashboard.show.queries.answers import AnswerQueries
 from dashboard.show.queries.attention import (

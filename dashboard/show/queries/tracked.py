@@ -9,10 +9,10 @@ from typing import Final, TypeAlias
 
 from dashboard.domain.audit import Action, Actor, Detail
 from dashboard.domain.formatting import counted
+from dashboard.domain.listed_transaction import ListedTransaction
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.search import parse_search
 from dashboard.domain.tags import written_tags
-from dashboard.domain.track_list import ListedTransaction
 from dashboard.domain.tracking_need import Need
 from dashboard.errors import InputError
 from dashboard.show.queries.cache import TtlCache

@@ -15,7 +15,7 @@ from dashboard.domain.answer_template import (
     parse_case_id,
     template_mistakes,
 )
-from dashboard.domain.track_list import LONGEST_CASE_ID
+from dashboard.domain.listed_transaction import LONGEST_CASE_ID
 from dashboard.domain.verdict import VerdictKind
 from dashboard.errors import InputError
 

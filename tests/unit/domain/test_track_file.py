@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dashboard.domain.listed_transaction import ListedTransaction
 from dashboard.domain.paste import MOST_PIECES
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.tags import written_tags
@@ -18,7 +19,6 @@ from dashboard.domain.track_file import (
     write_track_csv,
     write_track_json,
 )
-from dashboard.domain.track_list import ListedTransaction
 from dashboard.errors import InputError
 from tests.builders import A_MOMENT, A_NETWORK, a_hash
 

@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from dashboard.domain.answer_template import AnswerTemplates, Voice
 from dashboard.domain.audit import Actor
-from dashboard.domain.track_list import ListedTransaction
+from dashboard.domain.listed_transaction import ListedTransaction
 from dashboard.errors import InputError, StoreError
 from dashboard.show.queries import page_queries
 from dashboard.show.queries.context import PageSettings
