@@ -9,7 +9,10 @@ from dashboard.show.text import names_of
 
 
 def network_summary(statuses: Sequence[NetworkStatus]) -> str:
-    """Say which networks need a look, the worst first, or that none does."""
+    """Say which networks need a look, the worst first, or that none does.
+
+    Of several, one whose fees fail is not named again as stale, which follows from that.
+    """
     if not statuses:
         return "No network is configured."
     silent = [
@@ -21,7 +24,7 @@ def network_summary(statuses: Sequence[NetworkStatus]) -> str:
         "Stale": [
             each
             for each in _with_activity(Activity.STALE, statuses)
-            if each.figures.gas_failure() is None
+            if len(statuses) == 1 or each.figures.gas_failure() is None
         ],
         "Busy": _with_activity(Activity.BUSY, statuses),
         "Not known yet": [

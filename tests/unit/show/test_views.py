@@ -76,7 +76,7 @@ def test_overview_of_one_network_charts_it_and_of_many_the_one_that_is_open(stor
 
     assert [len(page.get("bidi_component")) for page in (one, opened)] == [1, 1]
     assert opened.query_params["open"] == str(SILENT.network_id)
-    assert "Stale" in words_of(opened)
+    assert "stale, " in words_of(opened)
     assert not opened.button(key=f"open-{SILENT.network_id}").click().run().get("bidi_component")
 
 
@@ -144,7 +144,7 @@ def test_price_of_a_transfer_is_shown_in_the_coin_and_in_money(store: Store) -> 
 
     words = words_of(open_page(PageQueries(store, (profile,), None, lambda: NOW)))
 
-    assert re.search(r"transfer 0\.000\d+ DEV · \d\.\d\d USD", words)
+    assert re.search(r"transfer 0\.000\d+ DEV\xa0· \d\.\d\d USD", words)
 
 
 def test_network_of_which_a_source_fails_says_so_first_and_on_the_wall(store: Store) -> None:
@@ -154,7 +154,7 @@ def test_network_of_which_a_source_fails_says_so_first_and_on_the_wall(store: St
 
     assert ["Failing" in each for each in rows] == [True, False, False]
     assert re.search(r'title="No answer from [^"]*the gas API', rows[0])
-    assert wall.count('class="lw-wall-tile is-failing"') == 1
+    assert wall.count('class="lw-wall-tile is-failing is-old"') == 1
     assert wall.count("Failing") == 1
 
 

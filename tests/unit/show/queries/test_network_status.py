@@ -261,7 +261,10 @@ def test_network_that_fails_is_not_named_again_as_stale() -> None:
     standing = StandingFailure(Operation.BUSY_THRESHOLD, NOW - PERIOD, NOW, failure)
     old = replace(figures(9), base_fee=seen(9, 9 * PERIOD), failures=[standing])
 
-    assert network_summary([conclude_status(old, NOW)]) == "No answer from: Net (the gas API)."
+    calm, failing = conclude_status(figures(9), NOW), conclude_status(old, NOW)
+
+    assert network_summary([calm, failing]) == "No answer from: Net (the gas API)."
+    assert network_summary([failing]) == "No answer from: Net (the gas API). Stale: Net."
 
 
 def _named(status: NetworkStatus, *names: str) -> list[NetworkStatus]:
