@@ -8,7 +8,7 @@ from typing import Final
 
 from dashboard.alert.fee_chart import ChartPoint, draw_chart
 from dashboard.domain.busy_context import USUAL_WINDOW, BusyContext, UsualSpells
-from dashboard.domain.formatting import compared, fee, moment_in, period, span
+from dashboard.domain.formatting import capitalized, compared, fee, moment_in, period, span
 from dashboard.domain.gas import FeeSuggestion
 from dashboard.domain.quantity import Wei
 
@@ -65,9 +65,8 @@ def _level(name: str, suggestion: FeeSuggestion) -> tuple[str, str, str, str]:
 
 
 def _usual(usual: UsualSpells) -> str:
-    said = usual.in_words()
     return (
-        f"{said[:1].upper()}{said[1:]}: so did half of the "
+        f"{capitalized(usual.in_words())}: so did half of the "
         f"{usual.many} in the last {USUAL_WINDOW.days} days, the longest lasted "
         f"{span(usual.longest)}."
     )

@@ -105,6 +105,11 @@ def _bare(number: str) -> str:
     return number.rstrip("0").rstrip(".") if "." in number else number
 
 
+def capitalized(text: str) -> str:
+    """Begin with a capital letter; all else stays as it is."""
+    return text[:1].upper() + text[1:]
+
+
 def counted(many: int, one: str, several: str = "") -> str:
     """Print a number and what there is of it: ``1 row``, ``1,200 rows``; by default with an s."""
     return f"{many:,} {one if many == 1 else several or f'{one}s'}"

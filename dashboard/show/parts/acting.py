@@ -11,6 +11,7 @@ import streamlit as st
 
 from dashboard.domain.audit import LONGEST_NAME, Actor, parse_name
 from dashboard.domain.foreign_text import visible
+from dashboard.domain.formatting import capitalized
 from dashboard.errors import InputError, StoreError
 from dashboard.show.parts.notices import notice
 from dashboard.show.queries.page_queries import PageQueries
@@ -89,7 +90,7 @@ def act(
     try:
         result = change(Actor(parse_name(_name()), queries.now()))
     except InputError as mistake:
-        notice("bad", failed, sentence(visible(_capitalized(str(mistake)))))
+        notice("bad", failed, sentence(visible(capitalized(str(mistake)))))
     except StoreError as trouble:
         notice("bad", failed, f"{trouble} Try again in a moment.")
     else:
@@ -120,7 +121,3 @@ def done_shown(queries: PageQueries) -> None:
 def _note_undo() -> None:
     """Note the press: a run that is cut short by another one loses what a button returned."""
     st.session_state[_UNDO_PRESSED] = True
-
-
-def _capitalized(text: str) -> str:
-    return text[:1].upper() + text[1:]

@@ -10,6 +10,7 @@ import streamlit as st
 
 from dashboard.domain.busy_context import USUAL_DAYS
 from dashboard.domain.cheap_hours import UsualWeek
+from dashboard.domain.formatting import capitalized
 from dashboard.domain.quantity import NetworkId
 from dashboard.show.charts.fee_table import FOUR_DIGITS
 from dashboard.show.charts.week_map import HEIGHT, week_csv, week_drawing, week_table
@@ -94,10 +95,6 @@ def _below(week: UsualWeek, network_id: NetworkId, zone_name: str) -> None:
         )
 
 
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
 def cheap_in_words(
     status: NetworkStatus, week: UsualWeek, usual: UsualNow, zone: tuple[tzinfo, str], now: datetime
 ) -> list[str]:
@@ -109,6 +106,6 @@ def cheap_in_words(
         else week.cheapest.in_words(now, *zone)
     )
     beside = None if fee_now is None else week.beside_now(fee_now)
-    busy = None if usual.spells is None else _capital(f"busy {usual.spells.in_words()}.")
-    weeks = None if week.weeks is None else _capital(week.weeks.in_words())
+    busy = None if usual.spells is None else capitalized(f"busy {usual.spells.in_words()}.")
+    weeks = None if week.weeks is None else capitalized(week.weeks.in_words())
     return [each for each in (cheap, beside, busy, weeks) if each is not None]

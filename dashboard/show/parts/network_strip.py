@@ -7,6 +7,7 @@ from datetime import datetime
 
 import streamlit as st
 
+from dashboard.domain.formatting import capitalized
 from dashboard.domain.quantity import Wei
 from dashboard.show.parts.badges import flat_badge, network_badges, simulated_badge
 from dashboard.show.parts.markup import Markup, element, join
@@ -99,7 +100,7 @@ def _troubles(status: NetworkStatus, now: datetime) -> Markup:
     if gas is not None and gas.failure.message in status.activity_reason:
         gas = None  # the reason above says so where no fee was ever seen
     return join(
-        _trouble(f"{source[:1].upper()}{source[1:]}", gas, now) if gas else "",
+        _trouble(capitalized(source), gas, now) if gas else "",
         _trouble("The exclusion API", exclusion, now) if exclusion else "",
     )
 

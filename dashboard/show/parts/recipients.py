@@ -12,6 +12,7 @@ import streamlit as st
 from dashboard.domain.active_hours import WeekSpan
 from dashboard.domain.audit import Actor
 from dashboard.domain.foreign_text import visible
+from dashboard.domain.formatting import capitalized
 from dashboard.domain.notification import Recipient
 from dashboard.domain.recipients import RecipientProfile, RecipientStatus
 from dashboard.show.parts.acting import Done, act
@@ -40,8 +41,7 @@ def unreached_shown(queries: PageQueries) -> None:
     """Warn of rules that reach nobody, since nothing may be sent to any of their recipients."""
     found = queries.recipients.unreached()
     if found:
-        rules = "; ".join(map(unreached_words, found))
-        rules = f"{rules[:1].upper()}{rules[1:]}"
+        rules = capitalized("; ".join(map(unreached_words, found)))
         notice(
             "bad",
             "Some alerts reach nobody.",

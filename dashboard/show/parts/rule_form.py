@@ -10,6 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dashboard.domain.audit import Actor
 from dashboard.domain.foreign_text import visible
+from dashboard.domain.formatting import capitalized
 from dashboard.domain.rule import Rule, RuleKind
 from dashboard.domain.rule_changes import RuleDifference, added, changed, found_rule, removed
 from dashboard.domain.rule_preview import RulePreview
@@ -70,7 +71,7 @@ def rule_form(queries: PageQueries, name: str, like: str) -> None:
         before = None if name == NEW else _rule(queries, name)
         model = before or (_rule(queries, like) if like else None)
     except InputError as mistake:
-        notice("busy", "No such rule.", sentence(visible(str(mistake)).capitalize()))
+        notice("busy", "No such rule.", sentence(visible(capitalized(str(mistake)))))
         return
     held: RuleTable = {} if model is None else write_rule(model)
     prefix = f"form-{name}-{like}"
@@ -221,7 +222,7 @@ def _preview(queries: PageQueries, before: Rule | None, rule: Rule) -> None:
     try:
         found = queries.rules.preview(rule, LATELY)
     except InputError as error:
-        st.html(element("p", sentence(visible(str(error)).capitalize()), class_="lw-quiet"))
+        st.html(element("p", sentence(visible(capitalized(str(error)))), class_="lw-quiet"))
         return
     st.html(element("p", element("b", preview_in_words(found, zone_of(rule)))))
     if found.firings:

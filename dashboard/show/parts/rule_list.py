@@ -9,6 +9,7 @@ import streamlit as st
 
 from dashboard.domain.audit import LONGEST_NAME, Actor
 from dashboard.domain.foreign_text import visible
+from dashboard.domain.formatting import capitalized
 from dashboard.domain.incident import IncidentState
 from dashboard.domain.rule_changes import RuleDifference, replaced_by, turned
 from dashboard.domain.rule_text import differences_in_words, rule_in_words
@@ -115,7 +116,7 @@ def rule_markup(
     words = rule_in_words(rule, queries.network_name)
     said = element("p", visible(words, _LONGEST_SCOPE), class_="lw-reason")
     lately = visible(queries.rules.lately(rule)).removeprefix(f"{rule.name} ")
-    facts = [element("span", f"{lately[:1].upper()}{lately[1:]}")]
+    facts = [element("span", capitalized(lately))]
     if standing.word in {IncidentState.PENDING, IncidentState.NO_DATA}:
         facts.append(element("span", standing.why))
     if stored.changed_at is not None:

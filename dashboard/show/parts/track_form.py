@@ -303,8 +303,8 @@ def tracking_result_notice(results: Sequence[TrackResult]) -> None:
     if full := results.count(TrackResult.WITHOUT_TAGS):
         also += f" {full:,} taken {TAGS_LEFT_OUT}."
     if not new:
-        each = "It was" if known == 1 else f"All {known:,} were"
-        notice("calm", "Nothing new:", f"{each.lower()} tracked already.{also}")
+        each = "it was" if known == 1 else f"all {known:,} were"
+        notice("calm", "Nothing new:", f"{each} tracked already.{also}")
         return
     already = f" {known:,} tracked already." if known else ""
     rejection = "A rejection is shown here, and a mail is sent."

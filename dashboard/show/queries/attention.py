@@ -15,7 +15,7 @@ from uuid import UUID
 
 from dashboard.domain.clock_jump import CONFIRMED_BY
 from dashboard.domain.foreign_text import visible
-from dashboard.domain.formatting import counted
+from dashboard.domain.formatting import capitalized, counted
 from dashboard.domain.incident import Incident
 from dashboard.domain.notification import DeliveryResult
 from dashboard.domain.observation import Operation
@@ -261,9 +261,9 @@ def _heartbeat(worker: WorkerHealth) -> Iterator[Attention]:
 def _notifications(health: NotificationHealth, now: datetime) -> Iterator[Attention]:
     mail, last = health.mail, health.mail.last_attempt
     for each in health.unreached:
-        words = f"{sentence(unreached_words(each))}"
+        words = sentence(capitalized(unreached_words(each)))
         advice = "Verify or turn on a recipient, or give the rule another one."
-        yield Attention(f"{words[:1].upper()}{words[1:]}", "", Remedy.RECIPIENTS, advice=advice)
+        yield Attention(words, "", Remedy.RECIPIENTS, advice=advice)
     if is_mail_late(mail, now):
         failed = last is not None and last.result is not DeliveryResult.SENT
         said = sentence(visible(last.outcome, _LONGEST_FAILURE)) if last and failed else ""
@@ -315,9 +315,8 @@ def verdict_in_words(
 ) -> str:
     """Say a network's state, since when, how long that usually lasts, and what is open."""
     sentences = [_state(status, now)]
-    if usual.spells is not None and status.activity in {Activity.BUSY, Activity.CALM}:
-        words = usual.spells.in_words()
-        sentences.append(f"{words[:1].upper()}{words[1:]}.")
+    if usual.spells is not None and status.is_judged:
+        sentences.append(f"{capitalized(usual.spells.in_words())}.")
     many = counted(open_incidents, "incident is open", "incidents are open")
     sentences.append(f"{many}." if open_incidents else "No incident is open.")
     return " ".join(sentences)
@@ -325,7 +324,7 @@ def verdict_in_words(
 
 def _state(status: NetworkStatus, now: datetime) -> str:
     held = status.figures.busyness
-    if held is None or status.activity not in {Activity.BUSY, Activity.CALM}:
+    if held is None or not status.is_judged:
         return status.activity_reason
     since = since_when(held, status.profile.rules.busy, now)
     return f"{str(held.state).capitalize()} for {span(now - held.since)}, {since}."
@@ -334,7 +333,7 @@ def _state(status: NetworkStatus, now: datetime) -> str:
 def lasting(status: NetworkStatus, now: datetime) -> str:
     """Say for how long its state has held, empty where that is not known."""
     held = status.figures.busyness
-    if held is None or status.activity not in {Activity.BUSY, Activity.CALM}:
+    if held is None or not status.is_judged:
         return ""
     return span(now - held.since)
 

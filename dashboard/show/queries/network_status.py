@@ -204,6 +204,11 @@ class NetworkStatus:
         """The network that this is about."""
         return self.figures.profile
 
+    @property
+    def is_judged(self) -> bool:
+        """Whether fresh data shows that it is busy, or is not."""
+        return self.activity in {Activity.BUSY, Activity.CALM}
+
 
 def read_network_figures(
     connection: Connection, profile: NetworkProfile, now: datetime

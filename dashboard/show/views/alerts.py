@@ -11,6 +11,7 @@ from typing import Final
 import streamlit as st
 
 from dashboard.domain.foreign_text import visible
+from dashboard.domain.formatting import capitalized
 from dashboard.domain.notification import Notification, NotificationState
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejection_filter import HashRange
@@ -141,7 +142,7 @@ def _incident() -> None:
             found = queries.incidents.named(st.query_params.get(INCIDENT, ""))
         except InputError as mistake:
             heading("Alerts", "This incident is not known.")
-            notice("busy", "No such incident.", sentence(visible(str(mistake)).capitalize()))
+            notice("busy", "No such incident.", sentence(visible(capitalized(str(mistake)))))
             return
         story = queries.incidents.story(found.incident_id)
         if story is not None:

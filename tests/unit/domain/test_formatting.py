@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.domain.formatting import (
+    capitalized,
     compared,
     counted,
     fee,
@@ -127,3 +128,10 @@ def test_size_is_printed_in_the_unit_that_fits(octets: int, said: str) -> None:
 def test_number_is_printed_with_what_there_is_of_it(many: int, said: str) -> None:
     assert counted(many, "row is", "rows are") == said
     assert counted(many, "row") == said.removesuffix(" is").removesuffix(" are")
+
+
+@pytest.mark.parametrize(
+    ("text", "begun"), [("the rule RPC", "The rule RPC"), ("ÖBB", "ÖBB"), ("", "")]
+)
+def test_capital_is_only_the_first_letter(text: str, begun: str) -> None:
+    assert capitalized(text) == begun

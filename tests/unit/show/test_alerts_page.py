@@ -343,10 +343,11 @@ def test_incident_is_silenced_from_its_row(queries: PageQueries) -> None:
     assert f"rule={story.incident.rule}" in queries.silences.scope_of(silence)
 
 
-def test_unknown_incident_is_said_to_be_unknown(queries: PageQueries) -> None:
-    words = words_of(visit("alerts", queries, incident="<b>"))
+def test_unknown_incident_is_said_to_be_unknown_as_it_was_written(queries: PageQueries) -> None:
+    words = words_of(visit("alerts", queries, incident="Ops<b>"))
 
     assert "No such incident." in words
+    assert "Ops&lt;b&gt;" in words
     assert "<b>" not in words.replace("<b>x", "")
 
 
