@@ -1,4 +1,4 @@
-"""The cards of the page Health: worker, mail, store, the operations of each network, gaps."""
+"""The cards of the page Health about this installation: worker, notifications, storage."""
 
 from __future__ import annotations
 
@@ -89,10 +89,10 @@ def mail_part(health: NotificationHealth, now: datetime) -> Markup:
         _figure("Dead", counts.dead, None, "", now),
         class_="lw-figures lw-counts",
     )
-    counted = element("p", "Sent and dead: of the last 30 days.", class_="lw-quiet")
+    since = element("p", "Sent and dead: of the last 30 days.", class_="lw-quiet")
     unexpanded = unexpanded_words(counts)
     waiting = [_paragraph(unexpanded)] if unexpanded else []
-    said = (counted, *waiting, *_recipients(health.recipients), *_mail_advice(mail, now))
+    said = (since, *waiting, *_recipients(health.recipients), *_mail_advice(mail, now))
     return _part("Notifications", _mail_badge(mail, now), figures, *said)
 
 
@@ -113,8 +113,7 @@ def _recipients(counts: Counter[RecipientStatus]) -> list[Markup]:
     words = _paragraph(f"{', '.join([f'{get} messages', *lacking])}.")
     if not lacking:
         return [words]
-    link = element("a", "Recipients on Alerts", href="alerts?section=Recipients", target="_self")
-    return [words, element("p", link, class_="lw-link")]
+    return [words, _alerts_link("Recipients", "section=Recipients")]
 
 
 def _mail_badge(mail: MailState, now: datetime) -> Markup:
@@ -138,9 +137,9 @@ def _mail_advice(mail: MailState, now: datetime) -> list[Markup]:
         outcome = visible(last.outcome, _OUTCOME_LENGTH)
         advice.append(_paragraph(f"Last attempt, {age(last.attempted_at, now)}: {outcome}"))
     if mail.counts.pending:
-        advice.append(_deliveries_link("Pending"))
+        advice.append(_alerts_link("Pending", "section=Deliveries&state=Pending"))
     if mail.counts.dead:
-        advice.append(_deliveries_link("Dead"))
+        advice.append(_alerts_link("Dead", "section=Deliveries&state=Dead"))
     return advice
 
 
@@ -156,11 +155,10 @@ def _trouble_words(mail: MailState, trouble: MailTrouble, now: datetime) -> str:
     return f"{words} The fallback was used at {moment_near(reported, now)}."
 
 
-def _deliveries_link(state: str) -> Markup:
-    """Link to the notifications of a state on the page Alerts."""
-    address = f"alerts?section=Deliveries&state={state}"
-    words = f"{state} on Alerts"
-    return element("p", element("a", words, href=address, target="_self"), class_="lw-link")
+def _alerts_link(what: str, parameters: str) -> Markup:
+    """Link to a part of the page Alerts."""
+    link = element("a", f"{what} on Alerts", href=f"alerts?{parameters}", target="_self")
+    return element("p", link, class_="lw-link")
 
 
 def store_part(health: StorageHealth, contents: StoreContents | None, name: str) -> Markup:
@@ -183,8 +181,7 @@ def store_part(health: StorageHealth, contents: StoreContents | None, name: str)
 
 
 def _store_badge(health: StorageHealth) -> Markup:
-    space = health.space
-    measured = space.measured
+    space, measured = health.space, health.space.measured
     if health.is_space_low:
         return badge("bad", "!", "Little space")
     if space.clock_jump is not None:

@@ -158,10 +158,17 @@ def _chips() -> list[Chip]:
 
 def _clear(key: str) -> None:
     back_to_latest()
-    if key == NEED:
-        st.query_params.pop(NEED, None)
+    _set(key, "")
+
+
+def _set(key: str, value: str) -> None:
+    """Set a filter, empty for any; the need has no widget, so the address alone keeps it."""
+    if key != NEED:
+        st.session_state[key] = value or (ALL if key == RECORD else "")
+    elif value:
+        st.query_params[NEED] = value
     else:
-        st.session_state[key] = ALL if key == RECORD else ""
+        st.query_params.pop(NEED, None)
 
 
 def _parameters() -> dict[str, str]:
@@ -201,13 +208,7 @@ def _apply(queries: PageQueries, wanted: SavedFilter) -> None:
     networks = {str(each.network_id): each for each in queries.networks}
     choose_network(networks.get(named or ""))
     for key in _KEPT:
-        value = wanted.parameters.get(key, "")
-        if key == NEED:
-            st.query_params.pop(NEED, None)
-            if value:
-                st.query_params[NEED] = value
-        else:
-            st.session_state[key] = value or (ALL if key == RECORD else "")
+        _set(key, wanted.parameters.get(key, ""))
 
 
 def _save_form(queries: PageQueries) -> None:
