@@ -235,7 +235,7 @@ def edit_ten(hands: Hands) -> None:
 def save_filter(hands: Hands) -> None:
     """List the transactions of a case, and save that filter for everybody."""
     page = hands.page
-    hands.click(page.locator(".st-key-group").get_by_role("combobox"))
+    hands.click(page.locator(".st-key-group").get_by_role("combobox").last)
     hands.click(page.get_by_role("option", name="Case id"))
     hands.click(page.get_by_role("button", name="1742"))
     hands.click(page.get_by_role("button", name="Save this filter"))

@@ -21,7 +21,7 @@ from dashboard.poll.exclusion_queue import ExclusionQueue, ScheduledCohort
 from dashboard.poll.network_store import NetworkStore
 from dashboard.poll.poll_loop import PollLoop, PollRules
 from dashboard.store.alerts.conditions import current_state, record_transition
-from dashboard.store.engine.batching import portions
+from dashboard.store.engine.batching import let_others_write, portions
 from dashboard.store.engine.connection import Connection
 from dashboard.store.evidence.record_answers import cohorts_among, record_poll
 from dashboard.store.evidence.save_rejections import save_polled
@@ -40,8 +40,8 @@ _RULES: Final = PollRules(
     retry=timedelta(seconds=1),
 )
 
-_SAVED_AT_ONCE: Final = 40
-"""Rejections of one transaction of a fifth of a second."""
+_SAVED_AT_ONCE: Final = 20
+"""Rejections of one transaction of a tenth of a second."""
 
 
 class ExclusionAsker(Protocol):
@@ -113,6 +113,7 @@ class ExclusionPoll(PollLoop[ScheduledCohort, Cohort, ExclusionAnswer, dict[int,
         for some in before:
             with self.store.write(asked_at) as connection:
                 self._save(connection, some, asked_at)
+            let_others_write()
         with self.store.write(asked_at) as connection:
             if before:  # their cohorts were split
                 hashes = [each for cohort in questions for each in cohort.hashes]

@@ -19,6 +19,7 @@ from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.errors import StoreError
 from dashboard.poll.exclusion import ExclusionAsker, rejected_in_steps, save_rejection
 from dashboard.poll.inclusion import InclusionAsker
+from dashboard.store.engine.batching import let_others_write
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.record_answers import AnswersNotSaved, UnsavedAnswers, record_lookup
@@ -129,6 +130,7 @@ class LiveLookup:
         for some in before:
             with self._writing(network_id, asked_at) as connection:
                 self._save(connection, network_id, some, asked_at)
+            let_others_write()
         with self._writing(network_id, asked_at) as connection:
             record_lookup(connection, network_id, asked_at, answers, is_polled=False)
             self._save(connection, network_id, last, asked_at)

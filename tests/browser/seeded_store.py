@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -26,6 +26,7 @@ from dashboard.store.gas import save_gas
 from dashboard.store.monitoring.coverage import save_coverage
 from dashboard.store.tracking.follow_ups import record_inclusion_answers
 from dashboard.store.tracking.transactions import TrackRequest, track
+from dashboard.wiring import clock
 from tests.databases import new_sqlite_store, put_file
 
 SIMULATED: Final = NetworkProfile(
@@ -204,5 +205,5 @@ def _answer(
 
 
 def utc_now() -> datetime:
-    """Return the time of day, for servers that a browser looks at."""
-    return datetime.now(UTC)
+    """Return the time of day, for servers that a browser looks at; cut as the product cuts it."""
+    return clock.utc_now()

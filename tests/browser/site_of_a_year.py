@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 import streamlit as st
@@ -11,6 +11,7 @@ import streamlit as st
 from dashboard.settings import load_settings
 from dashboard.show.queries import page_queries
 from dashboard.show.queries.page_queries import PageQueries
+from dashboard.wiring.clock import utc_now
 from dashboard.wiring.demo_history import fill_with_history
 from dashboard.wiring.network_profiles import profile_of
 from dashboard.wiring.networks import shown_networks
@@ -26,5 +27,5 @@ def build() -> st.App:
     fill_with_history(settings, timedelta(days=days), is_store_named=True)
     cards = tuple(profile_of(each, settings) for each in shown_networks(settings))
     store = open_checked_store(settings)
-    page_queries.register(PageQueries(store, cards, None, lambda: datetime.now(UTC)))
+    page_queries.register(PageQueries(store, cards, None, utc_now))
     return st.App(SCRIPT)

@@ -16,6 +16,9 @@ T = TypeVar("T")
 LONGEST_STEP: Final = 0.010
 """Seconds for which a step should hold the right to write."""
 
+_PAUSE: Final = 0.005
+"""Seconds."""
+
 _FEWEST: Final = 5
 _MOST: Final = 2000
 _FIRST: Final = 20
@@ -74,6 +77,11 @@ class AdaptiveBatches:
             with self.writing(store) as connection:
                 done = act(connection, some)
             yield done
+
+
+def let_others_write() -> None:
+    """Pause between two steps: who waits to write looks each millisecond, or needs this thread."""
+    time.sleep(_PAUSE)
 
 
 def next_rows(rows: int, took: float) -> int:

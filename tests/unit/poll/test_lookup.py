@@ -59,7 +59,7 @@ async def test_every_network_is_asked_and_what_it_said_is_stored(store: Store) -
 
 
 async def test_many_rejections_are_stored_in_steps_between_which_others_write(store: Store) -> None:
-    upstream, hashes = ScriptedExclusion(), [a_hash(number) for number in range(1, 61)]
+    upstream, hashes = ScriptedExclusion(), [a_hash(number) for number in range(1, 31)]
     upstream.reject(*(a_record(tx_hash=each) for each in hashes))
     with store.write() as connection:
         track(connection, TrackRequest(a_hash(1), (A_NETWORK,), None, ""), A_MOMENT)
