@@ -65,6 +65,9 @@ _TESTS: Final = Path(__file__).parent
 _COMPUTING: Final = frozenset({"house", "model", "unit"})
 """Folders whose tests mostly compute; those of all others wait for processes half of their time."""
 
+_WAITING: Final = ("browser", "story", "faults", "conformance", "integration")
+"""The others, those with the longest files first: a long one at the end would run alone."""
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mix files that wait with files that compute, so that neither kind is left for the end.
@@ -76,11 +79,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         files.setdefault(item.path, []).append(item)
     kinds: dict[bool, list[Path]] = {True: [], False: []}
     for path in files:
-        kinds[path.relative_to(_TESTS).parts[0] in _COMPUTING].append(path)
+        kinds[_folder(path) in _COMPUTING].append(path)
+    kinds[False].sort(key=lambda path: _WAITING.index(_folder(path)))
     places = {
         path: place / len(paths) for paths in kinds.values() for place, path in enumerate(paths)
     }
     items[:] = [item for path in sorted(files, key=places.__getitem__) for item in files[path]]
+
+
+def _folder(path: Path) -> str:
+    return path.relative_to(_TESTS).parts[0]
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
