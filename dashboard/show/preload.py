@@ -35,4 +35,4 @@ def warm_up() -> None:
         import_module(name)
     gc.collect()
     gc.freeze()
-    gc.set_threshold(_UNCOLLECTED, 20, 20)
+    gc.set_threshold(_UNCOLLECTED, 10, 10)  # more would keep hundreds of closed pages
