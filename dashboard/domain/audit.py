@@ -18,7 +18,7 @@ Detail: TypeAlias = str | int | float | bool | Sequence[str] | Sequence[int] | N
 
 
 class Action(StrEnum):
-    """What is logged. FORGET: old entries were purged. KEEP: the retention was changed."""
+    """What is logged. PURGE: old entries were deleted. CHANGE_RETENTION: how long data is kept."""
 
     CREATE_KEY = "create-key"
     LIMIT_KEY = "limit-key"
@@ -28,7 +28,7 @@ class Action(StrEnum):
     WATCH_SENDER = "watch-sender"
     UNWATCH_SENDER = "unwatch-sender"
     TRACK = "track"
-    AMEND = "amend"
+    EDIT_TRACKED = "edit-tracked"
     UNTRACK = "untrack"
     SAVE_FILTER = "save-filter"
     REMOVE_FILTER = "remove-filter"
@@ -60,8 +60,8 @@ class Action(StrEnum):
     RENEW_LINK_KEY = "renew-link-key"
     CHANGE_RECIPIENT = "change-recipient"
     CHANGE_ANSWERS = "change-answers"
-    KEEP = "keep"
-    FORGET = "forget"
+    CHANGE_RETENTION = "change-retention"
+    PURGE = "purge"
 
 
 @dataclass(frozen=True, slots=True)

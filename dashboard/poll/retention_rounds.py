@@ -90,10 +90,12 @@ class RetentionRounds:
         """Note how long everything is kept in the audit log, where that has changed."""
         kept: Mapping[str, str] = self._retention.in_words()
         with self._store.read() as connection:
-            if last_details(connection, Action.KEEP) == kept:
+            if last_details(connection, Action.CHANGE_RETENTION) == kept:
                 return
         with self._store.write() as connection:
-            note_action(connection, self._clocks.now(), "worker", Action.KEEP, "store", kept)
+            note_action(
+                connection, self._clocks.now(), "worker", Action.CHANGE_RETENTION, "store", kept
+            )
 
     def _note_purge(self) -> None:
         with self._store.write() as connection:

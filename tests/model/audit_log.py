@@ -14,7 +14,7 @@ from dashboard.store.engine.connection import Connection
 from dashboard.store.schema.columns import milliseconds_of
 from tests.model.turns import Turn
 
-ACTIONS: Final = (Action.TRACK, Action.KEEP, Action.REVOKE_KEY)
+ACTIONS: Final = (Action.TRACK, Action.CHANGE_RETENTION, Action.REVOKE_KEY)
 _FEW: Final = 3
 
 
@@ -35,11 +35,11 @@ class Log:
         self.acts.append(entry)
 
     def forget(self, before: datetime, at: datetime) -> None:
-        """Let go of what is older, and of no less than ever before; forget it."""
+        """Let go of what is older, and of no less than ever before."""
         if self.kept_since is None or before > self.kept_since:
             self.kept_since = before
             told = {"before": milliseconds_of(before)}
-            self.let_go.append(AuditEntry(at, "database", Action.FORGET, "audit log", told))
+            self.let_go.append(AuditEntry(at, "database", Action.PURGE, "audit log", told))
         self.acts = [each for each in self.acts if each.at >= self.kept_since]
         self.let_go = [each for each in self.let_go if each.at >= self.kept_since]
 
@@ -53,7 +53,7 @@ class Log:
 def check_log(connection: Connection, held: Log, now: datetime, turn: Turn) -> None:
     """Read the log, and look some acts up; see that they are what is held."""
     found = audit_entries(connection, AuditFilter())
-    let_go = [each for each in found if each.action is Action.FORGET]
+    let_go = [each for each in found if each.action is Action.PURGE]
     assert list(map(_undated, let_go)) == list(map(_undated, reversed(held.let_go)))
     expected = sorted([*reversed(held.acts), *let_go], key=attrgetter("at"), reverse=True)
     assert found == expected
@@ -71,7 +71,7 @@ def _wishes(now: datetime) -> Iterator[AuditFilter]:
     yield AuditFilter(Action.TRACK)
     yield AuditFilter(since=now - a_day)
     yield AuditFilter(until=now)
-    yield AuditFilter(Action.KEEP, now - a_day, now - timedelta(hours=1))
+    yield AuditFilter(Action.CHANGE_RETENTION, now - a_day, now - timedelta(hours=1))
 
 
 def _fits(wanted: AuditFilter, entry: AuditEntry) -> bool:

@@ -134,7 +134,7 @@ def _edit_one(queries: PageQueries, tracked: TrackedTransaction) -> None:
     after = replace(remarks, tags=all_tags(remarks))
     edit = ChangedRemarks(tracked.tx_hash, tracked.remarks, after)
     act(
-        lambda by: queries.tracked.amend(tracked.tx_hash, remarks, by),
+        lambda by: queries.tracked.edit(tracked.tx_hash, remarks, by),
         queries,
         "Nothing was changed.",
         lambda is_done: _done(

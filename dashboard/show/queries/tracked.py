@@ -171,7 +171,7 @@ class TrackedQueries:
             hashes = self._hashes(connection, chosen)
             changed = change_all(connection, hashes, change)
             said = {name: value for name, value in asdict(change).items() if value is not None}
-            self._note(connection, by, Action.AMEND, hashes, len(changed), _as_details(said))
+            self._note(connection, by, Action.EDIT_TRACKED, hashes, len(changed), _as_details(said))
         return tuple(changed)
 
     def take_back(self, changed: Sequence[ChangedRemarks], by: Actor) -> None:
@@ -182,7 +182,7 @@ class TrackedQueries:
                 left = len(changed) - len(hashes)
                 were = counted(left, "transaction was", "transactions were")
                 raise InputError(f"{were} changed again since, or stopped")
-            self._note(connection, by, Action.AMEND, hashes, len(hashes), {"undone": True})
+            self._note(connection, by, Action.EDIT_TRACKED, hashes, len(hashes), {"undone": True})
 
     def stop(self, chosen: Chosen, by: Actor) -> int:
         """Stop tracking those that are named, or that fit, as `change` does."""
@@ -245,15 +245,15 @@ class TrackedQueries:
         """
         return tuple(self._track(listed, tuple(network_ids), by))
 
-    def amend(self, tx_hash: TxHash, remarks: Remarks, by: Actor) -> bool:
+    def edit(self, tx_hash: TxHash, remarks: Remarks, by: Actor) -> bool:
         """Change what is said of a hash; False where it is not tracked any more."""
         with self._context.store.write() as connection:
-            is_amended = edit_tracked(connection, tx_hash, remarks)
-            if is_amended:
+            is_edited = edit_tracked(connection, tx_hash, remarks)
+            if is_edited:
                 texts = ("label", "note", "case_id", "owner", "tags")
                 details = {name: str(getattr(remarks, name)) for name in texts}
-                note_action(connection, by.at, by.name, Action.AMEND, str(tx_hash), details)
-        return is_amended
+                note_action(connection, by.at, by.name, Action.EDIT_TRACKED, str(tx_hash), details)
+        return is_edited
 
     def _track(
         self,

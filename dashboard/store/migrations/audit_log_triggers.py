@@ -36,10 +36,10 @@ WHEN OLD.audit_log_kept_since IS NOT NULL AND
 END
 """,
     """
-CREATE TRIGGER audit_log_forgets AFTER UPDATE OF audit_log_kept_since ON installation
+CREATE TRIGGER audit_log_purged AFTER UPDATE OF audit_log_kept_since ON installation
 WHEN NEW.audit_log_kept_since IS NOT OLD.audit_log_kept_since BEGIN
     INSERT INTO audit_log (at, actor, action, subject, details) VALUES (
-        CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER), 'database', 'forget',
+        CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER), 'database', 'purge',
         'audit log', json_object('before', NEW.audit_log_kept_since));
 END
 """,
@@ -66,7 +66,7 @@ CREATE TRIGGER audit_log_not_emptied BEFORE TRUNCATE ON audit_log
 FOR EACH STATEMENT EXECUTE FUNCTION audit_log_refuses()
 """,
     """
-CREATE FUNCTION audit_log_forgets() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION audit_log_purged() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF NEW.audit_log_kept_since IS NOT DISTINCT FROM OLD.audit_log_kept_since THEN
         RETURN NEW;
@@ -75,14 +75,14 @@ BEGIN
         RAISE EXCEPTION 'audit_log_kept_since never goes back';
     END IF;
     INSERT INTO audit_log (at, actor, action, subject, details) VALUES (
-        (extract(epoch FROM clock_timestamp()) * 1000)::bigint, 'database', 'forget',
+        (extract(epoch FROM clock_timestamp()) * 1000)::bigint, 'database', 'purge',
         'audit log', json_build_object('before', NEW.audit_log_kept_since));
     RETURN NEW;
 END $$
 """,
     """
-CREATE TRIGGER audit_log_forgets AFTER UPDATE OF audit_log_kept_since ON installation
-FOR EACH ROW EXECUTE FUNCTION audit_log_forgets()
+CREATE TRIGGER audit_log_purged AFTER UPDATE OF audit_log_kept_since ON installation
+FOR EACH ROW EXECUTE FUNCTION audit_log_purged()
 """,
 )
 

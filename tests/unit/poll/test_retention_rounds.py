@@ -139,7 +139,7 @@ async def test_how_long_all_is_kept_is_on_record_once(store: Store) -> None:
         await house.keeping(retention).run()
 
     with store.read() as connection:
-        told = audit_entries(connection, AuditFilter(Action.KEEP))
+        told = audit_entries(connection, AuditFilter(Action.CHANGE_RETENTION))
     assert [entry.details["fees"] for entry in told] == ["24 h", "14 days"]
     assert told[0].details["rejections"] == "forever"
 

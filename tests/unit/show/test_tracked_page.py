@@ -166,7 +166,7 @@ def test_many_have_pages(store: Store, queries: PageQueries) -> None:
 
 
 def test_desk_corrects_and_removes(queries: PageQueries) -> None:
-    assert queries.tracked.amend(tx_hash(9), Remarks(NOW, "Case 1", "Second try"), ADA)
+    assert queries.tracked.edit(tx_hash(9), Remarks(NOW, "Case 1", "Second try"), ADA)
     assert queries.tracked.stop([tx_hash(2)], ADA) == 1
     assert queries.tracked.stop([tx_hash(2)], ADA) == 0
 

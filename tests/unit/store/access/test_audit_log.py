@@ -82,23 +82,23 @@ def test_act_that_failed_is_not_on_record(store: Store) -> None:
 
 def test_acts_are_found_by_kind_and_time_the_latest_first(store: Store) -> None:
     for number in range(5):
-        note(store, number, Action.AMEND if number == 2 else Action.TRACK)
+        note(store, number, Action.EDIT_TRACKED if number == 2 else Action.TRACK)
 
     between = AuditFilter(since=A_MOMENT + seconds(1), until=A_MOMENT + seconds(3))
     assert subjects(store, between) == ["subject 3", "subject 2", "subject 1"]
-    assert subjects(store, AuditFilter(Action.AMEND)) == ["subject 2"]
+    assert subjects(store, AuditFilter(Action.EDIT_TRACKED)) == ["subject 2"]
 
 
 def test_last_act_of_a_kind_is_looked_for_among_the_latest(store: Store) -> None:
     with store.write() as connection:
         for at, told in ((A_MOMENT, "old"), (A_MOMENT + seconds(1), "new")):
-            note_action(connection, at, "worker", Action.KEEP, "store", {"fees": told})
+            note_action(connection, at, "worker", Action.CHANGE_RETENTION, "store", {"fees": told})
         note_action(connection, A_MOMENT + seconds(2), "ann", Action.TRACK, "a hash")
 
     with store.read() as connection:
-        assert last_details(connection, Action.KEEP) == {"fees": "new"}
+        assert last_details(connection, Action.CHANGE_RETENTION) == {"fees": "new"}
         assert last_details(connection, Action.TRACK) == {}
-        assert last_details(connection, Action.KEEP, among=1) is None
+        assert last_details(connection, Action.CHANGE_RETENTION, among=1) is None
 
 
 @pytest.mark.parametrize("statement", BY_HAND)
@@ -146,7 +146,7 @@ def test_housekeeping_forgets_what_was_let_go_and_that_is_on_record(store: Store
     assert sorted(subjects(store)) == ["audit log", "subject 2", "subject 3"]
     with store.read() as connection:
         moment = int((A_MOMENT + seconds(2)).timestamp() * 1000)
-        assert last_details(connection, Action.FORGET) == {"before": moment}
+        assert last_details(connection, Action.PURGE) == {"before": moment}
 
 
 @pytest.mark.parametrize("back", ["NULL", "5"])
@@ -165,6 +165,6 @@ def test_secret_cannot_be_a_detail(store: Store) -> None:
     canary = Secret("canary-secret")
 
     with pytest.raises(TypeError), store.write() as connection:
-        note_action(connection, A_MOMENT, "ann", Action.KEEP, "it", {"url": canary})  # type: ignore[dict-item]  # what must not be possible
+        note_action(connection, A_MOMENT, "ann", Action.CHANGE_RETENTION, "it", {"url": canary})  # type: ignore[dict-item]  # what must not be possible
 
     assert subjects(store) == []
