@@ -19,7 +19,7 @@ from dashboard.store.engine.connection import Connection
 def alone(change: ObservedChange, recipients: Sequence[Recipient]) -> list[RuleRoute]:
     """Route each transition that is news to everybody, as an incident of its own."""
     group = (("transition", str(change.transition.transition_id)),)
-    return [RuleRoute("alone", group, tuple(recipients))] if change.transition.is_news else []
+    return [RuleRoute("alone", group, tuple(recipients))] if change.transition.is_notifiable else []
 
 
 def by_subject(transition: Transition, recipients: Sequence[Recipient]) -> list[RuleRoute]:

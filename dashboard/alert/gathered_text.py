@@ -182,8 +182,8 @@ def compose_gathered(
     more = "more " if notification.in_reply_to and notification.is_of_changes else ""
     occasion = occasion_of(notification, templates.zone, incidents=gathered.many)
     incidents = counted(gathered.many, "incident") if notification.is_of_incidents else ""
-    news = incidents or _news(gathered, more)
-    subject = occasion.subject(f"{news} · {gathered.where}{simulated}")
+    said = incidents or _subject(gathered, more)
+    subject = occasion.subject(f"{said} · {gathered.where}{simulated}")
     network_ids = list(gathered.networks)
     about = network_ids[0] if len(network_ids) == 1 else INSTALLATION
     actions = actions_of(notification, templates.links)
@@ -222,7 +222,7 @@ def _steps(gathered: _Gathered, actions: ActionLinks) -> tuple[str, ...]:
     return (*((take,) if actions.acknowledge else ()), *LOOK_AT_REJECTIONS)
 
 
-def _news(gathered: _Gathered, more: str) -> str:
+def _subject(gathered: _Gathered, more: str) -> str:
     """Return what the subject says first: the commonest reason, or the first other change."""
     if not gathered.causes:
         return f"{gathered.others[0].said}, and {counted(gathered.many - 1, 'other change')}"

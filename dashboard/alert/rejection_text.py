@@ -64,7 +64,7 @@ def describe_rejection(change: NotifiedChange, context: RejectionContext) -> Inc
         next_steps=_next_steps(reason, change.rejection),
         **_quote(reason),
         kicker=f"{kicker} on {context.network}",
-        subject=f"{_news(change, said, changed)} · {name_of(change)} · {context.network}",
+        subject=f"{_reported(change, said, changed)} · {name_of(change)} · {context.network}",
         preheader=_preheader(change, reason, changed, context),
         changed=changed,
         remark=_NOT_KEPT if is_lost else "",
@@ -154,7 +154,7 @@ def _subject_of_sentence(change: NotifiedChange) -> str:
     return f"Transaction {short}" if short else "A transaction"
 
 
-def _news(change: NotifiedChange, said: str, changed: tuple[tuple[str, str, str], ...]) -> str:
+def _reported(change: NotifiedChange, said: str, changed: tuple[tuple[str, str, str], ...]) -> str:
     """Return what the subject says first: the reason, or what of the record is another now."""
     if not change.is_changed_record:
         return said

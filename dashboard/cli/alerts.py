@@ -30,7 +30,7 @@ from dashboard.show.queries.alerts import (
 )
 from dashboard.show.queries.incident_words import withheld_words
 from dashboard.show.queries.incidents import IncidentQueries
-from dashboard.show.queries.notification_words import news_words, verification_words
+from dashboard.show.queries.notification_words import reported_words, verification_words
 from dashboard.show.text import moment, since_when
 from dashboard.store.alerts.alert_status import OpenIncident
 from dashboard.store.alerts.incident_list import WithheldChanges
@@ -205,7 +205,7 @@ def _row(here: Installation, history: NotificationHistory) -> tuple[str, ...]:
         moment(notification.created_at),
         f"{notification.state}{waits}",
         here.label(transition.subject.network_id),
-        news_words(notification),
+        reported_words(notification),
         "" if tx_hash is None else str(tx_hash),
         notification.recipient.address,
         str(notification.attempts),

@@ -17,7 +17,7 @@ def conclude_exclusion(
     Only a record changes anything: a failure says nothing, and null is stored of no single hash.
     Null after a rejection does not clear it: the record left the seven days, or another store
     answered. A record after a rejection changes it, from rejected to rejected; whether this
-    version is news, the store knows.
+    version is new, the store knows.
     """
     if answer.record is None:
         return None

@@ -21,7 +21,7 @@ def routes_of(
     now: datetime,
     zones: Zones = utc_only,
 ) -> tuple[RuleRoute, ...]:
-    """Return one route for each rule that fits, in their order; none where nothing is news.
+    """Return one route for each rule that fits, in their order; none where nobody is notified.
 
     A rule without recipients notifies everyone. In its quiet hours what it notifies of is held.
     """

@@ -33,7 +33,7 @@ Readings: TypeAlias = dict[Subject, Reading | None]
 
 _AT_ONCE: Final = HoldPeriods(timedelta())
 
-LATE_NEWS: Final = timedelta(minutes=5)
+REPORTED_AFTER_END: Final = timedelta(minutes=5)
 """How long after its end a gap is still reported: only then may somebody know of it."""
 
 LONGEST_NAME: Final = 80
@@ -100,8 +100,10 @@ def read_worker(rule: Rule, gaps: Sequence[Gap], now: datetime) -> Readings:
 
 
 def _read_gap(rule: Rule, gaps: Sequence[Gap], now: datetime) -> Reading:
-    """Read the longest gap that lasts, or ended within `LATE_NEWS`, and is long enough."""
-    late = [each for each in gaps if each.ends_at is None or now - each.ends_at < LATE_NEWS]
+    """Read the longest gap that lasts, or ended within `REPORTED_AFTER_END`, and is long enough."""
+    late = [
+        each for each in gaps if each.ends_at is None or now - each.ends_at < REPORTED_AFTER_END
+    ]
     long = [each for each in late if each.length(now) >= rule.pending]
     if not long:
         return Reading(is_trouble=False, at=now)
@@ -148,7 +150,7 @@ def conclude_measured(
 ) -> Iterator[MeasuredChange]:
     """Yield what readings change, where that has to be written.
 
-    What is in no trouble and never was held is no news, and nothing is kept of it.
+    What is in no trouble and never was held is not reported, and nothing is kept of it.
     """
     periods = HoldPeriods(rule.pending, rule.keep_firing)
     for subject, reading in readings.items():

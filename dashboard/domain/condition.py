@@ -134,7 +134,7 @@ class Transition:
     grounds: Grounds | None = None
 
     @property
-    def is_news(self) -> bool:
+    def is_notifiable(self) -> bool:
         """Whether it opens, changes or ends something that people are notified of."""
         was_open = self.before is not None and self.before.is_open
         return was_open or self.after.is_open or self.after is State.INCLUDED

@@ -294,7 +294,7 @@ def fits(rule: Rule, change: ObservedChange) -> bool:
     return (
         rule.is_enabled
         and change.transition.subject.rule in {"", rule.name}
-        and change.transition.is_news
+        and change.transition.is_notifiable
         and kind_of(change.transition) is rule.kind
         and rule.scope.fits(change)
     )

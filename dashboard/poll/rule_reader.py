@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from dashboard.detect.rule_measures import (
-    LATE_NEWS,
+    REPORTED_AFTER_END,
     Readings,
     read_credits,
     read_deliveries,
@@ -86,7 +86,7 @@ class RuleReader:
         return {}
 
     def _late_gaps(self, connection: Connection, now: datetime) -> list[Gap]:
-        return gaps(connection, self.networks, now - LATE_NEWS)
+        return gaps(connection, self.networks, now - REPORTED_AFTER_END)
 
     def _read_fees(
         self, connection: Connection, rule: Rule, limit: FeeMeasure, now: datetime

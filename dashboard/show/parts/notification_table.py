@@ -26,7 +26,7 @@ from dashboard.show.queries.alerts import DeadSummary, NotificationHistory, Veri
 from dashboard.show.queries.context import QueryContext
 from dashboard.show.queries.notification_words import (
     attempts_words,
-    news_words,
+    reported_words,
     verification_words,
 )
 from dashboard.show.queries.page_queries import PageQueries
@@ -144,7 +144,7 @@ def _what(notification: Notification, network: str) -> Markup:
     words = element("span", _subject_in_words(notification, network))
     tx_hash = transition.subject.tx_hash
     link = lookup_link(tx_hash) if tx_hash is not None else Markup()
-    return join(element("div", _news_badge(notification), words), link)
+    return join(element("div", _change_badge(notification), words), link)
 
 
 def _others(history: NotificationHistory) -> Markup:
@@ -164,13 +164,13 @@ def _incident_link(incident_id: UUID) -> Markup:
     return element("a", incident_id.hex[:8], href=where, target="_self", class_="lw-mono")
 
 
-def _news_badge(notification: Notification) -> Markup:
+def _change_badge(notification: Notification) -> Markup:
     """Build the badge of what changed, or of why it is sent though nothing did."""
     transition = notification.transition
     if notification.is_of_changes and transition.before is not transition.after:
         return state_badge(transition.after)
     kind = ("bad", "✕") if notification.is_of_changes else ("mute", "·")
-    return badge(*kind, news_words(notification).capitalize())
+    return badge(*kind, reported_words(notification).capitalize())
 
 
 def _subject_in_words(notification: Notification, network: str) -> str:

@@ -53,8 +53,8 @@ def standing_words(notification: Notification, waiting: Waiting) -> str:
             return _pending_words(notification, waiting)
 
 
-def news_words(notification: Notification) -> str:
-    """Say in short what it tells: what changed, or why it is sent though nothing did."""
+def reported_words(notification: Notification) -> str:
+    """Say in short what it reports: what changed, or why it is sent though nothing did."""
     transition = notification.transition
     if not notification.is_of_changes:
         return str(notification.kind)

@@ -79,8 +79,8 @@ def allow_purge_before(connection: Connection, moment: datetime) -> bool:
     A trigger of the database logs that.
     """
     kept_since = installation.c.audit_log_kept_since
-    is_news = or_(kept_since.is_(None), kept_since < moment)
-    allowed = update(installation).where(is_news).values(audit_log_kept_since=moment)
+    is_later = or_(kept_since.is_(None), kept_since < moment)
+    allowed = update(installation).where(is_later).values(audit_log_kept_since=moment)
     return connection.execute(allowed).rowcount == 1
 
 

@@ -248,7 +248,7 @@ def test_any_series_opens_and_closes_where_the_plain_model_does(series: list[Loo
         sight = None if look.is_trouble is None else Reading(look.is_trouble, look.at)
         concluded = conclude(SUBJECT, held, sight, RULE, an_id())
         if concluded.transition is not None:
-            if concluded.transition.is_news:
+            if concluded.transition.is_notifiable:
                 toggles.append((index, concluded.transition.after.is_open))
             held = Condition(concluded.transition.after, look.at)
         if held is not None:

@@ -125,9 +125,9 @@ def test_rate_opens_after_the_pending_period_of_its_rule() -> None:
     (second,) = concluded(STORM, rates(52, A_MOMENT + seconds(60)), {HUB: held})
 
     assert first.conclusion.transition is not None
-    assert not first.conclusion.transition.is_news
+    assert not first.conclusion.transition.is_notifiable
     assert second.conclusion.transition is not None
-    assert second.conclusion.transition.is_news
+    assert second.conclusion.transition.is_notifiable
     assert second.conclusion.transition.after is State.BEYOND_LIMITS
 
 

@@ -44,7 +44,7 @@ def told(store: Store) -> list[Transition]:
     """Return what somebody is to be told of, oldest first."""
     with store.read() as connection:
         entries = pending_expansion(connection, 1000)
-    return [entry.transition for entry in entries if entry.transition.is_news]
+    return [entry.transition for entry in entries if entry.transition.is_notifiable]
 
 
 class Scene:

@@ -104,7 +104,7 @@ def test_grounds_of_a_transition_are_kept_exactly(store: Store, grounds: Grounds
 def test_opening_and_end_name_the_same_opening(store: Store) -> None:
     notifications = go_through(store, State.CALM, State.BUSY, State.CALM)
 
-    of_incident = [each for each in notifications if each.transition.is_news]
+    of_incident = [each for each in notifications if each.transition.is_notifiable]
     opening = Opening(an_id(2), A_MOMENT + seconds(120))
     assert [each.opening for each in of_incident] == [opening] * 4
 

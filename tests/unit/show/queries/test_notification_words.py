@@ -10,7 +10,7 @@ import pytest
 from dashboard.domain.condition import State
 from dashboard.domain.notification import NotificationKind, NotificationState
 from dashboard.domain.notification_pace import Pace, RecipientTraffic
-from dashboard.show.queries.notification_words import Waiting, news_words, standing_words
+from dashboard.show.queries.notification_words import Waiting, reported_words, standing_words
 from dashboard.show.text import moment_near
 from tests.builders import A_MOMENT, a_notification, a_transition
 
@@ -73,4 +73,4 @@ def test_notification_whose_time_has_come_says_what_keeps_it() -> None:
     ],
 )
 def test_notification_says_what_it_tells(changes: dict[str, Any], words: str) -> None:
-    assert news_words(a_notification(**changes)) == words
+    assert reported_words(a_notification(**changes)) == words
