@@ -93,7 +93,7 @@ class Notifier:
     def has_changes(self) -> bool:
         """Whether changes are stored of which nobody is notified so far; raises StoreError."""
         with self.store.read() as connection:
-            return outbox.is_any_unexpanded(connection)
+            return outbox.is_expansion_pending(connection)
 
     def run(self, holder_token: int, may_send: MaySend) -> bool:
         """Do one round: act on time, expand what is new, deliver what is due; raises StoreError.
@@ -175,7 +175,7 @@ def expand_outbox(
     Return how many entries were expanded, none when all are done.
     """
     with store.read() as connection:
-        if not outbox.is_any_unexpanded(connection):
+        if not outbox.is_expansion_pending(connection):
             return 0
     with store.write() as connection:
         entries = outbox.pending_expansion(connection, _ENTRIES_AT_ONCE)

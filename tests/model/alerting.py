@@ -320,7 +320,7 @@ def _check_mail(connection: Connection, held: Alerting) -> None:
         for each in held.messages.values()
         if each.notification.state is NotificationState.PENDING
     ]
-    assert found.counts.unexpanded == len(held.unexpanded())
+    assert found.counts.pending_changes == len(held.unexpanded())
     assert (found.counts.pending, found.counts.oldest_pending) == (
         len(pending),
         min(pending, default=None),

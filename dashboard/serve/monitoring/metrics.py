@@ -310,7 +310,7 @@ class MetricsCollector(Collector):
         ]
         yield _gauges("incidents", "Open incidents.", ("severity", "state"), incidents)
         about = "Changes that are not turned into notifications yet."
-        yield _gauge("changes_pending", about, counts.unexpanded)
+        yield _gauge("changes_pending", about, counts.pending_changes)
         of_states = {
             NotificationState.PENDING: counts.pending,
             NotificationState.HELD: counts.held,

@@ -23,7 +23,7 @@ from dashboard.show.queries.health import (
     is_disk_short,
     is_mail_late,
 )
-from dashboard.show.queries.notification_words import unexpanded_words
+from dashboard.show.queries.notification_words import pending_changes_words
 from dashboard.show.text import age, moment, moment_near, sentence, size, span
 from dashboard.store.health import MailState, StoreContents
 from dashboard.store.monitoring.heartbeats import LastHeartbeat
@@ -90,8 +90,8 @@ def mail_part(health: NotificationHealth, now: datetime) -> Markup:
         class_="lw-figures lw-counts",
     )
     since = element("p", "Sent and dead: of the last 30 days.", class_="lw-quiet")
-    unexpanded = unexpanded_words(counts)
-    waiting = [_paragraph(unexpanded)] if unexpanded else []
+    pending = pending_changes_words(counts)
+    waiting = [_paragraph(pending)] if pending else []
     said = (since, *waiting, *_recipients(health.recipients), *_mail_advice(mail, now))
     return _part("Notifications", _mail_badge(mail, now), figures, *said)
 

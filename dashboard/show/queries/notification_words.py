@@ -80,9 +80,9 @@ def notifications_are(many: int) -> str:
     return counted(many, "notification is", "notifications are")
 
 
-def unexpanded_words(counts: NotificationCounts) -> str:
+def pending_changes_words(counts: NotificationCounts) -> str:
     """Say how many changes are not turned into notifications yet, empty where all are."""
-    many = counts.unexpanded
+    many = counts.pending_changes
     changes = counted(many, "change is", "changes are")
     them = "it" if many == 1 else "them"
     return f"{changes} pending: the worker makes notifications of {them}." if many else ""

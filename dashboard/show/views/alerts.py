@@ -54,7 +54,7 @@ from dashboard.show.parts.silences import silences_part
 from dashboard.show.queries import page_queries
 from dashboard.show.queries.alerts import notification_filter
 from dashboard.show.queries.incident_words import withheld_words
-from dashboard.show.queries.notification_words import notifications_are, unexpanded_words
+from dashboard.show.queries.notification_words import notifications_are, pending_changes_words
 from dashboard.show.queries.page_queries import PageQueries
 from dashboard.show.text import age, moment, moment_near, sentence
 from dashboard.show.views import fees, health, rejections
@@ -220,8 +220,8 @@ def headline(counts: NotificationCounts, now: datetime) -> str:
     sentences = []
     if counts.pending:
         sentences.append(f"{notifications_are(counts.pending)} pending.")
-    if counts.unexpanded:
-        sentences.append(unexpanded_words(counts))
+    if counts.pending_changes:
+        sentences.append(pending_changes_words(counts))
     if counts.dead:
         sentences.append(f"{notifications_are(counts.dead)} dead.")
     if counts.held:
@@ -270,8 +270,8 @@ def _notifications(queries: PageQueries, counts: NotificationCounts) -> None:
             page_of_rows(total, ROWS, PAGE_NUMBER, draw)
         elif counts.last_sent or counts.pending or counts.dead:
             empty("No notification matches these filters", "Remove one to see what was sent.")
-        elif counts.unexpanded:
-            empty("No notification was made yet", unexpanded_words(counts))
+        elif counts.pending_changes:
+            empty("No notification was made yet", pending_changes_words(counts))
         else:
             empty(
                 "There was nothing to send yet",

@@ -58,7 +58,7 @@ class NotificationCounts:
     """What is pending and held now, and what became of the notifications of some time.
 
     `in_delivery` are those of the pending ones that wait neither for their time nor for the cap:
-    they are handed over since `in_delivery_since` at the earliest. `unexpanded` is how many
+    they are handed over since `in_delivery_since` at the earliest. `pending_changes` is how many
     changes are not turned into notifications yet.
     """
 
@@ -70,12 +70,12 @@ class NotificationCounts:
     held: int = 0
     in_delivery: int = 0
     in_delivery_since: datetime | None = None
-    unexpanded: int = 0
+    pending_changes: int = 0
 
     @property
     def is_any_pending(self) -> bool:
         """Whether anything is to be sent still, be it turned into notifications yet or not."""
-        return bool(self.pending or self.unexpanded)
+        return bool(self.pending or self.pending_changes)
 
 
 _OF_NETWORKS: Final = or_(
@@ -155,7 +155,7 @@ def notification_counts(connection: Connection, since: datetime) -> Notification
         func.min(column.closed_at),
     ).where(IS_PENDING)
     count, oldest, in_delivery, closed_at = connection.execute(pending).one()
-    unexpanded = select(func.count()).where(outbox.c.expanded_at.is_(None))
+    not_expanded = select(func.count()).where(outbox.c.expanded_at.is_(None))
     # One pass along an index; groups would be sorted first.
     ended = select(
         func.count(case((column.state == NotificationState.SENT, 1))).label("sent"),
@@ -172,5 +172,5 @@ def notification_counts(connection: Connection, since: datetime) -> Notification
         held=count_held(connection),
         in_delivery=in_delivery,
         in_delivery_since=closed_at,
-        unexpanded=connection.scalar(unexpanded) or 0,
+        pending_changes=connection.scalar(not_expanded) or 0,
     )

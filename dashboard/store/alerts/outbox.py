@@ -38,7 +38,7 @@ class OutboxEntry:
         return self.change.transition
 
 
-def is_any_unexpanded(connection: Connection) -> bool:
+def is_expansion_pending(connection: Connection) -> bool:
     """Whether there are changes without notifications so far; takes some microseconds."""
     query = select(outbox.c.outbox_id).where(outbox.c.expanded_at.is_(None)).limit(1)
     return connection.scalar(query) is not None

@@ -134,7 +134,7 @@ def _prepare_copy(copy: Path, path: Path, by: Actor, expected: UUID | None) -> t
                 f"{path} is a backup of the installation {owner}, and this one is {expected}: "
                 "with --force this installation becomes that one"
             )
-        held = hold_pending(connection) + _count_unexpanded(connection)
+        held = hold_pending(connection) + _count_pending_expansion(connection)
         jump = installation.c.last_token + GAP
         values = {"restored_at": by.at, "moved_to": None, "last_token": jump}
         connection.execute(update(installation).values(**values))
@@ -146,7 +146,7 @@ def _prepare_copy(copy: Path, path: Path, by: Actor, expected: UUID | None) -> t
     return held, owner
 
 
-def _count_unexpanded(connection: Connection) -> int:
+def _count_pending_expansion(connection: Connection) -> int:
     """Count the changes whose notifications will be held once a worker has expanded them."""
     query = select(func.count()).select_from(outbox).where(outbox.c.expanded_at.is_(None))
     return connection.scalar(query) or 0

@@ -66,7 +66,7 @@ def create_outbox() -> None:
         sa.UniqueConstraint("transition_id"),
         sqlite_autoincrement=True,
     )
-    add_index("outbox", "outbox_id", name="ix_outbox_unexpanded", where="expanded_at IS NULL")
+    add_index("outbox", "outbox_id", name="ix_outbox_pending", where="expanded_at IS NULL")
 
 
 def create_notifications() -> None:

@@ -78,7 +78,7 @@ outbox = Table(
 )
 
 Index(
-    "ix_outbox_unexpanded",
+    "ix_outbox_pending",
     outbox.c.outbox_id,
     sqlite_where=outbox.c.expanded_at.is_(None),
     postgresql_where=outbox.c.expanded_at.is_(None),

@@ -31,7 +31,7 @@ def test_change_that_nobody_was_told_of_is_counted(store: Store) -> None:
 
     with store.read() as connection:
         state = mail_state(connection)
-    assert (state.counts.unexpanded, state.counts.pending) == (1, 0)
+    assert (state.counts.pending_changes, state.counts.pending) == (1, 0)
 
 
 def test_last_attempt_is_told_with_the_word_of_the_server(store: Store) -> None:
@@ -47,7 +47,7 @@ def test_last_attempt_is_told_with_the_word_of_the_server(store: Store) -> None:
     assert state.last_attempt is not None
     assert state.last_attempt.result is DeliveryResult.DEFERRED
     assert state.last_attempt.outcome == "451 come back later"
-    assert (state.counts.unexpanded, state.counts.pending) == (0, 1)
+    assert (state.counts.pending_changes, state.counts.pending) == (0, 1)
 
 
 def test_store_tells_its_size_and_contents(store: Store) -> None:

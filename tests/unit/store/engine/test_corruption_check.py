@@ -63,7 +63,7 @@ def zero(path: Path, at: int) -> None:
         pytest.param(lambda path: path.write_bytes(path.read_bytes()[:-A_PAGE]), id="cut off"),
         pytest.param(lambda path: path.write_bytes(path.read_bytes()[:50]), id="only its head"),
         pytest.param(lambda path: zero(path, root_of(path, "rejections")), id="a lost table"),
-        pytest.param(lambda path: zero(path, root_of(path, "ix_outbox_unexpanded")), id="an index"),
+        pytest.param(lambda path: zero(path, root_of(path, "ix_outbox_pending")), id="an index"),
     ],
 )
 def test_damage_is_told_whenever_a_store_is_opened(
