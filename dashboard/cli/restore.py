@@ -14,8 +14,8 @@ from dashboard.cli.store import settings_of_command
 from dashboard.domain.formatting import counted
 from dashboard.errors import InputError
 from dashboard.wiring.maintenance import (
+    cancel_store_move,
     count_held,
-    give_up_moving,
     move_store,
     release_held,
     restore_store,
@@ -102,7 +102,7 @@ def move(*, target: str | None, is_cancelled: bool, as_json: bool) -> None:
     if is_cancelled == (target is not None):
         raise InputError("say where to move with --to, or --cancel")
     if target is None:
-        place = give_up_moving(settings_of_command())
+        place = cancel_store_move(settings_of_command())
         print_json({"cancelled": place}) if as_json else say(
             f"The move is cancelled. Delete what it left in {place}."
         )

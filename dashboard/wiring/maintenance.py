@@ -20,7 +20,7 @@ from dashboard.store.engine.engine import Store, installation_id, open_store
 from dashboard.store.maintenance.backup import back_up
 from dashboard.store.maintenance.backup_file import open_backup
 from dashboard.store.maintenance.finding import Finding
-from dashboard.store.maintenance.move import Moved, give_up_move, move
+from dashboard.store.maintenance.move import Moved, cancel_move, move
 from dashboard.store.maintenance.rebuild import Progress, Rebuilt, be_silent, rebuild
 from dashboard.store.maintenance.restore import Restored, restore
 from dashboard.store.maintenance.verify import count_rows, verify
@@ -151,9 +151,9 @@ def move_store(settings: Settings, target: str) -> Moved:
     return move(store_url(settings), target, _actor(), own_id(settings))
 
 
-def give_up_moving(settings: Settings) -> str:
+def cancel_store_move(settings: Settings) -> str:
     """Give up a move that was killed and keep the store; return where it was moving to."""
-    return give_up_move(store_url(settings), _actor(), own_id(settings))
+    return cancel_move(store_url(settings), _actor(), own_id(settings))
 
 
 def join_installation(settings: Settings, *, leaves_another: bool) -> str:

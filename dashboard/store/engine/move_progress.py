@@ -1,7 +1,7 @@
-"""How far a move is: noted in each of both stores, so that at most one of them takes workers.
+"""How far a move is: noted in each of both stores, so that workers use at most one of them.
 
-The store that is left says where it goes before anything is copied. The copy says that it is none
-yet until the store that was left says that all is gone. A killed move continues from these.
+The source says where it moves before anything is copied. The target says that it is incomplete
+until the source says that it was moved. A killed move continues from these.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from dashboard.store.schema import installation
 
 
 class MoveState(StrEnum):
-    """Leaves: holds all until it is gone, where nobody works any more. Arrives: is the copy."""
+    """SOURCE: is being copied. TARGET: is the copy, not complete. MOVED: is used no more."""
 
-    LEAVES = "leaves"
-    ARRIVES = "arrives"
-    GONE = "gone"
+    SOURCE = "source"
+    TARGET = "target"
+    MOVED = "moved"
 
 
 _UNDER_WAY: Final = re.compile(
-    rf"({MoveState.LEAVES}|{MoveState.ARRIVES}) ([0-9a-f-]{{36}}) (.*)", re.DOTALL
+    rf"({MoveState.SOURCE}|{MoveState.TARGET}) ([0-9a-f-]{{36}}) (.*)", re.DOTALL
 )
 
 
@@ -39,16 +39,16 @@ class MoveProgress(NamedTuple):
 
     @classmethod
     def of_new_move(cls, place: str) -> MoveProgress:
-        """Begin to leave for a place."""
-        return cls(MoveState.LEAVES, place, uuid4())
+        """Begin to move to a place."""
+        return cls(MoveState.SOURCE, place, uuid4())
 
     def at_its_end(self) -> MoveProgress:
-        """Return what the store says when all is in the other place."""
-        return MoveProgress(MoveState.GONE, self.place, None)
+        """Return what the source says when the target is complete."""
+        return MoveProgress(MoveState.MOVED, self.place, None)
 
     def of_copy(self, source: str) -> MoveProgress:
-        """Return what the copy says while the store that it comes from is not gone."""
-        return MoveProgress(MoveState.ARRIVES, source, self.move_id)
+        """Return what the target says until the source was moved."""
+        return MoveProgress(MoveState.TARGET, source, self.move_id)
 
 
 def move_progress(connection: Connection) -> MoveProgress | None:
@@ -58,7 +58,7 @@ def move_progress(connection: Connection) -> MoveProgress | None:
         return None
     if match := _UNDER_WAY.fullmatch(stored):
         return MoveProgress(MoveState(match[1]), match[3], UUID(match[2]))
-    return MoveProgress(MoveState.GONE, stored, None)
+    return MoveProgress(MoveState.MOVED, stored, None)
 
 
 def record_move_progress(connection: Connection, progress: MoveProgress | None) -> None:
@@ -67,7 +67,7 @@ def record_move_progress(connection: Connection, progress: MoveProgress | None) 
     if progress is not None:
         stored = (
             progress.place
-            if progress.state is MoveState.GONE
+            if progress.state is MoveState.MOVED
             else f"{progress.state} {progress.move_id} {progress.place}"
         )
     connection.execute(update(installation).values(moved_to=stored))
@@ -79,9 +79,9 @@ def refuse_moved_store(connection: Connection, name: str) -> None:
     if progress is None:
         return
     match progress.state:
-        case MoveState.GONE:
+        case MoveState.MOVED:
             said = f"was moved to {progress.place}: set store.url, or LINEWATCH_STORE_URL, to that"
-        case MoveState.LEAVES:
+        case MoveState.SOURCE:
             said = (
                 f"is being moved to {progress.place}, and that move was not completed: run the "
                 "same `linewatch move --to` again, or `linewatch move --cancel` to stay here"

@@ -53,7 +53,7 @@ def move(source_url: str, target_url: str, by: Actor, expected: UUID | None = No
     source, target = database_at(source_url), database_at(target_url)
     target.prepare()
     mark = _begin(source, target, expected)
-    if mark.state is MoveState.LEAVES:
+    if mark.state is MoveState.SOURCE:
         try:
             _copy_and_mark(source, target, mark, by)
         except BaseException:
@@ -63,14 +63,14 @@ def move(source_url: str, target_url: str, by: Actor, expected: UUID | None = No
     return Moved(target.name, _finish(source, target))
 
 
-def give_up_move(source_url: str, by: Actor, expected: UUID | None = None) -> str:
+def cancel_move(source_url: str, by: Actor, expected: UUID | None = None) -> str:
     """Stay with a store whose move was not finished; return where it was to go."""
     source = database_at(source_url)
     with _exclusive_store(source) as connection:
         if expected is not None:
             refuse_foreign(connection, source.name, expected)
         mark = move_progress(connection)
-        if mark is None or mark.state is not MoveState.LEAVES:
+        if mark is None or mark.state is not MoveState.SOURCE:
             refuse_moved_store(connection, source.name)
             raise InputError(f"{source.name} is not being moved: there is nothing to cancel")
         record_move_progress(connection, None)
@@ -85,9 +85,9 @@ def _begin(source: Database, target: Database, expected: UUID | None) -> MovePro
         if expected is not None:
             refuse_foreign(connection, source.name, expected)
         mark = move_progress(connection)
-        if mark is not None and (mark.place != place or mark.state is MoveState.ARRIVES):
+        if mark is not None and (mark.place != place or mark.state is MoveState.TARGET):
             refuse_moved_store(connection, source.name)
-        if mark is not None and mark.state is MoveState.GONE:
+        if mark is not None and mark.state is MoveState.MOVED:
             return mark
         found = _mark_of_copy(target)
         if mark is None:
@@ -125,7 +125,7 @@ def _finish(source: Database, target: Database) -> dict[str, int]:
     """Let the copy be a store, which the source is no more; return the rows that it holds."""
     with _exclusive_store(target) as connection:
         mark = move_progress(connection)
-        if mark is None or (mark.state, mark.place) != (MoveState.ARRIVES, _place(source)):
+        if mark is None or (mark.state, mark.place) != (MoveState.TARGET, _place(source)):
             raise ForeignStore(
                 f"{source.name} was moved to {_place(target)} before: nothing is left to move"
             )
@@ -170,7 +170,7 @@ def _mark_of_copy(target: Database) -> MoveProgress | None:
                 return None
             refusal = InputError(f"{target.name} holds tables already: name an empty database")
             mark = move_progress(connection) if "installation" in tables else None
-    if mark is None or mark.state is not MoveState.ARRIVES:
+    if mark is None or mark.state is not MoveState.TARGET:
         raise refusal
     return mark
 

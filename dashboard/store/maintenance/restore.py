@@ -100,7 +100,7 @@ def _refuse_moved(database: Database) -> None:
         raise
     except StoreError:
         return
-    if mark is not None and mark.state is MoveState.GONE:
+    if mark is not None and mark.state is MoveState.MOVED:
         raise ForeignStore(
             f"{database.name} was moved to {mark.place}: set store.url, or LINEWATCH_STORE_URL, to "
             "that, and restore there; with --force it is restored here, and there it must never "

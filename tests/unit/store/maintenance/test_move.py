@@ -24,7 +24,7 @@ from dashboard.store.engine.database import database_at
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.engine.move_progress import MoveProgress, move_progress, record_move_progress
 from dashboard.store.maintenance.backup import back_up
-from dashboard.store.maintenance.move import give_up_move, move
+from dashboard.store.maintenance.move import cancel_move, move
 from dashboard.store.maintenance.restore import restore
 from dashboard.store.maintenance.sequences import last_number
 from dashboard.store.maintenance.verify import changed_rejections, verify
@@ -210,7 +210,7 @@ def test_move_that_was_killed_can_be_given_up(
 ) -> None:
     killed(url, target, 3, "before")
 
-    give_up_move(url, BY)
+    cancel_move(url, BY)
 
     assert before == held(url)
     with pytest.raises(ForeignStore, match="is the copy of a move"):
@@ -218,7 +218,7 @@ def test_move_that_was_killed_can_be_given_up(
     with pytest.raises(InputError, match="what an earlier move left"):
         move(url, target, BY)
     with pytest.raises(InputError, match="is not being moved"):
-        give_up_move(url, BY)
+        cancel_move(url, BY)
 
 
 def test_move_that_is_given_up_on_its_way_leaves_the_store_where_it_is(
@@ -231,7 +231,7 @@ def test_move_that_is_given_up_on_its_way_leaves_the_store_where_it_is(
         if not trying and not given_up:
             trying.append(True)
             with suppress(LinewatchError):  # not begun yet, or the source is held
-                given_up.append(give_up_move(url, BY))
+                given_up.append(cancel_move(url, BY))
             trying.clear()
 
     event.listen(Engine, "do_connect", give_up_once)
@@ -251,7 +251,7 @@ def test_move_of_another_installation_is_not_given_up(
     killed(url, target, 3, "before")
 
     with pytest.raises(ForeignStore):
-        give_up_move(url, BY, an_id(1))
+        cancel_move(url, BY, an_id(1))
 
     assert not is_open(url)
     assert before
