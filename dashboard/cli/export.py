@@ -18,7 +18,7 @@ from dashboard.cli.installation import open_installation
 from dashboard.cli.output import say
 from dashboard.domain.formatting import counted
 from dashboard.errors import InputError, StoreUnavailable
-from dashboard.store.maintenance.export import ExportKind, Wanted
+from dashboard.store.maintenance.export import ExportKind, ExportRequest
 from dashboard.store.maintenance.export import export as exported
 from dashboard.store.maintenance.export_files import (
     Column,
@@ -73,7 +73,7 @@ def export(  # noqa: PLR0913 - one for each option
     if target != _STANDARD_OUTPUT:
         _refuse(Path(target), is_forced=force)
     with open_installation() as here:
-        wanted = Wanted(ExportKind(kind), since, until, here.chosen_id(network_text))
+        wanted = ExportRequest(ExportKind(kind), since, until, here.chosen_id(network_text))
         with here.source.store.read() as connection:
             fields, batches = exported(connection, wanted)
             if target == _STANDARD_OUTPUT:

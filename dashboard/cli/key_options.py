@@ -14,7 +14,7 @@ from dashboard.domain.api_key import KeyLimits, parse_rate
 from dashboard.domain.quantity import NetworkId, shorten
 from dashboard.errors import InputError
 from dashboard.show.queries.network_status import NetworkProfile
-from dashboard.wire.method_names import METHODS, unfit
+from dashboard.wire.method_names import METHODS, method_mistake
 
 ALL: Final = "all"
 DEFAULT: Final = "default"
@@ -54,7 +54,7 @@ class GivenLimits:
             limits = replace(limits, burst=self.burst if isinstance(self.burst, int) else None)
         if self.report is not None:
             limits = replace(limits, may_report=self.report)
-        complaint = unfit(limits.methods, may_report=limits.may_report)
+        complaint = method_mistake(limits.methods, may_report=limits.may_report)
         if complaint is not None:
             raise InputError(f"--method {complaint} (--report, --no-report)")
         return limits

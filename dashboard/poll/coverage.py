@@ -74,5 +74,5 @@ def _failure_of(
     failure = failures.get(Operation.SUGGESTED_GAS_FEES)
     if failure is None:
         return None
-    told_at = fees_answered_at(connection, network_id, now)
-    return None if told_at is not None and told_at >= failure.failing_since else failure
+    answered_at = fees_answered_at(connection, network_id, now)
+    return None if answered_at is not None and answered_at >= failure.failing_since else failure

@@ -11,7 +11,7 @@ from dashboard.domain.secret import Secret
 from dashboard.settings.layers import Remark, SettingPath
 from dashboard.settings.mistakes import as_far_as_readable
 from dashboard.settings.schema import ApiKeySettings, Settings
-from dashboard.wire.method_names import unfit
+from dashboard.wire.method_names import method_mistake
 
 
 def limits_of_key(own: ApiKeySettings, settings: Settings) -> KeyLimits:
@@ -66,7 +66,7 @@ def _check_key_networks(
 
 @as_far_as_readable
 def _check_key_methods(own: ApiKeySettings, path: SettingPath) -> Iterator[Remark]:
-    complaint = unfit(own.methods, may_report=own.report)
+    complaint = method_mistake(own.methods, may_report=own.report)
     if complaint is not None:
         yield (*path, "methods"), complaint
 

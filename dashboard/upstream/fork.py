@@ -36,7 +36,7 @@ async def newest_shared_block(node: NodeClient, held: ChainWindow, head: BlockHe
     return shared
 
 
-def blocks_taken_away(
+def rolled_back(
     node: NodeClient, held: ChainWindow, head: BlockHeader, shared: int
 ) -> UpstreamRolledBack:
     """Return the error for a head that takes away blocks which nothing replaces."""

@@ -19,7 +19,7 @@ from dashboard.errors import (
 from dashboard.logs import get_logger
 from dashboard.upstream.chain import ChainWindow
 from dashboard.upstream.fee_history import HISTORY_BLOCKS, FeeRange, read_range
-from dashboard.upstream.fork import blocks_taken_away, newest_shared_block
+from dashboard.upstream.fork import newest_shared_block, rolled_back
 from dashboard.upstream.node import NodeClient
 from dashboard.wire.node import BlockHeader
 
@@ -193,7 +193,7 @@ class ChainFollower:
             self._times_shorter += 1
             return
         if (shared == head.number or shared < held.oldest) and not may_roll_back:
-            raise blocks_taken_away(self._node, held, head, shared)
+            raise rolled_back(self._node, held, head, shared)
         first = self._first_to_read(held, head, shared)
         if shared == head.number or first <= held.oldest:
             await self._check_again()

@@ -27,7 +27,7 @@ FREE: Final = frozenset({"rpc.discover", "unsubscribe"})
 """Methods that every key may call."""
 
 
-def unfit(methods: Collection[str] | None, *, may_report: bool) -> str | None:
+def method_mistake(methods: Collection[str] | None, *, may_report: bool) -> str | None:
     """Return why a key cannot be limited to these methods, None where it can.
 
     The text continues the name of the setting or option that holds the methods.

@@ -21,7 +21,7 @@ from dashboard.store.maintenance.backup import back_up
 from dashboard.store.maintenance.backup_file import open_backup
 from dashboard.store.maintenance.finding import Finding
 from dashboard.store.maintenance.move import Moved, cancel_move, move
-from dashboard.store.maintenance.rebuild import Progress, Rebuilt, be_silent, rebuild
+from dashboard.store.maintenance.rebuild import Progress, Rebuilt, no_report, rebuild
 from dashboard.store.maintenance.restore import Restored, restore
 from dashboard.store.maintenance.verify import count_rows, verify
 from dashboard.store.monitoring.upkeep import note_backup
@@ -91,7 +91,7 @@ def _note_backup(store: Store, by: Actor, details: dict[str, Detail]) -> str:
 
 
 def verify_store(
-    settings: Settings, path: Path | None, *, report: Progress = be_silent
+    settings: Settings, path: Path | None, *, report: Progress = no_report
 ) -> VerificationResult:
     """Verify the running store, or the backup at `path`; `report` gets what comes next."""
     if path is not None:
@@ -101,7 +101,7 @@ def verify_store(
         return _verified(store.name, connection, report)
 
 
-def rebuild_store(settings: Settings, report: Progress = be_silent) -> Rebuilt:
+def rebuild_store(settings: Settings, report: Progress = no_report) -> Rebuilt:
     """Rebuild those data that the store derives from others and that are wrong."""
     with closing(open_checked_store(settings)) as store:
         return rebuild(store, _actor(), report)

@@ -70,7 +70,7 @@ def _heartbeat(heartbeat: LastHeartbeat | None, now: datetime) -> list[Markup]:
     """Say when the heartbeat was taken last, and what is wrong with it."""
     if heartbeat is None:
         return []
-    at = heartbeat.taken_at
+    at = heartbeat.accepted_at
     taken = "was never accepted" if at is None else f"was accepted {age(at, now)}"
     said = [_paragraph(f"The heartbeat {taken}.")]
     if heartbeat.trouble:

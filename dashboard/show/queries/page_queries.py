@@ -154,7 +154,7 @@ class PageQueries:
         """Return what was known of many hashes up to `RECENT` ago, whoever read it."""
         return self._recent.get(tuple(hashes), lambda: self.summaries(hashes))
 
-    def forget_recent_summaries(self) -> None:
+    def discard_recent_summaries(self) -> None:
         """Let `recent_summaries` read again."""
         self._recent.clear()
 

@@ -45,7 +45,7 @@ from dashboard.store.tracking.search import (
     TrackedFilter,
     count_tracked,
     count_up_to,
-    hashes_that_fit,
+    matching_hashes,
     search_tracked,
 )
 from dashboard.store.tracking.transactions import (
@@ -292,7 +292,7 @@ class TrackedQueries:
 
     def _hashes(self, connection: Connection, chosen: Chosen) -> Sequence[TxHash]:
         if isinstance(chosen, TrackedFilter):
-            return hashes_that_fit(connection, chosen, MOST_AT_ONCE)
+            return matching_hashes(connection, chosen, MOST_AT_ONCE)
         return chosen
 
     def _note(

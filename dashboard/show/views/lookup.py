@@ -79,7 +79,7 @@ def page() -> None:
     template_mistakes_shown(queries)
     asking = st.container()
     if asked.is_long:
-        queries.forget_recent_summaries()  # what was just asked or tracked is seen at once
+        queries.discard_recent_summaries()  # what was just asked or tracked is seen at once
     wanted: Sequence[TxHash] = ()
     if len(asked.hashes) > 1:
         wanted = _actions(queries, asked)

@@ -53,7 +53,7 @@ class ExportKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ExportRequest:
     """What of a kind is exported; None is all. Both times are included."""
 
     kind: ExportKind
@@ -74,7 +74,7 @@ class Source:
 
 
 def export(
-    connection: Connection, wanted: Wanted
+    connection: Connection, wanted: ExportRequest
 ) -> tuple[tuple[Field, ...], Iterator[Sequence[Column]]]:
     """Return the columns of a kind, and its rows in batches, each column by column.
 
@@ -96,7 +96,7 @@ def _batches(connection: Connection, query: Any) -> Iterator[Sequence[Column]]: 
     return (list(zip(*rows, strict=True)) for rows in result.partitions())
 
 
-def _conditions(source: Source, wanted: Wanted) -> Iterator[ColumnElement[bool]]:
+def _conditions(source: Source, wanted: ExportRequest) -> Iterator[ColumnElement[bool]]:
     if wanted.network_id is not None:
         if source.network is None:
             raise InputError(f"{wanted.kind} belong to no network: leave out --network")

@@ -77,18 +77,18 @@ class Rebuilt(NamedTuple):
     left: int
 
 
-def be_silent(_what: str) -> None:
+def no_report(_what: str) -> None:
     """Report no progress."""
 
 
-def unreadable(connection: Connection, report: Progress = be_silent) -> Iterator[Finding]:
+def unreadable(connection: Connection, report: Progress = no_report) -> Iterator[Finding]:
     """Yield which values cannot be read; what is made of values is not looked at then."""
     report(_VALUES)
     for table, finding in unreadable_values(connection):
         yield rebuildable(finding.what) if table in _REPLACED else finding
 
 
-def wrong_derived(connection: Connection, report: Progress = be_silent) -> Iterator[Finding]:
+def wrong_derived(connection: Connection, report: Progress = no_report) -> Iterator[Finding]:
     """Yield what does not say what it is derived from."""
     for each in _DERIVED:
         report(each.name)
@@ -97,7 +97,7 @@ def wrong_derived(connection: Connection, report: Progress = be_silent) -> Itera
     yield from wrong_rollups(connection)
 
 
-def rebuild(store: Store, by: Actor, report: Progress = be_silent) -> Rebuilt:
+def rebuild(store: Store, by: Actor, report: Progress = no_report) -> Rebuilt:
     """Rebuild what is wrong; what is right is not written, so the same again changes nothing.
 
     Each kind is replaced in one transaction, roll-ups some days at a time: a process that is

@@ -87,7 +87,7 @@ def restore(
         rebuilt = _rebuilt(copy, path, by)
         rows = _row_counts(copy)
         force_to_disk(copy)
-        aside = put_in_place(copy, database, by.at)
+        aside = replace_store(copy, database, by.at)
     return Restored(owner, rows, held, aside, rebuilt)
 
 
@@ -188,7 +188,7 @@ _SHARED_LOCKS: Final = (510, 0x40000002)
 """Length and start of what SQLite's readers lock (https://www.sqlite.org/src/file/src/os.h)."""
 
 
-def put_in_place(finished: Path, database: Database, at: datetime) -> str | None:
+def replace_store(finished: Path, database: Database, at: datetime) -> str | None:
     """Let `database` hold what the file does; return where its former content is, if it had any.
 
     StoreUnavailable, and nothing is changed, while anybody uses it. A process that is killed

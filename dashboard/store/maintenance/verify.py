@@ -24,7 +24,7 @@ from dashboard.domain.notification import NotificationState
 from dashboard.domain.store_size import StoreKind
 from dashboard.store.maintenance.copy import read_table
 from dashboard.store.maintenance.finding import RESTORE, Finding
-from dashboard.store.maintenance.rebuild import Progress, be_silent, unreadable, wrong_derived
+from dashboard.store.maintenance.rebuild import Progress, no_report, unreadable, wrong_derived
 from dashboard.store.rejections.lookup import record_of
 from dashboard.store.rejections.save import version_digest
 from dashboard.store.schema import (
@@ -47,7 +47,7 @@ _MOST_COMPLAINTS: Final = 20
 
 
 def verify(
-    connection: Connection, *, is_quick: bool = False, report: Progress = be_silent
+    connection: Connection, *, is_quick: bool = False, report: Progress = no_report
 ) -> Iterator[Finding]:
     """Yield what is wrong; what rests on broken pages, or on unreadable values, is not looked at.
 

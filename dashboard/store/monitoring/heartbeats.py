@@ -1,4 +1,4 @@
-"""When the heartbeat was taken last, and what kept the latest from being taken."""
+"""When the heartbeat was accepted last, and why the latest was not."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from dashboard.store.schema import installation
 
 @dataclass(frozen=True, slots=True)
 class LastHeartbeat:
-    """`taken_at` is None where none was taken yet; `trouble` is empty where the latest was.
+    """`accepted_at` is None where none was accepted yet; `trouble` is empty where the latest was.
 
     `trouble` holds foreign text.
     """
 
-    taken_at: datetime | None = None
+    accepted_at: datetime | None = None
     trouble: str = ""
 
 
@@ -30,12 +30,12 @@ def last_heartbeat(connection: Connection) -> LastHeartbeat:
     return LastHeartbeat(row.heartbeat_at, row.heartbeat_trouble or "")
 
 
-def note_heartbeat(connection: Connection, taken_at: datetime) -> None:
-    """Store that it was taken."""
-    values = {"heartbeat_at": taken_at, "heartbeat_trouble": None}
+def note_heartbeat(connection: Connection, accepted_at: datetime) -> None:
+    """Store that it was accepted."""
+    values = {"heartbeat_at": accepted_at, "heartbeat_trouble": None}
     connection.execute(update(installation).values(values))
 
 
 def note_heartbeat_trouble(connection: Connection, trouble: str) -> None:
-    """Store why the latest was not taken."""
+    """Store why the latest was not accepted."""
     connection.execute(update(installation).values(heartbeat_trouble=trouble))

@@ -96,7 +96,7 @@ def search_tracked(
     return read_tracked(connection, select_tracked_among(ids)) if ids else []
 
 
-def hashes_that_fit(connection: Connection, wanted: TrackedFilter, most: int) -> list[TxHash]:
+def matching_hashes(connection: Connection, wanted: TrackedFilter, most: int) -> list[TxHash]:
     """Return the hashes that fit, at most so many, the latest first."""
     ids = _page_of_ids(connection, wanted, most, None)
     found: list[TxHash] = []

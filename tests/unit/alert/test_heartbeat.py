@@ -125,4 +125,4 @@ def test_page_learns_when_the_heartbeat_was_taken_and_what_kept_the_latest(
 
     assert never == LastHeartbeat(None, "withheld: network 424242 was never watched")
     assert taken == LastHeartbeat(fake_clock.now())
-    assert (last().taken_at, last().trouble[:13]) == (fake_clock.now(), "not accepted:")
+    assert (last().accepted_at, last().trouble[:13]) == (fake_clock.now(), "not accepted:")

@@ -62,7 +62,7 @@ def test_held_notifications_wait_for_a_person() -> None:
 
 
 def test_notifications_that_wait_for_the_cap_or_their_time_are_not_late() -> None:
-    counts = NotificationCounts(5, NOW - HOUR, 0, None, 0, unexpanded=1)
+    counts = NotificationCounts(5, NOW - HOUR, 0, None, 0, pending_changes=1)
     mail = NotificationHealth(MailState(counts))
 
     assert health_troubles(Health([], A_WORKER, mail, A_STORE), NOW) == []

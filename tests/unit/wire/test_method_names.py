@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dashboard.wire.exclusion import GET_STATUS, SAVE_REJECTED
-from dashboard.wire.method_names import METHODS, unfit
+from dashboard.wire.method_names import METHODS, method_mistake
 
 
 @pytest.mark.parametrize(
@@ -13,7 +13,7 @@ from dashboard.wire.method_names import METHODS, unfit
     [(None, True), (None, False), ({SAVE_REJECTED}, True), ({GET_STATUS}, False), (METHODS, True)],
 )
 def test_methods_that_fit_are_taken(methods: set[str] | None, may_report: bool) -> None:  # noqa: FBT001 - a column of the table
-    assert unfit(methods, may_report=may_report) is None
+    assert method_mistake(methods, may_report=may_report) is None
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ def test_methods_that_do_not_fit_are_told_with_the_way_out(
     may_report: bool,  # noqa: FBT001 - a column of the table
     said: str,
 ) -> None:
-    complaint = unfit(methods, may_report=may_report)
+    complaint = method_mistake(methods, may_report=may_report)
 
     assert complaint is not None
     assert said in complaint

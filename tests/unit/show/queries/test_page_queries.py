@@ -25,7 +25,7 @@ def test_what_is_known_of_many_is_read_once_for_all_clicks(store: Store) -> None
 
     assert queries.recent_summaries(hashes) is first
     assert queries.recent_summaries(hashes[:59]) == first[:59]
-    queries.forget_recent_summaries()
+    queries.discard_recent_summaries()
     second = queries.recent_summaries(hashes)
     clock[0] += RECENT
     assert first is not second is not queries.recent_summaries(hashes)

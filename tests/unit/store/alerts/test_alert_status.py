@@ -116,7 +116,7 @@ def test_what_waits_for_its_time_is_not_in_delivery(store: Store) -> None:
         claimed = notification_counts(connection, A_MOMENT)
 
     assert (before.pending_changes, before.pending) == (1, 0)
-    assert (gathers.unexpanded, gathers.pending, gathers.in_delivery) == (0, 1, 0)
+    assert (gathers.pending_changes, gathers.pending, gathers.in_delivery) == (0, 1, 0)
     assert (claimed.pending, claimed.in_delivery) == (1, 1)
     assert claimed.in_delivery_since == A_MOMENT + seconds(9)
 

@@ -20,7 +20,7 @@ from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.record_answers import record_lookup
 from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.gas import save_gas
-from dashboard.store.maintenance.export import ExportKind, Wanted, export
+from dashboard.store.maintenance.export import ExportKind, ExportRequest, export
 from dashboard.store.maintenance.export_files import write_csv_rows
 from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.builders import (
@@ -41,7 +41,7 @@ OF_NO_NETWORK = {ExportKind.AUDIT, ExportKind.DELIVERIES}
 LARGEST = Wei(2**63 - 1)
 
 
-def exported(store: Store, wanted: Wanted) -> list[dict[str, str]]:
+def exported(store: Store, wanted: ExportRequest) -> list[dict[str, str]]:
     """Return what a reader of the CSV gets."""
     file = io.StringIO(newline="")
     with store.read() as connection:
@@ -75,7 +75,7 @@ def test_rejection_is_exported_with_all_that_is_known_of_it(store: Store) -> Non
         report = a_report(tx_hash=a_hash(2), reason_message="=cmd\r\n\0", overflows=(overflow,))
         save_report(connection, report, ANOTHER_NETWORK, A_MOMENT + seconds(1))
 
-    polled, reported = exported(store, Wanted(ExportKind.REJECTIONS))
+    polled, reported = exported(store, ExportRequest(ExportKind.REJECTIONS))
 
     assert (polled["tx_hash"], polled["nonce"]) == (str(a_hash()), str(2**64 - 2))
     assert (polled["first_seen_at"], polled["last_seen_at"], polled["source"]) == (
@@ -91,7 +91,7 @@ def test_rejection_is_exported_with_all_that_is_known_of_it(store: Store) -> Non
 
 
 def test_fees_are_exported_as_whole_wei(full_store: Store) -> None:
-    rows = exported(full_store, Wanted(ExportKind.FEES))
+    rows = exported(full_store, ExportRequest(ExportKind.FEES))
 
     assert [row["estimated_base_fee"] for row in rows] == [str(LARGEST)] * 3
     assert rows[2]["asked_at"] == "2026-11-20T12:00:02.000Z"
@@ -99,7 +99,7 @@ def test_fees_are_exported_as_whole_wei(full_store: Store) -> None:
 
 
 def test_tracked_hash_is_exported_once_for_each_network(full_store: Store) -> None:
-    first, second = exported(full_store, Wanted(ExportKind.TRACKED))
+    first, second = exported(full_store, ExportRequest(ExportKind.TRACKED))
 
     assert {first["network_id"], second["network_id"]} == {str(A_NETWORK), str(ANOTHER_NETWORK)}
     answered = {row["network_id"]: row["last_answered_at"] for row in (first, second)}
@@ -111,8 +111,8 @@ def test_tracked_hash_is_exported_once_for_each_network(full_store: Store) -> No
 
 
 def test_notification_is_exported_with_what_it_tells(full_store: Store) -> None:
-    [notification] = exported(full_store, Wanted(ExportKind.NOTIFICATIONS))
-    [delivery] = exported(full_store, Wanted(ExportKind.DELIVERIES))
+    [notification] = exported(full_store, ExportRequest(ExportKind.NOTIFICATIONS))
+    [delivery] = exported(full_store, ExportRequest(ExportKind.DELIVERIES))
 
     assert (notification["address"], notification["after"]) == ("ops@example.org", State.REJECTED)
     assert notification["tx_hash"] == str(a_hash(1))
@@ -120,8 +120,8 @@ def test_notification_is_exported_with_what_it_tells(full_store: Store) -> None:
 
 
 def test_marks_roll_ups_and_acts_are_exported(full_store: Store) -> None:
-    marks = exported(full_store, Wanted(ExportKind.FEE_PERCENTILES))
-    [act] = exported(full_store, Wanted(ExportKind.AUDIT))
+    marks = exported(full_store, ExportRequest(ExportKind.FEE_PERCENTILES))
+    [act] = exported(full_store, ExportRequest(ExportKind.AUDIT))
 
     assert {row["operation"] for row in marks} == {Operation.BUSY_THRESHOLD}
     assert (act["actor"], act["details"]) == ("ann", '{"new": 1}')
@@ -129,30 +129,30 @@ def test_marks_roll_ups_and_acts_are_exported(full_store: Store) -> None:
 
 @pytest.mark.parametrize("kind", ExportKind)
 def test_kind_can_be_asked_for_by_time(full_store: Store, kind: ExportKind) -> None:
-    everything = Wanted(kind, A_MOMENT - timedelta(days=400), A_MOMENT + timedelta(days=400))
+    everything = ExportRequest(kind, A_MOMENT - timedelta(days=400), A_MOMENT + timedelta(days=400))
 
-    assert exported(full_store, everything) == exported(full_store, Wanted(kind))
-    assert exported(full_store, Wanted(kind, since=A_MOMENT + timedelta(days=400))) == []
+    assert exported(full_store, everything) == exported(full_store, ExportRequest(kind))
+    assert exported(full_store, ExportRequest(kind, since=A_MOMENT + timedelta(days=400))) == []
 
 
 @pytest.mark.parametrize("kind", [each for each in ExportKind if each not in OF_NO_NETWORK])
 def test_kind_can_be_asked_for_by_network(full_store: Store, kind: ExportKind) -> None:
-    rows = exported(full_store, Wanted(kind, network_id=A_NETWORK))
+    rows = exported(full_store, ExportRequest(kind, network_id=A_NETWORK))
 
     assert {row["network_id"] for row in rows} <= {str(A_NETWORK)}
-    assert exported(full_store, Wanted(kind, network_id=ANOTHER_NETWORK)) == [
-        row for row in exported(full_store, Wanted(kind)) if row not in rows
+    assert exported(full_store, ExportRequest(kind, network_id=ANOTHER_NETWORK)) == [
+        row for row in exported(full_store, ExportRequest(kind)) if row not in rows
     ]
 
 
 def test_kind_without_networks_says_so(store: Store) -> None:
     with store.read() as connection, pytest.raises(InputError, match="belong to no network"):
-        export(connection, Wanted(ExportKind.AUDIT, network_id=A_NETWORK))
+        export(connection, ExportRequest(ExportKind.AUDIT, network_id=A_NETWORK))
 
 
 def test_rows_come_in_batches_of_one_moment(full_store: Store) -> None:
     with full_store.read() as connection:
-        _, batches = export(connection, Wanted(ExportKind.REJECTIONS))
+        _, batches = export(connection, ExportRequest(ExportKind.REJECTIONS))
         reject(full_store, 9, A_MOMENT)
 
         found = list(batches)

@@ -32,7 +32,7 @@ from dashboard.store.tracking.search import (
     TrackedFilter,
     count_tracked,
     count_up_to,
-    hashes_that_fit,
+    matching_hashes,
     search_tracked,
 )
 from dashboard.store.tracking.transactions import (
@@ -145,7 +145,7 @@ def test_transactions_are_found_by_whose_they_are(
     teams: Store, wanted: TrackedFilter, numbers: list[int]
 ) -> None:
     with teams.read() as connection:
-        found = {int.from_bytes(each, "big") for each in hashes_that_fit(connection, wanted, 99)}
+        found = {int.from_bytes(each, "big") for each in matching_hashes(connection, wanted, 99)}
         assert count_tracked(connection, wanted) == len(numbers)
     assert found == set(numbers)
 
