@@ -26,7 +26,7 @@ LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --genera
 INSTALL = $(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python $(1) || $(BIN)/python -m pip install --quiet $(1)
 PROJECT := --no-deps --no-build-isolation --editable .
 
-.PHONY: help run test test-full coverage check bench faults format lock clean
+.PHONY: help run test test-full coverage check types bench faults format lock clean
 
 help:
 	@echo 'make run      install what running needs and start everything (the second time: at once)'
@@ -66,9 +66,12 @@ coverage: $(VENV)/dev.stamp
 check: $(VENV)/dev.stamp
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
-	$(BIN)/mypy
 	$(BIN)/lint-imports
-	@$(MAKE) test
+	@$(MAKE) --jobs=2 types test
+
+# Beside the tests, which wait for servers a quarter of their time.
+types: $(VENV)/dev.stamp
+	$(BIN)/mypy
 
 bench: $(VENV)/dev.stamp
 	$(BIN)/python -m tests.bench $(or $(ARGS),--page docs/benchmarks.md)
