@@ -28,6 +28,7 @@ _FLAGS: Final = (
 def running_browser() -> Iterator[Browser]:
     """Start Chromium, and end it afterwards."""
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program("chromium"), args=_FLAGS)
+        path = program("chromium-headless-shell")
+        browser = playwright.chromium.launch(executable_path=path, args=_FLAGS)
         yield browser
         browser.close()

@@ -33,7 +33,7 @@ ADDRESSES = (
 def test_overview_answers_at_first_sight(page: Page, site: str) -> None:
     visit(page, site)
 
-    expect(page.locator("h1 + p")).to_contain_text("Stale: Linea.")
+    expect(page.locator("h1 + p")).to_contain_text("No answer from: Linea (")
     expect(page.locator(".lw-net b").first).to_have_text("Linea")
     expect(page.locator(".lw-badge.bad").first).to_contain_text("Failing")
     expect(page.get_by_role("img", name="Base fee of the last 24 h").first).to_be_visible()

@@ -50,9 +50,11 @@ def chart_first() -> Iterator[None]:
         yield
         st.session_state[_VISITED] = True
     finally:
-        _release()
-        _held.reset(outside)
-        context.enqueue = send  # type: ignore[method-assign]  # as it was
+        try:
+            _release()
+        finally:  # a rerun that somebody asked for meanwhile ends this one with an exception
+            _held.reset(outside)
+            context.enqueue = send  # type: ignore[method-assign]  # as it was
 
 
 def chart_sent() -> None:

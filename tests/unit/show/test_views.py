@@ -47,7 +47,7 @@ def test_overview_says_first_which_network_needs_a_look(store: Store) -> None:
     page = open_page(PageQueries(store, (SIMULATED, SILENT), None, lambda: NOW))
 
     words = words_of(page)
-    assert "Stale: Linea. Busy: Devnet. As of 2026-11-20 12:00:00 UTC." in words
+    assert "No answer from: Linea (the gas API, the exclusion API). Busy: Devnet. As of" in words
     assert "stale, 6 min ago" in words
     assert "Simulated data." in words
 

@@ -251,7 +251,7 @@ def test_text_that_changed_since_it_was_opened_is_shown_before_it_is_replaced(
     queries: PageQueries, path: Path
 ) -> None:
     page = open_editor(queries)
-    page.text_input(key="who_acts").input("Bob")
+    page.text_input(key="who_acts-0").input("Bob")
     queries.answers.change("[customer]\ntext = 'Of Ann'", ANN)
 
     page.text_area(key="answer_file").set_value("[customer]\ntext = 'Of Bob'")
