@@ -47,7 +47,8 @@ def page(warm_page: Page) -> Iterator[Page]:
     yield warm_page
     for other in warm_page.context.pages[1:]:
         other.close()
-    warm_page.evaluate("localStorage.clear()")
+    if warm_page.url != "about:blank":
+        warm_page.evaluate("localStorage.clear()")
     warm_page.context.clear_cookies()
     warm_page.set_viewport_size(SIZE)
     warm_page.emulate_media(color_scheme="null")
