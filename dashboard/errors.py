@@ -19,7 +19,7 @@ LinewatchError
 │   │   └── DeliveryBlocked   so will be every message to that recipient: put those off as well
 │   ├── DeliveryRefused       permanent for this recipient: keep it as a dead message
 │   └── DeliveryWithheld      not ours to send any more: the holder of the lease will
-└── RoleError                 a process of ours cannot start or keeps dying
+└── RoleError                 a process of ours cannot start
 """
 
 from __future__ import annotations
@@ -117,4 +117,4 @@ class DeliveryWithheld(DeliveryError):
 
 
 class RoleError(LinewatchError):
-    """A process of Linewatch cannot start, or keeps dying."""
+    """A process of Linewatch cannot start."""

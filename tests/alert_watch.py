@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from dashboard.alert.deliver import Deliverer, DeliveryPolicy
+from dashboard.alert.delivery_attempt import Sending
 from dashboard.alert.message import always
 from dashboard.alert.notify import Notifier
 from dashboard.domain.audit import Actor
@@ -47,9 +48,16 @@ A_MATCHER = Matcher(MatchedProperty.NETWORK, str(A_NETWORK))
 class Watch:
     """One worker with a clock, rules and a channel."""
 
-    def __init__(self, store: Store, clock: FakeClock, policy: DeliveryPolicy = PATIENT) -> None:
+    def __init__(
+        self,
+        store: Store,
+        clock: FakeClock,
+        policy: DeliveryPolicy = PATIENT,
+        sending: Sending | None = None,
+    ) -> None:
         self.store, self.clock, self.channel = store, clock, RecordingChannel()
-        deliverer = Deliverer(store, self.channel.sending, clock.now, clock.elapsed, policy)
+        sending = sending or self.channel.sending
+        deliverer = Deliverer(store, sending, clock.now, clock.elapsed, policy)
         self.known = ConfiguredRecipients((ONCALL, OTHERS))
         self.notifier = Notifier(store, [ONCALL], deliverer, clock.now, configured=self.known)
 

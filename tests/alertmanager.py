@@ -13,7 +13,7 @@ import httpx
 
 from tests.installation import free_ports
 from tests.provision import program
-from tests.waiting import eventually
+from tests.waiting import PATIENCE, eventually
 
 _CONFIGURATION = "route: {receiver: nobody}\nreceivers: [{name: nobody}]\n"
 
@@ -26,7 +26,7 @@ class RunningAlertmanager:
 
     def alerts(self) -> list[dict[str, Any]]:
         """Return what fires now."""
-        answer = httpx.get(f"{self.url}/api/v2/alerts", trust_env=False)
+        answer = httpx.get(f"{self.url}/api/v2/alerts", trust_env=False, timeout=PATIENCE)
         answer.raise_for_status()
         found: list[dict[str, Any]] = answer.json()
         return found
@@ -54,11 +54,11 @@ def running_alertmanager(folder: Path) -> Iterator[RunningAlertmanager]:
         yield running
     finally:
         process.terminate()
-        process.wait(30)
+        process.wait(PATIENCE)
 
 
 def _is_ready(running: RunningAlertmanager) -> bool:
     try:
-        return httpx.get(f"{running.url}/-/ready", trust_env=False).is_success
+        return httpx.get(f"{running.url}/-/ready", trust_env=False, timeout=PATIENCE).is_success
     except httpx.TransportError:
         return False

@@ -15,7 +15,7 @@ import httpx
 from eth_account import Account
 
 from tests.provision import anvil
-from tests.waiting import eventually
+from tests.waiting import PATIENCE, eventually
 
 CHAIN_ID: Final = 31337
 # The first account of the phrase that every development node is born with: worth nothing.
@@ -103,8 +103,8 @@ def running_anvil(*options: str, port: int = 0) -> Iterator[Anvil]:
         try:
             eventually(lambda: bool(_LISTENING.search(output.read_text())), what="anvil's start")
             address = _LISTENING.findall(output.read_text())[0]
-            with httpx.Client(trust_env=False, timeout=30) as client:
+            with httpx.Client(trust_env=False, timeout=PATIENCE) as client:
                 yield Anvil(f"http://{address}", client)
         finally:
             process.terminate()
-            process.wait(10)
+            process.wait(PATIENCE)

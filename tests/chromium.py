@@ -6,12 +6,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
 
 from tests.provision import program
+from tests.waiting import PATIENCE
 
 SETTLED: Final = '[data-testid="stApp"][data-test-script-state="notRunning"]'
 """What is on a page whose script has run to its end."""
+
+MILLISECONDS: Final = 1000 * PATIENCE
+"""Our patience with a window, to be told to each."""
 
 _FLAGS: Final = (
     "--no-sandbox",
@@ -27,8 +31,11 @@ _FLAGS: Final = (
 @contextmanager
 def running_browser() -> Iterator[Browser]:
     """Start Chromium, and end it afterwards."""
+    expect.set_options(timeout=MILLISECONDS)
     with sync_playwright() as playwright:
         path = program("chromium-headless-shell")
-        browser = playwright.chromium.launch(executable_path=path, args=_FLAGS)
+        browser = playwright.chromium.launch(
+            executable_path=path, args=_FLAGS, timeout=MILLISECONDS
+        )
         yield browser
         browser.close()

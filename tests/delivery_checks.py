@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 from dashboard.alert.deliver import DeliveryPolicy
 from dashboard.alert.notify import expand_outbox
@@ -25,10 +26,11 @@ from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, a_transition, 
 from tests.recording_channel import ONCALL
 from tests.routes import alone, closings_for
 from tests.stored_notifications import recent_notifications
+from tests.waiting import PATIENCE
 
 LEASE = timedelta(seconds=20)
 _UNLIMITED = Pace(largest_hourly=1_000_000)
-PATIENT = DeliveryPolicy(patience=timedelta(seconds=30), pace=_UNLIMITED)
+PATIENT = DeliveryPolicy(patience=timedelta(seconds=PATIENCE), pace=_UNLIMITED)
 """Every message has the time that it needs, and none is merged with another."""
 
 HASTY = DeliveryPolicy(patience=timedelta(milliseconds=50), pace=_UNLIMITED)
@@ -76,12 +78,12 @@ def make_pending(
 
 
 def claim_for_all(
-    connection: Connection, token: int, now: datetime, limit: int
+    connection: Connection, token: int, now: datetime, limit: int, besides: Sequence[UUID] = ()
 ) -> list[Notification]:
-    """Claim at most so many notifications for every recipient."""
+    """Claim at most so many notifications for every recipient, and none of `besides`."""
     gathering = {each.recipient for each in open_notifications(connection)}
     wanted = [
-        ClaimRequest(each, limit, closings=closings_for(connection, each))
+        ClaimRequest(each, limit, besides, closings_for(connection, each))
         for each in sorted(
             {*pending_recipients(connection), *gathering}, key=lambda each: each.address
         )

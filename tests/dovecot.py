@@ -14,7 +14,7 @@ from tests import unprivileged
 from tests.certificate import Certificate, make_certificate
 from tests.installation import free_ports, listens
 from tests.provision import program
-from tests.waiting import eventually
+from tests.waiting import PATIENCE, eventually
 
 USERNAME: Final = "bounces@example.org"
 PASSWORD: Final = "canary-of-imap"
@@ -105,4 +105,4 @@ def running_dovecot() -> Iterator[Dovecot]:
             yield Dovecot(folder, port, certificate)
         finally:
             process.terminate()
-            process.wait(30)
+            process.wait(PATIENCE)

@@ -41,6 +41,12 @@ class DyingStore(Store):
             self._die_if("before")
         self._die_if("after")
 
+    @contextmanager
+    def renew(self) -> Iterator[Connection]:
+        """Prolong a lease."""
+        with self._store.renew() as connection:
+            yield connection
+
     def _die_if(self, when: str) -> None:
         if (self._commits, when) == (self._commit, self._when):
             die()

@@ -17,7 +17,7 @@ from tests.installation import free_ports, listens
 from tests.mail_server import PASSWORD, USERNAME
 from tests.provision import program
 from tests.received_mail import read_mail
-from tests.waiting import eventually
+from tests.waiting import PATIENCE, eventually
 
 DOMAIN: Final = "example.org"
 _SETTINGS: Final = """\
@@ -91,7 +91,7 @@ class Exim:
         while self._process:
             process = self._process.pop()
             process.terminate()
-            process.wait(30)
+            process.wait(PATIENCE)
 
     def mails(self, mailbox: str) -> list[EmailMessage]:
         """Return what was delivered to a mailbox, in the order of its arrival."""

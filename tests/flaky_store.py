@@ -43,3 +43,9 @@ class FlakyStore(Store):
             self._writes_until_failure -= 1
         with self._store.write() as connection:
             yield connection
+
+    @contextmanager
+    def renew(self) -> Iterator[Connection]:
+        """Prolong a lease."""
+        with self._store.renew() as connection:
+            yield connection

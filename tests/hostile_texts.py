@@ -86,6 +86,7 @@ HOSTILE_TEXTS: Final = (
     HostileText("plus", "+cmd|' /C calc'!A0"),
     HostileText("minus", "-2+3+cmd|' /C calc'!A0"),
     HostileText("at", "@SUM(1+1)*cmd|' /C calc'!A0"),
+    HostileText("another separator", "pay;@SUM(1+1)|=1+1"),
     HostileText("tab", "\t=1+1"),
     HostileText("wide sign", "\uff1d1+1"),
     HostileText("quote", '",=1+1,"\n=2+2'),

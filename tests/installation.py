@@ -10,19 +10,39 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from itertools import cycle, islice
 from pathlib import Path
+from typing import Final
 
 from tests.processes import PROJECT, shared_launcher
-from tests.waiting import eventually
+from tests.waiting import PATIENCE, eventually
 
 
 def free_ports(count: int) -> list[int]:
-    """Return ports on which nothing listened a moment ago."""
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [each.getsockname()[1] for each in sockets]
-    for each in sockets:
-        each.close()
-    return ports
+    """Return ports on which nothing listens, none of which this process was given lately.
+
+    They lie below the ports that the system hands to outgoing connections, and each worker of the
+    tests has a range of its own, so nobody else takes a port before its server listens.
+    """
+    return list(islice(filter(_is_free, _UNUSED_PORTS), count))
+
+
+def _is_free(port: int) -> bool:
+    try:
+        socket.create_server(("127.0.0.1", port)).close()
+    except OSError:
+        return False
+    return True
+
+
+def _ports_of_worker() -> Iterator[int]:
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw7").removeprefix("gw")) % 8
+    ports = range(16_000 + worker * 2_000, 18_000 + worker * 2_000)
+    start = os.getpid() % len(ports)
+    return cycle((*ports[start:], *ports[:start]))
+
+
+_UNUSED_PORTS: Final = _ports_of_worker()
 
 
 def listens(port: int) -> bool:
@@ -70,7 +90,7 @@ class Installation:
             input=given,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=PATIENCE,
             check=False,
         )
 
@@ -91,7 +111,7 @@ class Installation:
             yield process
         finally:
             process.send_signal(signal.SIGTERM)
-            process.wait(30)
+            process.wait(PATIENCE)
             eventually(lambda: not self.processes(), what=f"the end of {self.processes()}")
 
     def processes(self) -> list[int]:

@@ -28,13 +28,10 @@ from tests.browser.page_checks import SIZE, visit
 from tests.browser.page_server import serving
 from tests.browser.seeded_networks import profiles, rejected_hash
 from tests.browser.site_of_a_shift import LINK
-from tests.chromium import running_browser
+from tests.chromium import MILLISECONDS, running_browser
 from tests.installation import Installation, command, new_installation
 from tests.mail_server import Inbox, mail_server
 from tests.waiting import eventually
-
-_PATIENCE: Final = 120_000
-"""Milliseconds."""
 
 _NETWORK: Final = profiles(1)[0].network_id
 _MANY: Final = 50
@@ -298,7 +295,7 @@ def seeded(networks: int = 12) -> Iterator[Site]:
     with TemporaryDirectory() as name:
         folder = Path(name)
         more = {"LINEWATCH_TEST_NETWORKS": str(networks)}
-        with serving("site_of_a_shift", folder, more, 240) as address:
+        with serving("site_of_a_shift", folder, more) as address:
             rejected = [str(rejected_hash(_NETWORK, number)) for number in range(_HALF)]
             yield Site(address, rejected, address + (folder / LINK).read_text())
 
@@ -319,9 +316,11 @@ def whole_product() -> Iterator[Site]:
         installation = replace(installation, variables={**installation.variables, **address})
         began = monotonic()
         with installation.start(command("up"), Path(name, "log")):
-            eventually(lambda: bool(links_in(inbox)), 900, "a mail with a link to acknowledge")
+            eventually(
+                lambda: bool(links_in(inbox)), "a mail with a link to acknowledge", within=900
+            )
             sys.stderr.write(f"First mail after {monotonic() - began:.0f} s.\n")
-            eventually(lambda: len(rejected_by(installation)) >= _HALF, 900, "rejections")
+            eventually(lambda: len(rejected_by(installation)) >= _HALF, "rejections", within=900)
             yield Site(installation.pages, rejected_by(installation), links_in(inbox)[-1])
 
 
@@ -345,13 +344,12 @@ def somebody(browser: Browser, site: Site) -> Iterator[Hands]:
     """Yield the hands of somebody who opened a window."""
     with browser.new_context(viewport=SIZE) as context:
         context.grant_permissions(["clipboard-read", "clipboard-write"])
-        context.set_default_timeout(_PATIENCE)
+        context.set_default_timeout(MILLISECONDS)
         yield Hands(context.new_page(), site)
 
 
 def main() -> None:
     """Play them all in one window, and print a line of a table for each."""
-    expect.set_options(timeout=_PATIENCE)
     is_whole = sys.argv[1:] == ["--up"]
     with (
         whole_product() if is_whole else seeded() as site,

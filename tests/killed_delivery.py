@@ -6,12 +6,12 @@ Run as `python -m tests.killed_delivery STORE_URL MAILDIR POINT`, where POINT is
 from __future__ import annotations
 
 import sys
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
 
 from dashboard.alert.channels.maildir import MaildirChannel
-from dashboard.alert.deliver import Deliverer
+from dashboard.alert.deliver import Deliverer, DeliveryPolicy
 from dashboard.alert.delivery_attempt import Sending
 from dashboard.alert.message import Channel, MaySend, Message, MessageHeaders, always
 from dashboard.alert.notify import Notifier
@@ -20,6 +20,7 @@ from dashboard.wiring.clock import elapsed
 from tests.delivery_checks import take_worker_lease
 from tests.dying_store import DyingStore, die
 from tests.recording_channel import ONCALL, SENDER, message_about
+from tests.waiting import PATIENCE
 
 _STEPS: Final = ("notify", "claim", "mark")
 """What is committed: that there is a notification, who sends it, that it is sent."""
@@ -29,6 +30,9 @@ POINTS: Final = (
     "before send",
     "after send",
 )
+
+PATIENT: Final = DeliveryPolicy(patience=timedelta(seconds=PATIENCE))
+"""A round waits until its mail is sent, however slow the machine is."""
 
 
 class DyingChannel:
@@ -57,7 +61,8 @@ def main(url: str, maildir: str, point: str) -> None:
         channel = DyingChannel(MaildirChannel(Path(maildir), SENDER), point)
         when, _, step = point.partition(" commit of ")
         dying = DyingStore(store, _STEPS.index(step) + 1 if step else 0, when)
-        deliverer = Deliverer(dying, Sending({"mail": channel}, message_about), utc_now, elapsed)
+        sending = Sending({"mail": channel}, message_about)
+        deliverer = Deliverer(dying, sending, utc_now, elapsed, PATIENT)
         Notifier(dying, [ONCALL], deliverer, utc_now).run(token, always)
 
 

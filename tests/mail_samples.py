@@ -21,7 +21,9 @@ from dashboard.domain.condition import INSTALLATION, State, Subject, SubjectKind
 from dashboard.domain.exclusion import RejectionStage, StoredRejection
 from dashboard.domain.grounds import (
     AgeGrounds,
+    DigestGrounds,
     Grounds,
+    NetworkDigest,
     SpaceGrounds,
 )
 from dashboard.domain.incident import Incident, IncidentState
@@ -29,7 +31,7 @@ from dashboard.domain.module_limits import ModuleLimits
 from dashboard.domain.notification import Notification, NotificationKind, Recipient
 from dashboard.domain.notified_change import NotifiedChange
 from dashboard.domain.observation import Operation
-from dashboard.domain.quantity import Address, NetworkId, TxHash
+from dashboard.domain.quantity import Address, NetworkId, TxHash, Wei
 from dashboard.domain.verification import Verification, request_mail
 from tests.builders import (
     A_MOMENT,
@@ -82,7 +84,8 @@ def _samples() -> dict[str, Callable[[], Message]]:
         "rejection without links": partial(compose, _rejected(), _LINKLESS, MessageFacts(_known())),
         "changed": _changed_record,
         "storm": _storm,
-        "digest": _digest,
+        "summary": _summary,
+        "daily digest": _digest,
         "busy": _busy,
         "calm": partial(_of, SubjectKind.BUSYNESS, State.CALM, BELOW, State.BUSY),
         "silent": partial(
@@ -244,6 +247,35 @@ def _storm() -> Message:
 
 
 def _digest() -> Message:
+    """Return the digest of a day on which one network was not watched for a while."""
+    day = timedelta(days=1)
+    figures = (
+        NetworkDigest(
+            ANOTHER_NETWORK,
+            113,
+            is_whole=False,
+            busy=0.042,
+            gaps=1,
+            unwatched=timedelta(minutes=25),
+        ),
+        NetworkDigest(
+            NetworkId(59_141), 0, is_whole=True, busy=None, gaps=0, unwatched=timedelta()
+        ),
+    )
+    grounds = DigestGrounds(
+        A_MOMENT - day, A_MOMENT, is_weekly=False, networks=figures, opened=3, open=1, unassigned=1
+    )
+    change = a_transition(
+        subject=Subject(SubjectKind.DIGEST, INSTALLATION),
+        before=None,
+        after=State.REPORTED,
+        grounds=grounds,
+    )
+    notification = replace(_rejected(), rejection=None, incident=None, kind=NotificationKind.DIGEST)
+    return compose(replace(notification, transition=change), TEMPLATES)
+
+
+def _summary() -> Message:
     """Return the message after an outage of the mail server."""
     busy, silent = (
         _notification_of(kind, after, grounds).transition
@@ -287,12 +319,12 @@ def _busy() -> Message:
     notification = _notification_of(SubjectKind.BUSYNESS, State.BUSY, ABOVE)
     since = A_MOMENT - timedelta(days=1)
     fees = (
-        FeePoint(since + timedelta(minutes=5 * step), _fee_at(step))
+        FeePoint(since + timedelta(minutes=5 * step), *[Wei(_fee_at(step))] * 2)
         for step in range(276)
         if not 100 < step < 112
     )
     rising = (
-        FeePoint(A_MOMENT - timedelta(minutes=5 * step), (23 - step) * GWEI)
+        FeePoint(A_MOMENT - timedelta(minutes=5 * step), *[Wei((23 - step) * GWEI)] * 2)
         for step in range(11, -1, -1)
     )
     around = BusyContext(

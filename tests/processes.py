@@ -19,9 +19,9 @@ from tempfile import TemporaryDirectory
 from typing import IO, Any
 
 from tests.launcher import CLIENT
+from tests.waiting import PATIENCE
 
 PROJECT = Path(__file__).parents[1]
-_BEYOND_ALL = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +47,12 @@ class Process:
     def kill(self) -> None:
         """End it as a power cut of its own would; it has ended when this returns."""
         self.signal(signal.SIGKILL)
-        assert self.ended.wait(_BEYOND_ALL), f"process {self.pid} survives a kill"
+        assert self.ended.wait(PATIENCE), f"process {self.pid} survives a kill"
 
-    def terminate(self, within: float = 20.0) -> int:
+    def terminate(self) -> int:
         """Ask it to stop, and return its exit code."""
         self.signal(signal.SIGTERM)
-        assert self.ended.wait(within), f"it does not stop: {self.last_lines()}"
+        assert self.ended.wait(PATIENCE), f"it does not stop: {self.last_lines()}"
         return self.code
 
     def signal(self, number: int) -> None:
@@ -80,7 +80,7 @@ class Launcher:
         self._is_ready = threading.Event()
         self._listener = threading.Thread(target=self._listen, daemon=True)
         self._listener.start()
-        assert self._is_ready.wait(_BEYOND_ALL), "the launcher does not start"
+        assert self._is_ready.wait(PATIENCE), "the launcher does not start"
 
     def linewatch(self, arguments: Sequence[str], process_options: ProcessOptions) -> Process:
         """Start `linewatch` with these arguments."""
@@ -110,7 +110,7 @@ class Launcher:
         with self._starting:
             self._logs.put(process_options.log)
             self.order(what | how | dict(process_options.extra))
-            return self._started.get(timeout=_BEYOND_ALL)
+            return self._started.get(timeout=PATIENCE)
 
     def _listen(self) -> None:
         for line in self._told:

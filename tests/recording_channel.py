@@ -10,6 +10,7 @@ from dashboard.alert.message import MaySend, Message, MessageHeaders, always
 from dashboard.domain.notification import Notification, Recipient
 from dashboard.errors import DeliveryError, DeliveryWithheld
 from tests.builders import A_MOMENT
+from tests.waiting import PATIENCE
 
 SENDER = "linewatch@example.org"
 ONCALL = Recipient("mail", "oncall@example.org")
@@ -54,7 +55,7 @@ class RecordingChannel:
         with self._lock:
             self.tried.append(headers)
         if headers.to in self._held:
-            assert self.let_go.wait(30), "nobody let the message go"
+            assert self.let_go.wait(PATIENCE), "nobody let the message go"
         if error := self.errors.get(headers.to) or self.errors.get(headers.message_id):
             raise error
         if not may_send():

@@ -90,7 +90,7 @@ def draw_pages(folder: Path, choice: Choice) -> None:
 
 def _site(folder: Path, state: SiteState, count: int) -> AbstractContextManager[str]:
     more = {"LINEWATCH_TEST_STATE": state.value, "LINEWATCH_TEST_NETWORKS": str(count)}
-    return serving("site_in_a_state", folder, more, 240)
+    return serving("site_in_a_state", folder, more)
 
 
 def _draw_site(browser: Browser, site: str, folder: Path, choice: Choice) -> None:

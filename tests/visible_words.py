@@ -76,16 +76,27 @@ def visible_texts() -> Iterator[VisibleText]:
         yield from _texts_of_settings(file)
 
 
+def texts_and_names() -> Iterator[VisibleText]:
+    """Yield every text of the code that is not silent, single words and names of keys too."""
+    for source in sources_of_product():
+        for node, text in _unsilent(source):
+            yield VisibleText(source.path, node.lineno, text)
+
+
 def _texts_of(source: Source) -> Iterator[VisibleText]:
-    silent, states = _silent_nodes(source.tree), set(_states(source.tree))
+    states = set(_states(source.tree))
     is_command = source.path.startswith("dashboard/cli/")
-    for node in _in_order(source.tree):
-        if id(node) in silent or not isinstance(node, ast.Constant | ast.JoinedStr):
-            continue
-        text = _bare(_text_of(node) or "")
+    for node, text in _unsilent(source):
         is_heading = is_command and _HEADING.fullmatch(text) is not None
         if is_heading or id(node) in states or _is_read(text):
             yield VisibleText(source.path, node.lineno, text)
+
+
+def _unsilent(source: Source) -> Iterator[tuple[ast.expr, str]]:
+    silent = _silent_nodes(source.tree)
+    for node in _in_order(source.tree):
+        if id(node) not in silent and isinstance(node, ast.Constant | ast.JoinedStr):
+            yield node, _bare(_text_of(node) or "")
 
 
 def _in_order(tree: ast.AST) -> Iterator[ast.AST]:
@@ -121,7 +132,7 @@ def _is_read(text: str) -> bool:
 
 
 def _silent_nodes(tree: ast.AST) -> set[int]:
-    """Return the texts that only code reads: docstrings, patterns, SQL, names of parameters."""
+    """Return what only code reads: docstrings, patterns, SQL, names of parameters and exports."""
     silent: set[int] = set()
     for node in ast.walk(tree):
         match node:
@@ -133,6 +144,8 @@ def _silent_nodes(tree: ast.AST) -> set[int]:
                 silent.update(id(each) for each in ast.walk(node))
             case ast.keyword(arg=str(name), value=value) if _SILENT_KEYWORDS.fullmatch(name):
                 silent.add(id(value))
+            case ast.Assign(targets=[ast.Name(id="__all__")]) | ast.FunctionDef(name="__repr__"):
+                silent.update(id(each) for each in ast.walk(node))
             case _:
                 pass
     return silent - set(_helps(tree))

@@ -8,9 +8,8 @@ from typing import Final
 
 from dashboard.alert.fee_chart import ChartPoint, draw_chart
 from dashboard.domain.busy_context import USUAL_WINDOW, BusyContext, UsualSpells
-from dashboard.domain.formatting import capitalized, compared, fee, moment_in, period, span
+from dashboard.domain.formatting import capitalized, compared, fee, moment_in, span
 from dashboard.domain.gas import FeeSuggestion
-from dashboard.domain.quantity import Wei
 
 _FEWEST_POINTS: Final = 3
 _WIDEST_GAP: Final = timedelta(minutes=30)
@@ -20,11 +19,11 @@ _WIDEST_GAP: Final = timedelta(minutes=30)
 class BusyText:
     """What a message says around a fee that is high; what is not known is empty.
 
-    `levels` are rows of level, priority fee, whole fee and wait. `chart` is a PNG, and
-    `chart_says` the same in words.
+    `levels` are rows of level, priority fee and whole fee. `chart` is a PNG, and `chart_says` the
+    same in words. How long each level waits is set by hand upstream, so it is no advice.
     """
 
-    levels: tuple[tuple[str, str, str, str], ...] = ()
+    levels: tuple[tuple[str, str, str], ...] = ()
     suggested_at: str = ""
     usual: str = ""
     chart: bytes = b""
@@ -33,7 +32,7 @@ class BusyText:
     @property
     def preheader(self) -> str:
         """What mail programs show beside the subject."""
-        medium = [whole for level, _, whole, _ in self.levels if level == "medium"]
+        medium = [whole for level, _, whole in self.levels if level == "medium"]
         return " ".join([*(f"Suggested now: {each} (medium)." for each in medium), self.usual])
 
 
@@ -49,7 +48,7 @@ def describe_busy(context: BusyContext, zone: tzinfo) -> BusyText:
     )
 
 
-def _levels(context: BusyContext) -> tuple[tuple[str, str, str, str], ...]:
+def _levels(context: BusyContext) -> tuple[tuple[str, str, str], ...]:
     if context.suggested is None:
         return ()
     named = {"low": context.suggested.low, "medium": context.suggested.medium}
@@ -57,18 +56,16 @@ def _levels(context: BusyContext) -> tuple[tuple[str, str, str, str], ...]:
     return tuple(_level(name, each) for name, each in named.items())
 
 
-def _level(name: str, suggestion: FeeSuggestion) -> tuple[str, str, str, str]:
+def _level(name: str, suggestion: FeeSuggestion) -> tuple[str, str, str]:
     priority = " ".join(fee(suggestion.suggested_max_priority_fee_per_gas))
     whole = " ".join(fee(suggestion.suggested_max_fee_per_gas))
-    shortest, longest = suggestion.min_wait_time_estimate, suggestion.max_wait_time_estimate
-    return name, priority, whole, f"{period(shortest)} to {period(longest)}"
+    return name, priority, whole
 
 
 def _usual(usual: UsualSpells) -> str:
     return (
-        f"{capitalized(usual.in_words())}: so did half of the "
-        f"{usual.many} in the last {USUAL_WINDOW.days} days, the longest lasted "
-        f"{span(usual.longest)}."
+        f"{capitalized(usual.in_words())}, the median of the {usual.many} in the last "
+        f"{USUAL_WINDOW.days} days; the longest lasted {span(usual.longest)}."
     )
 
 
@@ -76,15 +73,16 @@ def _chart(context: BusyContext) -> bytes:
     if len(context.fees) < _FEWEST_POINTS:
         return b""
     length = context.until - context.since
-    points = [ChartPoint((each.at - context.since) / length, each.fee) for each in context.fees]
+    points = [ChartPoint((each.at - context.since) / length, each.highest) for each in context.fees]
     return draw_chart(points, context.grounds.threshold, _WIDEST_GAP / length)
 
 
 def _chart_says(context: BusyContext) -> str:
     if len(context.fees) < _FEWEST_POINTS:
         return ""
-    seen = [each.fee for each in context.fees]
-    lowest, highest, unit = compared(Wei(min(seen)), Wei(max(seen)))
+    lowest, highest, unit = compared(
+        min(each.lowest for each in context.fees), max(each.highest for each in context.fees)
+    )
     threshold = " ".join(fee(context.grounds.threshold))
     between = f"{lowest} {unit}" if lowest == highest else f"{lowest} to {highest} {unit}"
     length = span(context.until - context.since)

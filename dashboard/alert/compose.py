@@ -11,22 +11,23 @@ from uuid import UUID
 from jinja2 import Template
 
 from dashboard.alert.busy_text import BusyText, describe_busy
-from dashboard.alert.change_text import IncidentText
-from dashboard.alert.incident_text import describe, tone_of
+from dashboard.alert.change_text import IncidentText, Rows
+from dashboard.alert.digest_text import describe_digest
+from dashboard.alert.incident_text import describe, describe_over, tone_of
 from dashboard.alert.measured_text import describe_own_failure
 from dashboard.alert.message import InlineImage, Message
 from dashboard.alert.occasion import Occasion, occasion_of
 from dashboard.alert.rejection_text import RejectionContext, describe_inclusion, describe_rejection
 from dashboard.domain.busy_context import BusyContext
 from dashboard.domain.condition import INSTALLATION, SubjectKind
-from dashboard.domain.foreign_text import visible
+from dashboard.domain.foreign_text import unlinked, visible
 from dashboard.domain.formatting import moment_in
-from dashboard.domain.grounds import DeliveryGrounds
+from dashboard.domain.grounds import DeliveryGrounds, DigestGrounds
 from dashboard.domain.incident import Incident, IncidentEvent
 from dashboard.domain.incident_title import LONGEST_TITLE, incident_title
 from dashboard.domain.module_limits import ModuleLimits
 from dashboard.domain.muting import muted_in_words
-from dashboard.domain.notification import Notification, NotificationKind, Recipient
+from dashboard.domain.notification import Notification, Recipient
 from dashboard.domain.notified_change import NotifiedChange
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.signed_link import (
@@ -112,8 +113,7 @@ def actions_of(notification: Notification, links: Links) -> ActionLinks:
     """
     recipient, at, incident = notification.recipient, notification.dated, notification.incident
     unsubscribe = links.unsubscribe(recipient, at) if "@" in recipient.address else ""
-    is_ended = notification.kind in {NotificationKind.CLOSED, NotificationKind.RESOLVED}
-    if incident is None or is_ended or not notification.transition.after.is_open:
+    if incident is None or notification.ends_incidents or not notification.transition.after.is_open:
         return ActionLinks(unsubscribe=unsubscribe)
     is_free = incident.is_open and not incident.owner
     return ActionLinks(
@@ -167,13 +167,13 @@ def compose(
     """Write the message; the same notification and facts give the same message at every attempt.
 
     `facts` are what the store knows beside the notification; without them the message says less.
-    Foreign text appears only as quotation and as labels, with unseen characters shown as codes
-    and, in HTML, escaped by the template.
+    Foreign text appears only as quotation and as labels, `unlinked` and, in HTML, escaped by the
+    template.
     """
     change = _change_of(notification) if facts is None else facts.change
     busy = _busy_text(facts, templates.zone)
     network = network_named(change.transition.subject.network_id, templates)
-    said = text_of(change, network, templates.zone, notification.recipient.channel)
+    said = _text_for(notification, change, templates)
     text = _with_muted(said, facts)
     simulated = " (simulated data)" if network.is_simulated else ""
     chart_id = f"chart.{notification.message_id.strip('<>')}" if busy.chart else ""
@@ -187,13 +187,13 @@ def compose(
         "chart_id": chart_id,
         "subject": occasion.subject(f"{text.subject or text.headline}{simulated}"),
         "preheader": _preheader(occasion, busy, text),
-        "kicker": occasion.kicker or text.kicker or str(change.transition.after),
-        "rows": (("Network", f"{visible(network.title)}{simulated}"), *text.rows),
+        "kicker": occasion.kicker or text.kicker or _state_of(change),
+        "rows": (*_network_row(change, network), *text.rows),
         "code": _CODE,
         "link": link_of(change, text, templates.links),
         "link_label": "Look it up" if text.page == "lookup" else "See what is known now",
         **_of_network(network),
-        "tone": tone_of(change.transition, notification.kind),
+        "tone": tone_of(change.transition, notification.kind, is_over=change.ended is not None),
         "changed_at": moment_in(change.transition.at, templates.zone),
         "has_links": bool(templates.links.public_url),
         "actions": actions,
@@ -207,6 +207,25 @@ def compose(
     )
 
 
+def _text_for(
+    notification: Notification, change: NotifiedChange, templates: MessageTemplates
+) -> IncidentText:
+    grounds = change.transition.grounds
+    if isinstance(grounds, DigestGrounds):
+        titles = {each: _titled(named) for each, named in templates.networks.items()}
+        return describe_digest(grounds, titles, templates.zone)
+    network = network_named(change.transition.subject.network_id, templates)
+    return text_of(change, network, templates.zone, notification.recipient.channel)
+
+
+def _titled(network: NetworkName) -> str:
+    return f"{visible(network.title)}{' (simulated data)' if network.is_simulated else ''}"
+
+
+def _state_of(change: NotifiedChange) -> str:
+    return str(change.transition.after) if change.ended is None else "over"
+
+
 def _occasion(
     notification: Notification,
     templates: MessageTemplates,
@@ -218,6 +237,13 @@ def _occasion(
         title=title_of(notification.incident, templates.networks),
         has_link=bool(actions.acknowledge),
     )
+
+
+def _network_row(change: NotifiedChange, network: NetworkName) -> Rows:
+    """Name the network, except in a digest, which is about each of them."""
+    if isinstance(change.transition.grounds, DigestGrounds):
+        return ()
+    return (("Network", _titled(network)),)
 
 
 def _of_network(network: NetworkName) -> dict[str, object]:
@@ -235,7 +261,7 @@ def _with_muted(text: IncidentText, facts: MessageFacts | None) -> IncidentText:
     """Return a text that names the rules that cannot be judged meanwhile, if there are any."""
     if facts is None or not facts.muted:
         return text
-    return replace(text, remark=muted_in_words(facts.muted))
+    return replace(text, remark=muted_in_words(map(unlinked, facts.muted)))
 
 
 def network_named(network_id: NetworkId, templates: MessageTemplates) -> NetworkName:
@@ -247,14 +273,14 @@ def network_named(network_id: NetworkId, templates: MessageTemplates) -> Network
 
 
 def title_of(incident: Incident | None, networks: Mapping[NetworkId, NetworkName]) -> str:
-    """Return what an incident is called, made visible; empty for none."""
+    """Return what an incident is called, without links; empty for none."""
     if incident is None:
         return ""
     unnamed = NetworkName("")
     title = incident_title(
         incident, lambda each: networks.get(each, unnamed).title or f"network {each}"
     )
-    return visible(title, LONGEST_TITLE)
+    return unlinked(title, LONGEST_TITLE)
 
 
 def text_of(
@@ -269,6 +295,8 @@ def text_of(
     grounds = change.transition.grounds
     if isinstance(grounds, DeliveryGrounds) and change.transition.subject.dimension == channel:
         return describe_own_failure(change.transition, grounds)
+    if change.ended is not None:
+        return describe_over(change.transition, change.ended, title, zone)
     return describe(change.transition, change.opened_at, title, zone)
 
 

@@ -85,6 +85,7 @@ class Deliverer:
         self._finished: SimpleQueue[tuple[Notification, FinishedAttempt | None]] = SimpleQueue()
         self._unrecorded: list[FinishedAttempt] = []
         self._to_release: set[Recipient] = set()
+        self._back: set[Recipient] = set()
 
     @property
     def is_sending(self) -> bool:
@@ -130,7 +131,7 @@ class Deliverer:
                 workers = self._workers.get(channel, self._workers[_UNCONFIGURED])
                 workers.submit(partial(self._attempt, notification, self._may_send))
         else:
-            self._queue.drop_waiting()  # the worker that has the lease now claims it again
+            self._queue.drop_waiting()  # whoever holds the lease next claims it, maybe this worker
         return self._queue.is_sending
 
     def _planned(self, connection: Connection) -> dict[Recipient, list[Closing]]:
@@ -142,10 +143,15 @@ class Deliverer:
                 due.setdefault(each.recipient, []).append(each)
         planned = {
             recipient: plan_closings(
-                some, traffic_to(connection, recipient, now), now, self._policy.pace
+                some,
+                traffic_to(connection, recipient, now),
+                now,
+                self._policy.pace,
+                is_back=recipient in self._back or self._retries.is_failing(recipient),
             )
             for recipient, some in due.items()
         }
+        self._back.clear()
         return {recipient: closings for recipient, closings in planned.items() if closings}
 
     def _claim(self) -> None:
@@ -155,7 +161,7 @@ class Deliverer:
             ClaimRequest(
                 each,
                 self._queue.room(each),
-                self._retries.waiting(each),
+                [*self._retries.waiting(each), *self._queue.held(each)],
                 self._closings.get(each, ()),
             )
             for each in self._to_claim
@@ -198,6 +204,8 @@ class Deliverer:
             )
             finished = replace(finished, wait=wait)
         else:
+            if self._retries.is_failing(notification.recipient):
+                self._back.add(notification.recipient)
             self._retries.succeeded(notification)
         self._unrecorded.append(finished)
         recipient = notification.recipient

@@ -70,11 +70,11 @@ def attempt(
             isinstance(error, DeliveryBlocked),
             retry_after=retry_after or timedelta(),
         )
-    except Exception as error:  # noqa: BLE001 - the top of a thread: one notification must not end it
+    except Exception:  # noqa: BLE001 - the top of a thread: one notification must not end it
         _log.exception(
             "a notification cannot be sent", notification=str(notification.notification_id)
         )
-        answer = f"unexpected {type(error).__name__}; see the log"
+        answer = "an unexpected error; see the log"
         return FinishedAttempt(notification, DeliveryResult.DEFERRED, answer)
 
 
@@ -101,6 +101,8 @@ def record(
 ) -> DeliveryResult:
     """Record an attempt; one deferred for too long is refused, so its notification is dead."""
     notification = finished.notification
+    if notification.attempts == 0:
+        notification_claims.note_first_attempt(connection, notification.notification_id, now)
     if finished.result is DeliveryResult.SENT:
         notification_claims.mark_sent(
             connection, notification.notification_id, finished.answer, now

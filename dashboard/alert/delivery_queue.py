@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
+from uuid import UUID
 
 from dashboard.domain.notification import Notification, Recipient
 
@@ -55,6 +56,12 @@ class DeliveryQueue:
         """Return how many notifications more may wait for a recipient."""
         return self._limits.per_recipient - len(self._waiting.get(recipient, ()))
 
+    def held(self, recipient: Recipient) -> list[UUID]:
+        """Return the notifications to a recipient that wait here or are being sent."""
+        waiting = [each.notification_id for each in self._waiting.get(recipient, ())]
+        running = self._running.get(recipient)
+        return waiting if running is None else [running.notification.notification_id, *waiting]
+
     def add(self, notifications: Iterable[Notification]) -> None:
         """Let notifications wait, in this order."""
         for notification in notifications:
@@ -91,7 +98,7 @@ class DeliveryQueue:
         return self._waiting.pop(recipient, [])
 
     def drop_waiting(self) -> None:
-        """Drop what waits; it stays pending in the store."""
+        """Drop what waits; it stays pending in the store, and can be claimed again."""
         self._waiting.clear()
 
     def _has_capacity(self, notification: Notification, now: timedelta, *, is_slow: bool) -> bool:

@@ -78,6 +78,11 @@ class RetryTimes:
         state = self._recipients.get(recipient)
         return state is not None and self._elapsed() < state.paused_until
 
+    def is_failing(self, recipient: Recipient) -> bool:
+        """Whether the last attempts to reach a recipient failed, as those of others may as well."""
+        state = self._recipients.get(recipient)
+        return state is not None and not state.works and state.failures > 0
+
     def waiting(self, recipient: Recipient) -> list[UUID]:
         """Return the notifications to a recipient that wait, each by itself."""
         state = self._recipients.get(recipient)

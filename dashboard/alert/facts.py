@@ -85,8 +85,7 @@ def _happened_at(notification: Notification, members: Sequence[NotificationMembe
 
 def _phase(notification: Notification, last: Transition) -> str:
     """Return what became of the incident; what follows its first notification changes it."""
-    is_ended = notification.kind in {NotificationKind.CLOSED, NotificationKind.RESOLVED}
-    if not last.after.is_open or is_ended:
+    if not last.after.is_open or notification.ends_incidents:
         return "resolved"
     is_change = notification.kind is NotificationKind.CHANGE
     is_first = is_change and not notification.in_reply_to and last.before is not last.after
@@ -94,12 +93,11 @@ def _phase(notification: Notification, last: Transition) -> str:
 
 
 def _end_of(notification: Notification) -> dict[str, object]:
-    """Return what differs for changes of an incident whose rule reports it no more."""
-    incident = notification.incident
-    if notification.kind is not NotificationKind.CLOSED or incident is None:
+    """Return what differs for changes of incidents that somebody resolved or closed."""
+    if not notification.ends_incidents:
         return {}
-    ended = {} if incident.resolved_at is None else {"at": format_timestamp(incident.resolved_at)}
-    return {"isOpen": False, **ended}
+    resolved_at = None if notification.incident is None else notification.incident.resolved_at
+    return {"isOpen": False, "at": format_timestamp(resolved_at or notification.created_at)}
 
 
 def _incident(
@@ -124,7 +122,7 @@ def _member(
 ) -> dict[str, object]:
     """Return one change; `openedAt` is when the condition opened that it changes or ends."""
     transition, subject = member.transition, member.transition.subject
-    opened_at = transition.at if member.opening is None else member.opening.opened_at
+    opened_at = transition.began_at if member.opening is None else member.opening.opened_at
     return {
         "condition": str(subject.kind),
         "rule": visible(subject.rule) or None,
@@ -132,7 +130,7 @@ def _member(
         "before": None if transition.before is None else str(transition.before),
         "after": str(transition.after),
         "isOpen": transition.after.is_open,
-        "at": format_timestamp(transition.at),
+        "at": format_timestamp(transition.began_at),
         "openedAt": format_timestamp(opened_at),
         "network": _network(subject.network_id, networks),
         "transaction": None

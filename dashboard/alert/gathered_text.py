@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final, NamedTuple
@@ -17,6 +17,7 @@ from dashboard.alert.compose import (
     link_of,
     network_named,
     text_of,
+    title_of,
 )
 from dashboard.alert.incident_text import tone_of
 from dashboard.alert.measured_text import LOOK_AT_REJECTIONS
@@ -24,8 +25,9 @@ from dashboard.alert.message import Attachment, Message
 from dashboard.alert.occasion import Occasion, occasion_of
 from dashboard.alert.rejection_text import cause_of, name_of, shorten_hash
 from dashboard.domain.condition import INSTALLATION, SubjectKind
-from dashboard.domain.foreign_text import visible
-from dashboard.domain.formatting import counted, moment, moment_in
+from dashboard.domain.foreign_text import unlinked, unlinked_name, visible
+from dashboard.domain.formatting import counted, moment, moment_in, span
+from dashboard.domain.incident import Incident
 from dashboard.domain.notification import FIRST_MEMBERS, Notification
 from dashboard.domain.notified_change import NotifiedChange
 from dashboard.domain.quantity import NetworkId
@@ -38,6 +40,9 @@ _HEADER: Final = (
     *("sender", "nonce", "stage", "module", "count", "limit", "overrun", "block", "dated"),
     *("first_seen_at", "reason"),
 )
+_NAMED_IN_SUBJECT: Final = 2
+"""Changes of networks whose states the subject names."""
+
 _UNRECORDED: Final = "reason not kept"
 _TONES: Final = ("alarm", "notable", "relief")
 """From the most to the least alarming."""
@@ -46,7 +51,7 @@ _TONES: Final = ("alarm", "notable", "relief")
 class ChangeLine(NamedTuple):
     """One change in the text: when it was noticed, whom it concerns, what happened, and where.
 
-    `link` is empty where there is none, as is `stage` for what is no rejection.
+    `link` is empty where there is none. A rejection has a `stage`, any other change a `state`.
     """
 
     at: str
@@ -54,6 +59,7 @@ class ChangeLine(NamedTuple):
     said: str
     stage: str = ""
     link: str = ""
+    state: str = ""
 
 
 class CauseLine(NamedTuple):
@@ -100,7 +106,7 @@ class _Gathered:
         network_id = transition.subject.network_id
         network = self.networks.setdefault(network_id, network_named(network_id, self.templates))
         self.many += 1
-        self.tones.add(tone_of(transition))
+        self.tones.add(tone_of(transition, is_over=change.ended is not None))
         self.first_at = min(transition.at, self.first_at or transition.at)
         self.last_at = max(transition.at, self.last_at or transition.at)
         if transition.subject.kind is SubjectKind.TRANSACTION:
@@ -134,7 +140,8 @@ class _Gathered:
             title = visible(network.title)
             said = (text.subject or text.headline).removesuffix(f" · {title}")
             link = link_of(change, text, self.templates.links)
-            self.others.append(ChangeLine(_clock(change), title, said, link=link))
+            state = f"{change.transition.after}{'' if change.ended is None else ' (over)'}"
+            self.others.append(ChangeLine(_clock(change), title, said, link=link, state=state))
 
     def _text_of(self, change: NotifiedChange, network: NetworkName) -> IncidentText:
         return text_of(change, network, self.templates.zone, self.channel)
@@ -151,14 +158,23 @@ class _Gathered:
 
     @property
     def where(self) -> str:
-        """The network, or how many there are."""
-        titles = [visible(each.title) for each in self.networks.values()]
-        return titles[0] if len(titles) == 1 else f"{len(titles)} networks"
+        """The network, or how many there are; what is of no network is of Linewatch itself."""
+        titles = [visible(each.title) for key, each in self.networks.items() if key != INSTALLATION]
+        several = [f"{len(titles)} networks"] if len(titles) > 1 else titles
+        itself = ["Linewatch itself"] if INSTALLATION in self.networks else []
+        return " and ".join(several + itself)
 
     @property
     def is_simulated(self) -> bool:
         """Whether some of it is made up."""
         return any(each.is_simulated for each in self.networks.values())
+
+    @property
+    def variables(self) -> dict[str, object]:
+        """What templates call it."""
+        about = {"network": self.where, "is_simulated": self.is_simulated, "tone": self.tone}
+        named = {"gathered": self, "causes": _causes(self), "spans_days": self.spans_days}
+        return named | about
 
     @property
     def tone(self) -> str:
@@ -167,13 +183,17 @@ class _Gathered:
 
 
 def compose_gathered(
-    notification: Notification, templates: MessageTemplates, changes: Iterable[NotifiedChange]
+    notification: Notification,
+    templates: MessageTemplates,
+    changes: Iterable[NotifiedChange],
+    beside: Sequence[Incident] = (),
 ) -> Message:
     """Write one message about several changes; the same ones give the same message.
 
     `changes` are all of them in the order of events; each is read once and not kept, but for its
     row in the attached table. Where the notification has none of its own, they are the last of
-    each of its incidents.
+    each of its incidents. `beside` are incidents of which a summary says how they stand, although
+    it reports no change of them.
     """
     gathered = _Gathered(templates, notification.recipient.channel)
     table = write_csv(_HEADER, map(gathered.take, changes)).encode("utf-8-sig")
@@ -183,6 +203,7 @@ def compose_gathered(
     occasion = occasion_of(notification, templates.zone, incidents=gathered.many)
     incidents = counted(gathered.many, "incident") if notification.is_of_incidents else ""
     said = incidents or _subject(gathered, more)
+    said = " · ".join(filter(None, (said, _counted_beside(beside))))
     subject = occasion.subject(f"{said} · {gathered.where}{simulated}")
     network_ids = list(gathered.networks)
     about = network_ids[0] if len(network_ids) == 1 else INSTALLATION
@@ -193,16 +214,12 @@ def compose_gathered(
         "period": _period(gathered, templates),
         "preheader": occasion.said[0] if occasion.word else _preheader(gathered, occasion),
         "occasion": replace(occasion, steps=occasion.steps or _steps(gathered, actions)),
-        "kicker": occasion.kicker or ("Several changes" if notification.incident else "Digest"),
-        "gathered": gathered,
-        "causes": _causes(gathered),
+        "kicker": occasion.kicker or ("Several changes" if notification.incident else "Summary"),
+        **_beside(beside, notification, templates),
         "has_networks": len(network_ids) > 1,
-        "spans_days": gathered.spans_days,
         "file": file,
-        "rule": "" if notification.incident is None else visible(notification.incident.rule),
-        "network": gathered.where,
-        "is_simulated": gathered.is_simulated,
-        "tone": gathered.tone,
+        "rule": "" if notification.incident is None else unlinked(notification.incident.rule),
+        **gathered.variables,
         "link": templates.links.page("alerts", about),
         "changed_at": moment_in(notification.dated, templates.zone),
         "has_links": bool(templates.links.public_url),
@@ -222,10 +239,39 @@ def _steps(gathered: _Gathered, actions: ActionLinks) -> tuple[str, ...]:
     return (*((take,) if actions.acknowledge else ()), *LOOK_AT_REJECTIONS)
 
 
+def _counted_beside(beside: Sequence[Incident]) -> str:
+    """Count the incidents of which nothing changed: those that wait for somebody, and others."""
+    waiting = sum(each.is_open and not each.owner for each in beside)
+    said = [counted(waiting, "reminder")] if waiting else []
+    if others := len(beside) - waiting:
+        said.append(counted(others, "other incident"))
+    return ", ".join(said)
+
+
+def _beside(
+    beside: Sequence[Incident], notification: Notification, templates: MessageTemplates
+) -> dict[str, object]:
+    """Say how each of these incidents stands, of many the first."""
+    named = [_standing(each, notification, templates) for each in beside[:FIRST_MEMBERS]]
+    return {"beside": named, "more_beside": max(0, len(beside) - FIRST_MEMBERS)}
+
+
+def _standing(incident: Incident, notification: Notification, templates: MessageTemplates) -> str:
+    """Say how an incident stands."""
+    lasted = span((incident.resolved_at or notification.dated) - incident.opened_at)
+    stands = f"nobody has acknowledged it for {lasted}"
+    if not incident.is_open:
+        stands = f"resolved after {lasted}"
+    elif incident.owner:
+        stands = f"acknowledged by {unlinked_name(incident.owner)}"
+    return f"{title_of(incident, templates.networks)}: {stands}"
+
+
 def _subject(gathered: _Gathered, more: str) -> str:
     """Return what the subject says first: the commonest reason, or the first other change."""
     if not gathered.causes:
-        return f"{gathered.others[0].said}, and {counted(gathered.many - 1, 'other change')}"
+        others = _states(gathered.others[1:], gathered.of_networks - 1)
+        return " · ".join(filter(None, (gathered.others[0].said, others)))
     by_cause: Counter[str] = Counter()
     for key, many in gathered.causes.items():
         by_cause[key.cause] += many
@@ -243,9 +289,16 @@ def _counted(gathered: _Gathered, more: str) -> str:
         word = "new or changed rejection"
     said = [counted(rejections, f"{more}{word}")] if rejections else []
     if gathered.of_networks:
-        other = "other change" if rejections else f"{more}change"
-        said.append(counted(gathered.of_networks, other))
+        states = _states(gathered.others, gathered.of_networks) if rejections else ""
+        said.append(states or counted(gathered.of_networks, f"{more}change"))
     return ", ".join(said)
+
+
+def _states(others: Sequence[ChangeLine], many: int) -> str:
+    """Name the states of so few other changes that a subject can, else count them."""
+    if many > _NAMED_IN_SUBJECT:
+        return counted(many, "other change")
+    return ", ".join(each.state for each in others)
 
 
 def _period(gathered: _Gathered, templates: MessageTemplates) -> str:
@@ -271,7 +324,7 @@ def _causes(gathered: _Gathered) -> list[CauseLine]:
 
 
 def _clock(change: NotifiedChange) -> str:
-    return moment(change.transition.at)
+    return moment(change.transition.began_at)
 
 
 def _row(change: NotifiedChange, network: NetworkName) -> tuple[str | int | None, ...]:
@@ -281,7 +334,7 @@ def _row(change: NotifiedChange, network: NetworkName) -> tuple[str | int | None
     said = "record changed" if change.is_changed_record else str(transition.after)
     attempted = None if change.attempted_at is None else change.attempted_at.isoformat()
     about = (
-        *(transition.at.isoformat(), transition.subject.network_id, network.title, said),
+        *(transition.began_at.isoformat(), transition.subject.network_id, network.title, said),
         *(str(tx_hash or transition.subject.kind), change.label, attempted),
     )
     if change.rejection is None:

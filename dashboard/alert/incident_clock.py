@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
@@ -10,7 +10,12 @@ from typing import Final
 from dashboard.detect.routing import hold_in_quiet_hours, routes_of, timers_of
 from dashboard.detect.withholding import hold, withhold
 from dashboard.domain.condition import Transition
-from dashboard.domain.incident import Incident, IncidentEventKind, IncidentState
+from dashboard.domain.incident import (
+    Incident,
+    IncidentEvent,
+    IncidentEventKind,
+    IncidentState,
+)
 from dashboard.domain.incident_timers import (
     LOOK_AGAIN,
     IncidentChange,
@@ -24,22 +29,30 @@ from dashboard.domain.incident_timers import (
     silence,
     timed,
 )
-from dashboard.domain.matcher import ChangeFacts, MatchedProperty
+from dashboard.domain.matcher import ChangeFacts, MatchedProperty, RuleFacts, facts_of
 from dashboard.domain.muting import SilentSource, silence_of
 from dashboard.domain.notification import NotificationKind, Recipient
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.recipients import RecipientDirectory
-from dashboard.domain.route import RuleRoute
+from dashboard.domain.route import BY_QUIET_HOURS, RuleRoute, held_for, window_key
 from dashboard.domain.rule import Rule
 from dashboard.domain.silence import Silence, silenced_all_by
 from dashboard.store.alerts.gathering import Gathering
 from dashboard.store.alerts.incident_facts import facts_of_incident
 from dashboard.store.alerts.incidents import add_events, due_incidents, save_incident
-from dashboard.store.alerts.outbox import entries_of_incident
-from dashboard.store.alerts.repeats import Repetition, notified_of, repeat, withdraw
+from dashboard.store.alerts.outbox import changes_of_notification, entries_of_incident
+from dashboard.store.alerts.release import HeldNotification, held_notifications, hold_until
+from dashboard.store.alerts.repeats import (
+    Repetition,
+    forget_silenced,
+    is_awaited,
+    notified_of,
+    repeat,
+    withdraw,
+)
 from dashboard.store.engine.connection import Connection
 
-_AT_ONCE: Final = 200
+_AT_ONCE: Final = 50
 _REPEATED: Final = {
     IncidentEventKind.REMINDED: NotificationKind.REMINDER,
     IncidentEventKind.ESCALATED: NotificationKind.ESCALATION,
@@ -72,6 +85,33 @@ class IncidentClock:
             else:
                 self._pass_time(connection, incident)
 
+    def release_early(self, connection: Connection) -> None:
+        """Release what only windows held that a person ended, or that are over; no more than that.
+
+        What another window, or quiet hours, hold now waits for their end.
+        """
+        lasting = {window_key(each.silence_id) for each in self.silences}
+        for each in held_notifications(connection, self.now):
+            windows = {key for key in each.held_by.split() if key != BY_QUIET_HOURS}
+            if windows <= lasting:
+                continue
+            hold_until(connection, each, self._held_again(connection, each), self.now)
+
+    def _held_again(self, connection: Connection, held: HeldNotification) -> RuleRoute:
+        """Return until when something is held as of now: for as long as the last of its changes."""
+        incident, rule = held.incident, self.rules.get(held.incident.rule)
+        route = self._route(rule, incident)
+        each_facts = self._facts_of(connection, incident)
+        if held.is_of_changes:
+            facts = RuleFacts(incident.rule, incident.severity)
+            changes = changes_of_notification(connection, held.notification_id)
+            each_facts = [facts_of(change, facts) for change in changes]
+        now, zones = self.now, self.directory.configured.zones
+        routes = [hold(route, facts, self.silences, now, zones) for facts in each_facts]
+        choose = max if held.is_of_changes else min
+        chosen = choose(routes, key=lambda each: each.held_until or now, default=route)
+        return held_for(held.recipient, chosen, self.directory, now)
+
     def _say_closed(self, connection: Connection, incident: Incident) -> None:
         """Notify everybody who knows of an incident that its rule no longer reports it."""
         save_incident(connection, replace(incident, next_at=None))
@@ -93,7 +133,7 @@ class IncidentClock:
         save_incident(connection, after)
         add_events(connection, [(after.incident_id, event)])
         gathering = Gathering(connection, self.now, self.domain, self.directory)
-        others = gathering.fire(after, lasting)
+        others = gathering.fire(after, lasting, was_pending=True)
         gathering.write()
         repeat(connection, after, self._repetition(NotificationKind.REMINDER, rule), others)
 
@@ -112,14 +152,36 @@ class IncidentClock:
 
     def _pass_time(self, connection: Connection, incident: Incident) -> None:
         timers = timers_of(self.rules.get(incident.rule))
+        is_untold = incident.notified_at is None and is_awaited(connection, incident)
+        if is_untold:  # no reminder or escalation comes before the first message
+            incident = replace(incident, notified_at=self.now)
         each_facts = self._facts_of(connection, incident)
         found = silenced_all_by(self.silences, each_facts, self.now)
         after, event = self._changed(incident, timers, found) or (incident, None)
         silent_until = None if found is None else found.over_at
-        save_incident(connection, self._looked_at(after, timers, silent_until))
-        if event is not None:
-            add_events(connection, [(after.incident_id, event)])
-            self._repeat(connection, after, event.kind, each_facts)
+        after = self._looked_at(after, timers, silent_until)
+        save_incident(connection, replace(after, notified_at=None) if is_untold else after)
+        if event is None:
+            return
+        newly = set()
+        if incident.state is IncidentState.SILENCED and after.state is IncidentState.FIRING:
+            newly = self._end_silence(connection, after)
+        said = self._repeat(connection, after, event, each_facts, newly)
+        if said is not None:
+            add_events(connection, [(after.incident_id, said)])
+
+    def _end_silence(self, connection: Connection, incident: Incident) -> set[Recipient]:
+        """Notify of what lasts in an incident those whom a silence kept from hearing of it."""
+        rule = self.rules.get(incident.rule)
+        if rule is None:
+            return set()
+        lasting = list(self._lasting(connection, incident, rule))
+        forget_silenced(connection, [transition.transition_id for transition, *_ in lasting])
+        gathering = Gathering(connection, self.now, self.domain, self.directory)
+        others = gathering.fire(incident, lasting, was_pending=False)
+        gathering.write()
+        named = rule.recipients or self.everyone
+        return {each for each in named if each not in others and not self.directory.withheld(each)}
 
     def _changed(
         self, incident: Incident, timers: IncidentTimers, found: Silence | None
@@ -160,19 +222,28 @@ class IncidentClock:
         self,
         connection: Connection,
         incident: Incident,
-        why: IncidentEventKind,
+        event: IncidentEvent,
         each_facts: Sequence[ChangeFacts],
-    ) -> None:
-        rule, kind = self.rules.get(incident.rule), _REPEATED.get(why)
+        newly: Collection[Recipient] = (),
+    ) -> IncidentEvent | None:
+        """Notify of an incident again; return the line of its story, None where nobody is.
+
+        Those who are `newly` notified of it need no reminder.
+        """
+        rule, kind = self.rules.get(incident.rule), _REPEATED.get(event.kind)
         if rule is None or kind is None:
-            return
+            return event
         is_escalation = kind is NotificationKind.ESCALATION
         recipients = rule.escalate_to if is_escalation else rule.recipients or self.everyone
         route = self._held(rule, incident, each_facts)
         release_at = route.held_until or self.now
         usual = self._repetition(kind, rule)
-        repetition = replace(usual, release_at=release_at, held_for=route.held_for)
-        repeat(connection, incident, repetition, recipients)
+        repetition = replace(
+            usual, release_at=release_at, held_for=route.held_for, held_by=route.held_by
+        )
+        notified = repeat(connection, incident, repetition, recipients)
+        names = ", ".join(dict.fromkeys(each.address for each in (*newly, *notified)))
+        return replace(event, owner=names) if names else None
 
     def _repetition(self, kind: NotificationKind, rule: Rule | None) -> Repetition:
         is_urgent = rule is not None and rule.pierces
@@ -182,9 +253,14 @@ class IncidentClock:
 
     def _held(self, rule: Rule, incident: Incident, each_facts: Sequence[ChangeFacts]) -> RuleRoute:
         """Return the route of what is said of an incident, held while all its changes are."""
-        hours = None if rule.pierces else rule.active_hours
-        route = RuleRoute(rule.name, incident.group, (), is_urgent=rule.pierces, active_hours=hours)
-        zones = self.directory.configured.zones
-        route = hold_in_quiet_hours(route, zones, self.now)
+        route, zones = self._route(rule, incident), self.directory.configured.zones
         held = [hold(route, facts, self.silences, self.now, zones) for facts in each_facts]
         return min(held, key=lambda each: each.held_until or self.now)
+
+    def _route(self, rule: Rule | None, incident: Incident) -> RuleRoute:
+        """Return the route of what is said of an incident, held in the quiet hours of its rule."""
+        if rule is None:
+            return RuleRoute(incident.rule, incident.group, ())
+        hours = None if rule.pierces else rule.active_hours
+        route = RuleRoute(rule.name, incident.group, (), is_urgent=rule.pierces, active_hours=hours)
+        return hold_in_quiet_hours(route, self.directory.configured.zones, self.now)

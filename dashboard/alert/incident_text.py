@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, tzinfo
 from typing import Final
 
@@ -9,9 +10,10 @@ from dashboard.alert.change_text import IncidentText, Rows
 from dashboard.alert.measured_text import describe_end, describe_measured
 from dashboard.domain.condition import State, SubjectKind, Transition
 from dashboard.domain.foreign_text import unlinked
-from dashboard.domain.formatting import compared, moment, moment_in, period, size, span
+from dashboard.domain.formatting import compared, from_to, moment, moment_in, period, size, span
 from dashboard.domain.grounds import (
     AgeGrounds,
+    DigestGrounds,
     FeeGrounds,
     InclusionGrounds,
     Signal,
@@ -39,7 +41,7 @@ _MEANINGS: Final = {
     ),
 }
 _WAIT: Final = (
-    "Put off what can wait: a message in this thread says when it is calm again.",
+    "Put off what can wait: another message says when it is calm again.",
     "For what cannot wait, the page Fees says what is suggested now.",
 )
 _SILENT_FEES: Final = (
@@ -49,6 +51,9 @@ _SILENT_FEES: Final = (
 _SILENT_REJECTIONS: Final = (
     "Until it answers, new rejections cannot be seen. None is missed if it answers again within "
     "seven days, which is how long it keeps them."
+)
+_AFTER_GAP: Final = (
+    "It was until then. If it still is when fees are seen again, that is reported anew."
 )
 _SOURCES: Final = {
     SubjectKind.GAS_API: ("fee source", _SILENT_FEES),
@@ -64,7 +69,7 @@ _SILENCES: Final = {
 
 _ASK_ONCE: Final = (
     "Run `linewatch config try`: it asks each endpoint once and says what it found.",
-    "Linewatch goes on asking; a message in this thread says when there is an answer.",
+    "Linewatch goes on asking; another message says when there is an answer.",
 )
 _STALE: Final = (
     "Older than two of its own poll periods, so it may be wrong by now. Until a fresh one comes, "
@@ -105,23 +110,64 @@ def describe(
     lasted = _lasted(transition, opened_at, zone)
     match transition.grounds:
         case FeeGrounds() as grounds:
-            return _of_fees(transition, grounds, network, lasted)
+            began = ("Busy since", moment_in(transition.began_at, zone))
+            rows = (began,) if transition.after is State.BUSY else lasted
+            return _of_fees(transition, grounds, network, rows)
         case SilenceGrounds() as grounds:
             return _of_silence(transition.subject.kind, grounds, network, zone)
         case AgeGrounds() as grounds:
             return _of_age(grounds, network, zone)
         case SpaceGrounds() as grounds:
             return _of_space(transition, grounds, lasted)
-        case None | InclusionGrounds():
+        case None | InclusionGrounds() | DigestGrounds():
             over = describe_end(transition, network, lasted)
             return over or _of_figureless(transition, network, lasted)
         case grounds:
             return describe_measured(transition, grounds, network, lasted)
 
 
-def tone_of(transition: Transition, kind: NotificationKind = NotificationKind.CHANGE) -> str:
+def describe_over(
+    transition: Transition, ended: Transition, network: str, zone: tzinfo = UTC
+) -> IncidentText:
+    """Say what was so of a network, in a message that comes when it is over."""
+    text = describe(transition, None, network, zone)
+    begin, end = transition.began_at, ended.began_at
+    when, rows = from_to(begin, end), _lasted(ended, begin, zone)
+    match transition.grounds:
+        case FeeGrounds() as grounds:
+            if ended.after is State.UNKNOWN:
+                when = f"{when}, when fees were seen last"
+            return _of_fees_before(grounds, network, when, rows)
+        case SilenceGrounds():
+            source, _ = _SOURCES[transition.subject.kind]
+            claim = f"{network}: {source} was silent {when}"
+        case AgeGrounds():
+            claim = f"{network}: fees were stale {when}"
+        case SpaceGrounds():
+            claim = f"The disk of the store was low on space {when}"
+        case _:
+            claim = f"{text.subject or text.headline}; over since {end:%H:%M:%S} UTC"
+    return replace(
+        text,
+        headline=claim,
+        opening=f"{claim}.",
+        subject="",
+        rows=rows,
+        explanation="",
+        next_steps=(),
+        quote="",
+        preheader="",
+    )
+
+
+def tone_of(
+    transition: Transition,
+    kind: NotificationKind = NotificationKind.CHANGE,
+    *,
+    is_over: bool = False,
+) -> str:
     """Return how a message looks: alarm, notable, or relief where there is nothing to do."""
-    if not transition.after.is_open or kind in _IN_HAND:
+    if is_over or not transition.after.is_open or kind in _IN_HAND:
         return "relief"
     return "notable" if transition.after is State.BUSY else "alarm"
 
@@ -130,7 +176,7 @@ def _lasted(transition: Transition, opened_at: datetime | None, zone: tzinfo) ->
     """Return how long a condition that is over lasted, as a labelled line."""
     if opened_at is None or transition.after.is_open:
         return ()
-    length = span(transition.at - opened_at)
+    length = span(transition.began_at - opened_at)
     return (("Lasted", f"{length}, since {moment_in(opened_at, zone)}"),)
 
 
@@ -157,6 +203,34 @@ def _of_fees(
         ),
         explanation=_MEANINGS[grounds.signal],
         next_steps=_WAIT if is_busy else (),
+    )
+
+
+def _of_fees_before(grounds: FeeGrounds, network: str, when: str, lasted: Rows) -> IncidentText:
+    name, measure, whole_measure = _MEASURES[grounds.signal]
+    fee, threshold, unit = compared(grounds.fee, grounds.threshold)
+    return IncidentText(
+        headline=f"{network} was busy {when}: {fee} {unit}, {measure} {threshold}",
+        opening=(
+            f"{network} was busy {when}, which is over: the {name} was {fee} {unit}, above "
+            f"{whole_measure.format(f'{threshold} {unit}')}."
+        ),
+        page="fees",
+        rows=lasted,
+        explanation=_MEANINGS[grounds.signal],
+    )
+
+
+def _of_unknown(transition: Transition, network: str, lasted: Rows) -> IncidentText:
+    """Say that nobody knows whether it is still busy, or a fee beyond its limit."""
+    since, rule = transition.began_at, transition.subject.rule
+    claim = f"a fee is beyond the limit of {unlinked(rule)}" if rule else "it is busy"
+    return IncidentText(
+        headline=f"{network}: whether {claim} is unknown from {since:%H:%M} UTC",
+        opening=f"{network}: whether {claim} is unknown from {moment(since)}: no fee was seen.",
+        page="fees",
+        rows=lasted,
+        explanation=_AFTER_GAP,
     )
 
 
@@ -209,6 +283,8 @@ def _of_space(transition: Transition, grounds: SpaceGrounds, lasted: Rows) -> In
 
 def _of_figureless(transition: Transition, network: str, lasted: Rows) -> IncidentText:
     """Say that an API answers again, or that fees are fresh again: no figure stands behind it."""
+    if transition.after is State.UNKNOWN:
+        return _of_unknown(transition, network, lasted)
     source, _ = _SOURCES.get(transition.subject.kind, ("fees", ""))
     verb = _ENDS.get(transition.after, f"changed to {transition.after}")
     headline = f"{network}: {source} {verb}"

@@ -10,7 +10,7 @@ from uuid import UUID, uuid5
 
 from dashboard.alert.message import Channel, MaySend, Message, MessageHeaders
 from dashboard.domain.clock import Clock
-from dashboard.domain.foreign_text import visible
+from dashboard.domain.foreign_text import unlinked, visible
 from dashboard.domain.formatting import counted, moment, span
 from dashboard.domain.mail_outage import MailOutage, MailTrouble
 from dashboard.logs import get_logger
@@ -104,7 +104,7 @@ def _failing(outage: MailOutage, trouble: MailTrouble) -> Message:
         f"Mail fails since {moment(outage.since)}",
         (
             f"No mail was accepted since {moment(outage.since)}; {many} pending.",
-            f"The mail server's answer: {visible(trouble.answer)}",
+            f"The mail server's answer: {unlinked(trouble.answer)}",
             _NEXT_STEPS,
         ),
         {

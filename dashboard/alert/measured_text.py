@@ -9,10 +9,11 @@ from typing import Final, TypeAlias
 from dashboard.alert.change_text import IncidentText, Rows
 from dashboard.domain.condition import SubjectKind, Transition
 from dashboard.domain.coverage import GapCause
-from dashboard.domain.foreign_text import unlinked, visible
+from dashboard.domain.foreign_text import unlinked, unlinked_name
 from dashboard.domain.formatting import compared, counted, moment, period, span
 from dashboard.domain.formatting import fee as formatted
 from dashboard.domain.grounds import (
+    BounceGrounds,
     CreditGrounds,
     DeliveryGrounds,
     ExpiryGrounds,
@@ -38,6 +39,10 @@ _AFTER_FAILURE: Final = (
     "Try the channel with `linewatch alerts test-send`, which shows the answer of the server.",
     "Give this rule recipients of another channel, so that it reaches somebody meanwhile.",
 )
+_AFTER_BOUNCE: Final = (
+    "Ask its owner over another way, or correct the address in the settings or in the rule.",
+    "Once it is right, run `linewatch recipients on ADDRESS` or use the page Alerts.",
+)
 _SAVE_CREDITS: Final = (
     "Run `linewatch config try`: it says what the cadence costs a day.",
     "Longer periods in [poll], or of a network, spend less.",
@@ -54,6 +59,7 @@ _OVER: Final = {
     SubjectKind.COVERAGE: "{network} is watched again",
     SubjectKind.WORKER: "a worker is running again",
     SubjectKind.DELIVERY: "{what} accepts notifications again",
+    SubjectKind.ADDRESS: "{what} is taken for a good address again",
     SubjectKind.CREDITS: "the budget of credits is kept again",
     SubjectKind.EXPIRY: "{what} does not end soon any more",
 }
@@ -62,6 +68,7 @@ _OF_VALUE: Final = {
     "stage": "at stage",
     "sender": "of sender",
     "label": "of label",
+    "tag": "tagged",
 }
 _LONGEST_VALUE: Final = 80
 _FEES: Final = {
@@ -71,11 +78,17 @@ _FEES: Final = {
 
 
 MeasuredGrounds: TypeAlias = (
-    RateGrounds | FeeLimitGrounds | GapGrounds | DeliveryGrounds | CreditGrounds | ExpiryGrounds
+    RateGrounds
+    | FeeLimitGrounds
+    | GapGrounds
+    | DeliveryGrounds
+    | BounceGrounds
+    | CreditGrounds
+    | ExpiryGrounds
 )
 
 
-def describe_measured(
+def describe_measured(  # noqa: PLR0911 - one for each kind of grounds
     transition: Transition, grounds: MeasuredGrounds, network: str, lasted: Rows
 ) -> IncidentText:
     """Say what a rule measured; `network` is its name, made visible."""
@@ -88,6 +101,8 @@ def describe_measured(
             return _of_gap(transition, grounds, network)
         case DeliveryGrounds():
             return _of_delivery(transition, grounds)
+        case BounceGrounds():
+            return _of_bounce(transition, grounds)
         case CreditGrounds():
             return _of_credits(transition, grounds, lasted)
         case _:
@@ -100,9 +115,14 @@ def describe_end(transition: Transition, network: str, lasted: Rows) -> Incident
     said = _OVER.get(subject.kind)
     if said is None:
         return None
-    what = unlinked(subject.dimension, _LONGEST_VALUE)
+    is_address = subject.kind is SubjectKind.ADDRESS
+    what = (
+        unlinked_name(subject.dimension)
+        if is_address
+        else unlinked(subject.dimension, _LONGEST_VALUE)
+    )
     headline = said.format(network=network, what=what)
-    rows = (("Rule", subject.rule), *lasted)
+    rows = (_rule(transition), *lasted)
     return IncidentText(headline, f"{headline[0].upper()}{headline[1:]}.", "health", rows)
 
 
@@ -117,6 +137,11 @@ def describe_own_failure(transition: Transition, grounds: DeliveryGrounds) -> In
         remark="It accepted this message, so it works again, at least for you. Another one follows "
         "only where it fails after this one.",
     )
+
+
+def _rule(transition: Transition) -> tuple[str, str]:
+    """Return the labelled line that names the rule."""
+    return "Rule", unlinked(transition.subject.rule, _LONGEST_VALUE)
 
 
 def _of_gap(transition: Transition, grounds: GapGrounds, network: str) -> IncidentText:
@@ -138,7 +163,7 @@ def _of_gap(transition: Transition, grounds: GapGrounds, network: str) -> Incide
         opening=opening,
         page="health",
         rows=(
-            ("Rule", transition.subject.rule),
+            _rule(transition),
             ("Not watched since", begun),
             *((("Until", moment(grounds.ends_at)),) if grounds.ends_at is not None else ()),
         ),
@@ -155,7 +180,7 @@ def _of_delivery(transition: Transition, grounds: DeliveryGrounds) -> IncidentTe
         opening=f"The channel {channel} does not accept notifications: {many} {waits} there, the "
         f"oldest since {moment(grounds.oldest)}.",
         page="alerts",
-        rows=(("Rule", transition.subject.rule), ("Waiting", f"{grounds.pending:,}")),
+        rows=(_rule(transition), ("Waiting", f"{grounds.pending:,}")),
         explanation="Nothing is lost: each is tried again until it is accepted, for seven days.",
         next_steps=_AFTER_FAILURE,
         quote=unlinked(grounds.outcome),
@@ -163,8 +188,29 @@ def _of_delivery(transition: Transition, grounds: DeliveryGrounds) -> IncidentTe
     )
 
 
+def _of_bounce(transition: Transition, grounds: BounceGrounds) -> IncidentText:
+    address = unlinked_name(transition.subject.dimension)
+    at = moment(grounds.bounced_at)
+    explanation = "Messages still go there. When another one comes back, the address is turned off."
+    if grounds.is_off:
+        explanation = "Several came back, so the address is off: nothing is sent there any more."
+    return IncidentText(
+        headline=f"mails to {address} come back"
+        if grounds.is_off
+        else f"a mail to {address} came back",
+        opening=f"The mail server of {address} sent a message back at {at}: there is no such "
+        "mailbox, or it takes nothing.",
+        page="alerts",
+        rows=(_rule(transition), ("Address", address), ("Came back", at)),
+        explanation=explanation,
+        next_steps=_AFTER_BOUNCE,
+        quote=unlinked(grounds.answer),
+        quote_title="Its answer",
+    )
+
+
 def _channel_of(transition: Transition) -> str:
-    return visible(transition.subject.dimension, _LONGEST_VALUE)
+    return unlinked(transition.subject.dimension, _LONGEST_VALUE)
 
 
 def _of_credits(transition: Transition, grounds: CreditGrounds, lasted: Rows) -> IncidentText:
@@ -174,7 +220,7 @@ def _of_credits(transition: Transition, grounds: CreditGrounds, lasted: Rows) ->
         headline=f"{share} of the credits of this {grounds.per} are spent",
         opening=f"{spent} are spent, {share}.",
         page="health",
-        rows=(("Rule", transition.subject.rule), ("Spent", spent), *lasted),
+        rows=(_rule(transition), ("Spent", spent), *lasted),
         next_steps=_SAVE_CREDITS if transition.after.is_open else (),
     )
 
@@ -187,7 +233,7 @@ def _of_expiry(transition: Transition, grounds: ExpiryGrounds) -> IncidentText:
         headline=f"The {what} {when}",
         opening=f"The {what} {when}, on {moment(grounds.ends_at)}.",
         page="health",
-        rows=(("Rule", transition.subject.rule), ("Expires", moment(grounds.ends_at))),
+        rows=(_rule(transition), ("Expires", moment(grounds.ends_at))),
         next_steps=_BEFORE_END,
     )
 
@@ -206,10 +252,10 @@ def _of_rate(
     return IncidentText(
         headline=f"{network}: {many}, {claim} {grounds.more_than:,}",
         opening=f"{many} arrived on {network}: {claim} the {grounds.more_than:,} of the rule "
-        f"{transition.subject.rule}.",
+        f"{_rule(transition)[1]}.",
         page="rejections",
         rows=(
-            ("Rule", transition.subject.rule),
+            _rule(transition),
             ("Arrived", f"{grounds.count:,} in {window}"),
             ("Reported above", f"{grounds.more_than:,}"),
             *lasted,
@@ -231,7 +277,7 @@ def _of_fee_limit(
         opening=f"The {name} of {network} {claim} {limit}{again}: it is {fee}.",
         page="fees",
         rows=(
-            ("Rule", transition.subject.rule),
+            _rule(transition),
             (name.capitalize(), f"{format_gwei(grounds.fee)} gwei"),
             ("Reported " + side, f"{format_gwei(grounds.limit)} gwei"),
             *lasted,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import islice
 from threading import Lock
 from typing import Final
@@ -16,7 +16,7 @@ from dashboard.alert.message import Message
 from dashboard.domain.busy_context import BusyContext
 from dashboard.domain.condition import State
 from dashboard.domain.grounds import FeeGrounds
-from dashboard.domain.incident import IncidentEvent
+from dashboard.domain.incident import Incident, IncidentEvent
 from dashboard.domain.muting import SOURCES, SilentSource, muted_rules
 from dashboard.domain.notification import (
     FIRST_MEMBERS,
@@ -30,7 +30,7 @@ from dashboard.domain.recipients import ConfiguredRecipients
 from dashboard.errors import DeliveryDeferred, StoreError
 from dashboard.store.alerts.incidents import incident_events_of
 from dashboard.store.alerts.link_key import link_key
-from dashboard.store.alerts.members import all_members
+from dashboard.store.alerts.members import all_members, incidents_beside, sent_changes
 from dashboard.store.alerts.recipients import read_directory
 from dashboard.store.alerts.repeats import last_changes
 from dashboard.store.alerts.rules import rules_in_force
@@ -38,13 +38,14 @@ from dashboard.store.alerts.silent_sources import silent_sources
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.busy_context import read_busy_context
-from dashboard.store.evidence.notified_changes import with_labels, with_previous
+from dashboard.store.evidence.notified_changes import with_ends, with_labels, with_previous
 from dashboard.store.gas import latest_fees
 
 _PORTION: Final = 500
 _MANY: Final = 500
 """Changes from which on a message takes megabytes while it is written."""
 
+_SUMMARIES: Final = {NotificationKind.CHANGE, NotificationKind.SUMMARY}
 _LATEST: Final = timedelta(minutes=10)
 """Suggested fees that are older say nothing of now."""
 
@@ -71,18 +72,19 @@ class MessageWriter:
         change = NotifiedChange(notification.transition, notification.rejection, since)
         try:
             templates = self._templates_for(notification.recipient)
-            if notification.is_gathered or notification.is_of_incidents:
+            beside = self._beside(notification)
+            if notification.is_gathered or notification.is_of_incidents or beside:
                 with self._large if notification.member_count >= _MANY else nullcontext():
                     changes = self._changes(notification)
-                    return compose_gathered(notification, templates, changes)
+                    return compose_gathered(notification, templates, changes, beside)
             with self.store.read() as connection:
-                [known] = with_labels(connection, [change])
+                [known] = with_ends(connection, with_labels(connection, [change]))
                 is_of_changes = notification.is_of_changes
                 facts = MessageFacts(
                     with_previous(connection, known),
-                    _busy(connection, known) if is_of_changes else None,
+                    _busy(connection, known, notification.dated) if is_of_changes else None,
                     _event(connection, notification),
-                    _muted(connection, notification) if is_of_changes else (),
+                    _muted(connection, notification, known) if is_of_changes else (),
                 )
         except StoreError as error:
             raise DeliveryDeferred(f"the message cannot be written: {error}") from error
@@ -91,11 +93,18 @@ class MessageWriter:
     def members(self, notification: Notification) -> list[NotificationMember]:
         """Read all that a notification is about, at most 5,000; nothing where it is about one.
 
+        Of incidents that a person ended these are all changes that were sent to its recipient.
         DeliveryDeferred where the store cannot be read now.
         """
-        if not (notification.is_gathered or notification.is_of_incidents):
+        is_of_many = notification.is_gathered or notification.is_of_incidents
+        if not (is_of_many or notification.ends_incidents):
             return []
         try:
+            if notification.ends_incidents:
+                with self.store.read() as connection:
+                    sent = sent_changes(connection, notification)
+                if sent or not is_of_many:
+                    return sent
             return list(self._members(notification))
         except StoreError as error:
             raise DeliveryDeferred(f"the message cannot be written: {error}") from error
@@ -108,6 +117,13 @@ class MessageWriter:
             key = link_key(connection) or b""  # a person may have renewed it
         return replace(self.templates, zone=zone, links=replace(self.templates.links, key=key))
 
+    def _beside(self, notification: Notification) -> list[Incident]:
+        """Read the incidents that a summary is about although nothing changed of them."""
+        if notification.incident is not None or notification.kind not in _SUMMARIES:
+            return []
+        with self.store.read() as connection:
+            return incidents_beside(connection, notification.notification_id)
+
     def _changes(self, notification: Notification) -> Iterator[NotifiedChange]:
         """Read every change in the order of events, some hundred at a time; raises StoreError.
 
@@ -117,7 +133,7 @@ class MessageWriter:
         named = FIRST_MEMBERS
         while part := [_change_of(each) for each in islice(members, _PORTION)]:
             with self.store.read() as connection:
-                known = with_labels(connection, part)
+                known = with_ends(connection, with_labels(connection, part))
                 known[:named] = [with_previous(connection, each) for each in known[:named]]
             named = 0
             yield from known
@@ -147,11 +163,13 @@ def _event(connection: Connection, notification: Notification) -> IncidentEvent 
     return next((each for each in story if each.at == notification.created_at), None)
 
 
-def _muted(connection: Connection, notification: Notification) -> tuple[str, ...]:
+def _muted(
+    connection: Connection, notification: Notification, change: NotifiedChange
+) -> tuple[str, ...]:
     """Return the rules that cannot be judged while what is notified of lasts."""
-    transition = notification.transition
-    subject = transition.subject
-    if subject.kind not in SOURCES or not transition.after.is_open:
+    transition, subject = change.transition, change.transition.subject
+    is_over = change.ended is not None or not transition.after.is_open
+    if subject.kind not in SOURCES or is_over:
         return ()
     replaced = any(
         each.is_replaced and (each.kind, each.network_id) == (subject.kind, subject.network_id)
@@ -161,12 +179,13 @@ def _muted(connection: Connection, notification: Notification) -> tuple[str, ...
     return tuple(muted_rules(source, rules_in_force(connection)))
 
 
-def _busy(connection: Connection, change: NotifiedChange) -> BusyContext | None:
-    """Read what surrounds a network that became busy; None for any other change."""
+def _busy(connection: Connection, change: NotifiedChange, dated: datetime) -> BusyContext | None:
+    """Read what surrounds a network that is busy, as of a message's date; None for all else."""
     transition, grounds = change.transition, change.transition.grounds
-    if transition.after is not State.BUSY or not isinstance(grounds, FeeGrounds):
+    is_busy = transition.after is State.BUSY and change.ended is None
+    if not is_busy or not isinstance(grounds, FeeGrounds):
         return None
-    network_id, at = transition.subject.network_id, transition.at
+    network_id, at = transition.subject.network_id, max(transition.at, dated)
     context = read_busy_context(connection, network_id, grounds, at)
     latest = latest_fees(connection, network_id, at)
     if latest is None or at - latest.asked_at > _LATEST:

@@ -40,8 +40,8 @@ from dashboard.store.alerts.silences import unfinished_silences
 from dashboard.store.alerts.silent_sources import silent_sources
 from dashboard.store.engine.engine import Store
 
-_ENTRIES_AT_ONCE: Final = 200
-"""Outbox entries that one transaction expands."""
+_ENTRIES_AT_ONCE: Final = 50
+"""Outbox entries that one transaction expands: others, and the lease, write in between."""
 
 _log = get_logger("delivery")
 
@@ -52,15 +52,15 @@ Router: TypeAlias = Callable[[ObservedChange, Sequence[Recipient]], Sequence[Rul
 
 @dataclass(slots=True)
 class _LatestLook:
-    """When incidents were looked at last, and the silences that were active then."""
+    """When incidents were looked at last, and which silences were planned or active then."""
 
     _at: datetime | None = None
-    _active: frozenset[int] = frozenset()
+    _active: frozenset[tuple[int, bool]] = frozenset()
 
     def must_look_at_all(self, silences: Sequence[Silence], now: datetime) -> bool:
         """Whether all incidents are to be looked at again.
 
-        A silence began or ended since, the clock was set back, or this is the first look.
+        A silence was made, began or ended since, the clock was set back, or this is the first look.
         """
         return self._at is None or now < self._at or _active(silences, now) != self._active
 
@@ -69,8 +69,8 @@ class _LatestLook:
         self._at, self._active = now, _active(silences, now)
 
 
-def _active(silences: Sequence[Silence], now: datetime) -> frozenset[int]:
-    return frozenset(each.silence_id for each in silences if each.state(now) is SilenceState.ACTIVE)
+def _active(silences: Sequence[Silence], now: datetime) -> frozenset[tuple[int, bool]]:
+    return frozenset((each.silence_id, each.state(now) is SilenceState.ACTIVE) for each in silences)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +125,6 @@ class Notifier:
             self._latest.note(silences, now)
             return
         with self.store.write() as connection:
-            if are_all_due:
-                look_at_all(connection, now)
             rules = {each.name: each for each in rules_in_force(connection)}
             silences = unfinished_silences(connection, now)
             directory = read_directory(connection, self._known())
@@ -134,6 +132,9 @@ class Notifier:
             clock = IncidentClock(
                 now, rules, silences, self.recipients, directory, self.domain, sources
             )
+            if are_all_due:
+                look_at_all(connection, now)
+                clock.release_early(connection)
             clock.act(connection)
         self._latest.note(silences, now)
 

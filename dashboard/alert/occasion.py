@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from datetime import tzinfo
 from typing import Final
 
-from dashboard.domain.foreign_text import unlinked
+from dashboard.domain.foreign_text import unlinked, unlinked_name
 from dashboard.domain.formatting import moment_in, span
 from dashboard.domain.incident import Incident, IncidentEvent
-from dashboard.domain.notification import Notification, NotificationKind, Recipient
+from dashboard.domain.notification import Delay, Notification, NotificationKind, Recipient
 from dashboard.domain.notification_pace import LATE_AFTER
 from dashboard.domain.recipients import is_called
 from dashboard.domain.rule import Severity
@@ -28,9 +28,15 @@ _SEVERAL: Final = {
     NotificationKind.UNACKNOWLEDGED: ("Unacknowledged", "these {} incidents are unassigned"),
     NotificationKind.RESOLVED: ("Resolved", "somebody resolved these {} incidents"),
     NotificationKind.CLOSED: ("Closed", "nobody is notified of these {} incidents any more"),
+    NotificationKind.SUMMARY: ("Summary", "this is how {} incidents stand"),
 }
 """What the subject begins with, and what is so of several incidents."""
 
+_DELAYS: Final = {
+    Delay.SERVER: "until now nothing could be delivered to you",
+    Delay.CAP: "you had reached the limit of messages an hour",
+    Delay.WORKER: "no worker of Linewatch was running, or it was busy",
+}
 _UNATTENDED: Final = {
     NotificationKind.REMINDER,
     NotificationKind.ESCALATION,
@@ -79,10 +85,10 @@ def occasion_of(
     """Say why a notification comes now; times are in UTC and in `zone`.
 
     `event` is what a person did, None where it is not stored any more; `title` names the incident,
-    made visible; `incidents` is how many a notification without changes of its own is about;
+    without links; `incidents` is how many a notification without changes of its own is about;
     `has_link`: it can be acknowledged by link.
     """
-    if notification.kind is NotificationKind.CHANGE:
+    if notification.kind in {NotificationKind.CHANGE, NotificationKind.DIGEST}:
         return _with_severity(_of_change(notification, zone), notification)
     steps = _steps(notification.incident, has_link=has_link)
     occasion = _of_incident(notification, zone, event, title, incidents)
@@ -98,6 +104,9 @@ def _with_severity(occasion: Occasion, notification: Notification) -> Occasion:
     is_over = occasion.is_done or not notification.transition.after.is_open
     if incident is None or incident.severity != Severity.CRITICAL or is_over:
         return occasion
+    is_of_network = notification.transition.subject.tx_hash is None
+    if is_of_network and incident.resolved_at is not None:
+        return occasion  # it ended before anybody was notified
     critical = f"Critical, by the rule {unlinked(incident.rule, _LONGEST_NAME)}."
     first, rest = occasion.said[: bool(occasion.word)], occasion.said[bool(occasion.word) :]
     return replace(occasion, said=(*first, critical, *rest), is_critical=True)
@@ -113,7 +122,7 @@ def _of_incident(
     """Say why something is said of incidents themselves, without the steps that follow."""
     kind, incident = notification.kind, notification.incident
     delays = _delays(notification, zone)
-    if incident is None:
+    if incident is None or kind is NotificationKind.SUMMARY:
         word, so = _SEVERAL[kind]
         each = "Each is named by its last change."
         return Occasion(word, word, (f"{word}: {so.format(incidents)}.", each, *delays))
@@ -144,7 +153,7 @@ def _of_change(notification: Notification, zone: tzinfo) -> Occasion:
     kicker = ""
     if delays:
         of_work = "quiet hours" if held.startswith("quiet") else "maintenance"
-        kicker = f"Summary after {of_work}" if held else "Digest"
+        kicker = f"Summary after {of_work}" if held else "Summary"
     said = list(delays)
     if incident is not None:
         said += [*_over(notification, incident), *_owner(incident)]
@@ -159,10 +168,8 @@ def _delays(notification: Notification, zone: tzinfo) -> tuple[str, ...]:
         held_for = unlinked(notification.held_for, _LONGEST_NOTE)
         said.append(f"Held until {moment_in(release_at, zone)}: {held_for}.")
     if release_at is not None and notification.dated - release_at > LATE_AFTER:
-        said.append(
-            f"This comes {span(notification.dated - release_at)} late: until now nothing could be "
-            "delivered to you, or you had reached the limit of messages an hour."
-        )
+        why = "" if notification.delay is None else f": {_DELAYS[notification.delay]}"
+        said.append(f"This comes {span(notification.dated - release_at)} late{why}.")
     return tuple(said)
 
 
@@ -177,14 +184,14 @@ def _owner(incident: Incident) -> tuple[str, ...]:
     if not incident.owner:
         return ()
     verb = "is" if incident.is_open else "was"
-    return (f"It {verb} acknowledged by {unlinked(incident.owner, _LONGEST_NAME)}.",)
+    return (f"It {verb} acknowledged by {unlinked_name(incident.owner)}.",)
 
 
 def _of_action(
     kind: NotificationKind, event: IncidentEvent | None
 ) -> tuple[str, str, tuple[str, ...]]:
     """Return what the subject begins with, who did what, and what follows from it."""
-    actor = "Somebody" if event is None else unlinked(event.actor, _LONGEST_NAME)
+    actor = "Somebody" if event is None else unlinked_name(event.actor)
     match kind:
         case NotificationKind.ACKNOWLEDGED:
             rest = (f"Nobody is reminded of it any more. {_NOTHING_TO_DO}",)
@@ -209,8 +216,8 @@ def _of_handing_over(
     if event is None:
         owner, actor = "another person", "Somebody"
     else:
-        owner = unlinked(event.owner, _LONGEST_NAME)
-        actor = unlinked(event.actor, _LONGEST_NAME)
+        owner = unlinked_name(event.owner)
+        actor = unlinked_name(event.actor)
         if is_called(recipient, event.owner):
             rest = ("It is yours now: nobody else is to do anything about it.",)
             return "Handed over to you", f"{actor} handed this over to you", rest

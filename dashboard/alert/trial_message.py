@@ -7,7 +7,7 @@ from typing import Final
 
 from dashboard.alert.message import Message
 from dashboard.domain.audit import Actor
-from dashboard.domain.foreign_text import unlinked
+from dashboard.domain.foreign_text import unlinked_name
 from dashboard.domain.formatting import moment
 from dashboard.wire.timestamp import format_timestamp
 
@@ -16,7 +16,7 @@ _SUBJECT: Final = "Test message from Linewatch"
 
 def message_of_trial(actor: Actor) -> Message:
     """Write it for mail and for programs alike."""
-    who = unlinked(actor.name)
+    who = unlinked_name(actor.name)
     text = (
         "This is a test message: nothing happened.\n\n"
         f"{who} asked for it on {moment(actor.at)}. If you can read it, alerts reach you too.\n"

@@ -35,7 +35,7 @@ from dashboard.errors import DeliveryError, DeliveryRefused, DeliveryWithheld, I
 from dashboard.logs import get_logger
 from dashboard.store.access.audit_log import note_action
 from dashboard.store.alerts.link_key import link_key
-from dashboard.store.alerts.notifications import message_id_of
+from dashboard.store.alerts.notifications import written_message_id
 from dashboard.store.alerts.recipients import (
     locked_verification,
     read_directory,
@@ -106,7 +106,7 @@ class VerificationMails:
 
     def _send(self, verification: Verification, links: Links, may_send: MaySend) -> None:
         recipient, requested_at = verification.recipient, verification.requested_at
-        message_id = message_id_of(mail_id_of(verification, links.key), self.domain)
+        message_id = written_message_id(mail_id_of(verification, links.key), self.domain)
         with self.store.write() as connection:
             known = locked_verification(connection, recipient)
             now = self.clock()

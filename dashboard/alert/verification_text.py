@@ -8,10 +8,11 @@ from typing import Final
 
 from dashboard.alert.compose import Links
 from dashboard.alert.message import Message
-from dashboard.domain.foreign_text import visible
+from dashboard.domain.foreign_text import unlinked_name
 from dashboard.domain.formatting import moment
 from dashboard.domain.verification import Verification, code_of, expires_at
 
+_LONGEST_ADDRESS: Final = 400
 _SUBJECT: Final = "Confirm that alerts may be sent to this address"
 
 
@@ -20,7 +21,7 @@ def message_of_verification(verification: Verification, links: Links, at: dateti
 
     The same request gives the same message at every attempt.
     """
-    address = visible(verification.recipient.address)
+    address = unlinked_name(verification.recipient.address, _LONGEST_ADDRESS)
     code = code_of(verification, links.key)
     until = moment(expires_at(verification) or at)
     link = links.verify(verification.recipient, expires_at(verification) or at)

@@ -11,9 +11,12 @@ import click
 from dashboard.cli import options
 from dashboard.cli.installation import open_installation
 from dashboard.cli.output import FOUND, Json, instant, print_json, say
-from dashboard.show.queries.attention import Attention, health_troubles
+from dashboard.domain.rule import Severity
+from dashboard.errors import StoreError
+from dashboard.show.queries.attention import Attention, Remedy, health_troubles
 from dashboard.show.queries.health import Health, HealthQueries, WorkerHealth
 from dashboard.show.text import age
+from dashboard.store.engine.engine import Store, prove_writing
 
 
 @click.command()
@@ -29,7 +32,7 @@ def doctor(*, exit_code: bool, as_json: bool) -> None:
     with open_installation() as here:
         now, store_name = here.source.now(), here.source.store.name
         health = HealthQueries(here.source).health()
-    troubles = health_troubles(health, now)
+        troubles = [*_unwritable(here.source.store), *health_troubles(health, now)]
     if as_json:
         print_json(_form(health, store_name, troubles))
     else:
@@ -40,6 +43,16 @@ def doctor(*, exit_code: bool, as_json: bool) -> None:
         say(f"{', '.join(_facts(health.worker, now))}.")
         say(f"{store_name}.")
     sys.exit(FOUND if exit_code and troubles else 0)
+
+
+def _unwritable(store: Store) -> list[Attention]:
+    """Return what is wrong if a transaction that changes nothing cannot be saved."""
+    try:
+        prove_writing(store)
+    except StoreError as error:
+        headline = "The store cannot be written."
+        return [Attention(headline, f"{error}.", Remedy.STORAGE, severity=Severity.CRITICAL)]
+    return []
 
 
 def _facts(worker: WorkerHealth | None, now: datetime) -> list[str]:
@@ -56,6 +69,7 @@ def _form(health: Health, store_name: str, troubles: list[Attention]) -> Json:
             "what": each.headline,
             "why": each.text,
             "remedy": each.advice,
+            "severity": each.severity,
             "networkId": None if each.network is None else each.network.network_id,
         }
         for each in troubles

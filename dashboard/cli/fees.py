@@ -15,9 +15,11 @@ from dashboard.cli import options
 from dashboard.cli.installation import Installation, open_installation
 from dashboard.cli.listing import Output, output, print_csv
 from dashboard.cli.output import FOUND, Json, instant, print_json, print_table, say
+from dashboard.domain.coverage import WatchedTime
 from dashboard.domain.fee_rollup import FeeSeries
 from dashboard.domain.gas import FeeSuggestion, SuggestedGasFees
 from dashboard.domain.quantity import Wei
+from dashboard.domain.spells import Spell
 from dashboard.errors import InputError
 from dashboard.settings.values import parse_duration
 from dashboard.show.charts.fee_timeline import FeeTimeline, busy_in_words
@@ -200,12 +202,9 @@ def _datum_form(datum: PolledValue[Wei] | None) -> Json:
 
 
 def _level_form(level: FeeSuggestion) -> Json:
-    millisecond = timedelta(milliseconds=1)
     return {
         "suggestedMaxPriorityFeePerGas": str(level.suggested_max_priority_fee_per_gas),
         "suggestedMaxFeePerGas": str(level.suggested_max_fee_per_gas),
-        "minWaitTimeEstimate": level.min_wait_time_estimate // millisecond,
-        "maxWaitTimeEstimate": level.max_wait_time_estimate // millisecond,
     }
 
 
@@ -249,8 +248,9 @@ def _series_form(profile: NetworkProfile, story: FeeTimeline | None) -> Json:
         "networkId": profile.network_id,
         "network": profile.name,
         "isSimulated": profile.is_simulated,
-        "busyShare": None if story is None else story.busy_share(),
-        "judgedShare": None if story is None else story.judged_share(),
+        "busyShare": None if story is None else story.busy.share,
+        "watchedShare": None if story is None else _watched_share(story.busy.watched),
+        "busySpells": [] if story is None else [_spell_form(each) for each in story.busy.spells],
         "baseFees": []
         if story is None
         else [
@@ -268,4 +268,17 @@ def _series_form(profile: NetworkProfile, story: FeeTimeline | None) -> Json:
             }
             for step, part in zip(story.steps, story.busy_parts.tolist(), strict=True)
         ],
+    }
+
+
+def _watched_share(watched: WatchedTime | None) -> float:
+    """Return how much of a time was watched; nothing where nobody ever did."""
+    return 0.0 if watched is None else watched.watched / watched.length
+
+
+def _spell_form(spell: Spell) -> Json:
+    return {
+        "from": instant(spell.begins_at),
+        "to": instant(spell.ends_at),
+        "isEndKnown": spell.is_end_known,
     }

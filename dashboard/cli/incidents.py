@@ -121,8 +121,9 @@ def _respond(
             done: dict[str, Json] = {"isChanged": changed.event is not None, "others": others}
             print_json(_plain(ask, changed.incident) | done)
             return
-        owner = changed.incident.owner
-        held = f" by {owner}" if owner else ""
+        incident = changed.incident
+        who = incident.owner if incident.is_open else changed.event.actor if changed.event else ""
+        held = f" by {who}" if who else ""
         unchanged = "" if changed.event else " Nothing changed."
         say(f"{ask.title_of(changed.incident)}: {changed.incident.state}{held}.{unchanged}")
         for each in filter(None, (ask.owner_notified(changed), ask.with_it(changed.others))):

@@ -15,7 +15,7 @@ from dashboard.cli import options
 from dashboard.cli.installation import Installation, open_installation, standard_input
 from dashboard.cli.listing import Output
 from dashboard.cli.listing import output as output_option
-from dashboard.cli.output import FAILED, FOUND, print_json, say, warn
+from dashboard.cli.output import FAILED, FOUND, WRONG_INPUT, print_json, say, warn
 from dashboard.domain.answer_template import Voice, parse_case_id
 from dashboard.domain.foreign_text import visible
 from dashboard.domain.paste import Paste, read_lookup
@@ -34,6 +34,8 @@ from dashboard.store.evidence.record_answers import AnswersNotSaved, UnsavedAnsw
 from dashboard.wiring.live_lookup import live_lookup
 
 _SHOWN = 80
+_MOST_NAMED = 20
+"""Pieces that are no hash: each is named on a line of its own up to so many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,8 @@ def lookup(
 
     "-" reads them from standard input. A part of a hash, a label, a sender or words of a reason
     select the stored transactions that match. The networks are asked now, unless
-    --stored is given, and what they say is stored. The status is 1 where a network does not answer
+    --stored is given, and what they say is stored. What is no hash is named, and the rest is
+    answered; then the status is 2. The status is 1 where a network does not answer
     about one of them or an answer could not be stored. With --exit-code it is 3 where a rejection
     is on record, otherwise 1 where it is not known of one of them whether it was rejected.
     """
@@ -101,6 +104,8 @@ def lookup(
     is_unknown = sets_exit_status and any(map(_is_unknown, summaries))
     if is_unanswered or unsaved or is_unknown:
         sys.exit(FAILED)
+    if paste.wrong:
+        sys.exit(WRONG_INPUT)
 
 
 def _is_unknown(summary: TransactionSummary) -> bool:
@@ -115,13 +120,18 @@ def _text(texts: Sequence[str]) -> str:
 
 
 def _read(here: Installation, text: str) -> Paste:
-    """Read hashes, links, and what stands for known ones; InputError names the first other."""
+    """Read hashes, links, and what stands for known ones, and name the rest.
+
+    InputError where nothing is left to look up.
+    """
     paste = LookupQueries(here.source).find(read_lookup(text))
-    if paste.wrong:
-        wrong = paste.wrong[0]
-        raise InputError(f"“{visible(wrong.text, _SHOWN)}” {wrong.why}")
+    wrong = [f"“{visible(each.text, _SHOWN)}” {each.why}" for each in paste.wrong]
     if not paste.hashes:
-        raise InputError("standard input holds no transaction hash")
+        raise InputError(wrong[0] if wrong else "standard input holds no transaction hash")
+    for each in wrong[:_MOST_NAMED]:
+        warn(each)
+    if len(wrong) > _MOST_NAMED:
+        warn(f"and {len(wrong) - _MOST_NAMED:,} more that are no transaction hash")
     return paste
 
 

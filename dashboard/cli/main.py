@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from io import TextIOWrapper
-from typing import Final
+from typing import Final, NoReturn
 
 import click
 
@@ -49,6 +50,8 @@ _COMMANDS: Final = {
 }
 """Every command, in the order of the help, with the module of this package that holds it."""
 
+_ROLES: Final = frozenset(name for name, module in _COMMANDS.items() if module == "run")
+
 
 @click.group(
     cls=LazyGroup, modules=_COMMANDS, context_settings={"help_option_names": ["-h", "--help"]}
@@ -65,8 +68,12 @@ def linewatch() -> None:
 def main() -> None:
     """Run the command; what an operator can correct is one line on standard error.
 
-    The status is 2 for a person's mistake, 1 for what failed, such as a disk that is full.
+    The status is 2 for a person's mistake, 1 for what failed, such as a disk that is full. A role
+    that is asked to stop while it still starts has ended well.
     """
+    if _ROLES.intersection(sys.argv[1:2]):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, _end)  # until the event loop of the role takes them
     for stream in (sys.stdout, sys.stderr):
         # A terminal without our signs shows codes in their place instead of ending the command.
         if isinstance(stream, TextIOWrapper):
@@ -80,6 +87,10 @@ def main() -> None:
         _drop_output()
         warn(f"cannot go on: {error}")
         sys.exit(FAILED)
+
+
+def _end(*_: object) -> NoReturn:
+    sys.exit(0)
 
 
 def _drop_output() -> None:

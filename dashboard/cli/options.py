@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from functools import wraps
 from typing import Any, Final, TypeVar, cast
@@ -129,8 +129,31 @@ MODULE: Final = Parsed("module", prover_module)
 ADDRESS: Final = Parsed("address", Address.parse)
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Answer in JSON, for programs.")
+
+
+def _once(_: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> str | None:
+    """Return the one value; click itself would take the last of several and say nothing."""
+    if len(given) > 1:
+        raise click.BadParameter(
+            f"{shorten(given[1])} comes second: give one only", None, parameter
+        )
+    return given[0] if given else None
+
+
 network = click.option(
-    "--network", "network_text", metavar="NAME|ID", help="Only this network, by name or chain id."
+    "--network",
+    "network_text",
+    metavar="NAME|ID",
+    multiple=True,
+    callback=_once,
+    help="Only this network, by name or chain id.",
+)
+networks = click.option(
+    "--network",
+    "network_texts",
+    metavar="NAME|ID",
+    multiple=True,
+    help="Only this network, by name or chain id. Repeatable.",
 )
 limit = click.option(
     "--limit",
@@ -177,6 +200,14 @@ def chosen(text: str | None, profiles: tuple[NetworkProfile, ...]) -> NetworkPro
             return profile
     known = ", ".join(f"{profile.name} ({profile.network_id})" for profile in profiles) or "none"
     raise InputError(f"{shorten(text)} is no network of this installation: {known}")
+
+
+def chosen_ones(
+    texts: Sequence[str], profiles: tuple[NetworkProfile, ...]
+) -> tuple[NetworkProfile, ...]:
+    """Return the networks that a person named, or all; InputError where one is not configured."""
+    named = {chosen(each, profiles) for each in texts}
+    return tuple(each for each in profiles if not texts or each in named)
 
 
 def chosen_id(

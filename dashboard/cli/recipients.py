@@ -11,6 +11,7 @@ from dashboard.cli.listing import Listing, Output, output, print_list
 from dashboard.cli.output import Json, instant, say
 from dashboard.cli.silence_options import actor, by
 from dashboard.domain.active_hours import WeekSpan
+from dashboard.domain.digest import DigestTime
 from dashboard.domain.notification import Recipient
 from dashboard.domain.quantity import shorten
 from dashboard.domain.recipients import RecipientProfile
@@ -86,32 +87,48 @@ def verify(*, address: str, code: str | None, name: str | None) -> None:
     help='When messages may come, such as "mon-fri 08:00-18:00"; repeatable.',
 )
 @click.option("--any-hour", is_flag=True, help="Messages may come at any hour.")
+@click.option(
+    "--digest",
+    metavar="TIME",
+    help='What happened, every "daily 08:00" or "weekly mon 08:00", by mail.',
+)
+@click.option("--no-digest", is_flag=True, help="No digest any more.")
 @by
-def set_(
+def set_(  # noqa: PLR0913 - one for each option
     *,
     address: str,
     channel: str,
     time_zone: str | None,
     active: tuple[str, ...],
     any_hour: bool,
+    digest: str | None,
+    no_digest: bool,
     name: str | None,
 ) -> None:
-    """Say at which hours ADDRESS gets messages, and in which time zone; the rest stays as it is.
+    """Say at which hours ADDRESS gets messages, when a digest, and in which time zone.
+
+    What is not said stays as it is.
 
     At other hours messages are held, and come as one summary. A rule with pierces notifies at
     any hour.
     """
     if active and any_hour:
         raise InputError("--active and --any-hour exclude each other: choose one")
-    if time_zone is None and not active and not any_hour:
-        raise InputError("nothing to change: give --time-zone, --active or --any-hour")
+    if digest is not None and no_digest:
+        raise InputError("--digest and --no-digest exclude each other: choose one")
+    if time_zone is None and not (active or any_hour or digest or no_digest):
+        raise InputError(
+            "nothing to change: give --time-zone, --active, --any-hour, --digest or --no-digest"
+        )
     spans = tuple(map(WeekSpan.parse, active))
     with open_installation() as here:
         who = actor(name, here.source.now())
         queries, recipient = RecipientQueries(here.source), Recipient(channel, address)
         before = queries.profile(recipient)
         zone = before.zone if time_zone is None else time_zone
-        wanted = RecipientProfile(zone, spans if active or any_hour else before.active)
+        hours = spans if active or any_hour else before.active
+        time = before.digest if digest is None else DigestTime.parse(digest)
+        wanted = RecipientProfile(zone, hours, None if no_digest else time)
         queries.change(recipient, wanted, who)
     say(f"{address}: {hours_words(wanted)}.")
 
@@ -134,12 +151,18 @@ def off(*, address: str, channel: str, note: str, name: str | None) -> None:
 @_channel
 @by
 def on(*, address: str, channel: str, name: str | None) -> None:
-    """Send to ADDRESS again; `linewatch resend --to ADDRESS` sends what became dead meanwhile."""
+    """Send to ADDRESS again; `linewatch resend --to ADDRESS` sends what became dead meanwhile.
+
+    An ADDRESS that is suspect, since a message to it came back, is taken for a good one again.
+    """
     with open_installation() as here:
         who = actor(name, here.source.now())
-        was_off = RecipientQueries(here.source).turn_on(Recipient(channel, address), who)
-    if not was_off:
-        raise InputError(f"{shorten(address)} is not off: `linewatch recipients list` shows who is")
+        is_changed = RecipientQueries(here.source).turn_on(Recipient(channel, address), who)
+    if not is_changed:
+        raise InputError(
+            f"{shorten(address)} is neither off nor suspect: "
+            "`linewatch recipients list` shows who is"
+        )
     say(f"{address}: on again.")
 
 
@@ -189,8 +212,12 @@ def _form(each: ListedRecipient) -> Json:
             "by": off.by,
             "note": off.note,
         },
+        "suspect": None
+        if each.suspect is None
+        else {"since": instant(each.suspect.since), "note": each.suspect.note},
         "timeZone": each.profile.zone or None,
         "active": [str(span) for span in each.profile.active],
+        "digest": None if each.profile.digest is None else str(each.profile.digest),
         "isFixed": each.is_fixed,
         "lastSentAt": instant(each.last_sent),
     }

@@ -47,7 +47,9 @@ def _value(key: str, text: str) -> object:
 
 
 def _plain(text: str) -> object:
-    """Read a value as TOML has it, or else take the text as it stands."""
+    """Read a value as TOML has it, or else take the text as it stands; 0x… is an address."""
+    if text.casefold().startswith("0x"):
+        return text
     try:
         return tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:

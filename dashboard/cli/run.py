@@ -15,7 +15,9 @@ import click
 from dashboard.logs import configure_logs
 from dashboard.settings import Settings, load_settings
 from dashboard.supervise import Patience, supervise
+from dashboard.wiring.clock import utc_now
 from dashboard.wiring.event_loop import RestingLoop, WokenOnceLoop
+from dashboard.wiring.failing_roles import RoleDeaths
 from dashboard.wiring.migration import migrate_store
 from dashboard.wiring.roles import refuse_taken_ports, roles_of
 
@@ -45,7 +47,12 @@ def up(*, no_pages: bool, until_stdin_closes: bool) -> None:
     migrate_store(settings)
     _greet(settings, with_pages=not no_pages)
     patience = Patience(grace=settings.serve.stop_timeout.total_seconds() + _BEYOND_STOPPING)
-    _run("up", lambda stop: supervise(roles, stop, patience), until_stdin_closes=until_stdin_closes)
+    deaths = RoleDeaths(settings.home, utc_now)
+    _run(
+        "up",
+        lambda stop: supervise(roles, stop, deaths, patience),
+        until_stdin_closes=until_stdin_closes,
+    )
 
 
 @click.command()

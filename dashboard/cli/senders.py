@@ -12,7 +12,8 @@ from dashboard.cli import options
 from dashboard.cli.installation import Installation, open_installation
 from dashboard.cli.listing import Listing, Output, output, print_list
 from dashboard.cli.output import WRONG_INPUT, Json, instant, print_json, print_table
-from dashboard.domain.quantity import Address, NetworkId
+from dashboard.cli.silence_options import actor, by
+from dashboard.domain.quantity import Address
 from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.show.queries.senders import SenderQueries
 from dashboard.show.text import moment
@@ -29,36 +30,45 @@ def senders() -> None:
 
 @senders.command()
 @_addresses
-@options.network
+@options.networks
 @click.option(
     "--label",
     type=options.LABEL,
     default="",
     help="A label for the sender; its transactions get it as well.",
 )
+@by
 @options.as_json
 def watch(
-    *, senders: tuple[Address, ...], network_text: str | None, label: str, as_json: bool
+    *,
+    senders: tuple[Address, ...],
+    network_texts: tuple[str, ...],
+    label: str,
+    name: str | None,
+    as_json: bool,
 ) -> None:
     """Track each transaction of these addresses that is rejected from now on, and mail that."""
     with open_installation() as here:
-        ids = _network_ids(here, network_text)
-        are_new = SenderQueries(here.source).watch(senders, ids, label.strip())
+        chosen = options.chosen_ones(network_texts, here.source.networks)
+        ids = [each.network_id for each in chosen]
+        who = actor(name, here.source.now())
+        are_new = SenderQueries(here.source).watch(senders, ids, label.strip(), who)
     results = ["watched" if is_new else "watched already" for is_new in are_new]
     _print_results(senders, results, as_json=as_json)
 
 
 @senders.command()
 @_addresses
+@by
 @options.as_json
-def unwatch(*, senders: tuple[Address, ...], as_json: bool) -> None:
+def unwatch(*, senders: tuple[Address, ...], name: str | None, as_json: bool) -> None:
     """Stop watching these addresses; transactions of theirs that are tracked stay tracked.
 
     The status is 2 if one was not watched; the others are no longer watched.
     """
     with open_installation() as here:
-        ask = SenderQueries(here.source)
-        were_watched = [ask.unwatch(each) for each in senders]
+        ask, who = SenderQueries(here.source), actor(name, here.source.now())
+        were_watched = [ask.unwatch(each, who) for each in senders]
     results = ["no longer watched" if was else "was not watched" for was in were_watched]
     _print_results(senders, results, as_json=as_json)
     if not all(were_watched):
@@ -116,14 +126,6 @@ def rank(
         ),
         output,
     )
-
-
-def _network_ids(here: Installation, text: str | None) -> tuple[NetworkId, ...]:
-    """Return the network that was named, or all where senders can be watched."""
-    profile = options.chosen(text, here.source.networks)
-    if profile is not None:
-        return (profile.network_id,)
-    return tuple(each.network_id for each in here.source.networks)
 
 
 def _print_results(senders: Sequence[Address], results: Sequence[str], *, as_json: bool) -> None:

@@ -18,6 +18,8 @@ import click
 from dashboard.cli import options
 from dashboard.cli.installation import Installation, open_installation, standard_input
 from dashboard.cli.output import WRONG_INPUT, Json, instant, print_rows, say, warn
+from dashboard.cli.silence_options import actor, by
+from dashboard.domain.audit import Actor
 from dashboard.domain.listed_transaction import CommonRemarks, ListedTransaction
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.spreadsheet import read_spreadsheet
@@ -86,7 +88,7 @@ class ReportedLine:
     help="Text with hashes, JSON, or CSV with a column hash; attempted_at, label, note, case_id, "
     "owner, tags and networks are optional. Repeatable.",
 )
-@options.network
+@options.networks
 @click.option("--attempted-at", type=options.ATTEMPT, help="When they were sent, if known; UTC.")
 @click.option("--label", type=options.LABEL, default="", help="A short label, such as a customer.")
 @click.option("--note", type=options.NOTE, default="", help="A longer note.")
@@ -95,18 +97,20 @@ class ReportedLine:
 @click.option(
     "--tags", type=options.TAGS, default="", help="Words to filter and write rules by: vip payout."
 )
+@by
 @options.as_json
 def track(  # noqa: PLR0913 - one for each option
     transactions: tuple[str, ...],
     *,
     paths: tuple[Path, ...],
-    network_text: str | None,
+    network_texts: tuple[str, ...],
     attempted_at: datetime | None,
     label: str,
     note: str,
     case_id: str,
     owner: str,
     tags: str,
+    name: str | None,
     as_json: bool,
 ) -> None:
     """Watch transactions for rejections.
@@ -120,14 +124,15 @@ def track(  # noqa: PLR0913 - one for each option
     common = CommonRemarks(attempted_at, *texts)
     report = _JsonPrinter() if as_json else _TextPrinter()
     with open_installation() as here:
-        network_ids = _network_ids(here, network_text)
+        network_ids = _network_ids(here, network_texts)
         ask = TrackedQueries(here.source)
         for origin, text in given:
             for part in track_files(text, utc_now(), _AT_ONCE):
                 if part.unused_columns:
                     warn(f"{origin}: unused columns: {in_words(part.unused_columns)}")
                 listed = part.with_common(common).where_known(network_ids)
-                report.add(_keep(ask, origin, listed, network_ids))
+                who = actor(name, here.source.now())
+                report.add(_keep(ask, origin, listed, network_ids, who))
     report.end()
     if report.counts[LineResult.UNUSABLE]:
         sys.exit(WRONG_INPUT)
@@ -155,10 +160,9 @@ def _text_of(path: Path) -> str:
         raise InputError(f"the file {path} cannot be read: {error}") from error
 
 
-def _network_ids(here: Installation, text: str | None) -> tuple[NetworkId, ...]:
-    """Return the networks to ask: the one that was named, or all that can be asked."""
-    profile = options.chosen(text, here.source.networks)
-    profiles = here.source.networks if profile is None else (profile,)
+def _network_ids(here: Installation, texts: Sequence[str]) -> tuple[NetworkId, ...]:
+    """Return the networks to ask: those that were named, or all that can be asked."""
+    profiles = options.chosen_ones(texts, here.source.networks)
     network_ids = tuple(each.network_id for each in profiles if each.has_exclusion)
     if not network_ids:
         raise InputError("no such network has an exclusion endpoint to ask: configure one")
@@ -166,10 +170,14 @@ def _network_ids(here: Installation, text: str | None) -> tuple[NetworkId, ...]:
 
 
 def _keep(
-    ask: TrackedQueries, origin: str, listed: TrackList, network_ids: Sequence[NetworkId]
+    ask: TrackedQueries,
+    origin: str,
+    listed: TrackList,
+    network_ids: Sequence[NetworkId],
+    who: Actor,
 ) -> list[ReportedLine]:
     """Track a list and report its lines in their order."""
-    became = ask.track(listed.transactions, network_ids)
+    became = ask.track(listed.transactions, network_ids, who)
     tracked = (
         ReportedLine(origin, each.line, _OUTCOMES[what], str(each.tx_hash), each, _why(each, what))
         for each, what in zip(listed.transactions, became, strict=True)

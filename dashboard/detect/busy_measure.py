@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
-from dashboard.detect.condition_start_end import Conclusions, Reading
+from dashboard.detect.condition_start_end import Conclusions, condition_of, spell_state
 from dashboard.domain.condition import State, SubjectKind
 from dashboard.domain.fee_percentiles import RankedFees
-from dashboard.domain.gas import GasSource
 from dashboard.domain.grounds import FeeGrounds, Signal
 from dashboard.domain.quantity import Wei
+from dashboard.domain.spells import JudgedValue, SpellState, follow
 
 SMALLEST_FLAT_WINDOW: Final = 20
 """Equal base fees that make a chain flat; fewer blocks can be equal by chance."""
@@ -72,25 +72,23 @@ def _measure_base_fee(readings: BaseFeeReadings) -> FeeGrounds | None:
     return FeeGrounds(Signal.BASE_FEE, readings.estimated_base_fee, readings.busy_threshold)
 
 
-def is_busyness_known(conclusions: Conclusions, source: GasSource) -> bool:
-    """Whether fees from a source are enough to conclude from: neither stale, nor the source silent.
-
-    The node that answers instead of a gas API makes up for its silence.
-    """
-    if conclusions.state(SubjectKind.FEES) is State.STALE:
-        return False
-    is_silent = conclusions.state(SubjectKind.GAS_API) is State.SILENT
-    return not is_silent or source is GasSource.NODE_INSTEAD
-
-
 def conclude_busyness(
-    conclusions: Conclusions, grounds: FeeGrounds | None, now: datetime, *, were_fees_stale: bool
+    conclusions: Conclusions, grounds: FeeGrounds | None, now: datetime, silence: timedelta
 ) -> None:
-    """Conclude whether a network is busy; without grounds the condition holds, and waiting ends.
+    """Conclude whether a busy spell lasts, from one more value; None where none can be judged.
 
-    After fees that were stale, waiting begins again.
+    Without one for longer than `silence` it is not known.
     """
-    if were_fees_stale:
-        conclusions.conclude(SubjectKind.BUSYNESS, None)
-    reading = None if grounds is None else Reading(grounds.is_busy, now, grounds=grounds)
-    conclusions.conclude(SubjectKind.BUSYNESS, reading)
+    before = spell_state(conclusions.held.get(SubjectKind.BUSYNESS), now)
+    states: list[SpellState] = []
+    if grounds is not None:
+        value = JudgedValue(now, grounds.is_busy)
+        states = follow(before, value, conclusions.rules.busy, silence)
+    elif before is not None and now - before.seen_at > silence:
+        states = [before.unseen()]
+    for each in states:
+        after = condition_of(SubjectKind.BUSYNESS, each)
+        if conclusions.state(SubjectKind.BUSYNESS) is not after.state:
+            shown = None if after.state is State.UNKNOWN else grounds
+            conclusions.change(SubjectKind.BUSYNESS, after.state, now, shown, after.since)
+        conclusions.held[SubjectKind.BUSYNESS] = after

@@ -1,4 +1,4 @@
-"""When a condition starts and ends, a busy spell say: its opposite was seen for long enough."""
+"""When a condition starts and ends: its opposite was seen for long enough."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from uuid import UUID
 from dashboard.domain.condition import Condition, State, Subject, SubjectKind, Transition
 from dashboard.domain.grounds import Grounds
 from dashboard.domain.quantity import NetworkId
+from dashboard.domain.spells import HoldPeriods, SpellState
 
 _STATES: Final = {
     SubjectKind.BUSYNESS: (State.CALM, State.BUSY),
@@ -23,18 +24,11 @@ _STATES: Final = {
     SubjectKind.COVERAGE: (State.WATCHED, State.NOT_WATCHED),
     SubjectKind.WORKER: (State.ANSWERING, State.SILENT),
     SubjectKind.DELIVERY: (State.DELIVERING, State.FAILING),
+    SubjectKind.ADDRESS: (State.DELIVERING, State.FAILING),
     SubjectKind.CREDITS: (State.WITHIN_LIMITS, State.BEYOND_LIMITS),
     SubjectKind.EXPIRY: (State.WITHIN_LIMITS, State.BEYOND_LIMITS),
 }
 """The closed and the open state of each kind of subject that is held."""
-
-
-@dataclass(frozen=True, slots=True)
-class HoldPeriods:
-    """How long trouble must be seen before an incident opens, and its absence before it closes."""
-
-    pending: timedelta
-    keep_firing: timedelta = timedelta()
 
 
 _BUSY: Final = HoldPeriods(timedelta(minutes=1), timedelta(minutes=5))
@@ -55,6 +49,22 @@ class ConditionRules:
         if kind is SubjectKind.BUSYNESS:
             return self.busy
         return self.staleness if kind is SubjectKind.FEES else self.silence
+
+
+def spell_state(held: Condition | None, at: datetime) -> SpellState | None:
+    """Return what is held of a fee as what its values change; the last one may not be noted."""
+    if held is None:
+        return None
+    is_within = None if held.state is State.UNKNOWN else held.state.is_open
+    return SpellState(is_within, held.since, held.seen_at or at, held.turning_since)
+
+
+def condition_of(kind: SubjectKind, state: SpellState) -> Condition:
+    """Return the same as a condition of busyness or of a limit."""
+    closed, opened = _STATES[kind]
+    known = opened if state.is_within else closed
+    after = State.UNKNOWN if state.is_within is None else known
+    return Condition(after, state.since, state.turning_since, state.seen_at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +153,20 @@ class Conclusions:
         """Return the state concluded last, None where none ever was."""
         found = self.held.get(kind)
         return None if found is None else found.state
+
+    def change(
+        self,
+        kind: SubjectKind,
+        after: State,
+        at: datetime,
+        grounds: Grounds | None,
+        since: datetime,
+    ) -> None:
+        """Take in a state that was concluded elsewhere, and holds since a moment."""
+        subject, before = Subject(kind, self.network_id), self.state(kind)
+        self.transitions.append(
+            Transition(self._new_id(), subject, before, after, at, grounds, since)
+        )
 
     def conclude(self, kind: SubjectKind, reading: Reading | None) -> None:
         """Take in what was read of one subject."""

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Final
 
-from dashboard.domain.coverage import CoverageChange, Covered, Gap, GapCause
-
-SHORTEST_GAP: Final = timedelta(minutes=2)
-"""A restart, or a question that is answered the next time, makes no gap."""
+from dashboard.domain.coverage import SHORTEST_GAP, CoverageChange, Covered, Gap, GapCause
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,22 +28,12 @@ def conclude_coverage(before: Covered, look: Look) -> CoverageChange:
     Only at a worker's first look does the time of day show for how long nobody looked; one that
     was set back shows nothing, so no gap is invented.
     """
-    missed = _missed(before, look)
-    if missed is None:
+    seen_at = before.until if look.since_last is None else look.at - look.since_last
+    ended = before.unseen(seen_at, look.at)
+    if not ended:
         return _hear(replace(before, until=look.at), look)
-    ended = (
-        (missed,) if before.silence is None else (*_end(before.silence, missed.begins_at), missed)
-    )
     after = _hear(Covered(before.network_id, before.watched, look.at, look.at), look)
     return replace(after, ended=(*ended, *after.ended))
-
-
-def _missed(before: Covered, look: Look) -> Gap | None:
-    """Return the time for which no worker looked, if that was long."""
-    begins_at = before.until if look.since_last is None else look.at - look.since_last
-    if look.at - begins_at < SHORTEST_GAP:
-        return None
-    return Gap(before.network_id, before.watched, begins_at, look.at, GapCause.NOT_WATCHED)
 
 
 def _hear(covered: Covered, look: Look) -> CoverageChange:
@@ -56,9 +42,8 @@ def _hear(covered: Covered, look: Look) -> CoverageChange:
     if silence is not None:
         if failing_since is not None and failing_since <= silence.begins_at:
             return CoverageChange(covered)
-        ended = _end(silence, failing_since or look.at)
         after = _hear(replace(covered, silence=None), look)
-        return replace(after, ended=ended)
+        return replace(after, ended=(silence.ended(failing_since or look.at),))
     if failing_since is None:
         return CoverageChange(covered)
     begins_at = max(failing_since, covered.since)
@@ -68,8 +53,3 @@ def _hear(covered: Covered, look: Look) -> CoverageChange:
         covered.network_id, covered.watched, begins_at, None, GapCause.NOT_ANSWERED, look.reason
     )
     return CoverageChange(replace(covered, silence=opened))
-
-
-def _end(gap: Gap, at: datetime) -> tuple[Gap, ...]:
-    """End a gap; by a clock that was set back, at its own beginning."""
-    return (replace(gap, ends_at=max(at, gap.begins_at)),)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime
 
 from dashboard.domain.active_hours import ActiveHours, Zones, utc_only
 from dashboard.domain.incident import QUIET_AFTER
 from dashboard.domain.incident_timers import TIMERS, IncidentTimers
 from dashboard.domain.notification import Recipient
-from dashboard.domain.route import RuleRoute
+from dashboard.domain.route import BY_QUIET_HOURS, RuleRoute
 from dashboard.domain.rule import ObservedChange, Rule, fits
 
 
@@ -51,7 +50,7 @@ def hold_in_quiet_hours(route: RuleRoute, zones: Zones, at: datetime) -> RuleRou
     until = _opens_after(route.active_hours, zones, at)
     if until is None:
         return route
-    return replace(route, held_until=until, held_for=quiet_hours_of(route.rule))
+    return route.hold_until(until, quiet_hours_of(route.rule), BY_QUIET_HOURS)
 
 
 def _opens_after(hours: ActiveHours | None, zones: Zones, at: datetime) -> datetime | None:

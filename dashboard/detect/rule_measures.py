@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 from uuid import UUID
 
-from dashboard.detect.condition_start_end import Conclusion, HoldPeriods, Reading, conclude
-from dashboard.domain.condition import INSTALLATION, Condition, Subject, SubjectKind
+from dashboard.detect.condition_start_end import Conclusion, Reading, conclude, condition_of
+from dashboard.domain.condition import (
+    INSTALLATION,
+    LONGEST_DIMENSION,
+    Condition,
+    State,
+    Subject,
+    SubjectKind,
+    Transition,
+)
 from dashboard.domain.coverage import Gap, GapCause
 from dashboard.domain.grounds import (
+    BounceGrounds,
     CreditGrounds,
     DeliveryGrounds,
     ExpiryGrounds,
@@ -19,8 +28,9 @@ from dashboard.domain.grounds import (
     GapGrounds,
     RateGrounds,
 )
-from dashboard.domain.quantity import NetworkId, Wei
-from dashboard.domain.rule import CreditMeasure, FeeMeasure, RateMeasure, Rule, subject_kinds
+from dashboard.domain.quantity import NetworkId
+from dashboard.domain.rule import CreditMeasure, RateMeasure, Rule, subject_kinds
+from dashboard.domain.spells import HoldPeriods, SpellState
 
 HeldConditions: TypeAlias = Mapping[Subject, Condition]
 """What is held of what rules measure."""
@@ -35,9 +45,6 @@ _AT_ONCE: Final = HoldPeriods(timedelta())
 
 REPORTED_AFTER_END: Final = timedelta(minutes=5)
 """How long after its end a gap is still reported: only then may somebody know of it."""
-
-LONGEST_NAME: Final = 80
-"""Characters of a name that tell things apart that end soon."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,17 +71,6 @@ def read_rates(rule: Rule, measure: RateMeasure, counts: Counts, now: datetime) 
         grounds = RateGrounds(count, measure.more_than, measure.window, by, value)
         readings[subject] = Reading(count > measure.more_than, now, grounds=grounds)
     return readings
-
-
-def read_fee_limit(
-    rule: Rule, measure: FeeMeasure, network_id: NetworkId, fee: Wei | None, at: datetime
-) -> Readings:
-    """Return whether a fee seen at a moment is beyond its limit; no fee is not known now."""
-    subject = Subject(SubjectKind.FEE_LIMIT, network_id, rule=rule.name)
-    if fee is None:
-        return {subject: None}
-    grounds = FeeLimitGrounds(measure.signal, fee, measure.limit, measure.is_upper)
-    return {subject: Reading(grounds.is_beyond, at, grounds=grounds)}
 
 
 def read_gaps(
@@ -122,6 +118,16 @@ def read_deliveries(rule: Rule, failing: Mapping[str, DeliveryGrounds], now: dat
     }
 
 
+def read_bounces(rule: Rule, bounced: Mapping[str, BounceGrounds], now: datetime) -> Readings:
+    """Return of each mail address that mails to it come back, since the first one did."""
+    return {
+        Subject(
+            SubjectKind.ADDRESS, INSTALLATION, rule=rule.name, dimension=address[:LONGEST_DIMENSION]
+        ): Reading(is_trouble=True, at=now, since=grounds.bounced_at, grounds=grounds)
+        for address, grounds in bounced.items()
+    }
+
+
 def read_credits(rule: Rule, measure: CreditMeasure, spent: int, now: datetime) -> Readings:
     """Return whether as much of the budget is spent as the rule reports."""
     subject = Subject(SubjectKind.CREDITS, INSTALLATION, rule=rule.name)
@@ -136,7 +142,7 @@ def read_expiries(
     """Return of each thing that ends soon that it does, and of what is `unknown` no more."""
 
     def subject(what: str) -> Subject:
-        name = what[:LONGEST_NAME]
+        name = what[:LONGEST_DIMENSION]
         return Subject(SubjectKind.EXPIRY, INSTALLATION, rule=rule.name, dimension=name)
 
     readings: Readings = {subject(each): None for each in unknown}
@@ -164,13 +170,48 @@ def conclude_measured(
             yield found
 
 
+def conclude_fees(
+    subject: Subject,
+    held: Condition | None,
+    states: Sequence[SpellState],
+    grounds: FeeLimitGrounds | None,
+    now: datetime,
+    new_id: Callable[[], UUID],
+) -> Iterator[MeasuredChange]:
+    """Yield what the states change that stored fees led to, the last fee being the grounds.
+
+    What was over before anything was held is not reported.
+    """
+    reached = [condition_of(SubjectKind.FEE_LIMIT, each) for each in states]
+    if not reached:
+        return
+    last = reached[-1]
+    if held is None:
+        reached = [last] if last.state.is_open or last.turning_since is not None else []
+    before = held
+    for after in reached:
+        if before is None or before.state is not after.state:
+            earlier = None if before is None else before.state
+            shown = None if after.state is State.UNKNOWN else grounds
+            transition = Transition(
+                new_id(), subject, earlier, after.state, now, shown, after.since
+            )
+            settled = replace(after, turning_since=None)
+            yield MeasuredChange(subject, before, Conclusion(settled, transition))
+            before = settled
+    turned = MeasuredChange(subject, before, Conclusion(last))
+    if before is not None and turned.changes_stored:
+        yield turned
+
+
 def unmeasured(readings: Readings, held: HeldConditions, rule: Rule, now: datetime) -> Readings:
     """Return the readings of what is held of a rule and is in trouble no more.
 
-    Rates, channels and what ends soon are read only where there are some.
+    Rates, channels, addresses and what ends soon are read only where there are some.
     """
     gone = [each for each in held if each.rule == rule.name and each not in readings]
-    kinds = {SubjectKind.REJECTION_RATE, SubjectKind.DELIVERY, SubjectKind.EXPIRY}
+    kinds = {SubjectKind.REJECTION_RATE, SubjectKind.EXPIRY}
+    kinds |= {SubjectKind.DELIVERY, SubjectKind.ADDRESS}
     return {
         subject: Reading(is_trouble=False, at=now, grounds=_no_rate(rule, subject))
         for subject in gone

@@ -64,12 +64,6 @@ class GasReadings:
     answered: Sequence[Answered]
     fees_at: datetime | None
 
-    def are_fees_stale(self, period: timedelta) -> bool:
-        """Whether suggested fees, asked for every `period`, are too old, or never were answered."""
-        if self.fees_at is None:
-            return True
-        return self.at - self.fees_at > STALE_AFTER_PERIODS * period
-
 
 def conclude_gas(conclusions: Conclusions, readings: GasReadings) -> None:
     """Conclude whether the source of fees is silent, and whether fees are stale."""

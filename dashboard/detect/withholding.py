@@ -10,9 +10,9 @@ from dashboard.detect.routing import hold_in_quiet_hours
 from dashboard.domain.active_hours import Zones, utc_only
 from dashboard.domain.formatting import moment
 from dashboard.domain.matcher import ChangeFacts, RuleFacts, facts_of
-from dashboard.domain.route import RuleRoute
+from dashboard.domain.route import RuleRoute, window_key
 from dashboard.domain.rule import ObservedChange
-from dashboard.domain.silence import Silence, held_by, silenced_by
+from dashboard.domain.silence import SILENCED, Silence, held_by, silenced_by
 
 
 def withhold(
@@ -46,9 +46,11 @@ def hold(
     """
     if route.is_urgent:
         return route
-    while (window := held_by(silences, facts, route.held_until or now)) is not None:
-        held = replace(route, held_until=window.over_at, held_for=_of_window(window))
-        route = hold_in_quiet_hours(held, zones, window.over_at)
+    while windows := held_by(silences, facts, route.held_until or now):
+        last = windows[-1]
+        by = (window_key(each.silence_id) for each in windows)
+        held = route.hold_until(last.over_at, _of_window(last), *by)
+        route = hold_in_quiet_hours(held, zones, last.over_at)
     return route
 
 
@@ -58,6 +60,6 @@ def _of_window(window: Silence) -> str:
 
 def _in_words(silence: Silence) -> str:
     return (
-        f"silenced until {moment(silence.over_at)} by {silence.author}: {silence.wish.reason} "
+        f"{SILENCED} {moment(silence.over_at)} by {silence.author}: {silence.wish.reason} "
         f"(silence {silence.silence_id})"
     )

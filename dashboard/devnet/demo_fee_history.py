@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from itertools import chain
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -24,6 +25,7 @@ from dashboard.domain.fee_suggestion import FeePolicy, suggest
 from dashboard.domain.gas import BlockFees, GasObservation, GasSource
 from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import Wei
+from dashboard.domain.spells import HoldPeriods, JudgedValue, Spell, longest_silence, spells_of
 
 YEAR: Final = timedelta(days=365)
 
@@ -34,6 +36,9 @@ _STEPS: Final = ((26 * _HOUR, 30), (5 * _HOUR // 4, BLOCK_SECONDS))
 """Ages of observations and how often a poll ran then, both in seconds."""
 
 _DAYS_AT_ONCE: Final = 8
+_POLL_SECONDS: Final = 12
+"""How often whole days are judged: as often as polls would have run."""
+
 _WINDOW: Final = 67  # samples in eleven hours, as long as 20,000 blocks take
 _RANKS: Final = (33, 60)  # of the median and the 90th percentile, ascending, counted from zero
 _POLICY: Final = FeePolicy(historical_blocks=10)
@@ -75,17 +80,14 @@ class DemoFeeHistory:
         """Compute nothing yet."""
         self._fees = DemoFees(seed, network, until)
         self._network = network
+        self._end = until
         self._since, self._until = (int(each.timestamp()) for each in (until - length, until))
         self._first_day = -(-self._since // _DAY)
         self._last_day = max(self._first_day, (self._until - _STEPS[0][0]) // _DAY)
 
     def days(self) -> Iterator[FeesOfDays]:
         """Yield all fees of some whole days at a time, oldest first."""
-        threshold_rows = np.empty((2, 0), np.int64)
-        for first in range(self._first_day, self._last_day, _DAYS_AT_ONCE):
-            last = min(first + _DAYS_AT_ONCE, self._last_day)
-            blocks = _multiples(first * _DAY, last * _DAY, BLOCK_SECONDS)
-            seen = blocks[self._fees.is_observed(blocks)]
+        for first, last, seen in self._seen_blocks():
             base_fees = self._fees.base_fees(seen)
             yield FeesOfDays(FeeSeries.ESTIMATED_BASE_FEE, seen * 1000, base_fees)
             if self._network.has_flat_fee:
@@ -96,8 +98,51 @@ class DemoFeeHistory:
             samples, (usual, busy) = samples[is_seen], self._percentiles(samples)[:, is_seen]
             yield FeesOfDays(FeeSeries.BASE_FEE_PERCENTILE, samples * 1000, usual)
             yield FeesOfDays(FeeSeries.BUSY_THRESHOLD, samples * 1000, busy)
-            threshold_rows = np.append(threshold_rows[:, -1:], [samples, busy], axis=1)
-            yield _busy(seen, base_fees, threshold_rows)
+
+    def spells(self, holds: HoldPeriods) -> list[Spell]:
+        """Return the busy spells of these fees until the end, where the last one may be cut.
+
+        Where the base fee is constant there are none: polls judge priority fees.
+        """
+        if self._network.has_flat_fee:
+            return []
+        silence = longest_silence(timedelta(seconds=_POLL_SECONDS))
+        found = spells_of(self._turns(silence), holds, silence)
+        return [
+            each if each.ends_at else replace(each, ends_at=self._end, is_end_known=False)
+            for each in found
+        ]
+
+    def _turns(self, silence: timedelta) -> Iterator[JudgedValue]:
+        """Yield the values at which anything changes beside the threshold that was asked last."""
+        last_at, was_beyond, threshold = -1, False, -1
+        days = (blocks[blocks % _POLL_SECONDS == 0] for _, _, blocks in self._seen_blocks())
+        for at in chain(days, [self._moments()] if self._since < self._until else []):
+            if not len(at):
+                continue
+            samples = _multiples(int(at[0]) - _SAMPLE_SECONDS, int(at[-1]) + 1, _SAMPLE_SECONDS)
+            is_seen = self._fees.is_observed(samples)
+            samples, busy = samples[is_seen], self._percentiles(samples)[1, is_seen]
+            thresholds = np.append(threshold, busy)
+            held = thresholds[np.searchsorted(samples, at, side="right")]
+            is_beyond = (self._fees.base_fees(at) > held) & (held >= 0)
+            before = np.append(last_at, at[:-1])
+            is_turn = is_beyond != np.append(was_beyond, is_beyond[:-1])
+            is_turn |= at - before > silence.total_seconds()
+            is_turn[-1] = True
+            for place in np.flatnonzero(is_turn).tolist():
+                seen_before = before[place] if before[place] >= 0 else at[place]
+                moment, before_it = (_moment(int(each)) for each in (at[place], seen_before))
+                yield JudgedValue(moment, bool(is_beyond[place]), before_it)
+            last_at, was_beyond = int(at[-1]), bool(is_beyond[-1])
+            threshold = int(thresholds[-1])
+
+    def _seen_blocks(self) -> Iterator[tuple[int, int, Int64Array]]:
+        """Yield some whole days at a time, from one to before another, and their blocks."""
+        for first in range(self._first_day, self._last_day, _DAYS_AT_ONCE):
+            last = min(first + _DAYS_AT_ONCE, self._last_day)
+            blocks = _multiples(first * _DAY, last * _DAY, BLOCK_SECONDS)
+            yield first, last, blocks[self._fees.is_observed(blocks)]
 
     def observations(self) -> Iterator[GasObservation]:
         """Yield what gas polls would have seen since the last whole day, oldest first."""
@@ -158,13 +203,8 @@ class DemoFeeHistory:
         return ascending[:, _RANKS].T
 
 
-def _busy(at: Int64Array, base_fees: Int64Array, thresholds: Int64Array) -> FeesOfDays:
-    """Judge base fees by the last threshold at or before each; rows are times and thresholds."""
-    places = np.searchsorted(thresholds[0], at, side="right")
-    is_known = places > 0
-    is_busy = base_fees > np.append(0, thresholds[1])[places]
-    busy = is_busy[is_known].astype(np.int64)
-    return FeesOfDays(FeeSeries.IS_BUSY, at[is_known] * 1000, busy)
+def _moment(at: int) -> datetime:
+    return datetime.fromtimestamp(at, UTC)
 
 
 def _before(samples: Int64Array) -> Int64Array:

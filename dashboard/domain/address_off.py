@@ -1,4 +1,4 @@
-"""Addresses that are off: nothing is sent there, since a person or the mail server said so."""
+"""Addresses that are off, since a person or the mail server said so, and those that may be."""
 
 from __future__ import annotations
 
@@ -36,3 +36,16 @@ class AddressOff:
     def reason(self) -> str:
         """Say why nothing is sent there."""
         return f"this address is off since {moment(self.since)}: {self.cause}"
+
+
+@dataclass(frozen=True, slots=True)
+class SuspectAddress:
+    """A recipient from whom one message came back: messages still go there.
+
+    A bounce of another message turns it off. `note` is what the server said: foreign.
+    """
+
+    recipient: Recipient
+    since: datetime
+    message_id: str
+    note: str = ""

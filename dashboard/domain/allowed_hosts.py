@@ -24,8 +24,8 @@ class AllowedHosts:
 
     A web site can point its own name at our address (DNS rebinding); a browser then takes our
     answers for the site's. It cannot do so with `localhost` or with a numeric address, which
-    therefore need no permission. `origins` may call as well, written as browsers send them; ``*``
-    is all.
+    therefore need no permission. `origins` may call beside our own pages, written as browsers send
+    them; ``*`` is all.
     """
 
     names: frozenset[str] = frozenset()
@@ -55,19 +55,17 @@ class AllowedHosts:
         name = _normalized(match["host"])
         return name in self.names or needs_no_permission(name)
 
-    def _allows_origin(self, text: str, host: str) -> bool:
-        """Whether a page may call: our own, or one under a name of ours, whatever its port.
+    def _allows_origin(self, origin: str, host: str) -> bool:
+        """Whether a page may call: one of the listed origins, or one that the request itself names.
 
-        Behind a proxy the page has the proxy's name and port, and the request may have others.
+        Another port of this machine is another site. So is its other scheme, where an origin is
+        listed: nothing else says which of both is ours.
         """
-        if text in self.origins or "*" in self.origins:
+        if "*" in self.origins or origin.lower() in self.origins:
             return True
-        match = _ORIGIN.fullmatch(text)
-        if match is None:
-            return False
-        return (
-            match["authority"].lower() == host.lower() or _normalized(match["host"]) in self.names
-        )
+        authority = (origin_authority(origin) or "").lower()
+        listed = {origin_authority(each) for each in self.origins}
+        return authority == host.lower() and authority not in listed
 
 
 def needs_no_permission(host: str) -> bool:

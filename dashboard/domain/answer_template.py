@@ -39,7 +39,7 @@ PLACEHOLDERS: Final[Mapping[str, str]] = {
     "technical_steps": "what the sender can do next, with the nonce, numbered",
     "stage": "where it was rejected: SEQUENCER, RPC or P2P",
     "rejected_at": "when it was rejected, by the node's clock",
-    "reason": "the reason exactly as the network sent it",
+    "reason": "the reason as the network sent it, its links broken",
     "module": "the prover module that went over its limit",
     "count": "lines that it needs in that module",
     "limit": "lines that are allowed",

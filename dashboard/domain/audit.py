@@ -18,7 +18,10 @@ Detail: TypeAlias = str | int | float | bool | Sequence[str] | Sequence[int] | N
 
 
 class Action(StrEnum):
-    """What is logged. PURGE: old entries were deleted. CHANGE_RETENTION: how long data is kept."""
+    """What is logged. PURGE: old entries were deleted. CHANGE_RETENTION: how long data is kept.
+
+    SUSPECT: a message to an address came back.
+    """
 
     CREATE_KEY = "create-key"
     LIMIT_KEY = "limit-key"
@@ -53,6 +56,7 @@ class Action(StrEnum):
     HAND_OVER = "hand-over"
     RESOLVE = "resolve"
     UNSUBSCRIBE = "unsubscribe"
+    SUSPECT = "suspect"
     TURN_OFF = "turn-off"
     TURN_ON = "turn-on"
     ASK_TO_VERIFY = "ask-to-verify"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from statistics import median, median_low
@@ -12,6 +12,7 @@ from dashboard.domain.formatting import span
 from dashboard.domain.gas import SuggestedGasFees
 from dashboard.domain.grounds import FeeGrounds
 from dashboard.domain.quantity import Wei
+from dashboard.domain.spells import Spell
 
 USUAL_WINDOW: Final = timedelta(days=90)
 """How far back spells are compared with one that begins."""
@@ -26,18 +27,12 @@ _FEWEST: Final = 3
 _AS_USUAL: Final = 0.005
 
 
-class BusySpell(NamedTuple):
-    """A time during which a network was busy."""
-
-    opened_at: datetime
-    length: timedelta
-
-
 class FeePoint(NamedTuple):
-    """The highest fee of a short time, in wei, and when that ended."""
+    """The lowest and the highest fee of a short time, in wei, and when that ended."""
 
     at: datetime
-    fee: int
+    lowest: Wei
+    highest: Wei
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,16 +78,18 @@ class BusyContext:
     usual: UsualSpells | None = None
 
 
-def usual_spells(spells: Sequence[BusySpell], at: datetime) -> UsualSpells | None:
+def usual_spells(spells: Iterable[Spell], at: datetime) -> UsualSpells | None:
     """Return how long spells last that begin at about this hour of the day, UTC.
 
-    Where these are too few, of any hour; None where those are too few as well.
+    Where these are too few, of any hour; None where those are too few as well. Spells count that
+    were over at that moment, and of which the end is known.
     """
-    of_hour = [each for each in spells if _is_near(each.opened_at, at)]
-    chosen = of_hour if len(of_hour) >= _FEWEST else list(spells)
+    over = [each for each in spells if each.was_over(at)]
+    of_hour = [each for each in over if _is_near(each.begins_at, at)]
+    chosen = of_hour if len(of_hour) >= _FEWEST else over
     if len(chosen) < _FEWEST:
         return None
-    lengths = [each.length for each in chosen]
+    lengths = [each.length(at) for each in chosen]
     middle = timedelta(seconds=median(each.total_seconds() for each in lengths))
     return UsualSpells(len(chosen), middle, max(lengths), len(of_hour) >= _FEWEST)
 

@@ -39,8 +39,8 @@ class HourFee(NamedTuple):
 class CheapHours:
     """The cheapest hours of the day that follow each other.
 
-    They begin at `hour` o'clock and `minute`. Three of four of them cost at most `below`. Their
-    median lies `difference` from that of all hours: -0.2 is a fifth below.
+    They begin at `hour` o'clock and `minute`. Three of four of them cost at most `below`, which
+    lies `difference` from the median of all hours: -0.2 is a fifth below.
     """
 
     hour: int
@@ -68,8 +68,9 @@ class CheapHours:
         """Say which hours are cheapest, and when they begin again."""
         if not self.is_clear:
             return (
-                f"No hours of the day are clearly cheaper: the cheapest three, {self.hours} "
-                f"{zone_name}, are {self.compared} the median of all."
+                f"No hours of the day are clearly cheaper: in the cheapest three, {self.hours} "
+                f"{zone_name}, it is usually below {' '.join(printed(self.below))}, "
+                f"{self.compared} the median of all hours."
             )
         local = now.astimezone(zone)
         begins = local.replace(hour=self.hour, minute=self.minute, second=0, microsecond=0)
@@ -80,7 +81,7 @@ class CheapHours:
         when = "that is now" if begins <= local else f"next in {span(begins - local)}"
         return (
             f"Usually below {' '.join(printed(self.below))} from {self.hours} "
-            f"{zone_name} ({when}), {self.compared} the median of all hours."
+            f"{zone_name} ({when}). That is {self.compared} the median of all hours."
         )
 
 
@@ -168,14 +169,14 @@ def _cheapest(by_hour: dict[int, list[int]], minute: int) -> CheapHours | None:
     """Return the hours in a row of which three of four cost least; None unless all are known."""
     if any(len(by_hour.get(hour, ())) < _FEWEST for hour in range(_HOURS)):
         return None
-    spells = [
+    in_a_row = [
         sorted(fee for each in range(CHEAP_LENGTH) for fee in by_hour[(hour + each) % _HOURS])
         for hour in range(_HOURS)
     ]
-    usually = [Wei(fees[-(-3 * len(fees) // 4) - 1]) for fees in spells]
-    hour = min(range(_HOURS), key=lambda each: (usually[each], median_low(spells[each])))
+    usually = [Wei(fees[-(-3 * len(fees) // 4) - 1]) for fees in in_a_row]
+    hour = min(range(_HOURS), key=lambda each: (usually[each], median_low(in_a_row[each])))
     of_all = median_low(fee for each in by_hour.values() for fee in each)
-    difference = (median_low(spells[hour]) - of_all) / of_all if of_all else 0.0
+    difference = (usually[hour] - of_all) / of_all if of_all else 0.0
     return CheapHours(hour, minute, usually[hour], difference)
 
 

@@ -16,7 +16,8 @@ class SubjectKind(StrEnum):
     """What a condition is about: one transaction, one side of a network, or our own disk.
 
     INCLUSION is whether a block holds a transaction that was rejected. REJECTION_RATE, FEE_LIMIT
-    and what follows INCLUSION are measured for each rule.
+    and what follows INCLUSION are measured for each rule. ADDRESS is a mail address, whose
+    mails may come back.
     """
 
     TRANSACTION = "transaction"
@@ -33,7 +34,12 @@ class SubjectKind(StrEnum):
     DELIVERY = "delivery"
     CREDITS = "credits"
     EXPIRY = "expiry"
+    ADDRESS = "address"
+    DIGEST = "digest"
 
+
+LONGEST_DIMENSION: Final = 80
+"""Characters of what tells apart that a rule measures: the store keeps it within a key."""
 
 INSTALLATION: Final = NetworkId(0)
 """Stands for a network in what is about no network but about the installation itself."""
@@ -68,18 +74,19 @@ class State(StrEnum):
     """The states a subject can be in.
 
     UNREPORTED: asked at least once, no record seen; only older stores held that of a hash.
-    REJECTED: a record was seen. BUSY: the fee was above its threshold for long enough. STALE: a
+    REJECTED: a record was seen. BUSY: a busy spell lasts, UNKNOWN: nobody can say. STALE: a
     fee is older than two of its own poll periods. SILENT: an API answers nothing, or a source of
     fees has none, whatever else it answers. The others are their opposites, as far as is known.
     LOW_ON_SPACE: the disk of the store has too little room. BEYOND_LIMITS: what a rule measures is
     more, or less, than it allows. INCLUDED: a block holds the transaction; nothing is wrong.
-    NOT_WATCHED: nobody asks, or nobody answers. FAILING: notifications are not taken.
+    NOT_WATCHED: nobody asks, or nobody answers. FAILING: notifications are not taken, or come back.
     """
 
     UNREPORTED = "unreported"
     REJECTED = "rejected"
     CALM = "calm"
     BUSY = "busy"
+    UNKNOWN = "unknown"
     FRESH = "fresh"
     STALE = "stale"
     ANSWERING = "answering"
@@ -93,6 +100,7 @@ class State(StrEnum):
     NOT_WATCHED = "not watched"
     DELIVERING = "delivering"
     FAILING = "failing"
+    REPORTED = "reported"
 
     @property
     def is_open(self) -> bool:
@@ -111,11 +119,13 @@ class Condition:
     """What is held true of a subject, and since when.
 
     `turning_since` is when the opposite was seen first, while it was not seen for long enough.
+    `seen_at` is when busyness was judged last.
     """
 
     state: State
     since: datetime
     turning_since: datetime | None = None
+    seen_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +133,8 @@ class Transition:
     """A change of condition, with what stands behind it.
 
     `transition_id` is chosen by the caller, so that the same change is stored once. From open
-    to the same state: the same rejection has a new version.
+    to the same state: the same rejection has a new version. It was concluded `at` a moment; the
+    state may hold `since` one before that.
     """
 
     transition_id: UUID
@@ -132,6 +143,12 @@ class Transition:
     after: State
     at: datetime
     grounds: Grounds | None = None
+    since: datetime | None = None
+
+    @property
+    def began_at(self) -> datetime:
+        """Since when the state holds."""
+        return self.at if self.since is None else self.since
 
     @property
     def is_notifiable(self) -> bool:

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import Final, Self, TypeAlias
 
+from dashboard.domain.formatting import counted
 from dashboard.domain.quantity import NetworkId
+
+SHORTEST_GAP: Final = timedelta(minutes=2)
+"""A restart, or a question that is answered the next time, makes no gap."""
+
+Stretch: TypeAlias = tuple[datetime, datetime]
+"""A beginning and an end."""
+
+_ENOUGH: Final = 0.98
 
 
 class Watched(StrEnum):
@@ -41,6 +52,57 @@ class Gap:
         """Return how long it was, or is until now."""
         return max((self.ends_at or now) - self.begins_at, timedelta())
 
+    def ended(self, at: datetime) -> Gap:
+        """Return it with an end; by a clock that was set back, at its own beginning."""
+        return replace(self, ends_at=max(at, self.begins_at))
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedTime:
+    """A time, and the stretches of it that were not watched, oldest first and apart."""
+
+    since: datetime
+    until: datetime
+    missed: tuple[Stretch, ...] = ()
+
+    @classmethod
+    def of(cls, since: datetime, until: datetime, missed: Iterable[Stretch]) -> Self:
+        """Join what was missed of a time; it may reach beyond that, in any order."""
+        joined: list[Stretch] = []
+        clipped = [(max(begin, since), min(end, until)) for begin, end in missed]
+        for begins_at, ends_at in sorted(clipped):
+            if joined and begins_at <= joined[-1][1]:
+                joined[-1] = (joined[-1][0], max(joined[-1][1], ends_at))
+            elif begins_at < ends_at:
+                joined.append((begins_at, ends_at))
+        return cls(since, until, tuple(joined))
+
+    @property
+    def length(self) -> timedelta:
+        """How long the time is."""
+        return self.until - self.since
+
+    @property
+    def watched(self) -> timedelta:
+        """How much of it was watched."""
+        return self.length - sum((end - begin for begin, end in self.missed), timedelta())
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all that happened was seen; a restart or two do not matter."""
+        return self.watched >= _ENOUGH * self.length
+
+    def within(self, since: datetime, until: datetime) -> WatchedTime:
+        """Return what was watched of a part of it."""
+        return WatchedTime.of(since, until, self.missed)
+
+
+def seen_rejections(number: int, *, is_whole: bool) -> str:
+    """Say how many rejections were seen; unless it `is_whole`, not all of the time was watched."""
+    if not number:
+        return "no rejection" if is_whole else "no rejection seen"
+    return f"{counted(number, 'rejection')}{'' if is_whole else ' or more'}"
+
 
 @dataclass(frozen=True, slots=True)
 class Covered:
@@ -54,6 +116,16 @@ class Covered:
     since: datetime
     until: datetime
     silence: Gap | None = None
+
+    def unseen(self, since: datetime, until: datetime) -> tuple[Gap, ...]:
+        """Return the gap of a time in which no worker looked, unless it is short.
+
+        A silence that was open until then ends with it, and comes first.
+        """
+        if until - since < SHORTEST_GAP:
+            return ()
+        gap = Gap(self.network_id, self.watched, since, until, GapCause.NOT_WATCHED)
+        return (gap,) if self.silence is None else (self.silence.ended(since), gap)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import Final
 
 from dashboard.domain.advice import first_step
 from dashboard.domain.exclusion import REPORTING_DELAY
-from dashboard.domain.foreign_text import visible
+from dashboard.domain.foreign_text import unlinked
 from dashboard.domain.formatting import moment
 from dashboard.domain.included_or_replaced import FollowUp
 from dashboard.domain.node_rule_messages import NodeRule, words_of
@@ -74,11 +74,12 @@ def _cannot_tell(_: Evidence, network: str) -> str:
     )
 
 
-def _cannot_check(_: Evidence, network: str) -> str:
-    return (
-        "It is not known yet what happened to this transaction: "
-        f"{network} cannot be asked at the moment."
-    )
+def _cannot_check(evidence: Evidence, network: str) -> str:
+    since = evidence.failing_since
+    silent = "cannot be asked at the moment"
+    if since is not None:
+        silent = f"has not answered since {moment(since)}"
+    return f"It is not known yet what happened to this transaction: {network} {silent}."
 
 
 def _not_in_a_block(end: FollowUp | None) -> str:
@@ -108,8 +109,10 @@ def _no_record(evidence: Evidence, network: str) -> str:
     answered_at = evidence.last_answered_at
     before = "" if answered_at is None else f" in the seven days before {moment(answered_at)}"
     said = f"No rejection of this transaction by {network} is on record{before}."
+    since = evidence.failing_since
+    silent = "" if since is None else f" Since {moment(since)} {network} has not answered."
     not_seen = _not_in_a_block(evidence.follow_up)
-    return f"{said}{not_seen} That does not prove that it was accepted{_late(evidence)}"
+    return f"{said}{silent}{not_seen} That does not prove that it was accepted{_late(evidence)}"
 
 
 def _late(evidence: Evidence) -> str:
@@ -151,7 +154,7 @@ def plain_cause(reason: Reason) -> str:
 
 
 def _quoted(reason: Reason) -> str:
-    return f"“{visible(reason.text)}”"
+    return f"“{unlinked(reason.text)}”"
 
 
 def _over_limit(reason: Reason) -> str:

@@ -19,14 +19,15 @@ MINUTE: Final = 60_000
 
 
 class FeeSeries(IntEnum):
-    """Which fee is rolled up; the numbers are stored and mean the same for ever."""
+    """Which fee is rolled up; the numbers are stored and mean the same for ever.
+
+    Release 0.1.0 counted busy values under 5.
+    """
 
     ESTIMATED_BASE_FEE = 1
     MEDIUM_MAX_PRIORITY_FEE = 2
     BASE_FEE_PERCENTILE = 3
     BUSY_THRESHOLD = 4
-    IS_BUSY = 5
-    """1 where a base fee lay above the threshold that held then, 0 where not."""
 
 
 class RollupLevel(IntEnum):

@@ -8,11 +8,22 @@ from typing import Final
 
 _UNSEEN: Final = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 
-_DOT_OF_NAME: Final = re.compile(
-    r"(?P<address>(?<!\S)[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,9}(?!\S))"
-    r"|(?<=\w)[.\u3002\uff0e\uff61](?=[^\W\d_]{2})"
+_JOINTS: Final = (
+    ".\u2024\u2025\u2026\u2488-\u249b\u3002\u33c2\u33c7\u33d8\ufe12\ufe19\ufe30\ufe52\uff0e\uff61"
+    "\U0001f100:\u2a74\ufe13\ufe55\uff1a@\ufe6b\uff20"
 )
-"""A dot that may stand in the name of a host, also as other scripts write it, or a mail address."""
+"""Dots, colons and at signs, and what becomes one when a program normalises text (NFKC)."""
+
+_LINK_MARK: Final = re.compile(
+    r"(?P<time>(?<!\S)\d\d(?::\d\d)+)"
+    rf"|(?<=[^\s\[\"{_JOINTS}])[{_JOINTS}]+(?=[^\s{_JOINTS}])"
+    r"|[\\\ufe68\uff3c]{2,}(?=[^\s\]\\\ufe68\uff3c])"
+)
+"""What makes a link of the text around it, except in a time such as 12:30."""
+
+_MAIL_ADDRESS: Final = re.compile(
+    r"(?!(?i:www|ftp)\.)[\w.+-]{1,64}@[\w-]{1,63}(\.[\w-]{1,63}){1,9}", re.ASCII
+)
 
 
 def visible(text: str, limit: int = 2000) -> str:
@@ -28,13 +39,16 @@ def visible(text: str, limit: int = 2000) -> str:
 
 
 def unlinked(text: str, limit: int = 2000) -> str:
-    """Show foreign text in a mail: as `visible`, and so that no mail program makes a link of it.
+    """Show foreign text in a mail: as `visible`, and so that no program makes a link of it.
 
-    ``https://evil.example/`` becomes ``https[:]//evil[.]example/``. A mail address stays: people
-    are called so.
+    ``https://evil.example/`` becomes ``https[:]//evil[.]example/``. A second time changes nothing.
     """
-    shown = visible(text, limit).replace("://", "[:]//")
-    return _DOT_OF_NAME.sub(lambda found: found["address"] or "[.]", shown)
+    return _LINK_MARK.sub(lambda found: found["time"] or f"[{found[0]}]", visible(text, limit))
+
+
+def unlinked_name(text: str, limit: int = 80) -> str:
+    """Show what a person is called: as `unlinked`, but a mail address stays as it is."""
+    return text if len(text) <= limit and _MAIL_ADDRESS.fullmatch(text) else unlinked(text, limit)
 
 
 def _visible_character(character: str) -> str:

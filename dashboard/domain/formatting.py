@@ -54,6 +54,13 @@ def moment_in(at: datetime, zone: tzinfo) -> str:
     return f"{moment(at)} ({shown} in {zone})"
 
 
+def from_to(begin: datetime, end: datetime) -> str:
+    """Print from when to when something lasted, to the second, in UTC."""
+    if begin.astimezone(UTC).date() == end.astimezone(UTC).date():
+        return f"from {begin:%H:%M:%S} to {end:%H:%M:%S} UTC"
+    return f"from {begin:%Y-%m-%d %H:%M:%S} to {end:%Y-%m-%d %H:%M:%S} UTC"
+
+
 def unit_of(largest: Wei) -> tuple[int, str]:
     """Return the unit in which fees up to `largest` read best, as wei per unit and its name."""
     return next((wei_per_unit, name) for wei_per_unit, name, least in _UNITS if largest >= least)
@@ -113,6 +120,11 @@ def capitalized(text: str) -> str:
 def counted(many: int, one: str, several: str = "") -> str:
     """Print a number and what there is of it: ``1 row``, ``1,200 rows``; by default with an s."""
     return f"{many:,} {one if many == 1 else several or f'{one}s'}"
+
+
+def share(part: float) -> str:
+    """Print a share of 0 to 1 as per cent."""
+    return f"{part:.0%}"
 
 
 def size(octets: int) -> str:

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from dashboard.domain.coverage import GapCause
 from dashboard.domain.observation import Operation
-from dashboard.domain.quantity import Wei
+from dashboard.domain.quantity import NetworkId, Wei
 
 
 class Signal(StrEnum):
@@ -126,6 +126,18 @@ class DeliveryGrounds:
 
 
 @dataclass(frozen=True, slots=True)
+class BounceGrounds:
+    """When a mail to an address came back, the answer of its server (foreign), and what follows.
+
+    `is_off`: nothing is sent to the address any more.
+    """
+
+    bounced_at: datetime
+    answer: str
+    is_off: bool
+
+
+@dataclass(frozen=True, slots=True)
 class CreditGrounds:
     """Credits spent in this day or month, beside what a rule allows for it."""
 
@@ -142,6 +154,39 @@ class ExpiryGrounds:
     ends_at: datetime
 
 
+@dataclass(frozen=True, slots=True)
+class NetworkDigest:
+    """What happened on a network in a time.
+
+    `rejections` is None where nobody is asked about them, at least so many unless `is_whole`.
+    `busy` is the share of the time watched in busy spells, None where none was. `gaps` are the
+    times in which something was not watched, `unwatched` in all.
+    """
+
+    network_id: NetworkId
+    rejections: int | None
+    is_whole: bool
+    busy: float | None
+    gaps: int
+    unwatched: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class DigestGrounds:
+    """What happened in a time: incidents that opened, and those that were open when it was written.
+
+    Nobody had acknowledged the `unassigned` ones.
+    """
+
+    begins_at: datetime
+    ends_at: datetime
+    is_weekly: bool
+    networks: tuple[NetworkDigest, ...]
+    opened: int
+    open: int
+    unassigned: int
+
+
 Grounds: TypeAlias = (
     FeeGrounds
     | SilenceGrounds
@@ -152,6 +197,8 @@ Grounds: TypeAlias = (
     | InclusionGrounds
     | GapGrounds
     | DeliveryGrounds
+    | BounceGrounds
     | CreditGrounds
     | ExpiryGrounds
+    | DigestGrounds
 )

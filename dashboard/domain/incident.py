@@ -60,11 +60,13 @@ class IncidentEventKind(StrEnum):
 class Incident:
     """One incident of a rule; `kind` is that of the rule, as `RuleKind` writes it.
 
-    `changed_at` is the time of its last transition, `transitions` counts them. `troubled` counts
+    It lasts from `opened_at` to `resolved_at`, as what it is about did; `changed_at` is when its
+    last transition was concluded, `transitions` counts them. `troubled` counts
     the subjects of networks that are in trouble now. `next_at` is when time alone changes it, None
     where it never does. `version` counts what was stored of it. `owner` is the name of the person
     who acknowledged it, empty where nobody did: foreign text. `reminders` counts how often people
-    were reminded, the last time at `reminded_at`.
+    were reminded, the last time at `reminded_at`. `notified_at` is when the first message about it
+    was tried, None where none was, or where release 0.1.0 did that.
     """
 
     incident_id: UUID
@@ -84,6 +86,7 @@ class Incident:
     reminders: int = 0
     reminded_at: datetime | None = None
     escalated_at: datetime | None = None
+    notified_at: datetime | None = None
 
     @property
     def is_open(self) -> bool:
@@ -151,7 +154,7 @@ def open_incident(
         severity=rule.severity,
         group=group,
         state=IncidentState.PENDING if pending else IncidentState.FIRING,
-        opened_at=transition.at,
+        opened_at=transition.began_at,
         changed_at=transition.at,
         transitions=0,
         next_at=transition.at + pending if pending else None,
@@ -168,7 +171,7 @@ def grow(incident: Incident, transition: Transition, quiet_after: timedelta) -> 
     was_open = transition.before is not None and transition.before.is_open
     troubled = max(0, incident.troubled + transition.after.is_open - was_open)
     grown = replace(grown, troubled=troubled)
-    return grown if troubled else resolve(grown, transition.at)
+    return grown if troubled else resolve(grown, max(incident.opened_at, transition.began_at))
 
 
 def resolve(incident: Incident, at: datetime) -> Incident:

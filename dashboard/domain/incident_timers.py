@@ -72,6 +72,7 @@ def no_later_than(incident: Incident, now: datetime) -> Incident:
         changed_at=min(incident.changed_at, now),
         reminded_at=incident.reminded_at and min(incident.reminded_at, now),
         escalated_at=incident.escalated_at and min(incident.escalated_at, now),
+        notified_at=incident.notified_at and min(incident.notified_at, now),
     )
 
 
@@ -166,14 +167,20 @@ def _escalation_at(incident: Incident, timers: IncidentTimers) -> datetime | Non
     is_waiting = incident.state is IncidentState.FIRING and incident.escalated_at is None
     if timers.escalate_after is None or not is_waiting:
         return None
-    return incident.opened_at + timers.pending + timers.escalate_after
+    return _known_since(incident, timers) + timers.escalate_after
 
 
 def _reminder_at(incident: Incident, timers: IncidentTimers) -> datetime | None:
     if timers.remind_every is None or incident.state is not IncidentState.FIRING:
         return None
-    last = incident.reminded_at or incident.opened_at + timers.pending
+    last = incident.reminded_at or _known_since(incident, timers)
     return last + timers.remind_every
+
+
+def _known_since(incident: Incident, timers: IncidentTimers) -> datetime:
+    """When it fired, or when the first message about it went, if that came later."""
+    fired_at = incident.opened_at + timers.pending
+    return max(fired_at, incident.notified_at or fired_at)
 
 
 def _went_quiet(incident: Incident, _: IncidentTimers, now: datetime) -> IncidentChange:

@@ -41,6 +41,7 @@ _COMMON: Final = (
     (Dimension.STAGE, "at"),
     (Dimension.SENDER, "from"),
     (Dimension.LABEL, "labelled"),
+    (Dimension.TAG, "tagged"),
 )
 """What changes have in common, in the order in which it is said."""
 
@@ -48,7 +49,7 @@ _COMMON: Final = (
 def incident_title(incident: Incident, network_name: Callable[[NetworkId], str]) -> str:
     """Say what an incident is about, such as "38 rejections by HUB on Linea at SEQUENCER".
 
-    Modules, labels and names of networks in it are foreign text.
+    Modules, labels, tags and names of networks in it are foreign text.
     """
     kind, values = RuleKind(incident.kind), _values(incident, network_name)
     in_common = "".join(f" {word} {values[name]}" for name, word in _COMMON if values.get(name))

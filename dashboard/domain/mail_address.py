@@ -13,10 +13,13 @@ from dashboard.domain.foreign_text import visible
 from dashboard.domain.quantity import shorten
 from dashboard.errors import InputError
 
+_LONGEST_TEXT: Final = 1_000
+"""Characters: more than any address has, and few enough to look at some of them twice."""
+
 _LONGEST_NAME: Final = 80
 _LONGEST_LOCAL: Final = 64
 _LONGEST_DOMAIN: Final = 253
-_WITH_NAME: Final = re.compile(r"(?P<name>[^<>]*?)\s*<(?P<address>[^<>]+)>")
+_WITH_NAME: Final = re.compile(r"(?P<name>[^<>]*)<(?P<address>[^<>]+)>")
 _ATOM: Final = r"[^\s\x00-\x20\x7f()<>@,;:\\\"\[\].]+"
 _LOCAL: Final = re.compile(rf"{_ATOM}(\.{_ATOM})*")
 _HOST: Final = re.compile(
@@ -41,11 +44,13 @@ class MailAddress:
 
         A domain in another script becomes its ASCII form (IDNA 2008).
         """
+        if len(text) > _LONGEST_TEXT:
+            raise _no_address(text)
         named = _WITH_NAME.fullmatch(text)
-        display_name, address = ("", text) if named is None else (named["name"], named["address"])
+        display_name, address = ("", text) if named is None else named.groups()
         local, _, domain = address.rpartition("@")
         local = unicodedata.normalize("NFC", local)
-        if not _is_local(local) or not _is_name(display_name):
+        if not _is_local(local) or not _is_name(display_name.rstrip()):
             raise _no_address(text)
         try:
             return cls(local, _ascii_domain(domain), " ".join(display_name.split()))

@@ -20,9 +20,7 @@ from dashboard.errors import InputError
 INSTALLATION_NAME: Final = "installation"
 """Stands for a network in matchers of what is about no network."""
 
-_FORM: Final = re.compile(
-    r"\s*(?P<about>\w{1,20})\s*(?P<sign>=~|!~|!?=)\s*(?P<value>.*?)\s*", re.DOTALL
-)
+_FORM: Final = re.compile(r"(?P<about>\w{1,20})\s*(?P<sign>=~|!~|!?=)\s*(?P<value>.*)", re.DOTALL)
 NOTHING: Final = '""'
 """Stands for the value of a property that a change does not have."""
 
@@ -146,7 +144,7 @@ def in_words(matcher: Matcher, networks: NetworkNames) -> str:
 
 def parse_matcher(text: str, networks: NetworkNames) -> Matcher:
     """Read a matcher as people type it; InputError names what is wrong with it."""
-    match = _FORM.fullmatch(text)
+    match = _FORM.fullmatch(text.strip())
     name = "" if match is None else match["about"].lower()
     if match is None or name not in {each.value for each in MatchedProperty}:
         raise InputError(
@@ -236,7 +234,6 @@ def facts_of(change: ObservedChange, rule: RuleFacts = NO_RULE) -> ChangeFacts:
     """Return what matchers compare of a change that fits a rule."""
     of_change = {MatchedProperty(dimension): change.value_of(dimension) for dimension in Dimension}
     return of_change | {
-        MatchedProperty.TAG: " ".join(sorted(change.tags)),
         MatchedProperty.RULE: rule.name,
         MatchedProperty.SEVERITY: rule.severity,
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
+from enum import IntEnum, StrEnum
 from typing import Final
 from uuid import UUID
 
@@ -40,9 +40,10 @@ class NotificationState(StrEnum):
 
 
 class NotificationKind(StrEnum):
-    """Why a notification is made: something changed, nobody acted, or somebody did.
+    """Why a notification is made: something changed, nobody acted, somebody did, or it was time.
 
     CLOSED: the rule of an incident that was notified reports it no more, as somebody decided.
+    SUMMARY: several of these reasons, of incidents that did not change since.
     """
 
     CHANGE = "change"
@@ -53,6 +54,35 @@ class NotificationKind(StrEnum):
     HANDED_OVER = "handed over"
     UNACKNOWLEDGED = "unacknowledged"
     RESOLVED = "resolved"
+    DIGEST = "digest"
+    SUMMARY = "summary"
+
+
+class Precedence(IntEnum):
+    """Which of several notifications a recipient gets first: the lowest, then the earliest.
+
+    CRITICAL: something critical is open. OPENING: the first of an incident. NETWORK: another
+    change of a network. CHANGE: any other. RESOLVED: it is over. REMINDER: nothing changed.
+    """
+
+    CRITICAL = 0
+    OPENING = 1
+    NETWORK = 2
+    CHANGE = 3
+    RESOLVED = 4
+    REMINDER = 5
+
+
+class Delay(StrEnum):
+    """Why a notification went later than it was due.
+
+    SERVER: nothing could be delivered to its recipient. CAP: they had got as many as an hour has.
+    WORKER: none was running, or it was busy.
+    """
+
+    SERVER = "server"
+    CAP = "cap"
+    WORKER = "worker"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +115,8 @@ class Notification:
     Only one of kind CHANGE has members: else `transition` is the last of its incident.
 
     `held_for` says what held it back until `release_at`, such as ``quiet hours of the rule night``:
-    foreign text, empty where nothing did.
+    foreign text, empty where nothing did. `held_by` names that, and the `Delay` after it, with
+    blanks between.
 
     `attempts` counts finished attempts. `claimed_by` is the fencing token of the last claim.
     `outcome` is the channel's last answer, or the error.
@@ -113,6 +144,12 @@ class Notification:
     closed_at: datetime | None = None
     kind: NotificationKind = NotificationKind.CHANGE
     held_for: str = ""
+    held_by: str = ""
+
+    @property
+    def delay(self) -> Delay | None:
+        """Why it went later than it was due; None where it did not, or where nobody knows."""
+        return next((each for each in Delay if each in self.held_by.split()), None)
 
     @property
     def is_gathered(self) -> bool:
@@ -125,9 +162,15 @@ class Notification:
         return self.kind is NotificationKind.CHANGE
 
     @property
+    def ends_incidents(self) -> bool:
+        """Whether it says that a person resolved incidents, or changed their rule."""
+        return self.kind in {NotificationKind.CLOSED, NotificationKind.RESOLVED}
+
+    @property
     def is_of_incidents(self) -> bool:
         """Whether it is about several incidents themselves, no change of which is a member."""
-        return not self.is_of_changes and self.incident is None
+        is_of_one = self.kind in {NotificationKind.CHANGE, NotificationKind.DIGEST}
+        return not is_of_one and self.incident is None
 
     @property
     def dated(self) -> datetime:

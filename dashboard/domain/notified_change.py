@@ -17,6 +17,7 @@ class NotifiedChange:
     `previous` is the record that was known before, where a record changed and that is still kept.
     `label` and `attempted_at` are as the transaction is tracked: foreign text, and None where
     nobody knows when it was sent.
+    `ended` is what ended the condition of a network that this opened, None while it lasts.
     """
 
     transition: Transition
@@ -25,6 +26,7 @@ class NotifiedChange:
     previous: StoredRejection | None = None
     label: str = ""
     attempted_at: datetime | None = None
+    ended: Transition | None = None
 
     @property
     def is_changed_record(self) -> bool:

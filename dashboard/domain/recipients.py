@@ -10,7 +10,8 @@ from functools import lru_cache
 from typing import Final
 
 from dashboard.domain.active_hours import ActiveHours, WeekSpan, Zones, utc_only
-from dashboard.domain.address_off import AddressOff
+from dashboard.domain.address_off import AddressOff, SuspectAddress
+from dashboard.domain.digest import DigestTime
 from dashboard.domain.mail_address import MailAddress
 from dashboard.domain.notification import Recipient
 from dashboard.domain.rule_keys import MAIL
@@ -67,11 +68,13 @@ class RecipientProfile:
     """What a recipient wants of their messages.
 
     `zone` is the time zone in which times are printed beside UTC, empty for that of [mail].
-    Outside of the hours `active` they are held; without any, a message comes at any hour.
+    Outside of the hours `active` they are held; without any, a message comes at any hour. `digest`
+    is when a digest comes, by the clocks of the zone.
     """
 
     zone: str = ""
     active: tuple[WeekSpan, ...] = ()
+    digest: DigestTime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +113,7 @@ class RecipientDirectory:
     off: Mapping[Recipient, AddressOff] = field(default_factory=dict)
     verifications: Mapping[Recipient, Verification] = field(default_factory=dict)
     chosen: Mapping[Recipient, RecipientProfile] = field(default_factory=dict)
+    suspect: Mapping[Recipient, SuspectAddress] = field(default_factory=dict)
 
     def status(self, recipient: Recipient) -> RecipientStatus:
         """Return whether a recipient gets messages; off outweighs everything else."""

@@ -28,7 +28,8 @@ class RuleKind(StrEnum):
     record. INCLUDED: a rejected one is in a block all the same. REJECTION_RATE: more rejections
     than usual arrive within a time. BUSY: a network is busy, and calm again. FEE: a fee is above
     or below a value. COVERAGE_GAP: a network was not watched. WORKER_SILENT: no worker was running.
-    DELIVERY_FAILING: a channel accepts no notifications. CREDITS_SHORT: much of a budget is spent.
+    DELIVERY_FAILING: a channel accepts no notifications, or mails to an address come back.
+    CREDITS_SHORT: much of a budget is spent.
     EXPIRY: a key or a certificate ends soon.
     """
 
@@ -93,6 +94,7 @@ _KINDS: Final = {
     SubjectKind.COVERAGE: RuleKind.COVERAGE_GAP,
     SubjectKind.WORKER: RuleKind.WORKER_SILENT,
     SubjectKind.DELIVERY: RuleKind.DELIVERY_FAILING,
+    SubjectKind.ADDRESS: RuleKind.DELIVERY_FAILING,
     SubjectKind.CREDITS: RuleKind.CREDITS_SHORT,
     SubjectKind.EXPIRY: RuleKind.EXPIRY,
 }
@@ -107,14 +109,22 @@ class Severity(StrEnum):
     CRITICAL = "critical"
 
 
+URGENCY: Final = {each.value: rank for rank, each in enumerate(Severity)}
+"""How urgent a severity is: the most urgent has the largest number."""
+
+
 class Dimension(StrEnum):
-    """What changes are grouped by: those of one group are equal in each dimension of their rule."""
+    """What changes are grouped by: those of one group are equal in each dimension of their rule.
+
+    TAG is all the tags of a transaction; a rate counts a rejection for each of them.
+    """
 
     NETWORK = "network"
     MODULE = "module"
     STAGE = "stage"
     SENDER = "sender"
     LABEL = "label"
+    TAG = "tag"
 
 
 class BudgetPeriod(StrEnum):
@@ -128,7 +138,7 @@ class BudgetPeriod(StrEnum):
 class RateMeasure:
     """More than so many rejections within a time, on each network by itself.
 
-    With `by`, also of each module, stage, sender or label by itself.
+    With `by`, also of each module, stage, sender, label or tag by itself.
     """
 
     more_than: int
@@ -200,6 +210,8 @@ class ObservedChange:
             return self.module
         if dimension is Dimension.LABEL:
             return self.label
+        if dimension is Dimension.TAG:
+            return " ".join(sorted(self.tags))
         if self.rejection is None:
             return ""
         record = self.rejection.record

@@ -69,9 +69,14 @@ def why_closed(rule: Rule | None, before: Rule, incident: Incident) -> str:
         Dimension.STAGE: scope.stages,
         Dimension.SENDER: scope.senders,
         Dimension.LABEL: scope.labels,
+        Dimension.TAG: scope.tags,
     }
     for dimension, values in taken.items():
-        if values and dimension in shared and shared[dimension] not in map(str, values):
+        if not values or dimension not in shared:
+            continue
+        one = shared[dimension]
+        of_group = one.split() if dimension is Dimension.TAG else [one]
+        if set(of_group).isdisjoint(map(str, values)):
             return f"its rule no longer covers this {dimension}"
     return ""
 

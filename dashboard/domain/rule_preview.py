@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, tzinfo
+from datetime import datetime, timedelta, tzinfo
 from typing import Final, NamedTuple
 
 from dashboard.domain.condition import Subject, Transition
 from dashboard.domain.incident import QUIET_AFTER
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.domain.rule import Dimension, FeeMeasure, ObservedChange, RateMeasure, Rule, fits
+from dashboard.domain.spells import HoldPeriods, JudgedValue, spells_of
 
 _NIGHT_BEGINS: Final = 22
 _NIGHT_ENDS: Final = 6
 
 
-class Spell(NamedTuple):
+class Excess(NamedTuple):
     """A time in which something was in trouble without a break, and was not any more at its end."""
 
     begins: datetime
@@ -119,9 +120,9 @@ def firings_of_conditions(rule: Rule, transitions: Iterable[Transition]) -> list
     return sorted(fired, key=lambda each: each.at)
 
 
-def fired_spells(rule: Rule, spells: Iterable[Spell]) -> Iterator[Spell]:
+def fired_spells(rule: Rule, spells: Iterable[Excess]) -> Iterator[Excess]:
     """Yield when a rule would have fired, with its hold periods."""
-    fired: Spell | None = None
+    fired: Excess | None = None
     for spell in spells:
         if fired is not None and spell.begins - fired.ends <= rule.keep_firing:
             fired = fired._replace(ends=spell.ends)
@@ -130,12 +131,12 @@ def fired_spells(rule: Rule, spells: Iterable[Spell]) -> Iterator[Spell]:
             yield fired._replace(ends=fired.ends + rule.keep_firing)
             fired = None
         if not rule.pending or spell.ends - spell.begins > rule.pending:
-            fired = Spell(spell.begins + rule.pending, spell.ends)
+            fired = Excess(spell.begins + rule.pending, spell.ends)
     if fired is not None:
         yield fired._replace(ends=fired.ends + rule.keep_firing)
 
 
-def rate_spells(arrivals: Iterable[datetime], measure: RateMeasure) -> Iterator[Spell]:
+def rate_spells(arrivals: Iterable[datetime], measure: RateMeasure) -> Iterator[Excess]:
     """Yield when more than so many arrivals, oldest first, lay within the window."""
     within: deque[datetime] = deque()
     begun: datetime | None = None
@@ -145,12 +146,12 @@ def rate_spells(arrivals: Iterable[datetime], measure: RateMeasure) -> Iterator[
             within.popleft()
         within.append(at)
         if begun is not None and (over < at or len(within) <= measure.more_than):
-            yield Spell(begun, over)
+            yield Excess(begun, over)
             begun = None
         if begun is None and len(within) > measure.more_than:
             begun = at
     if begun is not None:
-        yield Spell(begun, _over_at(within, measure))
+        yield Excess(begun, _over_at(within, measure))
 
 
 def _over_at(within: Sequence[datetime], measure: RateMeasure) -> datetime:
@@ -158,22 +159,28 @@ def _over_at(within: Sequence[datetime], measure: RateMeasure) -> datetime:
     return within[len(within) - measure.more_than - 1] + measure.window
 
 
-def fee_spells(steps: Iterable[FeeSpread], rule: Rule, measure: FeeMeasure) -> Iterator[Spell]:
-    """Yield when a fee was beyond its limit, as far as short steps show.
+def judged_steps(
+    steps: Iterable[FeeSpread], rule: Rule, measure: FeeMeasure
+) -> Iterator[JudgedValue]:
+    """Yield whether short steps were beyond a limit, of whose fees no single ones are kept.
 
     With a pending period a step counts where all of its fees are beyond; without one, any will do.
     """
     is_beyond = _beyond(measure, is_any=not rule.pending)
-    begun: datetime | None = None
-    ends: datetime | None = None
     for step in steps:
-        if is_beyond(step):
-            begun, ends = begun or step.begins, step.ends
-        elif begun is not None:
-            yield Spell(begun, step.begins)
-            begun = None
-    if begun is not None and ends is not None:
-        yield Spell(begun, ends)
+        yield JudgedValue(step.begins, is_beyond(step))
+        yield JudgedValue(step.ends, is_beyond(step))
+
+
+def fired_of_fees(
+    rule: Rule, network_id: NetworkId, values: Iterable[JudgedValue], silence: timedelta
+) -> list[Firing]:
+    """Return when a fee rule would have fired, by the very spells that it reports."""
+    holds = HoldPeriods(rule.pending, rule.keep_firing)
+    return [
+        Firing(each.begins_at + rule.pending, each.ends_at, network_id)
+        for each in spells_of(values, holds, silence)
+    ]
 
 
 def _beyond(measure: FeeMeasure, *, is_any: bool) -> Callable[[FeeSpread], bool]:

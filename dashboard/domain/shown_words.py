@@ -20,7 +20,7 @@ from dashboard.domain.reason_parser import Reason, ReasonKind
 _MOST_WORDS: Final = 40
 _AROUND: Final = ".,;:()[]“”\"'…×?!"
 _GROUPED: Final = re.compile(r"\d{1,3}(?:,\d{3})+", re.ASCII)
-_FACTOR: Final = re.compile(r"\d+\.\d\d", re.ASCII)
+_FACTOR: Final = re.compile(r"\d+\.\d{1,2}", re.ASCII)
 _COUNTED: Final = ("Transaction ",)
 _UNCOUNTED: Final = ("TX_MODULE_LINE_COUNT_OVERFLOW",)
 _NO_LINE: Final = " above the limit 0"

@@ -17,6 +17,9 @@ from dashboard.errors import InputError
 LONGEST_REASON: Final = 300
 """Characters of the reason that a person gives."""
 
+SILENCED: Final = "silenced until"
+"""Begins the reason why nobody was notified of a change that a silence fitted."""
+
 MOST_MATCHERS: Final = 20
 LONGEST_SILENCE: Final = timedelta(days=366)
 
@@ -128,18 +131,18 @@ def silenced_all_by(
     return first
 
 
-def held_by(silences: Sequence[Silence], facts: ChangeFacts, at: datetime) -> Silence | None:
-    """Return the maintenance window at whose end people are notified; None without one.
+def held_by(silences: Sequence[Silence], facts: ChangeFacts, at: datetime) -> list[Silence]:
+    """Return the maintenance windows at whose end people are notified; none where nothing holds it.
 
     Windows that overlap or follow each other without a gap hold until the last of them ends.
     """
-    last: Silence | None = None
+    windows: list[Silence] = []
     while True:
-        since = at if last is None else last.over_at
+        since = windows[-1].over_at if windows else at
         fitting = _lasting(silences, SilenceKind.MAINTENANCE, facts, since)
         if not fitting:
-            return last
-        last = max(fitting, key=lambda each: each.over_at)
+            return windows
+        windows.append(max(fitting, key=lambda each: each.over_at))
 
 
 def _lasting(

@@ -15,8 +15,12 @@ from dashboard.errors import InputError
 _LONGEST_CELL: Final = 32_000
 """Characters; the usual spreadsheets take 32,767."""
 
-_FORMULA: Final = re.compile(r"'*\s*[=+\-@\uff1d\uff0b\uff0d\uff20|%]")
+_CELL_BEGINS: Final = r"(^|[;,|])"
+_FORMULA: Final = r"(?=['\"\s]*[=+\-@\uff1d\uff0b\uff0d\uff20|%])"
 """What spreadsheets, or the programs they hand a cell to, may take for the start of a formula."""
+
+_COMPUTED: Final = re.compile(_CELL_BEGINS + _FORMULA)
+_MARKED: Final = re.compile(f"{_CELL_BEGINS}'{_FORMULA}")
 
 
 def read_spreadsheet(octets: bytes) -> str:
@@ -41,15 +45,16 @@ def _encoding(octets: bytes) -> str:
 def cell(text: str) -> str:
     """Make foreign text a cell that stays text: an apostrophe in front of what could compute.
 
-    Unseen characters, line ends included, show as codes; a spreadsheet hides the apostrophe.
+    Where another character than the comma separates cells, a part of the text becomes a cell. So
+    one stands behind each separator too. Unseen characters, tabs and line ends included, show as
+    codes.
     """
-    shown = visible(text, _LONGEST_CELL)
-    return f"'{shown}" if _FORMULA.match(shown) else shown
+    return _COMPUTED.sub(r"\1'", visible(text, _LONGEST_CELL))
 
 
 def without_mark(text: str) -> str:
-    """Take the apostrophe away that `cell` put in front of what could compute."""
-    return text[1:] if text.startswith("'") and _FORMULA.match(text[1:]) else text
+    """Take each apostrophe away that `cell` put in front of what could compute."""
+    return _MARKED.sub(r"\1", text)
 
 
 def write_csv(header: Sequence[str], rows: Iterable[Sequence[str | int | None]]) -> str:

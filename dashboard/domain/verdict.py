@@ -56,7 +56,8 @@ class Evidence:
     them claims a time that had not come when it arrived. `first_answered_at` and
     `last_answered_at` are the times of answers (a record or null); `failing_since` is the
     time of the first failed question after the last answer, with its `failure`. `follow_up` is
-    what the network's node says, None where there is no node or it gave no answer.
+    what the network's node says, None where there is no node or it gave no answer; if it does
+    not answer now, `receipt_failure` says since when and why.
     """
 
     network_id: NetworkId
@@ -68,6 +69,7 @@ class Evidence:
     failing_since: datetime | None = None
     failure: Failure | None = None
     follow_up: FollowUp | None = None
+    receipt_failure: tuple[datetime, Failure] | None = None
     is_dated_ahead: bool = False
 
 
@@ -165,8 +167,18 @@ def _record_seen(evidence: Evidence) -> str:
 
 
 def _no_receipt(evidence: Evidence) -> str:
-    end = evidence.follow_up
-    return "" if end is None else f" At {_moment(end.answered_at)} there was no receipt for it."
+    end, failure = evidence.follow_up, evidence.receipt_failure
+    said = "" if end is None else f" At {_moment(end.answered_at)} there was no receipt for it."
+    if failure is not None:
+        since, why = failure
+        said += (
+            f" The node has not answered about its receipt since {_moment(since)}. {_sentence(why)}"
+        )
+    return said
+
+
+def _sentence(failure: Failure) -> str:
+    return f"{failure.message.removesuffix('.')}."
 
 
 def _unanswered(evidence: Evidence) -> Verdict:
@@ -176,7 +188,7 @@ def _unanswered(evidence: Evidence) -> Verdict:
             "The network has not been asked about this hash yet.",
             "It is asked within moments of being tracked.",
         )
-    why = "" if evidence.failure is None else f" {evidence.failure.message}"
+    why = "" if evidence.failure is None else f" {_sentence(evidence.failure)}"
     return Verdict(
         VerdictKind.CANNOT_CHECK,
         f"The exclusion API has given no answer since {_moment(evidence.failing_since)}.{why}",

@@ -12,7 +12,7 @@ from dashboard.errors import InputError, WireError
 LONGEST: Final = timedelta(days=36_500)
 """The longest duration: any clock can count on so far."""
 
-_DURATION: Final = re.compile(r"(\d{1,9})(ms|s|m|h|d)", re.ASCII)
+_DURATION: Final = re.compile(r"(\d{1,9})(ms|s|m|h|d|y)", re.ASCII)
 _UNITS: Final = {
     "d": timedelta(days=1),
     "h": timedelta(hours=1),
@@ -20,19 +20,20 @@ _UNITS: Final = {
     "s": timedelta(seconds=1),
     "ms": timedelta(milliseconds=1),
 }
+_YEAR: Final = timedelta(days=365)
 _FEE: Final = re.compile(r"([\d.]{1,30}) ?(gwei|wei)", re.ASCII)
 _SHOWN_AS_GWEI: Final = 10**6
 
 
 def read_duration(text: object) -> timedelta | None:
-    """Read a whole number and a unit: 250ms, 4s, 15m, 2h, 7d; None for any other form.
+    """Read a whole number and a unit: 250ms, 4s, 15m, 2h, 7d, 1y; None for any other form.
 
     InputError for more than a hundred years.
     """
     match = _DURATION.fullmatch(text) if isinstance(text, str) else None
     if match is None:
         return None
-    count, unit = int(match[1]), _UNITS[match[2]]
+    count, unit = int(match[1]), _UNITS.get(match[2], _YEAR)
     if count > LONGEST // unit:
         msg = f"{match[0]} is more than a hundred years; write at most {LONGEST.days}d"
         raise InputError(msg)

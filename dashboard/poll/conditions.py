@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from typing import Final
 from uuid import UUID
 
 from dashboard.detect.busy_measure import (
@@ -14,7 +15,6 @@ from dashboard.detect.busy_measure import (
     BaseFeeReadings,
     PriorityFeeReadings,
     conclude_busyness,
-    is_busyness_known,
     is_flat,
     measure_busyness,
 )
@@ -33,17 +33,21 @@ from dashboard.domain.gas import GasObservation, SuggestedGasFees
 from dashboard.domain.grounds import FeeGrounds
 from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import NetworkId
+from dashboard.domain.spells import longest_silence
 from dashboard.poll.clocks import Clocks, SetClock
 from dashboard.store.alerts.conditions import (
     current_condition,
+    note_values,
     record_transition,
-    set_turning_since,
 )
 from dashboard.store.engine.connection import Connection
+from dashboard.store.fees.busy_spells import save_spell
 from dashboard.store.fees.busy_window import BusyWindow
 from dashboard.store.fees.stored_fees import fees_answered_at, percentile_answered_by_api_at
 from dashboard.store.gas import latest_percentile
 from dashboard.store.monitoring.upstream_failures import read_standing_failures
+
+_OF_GAS: Final = (SubjectKind.GAS_API, SubjectKind.FEES, SubjectKind.BUSYNESS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,22 +69,25 @@ class StoredConditions:
         yield conclusions
         for transition in conclusions.transitions:
             record_transition(connection, transition, None)
+            if transition.subject.kind is SubjectKind.BUSYNESS:
+                save_spell(connection, transition)
         changed = {each.subject.kind for each in conclusions.transitions}
         for kind, before in stored.items():
-            noted = None if before is None or kind in changed else before.turning_since
             after = conclusions.held.get(kind)
-            if after is not None and after.turning_since != noted:
-                set_turning_since(connection, Subject(kind, self.network_id), after.turning_since)
+            if after is not None and (kind in changed or after != before):
+                note_values(connection, Subject(kind, self.network_id), after)
 
     def _trusted(
         self, stored: Mapping[SubjectKind, Condition | None]
     ) -> dict[SubjectKind, Condition]:
-        """Return the stored conditions, with no `turning_since` from before the clock was set."""
+        """Return the stored conditions, with no values from before the clock was set."""
         trusted = self.set_clock.trusted
         return {
-            kind: each
-            if each.turning_since is None
-            else replace(each, turning_since=trusted(each.turning_since))
+            kind: replace(
+                each,
+                turning_since=None if each.turning_since is None else trusted(each.turning_since),
+                seen_at=None if each.seen_at is None else trusted(each.seen_at),
+            )
             for kind, each in stored.items()
             if each is not None
         }
@@ -91,10 +98,10 @@ class Conditions:
     """The conditions of one network during one term, which begins now.
 
     Everything is concluded from the store, so that a worker that begins, or begins again, knows
-    what was reported and what is too old. A conclusion about busyness needs fresh fees: while they
-    are stale, or their source is silent, the condition holds, and afterwards waiting begins
-    again. So it does where the clock was set: that is no news of a network. The periods say how
-    often suggested fees and the busy threshold are asked.
+    what was reported and what is too old. A conclusion about busyness needs a fee and a fresh
+    threshold; where there is none for long, it is not known. Where the clock was set, waiting
+    begins again: that is no news of a network. The periods say how often suggested fees and the
+    busy threshold are asked.
     """
 
     network_id: NetworkId
@@ -130,10 +137,9 @@ class Conditions:
     def update_gas(self, connection: Connection, now: datetime) -> None:
         """Conclude from what is stored whether fees are stale, or their source is silent."""
         readings = self.read_gas(connection, now)
-        with self._stored.concluding(
-            connection, SubjectKind.GAS_API, SubjectKind.FEES
-        ) as conclusions:
+        with self._stored.concluding(connection, *_OF_GAS) as conclusions:
             conclude_gas(conclusions, readings)
+            conclude_busyness(conclusions, None, now, longest_silence(self.fees_period))
 
     def update_gas_saved(
         self, connection: Connection, before: GasReadings, observation: GasObservation
@@ -144,17 +150,11 @@ class Conditions:
         """
         now, fees = observation.asked_at, observation.suggested_gas_fees
         after = self.read_gas(connection, now)
-        kinds = (SubjectKind.GAS_API, SubjectKind.FEES, SubjectKind.BUSYNESS)
-        with self._stored.concluding(connection, *kinds) as conclusions:
+        with self._stored.concluding(connection, *_OF_GAS) as conclusions:
             conclude_gas(conclusions, before)
             conclude_gas(conclusions, after)
-            if fees is None:
-                return
-            grounds, source = None, observation.source_of(Operation.SUGGESTED_GAS_FEES)
-            if is_busyness_known(conclusions, source):
-                grounds = self._measure_busyness(connection, fees, now)
-            were_stale = before.are_fees_stale(self.fees_period)
-            conclude_busyness(conclusions, grounds, now, were_fees_stale=were_stale)
+            grounds = None if fees is None else self._measure_busyness(connection, fees, now)
+            conclude_busyness(conclusions, grounds, now, longest_silence(self.fees_period))
 
     def update_exclusion(self, connection: Connection, now: datetime) -> None:
         """Conclude from what is stored whether the exclusion API is silent."""

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from dashboard.detect.coverage import SHORTEST_GAP, Look, conclude_coverage
-from dashboard.domain.coverage import CoverageChange, Covered, Watched
+from dashboard.detect.coverage import Look, conclude_coverage
+from dashboard.domain.coverage import SHORTEST_GAP, CoverageChange, Covered, Watched
 from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import NetworkId
 from dashboard.poll.clocks import Clocks

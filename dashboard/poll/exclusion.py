@@ -25,6 +25,7 @@ from dashboard.store.engine.batching import let_others_write, portions
 from dashboard.store.engine.connection import Connection
 from dashboard.store.evidence.record_answers import cohorts_among, record_poll
 from dashboard.store.evidence.save_rejections import save_polled
+from dashboard.store.monitoring.upstream_failures import read_standing_failures
 from dashboard.store.tracking.cohorts import (
     Cohort,
     PollResult,
@@ -36,7 +37,7 @@ from dashboard.store.tracking.cohorts import (
 _RULES: Final = PollRules(
     largest_tick=5000,
     shortest_pause=timedelta(seconds=1),
-    longest_pause=timedelta(minutes=1),
+    longest_pause=timedelta(seconds=15),
     retry=timedelta(seconds=1),
 )
 
@@ -73,6 +74,7 @@ class ExclusionPoll(PollLoop[ScheduledCohort, Cohort, ExclusionAnswer, dict[int,
         self._conditions = conditions
         self._new_id = new_id
         self._last_cohort_id = 0
+        self._is_silent = False
 
     def load(self) -> None:
         """Schedule new cohorts: of newly tracked hashes, and those split off since."""
@@ -95,6 +97,14 @@ class ExclusionPoll(PollLoop[ScheduledCohort, Cohort, ExclusionAnswer, dict[int,
         with self.store.read() as connection:
             ids = [each.cohort_id for each in due]
             return read_cohorts(connection, self.store.network_id, ids)
+
+    def is_answered(self) -> bool:
+        """Whether a look-up was answered since the last poll failed as a whole."""
+        if not self._is_silent:
+            return False
+        with self.store.read() as connection:
+            failures = read_standing_failures(connection, self.store.network_id)
+        return all(each.operation is not self.operation for each in failures)
 
     async def ask(self, questions: Sequence[Cohort]) -> list[ExclusionAnswer]:
         """Ask about all their hashes at once."""
@@ -121,6 +131,7 @@ class ExclusionPoll(PollLoop[ScheduledCohort, Cohort, ExclusionAnswer, dict[int,
             results = record_poll(connection, network_id, asked_at, questions, answers)
             self._conditions.update_exclusion(connection, asked_at)
             self._save(connection, last, asked_at)
+        self._is_silent = all(each.failure is not None for each in answers)
         return results
 
     def reschedule(

@@ -143,7 +143,11 @@ def jobs_of(worker: PollingWorker, term: Term, over: asyncio.Event) -> list[Job]
 
 def _measured_rules(worker: PollingWorker) -> MeasuredRules:
     networks = [each.network_id for each in worker.networks]
-    with_fees = [each.network_id for each in worker.networks if each.has_gas]
+    with_fees = {
+        each.network_id: (each.gas_periods or worker.periods.gas).suggested_gas_fees
+        for each in worker.networks
+        if each.has_gas
+    }
     reader = RuleReader(networks, with_fees, worker.certificates, worker.peers)
     return MeasuredRules(worker.store, reader, worker.clocks, worker.new_id)
 

@@ -68,7 +68,7 @@ class Lease:
     def renew(self, term: Term) -> None:
         """Prolong a term; LeaseLost where it has ended."""
         ends_at = self.elapsed() + self.duration
-        with self.store.write() as connection:
+        with self.store.renew() as connection:
             if not leases.renew(connection, self.name, term.token, self.duration):
                 term.ends_at = timedelta()
                 raise LeaseLost(f"the lease {self.name} expired or was taken over")

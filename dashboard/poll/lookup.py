@@ -7,6 +7,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
+from typing import Final
 from uuid import UUID
 
 import anyio
@@ -29,6 +30,9 @@ from dashboard.store.tracking.cohorts import mark_rejected
 from dashboard.store.tracking.follow_ups import inclusion_questions, record_inclusion_answers
 from dashboard.store.tracking.transactions import is_tracked
 from dashboard.upstream.meter import Meter
+
+BRIEFLY: Final = timedelta(seconds=2)
+"""How long an answer that is there waits for the nonce that the node expects."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +59,33 @@ class LiveLookup:
         """
         unsaved: list[UnsavedAnswers] = []
         async with anyio.create_task_group() as tasks:
-            for each, asker in self.askers.items():
+            for each in self.askers.keys() | self.nodes.keys():
                 if network_id in {None, each}:
-                    tasks.start_soon(self._ask_network, each, asker, (hashes, deadline), unsaved)
-            for each, node in self.nodes.items():
-                if network_id in {None, each}:
-                    tasks.start_soon(self._ask_node, each, node, hashes, deadline)
+                    tasks.start_soon(self._ask_both, each, (hashes, deadline), unsaved)
         if unsaved:
             raise AnswersNotSaved(unsaved)
+
+    async def _ask_both(
+        self,
+        network_id: NetworkId,
+        wanted: tuple[Sequence[TxHash], timedelta],
+        unsaved: list[UnsavedAnswers],
+    ) -> None:
+        """Ask the API and the node; then the node, briefly, for nonces of senders not known before.
+
+        A record names the sender, and what the sender can do depends on the nonce that the node
+        expects: without it the first answer would say less than the next one.
+        """
+        hashes, deadline = wanted
+        asker, node = self.askers.get(network_id), self.nodes.get(network_id)
+        asked: list[InclusionQuestion] = []
+        async with anyio.create_task_group() as tasks:
+            if asker is not None:
+                tasks.start_soon(self._ask_network, network_id, asker, wanted, unsaved)
+            if node is not None:
+                tasks.start_soon(self._ask_node, network_id, node, wanted, asked)
+        if asker is not None and node is not None:
+            await self._ask_node(network_id, node, (hashes, min(deadline, BRIEFLY)), asked)
 
     async def _ask_network(
         self,
@@ -85,23 +108,27 @@ class LiveLookup:
         self,
         network_id: NetworkId,
         node: InclusionAsker,
-        hashes: Sequence[TxHash],
-        deadline: timedelta,
+        wanted: tuple[Sequence[TxHash], timedelta],
+        asked: list[InclusionQuestion],
     ) -> None:
-        """Ask a node for receipts; neither its silence nor trouble with the store is reported.
+        """Ask a node what was not asked yet; trouble with the store is not reported.
 
         The exclusion API is asked at the same time, and trouble with the store is reported there.
         """
+        hashes, deadline = wanted
         asked_at = self.now()
-        answers: list[InclusionAnswer] = []
         with suppress(StoreError):
-            questions = await run_sync(self._questions, network_id, hashes)
+            known = await run_sync(self._questions, network_id, hashes)
+            questions = [each for each in known if each not in asked]
+            if not questions:
+                return
+            asked += questions
+            failure = _no_answer(deadline)
+            answers = [InclusionAnswer(each.tx_hash, failure=failure) for each in questions]
             with anyio.move_on_after(deadline.total_seconds()):
                 answers = await node.ask(questions)
-            pairs = zip(questions, answers, strict=False)  # no answers where the node was silent
-            answered = [each for each in pairs if each[1].failure is None]
-            if answered:
-                await run_sync(partial(self._record_inclusion, network_id, asked_at, answered))
+            pairs = list(zip(questions, answers, strict=True))
+            await run_sync(partial(self._record_inclusion, network_id, asked_at, pairs))
 
     def _questions(
         self, network_id: NetworkId, hashes: Sequence[TxHash]
@@ -113,10 +140,10 @@ class LiveLookup:
         self,
         network_id: NetworkId,
         asked_at: datetime,
-        answered: Sequence[tuple[InclusionQuestion, InclusionAnswer]],
+        answers: Sequence[tuple[InclusionQuestion, InclusionAnswer]],
     ) -> None:
         with self._writing(network_id, asked_at) as connection:
-            record_inclusion_answers(connection, network_id, asked_at, answered)
+            record_inclusion_answers(connection, network_id, asked_at, answers)
 
     def _record(
         self, network_id: NetworkId, answers: Sequence[ExclusionAnswer], asked_at: datetime

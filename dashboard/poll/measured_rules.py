@@ -11,13 +11,14 @@ from uuid import UUID
 from dashboard.detect.rule_measures import (
     HeldConditions,
     MeasuredChange,
+    conclude_fees,
     conclude_measured,
     end_without_rule,
     unmeasured,
     without_silent,
 )
 from dashboard.domain.condition import Condition, Subject
-from dashboard.domain.rule import Rule, RuleKind, subject_kinds
+from dashboard.domain.rule import FeeMeasure, Rule, RuleKind, subject_kinds
 from dashboard.poll.clocks import Clocks, SetClock
 from dashboard.poll.lease import Term
 from dashboard.poll.rule_reader import RuleReader
@@ -79,6 +80,14 @@ class MeasuredRules:
         }
         read: set[Subject] = set()
         for rule in rules:
+            if isinstance(rule.measure, FeeMeasure):
+                for subject, states, grounds in self.reader.fees(
+                    connection, rule, rule.measure, held, now, self._set_clock.trusted
+                ):
+                    read.add(subject)
+                    before = held.get(subject)
+                    yield from conclude_fees(subject, before, states, grounds, now, self.new_id)
+                continue
             readings = self.reader.read(connection, rule, now)
             readings |= unmeasured(readings, held, rule, now)
             readings = without_silent(readings, silent)

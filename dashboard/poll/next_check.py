@@ -30,7 +30,7 @@ class CadencePolicy:
     shortest_interval: timedelta
     factor: float = 0.5
     rejected_factor: float = 4.0
-    longest_retry: timedelta = timedelta(minutes=1)
+    longest_retry: timedelta = timedelta(seconds=15)
     late_retry: timedelta = timedelta(hours=1)
     last_age: timedelta = QUERYABLE_WINDOW + REPORTING_DELAY
 

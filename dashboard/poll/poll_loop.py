@@ -86,7 +86,7 @@ class PollLoop(ABC, Generic[DueT, QuestionT, AnswerT, RecordedT]):
         """
         await run_sync(self.load)
         started = self.clocks.elapsed()
-        if started < self._paused_until:
+        if started < self._paused_until and not await run_sync(self.is_answered):
             return
         due = self._due.take_due(started, self.rules.largest_tick)
         if not due:
@@ -127,6 +127,10 @@ class PollLoop(ABC, Generic[DueT, QuestionT, AnswerT, RecordedT]):
         pause = min(max(self._pause * 2, rules.shortest_pause), rules.longest_pause)
         self._pause = pause if is_silent else timedelta()
         self._paused_until = self.clocks.elapsed() + max(self._pause, longest_retry_after(failures))
+
+    def is_answered(self) -> bool:
+        """Whether the upstream, which failed, answered somebody else since: then the pause ends."""
+        return False
 
     def _log_failures(self, asked: int, failures: Sequence[Failure]) -> None:
         _log.warning(

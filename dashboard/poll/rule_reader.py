@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Final
 
+from dashboard.detect.condition_start_end import spell_state
 from dashboard.detect.rule_measures import (
     REPORTED_AFTER_END,
+    HeldConditions,
     Readings,
+    read_bounces,
     read_credits,
     read_deliveries,
     read_expiries,
-    read_fee_limit,
     read_gaps,
     read_rates,
     read_worker,
 )
-from dashboard.domain.condition import State, Subject, SubjectKind
+from dashboard.domain.condition import Condition, State, Subject, SubjectKind
 from dashboard.domain.coverage import Gap
-from dashboard.domain.gas import GasSource, SuggestedGasFees
-from dashboard.domain.grounds import ExpiryGrounds, Signal
-from dashboard.domain.quantity import NetworkId, Wei
+from dashboard.domain.grounds import ExpiryGrounds, FeeLimitGrounds
+from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rule import (
     BudgetPeriod,
     CreditMeasure,
@@ -31,27 +33,31 @@ from dashboard.domain.rule import (
     Rule,
     RuleKind,
 )
+from dashboard.domain.spells import HoldPeriods, SpellState, longest_silence, states_of
 from dashboard.poll.peer_certificates import PeerCertificates
 from dashboard.store.access.api_keys import keys_ending
-from dashboard.store.alerts.conditions import current_state
+from dashboard.store.alerts.addresses_off import bounced_addresses
 from dashboard.store.alerts.failing_deliveries import failing_deliveries
 from dashboard.store.engine.connection import Connection
-from dashboard.store.gas import Dated, latest_fees
+from dashboard.store.evidence.busy_context import SERIES
+from dashboard.store.fees.stored_fees import SeriesKey, asked_before, fees_beside_limit
 from dashboard.store.monitoring.coverage import gaps
 from dashboard.store.monitoring.credits import spent_since
 from dashboard.store.rejections.rates import count_arrivals
 
+_MOMENT: Final = timedelta(milliseconds=1)
+
 
 @dataclass(frozen=True, slots=True)
 class RuleReader:
-    """Reads for the networks of a worker; `with_fees` are those whose fees are watched.
+    """Reads for the networks of a worker; `with_fees` says how often fees are asked for, if at all.
 
     `certificates` are names of certificates in use, and when each ends; `peers` are those of
     servers that are asked.
     """
 
     networks: Sequence[NetworkId]
-    with_fees: Sequence[NetworkId]
+    with_fees: Mapping[NetworkId, timedelta]
     certificates: Sequence[tuple[str, datetime]] = ()
     peers: PeerCertificates = field(default_factory=PeerCertificates)
 
@@ -62,8 +68,8 @@ class RuleReader:
                 since = now - rate.window
                 counts = count_arrivals(connection, rule.scope, rate.by, since, now)
                 return read_rates(rule, rate, counts, now)
-            case FeeMeasure() as limit:
-                return self._read_fees(connection, rule, limit, now)
+            case FeeMeasure():
+                return {}
             case CreditMeasure() as budget:
                 spent = spent_since(connection, _begin_of(budget.per, now))
                 credits_ = sum(each.spent.credits for each in spent)
@@ -82,22 +88,47 @@ class RuleReader:
         if rule.kind is RuleKind.WORKER_SILENT:
             return read_worker(rule, self._late_gaps(connection, now), now)
         if rule.kind is RuleKind.DELIVERY_FAILING:
-            return read_deliveries(rule, failing_deliveries(connection), now)
+            failing = read_deliveries(rule, failing_deliveries(connection), now)
+            return failing | read_bounces(rule, bounced_addresses(connection), now)
         return {}
 
     def _late_gaps(self, connection: Connection, now: datetime) -> list[Gap]:
         return gaps(connection, self.networks, now - REPORTED_AFTER_END)
 
-    def _read_fees(
-        self, connection: Connection, rule: Rule, limit: FeeMeasure, now: datetime
-    ) -> Readings:
-        readings: Readings = {}
+    def fees(
+        self,
+        connection: Connection,
+        rule: Rule,
+        limit: FeeMeasure,
+        held: HeldConditions,
+        now: datetime,
+        trusted: Callable[[datetime], datetime],
+    ) -> Iterator[tuple[Subject, Sequence[SpellState], FeeLimitGrounds | None]]:
+        """Yield of each network that a rule is about to which states its stored fees led.
+
+        They are read from so far back that what came before changes nothing. `trusted` leaves out
+        those from before the clock was set. Without any fee there is no state.
+        """
+        holds = HoldPeriods(rule.pending, rule.keep_firing)
         for network_id in rule.scope.networks or self.with_fees:
-            found = _known_fees(connection, network_id, now)
-            fee = None if found is None else _fee(limit.signal, found.value)
-            at = now if found is None else found.asked_at
-            readings |= read_fee_limit(rule, limit, network_id, fee, at)
-        return readings
+            subject = Subject(SubjectKind.FEE_LIMIT, network_id, rule=rule.name)
+            silence = longest_silence(self.with_fees.get(network_id, timedelta()))
+            before = held.get(subject)
+            start = now - max(rule.pending, rule.keep_firing) - silence
+            begin = asked_before(connection, network_id, _earlier(before, start)) or start
+            between = trusted(_no_earlier(before, begin)), now
+            key = SeriesKey(network_id, SERIES[limit.signal])
+            found = fees_beside_limit(connection, key, limit, between, silence)
+            if not found:
+                yield subject, (), None
+                continue
+            state = spell_state(before, found[0].value.at)
+            begun = None if state is None else replace(state, turning_since=None)
+            states = list(states_of(begun, (each.value for each in found), holds, silence))
+            if now - states[-1].seen_at > silence:
+                states.append(states[-1].unseen())
+            grounds = FeeLimitGrounds(limit.signal, found[-1].fee, limit.limit, limit.is_upper)
+            yield subject, states, grounds
 
     def _ending(
         self, connection: Connection, expiry: ExpiryMeasure, now: datetime
@@ -122,22 +153,13 @@ def _begin_of(per: BudgetPeriod, now: datetime) -> datetime:
     return day if per is BudgetPeriod.DAY else day.replace(day=1)
 
 
-def _known_fees(
-    connection: Connection, network_id: NetworkId, now: datetime
-) -> Dated[SuggestedGasFees] | None:
-    """Return the latest fees; None where they are stale, or their source is silent."""
-    found = latest_fees(connection, network_id, now)
-    if found is None or _state(connection, SubjectKind.FEES, network_id) is State.STALE:
-        return None
-    is_silent = _state(connection, SubjectKind.GAS_API, network_id) is State.SILENT
-    return None if is_silent and found.source is not GasSource.NODE_INSTEAD else found
+def _earlier(held: Condition | None, at: datetime) -> datetime:
+    """Return a moment that is not after the first value that may turn what is held."""
+    return at if held is None or held.turning_since is None else min(at, held.turning_since)
 
 
-def _state(connection: Connection, kind: SubjectKind, network_id: NetworkId) -> State | None:
-    return current_state(connection, Subject(kind, network_id))
-
-
-def _fee(signal: Signal, fees: SuggestedGasFees) -> Wei:
-    if signal is Signal.BASE_FEE:
-        return fees.estimated_base_fee
-    return fees.medium.suggested_max_priority_fee_per_gas
+def _no_earlier(held: Condition | None, at: datetime) -> datetime:
+    """Return a moment from which on values say whether what is held still holds."""
+    if held is None:
+        return at
+    return max(at, held.since + _MOMENT if held.state is State.UNKNOWN else held.since)

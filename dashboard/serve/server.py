@@ -59,17 +59,20 @@ def server_config(
     return config
 
 
-def within_descriptors(limits: ConnectionLimits) -> ConnectionLimits:
-    """Raise the limit of file descriptors as needed; return lower limits where that fails."""
+def within_descriptors(limits: ConnectionLimits, each: int = 1) -> ConnectionLimits:
+    """Raise the limit of file descriptors as needed; return lower limits where that fails.
+
+    `each` is how many a connection takes.
+    """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    needed = limits.total + limits.refusable + _OTHER_DESCRIPTORS
+    needed = each * (limits.total + limits.refusable) + _OTHER_DESCRIPTORS
     if soft == resource.RLIM_INFINITY or needed <= soft:
         return limits
     granted = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
     resource.setrlimit(resource.RLIMIT_NOFILE, (granted, hard))
     if granted == needed:
         return limits
-    fitting = max(1, (granted - _OTHER_DESCRIPTORS) * 10 // 11 - 16)
+    fitting = max(1, (granted - _OTHER_DESCRIPTORS) // each * 10 // 11 - 16)
     _log.warning(
         "Fewer connections are accepted than configured: raise the limit of file descriptors",
         configured=limits.total,

@@ -16,6 +16,15 @@ def host_of(url: str) -> str | None:
     return (address.hostname or "").removesuffix(".") or None if has_port else None
 
 
+def origin_of(url: str) -> str:
+    """Return the origin of a web address that has a host, as browsers send it."""
+    address, host = urlsplit(url), host_of(url) or ""
+    scheme = address.scheme.lower()
+    usual = {"http": 80, "https": 443}.get(scheme)
+    port = "" if address.port in {None, usual} else f":{address.port}"
+    return f"{scheme}://{f'[{host}]' if ':' in host else host}{port}"
+
+
 def is_loopback(host: str) -> bool:
     """Whether traffic to a host never leaves this machine; names are not resolved."""
     if host == "localhost":

@@ -1,4 +1,4 @@
-"""[recipients."NAME"]: the time zone and the hours of one recipient, and the check of both."""
+"""[recipients."NAME"]: the time zone, hours and digest of one recipient, and their check."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from msgspec import Struct
 
 from dashboard.domain.active_hours import WeekSpan
+from dashboard.domain.digest import DigestTime
 from dashboard.domain.mail_address import MailAddress
 from dashboard.domain.quantity import shorten
 from dashboard.errors import InputError, SettingsError
@@ -19,11 +20,12 @@ class RecipientSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """[recipients."NAME"]: a mail address or a channel, which is trusted by being named here.
 
     Messages print times in `time_zone`, by default that of [mail]. Outside of the hours `active`
-    they are held.
+    they are held. A `digest` comes at its time, such as ``daily 08:00``.
     """
 
     time_zone: str = ""
     active: list[str] = []
+    digest: str = ""
 
 
 @as_far_as_readable
@@ -45,6 +47,18 @@ def check_recipients(
                 WeekSpan.parse(span)
             except InputError as error:
                 yield (*path, "active"), f"holds what cannot be read: {error}"
+        if each.digest:
+            yield from _check_digest(name, each.digest, channels)
+
+
+def _check_digest(name: str, digest: str, channels: Collection[str]) -> Iterator[Remark]:
+    path = ("recipients", name, "digest")
+    if name in channels:
+        yield path, "is that of a channel: digests go by mail"
+    try:
+        DigestTime.parse(digest)
+    except InputError as error:
+        yield path, f"cannot be read: {error}"
 
 
 def is_mail_address(text: str) -> bool:

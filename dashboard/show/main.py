@@ -1,13 +1,11 @@
 """The script that Streamlit runs for every page: the frame, then the page that was asked for."""
 
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Final
 
 import streamlit as st
 
 from dashboard.show.parts.address import return_to
-from dashboard.show.parts.chart_first import chart_first
 from dashboard.show.parts.chart_zoom import FROM, TO
 from dashboard.show.parts.header_search import header_search
 from dashboard.show.parts.incident_list import INCIDENT
@@ -39,7 +37,6 @@ _OTHER_PARAMETERS: Final = frozenset(
 )
 _PASSING: Final = frozenset({INCIDENT, RULE, LIKE, WALL})
 
-_WITH_CHARTS: Final = (overview, fees, rejections, alerts)
 _HERE: Final = Path(__file__).parent
 
 
@@ -49,7 +46,6 @@ def main() -> None:
     pages = [each.as_page() for each in PAGES]
     chosen = st.navigation(pages, position="top")
     st.set_page_config(f"{chosen.title} · Linewatch", _HERE / "icon.svg", "wide")
-    st.html(_HERE / "style.css")
     if not page_queries.is_registered():
         notice("busy", "Linewatch is starting.", "Reload this page in a moment.")
         return
@@ -60,8 +56,7 @@ def main() -> None:
     networks = page_queries.current().networks
     frame = st.container(horizontal=True, vertical_alignment="center", gap="small", key="frame")
     notes = st.container(gap="small", key="notes")
-    begins = chart_first() if PAGES[pages.index(chosen)] in _WITH_CHARTS else nullcontext()
-    with begins, ignored_parameters_shown(notes, _OTHER_PARAMETERS):
+    with ignored_parameters_shown(notes, _OTHER_PARAMETERS):
         with frame:
             header_search(lookup.search)
             simulated_mark(networks, notes)

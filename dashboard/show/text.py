@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
-from dashboard.detect.condition_start_end import HoldPeriods
 from dashboard.domain.condition import Condition, State
-from dashboard.domain.formatting import fee, moment, period, size, span, unit_of
+from dashboard.domain.formatting import fee, moment, period, share, size, span, unit_of
 from dashboard.domain.quantity import TxHash, Wei, format_gwei
+from dashboard.domain.spells import HoldPeriods
 
 _FEW: Final = 2
 
@@ -47,11 +47,6 @@ def exact_fee(wei: Wei) -> str:
     return f"{format_gwei(wei)} gwei ({wei:,} wei)"
 
 
-def share(part: float) -> str:
-    """Print a share of 0 to 1 as per cent."""
-    return f"{part:.0%}"
-
-
 def short_hash(tx_hash: TxHash) -> str:
     """Print the ends of a hash, enough to distinguish it in a list."""
     text = str(tx_hash)
@@ -74,6 +69,7 @@ def sentence(message: str) -> str:
 _TURNING: Final = {
     State.BUSY: ("at or below the threshold", "over"),
     State.CALM: ("above the threshold", "busy"),
+    State.UNKNOWN: ("beyond the threshold", "certain"),
     State.SILENT: ("answered", "over"),
     State.ANSWERING: ("not answered", "silent"),
     State.STALE: ("fresh", "over"),

@@ -107,7 +107,9 @@ class HttpAsker:
         except httpx.HTTPError as error:
             if is_untrusted(error):
                 raise untrusted(name) from None
-            raise UpstreamUnavailable(f"{name}: no answer ({type(error).__name__})") from None
+            is_refused = isinstance(error, httpx.ConnectError)
+            why = "cannot connect" if is_refused else "it was cut off or is not HTTP"
+            raise UpstreamUnavailable(f"{name}: no answer: {why}") from None
 
     async def _read(self, response: httpx.Response, limit: int) -> bytes:
         if not response.is_success:

@@ -137,7 +137,10 @@ def _translated(
         return UpstreamRefused(f"{name}: its address cannot be used: give ws(s)://host/path")
     if isinstance(error, ConnectionClosed) and error.sent and error.sent.code == _TOO_BIG:
         return _too_large(name, body_limit(MOST_ITEMS))
-    return UpstreamUnavailable(f"{name}: no answer ({type(error).__name__})")
+    if isinstance(error, ConnectionClosed):
+        return UpstreamUnavailable(f"{name}: no answer: the connection was lost")
+    why = "cannot connect" if isinstance(error, OSError) else "it does not speak WebSocket"
+    return UpstreamUnavailable(f"{name}: no answer: {why}")
 
 
 def _too_large(name: str, limit: int) -> UpstreamUnreadable:

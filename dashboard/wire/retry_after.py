@@ -6,8 +6,8 @@ from datetime import timedelta
 from email.utils import parsedate_to_datetime
 from typing import Final
 
-LONGEST_RETRY_AFTER: Final = timedelta(hours=24)
-"""The longest wait that is obeyed: until the next daily quota."""
+LONGEST_RETRY_AFTER: Final = timedelta(minutes=5)
+"""The longest wait that is obeyed: one answer must not silence a source for long."""
 
 
 def parse_retry_after(text: str, date: str) -> timedelta | None:

@@ -16,7 +16,7 @@ from dashboard.errors import DeliveryError, DeliveryRefused, InputError
 from dashboard.settings import Settings
 from dashboard.settings.channels import MAIL
 from dashboard.store.access.audit_log import note_action
-from dashboard.store.alerts.notifications import message_id_of
+from dashboard.store.alerts.notifications import written_message_id
 from dashboard.store.alerts.recipients import read_directory
 from dashboard.store.engine.engine import Store
 from dashboard.wiring.channels import (
@@ -60,7 +60,7 @@ def try_recipient(
 ) -> TriedRecipient:
     """Send a test message, and log in the audit log that it was sent or refused."""
     headers = MessageHeaders(
-        message_id_of(uuid4(), message_domain(settings)), recipient.address, actor.at
+        written_message_id(uuid4(), message_domain(settings)), recipient.address, actor.at
     )
     try:
         _require_reachable(recipient, settings, store)

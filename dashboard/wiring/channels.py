@@ -15,6 +15,7 @@ from dashboard.alert.channels.stage import Watch, ignore
 from dashboard.alert.channels.webhook import WebhookChannel
 from dashboard.alert.message import Channel
 from dashboard.domain.active_hours import WeekSpan
+from dashboard.domain.digest import DigestTime
 from dashboard.domain.mail_address import MailAddress
 from dashboard.domain.notification import NO_DOMAIN, Recipient
 from dashboard.domain.recipients import ConfiguredRecipients, RecipientProfile, mailbox_of
@@ -50,7 +51,9 @@ def configured_recipients(settings: Settings) -> ConfiguredRecipients:
     """Return what the settings say of recipients; whom they name need not be verified."""
     profiles = {
         mailbox_of(recipient_named(name, settings)): RecipientProfile(
-            each.time_zone, tuple(map(WeekSpan.parse, each.active))
+            each.time_zone,
+            tuple(map(WeekSpan.parse, each.active)),
+            DigestTime.parse(each.digest) if each.digest else None,
         )
         for name, each in settings.recipients.items()
     }

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dashboard.detect.condition_start_end import ConditionRules, HoldPeriods
+from dashboard.detect.condition_start_end import ConditionRules
+from dashboard.domain.spells import HoldPeriods
 from dashboard.settings import Settings
 
 

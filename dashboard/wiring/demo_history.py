@@ -12,19 +12,24 @@ from typing import Final, TypeVar
 from dashboard.devnet.demo_fee_history import DemoFeeHistory
 from dashboard.devnet.demo_reports import DemoReports
 from dashboard.devnet.networks import DEVNET, SIMULATED, SimulatedNetwork
+from dashboard.domain.coverage import Watched
 from dashboard.domain.exclusion import RejectionSource, SaveStatus
+from dashboard.domain.spells import HoldPeriods
 from dashboard.errors import InputError
 from dashboard.settings import Settings
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.save_rejections import save_reports
+from dashboard.store.fees.busy_spells import save_spells
 from dashboard.store.fees.import_history import (
     first_observed_at,
     import_fee_years,
     import_gas_history,
     other_networks,
 )
+from dashboard.store.monitoring.coverage import watch_earlier
 from dashboard.store.rejections.save import LocatedReport
 from dashboard.wiring.clock import utc_now
+from dashboard.wiring.condition_rules import condition_rules
 from dashboard.wiring.migration import migrate_store
 from dashboard.wiring.store import open_checked_store
 
@@ -74,7 +79,12 @@ def fill_with_history(
     with closing(open_checked_store(settings)) as store:
         until = _end_of_history(store, is_store_named=is_store_named)
         past = _HistorySpan(settings.devnet.seed, until, length)
-        fees = sum(_fill_fees(store, past, network) for network in networks)
+        holds = condition_rules(settings).busy
+        fees = sum(_fill_fees(store, past, network, holds) for network in networks)
+        ids = [each.network_id for each in networks]
+        with store.write() as connection:
+            watch_earlier(connection, [DEVNET.network_id], until - length, until)
+            watch_earlier(connection, ids, until - length, until, (Watched.FEES,))
         return FilledHistory(store.name, networks, fees, _fill_rejections(store, past))
 
 
@@ -90,7 +100,9 @@ def _end_of_history(store: Store, *, is_store_named: bool) -> datetime:
     return until
 
 
-def _fill_fees(store: Store, past: _HistorySpan, network: SimulatedNetwork) -> int:
+def _fill_fees(
+    store: Store, past: _HistorySpan, network: SimulatedNetwork, holds: HoldPeriods
+) -> int:
     history = DemoFeeHistory(past.seed, past.until, past.length, network)
     count = 0
     for days in history.days():
@@ -101,6 +113,8 @@ def _fill_fees(store: Store, past: _HistorySpan, network: SimulatedNetwork) -> i
         with store.write() as connection:
             import_gas_history(connection, some)
         count += len(some)
+    with store.write() as connection:
+        save_spells(connection, network.network_id, history.spells(holds))
     return count
 
 

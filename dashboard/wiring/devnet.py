@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 from datetime import datetime
 
-import uvicorn
 from starlette.types import ASGIApp
 
 from dashboard.devnet.accepted_transactions import AcceptedTransactions
@@ -18,14 +17,16 @@ from dashboard.devnet.genesis import open_genesis
 from dashboard.devnet.traffic_runner import TrackTransaction, TrafficRunner
 from dashboard.domain.quantity import TxHash
 from dashboard.errors import SettingsError
-from dashboard.serve.transport.http_connection import BoundedHttpConnection
+from dashboard.serve.server import within_descriptors
+from dashboard.serve.transport.connection_limits import ConnectionLimiter
+from dashboard.serve.transport.http_connection import LimitedHttpConnection, ServeConfig
 from dashboard.settings import Settings
 from dashboard.store.engine.engine import Store
 from dashboard.store.tracking.transactions import TrackRequest, track
 from dashboard.wiring.clients import open_clients
 from dashboard.wiring.clock import utc_now
 from dashboard.wiring.host_check import HostCheck, allowed_hosts
-from dashboard.wiring.http import run_http
+from dashboard.wiring.http import connection_limits, run_http
 from dashboard.wiring.networks import networks_of
 from dashboard.wiring.store import open_role_store
 
@@ -64,12 +65,12 @@ async def _reporting(traffic_runner: TrafficRunner, stop: asyncio.Event) -> Asyn
             await running
 
 
-def _config(app: ASGIApp, settings: Settings) -> uvicorn.Config:
-    return uvicorn.Config(
+def _config(app: ASGIApp, settings: Settings) -> ServeConfig:
+    config = ServeConfig(
         app,
         host=settings.devnet.host,
         port=settings.devnet.port,
-        http=BoundedHttpConnection,
+        http=LimitedHttpConnection,
         ws="none",
         log_config=None,
         log_level="warning",
@@ -77,6 +78,9 @@ def _config(app: ASGIApp, settings: Settings) -> uvicorn.Config:
         lifespan="off",
         timeout_graceful_shutdown=2,
     )
+    limits = within_descriptors(connection_limits(settings.serve))
+    config.connection_limiter = ConnectionLimiter(limits)
+    return config
 
 
 def _tracker(store: Store) -> TrackTransaction:

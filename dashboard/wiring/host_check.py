@@ -13,11 +13,12 @@ from dashboard.domain.allowed_hosts import (
 )
 from dashboard.logs import get_logger
 from dashboard.settings import Settings
-from dashboard.settings.hosts import host_of
+from dashboard.settings.hosts import host_of, origin_of
 
 _REMEDY: Final = (
     "If this name is yours, add it to http.allowed_hosts, or set pages.public_url to the "
-    "address that people use. List web sites that may call serve in serve.cors_origins."
+    "address that people use, with its port. List web sites that may call serve in "
+    "serve.cors_origins."
 )
 _MOST_LOGGED: Final = 20
 """Refusals logged, each text once: enough to find a wrong proxy, too few to fill a disk."""
@@ -26,15 +27,18 @@ _log = get_logger("host check")
 
 
 def allowed_hosts(settings: Settings, *, with_cors: bool = False) -> AllowedHosts:
-    """Return the names of this machine; `with_cors` adds the origins that may call serve."""
+    """Return the names of this machine, and from where the pages are opened.
+
+    `with_cors` adds the origins that may call serve.
+    """
     bound = {settings.pages.host, settings.serve.host, settings.devnet.host}
     named = {host for host in bound if not needs_no_permission(host)}
     names = {name.lower() for name in (*settings.http.allowed_hosts, *named)}
+    origins = set(settings.serve.cors_origins if with_cors else ())
     if public := host_of(settings.pages.public_url):
         names.add(public)
-    return AllowedHosts(
-        frozenset(names), frozenset(settings.serve.cors_origins if with_cors else ())
-    )
+        origins.add(origin_of(settings.pages.public_url))
+    return AllowedHosts(frozenset(names), frozenset(origins))
 
 
 class HostCheck:

@@ -1,4 +1,4 @@
-"""Run one ASGI app until it is asked to stop."""
+"""Run one ASGI app until it is asked to stop, within the limits on its connections."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from collections.abc import Iterator
 import uvicorn
 
 from dashboard.errors import RoleError
+from dashboard.serve.transport.connection_limits import ConnectionLimits
+from dashboard.settings.schema import ServeSettings
 
 
 class _Server(uvicorn.Server):
@@ -35,7 +37,23 @@ async def run_http(config: uvicorn.Config, stop: asyncio.Event, port_variable: s
         server.should_exit = True
         await serving
     if not server.started:
-        raise RoleError("the server could not start; its lines above say why")
+        raise RoleError("the server could not start: its log says why")
+
+
+def connection_limits(serve: ServeSettings) -> ConnectionLimits:
+    """Return the limits of [serve], which hold for the pages and the devnet as well."""
+    return ConnectionLimits(
+        total=serve.largest_connections,
+        per_address=serve.largest_connections_per_address,
+        largest_head=serve.largest_head,
+        head=serve.head_timeout,
+        body=serve.body_timeout,
+        idle=serve.idle_timeout,
+        reading=serve.reading_timeout,
+        ping=serve.ping_period,
+        pong=serve.ping_timeout,
+        stop=serve.stop_timeout,
+    )
 
 
 def _listen(config: uvicorn.Config, port_variable: str) -> socket.socket:

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from websockets.extensions.permessage_deflate import ServerPerMessageDeflateFactory
 from websockets.server import ServerProtocol
 
-from dashboard.serve.transport.websocket_connection import BoundedWebSocketConnection
+from dashboard.serve.transport.connection_limits import ConnectionPhase
+from dashboard.serve.transport.frames import FrameProgress
+from dashboard.serve.transport.websocket_connection import TimedWebSocketConnection
+from dashboard.show.web.sessions import is_open_session
 
 if TYPE_CHECKING:
     from uvicorn._types import ASGIReceiveEvent
@@ -25,13 +28,19 @@ _EFFORT: Final = 4
 _PIECE: Final = 1_024
 """Bytes that are unpacked at once: they hold a megabyte at most."""
 
+_PROTOCOLS_WITH_SESSION: Final = 3
+"""What Streamlit's script offers as subprotocols: a name, a token, and the session it had."""
 
-class PageWebSocketConnection(BoundedWebSocketConnection):
+
+class PageWebSocketConnection(TimedWebSocketConnection):
     """A WebSocket that compresses what it sends against what it sent before.
 
     What comes is unpacked in small pieces, and none while a message waits for the app: one read of
     256 kB may hold 250 MB of messages.
     A page is dozens of messages, of which Streamlit hands over one in each turn of the loop.
+
+    A client that says nothing is dropped: it takes four file descriptors. A browser asks for its
+    page at once, unless it comes back to a session that it had.
     """
 
     gathers_for: ClassVar[float] = 0.002
@@ -49,6 +58,13 @@ class PageWebSocketConnection(BoundedWebSocketConnection):
             logger=logging.getLogger("uvicorn.error"),
         )
         self._packed = bytearray()
+        self._frame = FrameProgress()
+        self._has_spoken = False
+        self._taken = 0
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self._packed.clear()
 
     def data_received(self, data: bytes) -> None:
         self._packed += data
@@ -57,12 +73,40 @@ class PageWebSocketConnection(BoundedWebSocketConnection):
     async def receive(self) -> ASGIReceiveEvent:
         """Return the next message, and unpack what follows it."""
         message = await super().receive()
+        if message["type"] == "websocket.receive":
+            self._has_spoken = True
+            self._taken = len(message.get("bytes") or message.get("text") or "")
+            self._note_held()
         self._unpack()
         return message
+
+    def phase(self) -> tuple[ConnectionPhase, object]:
+        """Return the phase, and an object that changes with progress in it."""
+        phase, progress = super().phase()
+        if phase is ConnectionPhase.OPEN and not (self._has_spoken or self._came_back()):
+            return ConnectionPhase.BODY, None
+        return phase, progress
+
+    def is_message_unfinished(self) -> bool:
+        """Whether a message has begun that is not whole."""
+        return bool(self.frames) or self._frame.is_unfinished
+
+    def _came_back(self) -> bool:
+        """Whether it named a session that it had, and is in it again."""
+        offered = list(self.scope["subprotocols"])
+        return len(offered) == _PROTOCOLS_WITH_SESSION and is_open_session(offered[-1])
 
     def _unpack(self) -> None:
         """Pass pieces to the parser until a message is whole."""
         while self._packed and not self.read_paused and not self.transport.is_closing():
             piece = bytes(self._packed[:_PIECE])
             del self._packed[:_PIECE]
+            if self.handshake_initiated:  # before, it is the request
+                self._frame.feed(piece)
             super().data_received(piece)
+            self._note_held()
+
+    def _note_held(self) -> None:
+        """Note what the unfinished message takes, and the last one: Streamlit keeps it."""
+        held = sum(len(each) for each in self.frames) + len(self._fragments) + self._frame.read
+        self._connection_limiter.note_unfinished(self, held + self._taken)

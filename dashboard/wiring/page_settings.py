@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from dashboard.settings import Settings
 from dashboard.show.queries.context import PageSettings
 from dashboard.wiring.answer_file import answer_file
 from dashboard.wiring.channels import configured_recipients, message_domain
+from dashboard.wiring.failing_roles import failing_roles
 
 
 def page_settings(settings: Settings) -> PageSettings:
@@ -19,4 +22,5 @@ def page_settings(settings: Settings) -> PageSettings:
         heartbeat_period=alerts.heartbeat_period if alerts.heartbeat_url else None,
         domain=message_domain(settings),
         answers=answer_file(),
+        failing_roles=partial(failing_roles, settings.home),
     )

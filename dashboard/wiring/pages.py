@@ -26,16 +26,19 @@ from starlette.types import ASGIApp
 
 from dashboard.errors import RoleError
 from dashboard.logs import configure_logs, get_logger
-from dashboard.serve.transport.http_connection import BoundedHttpConnection
+from dashboard.serve.server import within_descriptors
+from dashboard.serve.transport.connection_limits import ConnectionLimiter
+from dashboard.serve.transport.http_connection import LimitedHttpConnection, ServeConfig
 from dashboard.settings import Settings, load_settings
 from dashboard.settings.module_limits import public_tables
 from dashboard.show.preload import warm_up
 from dashboard.show.queries.page_queries import PageQueries, register
 from dashboard.show.web.framework_logs import join_framework_logs
+from dashboard.show.web.sessions import end_sessions
 from dashboard.show.web.upload_bound import UploadBound, UploadLimits, largest_message
 from dashboard.wiring.clock import utc_now
 from dashboard.wiring.host_check import HostCheck, allowed_hosts
-from dashboard.wiring.http import run_http
+from dashboard.wiring.http import connection_limits, run_http
 from dashboard.wiring.live_lookup import live_lookup
 from dashboard.wiring.migration import migrate_store
 from dashboard.wiring.network_profiles import profile_of
@@ -54,6 +57,13 @@ PROJECT: Final = Path(__file__).parents[2]
 _SECONDS_TO_STOP: Final = 2
 """How long the server waits for what is under way when it is asked to end."""
 
+_LARGEST_HEAD: Final = 65_536
+"""Bytes: cookies of other programs on this machine come with each request."""
+
+_UNFINISHED_MESSAGES: Final = 64_000_000
+_DESCRIPTORS_OF_A_PAGE: Final = 4
+"""Its WebSocket, and those of the event loop that Streamlit makes for its session."""
+
 _SECONDS_TO_END: Final = 10
 """How long the rest may take to end."""
 
@@ -68,11 +78,11 @@ async def run_pages(settings: Settings, stop: asyncio.Event) -> None:
     os.chdir(PROJECT)
     join_framework_logs()
     app = runpy.run_path("app.py", run_name=AS_A_ROLE)["app"]
-    config = uvicorn.Config(
+    config = ServeConfig(
         cast("ASGIApp", app),
         host=settings.pages.host,
         port=settings.pages.port,
-        http=BoundedHttpConnection,
+        http=LimitedHttpConnection,
         ws=PageWebSocketConnection,
         ws_max_size=largest_message(),
         log_config=None,
@@ -81,7 +91,20 @@ async def run_pages(settings: Settings, stop: asyncio.Event) -> None:
         lifespan="on",
         timeout_graceful_shutdown=_SECONDS_TO_STOP,
     )
+    config.connection_limiter = _connection_limiter(settings)
     await run_http(config, stop, "LINEWATCH_PAGES_PORT")
+
+
+def _connection_limiter(settings: Settings) -> ConnectionLimiter:
+    """Return what bounds the connections of the pages, as those of serve are.
+
+    A browser has twice as long to send a body or a message, which may have several megabytes.
+    """
+    usual = connection_limits(settings.serve)
+    limits = replace(
+        usual, largest_head=_LARGEST_HEAD, body=2 * usual.body, unfinished=_UNFINISHED_MESSAGES
+    )
+    return ConnectionLimiter(within_descriptors(limits, _DESCRIPTORS_OF_A_PAGE))
 
 
 def pages_host_check(app: ASGIApp) -> HostCheck:
@@ -111,14 +134,16 @@ def pages_lifespan(
             configure_logs("pages")
             join_framework_logs()
             _refuse_several_processes()
-            _bound_server_of_others()
+            _bound_server_of_others(_connection_limiter(settings))
         with (
             _background(settings) if starts_the_rest else nullcontext(),
             _page_queries(settings) as queries,
         ):
             register(queries)
             warm_up()
+            ending = asyncio.create_task(end_sessions())
             yield
+            ending.cancel()
 
     return lifespan
 
@@ -136,14 +161,16 @@ def _refuse_several_processes() -> None:
         )
 
 
-def _bound_server_of_others() -> None:
-    """Give a server that is not ours, and runs already, our bounded connections and our end.
+def _bound_server_of_others(connection_limiter: ConnectionLimiter) -> None:
+    """Give a server that is not ours, and runs already, our limited connections and our end.
 
     `streamlit run` has no options for them; uvicorn reads them for each connection it accepts, and
     when it ends: without a limit it waits for each client that sends or reads no more.
     """
     chosen = {
-        "http_protocol_class": BoundedHttpConnection,
+        "connection_limiter": connection_limiter,
+        "store_freshness": ServeConfig.store_freshness,
+        "http_protocol_class": LimitedHttpConnection,
         "ws_protocol_class": PageWebSocketConnection,
         "ws_max_size": largest_message(),
         "timeout_graceful_shutdown": _SECONDS_TO_STOP,

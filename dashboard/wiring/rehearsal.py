@@ -36,12 +36,12 @@ from dashboard.store.engine.leases import WORKER_LEASE, acquire
 from dashboard.store.maintenance.backup_file import address_of
 from dashboard.store.maintenance.copy import read_table, write_table
 from dashboard.store.maintenance.migrate import migrate
-from dashboard.store.schema import addresses_off, recipients, rules, silences
+from dashboard.store.schema import addresses_off, recipients, rules, silences, suspect_addresses
 from dashboard.store.tracking.transactions import TrackRequest, track_all
 from dashboard.wiring.networks import Network
 from dashboard.wiring.notifier import open_notifier
 
-_REAL_TABLES: Final = (rules, silences, addresses_off, recipients)
+_REAL_TABLES: Final = (rules, silences, addresses_off, suspect_addresses, recipients)
 """What people have decided, which the sandbox takes over."""
 
 _MODULES: Final = ("HUB", "HUB", "HUB", "ADD", "MUL")

@@ -75,7 +75,7 @@ def _command(name: str) -> tuple[str, ...]:
 
 def _answers(address: tuple[str, int], path: str) -> bool:
     """Whether something answers HTTP at the address, with whatever status."""
-    connection = http.client.HTTPConnection(*address, timeout=1)
+    connection = http.client.HTTPConnection(*address, timeout=10)
     try:
         connection.request("GET", path)
         connection.getresponse()

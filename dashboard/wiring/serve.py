@@ -15,14 +15,12 @@ from dashboard.serve.keys.authentication_throttle import AuthenticationThrottle
 from dashboard.serve.keys.key_rate_limits import KeyLimiter
 from dashboard.serve.keys.key_sync import KeySync
 from dashboard.serve.server import server_config
-from dashboard.serve.transport.connection_limits import ConnectionLimits
 from dashboard.settings import Settings
-from dashboard.settings.schema import ServeSettings
 from dashboard.store.engine.engine import Store
 from dashboard.wiring.clients import Clients, open_clients
 from dashboard.wiring.clock import utc_now
 from dashboard.wiring.host_check import HostCheck, allowed_hosts
-from dashboard.wiring.http import run_http
+from dashboard.wiring.http import connection_limits, run_http
 from dashboard.wiring.keys import configured_keys
 from dashboard.wiring.networks import Network, networks_of
 from dashboard.wiring.store import open_role_store
@@ -75,7 +73,7 @@ def _dependencies(settings: Settings, store: Store, clients: Clients) -> ServeDe
         method_prefixes=tuple(serve.method_prefixes),
         cors_origins=tuple(serve.cors_origins),
         limits=ServeLimits(
-            connections=_connections(serve),
+            connections=connection_limits(serve),
             largest_body=serve.largest_body,
             largest_batch=serve.largest_batch,
             waiting_reports=serve.waiting_reports,
@@ -91,21 +89,6 @@ def _dependencies(settings: Settings, store: Store, clients: Clients) -> ServeDe
         authentication_throttle=AuthenticationThrottle(serve.wrong_keys_per_minute),
         key_sync=key_sync,
         allowed_hosts=allowed_hosts(settings),
-    )
-
-
-def _connections(serve: ServeSettings) -> ConnectionLimits:
-    return ConnectionLimits(
-        total=serve.largest_connections,
-        per_address=serve.largest_connections_per_address,
-        largest_head=serve.largest_head,
-        head=serve.head_timeout,
-        body=serve.body_timeout,
-        idle=serve.idle_timeout,
-        reading=serve.reading_timeout,
-        ping=serve.ping_period,
-        pong=serve.ping_timeout,
-        stop=serve.stop_timeout,
     )
 
 

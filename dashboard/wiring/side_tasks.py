@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from dashboard.alert import mail_fallback, repeat_alerts, verification_mails
+from dashboard.alert import digests, mail_fallback, repeat_alerts, verification_mails
 from dashboard.alert.bounce_mailbox import (
     BounceMailbox,
     ImapMailbox,
@@ -14,6 +14,7 @@ from dashboard.alert.bounce_mailbox import (
 )
 from dashboard.alert.channels.http_exchange import HttpRules, parse_target
 from dashboard.alert.compose import Links, NetworkName
+from dashboard.alert.digests import Digests
 from dashboard.alert.heartbeat import Heartbeat
 from dashboard.alert.mail_fallback import MailFallback
 from dashboard.alert.repeat_alerts import AlertRepeater
@@ -47,6 +48,7 @@ def side_tasks(
         *_heartbeat(settings, store),
         *_bounces(settings, store),
         _verification(settings, store),
+        _digests(settings, store),
     ]
     return SideTasks(tasks, elapsed)
 
@@ -91,6 +93,13 @@ def _verification(settings: Settings, store: Store) -> SideTask:
         utc_now,
     )
     return SideTask("verification mails", verification_mails.PERIOD, mails.work)
+
+
+def _digests(settings: Settings, store: Store) -> SideTask:
+    networks = [each.network_id for each in networks_of(settings) if _is_watched(each)]
+    configured, domain = configured_recipients(settings), message_domain(settings)
+    made = Digests(store, configured, networks, domain, utc_now)
+    return SideTask("digests", digests.PERIOD, made.work)
 
 
 def _bounces(settings: Settings, store: Store) -> Iterator[SideTask]:

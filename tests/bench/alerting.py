@@ -145,11 +145,12 @@ class Site:
                 with store.read() as connection:
                     return holder(connection, WORKER_LEASE) is not None
 
-            eventually(is_at_work, 60, "the worker")
+            eventually(is_at_work, "the worker")
 
     def wait_until_named(self, hashes: Sequence[str]) -> None:
         """Wait until everybody was told of all of these, once; WrongAnswerError where twice."""
-        eventually(lambda: self.post.has_named(hashes), LONGEST_WAIT, "mail about every rejection")
+        named = "mail about every rejection"
+        eventually(lambda: self.post.has_named(hashes), named, within=LONGEST_WAIT)
         wanted = set(hashes)
         for to in RECIPIENTS:
             twice = [each for each in wanted if self.post.named[to][each] != 1]

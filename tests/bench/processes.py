@@ -19,7 +19,6 @@ from tests.waiting import eventually
 
 PROJECT: Final = Path(__file__).parents[2]
 
-_LONGEST_START: Final = 120.0
 _LOOKS: Final = 10
 """How often in a row, 20 ms apart, a server is seen idle before it counts as settled."""
 
@@ -97,7 +96,7 @@ def started(
     """Run ``python -m`` on one core and go on when it listens on `port`; end it afterwards."""
     begun = time.perf_counter()
     with running(module, core, variables) as process:
-        eventually(lambda: _listens(process, port), _LONGEST_START, f"the start of {name}")
+        eventually(lambda: _listens(process, port), what=f"the start of {name}")
         yield Server(name, port, process.pid, time.perf_counter() - begun)
 
 
@@ -130,7 +129,7 @@ def settle(server: Server) -> None:
         quiet = 0 if server.is_working() else quiet + 1
         return quiet == _LOOKS
 
-    eventually(is_idle, _LONGEST_START, f"the rest of {server.name} after its start")
+    eventually(is_idle, what=f"the rest of {server.name} after its start")
 
 
 def free_port() -> int:

@@ -26,7 +26,7 @@ _TEXT_CUT_OR_OUTSIDE: Final = """
   })
   .map((e) => e.textContent.slice(0, 60))
 """
-_NEXT_FRAMES: Final = """
+NEXT_FRAMES: Final = """
 () => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))
 """
 _TRAPS: Final = (
@@ -88,9 +88,10 @@ def expect_nothing_cut(page: Page, address: str, screens: Sequence[Screen]) -> N
     visit(page, address)
     for screen in screens:
         put_on_screen(page, screen)
-        page.evaluate(_NEXT_FRAMES)
+        page.evaluate(NEXT_FRAMES)
 
-        assert page.evaluate(_TEXT_CUT_OR_OUTSIDE) == [], screen
+        cut = page.evaluate(_TEXT_CUT_OR_OUTSIDE)
+        assert cut == [], (screen, cut)
         main = "document.querySelector('[data-testid=stMain]')"
         assert page.evaluate(f"{main}.scrollWidth <= {main}.clientWidth"), screen
 

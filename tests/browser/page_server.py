@@ -13,11 +13,11 @@ import httpx
 
 from tests.installation import free_ports
 from tests.processes import PROJECT
-from tests.waiting import eventually
+from tests.waiting import PATIENCE, eventually
 
 
 @contextmanager
-def serving(factory: str, folder: Path, more: Mapping[str, str], seconds: float) -> Iterator[str]:
+def serving(factory: str, folder: Path, more: Mapping[str, str]) -> Iterator[str]:
     """Serve what a factory of `tests.browser` builds, with a folder to seed; yield the address."""
     (port,) = free_ports(1)
     command = [sys.executable, "-m", "uvicorn", "--factory", f"tests.browser.{factory}:build"]
@@ -33,7 +33,7 @@ def serving(factory: str, folder: Path, more: Mapping[str, str], seconds: float)
     ):
         address = f"http://127.0.0.1:{port}"
         try:
-            eventually(lambda: _is_up(address, process), seconds, "the pages' start")
+            eventually(lambda: _is_up(address, process), what="the pages' start")
             yield address
         finally:
             process.terminate()
@@ -43,6 +43,6 @@ def _is_up(address: str, process: subprocess.Popen[bytes]) -> bool:
     """Whether the server answers that it is healthy."""
     assert process.poll() is None, "the pages ended while they started: see their log"
     try:
-        return httpx.get(f"{address}/_stcore/health", trust_env=False).is_success
+        return httpx.get(f"{address}/_stcore/health", trust_env=False, timeout=PATIENCE).is_success
     except httpx.TransportError:
         return False

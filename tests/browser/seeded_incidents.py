@@ -123,12 +123,12 @@ def _change(
 
 
 def _deliver(connection: Connection, token: int, night: Night, now: datetime) -> None:
-    """Send what is for operations; of the rest the server defers one and refuses the others."""
-    for number, each in enumerate(claim_for_all(connection, token, now, 50)):
+    """Send what is for operations; the server refuses rejections to all others, defers the rest."""
+    for each in claim_for_all(connection, token, now, 50):
         if each.recipient == OPS:
             at = max(each.created_at, now - timedelta(minutes=24))
             mark_sent(connection, each.notification_id, "250 2.0.0 Ok: queued as 4F1C2", at)
-        elif number % 2:
-            reschedule(connection, each, "451 4.7.1 greylisted, try again later", now)
-        else:
+        elif each.transition.subject.kind is SubjectKind.TRANSACTION:
             mark_dead(connection, each, night.refusal, now)
+        else:
+            reschedule(connection, each, "451 4.7.1 greylisted, try again later", now)

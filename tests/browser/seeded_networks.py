@@ -11,6 +11,7 @@ from uuid import UUID
 
 import numpy as np
 
+from dashboard.detect.condition_start_end import ConditionRules
 from dashboard.domain.condition import State, Subject, SubjectKind, Transition
 from dashboard.domain.coverage import CoverageChange, Covered, Watched
 from dashboard.domain.exclusion import RejectedTransaction, RejectionStage
@@ -18,12 +19,14 @@ from dashboard.domain.fee_rollup import FeeSeries
 from dashboard.domain.gas import FeeSuggestion, GasObservation, SuggestedGasFees
 from dashboard.domain.observation import Failure, FailureKind, Operation
 from dashboard.domain.quantity import Address, NetworkId, TxHash, Wei
+from dashboard.domain.spells import JudgedValue, Spell, spells_of
 from dashboard.domain.transaction_cost import CoinPrice
 from dashboard.show.queries.network_status import NetworkProfile
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.save_rejections import save_polled
+from dashboard.store.fees.busy_spells import save_spell
 from dashboard.store.fees.import_history import import_fee_years
 from dashboard.store.gas import save_gas
 from dashboard.store.monitoring.coverage import save_coverage
@@ -94,11 +97,12 @@ def seed_networks(store: Store, networks: tuple[NetworkProfile, ...], now: datet
         with store.write() as connection:
             _import_past(connection, profile.network_id, played, ended)
             _poll(connection, profile.network_id, played, ended)
-            _spells(connection, profile.network_id, played, now)
+            _spells(connection, profile.network_id, played, now, ended)
             if played.name == FAILING:
                 _fail(connection, profile.network_id, ended)
+            _watch(connection, profile.network_id, Watched.FEES, now)
             if played.rejections:
-                _watch(connection, profile.network_id, now)
+                _watch(connection, profile.network_id, Watched.REJECTIONS, now)
                 _reject(connection, profile.network_id, played.rejections, now)
 
 
@@ -166,26 +170,38 @@ def _suggestion(played: PlayedNetwork, at: datetime) -> SuggestedGasFees:
 
 
 def _spells(
-    connection: Connection, network: NetworkId, played: PlayedNetwork, now: datetime
+    connection: Connection,
+    network: NetworkId,
+    played: PlayedNetwork,
+    now: datetime,
+    ended: datetime,
 ) -> None:
-    """Let the network have been busy once a day; and now, where its fee says so."""
+    """Let the network have been busy once a day, and in the last day as its fee says."""
     chance, subject = Random(network), Subject(SubjectKind.BUSYNESS, network)  # noqa: S311 - no secret
-    spells = [
-        (now - timedelta(days=days, minutes=chance.randint(-60, 60)), chance.randint(2, 40))
-        for days in range(20, 0, -1)
-    ]
-    changes = [
-        change
-        for begun, minutes in spells
-        for change in ((State.BUSY, begun), (State.CALM, begun + timedelta(minutes=minutes)))
-    ]
-    if base_fee(played, now.timestamp() * 1000) > _threshold(played):
-        changes.append((State.BUSY, now - timedelta(minutes=chance.randint(2, 30))))
+    changes: list[tuple[State, datetime]] = []
+    for days in range(20, 1, -1):
+        begun = now - timedelta(days=days, minutes=chance.randint(-60, 60))
+        over = begun + timedelta(minutes=chance.randint(2, 40))
+        changes += [(State.BUSY, begun), (State.CALM, over)]
+    for each in _last_day(played, ended):
+        changes.append((State.BUSY, each.begins_at))
+        changes += [] if each.ends_at is None else [(State.CALM, each.ends_at)]
     before = None
     for number, (after, at) in enumerate(changes):
         news = Transition(UUID(int=network * 1000 + number), subject, before, after, at)
         assert record_transition(connection, news, None)
+        save_spell(connection, news)
         before = after
+
+
+def _last_day(played: PlayedNetwork, ended: datetime) -> list[Spell]:
+    """Return the spells of a fee that is looked at each minute."""
+    moments = (ended - timedelta(minutes=back) for back in range(24 * 60, -1, -1))
+    values = (
+        JudgedValue(each, base_fee(played, each.timestamp() * 1000) > _threshold(played))
+        for each in moments
+    )
+    return spells_of(values, ConditionRules().busy, timedelta(minutes=2))
 
 
 def _fail(connection: Connection, network: NetworkId, at: datetime) -> None:
@@ -194,8 +210,8 @@ def _fail(connection: Connection, network: NetworkId, at: datetime) -> None:
     save_gas(connection, GasObservation(network, at, failures=failures))
 
 
-def _watch(connection: Connection, network: NetworkId, now: datetime) -> None:
-    held = Covered(network, Watched.REJECTIONS, now - timedelta(days=60), now + timedelta(days=1))
+def _watch(connection: Connection, network: NetworkId, watched: Watched, now: datetime) -> None:
+    held = Covered(network, watched, now - timedelta(days=60), now + timedelta(days=1))
     save_coverage(connection, None, CoverageChange(held))
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from dashboard.domain.coverage import CoverageChange, Covered, Watched
+from dashboard.domain.coverage import CoverageChange, Covered, Gap, GapCause, Watched
 from dashboard.domain.exclusion import RejectedTransaction, RejectionStage
 from dashboard.domain.gas import FeeSuggestion, GasObservation, SuggestedGasFees
 from dashboard.domain.included_or_replaced import Inclusion, InclusionAnswer, InclusionQuestion
@@ -28,6 +28,10 @@ from dashboard.store.tracking.follow_ups import record_inclusion_answers
 from dashboard.store.tracking.transactions import TrackRequest, track
 from dashboard.wiring import clock
 from tests.databases import new_sqlite_store, put_file
+from tests.seen_spells import save_seen_spells
+
+UNWATCHED: Final = (timedelta(minutes=30), timedelta(minutes=25))
+"""Between these ages nobody asked for the fees of the first network."""
 
 SIMULATED: Final = NetworkProfile(
     NetworkId(424242),
@@ -92,6 +96,8 @@ def _fill(store: Store, now: datetime) -> None:
         _watch(connection, now)
         for observation in _observations(now):
             save_gas(connection, observation)
+        for card in (SIMULATED, SILENT):
+            save_seen_spells(connection, card.network_id, card.gas_period)
         for age, (number, (stage, reason)) in enumerate(enumerate(REASONS, start=1)):
             _reject(connection, _record(number, stage, reason, now - timedelta(minutes=7 * age)))
         _reject(connection, _record(2, *REASONS[4], now - timedelta(hours=3)))
@@ -113,8 +119,12 @@ def _fill(store: Store, now: datetime) -> None:
 
 
 def _watch(connection: Connection, now: datetime) -> None:
-    """Watch rejections since long ago, and for as long as tests take."""
+    """Watch rejections since long ago, and for as long as tests take; of fees five minutes less."""
     since, until = now - timedelta(days=60), now + timedelta(days=1)
+    network_id, begins_at, ends_at = SIMULATED.network_id, *(now - each for each in UNWATCHED)
+    missed = Gap(network_id, Watched.FEES, begins_at, ends_at, GapCause.NOT_WATCHED)
+    held = Covered(network_id, Watched.FEES, since, until)
+    save_coverage(connection, None, CoverageChange(held, (missed,)))
     for card in (SIMULATED, SILENT, FLAT):
         held = Covered(card.network_id, Watched.REJECTIONS, since, until)
         save_coverage(connection, None, CoverageChange(held))
@@ -134,7 +144,7 @@ def _follow_up(connection: Connection, at: datetime) -> None:
 
 def _observations(now: datetime) -> Iterator[GasObservation]:
     for seconds in range(3600, -1, -20):
-        if not 1500 < seconds < 1800:
+        if not UNWATCHED[1] < timedelta(seconds=seconds) < UNWATCHED[0]:
             yield _observation(SIMULATED.network_id, now - timedelta(seconds=seconds), seconds)
     last_words = now - timedelta(minutes=6)
     for seconds in range(900, -1, -20):

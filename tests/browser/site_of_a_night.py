@@ -14,6 +14,7 @@ from dashboard.show.queries import page_queries
 from dashboard.show.queries.context import PageSettings
 from dashboard.show.queries.page_queries import PageQueries
 from dashboard.show.web.headers import StrictHeaders
+from dashboard.show.web.site_map import SiteMap
 from dashboard.wiring.rule_names import rules_of_text
 from tests.browser.seeded_incidents import seed_incidents
 from tests.browser.seeded_store import FLAT, SILENT, SIMULATED, seed, utc_now
@@ -29,4 +30,4 @@ def build() -> st.App:
     names = RuleNames({each.name: each.network_id for each in networks})
     settings = PageSettings(read_rules=partial(rules_of_text, names), rule_names=names)
     page_queries.register(PageQueries(store, networks, None, utc_now, settings=settings))
-    return st.App(SCRIPT, middleware=[Middleware(StrictHeaders)])
+    return st.App(SCRIPT, middleware=[Middleware(StrictHeaders), Middleware(SiteMap)])

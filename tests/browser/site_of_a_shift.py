@@ -57,7 +57,7 @@ def build() -> st.App:
 
 def _acknowledge_link(store: Store) -> str:
     with store.write() as connection:
-        make_link_key(connection, _KEY)
+        key = make_link_key(connection, _KEY)
         [incident, *_] = (
             each.incident
             for each in open_incident_stories(connection, 20)
@@ -65,7 +65,7 @@ def _acknowledge_link(store: Store) -> str:
         )
     until = utc_now() + timedelta(days=1)
     link = SignedLink(LinkPurpose.ACKNOWLEDGE, OPS, until, incident.incident_id)
-    return f"/link/{sign(link, _KEY)}"
+    return f"/link/{sign(link, key)}"
 
 
 def _answer_null(

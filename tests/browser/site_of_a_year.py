@@ -7,10 +7,12 @@ from datetime import timedelta
 from pathlib import Path
 
 import streamlit as st
+from starlette.middleware import Middleware
 
 from dashboard.settings import load_settings
 from dashboard.show.queries import page_queries
 from dashboard.show.queries.page_queries import PageQueries
+from dashboard.show.web.site_map import SiteMap
 from dashboard.wiring.clock import utc_now
 from dashboard.wiring.demo_history import fill_with_history
 from dashboard.wiring.network_profiles import profile_of
@@ -28,4 +30,4 @@ def build() -> st.App:
     cards = tuple(profile_of(each, settings) for each in shown_networks(settings))
     store = open_checked_store(settings)
     page_queries.register(PageQueries(store, cards, None, utc_now))
-    return st.App(SCRIPT)
+    return st.App(SCRIPT, middleware=[Middleware(SiteMap)])

@@ -37,7 +37,7 @@ AT_REST: Final = "*, *::before, *::after { transition: none !important }"
 @pytest.fixture(scope="module")
 def empty_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Serve the pages of an installation that has seen nothing yet."""
-    with serving("site_in_a_state", tmp_path_factory.mktemp("empty"), EMPTY, 60) as address:
+    with serving("site_in_a_state", tmp_path_factory.mktemp("empty"), EMPTY) as address:
         yield address
 
 

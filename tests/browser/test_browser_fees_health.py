@@ -27,7 +27,7 @@ def test_fees_draw_line_levels_busy_times_and_gaps(page: Page, site: str) -> Non
     expect(plot.locator(".scatterlayer .trace:last-child path.js-line").first).to_be_visible()
     expect(plot.locator(".fills path.js-fill")).to_have_count(2)  # single values have no band
     expect(plot.locator(".annotation")).to_have_text(["median", "busy"])
-    expect(page.get_by_text("1 gap (hatched): 5 min from")).to_be_visible()
+    expect(page.get_by_text("1 gap (hatched where no fee is known): 5 min from")).to_be_visible()
 
 
 def test_network_is_chosen_by_its_id_and_the_address_says_its_name(page: Page, site: str) -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import inf
 from typing import Final
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.browser.page_checks import SIZE, put_on_screen, visit
+from tests.browser.page_checks import NEXT_FRAMES, SIZE, put_on_screen, visit
 from tests.browser.seeded_store import tx_hash
+from tests.waiting import eventually
 
 _ADDRESSES: Final = (
     "",
@@ -23,6 +25,15 @@ _ADDRESSES: Final = (
     "health",
     "settings?setting=fees",
 )
+_WATCH_SHIFTS: Final = """
+window.shifted = 0;
+new PerformanceObserver((list) => list.getEntries().forEach((each) => {
+  if (!each.hadRecentInput) window.shifted += each.value;
+})).observe({ type: "layout-shift", buffered: true });
+"""
+_MOST_SHIFTED: Final = 0.1
+"""What counts as good of all layout shifts of a page (https://web.dev/articles/cls)."""
+
 _SEARCH: Final = ".st-key-search-field input"
 _FIELDS: Final[Mapping[str, tuple[str, str]]] = {
     "": ("", _SEARCH),
@@ -110,10 +121,16 @@ def test_lists_begin_soon_on_a_phone(page: Page, site: str) -> None:
     assert first["y"] - filters["y"] < 350
 
     visit(page, f"{site}/rejections")
-    first = page.locator(".lw-version").first.bounding_box()
+    eventually(
+        lambda: top_of(page.locator(".lw-version").first) < 600,
+        what="a list that begins within the first screen, once the page has found its place",
+    )
 
-    assert first is not None
-    assert first["y"] < 600
+
+def top_of(element: Locator) -> float:
+    """Return how far below the top of the window an element begins."""
+    box = element.bounding_box()
+    return inf if box is None else box["y"]
 
 
 def test_refresh_keeps_what_is_typed_the_cursor_and_the_place(page: Page, site: str) -> None:
@@ -146,3 +163,20 @@ def _type_in(page: Page, fold: str, selector: str) -> Locator:
 def _wait_for_refresh(page: Page) -> None:
     said = page.locator("h1 + p").inner_text()
     expect(page.locator("h1 + p")).not_to_have_text(said)
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_nothing_moves_while_a_page_is_loaded_for_the_first_time(
+    browser: Browser, site: str, width: int
+) -> None:
+    shifted = {}
+    for address in ("", "fees", "rejections", "tracked", "alerts", "health"):
+        with browser.new_context(viewport={"width": width, "height": 900}) as context:
+            page = context.new_page()
+            page.add_init_script(_WATCH_SHIFTS)
+            visit(page, f"{site}/{address}")
+            page.wait_for_load_state("networkidle")
+            page.evaluate(NEXT_FRAMES)
+            shifted[address] = page.evaluate("window.shifted")
+
+    assert {each: far for each, far in shifted.items() if far > _MOST_SHIFTED} == {}

@@ -13,8 +13,6 @@ from tests.browser.page_checks import Screen, expect_nothing_cut
 from tests.browser.page_server import serving
 from tests.browser.site_in_a_state import SiteState
 
-pytestmark = pytest.mark.timeout(300)
-
 _ADDRESSES: Final = (*PAGES, "?wall=1")
 
 
@@ -33,7 +31,7 @@ def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     """Serve the pages in one state from a process of its own."""
     state, count = request.param
     more = {"LINEWATCH_TEST_STATE": state.value, "LINEWATCH_TEST_NETWORKS": str(count)}
-    with serving("site_in_a_state", tmp_path_factory.mktemp("state"), more, 240) as address:
+    with serving("site_in_a_state", tmp_path_factory.mktemp("state"), more) as address:
         yield address
 
 

@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 
 from tests.browser.page_checks import SIZE, Screen, put_on_screen
+from tests.chromium import MILLISECONDS
 from tests.integration.running_server import (
     KEY,
     SECRET,
@@ -46,6 +47,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def context(browser: Browser) -> Iterator[BrowserContext]:
     """Yield a visitor of its own, whose requests and storage are looked at."""
     with browser.new_context(viewport=SIZE) as made:
+        made.set_default_timeout(MILLISECONDS)
         yield made
 
 

@@ -13,8 +13,6 @@ from tests.browser.page_checks import visit
 from tests.browser.page_server import serving
 from tests.browser.zoom_checks import zoom
 
-pytestmark = pytest.mark.timeout(300)
-
 DAYS = "8"
 OFFERED = [span for span in TIME_RANGES if span.length.days <= 30]
 
@@ -23,7 +21,7 @@ OFFERED = [span for span in TIME_RANGES if span.length.days <= 30]
 def past(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Serve the pages over a week of three networks."""
     folder = tmp_path_factory.mktemp("past")
-    with serving("site_of_a_year", folder, {"LINEWATCH_TEST_DAYS": DAYS}, 200) as address:
+    with serving("site_of_a_year", folder, {"LINEWATCH_TEST_DAYS": DAYS}) as address:
         yield address
 
 

@@ -26,7 +26,7 @@ from tests.integration.running_server import (
     serving,
 )
 from tests.unit.serve.scripted_follower import NOON, Clock, ScriptedFollower
-from tests.waiting import eventually
+from tests.waiting import PATIENCE, eventually
 
 GET = "chain_getTransactionExclusionStatusV1"
 SAVE = "chain_saveRejectedTransactionV1"
@@ -92,7 +92,7 @@ def apis(
         )
         with (
             serving(adapted(dependencies)) as address,
-            httpx.Client(base_url=f"http://{address}", timeout=30) as client,
+            httpx.Client(base_url=f"http://{address}", timeout=PATIENCE) as client,
         ):
             served = Served(address, clock, client)
             eventually(lambda: served.gas(f"{NETWORK}/busyThreshold").status_code == 200)

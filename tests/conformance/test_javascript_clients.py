@@ -15,6 +15,7 @@ import pytest
 from tests.conformance.running_apis import GET, SAVE, UNKNOWN_HASH, Served, a_former_report, apis
 from tests.integration.running_server import Signed, a_signed_transaction
 from tests.provision import NODE_FOLDER
+from tests.waiting import PATIENCE
 
 KNOWN = a_signed_transaction(1)
 REPORTED = a_signed_transaction(2)
@@ -47,7 +48,7 @@ def run_script(script: Path, served: Served, reported: Signed) -> dict[str, Any]
         return_completed_process=True,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0, done.stderr
     outcomes: dict[str, Any] = json.loads(done.stdout)

@@ -20,6 +20,7 @@ from tests.conformance.generated_messages import Grammar
 from tests.conformance.generated_params import ASKING
 from tests.conformance.generated_reports import Reports
 from tests.conformance.running_apis import Served, apis
+from tests.waiting import PATIENCE
 
 REPORTS = Reports()
 
@@ -47,7 +48,7 @@ class Twins:
         mark = f"mark {next(self.marks)}"
         self.socket.send(f'{{"jsonrpc":"2.0","id":"{mark}","method":"mark"}}')
         answers = []
-        while mark not in (answer := str(self.socket.recv(timeout=10))):
+        while mark not in (answer := str(self.socket.recv(timeout=PATIENCE))):
             answers.append(answer.encode())
         assert len(answers) < 2
         return answers[0] if answers else None

@@ -41,7 +41,6 @@ from dashboard.store.alerts.silences import add_silence, end_silence
 from dashboard.store.engine.engine import open_store
 from dashboard.store.schema import (
     incidents,
-    notification_incidents,
     notifications,
 )
 from tests.builders import A_NETWORK, an_id
@@ -53,7 +52,12 @@ from tests.faults.expected_alerts import (
     Hold,
     Window,
 )
-from tests.faults.stored_alerts import members_in, waiting_in
+from tests.faults.stored_alerts import (
+    members_in,
+    messages_about_incidents,
+    tried_in,
+    waiting_in,
+)
 from tests.faults.watched_alerts import MODULES, RECIPIENTS, WatchedAlerts
 
 STRANGER: Final = Recipient("mail", "stranger@example.org")
@@ -148,7 +152,7 @@ class AlertWorld:
             assert end_silence(connection, window.kind, number, self._ann())
         window.over_at = now
         if window.kind is SilenceKind.MAINTENANCE:
-            self.expected.release(now, self.clock.elapsed())
+            self.expected.release(window, now, self.clock.elapsed())
         self.work()
 
     def respond(self, pick: int, deed: str) -> None:
@@ -215,7 +219,8 @@ class AlertWorld:
             self._alerts.work()
         else:
             raise AssertionError("time does the same to an incident again and again")
-        self.expected.pass_time(self.clock.now(), self.clock.elapsed())
+        tried = tried_in(self._alerts.store, self._alerts.post.tried)
+        self.expected.pass_time(self.clock.now(), self.clock.elapsed(), tried)
         self._note_closed()
         self._compare()
 
@@ -350,19 +355,8 @@ class AlertWorld:
         return any(since <= each <= until for each in self._clock_set_at)
 
     def _check_repeated(self, sent: dict[tuple[str, str], tuple[datetime, timedelta]]) -> None:
-        pair = notification_incidents.c
-        query = (
-            select(
-                *(notifications.c.message_id, notifications.c.address, notifications.c.kind),
-                *(incidents.c.rule, incidents.c.grouped_by),
-            )
-            .join(notification_incidents, pair.notification_id == notifications.c.notification_id)
-            .join(incidents, incidents.c.incident_id == pair.incident_id)
-        )
-        with self._alerts.store.read() as connection:
-            rows = connection.execute(query).all()
         times: defaultdict[object, list[timedelta]] = defaultdict(list)
-        for row in rows:
+        for row in messages_about_incidents(self._alerts.store):
             found = sent.get((row.message_id, row.address))
             if found is not None:
                 about = (row.rule, tuple(map(tuple, row.grouped_by)), row.address)

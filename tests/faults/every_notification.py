@@ -48,7 +48,7 @@ def _undisturbed(folder: Path) -> Iterator[Play]:
 def _mail_all(place: WorkerSite, chance: Chance) -> None:
     process = place.start()
     place.reject(chance, _REJECTED)
-    eventually(lambda: len(place.found().rejections) >= _AGAIN, 60, "a rejection that is stored")
+    eventually(lambda: len(place.found().rejections) >= _AGAIN, what="a rejection that is stored")
     place.reject_again(chance, _AGAIN)
     place.wait_until_quiet(process)
     assert process.terminate() == 0, process.last_lines()

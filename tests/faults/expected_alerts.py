@@ -71,6 +71,9 @@ class Hold:
     until: datetime
     until_elapsed: timedelta
     since_elapsed: timedelta
+    rule: str = ""
+    facts: Facts = field(default_factory=dict)
+    windows: tuple[Window, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +101,8 @@ class OpenIncident:
     reminders: int = 0
     reminded_at: datetime | None = None
     escalated_at: datetime | None = None
+    notified_at: datetime | None = None
+    changes: list[UUID] = field(default_factory=list)
     repeated: list[Repeated] = field(default_factory=list)
 
     def know_no_later_than(self, now: datetime) -> None:
@@ -106,6 +111,7 @@ class OpenIncident:
         self.changed_at = min(self.changed_at, now)
         self.reminded_at = self.reminded_at and min(self.reminded_at, now)
         self.escalated_at = self.escalated_at and min(self.escalated_at, now)
+        self.notified_at = self.notified_at and min(self.notified_at, now)
 
 
 @dataclass
@@ -120,14 +126,17 @@ class ExpectedAlerts:
     members: dict[tuple[UUID, Recipient], Hold | None] = field(default_factory=dict)
     """Who is to hear of each change, from when on; None for those who are not."""
     repeated: list[Repeated] = field(default_factory=list)
+    silenced: set[tuple[UUID, Recipient]] = field(default_factory=set)
+    """Who does not hear of a change since it was silenced."""
 
     def happen(self, what: Happening, waiting: Waiting, now: datetime, elapsed: timedelta) -> None:
         """Let a change join its incidents, and reach everybody once, by the soonest rule.
 
         The end of an incident reaches those as well to whom it escalated.
         """
-        soonest: dict[Recipient, datetime] = {}
+        soonest: dict[Recipient, Hold] = {}
         withheld: set[Recipient] = set()
+        named: set[Recipient] = set()
         for rule in (each for each in self.rules if _concerns(each, what)):
             facts = _facts(what.group, rule.name, rule.severity)
             silence = self._silence(facts, now)
@@ -140,15 +149,17 @@ class ExpectedAlerts:
             if silence is not None:
                 withheld.update(recipients)
                 continue
+            named |= recipients
             withheld |= self.off.intersection(recipients)
-            until = self._held_until(rule, facts, now)
-            reached = recipients - self.off
-            soonest |= {each: min(until, soonest.get(each, until)) for each in reached}
-        for each, until in soonest.items():
-            hold = Hold(until, elapsed + (until - now), elapsed)
+            for each in recipients - self.off:
+                hold = self._hold(rule, facts, now, elapsed)
+                soonest[each] = min(hold, soonest.get(each, hold), key=lambda found: found.until)
+        for each, hold in soonest.items():
             self.members[what.transition_id, each] = hold
         for each in withheld - soonest.keys():
             self.members[what.transition_id, each] = None
+            if each not in named:
+                self.silenced.add((what.transition_id, each))
 
     def change_rules(self, rules: tuple[Rule, ...], waiting: Waiting) -> None:
         """Let these be in force: incidents of rules that are gone, off or meant otherwise end."""
@@ -160,9 +171,11 @@ class ExpectedAlerts:
                 self._withdraw(incident, waiting)
                 del self.incidents[about]
 
-    def pass_time(self, now: datetime, elapsed: timedelta) -> None:
-        """Let time do what is due to every incident."""
+    def pass_time(self, now: datetime, elapsed: timedelta, tried: Mapping[UUID, datetime]) -> None:
+        """Let time do what is due to every incident; `tried` are changes that were sent."""
         for about, incident in list(self.incidents.items()):
+            dates = [tried[each] for each in incident.changes if each in tried]
+            incident.notified_at = incident.notified_at or min(dates, default=None)
             incident.know_no_later_than(now)
             rule = next((each for each in self.rules if each.name == incident.rule), None)
             while self._does_something(incident, rule, now, elapsed):
@@ -170,11 +183,15 @@ class ExpectedAlerts:
             if incident.state is IncidentState.RESOLVED:
                 del self.incidents[about]
 
-    def release(self, now: datetime, elapsed: timedelta) -> None:
-        """Let go what maintenance holds, since a person ended it."""
+    def release(self, window: Window, now: datetime, elapsed: timedelta) -> None:
+        """Let go what nothing but a window holds, since a person ended it."""
+        rules = {each.name: each for each in self.rules}
         for hold in filter(None, self.members.values()):
-            if hold.until > now and hold.until_elapsed > elapsed:
-                hold.until = now
+            if window in hold.windows and hold.until > now and hold.until_elapsed > elapsed:
+                again = self._hold(rules.get(hold.rule), hold.facts, now, elapsed)
+                hold.until = min(hold.until, again.until)
+                hold.until_elapsed = min(hold.until_elapsed, again.until_elapsed)
+                hold.windows = again.windows
 
     def _withdraw(self, incident: OpenIncident, waiting: Waiting) -> None:
         """Say nothing more of an incident that is over, but its end."""
@@ -200,6 +217,7 @@ class ExpectedAlerts:
         elif incident.state is IncidentState.SILENCED and not is_silenced:
             incident.state = IncidentState.FIRING
         incident.changed_at = max(incident.changed_at, now)
+        incident.changes.append(what.transition_id)
         if what.kind is RuleKind.BUSY:
             incident.troubled = max(0, incident.troubled + (1 if what.opens else -1))
             if not incident.troubled:
@@ -218,9 +236,12 @@ class ExpectedAlerts:
             return True
         if incident.troubled and state is IncidentState.SILENCED and not is_silent:
             incident.state = IncidentState.FIRING
+            if rule is not None:
+                self._end_silence(incident, rule, now, elapsed)
             self._remind(incident, rule, now, elapsed)
             return True
-        if state is not IncidentState.RESOLVED and _is_over(incident, rule, now):
+        since = self._known_since(incident, now)
+        if state is not IncidentState.RESOLVED and _is_over(incident, rule, since, now):
             incident.state = IncidentState.RESOLVED
             return True
         if is_silent or rule is None or state is not IncidentState.FIRING:
@@ -231,12 +252,13 @@ class ExpectedAlerts:
         self, incident: OpenIncident, rule: Rule, now: datetime, elapsed: timedelta
     ) -> bool:
         """Let people hear of an incident again where that is due; False where it is not."""
-        escalates_at = _escalates_at(incident, rule)
+        since = self._known_since(incident, now)
+        escalates_at = _escalates_at(incident, rule, since)
         if escalates_at is not None and escalates_at <= now:
             incident.escalated_at = now
             self._repeat(incident, NotificationKind.ESCALATION, rule.escalate_to, elapsed)
             return True
-        last = incident.reminded_at or incident.opened_at
+        last = incident.reminded_at or since
         if rule.remind_every is None or last + rule.remind_every > now:
             return False
         self._remind(incident, rule, now, elapsed)
@@ -248,8 +270,30 @@ class ExpectedAlerts:
         incident.reminders += 1
         incident.reminded_at = now
         if rule is not None:
-            recipients = rule.recipients or self.everyone
+            last = incident.changes[-1]
+            named = rule.recipients or self.everyone
+            recipients = [each for each in named if self.members.get((last, each)) is not None]
             self._repeat(incident, NotificationKind.REMINDER, recipients, elapsed)
+
+    def _end_silence(
+        self, incident: OpenIncident, rule: Rule, now: datetime, elapsed: timedelta
+    ) -> None:
+        """Let those hear of what lasts to whom it was not said because of a silence."""
+        facts = _facts(incident.group, rule.name, rule.severity)
+        for each in rule.recipients or self.everyone:
+            key = (incident.changes[-1], each)
+            if key not in self.members or key in self.silenced:
+                self.silenced.discard(key)
+                hold = self._hold(rule, facts, now, elapsed)
+                self.members[key] = None if each in self.off else hold
+
+    def _known_since(self, incident: OpenIncident, now: datetime) -> datetime:
+        """Return when people first heard of an incident; while they are to, that is now."""
+        if incident.notified_at is not None:
+            return max(incident.opened_at, incident.notified_at)
+        about = [key for key in self.members if key[0] in incident.changes]
+        is_awaited = any(self.members[key] is not None for key in about)
+        return max(incident.opened_at, now) if is_awaited else incident.opened_at
 
     def _repeat(
         self,
@@ -269,18 +313,22 @@ class ExpectedAlerts:
         fitting = (each for each in self.windows if each.kind is SilenceKind.SILENCE)
         return next((each for each in fitting if each.covers(facts, at)), None)
 
-    def _held_until(self, rule: Rule, facts: Facts, now: datetime) -> datetime:
-        """Return the first moment that is in no maintenance window and in active hours."""
-        at = now
+    def _hold(self, rule: Rule | None, facts: Facts, now: datetime, elapsed: timedelta) -> Hold:
+        """Hold until the first moment that is in no maintenance window and in active hours."""
+        at, hours = now, None if rule is None else rule.active_hours
+        windows: list[Window] = []
         while True:
             fitting = [each for each in self.windows if each.kind is SilenceKind.MAINTENANCE]
-            ends = [each.over_at for each in fitting if each.covers(facts, at)]
-            if ends:
-                at = max(ends)
-            elif rule.active_hours is not None and not _is_active(rule.active_hours, at):
-                at = _opens_after(rule.active_hours, at)
+            covering = [each for each in fitting if each.covers(facts, at)]
+            if covering:
+                at = max(each.over_at for each in covering)
+                windows += [each for each in covering if each.over_at == at]
+            elif hours is not None and not _is_active(hours, at):
+                at = _opens_after(hours, at)
             else:
-                return at
+                break
+        name = "" if rule is None else rule.name
+        return Hold(at, elapsed + (at - now), elapsed, name, facts, tuple(windows))
 
 
 def _concerns(rule: Rule, what: Happening) -> bool:
@@ -294,21 +342,21 @@ def _facts(group: Group, rule: str, severity: str) -> Facts:
     return facts | {MatchedProperty.RULE: rule, MatchedProperty.SEVERITY: str(severity)}
 
 
-def _escalates_at(incident: OpenIncident, rule: Rule | None) -> datetime | None:
+def _escalates_at(incident: OpenIncident, rule: Rule | None, since: datetime) -> datetime | None:
     """Return when nobody has acknowledged an incident for too long; None for never."""
     if rule is None or rule.escalate_after is None or not rule.escalate_to:
         return None
     if incident.escalated_at is not None or incident.state is not IncidentState.FIRING:
         return None
-    return incident.opened_at + rule.escalate_after
+    return since + rule.escalate_after
 
 
-def _is_over(incident: OpenIncident, rule: Rule | None, now: datetime) -> bool:
+def _is_over(incident: OpenIncident, rule: Rule | None, since: datetime, now: datetime) -> bool:
     """Whether an incident of transactions went quiet: not before it escalated, if it is to."""
     if incident.troubled:
         return False
     quiet_after = (rule.keep_firing if rule is not None else None) or _QUIET_AFTER
-    escalates_at = incident.escalated_at or _escalates_at(incident, rule)
+    escalates_at = incident.escalated_at or _escalates_at(incident, rule, since)
     return max(incident.changed_at, escalates_at or incident.changed_at) + quiet_after <= now
 
 

@@ -16,7 +16,7 @@ from tests.faults.rows import Play, Row
 from tests.faults.serve_processes import ServeHome
 from tests.faults.worker_process import pause
 from tests.processes import launching
-from tests.waiting import eventually
+from tests.waiting import PATIENCE, eventually
 
 BROKEN: Final = (errno.EIO, errno.EROFS, errno.ENOSPC)
 
@@ -40,7 +40,7 @@ def _failing(folder: Path) -> Iterator[Play]:
         def play(chance: Random) -> None:
             with reporting([server.port], reports, chance) as acknowledgements:
                 harvests.append(acknowledgements)
-                assert acknowledgements.first.wait(30), (
+                assert acknowledgements.first.wait(PATIENCE), (
                     f"nothing was acknowledged: {acknowledgements.refused[:1]}"
                 )
                 break_disk(disk, chance)

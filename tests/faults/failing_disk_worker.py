@@ -16,7 +16,7 @@ from tests.faults.killed_worker import check_life
 from tests.faults.rows import Chance, Play, Row
 from tests.faults.worker_process import RECIPIENTS, WorkerSite, pause, worker_site
 from tests.processes import Process, ProcessOptions, launching
-from tests.waiting import eventually
+from tests.waiting import PATIENCE, eventually
 
 _BREAKS: Final = 5
 
@@ -49,7 +49,7 @@ def _break_once(place: WorkerSite, disk: ControlledDisk, process: Process, chanc
     place.reject(chance, chance.randrange(1, 4))
     place.reject_again(chance)
     awaited = chance.choice((place.hosted.asked, place.post.arrival))
-    assert awaited.wait(30), f"the worker does nothing: {process.last_lines()}"
+    assert awaited.wait(PATIENCE), f"the worker does nothing: {process.last_lines()}"
     break_disk(disk, chance)
     eventually(lambda: bool(disk.refused), what="a write to the broken disk")
     _check_reading(place, disk)
@@ -63,7 +63,7 @@ def _check_reading(place: WorkerSite, disk: ControlledDisk) -> None:
         place.variables, place.home.parent / "reader.log", {"disk": disk.address}
     )
     reader = place.launcher.linewatch(["alerts", "--json"], process_options)
-    assert reader.ended.wait(30), "a command that reads never ends"
+    assert reader.ended.wait(PATIENCE), "a command that reads never ends"
     assert reader.code == 0, f"reads fail on a broken disk: {reader.last_lines()}"
 
 

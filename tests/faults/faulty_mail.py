@@ -149,7 +149,7 @@ def _mail(place: WorkerSite, chance: Random, rejections: Iterable[int]) -> list[
         healthy = (each for each in list(place.post.taken) if each.to not in place.post.holes)
         return [each for each in healthy if each.hashes and each.hashes <= hashes]
 
-    eventually(lambda: len(arrived()) >= expected, 120, f"{expected} mails")
+    eventually(lambda: len(arrived()) >= expected, what=f"{expected} mails")
     column = transitions.c
     with place.store.read() as connection:
         rows = connection.execute(select(column.tx_hash, column.at)).all()

@@ -12,11 +12,12 @@ from uuid import uuid4
 
 from sqlalchemy import select
 
-from dashboard.detect.condition_start_end import ConditionRules, HoldPeriods
+from dashboard.detect.condition_start_end import ConditionRules
 from dashboard.domain.condition import State, Subject, SubjectKind
 from dashboard.domain.gas import GasObservation
 from dashboard.domain.observation import Failure, FailureKind, Operation
 from dashboard.domain.quantity import NetworkId, Wei
+from dashboard.domain.spells import HoldPeriods
 from dashboard.poll.conditions import Conditions
 from dashboard.poll.gas import GasArchive
 from dashboard.poll.lease import Lease
@@ -30,7 +31,7 @@ from tests.faults.rows import Chance, Play, Row
 _SERIES_PER_PLAY: Final = 20
 _POLLS: Final = 30
 _PERIOD: Final = seconds(10)
-_TOO_OLD: Final = 2 * _PERIOD
+_GAP: Final = timedelta(minutes=2)
 _SILENT_AFTER: Final = timedelta(minutes=2)
 _ANSWERING_AFTER: Final = timedelta(minutes=1)
 _PAUSES: Final = (*[10] * 24, 1, 19, 20, 20.001, 60, 119, 121, 4_000)
@@ -45,7 +46,7 @@ _THRESHOLD: Final = 20 * GWEI
 _NO_ANSWER: Final = Failure(FailureKind.UNAVAILABLE, "the gas API did not answer")
 
 
-_Turn: TypeAlias = tuple[datetime, bool]
+_Turn: TypeAlias = tuple[datetime, State, datetime]
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,81 +148,66 @@ def _observed(
 
 
 def _concluded(store: Store, network_id: NetworkId) -> list[_Turn]:
-    """Return when the network became busy (True) or calm again, as people are notified of it."""
+    """Return what the network became after the first answer, as people are notified of it."""
     column = transitions.c
     query = (
-        select(column.at, column.after)
+        select(column.at, column.after, column.since)
         .join(outbox, outbox.c.transition_id == column.transition_id)
         .where(column.subject == Subject(SubjectKind.BUSYNESS, network_id).key())
-        .where(column.before.is_not(None) | (column.after == State.BUSY))
+        .where(column.before.is_not(None))
         .order_by(outbox.c.outbox_id)
     )
     with store.read() as connection:
-        return [(at, after == State.BUSY) for at, after in connection.execute(query)]
+        return [(at, State(after), since) for at, after, since in connection.execute(query)]
 
 
-def expected(polls: Sequence[Poll], rule: HoldPeriods) -> list[_Turn]:
+def expected(polls: Sequence[Poll], holds: HoldPeriods) -> list[_Turn]:
     """Return the same as a plain model has it, which looks back over all polls at each of them.
 
-    It turns where the opposite was seen at every answer back to one that is old enough, none of
-    them before the last turn, and none after a gap, a clock that was set or a silent API.
+    It turns where the other side was seen at every answer back to one that is old enough, none of
+    them before a gap or a clock that was set; a gap leaves nothing known.
     """
-    silent = list(_silent(polls))
-    answered = [index for index, poll in enumerate(polls) if poll.above is not None]
-    is_busy, first, turns = False, 0, list[_Turn]()
-    for place, index in enumerate(answered):
-        wait = rule.keep_firing if is_busy else rule.pending
-        for start in reversed(answered[first : place + 1]):
-            if silent[start] or _is_above(polls[start]) is is_busy:
-                break
-            if polls[index].at - polls[start].at >= wait:
-                is_busy, first = not is_busy, place + 1
-                turns.append((polls[index].at, is_busy))
-                break
-            if polls[start].was_set or _is_after_a_gap(polls, start):
-                break
+    state, turns = State.CALM, list[_Turn]()
+
+    def turn(poll: Poll, after: State, since: datetime) -> State:
+        turns.append((poll.at, after, since))
+        return after
+
+    for place, poll in enumerate(polls):
+        seen = [each for each in polls[:place] if each.above is not None]
+        is_lost = seen and not poll.was_set and poll.at - seen[-1].at > _GAP
+        if is_lost and state is not State.UNKNOWN:
+            run = _run(seen, state)
+            state = turn(poll, State.UNKNOWN, run[0].at if run else seen[-1].at)
+        if poll.above is None:
+            continue
+        if state is State.UNKNOWN and poll.above <= 0:
+            state = turn(poll, State.CALM, poll.at)
+        run, is_busy = _run([*seen, poll], state), state is State.BUSY
+        if run and poll.at - run[0].at >= (holds.keep_firing if is_busy else holds.pending):
+            state = turn(poll, State.CALM if is_busy else State.BUSY, run[0].at)
     return turns
 
 
-def _is_above(poll: Poll) -> bool:
-    return poll.above is not None and poll.above > 0
-
-
-def _is_after_a_gap(polls: Sequence[Poll], index: int) -> bool:
-    """Whether the newest fees before a poll, of those not dated ahead, are too old."""
-    at = polls[index].at
-    before = [each.at for each in polls[:index] if each.above is not None and each.at <= at]
-    return not before or at - max(before) > _TOO_OLD
-
-
-def _silent(polls: Sequence[Poll]) -> Iterator[bool]:
-    """Say after each poll whether the API is known to be silent.
-
-    It is when its failures last long enough, as seen at a failure, or at the next poll of the same
-    worker; and until it has answered for long enough, as seen at an answer or the next poll.
-    """
-    is_silent, failing_since, answering_since = False, None, None
-    for poll in polls:
-        if failing_since is not None and not poll.restarted:
-            is_silent = is_silent or poll.at - failing_since >= _SILENT_AFTER
-        if answering_since is not None:
-            is_silent = is_silent and poll.at - answering_since < _ANSWERING_AFTER
-        if poll.above is None:
-            failing_since, answering_since = failing_since or poll.at, None
-            is_silent = is_silent or poll.at - failing_since >= _SILENT_AFTER
-        else:
-            failing_since, answering_since = None, answering_since or poll.at
-            is_silent = is_silent and poll.at - answering_since < _ANSWERING_AFTER
-        yield is_silent
+def _run(answered: Sequence[Poll], state: State) -> Sequence[Poll]:
+    """Return the last answers that lie on the other side than a state, without a break."""
+    for place in range(len(answered) - 1, -1, -1):
+        is_above = (answered[place].above or 0) > 0
+        if is_above is (state is State.BUSY):
+            return answered[place + 1 :]
+        is_first = place == 0 or answered[place].was_set
+        if is_first or answered[place].at - answered[place - 1].at > _GAP:
+            return answered[place:]
+    return ()
 
 
 FLAPPING_FEES: Final = Row(
     name="flapping-fees",
     promise=(
         "fees flap around their threshold, stay on it or above for about as long as a network has "
-        "to be busy, while answers fail or come late, workers restart and clocks are set: a "
-        "network is busy and calm exactly when a plain model says so, which looks back over all "
-        "polls"
+        "to be busy, while answers fail or come late, workers restart and clocks are set: busy "
+        "spells begin, end and are lost exactly when a plain model says so, which looks back "
+        "over all polls"
     ),
     short=2 * _SERIES_PER_PLAY,
     full=10_000,

@@ -13,7 +13,7 @@ from tests.faults.reporters import Acknowledgements, Reports, reporting
 from tests.faults.rows import Play, Row
 from tests.faults.serve_processes import ServeHome, limit_files, open_serve_home, records_of
 from tests.faults.stored_reports import check_store, stored_reports
-from tests.waiting import eventually
+from tests.waiting import PATIENCE, eventually
 
 _UNLIMITED: Final = -1
 _SERVER_ERROR: Final = -32000
@@ -39,7 +39,7 @@ def _fill_again_and_again(serve_home: ServeHome) -> Play:
         size = journal.stat().st_size if journal.exists() else 0
         with reporting([server.port], reports, chance) as acknowledgements:
             harvests.append(acknowledgements)
-            assert acknowledgements.first.wait(30), (
+            assert acknowledgements.first.wait(PATIENCE), (
                 f"nothing was acknowledged: {acknowledgements.refused[:1]}"
             )
             limit_files(server.process.pid, _limit(size, chance))

@@ -17,6 +17,7 @@ from tests.conformance.error_log import watching
 from tests.conformance.running_apis import KEY, NETWORK, apis
 from tests.faults.rows import Play, Row
 from tests.integration.running_server import SECRET
+from tests.waiting import PATIENCE
 
 _EXAMPLES: Final = 20
 _CASES: Final = 300
@@ -45,7 +46,7 @@ def _asking(folder: Path) -> Iterator[Play]:
                 capture_output=True,
                 text=True,
                 check=False,
-                timeout=300,
+                timeout=PATIENCE,
                 cwd=folder,
             )
             assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-1000:]

@@ -22,6 +22,7 @@ from tests.conformance.generated_reports import Reports
 from tests.conformance.reply_checks import check
 from tests.conformance.running_apis import GET, LIMITS, UNKNOWN_HASH, Served, apis
 from tests.faults.rows import Chance, Play, Row
+from tests.waiting import PATIENCE
 
 _MESSAGES: Final = 250
 _PUSH: Final = '{"jsonrpc":"2.0","method":"linewatch_subscription"'
@@ -68,7 +69,7 @@ class Conversation:
         mark = f"mark {next(self.marks)}"
         self.socket.send(f'{{"jsonrpc":"2.0","id":"{mark}","method":"mark"}}')
         answers = []
-        while mark not in (answer := str(self.socket.recv(timeout=30))):
+        while mark not in (answer := str(self.socket.recv(timeout=PATIENCE))):
             if not answer.startswith(_PUSH):
                 answers.append(answer.encode())
         assert len(answers) < 2, (message, answers)

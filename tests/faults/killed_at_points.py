@@ -16,6 +16,7 @@ from tests.faults.killed_worker import check_life
 from tests.faults.rows import Chance, Play, Row
 from tests.faults.worker_process import RECIPIENTS, WorkerSite, worker_site
 from tests.processes import Launcher, launching
+from tests.waiting import PATIENCE
 
 _POINTS: Final = (
     *points_of(
@@ -49,7 +50,7 @@ class _Stage:
         place.reject(chance, 1)
         place.reject_again(chance)
         process = place.start_to_die(point)
-        assert process.ended.wait(60), f"no worker comes to {point}: {process.last_lines()}"
+        assert process.ended.wait(PATIENCE), f"no worker comes to {point}: {process.last_lines()}"
         assert process.code == -9, f"the worker ended with {process.code}: {process.last_lines()}"
         before = place.sent_before
         place.kill_and_release(process)

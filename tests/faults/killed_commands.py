@@ -32,6 +32,7 @@ from tests.faults.delivery_promises import check_whole
 from tests.faults.rows import Chance, Play, Row
 from tests.installation import new_installation
 from tests.processes import Launcher, Process, ProcessOptions, last_lines, launching
+from tests.waiting import PATIENCE
 
 _LINES: Final = 10_000
 _AT_ONCE: Final = 5_000
@@ -63,7 +64,7 @@ class TypedCommands:
         """Run a command to its end, and return its exit code."""
         started = monotonic()
         process = self.run(*arguments)
-        assert process.ended.wait(120), f"{arguments[0]} never ends: {process.last_lines()}"
+        assert process.ended.wait(PATIENCE), f"{arguments[0]} never ends: {process.last_lines()}"
         self.usual[arguments[0]] = monotonic() - started
         return process.code
 

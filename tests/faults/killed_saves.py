@@ -16,6 +16,7 @@ from tests.faults.rows import Play, Row
 from tests.faults.serve_processes import ServeHome, records_of
 from tests.faults.stored_reports import check_store
 from tests.processes import Launcher, launching
+from tests.waiting import PATIENCE
 
 _LONGEST_LIFE = 0.25
 _RUNS_OF_A_STORE = 25
@@ -51,7 +52,7 @@ def _kill(stage: Stage, chance: Random) -> None:
     victim, *others = chance.sample(servers, len(servers))
     with reporting([each.port for each in servers], stage.reports, chance) as acknowledgements:
         try:
-            assert acknowledgements.first.wait(30), (
+            assert acknowledgements.first.wait(PATIENCE), (
                 f"nothing was acknowledged: {acknowledgements.refused[:1]}"
             )
             threading.Event().wait(chance.uniform(0, _LONGEST_LIFE))

@@ -15,6 +15,7 @@ from tests.faults.rows import Chance, Play, Row
 from tests.faults.serve_processes import ServeHome
 from tests.faults.stored_reports import check_store
 from tests.processes import launching
+from tests.waiting import PATIENCE
 
 _FIRST_YES: Final = "yes"
 _POINTS: Final = (*points_of("a rejection"), _FIRST_YES, *points_of("counts of keys"))
@@ -41,9 +42,11 @@ class _Stage:
         server.wait_until_ready()
         with reporting([server.port], self._reports, chance) as acknowledgements:
             if point == _FIRST_YES:
-                assert acknowledgements.first.wait(30), "nothing was acknowledged"
+                assert acknowledgements.first.wait(PATIENCE), "nothing was acknowledged"
                 process.kill()
-            assert process.ended.wait(60), f"serve never comes to {point}: {process.last_lines()}"
+            assert process.ended.wait(PATIENCE), (
+                f"serve never comes to {point}: {process.last_lines()}"
+            )
         assert process.code == -9, f"serve ended with {process.code}: {process.last_lines()}"
         assert not acknowledgements.refused, f"refused: {acknowledgements.refused[:1]}"
         self._sent |= acknowledgements.sent

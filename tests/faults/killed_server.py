@@ -22,7 +22,7 @@ from tests.faults.rows import Play, Row
 from tests.faults.serve_processes import ServeHome, Server
 from tests.faults.worker_process import RECIPIENTS, WorkerSite, pause, worker_site
 from tests.processes import Process, launching
-from tests.waiting import eventually
+from tests.waiting import PATIENCE, eventually
 
 
 @dataclass
@@ -108,15 +108,16 @@ def _failing(folder: Path, faults: tuple[Fault, ...]) -> Iterator[Play]:
             serve.start()
             serve.wait_until_ready()
             scene = _Scene(database, disk, place, place.start(), serve, served_url)
+            place.wait_until_at_work()  # without a store none begins
             yield lambda chance: _fail_once(scene, chance.choice(faults), chance)
             assert scene.worker.terminate() == 0, scene.worker.last_lines()
-            assert serve.terminate(20) == 0, serve.last_lines()
+            assert serve.terminate() == 0, serve.last_lines()
 
 
 def _fail_once(scene: _Scene, fault: Fault, chance: Random) -> None:
     place = scene.place
     with reporting([scene.serve.port], scene.reports, chance) as acknowledgements:
-        assert acknowledgements.first.wait(60), (
+        assert acknowledgements.first.wait(PATIENCE), (
             f"nothing was acknowledged: {acknowledgements.refused[:1]}"
         )
         place.reject(chance, chance.randrange(1, 4))
@@ -125,7 +126,7 @@ def _fail_once(scene: _Scene, fault: Fault, chance: Random) -> None:
         awaited.wait(1)
         fault(scene, chance)
         before = len(acknowledgements.acknowledged)
-        eventually(lambda: len(acknowledgements.acknowledged) > before, 60, "a save afterwards")
+        eventually(lambda: len(acknowledgements.acknowledged) > before, what="a save afterwards")
     scene.sent |= acknowledgements.sent
     scene.acknowledged |= acknowledgements.acknowledged
     _check_served(scene)

@@ -101,7 +101,7 @@ def _kill_in_the_middle(running_up: _RunningUp, chance: Random) -> None:
     if chance.random() < 0.3:
         pause(chance.uniform(0, 3))
     else:
-        eventually(running_up.is_serving, 60, f"the start of serve ({process.last_lines()})")
+        eventually(running_up.is_serving, what=f"the start of serve ({process.last_lines()})")
         for _ in range(chance.randrange(1, 4)):
             running_up.report()
         pause(chance.uniform(0, 2))
@@ -112,9 +112,9 @@ def _kill_in_the_middle(running_up: _RunningUp, chance: Random) -> None:
 def _live_to_the_end(running_up: _RunningUp) -> None:
     """Start once more: whatever was pending is mailed, each message in one file."""
     process = running_up.start()
-    eventually(running_up.is_serving, 60, f"the start of serve ({process.last_lines()})")
+    eventually(running_up.is_serving, what=f"the start of serve ({process.last_lines()})")
     running_up.report()
-    eventually(lambda: not running_up.untold(), 90, f"the messages ({process.last_lines()})")
+    eventually(lambda: not running_up.untold(), what=f"the messages ({process.last_lines()})")
     assert process.terminate() == 0, process.last_lines()
     assert not running_up.installation.processes(), "a role outlives `up`"
     running_up.check()

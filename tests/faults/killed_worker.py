@@ -23,6 +23,7 @@ from tests.faults.rollup_checks import check_rollups
 from tests.faults.rows import Chance, Play, Row
 from tests.faults.worker_process import RECIPIENTS, WorkerSite, pause, worker_site
 from tests.processes import Launcher, Process, launching
+from tests.waiting import PATIENCE
 
 _KILLS: Final = 10
 _SIDES: Final = 2
@@ -89,17 +90,17 @@ def _while_starting(_place: WorkerSite, process: Process, chance: Random) -> Non
 
 
 def _at_a_question(place: WorkerSite, process: Process, chance: Random) -> None:
-    assert place.hosted.asked.wait(30), f"the worker asks nothing: {process.last_lines()}"
+    assert place.hosted.asked.wait(PATIENCE), f"the worker asks nothing: {process.last_lines()}"
     pause(chance.uniform(0, 0.05))
 
 
 def _at_a_message(place: WorkerSite, process: Process, chance: Random) -> None:
-    assert place.post.arrival.wait(30), f"no message comes: {process.last_lines()}"
+    assert place.post.arrival.wait(PATIENCE), f"no message comes: {process.last_lines()}"
     pause(chance.uniform(0, 0.01))
 
 
 def _at_work(place: WorkerSite, process: Process, chance: Random) -> None:
-    assert place.hosted.asked.wait(30), f"the worker asks nothing: {process.last_lines()}"
+    assert place.hosted.asked.wait(PATIENCE), f"the worker asks nothing: {process.last_lines()}"
     pause(chance.uniform(0, 1.2))
 
 

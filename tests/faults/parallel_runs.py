@@ -16,16 +16,14 @@ from contextlib import ExitStack, suppress
 from dataclasses import asdict
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Final, Self, TypeAlias
+from typing import Self, TypeAlias
 
 from tests.faults.registry import ROWS
 from tests.faults.rows import Failure, Row, play_row
 from tests.processes import PROJECT
+from tests.waiting import PATIENCE
 
 Outcome: TypeAlias = tuple[int, Failure | None]
-
-_LONGEST_END: Final = 120.0
-"""Seconds that a side has for clearing its stage away."""
 
 
 def play_beside(
@@ -73,7 +71,7 @@ class _Side:
     def __exit__(self, *_: object) -> None:
         """Let it come to the end of its run, where it has none any more, and of its stage."""
         self.play(None)
-        self._process.wait(_LONGEST_END)
+        self._process.wait(PATIENCE)
         assert self._process.stdout is not None
         self._process.stdout.close()
 
@@ -99,7 +97,7 @@ class _Side:
 
     def is_well(self) -> bool:
         """Whether it ended in good order."""
-        return self._process.wait(_LONGEST_END) == 0
+        return self._process.wait(PATIENCE) == 0
 
 
 def main(name: str, seed: str, folder: str) -> None:

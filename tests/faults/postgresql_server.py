@@ -19,7 +19,7 @@ from psycopg import sql
 from dashboard.store.maintenance.migrate import migrate
 from tests.faults.controlled_disk import ControlledDisk
 from tests.processes import Launcher, Process, ProcessOptions
-from tests.waiting import eventually
+from tests.waiting import PATIENCE, eventually
 
 _OURS: Final = "SELECT pid FROM pg_stat_activity WHERE application_name = 'linewatch'"
 
@@ -48,12 +48,12 @@ class OwnPostgreSQL:
         command = [self._program, *place, "-c", "fsync=off"]
         process_options = ProcessOptions(dict(os.environ), self._log, self._extra)
         self.process = self._launcher.program(command, process_options)
-        eventually(self._answers, within=60, what="the start of PostgreSQL")
+        eventually(self._answers, what="the start of PostgreSQL")
 
     def stop(self, number: int = signal.SIGQUIT) -> None:
         """End at once, as by `pg_ctl stop -m immediate`."""
         self.process.signal(number)
-        assert self.process.ended.wait(60), "PostgreSQL does not stop"
+        assert self.process.ended.wait(PATIENCE), "PostgreSQL does not stop"
 
     def kill_backend(self, chance: Random) -> None:
         """Kill (-9) one of the processes that work for us; the server then restarts all others."""
@@ -62,7 +62,7 @@ class OwnPostgreSQL:
             os.kill(chance.choice(pids), signal.SIGKILL)
             while True:
                 connection.execute("SELECT 1")  # until this session is ended with the others
-        eventually(self._answers, within=60, what="the recovery of PostgreSQL")
+        eventually(self._answers, what="the recovery of PostgreSQL")
 
     def ask(self, statement: str) -> None:
         """Do something as its administrator."""

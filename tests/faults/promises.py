@@ -49,7 +49,7 @@ PROMISED_FAULTS: Final = (
     PromisedFault(
         "F6",
         "mail server down for 72 h, 10,000 pending",
-        "all go in order, as digests",
+        "all go in order, merged",
         ("mail-outage",),
     ),
     PromisedFault("F7", "20 ways of an upstream to misbehave", "no crash, no false verdict"),

@@ -20,6 +20,7 @@ from dashboard.devnet.accounts import Payment, SimulatedAccount
 from dashboard.devnet.seeded_random import SeededRandom
 from dashboard.domain.quantity import Address, Wei
 from tests.faults.serve_processes import KEY, SAVE, a_call, connected, post
+from tests.waiting import PATIENCE
 
 _ACCOUNT: Final = SimulatedAccount(SeededRandom(1), "faults", 1)
 _RECIPIENT: Final = Address(b"\x42" * Address.LENGTH)
@@ -119,7 +120,7 @@ def reporting(
     finally:
         acknowledgements.enough.set()
     for thread in threads:
-        thread.join(30)
+        thread.join(PATIENCE)
         assert not thread.is_alive(), "a reporter waits though its server has ended"
 
 
@@ -167,4 +168,4 @@ def _over_websocket(
             for i, each in enumerate(group):
                 socket.send(json.dumps(a_call(SAVE, each.params, i)))
             for _ in group:
-                acknowledgements.take_in(group, [json.loads(socket.recv(timeout=30))])
+                acknowledgements.take_in(group, [json.loads(socket.recv(timeout=PATIENCE))])

@@ -21,7 +21,7 @@ from tests.faults.killed_worker import check_life
 from tests.faults.rows import Chance, Play, Row
 from tests.faults.worker_process import RECIPIENTS, WorkerSite, pause, worker_site
 from tests.processes import launching
-from tests.waiting import eventually
+from tests.waiting import PATIENCE, eventually
 
 _RESTARTS: Final = 2
 """Restarts of one store: with nothing changed, and after a change."""
@@ -75,7 +75,7 @@ class _Restarted:
     def _settle(self) -> None:
         """Wait until everything is mailed, and check it."""
         place = self._place
-        eventually(lambda: len(self._noticed()) == self._changes, 60, f"a change to {self._state}")
+        eventually(lambda: len(self._noticed()) == self._changes, what=f"a change to {self._state}")
         place.wait_until_quiet(self._process)
         found = place.found()
         check_deliveries(found, place.records, RECIPIENTS, place.post.taken, self._noticed())
@@ -93,7 +93,7 @@ class _Restarted:
 
     def _wait_for_rounds(self) -> None:
         """Give a new worker time to ask, conclude and deliver."""
-        is_asking = self._place.hosted.asked.wait(30)
+        is_asking = self._place.hosted.asked.wait(PATIENCE)
         assert is_asking, f"the worker asks nothing: {self._process.last_lines()}"
         pause(self._chance.uniform(0.5, 2.5))
 

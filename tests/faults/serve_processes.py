@@ -14,7 +14,7 @@ from typing import Any, Final
 from dashboard.store.maintenance.migrate import migrate
 from tests.installation import free_ports, listens, new_installation
 from tests.processes import Launcher, Process, ProcessOptions, last_lines, launching
-from tests.waiting import eventually
+from tests.waiting import PATIENCE, eventually
 
 KEY: Final = "dev"
 """The development key, which a serve without configuration takes."""
@@ -69,7 +69,7 @@ class Server:
 
     def wait_until_ready(self) -> None:
         """Wait until it accepts connections."""
-        eventually(self._accepts, within=60, what=f"the start of serve ({self.last_lines()})")
+        eventually(self._accepts, what=f"the start of serve ({self.last_lines()})")
 
     def kill(self) -> None:
         """End it as a power cut would."""
@@ -77,9 +77,9 @@ class Server:
             self._process.kill()
             self._process = None
 
-    def terminate(self, within: float) -> int:
+    def terminate(self) -> int:
         """Ask it to stop, and return its exit code."""
-        code = self.process.terminate(within)
+        code = self.process.terminate()
         self._process = None
         return code
 
@@ -113,7 +113,7 @@ def open_serve_home(home: Path, doors: int = 1, **variables: str) -> Iterator[Se
 @contextmanager
 def connected(port: int) -> Iterator[http.client.HTTPConnection]:
     """Yield a connection over which calls are posted."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
     try:
         connection.connect()
         connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -10,20 +10,20 @@ from tests.faults.killed_saves import Stage, attacking
 from tests.faults.reporters import reporting
 from tests.faults.rows import Row
 from tests.faults.stored_reports import stored_reports
+from tests.waiting import PATIENCE
 
 _LONGEST_LIFE: Final = 0.25
-_TIME_TO_STOP: Final = 20.0
 
 
 def _stop(stage: Stage, chance: Random) -> None:
     """Tell the server to stop in the middle of everything; whatever it kept it must have told."""
     (server,) = stage.serve_home.servers
     with reporting([server.port], stage.reports, chance) as acknowledgements:
-        assert acknowledgements.first.wait(30), (
+        assert acknowledgements.first.wait(PATIENCE), (
             f"nothing was acknowledged: {acknowledgements.refused[:1]}"
         )
         threading.Event().wait(chance.uniform(0, _LONGEST_LIFE))
-        code = server.terminate(within=_TIME_TO_STOP)
+        code = server.terminate()
     stage.sent |= acknowledgements.sent
     stage.acknowledged |= acknowledgements.acknowledged
     assert code == 0, f"serve ended with {code}: {server.last_lines()}"

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 from sqlalchemy import Row, select
 
 from dashboard.domain.notification import Recipient
 from dashboard.store.engine.engine import Store
 from dashboard.store.schema import (
+    incident_transitions,
     incidents,
     notification_incidents,
     notification_members,
@@ -28,6 +31,19 @@ def members_in(store: Store) -> Sequence[Row[*tuple[Any, ...]]]:
     ).outerjoin(notifications, notifications.c.notification_id == member.notification_id)
     with store.read() as connection:
         return connection.execute(query).all()
+
+
+def tried_in(store: Store, messages: Iterable[tuple[datetime, str]]) -> dict[UUID, datetime]:
+    """Return of each change when the first message that names it was tried."""
+    dates: dict[str, datetime] = {}
+    for at, message_id in messages:
+        dates.setdefault(message_id, at)
+    found: dict[UUID, datetime] = {}
+    for row in members_in(store):
+        if row.message_id in dates:
+            at = dates[row.message_id]
+            found[row.transition_id] = min(at, found.get(row.transition_id, at))
+    return found
 
 
 def waiting_in(store: Store) -> Waiting:
@@ -48,3 +64,20 @@ def waiting_in(store: Store) -> Waiting:
             about = (row.rule, tuple(map(tuple, row.grouped_by)))
             found[about].add((row.kind, Recipient(row.channel, row.address)))
     return found
+
+
+def messages_about_incidents(store: Store) -> Sequence[Row[*tuple[Any, ...]]]:
+    """Return each message with each incident that it is about, or a change of which it names."""
+    column, pair = notifications.c, notification_incidents.c
+    member, change = notification_members.c, incident_transitions.c
+    what = select(column.message_id, column.address, incidents.c.rule, incidents.c.grouped_by)
+    of_itself = what.join(
+        notification_incidents, pair.notification_id == column.notification_id
+    ).join(incidents, incidents.c.incident_id == pair.incident_id)
+    of_changes = (
+        what.join(notification_members, member.notification_id == column.notification_id)
+        .join(incident_transitions, change.transition_id == member.transition_id)
+        .join(incidents, incidents.c.incident_id == change.incident_id)
+    )
+    with store.read() as connection:
+        return [*connection.execute(of_itself), *connection.execute(of_changes)]

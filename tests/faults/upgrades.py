@@ -25,6 +25,7 @@ from tests.faults.rows import Chance, Play, Row
 from tests.installation import new_installation
 from tests.next_release import NEXT_REVISION, make_next_release
 from tests.processes import Launcher, ProcessOptions, launching
+from tests.waiting import PATIENCE
 
 _MANY: Final = 3_000
 _LONGEST: Final = 0.6
@@ -106,7 +107,7 @@ def _run(launcher: Launcher, home: Path, dies_after: float | None, name: str) ->
     process = launcher.linewatch([name], process_options)
     if dies_after is not None and not process.ended.wait(dies_after):
         process.kill()
-    assert process.ended.wait(60), f"{name} does not end"
+    assert process.ended.wait(PATIENCE), f"{name} does not end"
     assert dies_after is not None or process.code == 0, process.last_lines()
 
 

@@ -33,6 +33,7 @@ from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.builders import A_NETWORK, a_hash, a_record, an_id
 from tests.databases import new_sqlite_store
 from tests.fake_clock import FakeClock
+from tests.waiting import PATIENCE
 
 RECIPIENTS: Final = (
     Recipient("mail", "oncall@example.org"),
@@ -53,12 +54,14 @@ class RecordingPost:
     taken: list[tuple[datetime, MessageHeaders]] = field(default_factory=list)
     taken_after: list[timedelta] = field(default_factory=list)
     """How long after boot each was taken."""
+    tried: list[tuple[datetime, str]] = field(default_factory=list)
     failures: Sequence[DeliveryError] = ()
     _failed: int = 0
 
     def send(self, _: Message, headers: MessageHeaders, may_send: MaySend = always) -> str:
         """Take a message."""
         assert may_send()
+        self.tried.append((self.clock.now(), headers.message_id))
         if self.failures:
             self._failed += 1
             failure = self.failures[self._failed % len(self.failures)]
@@ -82,7 +85,7 @@ class WatchedAlerts:
     def restart(self) -> None:
         """Let another worker go on that knows only what is stored."""
         sending = Sending({"mail": self.post}, _named)
-        policy = DeliveryPolicy(patience=timedelta(seconds=30))
+        policy = DeliveryPolicy(patience=timedelta(seconds=PATIENCE))
         deliverer = Deliverer(self.store, sending, self.clock.now, self.clock.elapsed, policy)
         self._notifier = Notifier(
             self.store, RECIPIENTS, deliverer, self.clock.now, configured=_CONFIGURED

@@ -174,7 +174,16 @@ class WorkerSite:
             if dead is not None:
                 release(connection, WORKER_LEASE, dead.token)
 
-    def wait_until_quiet(self, process: Process, within: float = 120.0) -> None:
+    def wait_until_at_work(self) -> None:
+        """Wait until a worker has the lease."""
+
+        def is_held() -> bool:
+            with self.store.read() as connection:
+                return holder(connection, WORKER_LEASE) is not None
+
+        eventually(is_held, what="a worker with the lease")
+
+    def wait_until_quiet(self, process: Process) -> None:
         """Wait until every rejection is stored and nothing is pending."""
 
         def is_quiet() -> bool:
@@ -183,7 +192,7 @@ class WorkerSite:
             return len(found.rejections) == len(self.records) and found.is_settled
 
         try:
-            eventually(is_quiet, within, "an end of the work")
+            eventually(is_quiet, what="an end of the work")
         except AssertionError as error:
             found = stored_deliveries(self.store)
             raise AssertionError(

@@ -12,6 +12,7 @@ FORBIDDEN = re.compile(
     r"|(monkeypatch|\w*patch)\.(setattr|delattr|object)"
     r"|unittest\.mock(\..*)?"
     r"|time\.sleep"
+    r"|pytest\.mark\.timeout"  # there is one patience, in tests/waiting.py
     r"|(\w+\.)*TestClient"  # it runs an app without its server, and Streamlit's once a process
 )
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from typing import Final
 
 import pytest
 
-from tests.visible_words import VisibleText, visible_texts
+from tests.house.sources import sources_of_product
+from tests.visible_words import VisibleText, texts_and_names, visible_texts
 
 INSTEAD: Final = {
     r"owed|owes?": "pending",
@@ -43,6 +45,9 @@ INSTEAD: Final = {
 }
 """Words of ours that a reader cannot know, and what people say instead."""
 
+_COMPOUND: Final = re.compile("[a-z].*[A-Z]")
+"""A class of one word, as Gap, is called what people call it."""
+
 
 @pytest.fixture(scope="module")
 def texts() -> tuple[VisibleText, ...]:
@@ -51,6 +56,29 @@ def texts() -> tuple[VisibleText, ...]:
 
 def test_reader_meets_no_private_word(texts: tuple[VisibleText, ...]) -> None:
     assert list(_private_words(texts)) == []
+
+
+def test_reader_meets_no_name_of_a_class(texts: tuple[VisibleText, ...]) -> None:
+    nodes = [node for source in sources_of_product() for node in ast.walk(source.tree)]
+    names = {each.name for each in nodes if isinstance(each, ast.ClassDef)}
+    compound = re.compile(rf"\b({'|'.join(filter(_COMPOUND.search, names))})\b")
+
+    said = [*texts, *texts_and_names()]
+
+    assert [each for each in said if compound.search(each.text)] == []
+
+
+def test_reader_meets_no_class_of_what_was_raised() -> None:
+    named = [
+        f"{source.path}:{node.lineno} {ast.unparse(node)}"
+        for source in sources_of_product()
+        for function in source.functions()
+        if function.name != "__repr__"
+        for node in ast.walk(function)
+        if isinstance(node, ast.FormattedValue) and "__name__" in ast.unparse(node)
+    ]
+
+    assert named == []
 
 
 def test_texts_of_pages_mails_commands_and_documents_are_collected(

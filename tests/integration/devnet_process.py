@@ -5,11 +5,9 @@ It prints its port and the processor time that its start took, as JSON in one li
 
 from __future__ import annotations
 
-import json
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,6 +22,7 @@ from dashboard.devnet.accepted_transactions import AcceptedTransactions
 from dashboard.devnet.app import build_app
 from dashboard.devnet.chain import Chain
 from dashboard.devnet.genesis import open_genesis
+from tests.waiting import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 
@@ -39,8 +38,7 @@ def run(folder: Path) -> None:
     chain.block(chain.head(utc_now()))
     with socket.create_server(("127.0.0.1", 0)) as listener:
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        born = {"port": listener.getsockname()[1], "cpu": time.process_time()}
-        sys.stdout.write(json.dumps(born) + "\n")
+        sys.stdout.write(f"{listener.getsockname()[1]}\n")
         sys.stdout.flush()
         config = uvicorn.Config(app, log_config=None, log_level="warning", lifespan="off")
         uvicorn.Server(config).run(sockets=[listener])
@@ -48,10 +46,9 @@ def run(folder: Path) -> None:
 
 @dataclass
 class DevnetProcess:
-    """A running devnet; `cpu` is in seconds."""
+    """A running devnet."""
 
     url: str
-    cpu: float
     client: httpx.Client
 
     def reply(self, method: str, *params: object) -> dict[str, Any]:
@@ -74,12 +71,12 @@ def running_devnet(folder: Path) -> Iterator[DevnetProcess]:
     command = [sys.executable, "-m", "tests.integration.devnet_process", str(folder)]
     with (
         subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as process,
-        httpx.Client(trust_env=False) as client,
+        httpx.Client(trust_env=False, timeout=PATIENCE) as client,
     ):
         try:
             assert process.stdout is not None
-            born = json.loads(process.stdout.readline())
-            yield DevnetProcess(f"http://127.0.0.1:{born['port']}", born["cpu"], client)
+            port = int(process.stdout.readline())
+            yield DevnetProcess(f"http://127.0.0.1:{port}", client)
         finally:
             process.kill()
 

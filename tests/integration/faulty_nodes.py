@@ -19,12 +19,17 @@ from dashboard.upstream.http import HttpAsker, open_client
 from dashboard.upstream.node import NodeClient
 from dashboard.upstream.request_retry import RetryPolicy
 from dashboard.wiring.clock import elapsed
-from tests.integration.faulty_upstreams import Behaviour, Upstream, an_upstream, replying
+from tests.integration.faulty_upstreams import (
+    PATIENCE,
+    Behaviour,
+    Upstream,
+    an_upstream,
+    replying,
+)
 from tests.integration.running_server import utc_now
 from tests.unit.upstream.fake_chain import FakeChain
 
 NETWORK = NetworkId(424242)
-PATIENCE = timedelta(seconds=2)
 
 Reply = dict[str, Any]
 Spoil = Callable[[str, Any], Any]
@@ -83,7 +88,9 @@ class OddNode:
 
 
 @asynccontextmanager
-async def following(*nodes: OddNode, window_blocks: int = 3000) -> AsyncIterator[FailoverFollower]:
+async def following(
+    *nodes: OddNode, window_blocks: int = 3000, patience: timedelta = PATIENCE
+) -> AsyncIterator[FailoverFollower]:
     """Yield a follower of these nodes, the first preferred."""
     async with AsyncExitStack() as stack:
         client = await stack.enter_async_context(open_client())
@@ -91,7 +98,7 @@ async def following(*nodes: OddNode, window_blocks: int = 3000) -> AsyncIterator
         for place, node in enumerate(nodes, start=1):
             upstream = await stack.enter_async_context(an_upstream(node.behave))
             url = Secret(f"http://127.0.0.1:{upstream.port}")
-            endpoint = Endpoint(f"odd node {place}", url, PATIENCE)
+            endpoint = Endpoint(f"odd node {place}", url, patience)
             clients.append(NodeClient(HttpAsker(client, endpoint, RetryPolicy(attempts=1))))
         policy = FollowPolicy(window_blocks=window_blocks)
         chain = ChainFollower(clients[0], NETWORK, policy, utc_now)

@@ -17,13 +17,14 @@ from dashboard.upstream.endpoint import Endpoint
 from dashboard.upstream.http import HttpAsker, open_client
 from dashboard.upstream.request_retry import RetryPolicy
 from dashboard.upstream.websocket import WebSocketAsker
+from tests import waiting
 
 CANARY = "c4nary-k3y-0123456789abcdef"
 ONCE = RetryPolicy(attempts=1)
 AT_ONCE = RetryPolicy(
     attempts=3, first_wait=timedelta(0), longest_wait=timedelta(0), jitter=timedelta(0)
 )
-PATIENCE = timedelta(seconds=10)
+PATIENCE = timedelta(seconds=waiting.PATIENCE)
 IMPATIENCE = timedelta(milliseconds=150)
 
 

@@ -174,7 +174,7 @@ def night_on_call(folder: Path, exim: Exim, rules: str) -> Iterator[Night]:
     with open_store(new_sqlite_store(folder / "linewatch.sqlite"), clock.boot_clock) as store:
         _put_in_force(store, settings, rules, clock.now())
         notifier = open_notifier(settings, store, networks, clocks=clocks)
-        reader = RuleReader([each.network_id for each in networks], [])
+        reader = RuleReader([each.network_id for each in networks], {})
         measured = MeasuredRules(store, reader, clocks, uuid4)
         term = Lease(store, "worker", "a worker", timedelta(days=1), clock.elapsed).acquire()
         assert term is not None

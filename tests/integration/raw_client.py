@@ -8,6 +8,8 @@ import os
 import socket
 from collections.abc import Iterator
 
+from tests.waiting import PATIENCE
+
 
 @contextlib.contextmanager
 def raw_client(address: str, receive_buffer: int | None = None) -> Iterator[socket.socket]:
@@ -16,7 +18,7 @@ def raw_client(address: str, receive_buffer: int | None = None) -> Iterator[sock
     with socket.socket() as client:
         if receive_buffer is not None:
             client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
-        client.settimeout(15)
+        client.settimeout(PATIENCE)
         client.connect((host, int(port)))
         yield client
 

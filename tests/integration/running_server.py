@@ -24,7 +24,7 @@ from dashboard.serve.server import server_config
 from dashboard.store.engine.engine import Store, open_store
 from tests.databases import new_sqlite_store
 from tests.unit.serve.scripted_follower import ScriptedFollower
-from tests.waiting import eventually, eventually_async
+from tests.waiting import PATIENCE, eventually, eventually_async
 
 KEY = "k3y-of-the-tests"
 SECRET = "s3cret-of-the-tests"
@@ -87,7 +87,7 @@ def serving(dependencies: ServeDependencies) -> Iterator[str]:
             yield f"127.0.0.1:{listener.getsockname()[1]}"
         finally:
             server.should_exit = True
-            thread.join(timeout=20)
+            thread.join(PATIENCE)
         assert not thread.is_alive()
 
 
@@ -97,7 +97,7 @@ def an_api(folder: Path) -> Iterator[httpx.Client]:
     with (
         a_store(folder) as store,
         serving(services_of(store)) as address,
-        httpx.Client(base_url=f"http://{address}") as client,
+        httpx.Client(base_url=f"http://{address}", timeout=PATIENCE) as client,
     ):
         yield client
 

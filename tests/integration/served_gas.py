@@ -22,7 +22,7 @@ from dashboard.upstream.request_retry import RetryPolicy
 from dashboard.wiring.clock import elapsed
 from tests.anvil import CHAIN_ID, Anvil
 from tests.integration.running_server import KEY, a_store, services_of, serving_here, utc_now
-from tests.waiting import eventually_async
+from tests.waiting import PATIENCE, eventually_async
 
 NEWEST = ("latest", False)
 OPERATIONS = ("suggestedGasFees", "baseFeeHistory", "baseFeePercentile", "busyThreshold")
@@ -39,7 +39,7 @@ class Api:
     async def answers(self) -> dict[str, Any]:
         """Return all four answers once the node's newest block is known to the API."""
         newest = self._node.ask("eth_getBlockByNumber", *NEWEST)["hash"]
-        await eventually_async(lambda: self._has_read(newest), 30, "reading the newest block")
+        await eventually_async(lambda: self._has_read(newest), what="reading the newest block")
         read_at = self._follower.read_at
         await eventually_async(lambda: self._follower.read_at != read_at, what="one more round")
         return {name: (await self._client.get(name)).json() for name in OPERATIONS}
@@ -63,5 +63,5 @@ async def api_over(node: Anvil, folder: Path, window_blocks: int) -> AsyncIterat
         with a_store(folder) as store:
             async with serving_here(services_of(store, networks)) as address:
                 base_url = f"http://{address}/v3/{KEY}/networks/{CHAIN_ID}/"
-                async with httpx.AsyncClient(base_url=base_url) as asking:
+                async with httpx.AsyncClient(base_url=base_url, timeout=PATIENCE) as asking:
                     yield Api(node, follower, asking)

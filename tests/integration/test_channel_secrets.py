@@ -66,7 +66,7 @@ def test_secrets_of_channels_are_shown_nowhere_though_all_of_them_fail(tmp_path:
         with store_of(here) as store:
             make_pending(store, recipients=[Recipient(name, name) for name in CHANNELS])
             with here.start(command("worker"), log):
-                eventually(lambda: set(_attempted(store)) == set(CHANNELS), 60, "all attempts")
+                eventually(lambda: set(_attempted(store)) == set(CHANNELS), what="all attempts")
         shown = [here.run(*arguments) for arguments in COMMANDS]
 
     printed = [each.stdout + each.stderr for each in shown] + [log.read_text(encoding="utf-8")]

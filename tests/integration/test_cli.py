@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 import subprocess
 from pathlib import Path
@@ -11,6 +12,8 @@ import pytest
 
 from tests.installation import Installation, command, new_installation
 from tests.integration.seeded_installation import tell_story
+from tests.processes import ProcessOptions, shared_launcher
+from tests.waiting import PATIENCE
 
 
 @pytest.fixture
@@ -77,13 +80,28 @@ def test_command_line_tells_in_one_line_that_its_answer_cannot_be_written(
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,
-            timeout=60,
+            timeout=PATIENCE,
             check=False,
         )
 
     assert refused.returncode == 1
     assert refused.stderr.count("\n") == 1
     assert "No space left on device" in refused.stderr
+
+
+@pytest.mark.parametrize("role", ["up", "worker", "serve", "devnet", "pages"])
+def test_role_that_is_asked_to_stop_while_it_starts_ends_well(tmp_path: Path, role: str) -> None:
+    settings = tmp_path / "linewatch.toml"
+    os.mkfifo(settings)
+    installation = new_installation(tmp_path / "home", LINEWATCH_CONFIG=str(settings))
+    options = ProcessOptions(installation.environment(), tmp_path / "log")
+    process = shared_launcher().linewatch([role], options)
+
+    with settings.open("w"):  # it opens when the role reads its settings
+        code = process.terminate()
+
+    assert code == 0
+    assert (tmp_path / "log").read_text() == ""
 
 
 def test_up_names_a_taken_port_and_starts_nothing(installation: Installation) -> None:

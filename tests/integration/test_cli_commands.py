@@ -23,6 +23,7 @@ from tests.integration.running_server import (
 )
 from tests.integration.seeded_installation import HOSTILE, HUB, LARGEST, store_of, tell_story
 from tests.one_by_one import newest_tracked
+from tests.waiting import PATIENCE
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +118,7 @@ def test_fees_are_whole_wei_in_texts(installation: Installation) -> None:
     assert network["estimatedBaseFee"]["wei"] == str(LARGEST)
     assert network["busyThreshold"]["wei"] == "8"
     assert network["high"]["suggestedMaxFeePerGas"] == "16000000000"
-    assert network["high"]["minWaitTimeEstimate"] == 15_000
+    assert network["high"].keys() == {"suggestedMaxPriorityFeePerGas", "suggestedMaxFeePerGas"}
     assert network["isSimulated"] is True
 
 
@@ -127,7 +128,8 @@ def test_fees_over_a_time_are_told_step_by_step(installation: Installation) -> N
     (step,) = network["baseFees"]
     assert (step["lowest"], step["highest"], step["values"]) == (str(LARGEST), str(LARGEST), 1)
     assert (step["median"], step["p90"], step["longestGap"]) == (str(LARGEST), str(LARGEST), 0)
-    assert (step["busyShare"], network["busyShare"], network["judgedShare"]) == (1.0, 1.0, 1.0)
+    assert (step["busyShare"], network["busyShare"], network["watchedShare"]) == (None, None, 0.0)
+    assert network["busySpells"] == []
 
 
 def test_alerts_tell_whom_when_and_with_which_answer(installation: Installation) -> None:
@@ -163,6 +165,7 @@ def test_exit_code_tells_a_script_whether_something_was_found(
         (("lookup",), "needs a transaction hash"),
         (("lookup", "0x12\x1b"), "a transaction hash has 64"),
         (("lookup", str(a_hash()), "--network", "nope"), "devnet (424242)"),
+        (("fees", "--network", "devnet", "--network", "x"), "'x' comes second: give one only"),
         (("track", "--file", "/nowhere"), "cannot be read"),
         (("track", str(a_hash()), "--attempted-at", "soon"), "write it as 2026-11-20T12:00:00Z"),
         (("track", str(a_hash()), "--label", "x" * 81), "it has 81 characters: write at most 80"),
@@ -240,12 +243,25 @@ def test_track_reads_standard_input(tmp_path: Path) -> None:
     assert [each["txHash"] for each in _json(finished)["lines"]] == [str(a_hash(1)), str(a_hash(2))]
 
 
+def test_lookup_answers_the_rest_of_a_list_and_names_what_is_no_hash(
+    installation: Installation,
+) -> None:
+    listed = f"{a_hash(1)}\n0x12\n{a_hash(3)}\n"
+
+    printed = installation.run("lookup", "--stored", "-", given=listed)
+
+    assert str(a_hash(1)) in printed.stdout
+    assert str(a_hash(3)) in printed.stdout
+    assert "“0x12” has 2 hexadecimal digits" in printed.stderr
+    assert printed.returncode == 2
+
+
 def test_lookup_asks_live_and_stores_what_was_said(tmp_path: Path) -> None:
     (tmp_path / "served").mkdir()
     rejected = a_signed_transaction(1)
     with a_store(tmp_path / "served") as served, serving(services_of(served)) as address:
         call = a_call("chain_saveRejectedTransactionV1", [a_report_of(rejected)])
-        httpx.post(f"http://{address}/v3/{KEY}", json=call).raise_for_status()
+        httpx.post(f"http://{address}/v3/{KEY}", json=call, timeout=PATIENCE).raise_for_status()
         installation = _watching(tmp_path, f"http://{address}")
         with store_of(installation):
             asked = installation.run("lookup", rejected.tx_hash, "--json", "--exit-code")

@@ -21,10 +21,11 @@ from dashboard.alert.delivery_attempt import Sending
 from dashboard.alert.message_writer import MessageWriter
 from dashboard.alert.notify import Notifier
 from dashboard.alert.template_loader import load_templates
-from dashboard.detect.condition_start_end import ConditionRules, HoldPeriods
+from dashboard.detect.condition_start_end import ConditionRules
 from dashboard.domain.gas import SuggestedGasFees
 from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import Wei
+from dashboard.domain.spells import HoldPeriods
 from dashboard.errors import UpstreamUnavailable
 from dashboard.poll.clocks import Clocks
 from dashboard.poll.gas import GasPeriods
@@ -38,7 +39,7 @@ from tests.databases import new_sqlite_store
 from tests.received_mail import mails_of
 from tests.recording_channel import ONCALL, SENDER
 from tests.scripted_upstreams import ScriptedGas
-from tests.waiting import eventually_async
+from tests.waiting import PATIENCE, eventually_async
 
 pytestmark = pytest.mark.anyio
 
@@ -117,7 +118,7 @@ async def working(store: Store, folder: Path, upstream: ScriptedGas) -> AsyncIte
         yield
     finally:
         stop.set()
-        await asyncio.wait_for(worker, 30)
+        await asyncio.wait_for(worker, PATIENCE)
 
 
 async def test_busy_and_calm_are_two_mails_in_one_thread(

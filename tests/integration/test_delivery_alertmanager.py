@@ -12,28 +12,40 @@ import pytest
 from dashboard.alert.channels.alertmanager import AlertmanagerChannel
 from dashboard.alert.channels.http_exchange import HttpRules, parse_target
 from dashboard.alert.compose import Links, NetworkName
-from dashboard.alert.facts import facts_of
+from dashboard.alert.delivery_attempt import Sending
+from dashboard.alert.facts import facts_of, with_facts
 from dashboard.alert.message import Message, always
+from dashboard.alert.message_writer import MessageWriter
 from dashboard.alert.notify import expand_outbox
 from dashboard.alert.repeat_alerts import AlertRepeater
+from dashboard.alert.template_loader import load_templates
+from dashboard.domain.audit import Actor
 from dashboard.domain.condition import State, Subject, SubjectKind
 from dashboard.domain.grounds import FeeGrounds, Signal
 from dashboard.domain.notification import NotificationMember, Recipient
 from dashboard.domain.quantity import Wei
+from dashboard.domain.rule import Rule, RuleKind
+from dashboard.domain.rule_changes import replaced_by
 from dashboard.domain.secret import Secret
 from dashboard.errors import DeliveryDeferred
+from dashboard.show.queries.incidents import IncidentQueries
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.wiring.clock import utc_now
+from tests.alert_watch import Watch
 from tests.alertmanager import RunningAlertmanager, running_alertmanager
-from tests.builders import A_NETWORK, a_notification, a_transition, an_id
+from tests.builders import A_NETWORK, a_hash, a_notification, a_transition, an_id
 from tests.databases import new_sqlite_store
+from tests.delivery_checks import reject
+from tests.fake_clock import FakeClock
 from tests.recording_channel import some_headers
+from tests.waiting import PATIENCE
 from tests.webhook_server import Receiver, http_receiver
 
 NETWORKS = {A_NETWORK: NetworkName("devnet")}
+TO_ALERTMANAGER = Recipient("alertmanager", "alertmanager")
 BUSY = Subject(SubjectKind.BUSYNESS, A_NETWORK)
-NEARBY = HttpRules(timedelta(seconds=10), allow_private=True)
+NEARBY = HttpRules(timedelta(seconds=PATIENCE), allow_private=True)
 GROUNDS = FeeGrounds(Signal.BASE_FEE, Wei(20 * 10**9), Wei(10 * 10**9))
 
 
@@ -164,3 +176,42 @@ def test_answer_that_quotes_the_login_is_not_shown(quoted: bytes) -> None:
         )
 
     assert str(it.value) == "it refused the message: 400 Bad Request"
+
+
+@pytest.mark.parametrize("act", ["resolve", "remove the rule"])
+def test_rejections_that_a_person_resolved_end_in_alertmanager_at_once(
+    alertmanager: RunningAlertmanager, store: Store, act: str
+) -> None:
+    fake_clock = FakeClock()
+    fake_clock.set_clock(utc_now() - timedelta(minutes=2) - fake_clock.now())
+    channel = channel_to(alertmanager.url)
+    watch = Watch(store, fake_clock, sending=sending_to(channel, store))
+    watch.rules(Rule("rejections", RuleKind.REJECTED, recipients=(TO_ALERTMANAGER,)))
+    for number in (3001, 3002):
+        reject(store, number, a_transition(number, at=fake_clock.now()))
+        watch.wait()
+        watch.wait(timedelta(seconds=31))
+    opened = rejected(alertmanager)
+
+    if act == "resolve":
+        by = Actor("Ann", fake_clock.now())
+        IncidentQueries(watch.context).resolve(watch.incident().incident_id, by)
+    else:
+        watch.change_rules(replaced_by((Rule("busy", RuleKind.BUSY),)))
+    watch.wait(timedelta(seconds=1))
+
+    assert opened == {str(a_hash(3001)), str(a_hash(3002))}
+    assert rejected(alertmanager) == set()
+
+
+def rejected(alertmanager: RunningAlertmanager) -> set[str]:
+    found = (each["labels"] for each in alertmanager.alerts())
+    ours = {str(a_hash(number)) for number in (3001, 3002)}
+    return {each.get("tx_hash", "") for each in found} & ours
+
+
+def sending_to(channel: AlertmanagerChannel, store: Store) -> Sending:
+    writer = MessageWriter(store, load_templates(NETWORKS, Links()))
+    name = TO_ALERTMANAGER.channel
+    compose = with_facts(writer.write, writer.members, NETWORKS, Links(), {name})
+    return Sending({name: channel}, compose)

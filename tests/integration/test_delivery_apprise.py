@@ -14,9 +14,10 @@ from dashboard.domain.secret import Secret
 from dashboard.errors import DeliveryBlocked, DeliveryWithheld, InputError
 from tests.mail_server import be_silent, rude_server
 from tests.recording_channel import MESSAGE, some_headers
+from tests.waiting import PATIENCE
 from tests.webhook_server import Receiver, http_receiver
 
-AMPLE = timedelta(seconds=20)
+AMPLE = timedelta(seconds=PATIENCE)
 
 
 def service(port: int, timeout: timedelta = AMPLE, *, allow_private: bool = True) -> AppriseChannel:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 
 from dashboard.alert.channels.maildir import MaildirChannel
-from dashboard.alert.deliver import Deliverer, DeliveryPolicy
+from dashboard.alert.deliver import Deliverer
 from dashboard.alert.delivery_attempt import Sending
 from dashboard.alert.message import always
 from dashboard.alert.notify import Notifier, expand_outbox
@@ -29,13 +29,13 @@ from dashboard.wiring.clock import elapsed
 from tests.builders import A_NETWORK, a_transition, seconds
 from tests.databases import new_sqlite_store
 from tests.delivery_checks import notifications, reject, take_worker_lease
-from tests.killed_delivery import POINTS, utc_now
+from tests.killed_delivery import PATIENT, POINTS, utc_now
 from tests.processes import PROJECT
 from tests.received_mail import mails_of
 from tests.recording_channel import ONCALL, SENDER, message_about
+from tests.waiting import PATIENCE
 
 PENDING = seconds(20)
-PATIENT = DeliveryPolicy(patience=timedelta(seconds=30))
 
 
 def an_hour_later() -> BootMoment:
@@ -46,7 +46,7 @@ def an_hour_later() -> BootMoment:
 
 def die_at(point: str, url: str, maildir: Path) -> None:
     worker = [sys.executable, "-m", "tests.killed_delivery", url, str(maildir), point]
-    ended = subprocess.run(worker, cwd=PROJECT, timeout=50, check=False)
+    ended = subprocess.run(worker, cwd=PROJECT, timeout=PATIENCE, check=False)
     assert ended.returncode == -signal.SIGKILL
 
 

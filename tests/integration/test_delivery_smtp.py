@@ -23,8 +23,9 @@ from tests.mail_server import (
     rude_server,
 )
 from tests.recording_channel import MESSAGE, SENDER, some_headers
+from tests.waiting import PATIENCE
 
-TIMEOUT = timedelta(seconds=10)
+TIMEOUT = timedelta(seconds=PATIENCE)
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from dashboard.domain.coverage import Watched
 from dashboard.domain.gas import GasSource
 from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.errors import InputError
@@ -15,6 +16,7 @@ from dashboard.settings import Settings, load_settings
 from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.gas import latest_gas
+from dashboard.store.monitoring.coverage import watched_time
 from dashboard.store.rejections.search import search
 from dashboard.wiring.clock import utc_now
 from dashboard.wiring.demo_history import fill_with_history
@@ -54,6 +56,16 @@ def test_history_fills_a_new_store_and_tells_nobody(settings: Settings) -> None:
         assert latest.source is GasSource.DEMO_HISTORY
         assert newest_tracked(connection, 1) == []
         assert pending_expansion(connection, 1) == []
+
+
+def test_history_counts_as_watched(settings: Settings) -> None:
+    fill_with_history(settings, A_WHILE, is_store_named=False)
+
+    with closing(open_checked_store(settings)) as store, store.read() as connection:
+        now = utc_now()
+        for watched in Watched:
+            time = watched_time(connection, [A_NETWORK], watched, now - A_WHILE / 2, now)
+            assert time.is_whole
 
 
 def test_history_put_in_twice_is_there_once(settings: Settings) -> None:

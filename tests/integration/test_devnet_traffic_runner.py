@@ -20,10 +20,11 @@ from dashboard.upstream.exclusion import ExclusionClient
 from dashboard.upstream.http import HttpAsker, open_client
 from dashboard.upstream.request_retry import RetryPolicy
 from tests.integration.running_server import KEY, a_store, services_of, serving_here, utc_now
+from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.anyio
 
-QUICK = RetryPolicy(attempts=1, deadline=timedelta(seconds=10))
+QUICK = RetryPolicy(attempts=1, deadline=timedelta(seconds=PATIENCE))
 
 
 async def test_reports_of_the_last_minutes_are_on_record_at_once(tmp_path: Path) -> None:

@@ -14,9 +14,7 @@ from tests.builders import a_hash, an_address
 from tests.installation import Installation, command, new_installation
 from tests.integration.seeded_installation import tell_story
 from tests.processes import PROJECT, shared_launcher
-from tests.waiting import eventually
-
-pytestmark = pytest.mark.timeout(300)
+from tests.waiting import PATIENCE, eventually
 
 PAGE = (PROJECT / "docs" / "cli.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
@@ -43,7 +41,7 @@ def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installat
     (folder / "hashes.txt").write_text(f"{a_hash(2)}\n{a_hash(3)}\n", encoding="utf-8")
     (folder / "transactions.csv").write_text(f"hash,label\n{a_hash(4)},a\n", encoding="utf-8")
     with installation.start(command("serve"), folder / "log"):
-        eventually(lambda: _answers(f"{installation.serve}/live"), 60, "the start of serve")
+        eventually(lambda: _answers(f"{installation.serve}/live"), what="the start of serve")
         yield installation
 
 
@@ -118,7 +116,7 @@ def _run(installation: Installation, line: str) -> subprocess.CompletedProcess[s
         cwd=installation.home.parent,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE,
         check=False,
     )
 
@@ -135,6 +133,6 @@ def _keys(value: object) -> Iterator[str]:
 
 def _answers(address: str) -> bool:
     try:
-        return httpx.get(address, timeout=2).is_success
+        return httpx.get(address, timeout=PATIENCE).is_success
     except httpx.HTTPError:
         return False

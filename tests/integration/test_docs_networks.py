@@ -16,9 +16,7 @@ from dashboard.wiring.networks import networks_of
 from tests.anvil import CHAIN_ID, running_anvil
 from tests.installation import Installation, command, new_installation
 from tests.processes import PROJECT
-from tests.waiting import eventually
-
-pytestmark = pytest.mark.timeout(180)
+from tests.waiting import PATIENCE, eventually
 
 PAGE = (PROJECT / "docs" / "networks.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -109,7 +107,7 @@ def test_serve_of_the_page_runs_and_answers_everything_it_names(tmp_path: Path) 
             [asked] = [words[-1] for words in todo if words[0] == "curl"]
             address = asked.replace("http://127.0.0.1:8502", installation.serve)
             address = address.replace("$SERVE_KEY", KEYS["SERVE_KEY"])
-            eventually(lambda: answers(address), 60, "the answer of serve")
+            eventually(lambda: answers(address), what="the answer of serve")
 
             for words in todo:
                 if words[:2] == ["linewatch", "config"]:
@@ -118,7 +116,7 @@ def test_serve_of_the_page_runs_and_answers_everything_it_names(tmp_path: Path) 
 
 def answers(address: str) -> bool:
     try:
-        return "estimatedBaseFee" in httpx.get(address, timeout=2).text
+        return "estimatedBaseFee" in httpx.get(address, timeout=PATIENCE).text
     except httpx.HTTPError:
         return False
 

@@ -17,8 +17,7 @@ from tests.delivery_checks import make_pending, states
 from tests.installation import Installation, new_installation
 from tests.postgresql import empty_database
 from tests.processes import PROJECT, shared_launcher
-
-pytestmark = pytest.mark.timeout(300)
+from tests.waiting import PATIENCE
 
 PAGE = (PROJECT / "docs" / "store.md").read_text(encoding="utf-8")
 SECTIONS = dict(re.findall(r"^## ([^\n]+)\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
@@ -50,7 +49,7 @@ class Desk:
             cwd=self.installation.home.parent,
             capture_output=True,
             text=True,
-            timeout=200,
+            timeout=PATIENCE,
             check=False,
         )
         assert (ended.returncode, ended.stderr) == (0, ""), f"{lines}: {ended.stderr}"

@@ -25,7 +25,7 @@ from tests.integration.running_server import (
     serving,
     utc_now,
 )
-from tests.waiting import eventually
+from tests.waiting import PATIENCE, eventually
 
 GET = "linea_getTransactionExclusionStatusV1"
 
@@ -55,7 +55,7 @@ def test_every_question_sees_what_was_stored_before_it(
     with (
         a_store_in(database, tmp_path) as (store, _),
         serving(dependencies := services_of(store)) as address,
-        httpx.Client() as http,
+        httpx.Client(timeout=PATIENCE) as http,
         a_socket(address) as socket,
     ):
         eventually(lambda: dependencies.known.is_loaded)
@@ -84,7 +84,7 @@ async def test_many_at_once_miss_nothing_that_any_of_two_servers_stored(
         serving(others := services_of(another)) as second,
     ):
         eventually(lambda: dependencies.known.is_loaded and others.known.is_loaded)
-        async with httpx.AsyncClient(timeout=60) as http:
+        async with httpx.AsyncClient(timeout=PATIENCE) as http:
 
             async def ask(address: str, tx_hash: TxHash) -> bool:
                 question = a_call(GET, [str(tx_hash)])
@@ -107,7 +107,7 @@ def test_lookups_go_on_after_the_server_ended_every_session(tmp_path: Path) -> N
     with (
         a_store_in("postgresql", tmp_path) as (store, url),
         serving(dependencies := services_of(store)) as address,
-        httpx.Client() as http,
+        httpx.Client(timeout=PATIENCE) as http,
         psycopg.connect(url, autocommit=True) as administrator,
     ):
         eventually(lambda: dependencies.known.is_loaded)

@@ -30,7 +30,7 @@ def test_incident_is_acknowledged_handed_over_and_resolved(installation: Install
     held = installation.run("alerts", "acknowledge", name, "--by", "Ada", "--note", HOSTILE)
     again = installation.run("alerts", "acknowledge", name, "--by", "Bob", "--json")
     given = installation.run("alerts", "hand-over", name, "--to", "Bob")
-    installation.run("alerts", "resolve", name)
+    resolved = installation.run("alerts", "resolve", name, "--by", "Cleo")
     refused = installation.run("alerts", "acknowledge", name)
     over = json.loads(installation.run("alerts", "incidents", "--resolved", "--json").stdout)
 
@@ -40,9 +40,10 @@ def test_incident_is_acknowledged_handed_over_and_resolved(installation: Install
         False,
     )
     assert "acknowledged by Bob." in given.stdout
+    assert "resolved by Cleo." in resolved.stdout
     assert (refused.returncode, "is resolved since" in refused.stderr) == (2, True)
     [story] = [each["story"] for each in over["incidents"] if each["incidentId"].startswith(name)]
-    assert story[-1]["what"].startswith("resolved by ")
+    assert story[-1]["what"].startswith("resolved by Cleo")
 
 
 def test_incident_that_nobody_knows_is_a_mistake(installation: Installation) -> None:
@@ -87,6 +88,8 @@ def test_address_of_a_rule_is_unverified_until_its_code_is_given(
     given = installation.run("recipients", "verify", "new@example.org", code_of(known, key))
     hours = ("--time-zone", "Europe/Zurich", "--active", "mon-fri 08:00-18:00")
     set_ = installation.run("recipients", "set", "new@example.org", *hours)
+    digest = ("--digest", "weekly mon 08:00")
+    asked_for = installation.run("recipients", "set", "new@example.org", *digest)
     said = json.loads(installation.run("recipients", "list", "--json").stdout)
 
     assert "hub reaches nobody (new@example.org: address not verified)" in added.stderr
@@ -97,6 +100,10 @@ def test_address_of_a_rule_is_unverified_until_its_code_is_given(
     [listed] = [each for each in said["recipients"] if each["address"] == "new@example.org"]
     assert (listed["status"], listed["namedIn"]) == ("verified", ["rule hub"])
     assert (listed["timeZone"], listed["active"]) == ("Europe/Zurich", ["mon-fri 08:00-18:00"])
+    assert (listed["digest"], listed["suspect"]) == ("weekly mon 08:00", None)
+    assert "18:00; digest weekly mon 08:00 (Europe/Zurich)." in asked_for.stdout
+    ended = installation.run("recipients", "set", "new@example.org", "--no-digest")
+    assert ended.stdout == set_.stdout
     assert said["unreached"] == []
     table = installation.run("recipients", "list").stdout
     assert "from the settings" in table
@@ -109,6 +116,8 @@ def test_address_of_a_rule_is_unverified_until_its_code_is_given(
         (("set", "oncall@localhost", "--active", "x"), "is no span of a week"),
         (("set", "oncall@localhost", "--time-zone", "Mars"), "is no time zone"),
         (("set", "who@example.org", "--any-hour"), "is no recipient"),
+        (("set", "oncall@localhost", "--digest", "8:00"), "is no time of a digest"),
+        (("set", "hook", "--channel", "hook", "--digest", "daily 08:00"), "digests go by mail"),
         (("verify", "oncall@localhost"), "the settings name it"),
         (("verify", "no address"), "is not an email address"),
     ],

@@ -14,17 +14,15 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.anvil import CHAIN_ID, running_anvil
-from tests.chromium import running_browser
+from tests.chromium import MILLISECONDS, running_browser
 from tests.installation import Installation, command, free_ports, new_installation
 from tests.received_mail import mails_of
-from tests.waiting import eventually
-
-pytestmark = pytest.mark.timeout(180)
+from tests.waiting import PATIENCE, eventually
 
 DEVNET = 424242
 WITHOUT_GAS_API = 31338
 STALE = re.compile(r"stale, \d+ s ago")
-FRESH = re.compile(r"^Age: (just now|[1-4] s ago)$")
+FRESH = re.compile(r"^Age: (just now|\d+ s ago)$")
 
 CONFIGURATION = f"""\
 [serve.keys.tests]
@@ -72,7 +70,7 @@ class Site:
     def shows_alive(self, *network_ids: int) -> None:
         """Wait until the base fee of each of these networks is fresh."""
         for network_id in network_ids:
-            expect(self.base_fee_age(network_id)).to_have_text(FRESH, timeout=40_000)
+            expect(self.base_fee_age(network_id)).to_have_text(FRESH)
 
     def messages(self) -> list[str]:
         """Return the subjects of all mails about the network whose node dies."""
@@ -87,18 +85,19 @@ def a_site(folder: Path, node_url: str, other_node_url: str) -> Iterator[Site]:
         SERVE_KEY="k3y-of-this-test",
         NODE_URL=node_url,
         OTHER_NODE_URL=other_node_url,
-        LINEWATCH_POLL_GAS_PERIOD="2s",
-        LINEWATCH_SERVE_OLDEST_FEES="3s",
-        LINEWATCH_ALERTS_SILENCE_PENDING="3s",
+        LINEWATCH_POLL_GAS_PERIOD="4s",
+        LINEWATCH_SERVE_OLDEST_FEES="10s",
+        LINEWATCH_ALERTS_SILENCE_PENDING="8s",
         LINEWATCH_ALERTS_SILENCE_KEEP_FIRING="2s",
-        LINEWATCH_ALERTS_STALE_PENDING="3s",
+        LINEWATCH_ALERTS_STALE_PENDING="8s",
         LINEWATCH_ALERTS_LARGEST_HOURLY="1000",  # devnet alone has more to say than a few
     )
     installation.home.mkdir(parents=True)
     (installation.home / "linewatch.toml").write_text(CONFIGURATION, encoding="utf-8")
     with running_browser() as browser, installation.start(command("up"), folder / "log"):
-        eventually(lambda: answers(installation.pages), 60, "the first page")
+        eventually(lambda: answers(installation.pages), what="the first page")
         page = browser.new_page()
+        page.set_default_timeout(MILLISECONDS)
         page.goto(installation.pages)
         yield Site(installation, page)
 
@@ -106,7 +105,7 @@ def a_site(folder: Path, node_url: str, other_node_url: str) -> Iterator[Site]:
 def answers(address: str) -> bool:
     """Whether somebody answers HTTP there."""
     try:
-        return httpx.get(address, timeout=2).is_success
+        return httpx.get(address, timeout=PATIENCE).is_success
     except httpx.HTTPError:
         return False
 
@@ -162,18 +161,19 @@ def test_dead_node_makes_its_own_network_stale_until_it_is_back(
 
     node.close()
 
-    expect(site.base_fee_age(CHAIN_ID)).to_have_text(STALE, timeout=40_000)
+    expect(site.base_fee_age(CHAIN_ID)).to_have_text(STALE)
     expect(site.row(CHAIN_ID).locator(".lw-badge", has_text="Failing")).to_be_visible()
     silent = "No answer from: My chain (this installation's own serve)"
     expect(site.page.get_by_text(silent)).to_be_visible()
-    expect(site.page.get_by_text("An upstream of My chain is silent:")).to_be_visible()
+    incident = site.page.get_by_text("An upstream of My chain is silent:")
+    expect(incident).to_be_attached()  # folded where older ones need attention too
     site.shows_alive(DEVNET, WITHOUT_GAS_API)
-    eventually(lambda: len(site.messages()) == 1, 40, "the message that it is silent")
+    eventually(lambda: len(site.messages()) == 1, what="the message that it is silent")
 
     node.start()
 
     site.shows_alive(CHAIN_ID, DEVNET, WITHOUT_GAS_API)
-    eventually(lambda: len(site.messages()) == 2, 60, "the message that it answers again")
+    eventually(lambda: len(site.messages()) == 2, what="the message that it answers again")
     assert "fee source is silent since" in " ".join(site.messages())
     assert "fee source answers again" in " ".join(site.messages())
 

@@ -20,7 +20,7 @@ from dashboard.errors import (
 )
 from dashboard.upstream.gas_oracle import ChainFees
 from tests.integration.faulty_nodes import ABSENT, OddNode, Spoil, following, only, where
-from tests.integration.faulty_upstreams import Behaviour, replying, resetting, silent
+from tests.integration.faulty_upstreams import PATIENCE, Behaviour, replying, resetting, silent
 from tests.unit.upstream.chain_followers import GWEI, a_chain
 from tests.unit.upstream.fake_chain import FakeChain
 
@@ -157,7 +157,7 @@ REPLACED: dict[str, tuple[Behaviour, type[UpstreamError], str]] = {
     "429": (replying("429 Too Many", b"", {"Retry-After": "9"}), UpstreamThrottled, "HTTP 429"),
     "503": (replying("503 Gone", b""), UpstreamUnavailable, "HTTP 503"),
     "reset": (resetting, UpstreamUnavailable, "no answer"),
-    "slow": (silent, UpstreamUnavailable, "no answer within 2 s"),
+    "slow": (silent, UpstreamUnavailable, "no answer within 3 s"),
 }
 
 
@@ -199,11 +199,16 @@ async def test_node_that_turned_to_another_network_is_refused() -> None:
         assert follower.snapshot() is before
 
 
+def patience_with(oddity: str) -> timedelta:
+    """Return how long an answer is awaited: a node that never gives one ends no sooner."""
+    return timedelta(seconds=3) if oddity == "slow" else PATIENCE
+
+
 @pytest.mark.parametrize("oddity", REPLACED)
 async def test_answer_that_is_none_is_an_error_and_what_is_held_stays(oddity: str) -> None:
     instead, kind, message = REPLACED[oddity]
     node = OddNode(a_chain(300))
-    async with following(node) as follower:
+    async with following(node, patience=patience_with(oddity)) as follower:
         await follower.refresh()
         before = follower.snapshot()
         node.instead = instead
@@ -221,7 +226,7 @@ async def test_another_node_is_asked_instead_of_an_odd_one(oddity: str) -> None:
     else:
         odd.instead = REPLACED[oddity][0]
     well = OddNode(a_chain(300))
-    async with following(odd, well) as follower:
+    async with following(odd, well, patience=patience_with(oddity)) as follower:
         await follower.refresh()
 
         assert follower.current.name == "odd node 2"

@@ -13,9 +13,7 @@ import pytest
 from tests.installation import Installation, command, new_installation
 from tests.integration.raw_client import raw_client, read_reply, status_of, upgrade_head
 from tests.integration.test_pages_server import MB, is_up
-from tests.waiting import eventually
-
-pytestmark = pytest.mark.timeout(180)
+from tests.waiting import PATIENCE, eventually
 
 MUCH = 40 * MB
 """Bytes, more than the buffers of the system between a client and the server."""
@@ -33,7 +31,7 @@ def running(
     installation = new_installation(folder / "home", LINEWATCH_DEVNET_MODE="off")
     installation.run("migrate")
     with installation.start(start_of(request.param, installation), folder / "log") as process:
-        eventually(lambda: is_up(installation), 90, "the start of the pages")
+        eventually(lambda: is_up(installation), what="the start of the pages")
         yield process, f"127.0.0.1:{installation.pages_port}"
 
 
@@ -105,4 +103,4 @@ def test_clients_that_do_not_end_keep_nobody_from_ending_the_pages(running: Runn
         slow.sendall(b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n")
         process.terminate()
 
-        process.wait(6)
+        process.wait(PATIENCE)

@@ -18,7 +18,7 @@ from websockets.sync.client import connect
 
 from tests.installation import Installation, command, new_installation
 from tests.integration.raw_client import raw_client, read_reply, read_to_end, status_of
-from tests.waiting import eventually
+from tests.waiting import PATIENCE, eventually
 
 MB = 1_000_000
 DISGUISED = "evil.\u202eelpmaxe"
@@ -35,13 +35,13 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Installa
     )
     installation.run("migrate")
     with installation.start(command("pages"), folder / "log"):
-        eventually(lambda: is_up(installation), 60, "the start of the pages")
+        eventually(lambda: is_up(installation), what="the start of the pages")
         yield installation, folder / "log"
 
 
 def is_up(installation: Installation) -> bool:
     try:
-        return httpx.get(f"{installation.pages}/_stcore/health").is_success
+        return httpx.get(f"{installation.pages}/_stcore/health", timeout=PATIENCE).is_success
     except httpx.TransportError:
         return False
 
@@ -54,7 +54,7 @@ def a_session(installation: Installation) -> Iterator[str]:
     with connect(url, max_size=None, max_queue=None, proxy=None) as socket:
         socket.send(BackMsg(rerun_script=ClientState()).SerializeToString())
         while True:
-            message = ForwardMsg.FromString(socket.recv(timeout=30))
+            message = ForwardMsg.FromString(socket.recv(timeout=PATIENCE))
             if message.WhichOneof("type") == "new_session":
                 break
         yield message.new_session.initialize.session_id
@@ -62,7 +62,9 @@ def a_session(installation: Installation) -> Iterator[str]:
 
 def proof(installation: Installation) -> dict[str, str]:
     """Return the headers with which Streamlit knows its own page again."""
-    token = httpx.get(f"{installation.pages}/_stcore/health").cookies["_streamlit_xsrf"]
+    token = httpx.get(f"{installation.pages}/_stcore/health", timeout=PATIENCE).cookies[
+        "_streamlit_xsrf"
+    ]
     return {"Cookie": f"_streamlit_xsrf={token}", "X-Xsrftoken": token}
 
 
@@ -82,13 +84,13 @@ def upload(installation: Installation, session: str, name: str, size: int) -> ht
         f"{installation.pages}/_stcore/upload_file/{session}/{name}",
         files={"file": ("list.csv", b"x" * size)},
         headers=proof(installation),
-        timeout=20,
+        timeout=PATIENCE,
     )
 
 
 def delete(installation: Installation, session: str, name: str) -> None:
     url = f"{installation.pages}/_stcore/upload_file/{session}/{name}"
-    httpx.delete(url, headers=proof(installation)).raise_for_status()
+    httpx.delete(url, headers=proof(installation), timeout=PATIENCE).raise_for_status()
 
 
 def test_file_above_the_limit_is_refused_before_it_is_read(
@@ -154,6 +156,7 @@ def test_upload_of_unknown_length_is_refused(running: tuple[Installation, Path])
             f"{installation.pages}/_stcore/upload_file/{session}/a",
             content=iter([b"x" * 100]),
             headers=proof(installation),
+            timeout=PATIENCE,
         )
 
     assert response.status_code == 411
@@ -163,9 +166,9 @@ def test_scripts_come_compressed_under_the_same_policy(
     running: tuple[Installation, Path],
 ) -> None:
     pages = running[0].pages
-    index = httpx.get(f"{pages}/fees")
+    index = httpx.get(f"{pages}/fees", timeout=PATIENCE)
     (name,) = re.findall(r'src="./(static/js/index[^"]+)"', index.text)
-    script = httpx.get(f"{pages}/{name}")
+    script = httpx.get(f"{pages}/{name}", timeout=PATIENCE)
 
     for response in (index, script):
         assert response.headers["content-encoding"] == "gzip"
@@ -201,11 +204,17 @@ def test_what_pages_send_is_compressed_against_what_they_sent(
 def test_what_is_not_ours_or_nobody_uses_is_not_served(
     running: tuple[Installation, Path], method: str, path: str
 ) -> None:
-    response = httpx.request(method, f"{running[0].pages}{path}")
+    response = httpx.request(method, f"{running[0].pages}{path}", timeout=PATIENCE)
 
     assert response.status_code in {404, 405}
     assert response.headers["content-type"].partition(";")[0] in {"text/html", "text/plain"}
     assert "Streamlit" not in response.text
+
+
+def test_no_site_may_send_messages_to_a_page(running: tuple[Installation, Path]) -> None:
+    told = httpx.get(f"{running[0].pages}/_stcore/host-config", timeout=PATIENCE).json()
+
+    assert told["allowedOrigins"] == []
 
 
 def test_pages_listen_on_one_address_of_this_machine(

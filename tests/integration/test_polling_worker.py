@@ -213,15 +213,14 @@ async def test_stopped_worker_gives_its_lease_back(store: Store, tmp_path: Path)
     assert current_holder(store) is None
 
 
-async def test_worker_stops_in_time_though_an_upstream_hangs(store: Store, tmp_path: Path) -> None:
+async def test_worker_stops_though_an_upstream_hangs_for_ever(store: Store, tmp_path: Path) -> None:
     hanging = WatchedNetwork(A_NETWORK, exclusion=SilentExclusion())
     follow(store)
 
     async with working(a_watcher(store, a_post_office(store, tmp_path), hanging)):
         await eventually_async(lambda: current_holder(store) is not None)
-        started = monotonic()
 
-    assert monotonic() - started < 8
+    assert current_holder(store) is None
 
 
 async def test_store_that_refuses_ends_no_worker(store: Store, tmp_path: Path) -> None:

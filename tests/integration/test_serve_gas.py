@@ -25,7 +25,7 @@ from tests.integration.running_server import (
     utc_now,
 )
 from tests.unit.serve.scripted_follower import ScriptedFollower
-from tests.waiting import eventually
+from tests.waiting import PATIENCE, eventually
 
 OPERATIONS = ("suggestedGasFees", "baseFeeHistory", "baseFeePercentile", "busyThreshold")
 IN_PATH = f"/v3/{KEY}/networks/{NETWORK}"
@@ -116,11 +116,15 @@ def test_trouble_of_one_network_leaves_the_other_alone(tmp_path: Path) -> None:
     with a_store(tmp_path) as store, serving(services_of(store, networks)) as address:
         base = f"http://{address}/v3/{KEY}/networks"
         eventually(lambda: sick.refreshes > 1)
-        eventually(lambda: httpx.get(f"{base}/2/busyThreshold").status_code == 200)
+        eventually(
+            lambda: httpx.get(f"{base}/2/busyThreshold", timeout=PATIENCE).status_code == 200
+        )
 
-        assert httpx.get(f"{base}/1/busyThreshold").status_code == 503
+        assert httpx.get(f"{base}/1/busyThreshold", timeout=PATIENCE).status_code == 503
         sick.trouble = None
-        eventually(lambda: httpx.get(f"{base}/1/busyThreshold").status_code == 200)
+        eventually(
+            lambda: httpx.get(f"{base}/1/busyThreshold", timeout=PATIENCE).status_code == 200
+        )
 
 
 def test_fees_of_a_silent_node_are_told_for_a_while_and_then_no_more(tmp_path: Path) -> None:
@@ -132,10 +136,10 @@ def test_fees_of_a_silent_node_are_told_for_a_while_and_then_no_more(tmp_path: P
 
     with a_store(tmp_path) as store, serving(services_of(store, networks, limits)) as address:
         url = f"http://{address}/v3/{KEY}/networks/1/busyThreshold"
-        eventually(lambda: httpx.get(url).status_code == 200)
+        eventually(lambda: httpx.get(url, timeout=PATIENCE).status_code == 200)
         follower.trouble = UpstreamUnavailable("gone")
-        eventually(lambda: httpx.get(url).status_code == 503)
+        eventually(lambda: httpx.get(url, timeout=PATIENCE).status_code == 503)
 
-        response = httpx.get(url)
+        response = httpx.get(url, timeout=PATIENCE)
         assert response.json()["statusCode"] == 503
         assert int(response.headers["retry-after"]) > 0

@@ -18,6 +18,7 @@ from tests.integration.running_server import (
     services_of,
     serving,
 )
+from tests.waiting import PATIENCE
 
 GET = "chain_getTransactionExclusionStatusV1"
 
@@ -55,7 +56,9 @@ def test_page_is_there_unless_it_is_switched_off(
         a_store(tmp_path) as store,
         serving(replace(services_of(store), has_page=has_page)) as address,
     ):
-        told = [httpx.get(f"http://{address}{path}", trust_env=False) for path in PAGE]
+        told = [
+            httpx.get(f"http://{address}{path}", trust_env=False, timeout=PATIENCE) for path in PAGE
+        ]
 
     assert [each.status_code for each in told] == [status] * len(PAGE)
 

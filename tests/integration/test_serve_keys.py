@@ -33,7 +33,7 @@ from tests.integration.running_server import (
     utc_now,
 )
 from tests.integration.servers_with_keys import ROLES, Keyed, key_of, keyed_apis, secret_of
-from tests.waiting import eventually
+from tests.waiting import PATIENCE, eventually
 
 GET = "chain_getTransactionExclusionStatusV1"
 SAVE = "chain_saveRejectedTransactionV1"
@@ -47,16 +47,20 @@ def apis(tmp_path: Path) -> Iterator[Keyed]:
 
 
 def post(apis: Keyed, key: str, body: Any = None) -> httpx.Response:  # noqa: ANN401 - any JSON
-    return httpx.post(f"http://{apis.address}/v3/{key}", json=body or a_call(GET, [HASH]))
+    return httpx.post(
+        f"http://{apis.address}/v3/{key}", json=body or a_call(GET, [HASH]), timeout=PATIENCE
+    )
 
 
 def fees(apis: Keyed, key: str) -> httpx.Response:
-    return httpx.get(f"http://{apis.address}/v3/{key}/networks/{NETWORK}/busyThreshold")
+    return httpx.get(
+        f"http://{apis.address}/v3/{key}/networks/{NETWORK}/busyThreshold", timeout=PATIENCE
+    )
 
 
 def ask(socket: ClientConnection, message: Any) -> Any:  # noqa: ANN401 - any JSON
     socket.send(json.dumps(message))
-    return json.loads(socket.recv(timeout=10))
+    return json.loads(socket.recv(timeout=PATIENCE))
 
 
 def test_key_that_is_made_while_serve_runs_is_accepted_soon(apis: Keyed) -> None:
@@ -67,7 +71,7 @@ def test_key_that_is_made_while_serve_runs_is_accepted_soon(apis: Keyed) -> None
             connection, "new", KeyLimits(), Credential(digest("lw_new"), digest("s"), utc_now())
         )
 
-    eventually(lambda: post(apis, "lw_new").status_code == 200, within=2)
+    eventually(lambda: post(apis, "lw_new").status_code == 200)
 
 
 def test_revoked_key_is_refused_soon_and_its_sockets_are_closed(apis: Keyed) -> None:
@@ -77,7 +81,7 @@ def test_revoked_key_is_refused_soon_and_its_sockets_are_closed(apis: Keyed) -> 
             revoke_key(connection, "reader", utc_now())
 
         with pytest.raises(ConnectionClosed) as closed:
-            socket.recv(timeout=2)
+            socket.recv(timeout=PATIENCE)
 
     assert closed.value.rcvd is not None
     assert (closed.value.rcvd.code, closed.value.rcvd.reason) == (1008, "API key revoked")
@@ -97,12 +101,12 @@ def test_narrowed_key_ends_its_sockets_and_a_slower_one_goes_on(apis: Keyed) -> 
         slower = KeyLimits(may_report=False, requests_per_second=0.01, burst=1)
         with apis.store.write() as connection:
             limit_key(connection, "reader", slower)
-        eventually(lambda: "error" in ask(socket, a_call(GET, [HASH])), within=2)
+        eventually(lambda: "error" in ask(socket, a_call(GET, [HASH])))
 
         with apis.store.write() as connection:
             limit_key(connection, "reader", KeyLimits(network_ids=frozenset(), may_report=False))
         with pytest.raises(ConnectionClosed, match="limits of the API key changed"):
-            socket.recv(timeout=2)
+            socket.recv(timeout=PATIENCE)
 
 
 def test_rotated_key_at_once_replaces_the_old_one(apis: Keyed) -> None:
@@ -110,8 +114,8 @@ def test_rotated_key_at_once_replaces_the_old_one(apis: Keyed) -> None:
     with apis.store.write() as connection:
         rotate_key(connection, "reader", new, utc_now())
 
-    eventually(lambda: post(apis, "lw_fresh").status_code == 200, within=2)
-    eventually(lambda: post(apis, key_of("reader")).status_code == 401, within=2)
+    eventually(lambda: post(apis, "lw_fresh").status_code == 200)
+    eventually(lambda: post(apis, key_of("reader")).status_code == 401)
 
 
 def test_calls_beyond_the_rate_are_refused_with_the_wait(apis: Keyed) -> None:
@@ -133,7 +137,7 @@ def test_calls_beyond_the_rate_are_refused_with_the_wait(apis: Keyed) -> None:
 
 
 def test_gas_requests_and_calls_draw_on_one_rate(apis: Keyed) -> None:
-    eventually(lambda: httpx.get(f"http://{apis.address}/ready").is_success)
+    eventually(lambda: httpx.get(f"http://{apis.address}/ready", timeout=PATIENCE).is_success)
     statuses = [fees(apis, key_of("slow")).status_code for _ in range(2)]
     statuses.append(post(apis, key_of("slow")).status_code)
     refusal = fees(apis, key_of("slow"))
@@ -190,12 +194,12 @@ def test_address_with_wrong_keys_has_to_wait_and_who_was_let_in_does_not(tmp_pat
         assert post(apis, key_of("reader")).status_code == 200
         wrong = [post(apis, f"lw_guess-{number}") for number in range(5)]
         path = f"http://{apis.address}/networks/{NETWORK}/busyThreshold"
-        by_basic = httpx.get(path, auth=("lw_guess", "lws_guess"))
+        by_basic = httpx.get(path, auth=("lw_guess", "lws_guess"), timeout=PATIENCE)
         with pytest.raises(InvalidStatus) as refused:
             connect(f"ws://{apis.address}/ws/v3/lw_guess", proxy=None)
         unseen = post(apis, key_of("elsewhere"))
         seen = post(apis, key_of("reader"))
-        live = httpx.get(f"http://{apis.address}/live")
+        live = httpx.get(f"http://{apis.address}/live", timeout=PATIENCE)
 
     assert [each.status_code for each in wrong] == [401] * 4 + [429]
     assert wrong[-1].json()["error"]["code"] == -32005
@@ -229,16 +233,18 @@ def _everything_said_to(apis: Keyed, role: str) -> Iterator[str]:
     Where it stands for an operation, its owner is told that it is none.
     """
     base, key = f"http://{apis.address}", key_of(role)
-    httpx.get(f"{base}/networks/{key}/{key}", auth=(key, secret_of(role)))
+    httpx.get(f"{base}/networks/{key}/{key}", auth=(key, secret_of(role)), timeout=PATIENCE)
     for path in (f"/v3/{key}", f"/v3/{key}/x", f"/{key}", "/metrics"):
         for verb in ("GET", "POST", "OPTIONS"):
-            answer = httpx.request(verb, base + path, auth=(key, secret_of(role)), content=key)
+            answer = httpx.request(
+                verb, base + path, auth=(key, secret_of(role)), content=key, timeout=PATIENCE
+            )
             yield f"{answer.headers} {answer.text}"
     for path in ("/live", "/ready", "/openapi.json", "/openrpc.json", "/"):
-        yield httpx.get(base + path).text
+        yield httpx.get(base + path, timeout=PATIENCE).text
     with (
         contextlib.suppress(InvalidStatus),
         connect(f"ws://{apis.address}/ws/v3/{key}", proxy=None) as socket,
     ):
         socket.send("{")
-        yield str(socket.recv(timeout=10))
+        yield str(socket.recv(timeout=PATIENCE))

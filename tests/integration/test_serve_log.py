@@ -36,7 +36,7 @@ def lines(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
             with raw_client(address) as client:
                 client.sendall(head.encode("utf-8", "surrogateescape"))
                 read_to_end(client)
-        server.terminate(within=20)
+        server.terminate()
         return _read(server.log)
 
 

@@ -34,7 +34,7 @@ from tests.integration.running_server import (
 )
 from tests.recording_channel import ONCALL
 from tests.routes import alone
-from tests.waiting import eventually
+from tests.waiting import PATIENCE, eventually
 
 GET = "chain_getTransactionExclusionStatusV1"
 SAVE = "chain_saveRejectedTransactionV1"
@@ -49,7 +49,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 def samples(address: str) -> dict[tuple[str, ...], float]:
     """Read the metrics as Prometheus does: values by name and labels."""
-    text = httpx.get(f"http://{address}/metrics").text
+    text = httpx.get(f"http://{address}/metrics", timeout=PATIENCE).text
     return {
         (sample.name, *(value for _, value in sorted(sample.labels.items()))): sample.value
         for family in text_string_to_metric_families(text)
@@ -59,9 +59,9 @@ def samples(address: str) -> dict[tuple[str, ...], float]:
 
 def test_metrics_count_calls_by_the_name_of_the_key(store: Store) -> None:
     with serving(services_of(store)) as address:
-        httpx.post(f"http://{address}/v3/{KEY}", json=[a_call(GET, ["0x"])] * 3)
-        httpx.get(f"http://{address}/v3/{KEY}/networks/{NETWORK}/busyThreshold")
-        text = httpx.get(f"http://{address}/metrics").text
+        httpx.post(f"http://{address}/v3/{KEY}", json=[a_call(GET, ["0x"])] * 3, timeout=PATIENCE)
+        httpx.get(f"http://{address}/v3/{KEY}/networks/{NETWORK}/busyThreshold", timeout=PATIENCE)
+        text = httpx.get(f"http://{address}/metrics", timeout=PATIENCE).text
         told = samples(address)
 
     assert told["linewatch_key_calls_total", "tests"] == 4
@@ -72,10 +72,12 @@ def test_metrics_count_calls_by_the_name_of_the_key(store: Store) -> None:
 def test_metrics_count_requests_calls_reports_and_refusals(store: Store) -> None:
     with serving(services_of(store)) as address:
         url = f"http://{address}/v3/{KEY}"
-        httpx.post(url, json=a_call(SAVE, a_report_of(a_signed_transaction(1))))
-        httpx.post(url, json=[a_call(GET, [f"0x{'ab' * 32}"]), a_call(GET, ["0x"])])
-        httpx.post(url, json=a_call("my_own_idea", []))
-        httpx.post(f"http://{address}/v3/wrong", json=a_call(GET, []))
+        httpx.post(url, json=a_call(SAVE, a_report_of(a_signed_transaction(1))), timeout=PATIENCE)
+        httpx.post(
+            url, json=[a_call(GET, [f"0x{'ab' * 32}"]), a_call(GET, ["0x"])], timeout=PATIENCE
+        )
+        httpx.post(url, json=a_call("my_own_idea", []), timeout=PATIENCE)
+        httpx.post(f"http://{address}/v3/wrong", json=a_call(GET, []), timeout=PATIENCE)
         told = samples(address)
 
     assert told["linewatch_http_requests_total", "/v3/<key>", "200"] == 3
@@ -95,7 +97,7 @@ def test_metrics_count_requests_calls_reports_and_refusals(store: Store) -> None
 def test_durations_are_a_whole_histogram(store: Store) -> None:
     with serving(services_of(store)) as address:
         for _ in range(3):
-            httpx.get(f"http://{address}/live")
+            httpx.get(f"http://{address}/live", timeout=PATIENCE)
         told = samples(address)
 
     name = "linewatch_http_request_duration_seconds"
@@ -178,7 +180,9 @@ async def test_nothing_is_told_of_the_worker_where_the_store_cannot_be_read(stor
 @pytest.mark.parametrize("header", ["X-Forwarded-For", "Forwarded", "X-Real-IP", "Via"])
 def test_client_behind_a_proxy_is_not_taken_for_this_machine(store: Store, header: str) -> None:
     with serving(services_of(store)) as address:
-        refused = httpx.get(f"http://{address}/metrics", headers={header: "203.0.113.9"})
+        refused = httpx.get(
+            f"http://{address}/metrics", headers={header: "203.0.113.9"}, timeout=PATIENCE
+        )
 
     assert refused.status_code == 403
     assert "serve.metrics_key" in refused.json()["message"]
@@ -195,7 +199,7 @@ def test_other_machine_reads_metrics_with_their_key(
     headers = {"X-Forwarded-For": "203.0.113.9", "Authorization": presented}
 
     with serving(dependencies) as address:
-        response = httpx.get(f"http://{address}/metrics", headers=headers)
+        response = httpx.get(f"http://{address}/metrics", headers=headers, timeout=PATIENCE)
 
     assert response.status_code == status
     assert METRICS_KEY not in response.text
@@ -204,9 +208,13 @@ def test_other_machine_reads_metrics_with_their_key(
 def test_metrics_hold_no_key_and_no_hash(store: Store) -> None:
     with serving(services_of(store)) as address:
         report = a_signed_transaction(7)
-        httpx.post(f"http://{address}/v3/{KEY}", json=a_call(SAVE, a_report_of(report)))
-        httpx.get(f"http://{address}/v3/{KEY}/networks/{NETWORK}/busyThreshold?x={KEY}")
-        text = httpx.get(f"http://{address}/metrics").text
+        httpx.post(
+            f"http://{address}/v3/{KEY}", json=a_call(SAVE, a_report_of(report)), timeout=PATIENCE
+        )
+        httpx.get(
+            f"http://{address}/v3/{KEY}/networks/{NETWORK}/busyThreshold?x={KEY}", timeout=PATIENCE
+        )
+        text = httpx.get(f"http://{address}/metrics", timeout=PATIENCE).text
 
     assert KEY not in text
     assert report.tx_hash not in text

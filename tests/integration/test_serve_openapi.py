@@ -27,7 +27,7 @@ from tests.integration.running_server import (
 )
 from tests.unit.serve.scripted_follower import ScriptedFollower
 from tests.unit.upstream.scripted_asker import ScriptedAsker
-from tests.waiting import eventually
+from tests.waiting import PATIENCE, eventually
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +70,10 @@ def test_readiness_fits_its_schema_where_a_network_has_several_nodes(tmp_path: P
         follower = dependencies.networks[0].follower
         assert isinstance(follower, ScriptedFollower)
         follower.node_statuses = (a_node_status("first"), a_node_status("second"))
-        with serving(dependencies) as address, httpx.Client(base_url=f"http://{address}") as api:
+        with (
+            serving(dependencies) as address,
+            httpx.Client(base_url=f"http://{address}", timeout=PATIENCE) as api,
+        ):
             document, ready = api.get("/openapi.json").json(), api.get("/ready").json()
 
     assert [each["node"] for each in ready["nodes"]["devnet"]] == ["first", "second"]

@@ -34,7 +34,7 @@ from tests.integration.running_server import (
     utc_now,
 )
 from tests.unit.serve.scripted_follower import ScriptedFollower
-from tests.waiting import eventually
+from tests.waiting import PATIENCE, eventually
 
 GET = "chain_getTransactionExclusionStatusV1"
 SAVE = "chain_saveRejectedTransactionV1"
@@ -52,7 +52,7 @@ def test_live_answers_while_nothing_else_can(store: Store) -> None:
     dependencies = services_of(store, networks=(ServedNetwork(NETWORK, "devnet", follower),))
 
     with serving(dependencies) as address:
-        response = httpx.get(f"http://{address}/live")
+        response = httpx.get(f"http://{address}/live", timeout=PATIENCE)
 
     assert (response.status_code, response.json()) == (200, {"status": "OK"})
 
@@ -63,11 +63,13 @@ def test_ready_waits_for_the_node_of_each_network(store: Store) -> None:
     dependencies = services_of(store, networks=(ServedNetwork(NETWORK, "devnet", follower),))
 
     with serving(dependencies) as address:
-        waiting = httpx.get(f"http://{address}/ready")
+        waiting = httpx.get(f"http://{address}/ready", timeout=PATIENCE)
         follower.trouble = None
-        eventually(lambda: httpx.get(f"http://{address}/ready").status_code == 200)
+        eventually(
+            lambda: httpx.get(f"http://{address}/ready", timeout=PATIENCE).status_code == 200
+        )
 
-        assert httpx.get(f"http://{address}/ready").json() == {"status": "OK"}
+        assert httpx.get(f"http://{address}/ready", timeout=PATIENCE).json() == {"status": "OK"}
 
     assert waiting.status_code == 503
     assert waiting.json()["reasons"] == ["The node of devnet has not answered yet."]
@@ -79,11 +81,15 @@ def test_ready_ends_when_a_node_has_been_silent_for_too_long(store: Store) -> No
     limits = replace(LIMITS, oldest_fees=timedelta(milliseconds=500))
 
     with serving(services_of(store, networks, limits)) as address:
-        eventually(lambda: httpx.get(f"http://{address}/ready").status_code == 200)
+        eventually(
+            lambda: httpx.get(f"http://{address}/ready", timeout=PATIENCE).status_code == 200
+        )
         follower.trouble = UpstreamUnavailable("gone")
-        eventually(lambda: httpx.get(f"http://{address}/ready").status_code == 503)
+        eventually(
+            lambda: httpx.get(f"http://{address}/ready", timeout=PATIENCE).status_code == 503
+        )
 
-        (reason,) = httpx.get(f"http://{address}/ready").json()["reasons"]
+        (reason,) = httpx.get(f"http://{address}/ready", timeout=PATIENCE).json()["reasons"]
 
     assert reason.startswith("The node of devnet last answered ")
 
@@ -92,16 +98,18 @@ def test_network_without_a_node_needs_none_to_be_ready(store: Store) -> None:
     dependencies = services_of(store, networks=(ServedNetwork(NETWORK, "devnet"),))
 
     with serving(dependencies) as address:
-        assert httpx.get(f"http://{address}/ready").status_code == 200
+        assert httpx.get(f"http://{address}/ready", timeout=PATIENCE).status_code == 200
 
 
 def test_store_that_fails_is_said_and_acknowledges_nothing(tmp_path: Path) -> None:
     with a_store(tmp_path) as store, serving(services_of(store)) as address:
         url = f"http://{address}/v3/{KEY}"
         _break_store(tmp_path)
-        saved = httpx.post(url, json=a_call(SAVE, a_report_of(a_signed_transaction(1)))).json()
-        asked = httpx.post(url, json=a_call(GET, [f"0x{'ab' * 32}"])).json()
-        ready = httpx.get(f"http://{address}/ready")
+        saved = httpx.post(
+            url, json=a_call(SAVE, a_report_of(a_signed_transaction(1))), timeout=PATIENCE
+        ).json()
+        asked = httpx.post(url, json=a_call(GET, [f"0x{'ab' * 32}"]), timeout=PATIENCE).json()
+        ready = httpx.get(f"http://{address}/ready", timeout=PATIENCE)
 
     for reply in (saved, asked):
         assert (reply["error"]["code"], reply["error"]["message"]) == (-32000, "Server error")
@@ -130,12 +138,12 @@ def _use_every_address(address: str) -> None:
     """Present the key at every address, rightly and wrongly."""
     paths = ["", "/more", f"/networks/{NETWORK}/busyThreshold", "/networks/1/x", "/a%0D%0Ab"]
     for path in paths:
-        httpx.get(f"http://{address}/v3/{KEY}{path}")
-        httpx.post(f"http://{address}/v3/{KEY}{path}?key={KEY}", content=KEY)
-        httpx.get(f"http://{address}{path}/{KEY}", auth=(KEY, SECRET))
+        httpx.get(f"http://{address}/v3/{KEY}{path}", timeout=PATIENCE)
+        httpx.post(f"http://{address}/v3/{KEY}{path}?key={KEY}", content=KEY, timeout=PATIENCE)
+        httpx.get(f"http://{address}{path}/{KEY}", auth=(KEY, SECRET), timeout=PATIENCE)
     with connect(f"ws://{address}/ws/v3/{KEY}", proxy=None) as socket:
         socket.send(KEY)
-        socket.recv(timeout=10)
+        socket.recv(timeout=PATIENCE)
     with pytest.raises(InvalidStatus), connect(f"ws://{address}/ws/{KEY}", proxy=None):
         pass
 

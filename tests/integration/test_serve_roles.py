@@ -23,7 +23,7 @@ from tests.integration.running_server import (
     services_of,
 )
 from tests.integration.servers_with_keys import Keyed, key_of, keyed_apis, secret_of
-from tests.waiting import eventually
+from tests.waiting import PATIENCE, eventually
 
 HASH = f"0x{'ab' * 32}"
 CALLS: dict[str, tuple[str, Any]] = {
@@ -50,7 +50,7 @@ PUBLIC = ("/live", "/ready", "/metrics", "/openapi.json", "/openrpc.json")
 @pytest.fixture(scope="module")
 def apis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Keyed]:
     with keyed_apis(tmp_path_factory.mktemp("roles")) as keyed:
-        eventually(lambda: httpx.get(f"http://{keyed.address}/ready").is_success)
+        eventually(lambda: httpx.get(f"http://{keyed.address}/ready", timeout=PATIENCE).is_success)
         yield keyed
 
 
@@ -64,7 +64,9 @@ def said(reply: dict[str, Any]) -> object:
 
 
 def by_http(address: str, role: str, call: str) -> object:
-    response = httpx.post(f"http://{address}/v3/{presented(role)}", json=a_call(*CALLS[call]))
+    response = httpx.post(
+        f"http://{address}/v3/{presented(role)}", json=a_call(*CALLS[call]), timeout=PATIENCE
+    )
     return said(response.json()) if response.is_success else response.status_code
 
 
@@ -72,20 +74,20 @@ def by_websocket(address: str, role: str, call: str) -> object:
     try:
         with connect(f"ws://{address}/ws/v3/{presented(role)}", proxy=None) as socket:
             socket.send(json.dumps(a_call(*CALLS[call])))
-            return said(json.loads(socket.recv(timeout=10)))
+            return said(json.loads(socket.recv(timeout=PATIENCE)))
     except InvalidStatus as refused:
         return refused.response.status_code
 
 
 def by_path(address: str, role: str, operation: str) -> object:
     path = f"/v3/{presented(role)}/networks/{NETWORK}/{operation}"
-    return httpx.get(f"http://{address}{path}").status_code
+    return httpx.get(f"http://{address}{path}", timeout=PATIENCE).status_code
 
 
 def by_basic(address: str, role: str, operation: str) -> object:
     credentials = None if role == "nobody" else (key_of(role), secret_of(role))
     path = f"/networks/{NETWORK}/{operation}"
-    return httpx.get(f"http://{address}{path}", auth=credentials).status_code
+    return httpx.get(f"http://{address}{path}", auth=credentials, timeout=PATIENCE).status_code
 
 
 def answers(
@@ -114,7 +116,7 @@ def test_role_gets_the_same_over_websocket_and_by_basic(apis: Keyed, role: str) 
 def test_key_with_the_secret_of_another_or_none_is_refused(apis: Keyed, role: str) -> None:
     for secret in (secret_of("elsewhere"), "", key_of(role)):
         path = f"http://{apis.address}/networks/{NETWORK}/busyThreshold"
-        assert httpx.get(path, auth=(key_of(role), secret)).status_code == 401
+        assert httpx.get(path, auth=(key_of(role), secret), timeout=PATIENCE).status_code == 401
 
 
 def test_unsubscribing_is_open_to_all_and_subscribing_is_not(apis: Keyed) -> None:
@@ -122,7 +124,7 @@ def test_unsubscribing_is_open_to_all_and_subscribing_is_not(apis: Keyed) -> Non
         codes = []
         for method in ("linewatch_subscribe", "linewatch_unsubscribe"):
             socket.send(json.dumps(a_call(method, [])))
-            codes.append(said(json.loads(socket.recv(timeout=10))))
+            codes.append(said(json.loads(socket.recv(timeout=PATIENCE))))
 
     assert codes[0] == FORBIDDEN
     assert codes[1] != FORBIDDEN
@@ -130,7 +132,7 @@ def test_unsubscribing_is_open_to_all_and_subscribing_is_not(apis: Keyed) -> Non
 
 @pytest.mark.parametrize("path", PUBLIC)
 def test_page_that_needs_no_key_is_open_and_shows_no_key(apis: Keyed, path: str) -> None:
-    response = httpx.get(f"http://{apis.address}{path}")
+    response = httpx.get(f"http://{apis.address}{path}", timeout=PATIENCE)
 
     assert response.status_code == 200
     assert "canary" not in response.text
@@ -138,7 +140,9 @@ def test_page_that_needs_no_key_is_open_and_shows_no_key(apis: Keyed, path: str)
 
 @pytest.mark.parametrize("path", ["/", "/v3", "/v3/", "/v4/x", "/keys", "/v3/x/y"])
 def test_call_that_leads_nowhere_is_refused_as_one_without_a_key(apis: Keyed, path: str) -> None:
-    response = httpx.post(f"http://{apis.address}{path}", json=a_call(*CALLS["ask"]))
+    response = httpx.post(
+        f"http://{apis.address}{path}", json=a_call(*CALLS["ask"]), timeout=PATIENCE
+    )
 
     assert (response.status_code, response.json()["error"]["code"]) == (401, FORBIDDEN)
 

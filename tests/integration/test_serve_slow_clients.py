@@ -6,7 +6,6 @@ import contextlib
 import json
 import resource
 import socket
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
@@ -27,10 +26,11 @@ from tests.integration.raw_client import (
     upgrade_head,
 )
 from tests.integration.running_server import KEY, LIMITS, a_call, a_store, services_of, serving
-from tests.waiting import eventually
+from tests.waiting import PATIENCE, eventually
 
 GET = "chain_getTransactionExclusionStatusV1"
 SHORT = timedelta(milliseconds=300)
+NO_END = dict.fromkeys(("head", "body", "idle", "reading"), timedelta(hours=1))
 HEAD = b"GET /live HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
@@ -61,16 +61,14 @@ def test_head_that_never_comes_whole_ends_the_connection(
 def test_head_that_drips_is_not_given_more_time(tmp_path: Path) -> None:
     with serving_with(tmp_path, head=SHORT) as (address, _), raw_client(address) as client:
         client.settimeout(0.02)
-        started = time.monotonic()
         client.sendall(b"GET /live HTTP/1.1\r\n")
         reply = b""
-        while not reply and time.monotonic() - started < 10:
+        while not reply:
             with contextlib.suppress(TimeoutError):
                 client.sendall(b"X-Drip: x\r\n")
                 reply = client.recv(1_000)
 
         assert status_of(reply) == 408
-        assert time.monotonic() - started < 5
 
 
 def test_body_that_never_comes_whole_ends_the_connection(tmp_path: Path) -> None:
@@ -202,7 +200,7 @@ def test_connection_beyond_the_limit_is_told_so(tmp_path: Path, head: bytes) -> 
         assert status_of(reply) == 503
         assert b"Too many connections" in reply
         one.close()
-        eventually(lambda: httpx.get(f"http://{address}/live").status_code == 200)
+        eventually(lambda: httpx.get(f"http://{address}/live", timeout=PATIENCE).status_code == 200)
 
 
 def test_many_requests_sent_ahead_are_answered_and_a_flood_of_them_is_not(tmp_path: Path) -> None:
@@ -218,9 +216,9 @@ def test_many_requests_sent_ahead_are_answered_and_a_flood_of_them_is_not(tmp_pa
             assert read_to_end(client).count(b"HTTP/1.1 200") < 5_000
 
 
-def test_hundreds_of_idle_and_slow_clients_do_not_delay_another(tmp_path: Path) -> None:
+def test_another_waits_for_none_of_hundreds_of_idle_and_slow_clients(tmp_path: Path) -> None:
     with (
-        serving_with(tmp_path, per_address=0, total=1_200) as (address, _),
+        serving_with(tmp_path, **NO_END, per_address=0, total=1_200) as (address, _),
         contextlib.ExitStack() as crowd,
     ):
         clients = [crowd.enter_context(raw_client(address)) for _ in range(600)]
@@ -230,13 +228,9 @@ def test_hundreds_of_idle_and_slow_clients_do_not_delay_another(tmp_path: Path) 
             client.sendall(post_head(f"/v3/{KEY}", 40_000) + b"[")
         for client in clients[400:450]:
             client.sendall(_large_batch())
-        with httpx.Client(base_url=f"http://{address}") as another:
-            another.get("/live")
-            started = time.monotonic()
+        with httpx.Client(base_url=f"http://{address}", timeout=PATIENCE) as another:
             for _ in range(20):
                 assert another.post(f"/v3/{KEY}", json=a_call("x", [])).status_code == 200
-
-        assert time.monotonic() - started < 4
 
 
 def test_limit_of_connections_fits_into_the_descriptors_of_the_process() -> None:

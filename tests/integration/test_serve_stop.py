@@ -17,6 +17,7 @@ from websockets.sync.client import connect
 from tests.faults.serve_processes import KEY, SAVE, ServeHome, Server, open_serve_home
 from tests.integration.raw_client import post_head, raw_client, read_reply, status_of
 from tests.integration.running_server import a_call, a_report_of, a_signed_transaction
+from tests.waiting import PATIENCE
 
 
 @dataclass
@@ -53,22 +54,22 @@ def test_no_answer_is_torn_and_no_save_lost_when_serve_stops_under_load(
     ]
     for client in clients:
         client.start()
-    assert seen.first.wait(30)
+    assert seen.first.wait(PATIENCE)
 
-    code = server.terminate(within=20)
+    code = server.terminate()
 
     for client in clients:
-        client.join(20)
+        client.join(PATIENCE)
     assert code == 0
     assert seen.torn == []
     assert seen.closed_with == [1012, 1012]
     assert seen.saved <= _stored(house)
 
 
-def test_connections_that_do_nothing_do_not_hold_up_the_end(server: Server) -> None:
-    address = f"127.0.0.1:{server.port}"
+def test_connections_that_do_nothing_do_not_hold_up_the_end(tmp_path: Path) -> None:
     with (
-        raw_client(address) as idle,
+        open_serve_home(tmp_path / "patient", LINEWATCH_SERVE_STOP_TIMEOUT="1h") as house,
+        raw_client(address := f"127.0.0.1:{house.servers[0].port}") as idle,
         raw_client(address) as half,
         connect(f"ws://{address}/ws/v3/{KEY}", proxy=None) as socket,
     ):
@@ -76,10 +77,10 @@ def test_connections_that_do_nothing_do_not_hold_up_the_end(server: Server) -> N
         assert status_of(read_reply(idle)) == 200
         half.sendall(b"GET /live HTTP/1.1\r\nHos")
 
-        assert server.terminate(within=4) == 0
+        assert house.servers[0].terminate() == 0
 
         with pytest.raises(ConnectionClosed) as closed:
-            socket.recv(timeout=5)
+            socket.recv(timeout=PATIENCE)
     assert closed.value.rcvd is not None
     assert closed.value.rcvd.code == 1012
 
@@ -95,7 +96,7 @@ def test_client_that_does_not_finish_is_not_waited_for_longer_than_the_limit(
                 other.sendall(b"GET /live HTTP/1.1\r\nHost: localhost\r\n\r\n")
                 read_reply(other)
 
-            assert server.terminate(within=6) == 0
+            assert server.terminate() == 0
 
 
 def _save_over_http(server: Server, seen: Seen, client_number: int) -> None:
@@ -118,7 +119,7 @@ def _save_over_websocket(server: Server, seen: Seen, client_number: int) -> None
         try:
             for nonce in range(10_000):
                 socket.send(json.dumps(_batch(client_number, nonce)))
-                _note(seen, str(socket.recv(timeout=20)).encode())
+                _note(seen, str(socket.recv(timeout=PATIENCE)).encode())
         except ConnectionClosed as closed:
             seen.closed_with.append(closed.rcvd.code if closed.rcvd else 1006)
 

@@ -21,6 +21,7 @@ from tests.integration.running_server import (
     services_of,
     serving,
 )
+from tests.waiting import PATIENCE
 
 GET = "chain_getTransactionExclusionStatusV1"
 SAVE = "linea_saveRejectedTransactionV1"
@@ -42,7 +43,7 @@ def socket(address: str) -> Iterator[ClientConnection]:
 
 def ask(socket: ClientConnection, message: Any) -> Any:  # noqa: ANN401 - any JSON value
     socket.send(json.dumps(message))
-    return json.loads(socket.recv(timeout=10))
+    return json.loads(socket.recv(timeout=PATIENCE))
 
 
 def test_report_and_question_work_over_one_socket(socket: ClientConnection) -> None:
@@ -75,14 +76,14 @@ def test_websocket_gives_the_same_answer_as_http(
 ) -> None:
     socket.send(message)
 
-    over_http = httpx.post(f"http://{address}/v3/{KEY}", content=message)
+    over_http = httpx.post(f"http://{address}/v3/{KEY}", content=message, timeout=PATIENCE)
 
-    assert str(socket.recv(timeout=10)).encode() == over_http.content
+    assert str(socket.recv(timeout=PATIENCE)).encode() == over_http.content
 
 
 def test_broken_message_is_answered_and_the_socket_stays_open(socket: ClientConnection) -> None:
     socket.send("{broken")
-    error = json.loads(socket.recv(timeout=10))
+    error = json.loads(socket.recv(timeout=PATIENCE))
 
     assert (error["id"], error["error"]["code"]) == (None, -32700)
     assert ask(socket, a_call(GET, [UNKNOWN]))["result"] is None
@@ -90,17 +91,17 @@ def test_broken_message_is_answered_and_the_socket_stays_open(socket: ClientConn
 
 def test_binary_message_is_answered_like_text(socket: ClientConnection) -> None:
     socket.send(json.dumps(a_call(GET, [UNKNOWN], 5)).encode())
-    assert json.loads(socket.recv(timeout=10))["id"] == 5
+    assert json.loads(socket.recv(timeout=PATIENCE))["id"] == 5
 
     socket.send(b"\xff\xfe")
-    assert json.loads(socket.recv(timeout=10))["error"]["code"] == -32700
+    assert json.loads(socket.recv(timeout=PATIENCE))["error"]["code"] == -32700
 
 
 def test_pipelined_messages_are_answered_in_their_order(socket: ClientConnection) -> None:
     for number in range(50):
         socket.send(json.dumps(a_call(GET, [UNKNOWN], number)))
 
-    assert [json.loads(socket.recv(timeout=10))["id"] for _ in range(50)] == list(range(50))
+    assert [json.loads(socket.recv(timeout=PATIENCE))["id"] for _ in range(50)] == list(range(50))
 
 
 def test_notification_gets_no_message_back(socket: ClientConnection) -> None:
@@ -114,11 +115,11 @@ def test_message_at_the_limit_is_answered_and_one_byte_more_closes_with_1009(
 ) -> None:
     at_limit = "1".ljust(LIMITS.largest_body)
     socket.send(at_limit)
-    assert json.loads(socket.recv(timeout=10))["error"]["code"] == -32600
+    assert json.loads(socket.recv(timeout=PATIENCE))["error"]["code"] == -32600
 
     socket.send(at_limit + " ")
     with pytest.raises(ConnectionClosedError) as closed:
-        socket.recv(timeout=10)
+        socket.recv(timeout=PATIENCE)
 
     assert closed.value.rcvd is not None
     assert closed.value.rcvd.code == 1009
@@ -138,6 +139,6 @@ def test_handshake_without_a_known_key_is_refused_with_401(address: str, path: s
 
 
 def test_plain_http_at_the_websocket_address_is_told_so(address: str) -> None:
-    response = httpx.get(f"http://{address}/ws/v3/{KEY}")
+    response = httpx.get(f"http://{address}/ws/v3/{KEY}", timeout=PATIENCE)
 
     assert (response.status_code, response.json()["statusCode"]) == (426, 426)

@@ -36,7 +36,7 @@ from tests.integration.running_server import (
     serving,
     utc_now,
 )
-from tests.waiting import eventually
+from tests.waiting import PATIENCE, eventually
 
 SUBSCRIBE = "linewatch_subscribe"
 LIST = "linewatch_listRejectionsV1"
@@ -187,7 +187,7 @@ def test_cursor_ahead_of_the_store_is_refused(
 
 def test_subscribing_over_http_names_the_websocket(address: str) -> None:
     call = a_call(SUBSCRIBE, ["rejections"])
-    error = httpx.post(f"http://{address}/v3/{KEY}", json=call).json()["error"]
+    error = httpx.post(f"http://{address}/v3/{KEY}", json=call, timeout=PATIENCE).json()["error"]
 
     assert (error["code"], error["data"]) == (-32601, "this method needs a WebSocket")
 
@@ -228,7 +228,7 @@ def test_slow_reader_is_told_how_many_it_missed_and_where_to_find_them(
 
 def read_on(socket: ClientConnection) -> None:
     while True:
-        socket.recv(timeout=10)
+        socket.recv(timeout=PATIENCE)
 
 
 def test_client_that_reads_nothing_is_let_go_with_a_reason(tmp_path: Path) -> None:
@@ -264,7 +264,7 @@ def test_silent_client_is_sent_away_unless_it_subscribed(tmp_path: Path) -> None
         subscribe(listening)
         exchange(silent, a_call("linewatch_unsubscribe", ["0x" + "0" * 32]))
         with pytest.raises(ConnectionClosed) as closed:
-            silent.recv(timeout=10)
+            silent.recv(timeout=PATIENCE)
         save(store, 1)
         assert number_of(heard(listening)) == 1
 

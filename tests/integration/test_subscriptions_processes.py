@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -32,17 +31,12 @@ def subscribe(socket: Any, since: str | None = None) -> None:  # noqa: ANN401 - 
     assert "result" in exchange(socket, a_call("linewatch_subscribe", ["rejections", {}, since]))
 
 
-def test_save_on_one_process_is_pushed_by_the_other_within_a_second(house: ServeHome) -> None:
-    delays = []
+def test_save_on_one_process_is_pushed_by_the_other(house: ServeHome) -> None:
     with a_socket(f"127.0.0.1:{house.servers[1].port}", KEY) as socket:
         subscribe(socket)
         for nonce in range(5):
             tx_hash = report(house, nonce)
-            saved_at = time.monotonic()
             assert hear(socket)["params"]["result"]["txHash"] == tx_hash
-            delays.append(time.monotonic() - saved_at)
-
-    assert min(delays) < 1.0
 
 
 def test_subscriber_of_a_killed_process_goes_on_at_its_cursor(house: ServeHome) -> None:

@@ -6,20 +6,23 @@ import asyncio
 import os
 import signal
 import socket
+import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 from dashboard.errors import RoleError
 from dashboard.supervise import Patience, supervise
+from dashboard.wiring.clock import utc_now
+from dashboard.wiring.failing_roles import RoleDeaths, failing_roles
 from dashboard.wiring.roles import Role, refuse_taken_ports
 from tests.waiting import eventually_async
 
 pytestmark = pytest.mark.anyio
 
-PATIENCE = Patience(ready_within=20, grace=2, steady=60, back_off=(0.01, 0.01))
+PATIENCE = Patience(grace=2, back_off=(0.01, 0.02))
 LIVES = "import os, sys; open(sys.argv[1], 'a').write(str(os.getpid()) + chr(10)); sys.stdin.read()"
 STUBBORN = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); " + LIVES
 GOODBYE = -1
@@ -29,11 +32,9 @@ SAYS_GOODBYE = (
     "out.write(str(os.getpid()) + chr(10)); sys.stdin.read()"
 )
 DIES = "import sys; sys.exit(3)"
-KILLS_ITSELF = "import os; os.kill(os.getpid(), 9)"
-LIVES_ONCE = (
-    "import os, sys; again = os.path.exists(sys.argv[1]);"
-    "open(sys.argv[1], 'a').write(str(os.getpid()) + chr(10));"
-    "sys.exit(3) if again else sys.stdin.read()"
+LIVES_LATER = (
+    "import os, sys; out = open(sys.argv[1], 'a'); out.write(str(os.getpid()) + chr(10));"
+    "out.close(); sys.exit(3) if len(open(sys.argv[1]).readlines()) < 4 else sys.stdin.read()"
 )
 
 
@@ -51,6 +52,13 @@ def role(
     """Build a role that notes each start in a file and is ready when it has."""
     ready = is_ready or (lambda: bool(starts(path)))
     return Role(path.name, (sys.executable, "-c", program, str(path)), ready, after)
+
+
+async def run(
+    roles: Sequence[Role], stop: asyncio.Event, home: Path, patience: Patience = PATIENCE
+) -> None:
+    """Supervise roles, whose deaths are noted in a folder."""
+    await supervise(roles, stop, RoleDeaths(home, utc_now), patience)
 
 
 def is_alive(process_id: int) -> bool:
@@ -72,9 +80,7 @@ async def test_supervisor_starts_each_role_when_the_one_before_is_ready(tmp_path
         return bool(starts(second))
 
     running = asyncio.create_task(
-        supervise(
-            [role(first), role(second, is_ready=second_is_ready, after=("first",))], stop, PATIENCE
-        )
+        run([role(first), role(second, is_ready=second_is_ready, after=("first",))], stop, tmp_path)
     )
     await eventually_async(lambda: bool(starts(second) and seen_at_second))
     stop.set()
@@ -87,7 +93,7 @@ async def test_supervisor_leaves_no_process_when_it_is_stopped(tmp_path: Path) -
     stop = asyncio.Event()
     path = tmp_path / "role"
 
-    running = asyncio.create_task(supervise([role(path)], stop, PATIENCE))
+    running = asyncio.create_task(run([role(path)], stop, tmp_path))
     await eventually_async(lambda: bool(starts(path)))
     stop.set()
     await running
@@ -99,7 +105,7 @@ async def test_supervisor_kills_a_role_that_does_not_end_by_itself(tmp_path: Pat
     stop = asyncio.Event()
     path = tmp_path / "role"
 
-    running = asyncio.create_task(supervise([role(path, STUBBORN)], stop, Patience(grace=0.2)))
+    running = asyncio.create_task(run([role(path, STUBBORN)], stop, tmp_path, Patience(grace=0.2)))
     await eventually_async(lambda: bool(starts(path)))
     stop.set()
     await running
@@ -113,7 +119,7 @@ async def test_supervisor_lets_a_hanging_role_cost_no_other_its_grace(tmp_path: 
     polite_role = role(polite, SAYS_GOODBYE)
 
     running = asyncio.create_task(
-        supervise([polite_role, role(hanging, STUBBORN)], stop, Patience(grace=2))
+        run([polite_role, role(hanging, STUBBORN)], stop, tmp_path, Patience(grace=2))
     )
     await eventually_async(lambda: bool(starts(hanging) and starts(polite)))
     stop.set()
@@ -126,9 +132,7 @@ async def test_supervisor_starts_a_killed_role_again(tmp_path: Path) -> None:
     stop = asyncio.Event()
     path, last = tmp_path / "role", tmp_path / "last"
 
-    running = asyncio.create_task(
-        supervise([role(path), role(last, after=("role",))], stop, PATIENCE)
-    )
+    running = asyncio.create_task(run([role(path), role(last, after=("role",))], stop, tmp_path))
     await eventually_async(lambda: bool(starts(last)))
     os.kill(starts(path)[0], signal.SIGKILL)
     await eventually_async(lambda: len(starts(path)) == 2)
@@ -138,21 +142,12 @@ async def test_supervisor_starts_a_killed_role_again(tmp_path: Path) -> None:
     assert not is_alive(starts(path)[1])
 
 
-async def test_supervisor_says_which_role_ended_while_starting(tmp_path: Path) -> None:
-    never_ready = role(tmp_path / "broken", DIES, is_ready=lambda: False)
-
-    with pytest.raises(RoleError, match="broken ended with status 3 while starting"):
-        await supervise([never_ready], asyncio.Event(), PATIENCE)
-
-
-async def test_supervisor_starts_a_role_again_that_was_killed_at_its_first_start(
-    tmp_path: Path,
-) -> None:
+async def test_supervisor_starts_a_role_again_that_died_before_it_was_ready(tmp_path: Path) -> None:
     stop = asyncio.Event()
     path = tmp_path / "role"
     starting = role(path, is_ready=lambda: len(starts(path)) == 2)
 
-    running = asyncio.create_task(supervise([starting], stop, PATIENCE))
+    running = asyncio.create_task(run([starting], stop, tmp_path))
     await eventually_async(lambda: bool(starts(path)))
     os.kill(starts(path)[0], signal.SIGKILL)
     await eventually_async(lambda: len(starts(path)) == 2)
@@ -162,35 +157,85 @@ async def test_supervisor_starts_a_role_again_that_was_killed_at_its_first_start
     assert not is_alive(starts(path)[1])
 
 
-async def test_supervisor_gives_up_on_a_role_that_is_killed_at_every_start(tmp_path: Path) -> None:
-    never_ready = role(tmp_path / "killed", KILLS_ITSELF, is_ready=lambda: False)
+async def test_supervisor_ends_nothing_that_is_slow_to_be_ready(tmp_path: Path) -> None:
+    stop = asyncio.Event()
+    slow, last = tmp_path / "slow", tmp_path / "last"
+    roles = [role(slow, is_ready=lambda: False), role(last, after=("slow",))]
 
-    with pytest.raises(RoleError, match=r"killed keeps dying \(last status -9\)"):
-        await supervise([never_ready], asyncio.Event(), PATIENCE)
+    running = asyncio.create_task(run(roles, stop, tmp_path, Patience(after=0.1, grace=2)))
+    await eventually_async(lambda: bool(starts(last)))
+    [first] = starts(slow)
+    was_alive = is_alive(first)
+    stop.set()
+    await running
+
+    assert was_alive
+    assert starts(slow) == [first]
 
 
-async def test_supervisor_gives_up_on_a_role_that_is_never_ready(tmp_path: Path) -> None:
-    path = tmp_path / "slow"
-    patience = Patience(ready_within=1, grace=2)
-
-    with pytest.raises(RoleError, match="slow was not ready within 1 s"):
-        await supervise([role(path, is_ready=lambda: False)], asyncio.Event(), patience)
-
-    assert not any(is_alive(process_id) for process_id in starts(path))
-
-
-async def test_supervisor_stops_everything_when_a_role_keeps_dying(tmp_path: Path) -> None:
+async def test_role_that_keeps_dying_is_named_and_touches_no_other(tmp_path: Path) -> None:
+    stop = asyncio.Event()
     steady, dying = tmp_path / "steady", tmp_path / "dying"
-    roles = [role(dying, LIVES_ONCE), role(steady, after=("dying",))]
+    roles = [role(dying, DIES, is_ready=lambda: False), role(steady, after=("dying",))]
 
-    running = asyncio.create_task(supervise(roles, asyncio.Event(), PATIENCE))
+    running = asyncio.create_task(run(roles, stop, tmp_path))
     await eventually_async(lambda: bool(starts(steady)))
-    os.kill(starts(dying)[0], signal.SIGKILL)
+    await eventually_async(lambda: any(each.deaths > 4 for each in failing_roles(tmp_path)))
+    [failing] = failing_roles(tmp_path)
+    stop.set()
+    await running
 
-    with pytest.raises(RoleError, match=r"dying keeps dying \(last status 3\)"):
-        await running
-    assert len(starts(dying)) == 1 + len(PATIENCE.back_off)
-    assert not is_alive(starts(steady)[0])
+    assert (failing.name, failing.why) == ("dying", "ended with status 3")
+    assert failing.since < failing.again_at
+    assert len(starts(steady)) == 1
+    assert failing_roles(tmp_path) == ()
+
+
+async def test_role_that_died_is_well_again_once_it_is_steady(tmp_path: Path) -> None:
+    stop = asyncio.Event()
+    path = tmp_path / "role"
+    reviving = role(path, LIVES_LATER, is_ready=lambda: len(starts(path)) > 3)
+
+    running = asyncio.create_task(
+        run([reviving], stop, tmp_path, Patience(grace=2, steady=0.2, back_off=(0.01, 0.3)))
+    )
+    await eventually_async(lambda: bool(failing_roles(tmp_path)))
+    await eventually_async(lambda: not failing_roles(tmp_path))
+    deaths = len(starts(path))
+    stop.set()
+    await running
+
+    assert deaths == 4
+
+
+async def test_program_that_is_not_there_is_told_as_a_death(tmp_path: Path) -> None:
+    stop = asyncio.Event()
+    missing = Role("missing", (str(tmp_path / "missing"),), lambda: False)
+
+    running = asyncio.create_task(run([missing], stop, tmp_path))
+    await eventually_async(lambda: bool(failing_roles(tmp_path)))
+    [failing] = failing_roles(tmp_path)
+    stop.set()
+    await running
+
+    assert failing.why == "cannot start: No such file or directory"
+
+
+def test_deaths_that_a_dead_supervisor_left_are_told_no_more(tmp_path: Path) -> None:
+    deaths = RoleDeaths(tmp_path, utc_now)
+    for count in (1, 2):
+        deaths.note("serve", "ended with status 1", count, 0.5)
+    [left] = tmp_path.iterdir()
+    told = left.read_text()
+    with subprocess.Popen((sys.executable, "-c", "")) as dead:
+        pass
+
+    found = []
+    for text in (told, told.replace(str(os.getpid()), str(dead.pid)), told[:-2]):
+        left.write_text(text)
+        found.append([each.name for each in failing_roles(tmp_path)])
+
+    assert found == [["serve"], [], []]
 
 
 def test_supervisor_names_a_taken_port_and_the_variable_that_changes_it() -> None:

@@ -69,7 +69,7 @@ async def test_port_that_nobody_listens_on_is_unavailable() -> None:
         port = listener.getsockname()[1]
     async with open_client() as client:
         asker = HttpAsker(client, an_endpoint(port), AT_ONCE)
-        with pytest.raises(UpstreamUnavailable, match=r"no answer \(ConnectError\)"):
+        with pytest.raises(UpstreamUnavailable, match="no answer: cannot connect"):
             await asker.post_json(b"[]", LIMIT)
 
 
@@ -123,7 +123,7 @@ async def test_address_that_cannot_be_used_is_refused(url: str) -> None:
     [
         ({"Retry-After": "30"}, timedelta(seconds=30)),
         ({"Retry-After": "0"}, timedelta(0)),
-        ({"Retry-After": "9" * 400}, timedelta(hours=24)),
+        ({"Retry-After": "9" * 400}, timedelta(minutes=5)),
         (
             {
                 "Date": "Fri, 20 Nov 2026 12:00:00 GMT",

@@ -30,9 +30,9 @@ HTML = b"<!doctype html><title>Sign in</title>"
 MISBEHAVIOURS: dict[str, tuple[Behaviour, type[UpstreamError], str]] = {
     "silent": (silent, UpstreamUnavailable, "no answer within 0.15 s"),
     "slow drip": (dripping, UpstreamUnavailable, "no answer within 0.15 s"),
-    "reset": (resetting, UpstreamUnavailable, "no answer"),
-    "cut off": (hanging_up, UpstreamUnavailable, "no answer"),
-    "no HTTP": (replying("what"), UpstreamUnavailable, "no answer"),
+    "reset": (resetting, UpstreamUnavailable, "no answer: it was cut off"),
+    "cut off": (hanging_up, UpstreamUnavailable, "no answer: it was cut off"),
+    "no HTTP": (replying("what"), UpstreamUnavailable, "no answer: .* not HTTP"),
     "endless": (endless, UpstreamUnreadable, "larger than 65536 bytes"),
     "too large": (replying("200 OK", b" " * (LIMIT + 1)), UpstreamUnreadable, "larger than"),
     "html": (

@@ -27,6 +27,7 @@ from dashboard.store.engine.engine import Store
 from tests.builders import A_NETWORK
 from tests.recording_channel import ONCALL, SENDER
 from tests.routes import alone
+from tests.waiting import PATIENCE
 
 SOON = timedelta(milliseconds=20)
 PERIODS = Periods(
@@ -75,4 +76,4 @@ async def working(watcher: PollingWorker) -> AsyncIterator[None]:
         yield
     finally:
         stop.set()
-        await asyncio.wait_for(worker, 30)
+        await asyncio.wait_for(worker, PATIENCE)

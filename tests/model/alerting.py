@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -36,6 +38,7 @@ from dashboard.store.alerts.notification_search import (
 from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.connection import Connection
 from dashboard.store.health import mail_state
+from tests.model.empty_stores import LINK_KEY
 from tests.model.rejections import Archive
 from tests.model.rejections_answers import Numbers
 from tests.model.turns import Turn
@@ -127,8 +130,8 @@ class Alerting:
             self.messages[notification.notification_id] = Message(notification, cause[1])
         return len(recipients)
 
-    def due(self, recipient: Recipient, alive: Sequence[int]) -> list[Notification]:
-        """Return what may be claimed for a recipient, in the order in which it is."""
+    def due(self, recipient: Recipient, others: Sequence[int]) -> list[Notification]:
+        """Return what no other worker with a lease claimed for a recipient, in its order."""
         pending = [
             each.notification
             for each in self.messages.values()
@@ -139,11 +142,14 @@ class Alerting:
         found = [
             each
             for each in pending
-            if each.claimed_by not in alive
+            if each.claimed_by not in others
             and each.closed_at is not None
             and each.in_reply_to not in unsent
         ]
-        return sorted(found, key=lambda each: (each.attempts, each.created_at, self._place(each)))
+        return sorted(
+            found,
+            key=lambda each: (each.attempts, _is_over(each), each.created_at, self._place(each)),
+        )
 
     def _place(self, notification: Notification) -> int:
         """Return which of all transitions it is about."""
@@ -244,12 +250,19 @@ def _notification(
     )
 
 
+def _is_over(notification: Notification) -> bool:
+    """Whether it says that something ended: what opens goes before it."""
+    return not notification.transition.after.is_open
+
+
 def _id(transition_id: UUID, recipient: Recipient) -> UUID:
     return uuid5(transition_id, f"{recipient.channel}:{recipient.address}")
 
 
 def _message_id(transition_id: UUID, recipient: Recipient) -> str:
-    return f"<{_id(transition_id, recipient)}@linewatch.invalid>"
+    named = b"linewatch message 1:" + _id(transition_id, recipient).bytes
+    proof = hmac.digest(LINK_KEY, named, hashlib.sha256)
+    return f"<{UUID(bytes=proof[:16])}@linewatch.invalid>"
 
 
 def check_alerting(

@@ -10,6 +10,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
+from dashboard.store.alerts.link_key import make_link_key
+from dashboard.store.engine.engine import open_store
 from dashboard.store.maintenance.migrate import migrate
 from tests.postgresql import migrated_database
 
@@ -37,6 +39,9 @@ class StoreMaker:
         self._current.close()
 
 
+LINK_KEY: Final = b"k" * 32
+"""Under which the Message-IDs of every store are made, so that a model can say which they are."""
+
 _IN_MEMORY: Final = Path("/dev/shm")  # noqa: S108 - a folder of our own in it, made by tempfile
 """No disk is waited for where the system has this: what a kill leaves is what was written."""
 
@@ -49,10 +54,16 @@ def store_maker_on(database: str) -> Iterator[StoreMaker]:
         yield from _ground(database, Path(folder))
 
 
+def _make_key(url: str) -> None:
+    with open_store(url) as store, store.write() as connection:
+        make_link_key(connection, LINK_KEY)
+
+
 def _ground(database: str, folder: Path) -> Iterator[StoreMaker]:
     template = folder / "template.db"
     if database == "sqlite":
         migrate(f"sqlite:///{template}")
+        _make_key(f"sqlite:///{template}")
 
     @contextmanager
     def make(place: Path) -> Iterator[str]:
@@ -61,6 +72,7 @@ def _ground(database: str, folder: Path) -> Iterator[StoreMaker]:
             yield f"sqlite:///{place}/linewatch.db"
         else:
             with migrated_database() as url:
+                _make_key(url)
                 yield url
 
     ground = StoreMaker(folder, make)

@@ -34,7 +34,7 @@ from tests.model.world import NETWORKS
 from tests.stored_base_fees import base_fees
 
 _FEES: Final = (FeeSeries.ESTIMATED_BASE_FEE, FeeSeries.MEDIUM_MAX_PRIORITY_FEE)
-"""The series that the model holds; which fees were busy is judged in `test_busy_fees.py`."""
+"""The series that the model holds."""
 
 _STEPS: Final = (A_MINUTE, timedelta(hours=1), timedelta(days=1))
 _asked_at = attrgetter("asked_at")

@@ -33,7 +33,7 @@ from dashboard.store.rejections.counts import (
     count_rejections,
 )
 from dashboard.store.rejections.lookup import RejectionReader
-from dashboard.store.rejections.read import queryable_record, queryable_version
+from dashboard.store.rejections.read import queryable_record
 from dashboard.store.rejections.search import search
 from dashboard.store.rejections.unparsed_reasons import unparsed_reasons
 from tests.model.rejections import Archive
@@ -113,8 +113,6 @@ def _check_hash(
     archived = archived_versions(connection, tx_hash, _ALL, _MANY)
     assert numbers.of_archived(archived) == [held.archived(each) for each in own]
     assert queryable_record(connection, NETWORKS, tx_hash, now) == (best and best.record)
-    found = queryable_version(connection, NETWORKS, tx_hash, now)
-    assert (found and numbers.of(found)) == best
 
 
 def _check_search(

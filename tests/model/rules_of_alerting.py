@@ -136,7 +136,7 @@ class TellingMachine(StoreMachine):
             ids = [
                 each.notification_id
                 for recipient in _RECIPIENTS
-                for each in held.alerting.due(recipient, tuple(alive))[:limit]
+                for each in held.alerting.due(recipient, tuple(alive - {token}))[:limit]
                 if token in alive
             ]
             assert [each.notification_id for each in claimed] == ids

@@ -15,9 +15,7 @@ from dashboard.settings import load_settings
 from dashboard.wiring.networks import networks_of
 from tests.installation import Installation, command, new_installation
 from tests.processes import PROJECT
-from tests.waiting import eventually
-
-pytestmark = pytest.mark.timeout(120)
+from tests.waiting import PATIENCE, eventually
 
 README = (PROJECT / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```(\w*)\n(.*?)```", README, re.DOTALL)
@@ -36,13 +34,13 @@ def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installat
     installation = new_installation(folder / "home")
     fees = f"{installation.serve}/v3/dev/networks/424242/busyThreshold"
     with installation.start(command("up", "--no-pages"), folder / "log"):
-        eventually(lambda: _is_answered(fees), 60, "the first fees")
+        eventually(lambda: _is_answered(fees), what="the first fees")
         yield installation
 
 
 def _is_answered(address: str) -> bool:
     try:
-        return httpx.get(address, timeout=2).is_success
+        return httpx.get(address, timeout=PATIENCE).is_success
     except httpx.HTTPError:
         return False
 

@@ -10,16 +10,13 @@ from email.message import EmailMessage
 from pathlib import Path
 
 import httpx
-import pytest
 from eth_account import Account
 from playwright.sync_api import expect
 
-from tests.chromium import running_browser
+from tests.chromium import MILLISECONDS, running_browser
 from tests.installation import command, new_installation
 from tests.mail_server import Inbox, mail_server
-from tests.waiting import eventually
-
-pytestmark = pytest.mark.timeout(180)
+from tests.waiting import PATIENCE, eventually
 
 REASON = "line count for module MMU=3667495 is above the limit 2097152"
 IN_WORDS = "The transaction needs 3,667,495 lines in the prover module MMU"
@@ -58,7 +55,7 @@ def report_rejection(serve: str, tx_hash: str, raw: str) -> dict[str, object]:
         "method": "linea_saveRejectedTransactionV1",
         "params": [report],
     }
-    answer = httpx.post(f"{serve}/v3/dev", json=call, timeout=10).json()
+    answer = httpx.post(f"{serve}/v3/dev", json=call, timeout=PATIENCE).json()
     result: dict[str, object] = answer["result"]
     return result
 
@@ -78,7 +75,7 @@ def mails_about(tx_hash: str, inbox: Inbox) -> list[EmailMessage]:
 def answers(address: str) -> bool:
     """Whether somebody answers HTTP there."""
     try:
-        return httpx.get(address, timeout=2).is_success
+        return httpx.get(address, timeout=PATIENCE).is_success
     except httpx.HTTPError:
         return False
 
@@ -95,22 +92,23 @@ def test_linewatch_follows_a_transaction_from_tracking_to_page_and_mail(tmp_path
             LINEWATCH_MAIL_SECURITY="none",
         )
         with installation.start(command("up"), tmp_path / "log"):
-            eventually(lambda: answers(installation.pages), 60, "the first page")
+            eventually(lambda: answers(installation.pages), what="the first page")
             page = browser.new_page()
+            page.set_default_timeout(MILLISECONDS)
             page.goto(f"{installation.pages}/lookup?tx={tx_hash}")
             page.get_by_role("button", name="Ask the network now").click()
-            expect(page.get_by_text("No rejection on record").first).to_be_visible(timeout=20_000)
+            expect(page.get_by_text("No rejection on record").first).to_be_visible()
             page.get_by_role("button", name="Track").click()
             page.get_by_label("Label (optional)").fill("story")
             page.get_by_test_id("stForm").get_by_role("button", name="Track").last.click()
-            expect(page.get_by_text("1 newly tracked.")).to_be_visible(timeout=20_000)
+            expect(page.get_by_text("1 newly tracked.")).to_be_visible()
 
             assert report_rejection(installation.serve, tx_hash, raw)["status"] == "SAVED"
 
             page.goto(f"{installation.pages}/lookup?tx={tx_hash}")
-            expect(page.get_by_text(PLAINLY).first).to_be_visible(timeout=30_000)
+            expect(page.get_by_text(PLAINLY).first).to_be_visible()
             expect(page.locator(".lw-badge", has_text="Simulated data")).to_be_visible()
-            eventually(lambda: bool(mails_about(tx_hash, inbox)), 75, "the alert mail")
+            eventually(lambda: bool(mails_about(tx_hash, inbox)), what="the alert mail")
         (mail,) = mails_about(tx_hash, inbox)
         assert mail["To"] == "oncall@example.org"
         assert "MMU" in mail["Subject"]
@@ -121,10 +119,10 @@ def test_linewatch_leaves_nothing_running_when_it_is_killed(tmp_path: Path) -> N
     installation = new_installation(tmp_path / "home")
 
     with installation.start(command("up"), tmp_path / "log") as process:
-        eventually(lambda: answers(installation.pages), 60, "the first page")
+        eventually(lambda: answers(installation.pages), what="the first page")
         os.kill(process.pid, signal.SIGKILL)
 
-        eventually(lambda: not installation.processes(), 20, "the end of every role")
+        eventually(lambda: not installation.processes(), what="the end of every role")
 
 
 def test_streamlit_run_starts_the_rest_takes_it_along_and_greys_what_is_old(tmp_path: Path) -> None:
@@ -136,12 +134,13 @@ def test_streamlit_run_starts_the_rest_takes_it_along_and_greys_what_is_old(tmp_
         running_browser() as browser,
         installation.start([*streamlit, *port], tmp_path / "log") as process,
     ):
-        eventually(lambda: answers(installation.pages), 60, "the first page")
+        eventually(lambda: answers(installation.pages), what="the first page")
         page = browser.new_page()
+        page.set_default_timeout(MILLISECONDS)
         page.goto(installation.pages)
-        expect(page.get_by_text("devnet").first).to_be_visible(timeout=30_000)
-        expect(page.get_by_text("Busy above").first).to_be_visible(timeout=60_000)
+        expect(page.get_by_text("devnet").first).to_be_visible()
+        expect(page.get_by_text("Busy above").first).to_be_visible()
         os.kill(process.pid, signal.SIGKILL)
 
-        eventually(lambda: not installation.processes(), 20, "the end of the rest")
+        eventually(lambda: not installation.processes(), what="the end of the rest")
         expect(page.get_by_test_id("stMain")).to_have_css("filter", "grayscale(1)")

@@ -45,6 +45,7 @@ _NAMES: Final = {
     SubjectKind.COVERAGE: "LinewatchCoverageGap",
     SubjectKind.WORKER: "LinewatchWorkerSilent",
     SubjectKind.DELIVERY: "LinewatchDeliveryFailing",
+    SubjectKind.ADDRESS: "LinewatchAddressBounces",
     SubjectKind.CREDITS: "LinewatchCreditsShort",
     SubjectKind.EXPIRY: "LinewatchExpiry",
 }

@@ -95,7 +95,7 @@ class AppriseChannel:
         except Empty:
             raise DeliveryBlocked("the service did not answer in time") from None
         if isinstance(answer, Exception):
-            raise DeliveryBlocked(f"the library failed ({type(answer).__name__})") from answer
+            raise DeliveryBlocked("the library for chat services failed unexpectedly") from answer
         said: Iterable[NotifyLogEntry] = answer.logs()
         why = self._shown(" ".join(each.message for each in said))
         self.watch(Stage("answer", "accepted" if answer else why or "not accepted"))

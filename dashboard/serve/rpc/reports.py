@@ -23,7 +23,7 @@ from dashboard.store.alerts.conditions import current_state, record_transition
 from dashboard.store.alerts.rules import rules_in_force
 from dashboard.store.engine.connection import Connection
 from dashboard.store.evidence.save_rejections import save_reports
-from dashboard.store.rejections.read import queryable_version
+from dashboard.store.rejections.read import versions_among
 from dashboard.store.rejections.save import HashOnNetwork, LocatedReport, watched_among
 from dashboard.store.tracking.senders import labels_of_watched
 from dashboard.store.tracking.transactions import TrackRequest, track_all
@@ -186,15 +186,16 @@ def update_watched_conditions(
     Where a rule takes all reports, those are all that were saved.
 
     The poll asks about an old hash every few minutes, or no longer at all. When it sees the same
-    rejection later, nothing changes.
+    rejection later, nothing changes. How old the version claims to be does not matter: the seven
+    days limit what is served, and a clock of ours that is ahead must not swallow a change.
     """
     if not saved:
         return
     takes_all = any(takes_all_reports(each) for each in rules_in_force(connection))
-    for tx_hash, network_id in saved if takes_all else watched_among(connection, saved):
-        stored = queryable_version(connection, [network_id], tx_hash, now)
-        if stored is None:
-            continue
+    changed = saved if takes_all else watched_among(connection, saved)
+    versions = versions_among(connection, [tx_hash for tx_hash, _ in changed])
+    for tx_hash, network_id in changed:
+        stored = next(each for each in versions[tx_hash] if each.network_id == network_id)
         subject = Subject.transaction(network_id, tx_hash)
         answer = ExclusionAnswer(tx_hash, record=stored.record)
         before = current_state(connection, subject)

@@ -39,7 +39,9 @@ class ConnectionLimits:
     a request's first line and headers. `head` and `body`: time to send them whole. `idle`: how
     long a connection is kept for a next request. `reading`: how long a client may read nothing
     of a reply. `ping` and `pong`: how often a WebSocket client is pinged, and how long its answer
-    may take. `stop`: time for requests under way when the server stops.
+    may take. `stop`: time for requests under way when the server stops. `unfinished`: bytes of
+    unfinished WebSocket messages, and of those that the app took last, that all connections
+    together may hold, 0 for any number.
     """
 
     total: int = 1_000
@@ -52,6 +54,7 @@ class ConnectionLimits:
     ping: timedelta = timedelta(seconds=20)
     pong: timedelta = timedelta(seconds=20)
     stop: timedelta = timedelta(seconds=5)
+    unfinished: int = 0
 
     @property
     def refusable(self) -> int:
@@ -106,6 +109,8 @@ class ConnectionLimiter:
         self._by_address: Counter[str] = Counter()
         self._open = 0
         self._observed: dict[LimitedConnection, _Observed] = {}
+        self._unfinished: dict[LimitedConnection, int] = {}
+        self._all_unfinished = 0
         self._next_check: asyncio.TimerHandle | None = None
 
     @property
@@ -147,6 +152,23 @@ class ConnectionLimiter:
     def unwatch(self, connection: LimitedConnection) -> None:
         """Check a connection no longer."""
         self._observed.pop(connection, None)
+        self.note_unfinished(connection, 0)
+
+    def note_unfinished(self, connection: LimitedConnection, size: int) -> None:
+        """Note how many bytes of messages a connection holds.
+
+        Where all together hold too many, the one that holds the most is dropped.
+        """
+        if connection not in self._observed:
+            size = 0  # it has ended, and its app takes what came before
+        self._all_unfinished += size - self._unfinished.pop(connection, 0)
+        if size:
+            self._unfinished[connection] = size
+        if 0 < self.limits.unfinished < self._all_unfinished:
+            largest = max(self._unfinished, key=self._unfinished.__getitem__)
+            self._all_unfinished -= self._unfinished.pop(largest)
+            self.dropped[ConnectionPhase.BODY] += 1
+            largest.drop(ConnectionPhase.BODY)
 
     def _check(self) -> None:
         loop = asyncio.get_running_loop()

@@ -79,6 +79,43 @@ def end_of_frame(read: bytes, start: int) -> int | None:
     return begin + length + (_KEY if second & _MASKED else 0)
 
 
+class FrameProgress:
+    """Whether a frame is unfinished, from all that is read of a connection, in order.
+
+    `read` is how many bytes of an unfinished one there are.
+    """
+
+    __slots__ = ("_head", "_left", "read")
+
+    def __init__(self) -> None:
+        self._head = b""
+        self._left = 0
+        self.read = 0
+
+    @property
+    def is_unfinished(self) -> bool:
+        """Whether a frame has begun that is not whole."""
+        return self.read > 0
+
+    def feed(self, piece: bytes) -> None:
+        """Take what was read next."""
+        data, self._head = self._head + piece, b""
+        start = 0
+        while start < len(data):
+            if not self._left:
+                self.read = 0
+                end = end_of_frame(data, start)
+                if end is None:
+                    self._head = data[start:]
+                    self.read = len(self._head)
+                    return
+                self._left = end - start
+            step = min(self._left, len(data) - start)
+            start += step
+            self._left -= step
+            self.read = self.read + step if self._left else 0
+
+
 def text_frames(texts: Iterable[bytes]) -> bytes:
     """Write texts as a server does, each a frame without a mask."""
     parts: list[bytes] = []

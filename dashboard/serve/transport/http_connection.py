@@ -1,7 +1,7 @@
 """HTTP connections: uvicorn's, with limits on every byte and second, and orderly ends.
 
-`BoundedHttpConnection` bounds memory, which every server of ours needs; what serve promises
-besides, limits of number and time, is in `LimitedHttpConnection`.
+`BoundedHttpConnection` bounds the memory of one connection, `LimitedHttpConnection` their number,
+and the time that each phase of one may take. Every server of ours needs both.
 """
 
 from __future__ import annotations
@@ -173,10 +173,13 @@ def _do_nothing() -> None:
 
 
 class ServeConfig(uvicorn.Config):
-    """uvicorn's configuration, with what its connections share."""
+    """uvicorn's configuration, with what its connections share.
+
+    The pages and the devnet have no use for `store_freshness`.
+    """
 
     connection_limiter: ConnectionLimiter
-    store_freshness: StoreFreshness
+    store_freshness: StoreFreshness = StoreFreshness()
 
 
 @dataclass(slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from abc import abstractmethod
 from collections.abc import Coroutine
 from typing import Any, ClassVar, Final, cast
 
@@ -50,6 +51,13 @@ class BoundedWebSocketConnection(WebSocketsSansIOProtocol):
         )
         super().connection_made(cast("asyncio.Transport", self._coalescing))
 
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Free an unfinished message at once: the garbage collector counts objects, not bytes."""
+        super().connection_lost(exc)
+        self.frames = []
+        self._fragments.clear()
+        self.conn.receive_eof()  # websockets discards the frame that it has begun to read
+
     def pause_writing(self) -> None:
         super().pause_writing()
         self._coalescing.pause_for_client()
@@ -64,17 +72,75 @@ class BoundedWebSocketConnection(WebSocketsSansIOProtocol):
         if self.close_sent:
             self.handshake_complete = True
 
+    def handle_text(self, event: Frame) -> None:
+        super().handle_text(event)
+        event.data = b""  # websockets keeps a frame until it has read the next one
+
+    def handle_bytes(self, event: Frame) -> None:
+        super().handle_bytes(event)
+        event.data = b""
+
     def handle_cont(self, event: Frame) -> None:
         """Join the fragments behind the first one as they come."""
         self._fragments += event.data
+        event.data = b""
         if event.fin:
             self.frames.append(bytes(self._fragments))
             self._fragments.clear()
             self.send_receive_event_to_app()
 
 
-class LimitedWebSocketConnection(BoundedWebSocketConnection):
+class TimedWebSocketConnection(BoundedWebSocketConnection):
     """One WebSocket within the limits; it began as an HTTP connection and still counts as that one.
+
+    A subclass knows whether a message is unfinished.
+    """
+
+    def __init__(
+        self, config: ServeConfig, server_state: ServerState, app_state: dict[str, Any]
+    ) -> None:
+        super().__init__(config, server_state, app_state)
+        self.resumed = 0
+        self.read_progress = ReadProgress()
+        self._connection_limiter = config.connection_limiter
+        self._address = ""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        self._address = client_prefix(self.client[0]) if self.client else ""
+        self._connection_limiter.watch(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self._connection_limiter.release(self, self._address)
+
+    def resume_writing(self) -> None:
+        self.resumed += 1
+        super().resume_writing()
+
+    def phase(self) -> tuple[ConnectionPhase, object]:
+        """Return the phase, and an object that changes with progress in it."""
+        if self.transport.is_closing():
+            return ConnectionPhase.CLOSING, None
+        if not self.writable.is_set():
+            return ConnectionPhase.SLOW_READER, measure_read_progress(self)
+        if not self.handshake_complete:
+            return ConnectionPhase.HEAD, None
+        if self.is_message_unfinished():
+            return ConnectionPhase.BODY, self.frames
+        return ConnectionPhase.OPEN, None
+
+    def drop(self, _phase: ConnectionPhase) -> None:
+        """End this connection: a client that does not keep up would not read a reason either."""
+        self.transport.abort()
+
+    @abstractmethod
+    def is_message_unfinished(self) -> bool:
+        """Whether a message has begun that is not whole."""
+
+
+class LimitedWebSocketConnection(TimedWebSocketConnection):
+    """A WebSocket of serve, within the limits.
 
     Whole text messages are taken past websockets' parser and written past its frames, which
     would take most of the time; the parser gets all other frames, and nothing but whole ones
@@ -86,26 +152,13 @@ class LimitedWebSocketConnection(BoundedWebSocketConnection):
         self, config: ServeConfig, server_state: ServerState, app_state: dict[str, Any]
     ) -> None:
         super().__init__(config, server_state, app_state)
-        self.resumed = 0
-        self.read_progress = ReadProgress()
-        self._connection_limiter = config.connection_limiter
         self._store_freshness = config.store_freshness
-        self._address = ""
         self._is_shutting_down = False
         self._largest_message = config.ws_max_size
         self._partial_header = b""
         self._parser_bytes_left = 0
         self._app: ASGIApp = config.loaded_app
         self.app = self._run_app
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        super().connection_made(transport)
-        self._address = client_prefix(self.client[0]) if self.client else ""
-        self._connection_limiter.watch(self)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        super().connection_lost(exc)
-        self._connection_limiter.release(self, self._address)
 
     def data_received(self, data: bytes) -> None:
         self._store_freshness.expire()
@@ -129,10 +182,6 @@ class LimitedWebSocketConnection(BoundedWebSocketConnection):
             self._parser_bytes_left -= len(piece)
             super().data_received(piece)
 
-    def resume_writing(self) -> None:
-        self.resumed += 1
-        super().resume_writing()
-
     def send(self, message: Any) -> Coroutine[Any, Any, None]:  # noqa: ANN401 - as uvicorn types it
         """Send; a close frame does not wait for a client that reads nothing."""
         if "texts" in message:
@@ -151,21 +200,9 @@ class LimitedWebSocketConnection(BoundedWebSocketConnection):
         self.transport.pause_reading()
         self.queue.put_nowait({"type": "websocket.disconnect", "code": _SERVICE_RESTART})
 
-    def phase(self) -> tuple[ConnectionPhase, object]:
-        """Return the phase, and an object that changes with progress in it."""
-        if self.transport.is_closing():
-            return ConnectionPhase.CLOSING, None
-        if not self.writable.is_set():
-            return ConnectionPhase.SLOW_READER, measure_read_progress(self)
-        if not self.handshake_complete:
-            return ConnectionPhase.HEAD, None
-        if self.frames or self._parser_bytes_left or self._partial_header:
-            return ConnectionPhase.BODY, self.frames
-        return ConnectionPhase.OPEN, None
-
-    def drop(self, _phase: ConnectionPhase) -> None:
-        """End this connection: a client that does not keep up would not read a reason either."""
-        self.transport.abort()
+    def is_message_unfinished(self) -> bool:
+        """Whether a message has begun that is not whole."""
+        return bool(self.frames or self._parser_bytes_left or self._partial_header)
 
     def _is_between_messages(self) -> bool:
         """Whether a text may come next; after a fragment it is a mistake, for the parser to see."""

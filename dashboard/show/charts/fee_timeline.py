@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
-from typing import Final, NamedTuple, Self, TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from dashboard.domain.coverage import Stretch
+from dashboard.domain.formatting import counted
 from dashboard.domain.quantity import Wei
+from dashboard.domain.spells import BusyTime
 from dashboard.show.text import share
 from dashboard.store.fees.rollup_arrays import Integers
-from dashboard.store.fees.steps import FeeMeans, FeeStep, FeeSteps, Floats
+from dashboard.store.fees.steps import FeeStep, FeeSteps, Floats
 from dashboard.store.schema.columns import milliseconds_of, moment_of
 
-Stretch: TypeAlias = tuple[datetime, datetime]
 Booleans: TypeAlias = npt.NDArray[np.bool_]
 
 _GAP_AFTER_PERIODS: Final = 3
@@ -27,23 +30,6 @@ _MOST_HEIGHTS: Final = 20
 _MILLISECOND: Final = timedelta(milliseconds=1)
 
 
-class BusyCounts(NamedTuple):
-    """How many values of each step were compared with the threshold, and how many were above."""
-
-    judged: Integers
-    above: Integers
-
-    @classmethod
-    def of(cls, steps: FeeSteps, busy: FeeMeans) -> Self:
-        """Count the values of 1 (busy) and 0 that lie within each step."""
-        places = np.maximum(np.searchsorted(steps.first_at, busy.first_at, side="right") - 1, 0)
-        above = np.rint(busy.means * busy.values)
-        judged, above = (
-            np.bincount(places, each, len(steps)).astype(np.int64) for each in (busy.values, above)
-        )
-        return cls(judged, above)
-
-
 @dataclass(frozen=True)  # without slots: what is computed is kept beside the fields
 class FeeTimeline:
     """The steps of a fee until a moment, with the levels that held at each, None where unknown.
@@ -51,8 +37,7 @@ class FeeTimeline:
     A silence longer than `longest_step` is a gap; one longer than `longest_silence` is reported
     where it lies within a step. The chart begins at `since`, perhaps before the first step.
     `usual` and `threshold` have as many values as `steps`, at least one. Where each block is seen,
-    a value comes every `value_time`, as far as that is known. `busy` is None where it is not
-    counted. Arrays have an element for each step.
+    a value comes every `value_time`, as far as that is known. Arrays have an element for each step.
     """
 
     steps: FeeSteps
@@ -63,7 +48,7 @@ class FeeTimeline:
     since: datetime
     until: datetime
     value_time: timedelta | None = None
-    busy: BusyCounts | None = None
+    busy: BusyTime = field(default_factory=BusyTime)
 
     @property
     def is_flat(self) -> bool:
@@ -109,11 +94,16 @@ class FeeTimeline:
 
     @cached_property
     def busy_parts(self) -> Floats:
-        """The share of each step that was busy, of what was compared; NaN where nothing was."""
-        parts = np.full(len(self.steps), np.nan)
-        if self.busy is not None:
-            np.divide(self.busy.above, self.busy.judged, out=parts, where=self.busy.judged > 0)
-        return parts
+        """The share of each step that was busy, of what was watched; NaN where nothing was."""
+        return busy_parts(self.busy, self.steps.first_at, self.ends)
+
+    @cached_property
+    def has_brief_peaks(self) -> bool:
+        """Whether fees were above the threshold in steps without a busy spell."""
+        if self.threshold is None:
+            return False
+        is_calm = np.nan_to_num(self.busy_parts) == 0
+        return bool((is_calm & (self.steps.highest > self.threshold)).any())
 
     @cached_property
     def begins_late(self) -> bool:
@@ -145,17 +135,6 @@ class FeeTimeline:
         is_silent = (self.longest_silence // _MILLISECOND < gaps) & (gaps <= lasted)
         return [self.steps[place] for place in np.flatnonzero(is_silent).tolist()]
 
-    def judged_share(self) -> float:
-        """Return the share of the known time in which fees were compared with a threshold."""
-        return float(self._judged_lengths.sum() / self._lengths.sum())
-
-    def busy_share(self) -> float | None:
-        """Return the share of busy time in the time that was compared; None where none was."""
-        lengths = self._judged_lengths
-        if not lengths.any():
-            return None
-        return float((lengths * np.nan_to_num(self.busy_parts)).sum() / lengths.sum())
-
     def can_be_read(self, level: Integers) -> bool:
         """Whether a level can be read as a line, or moves up and down too often for that."""
         travelled = float(np.abs(np.diff(level)).sum(dtype=float))
@@ -170,21 +149,6 @@ class FeeTimeline:
         return min(1.0, int(self.steps.values.sum()) / expected) if expected else 1.0
 
     @cached_property
-    def _lengths(self) -> Integers:
-        """How long each step is known, in milliseconds; 1 for each where all of them are 0."""
-        lengths = self.ends - self.steps.first_at
-        return lengths if lengths.any() else np.ones_like(lengths)
-
-    @cached_property
-    def _judged_lengths(self) -> Floats:
-        """How much of each step was compared with a threshold, in milliseconds."""
-        if self.busy is None:
-            return np.zeros(len(self.steps))
-        parts = np.minimum(self.busy.judged / self.steps.values, 1.0)
-        judged: Floats = parts * self._lengths
-        return judged
-
-    @cached_property
     def _following(self) -> Integers:
         """When the next step begins, or now."""
         return np.append(self.steps.first_at[1:], milliseconds_of(self.until))
@@ -194,15 +158,46 @@ def busy_in_words(story: FeeTimeline) -> str | None:
     """Say how long it was busy, None where no threshold is known."""
     if story.threshold is None:
         return None
-    if story.busy is None:
-        return "How long it was busy is not counted where the base fee never moves."
-    busy, judged = story.busy_share(), story.judged_share()
-    if busy is None:
-        return "How long it was busy was not counted then."
-    of = "the time that was seen"
-    if share(judged) != share(1.0):
-        of = f"the time that was judged, which is {_share_or_less(judged)} of {of}"
-    return f"Above the busy threshold for {_share_or_less(busy)} of {of}."
+    watched, part = story.busy.watched, story.busy.share
+    if watched is None or part is None:
+        return "How long it was busy is not known: nobody watched then."
+    seen = watched.watched / watched.length
+    of = "the time"
+    if share(seen) != share(1.0):
+        of = f"the time that was watched, which is {_share_or_less(seen)} of it"
+    spells = f", in {counted(len(story.busy.spells), 'spell')}" if story.busy.spells else ""
+    peaks = " Brief peaks above the threshold are not busy time." if story.has_brief_peaks else ""
+    return f"Busy for {_share_or_less(part)} of {of}{spells}.{peaks}"
+
+
+def busy_parts(busy: BusyTime, begins: Integers, ends: Integers) -> Floats:
+    """Return the share of each time (milliseconds) that was busy; NaN where nobody watched."""
+    parts = np.full(len(begins), np.nan)
+    if busy.watched is None:
+        return parts
+    missed, not_calm = (
+        _lengths_within(each.missed, begins, ends)
+        for each in (busy.watched, busy.calm(busy.watched))
+    )
+    watched = ends - begins - missed
+    np.divide(not_calm - missed, watched, out=parts, where=watched > 0)
+    return parts
+
+
+def _lengths_within(stretches: Sequence[Stretch], begins: Integers, ends: Integers) -> Integers:
+    """Return how much of each time lies in stretches, which come in order and apart."""
+    if not stretches:
+        return np.zeros_like(begins)
+    edges = np.array([[milliseconds_of(edge) for edge in each] for each in stretches], np.int64)
+    before = np.append(0, np.cumsum(edges[:, 1] - edges[:, 0]))
+
+    def until(at: Integers) -> Integers:
+        places = np.searchsorted(edges[:, 0], at, side="right")
+        beyond = np.maximum(edges[places - 1, 1] - at, 0)
+        found: Integers = before[places] - np.where(places > 0, beyond, 0)
+        return found
+
+    return until(ends) - until(begins)
 
 
 def _share_or_less(part: float) -> str:

@@ -7,7 +7,7 @@ from typing import Final
 
 import streamlit as st
 
-from dashboard.show.parts.badges import badge
+from dashboard.show.parts.badges import badge, severity_sign
 from dashboard.show.parts.incident_list import INCIDENT
 from dashboard.show.parts.markup import Markup, element, join
 from dashboard.show.parts.network_chooser import NETWORK
@@ -18,7 +18,7 @@ MOST: Final = 4
 
 
 _ADDRESSES: Final = {
-    Remedy.NOTIFICATIONS: {"section": "Deliveries", "state": "Dead"},
+    Remedy.DEAD: {"section": "Deliveries", "state": "Dead"},
     Remedy.PENDING: {"section": "Deliveries", "state": "Pending"},
     Remedy.HELD: {"section": "Deliveries", "state": "Held"},
     Remedy.RECIPIENTS: {"section": "Recipients"},
@@ -58,10 +58,9 @@ def _line(place: int, needed: Attention, page: st.Page | None, *, with_advice: b
     with st.container(
         horizontal=True, vertical_alignment="center", gap="small", key=f"attention-{place}"
     ):
-        sign = element("span", "!", class_="lw-sign", aria_hidden="true")
         advice = _with_code(needed.advice) if with_advice or not needed.text else Markup()
-        said = join(needed.text, " ", advice)
-        st.html(element("p", sign, " ", element("strong", needed.headline), " ", said))
+        sign, headline = severity_sign(needed.severity), element("strong", needed.headline)
+        st.html(element("p", sign, " ", headline, " ", needed.text, " ", advice))
         if page is None:
             return
         address = dict(_ADDRESSES.get(needed.remedy, {}))

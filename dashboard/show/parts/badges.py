@@ -95,8 +95,24 @@ def simulated_badge(words: str = "Simulated") -> Markup:
 
 def severity_badge(severity: str) -> Markup:
     """Build the badge that says how urgent something is."""
+    return badge(*_style_of(severity))
+
+
+def severity_kind(severity: str) -> str:
+    """Return the style of what is so urgent."""
+    return _style_of(severity)[0]
+
+
+def severity_sign(severity: str) -> Markup:
+    """Build the sign of a badge alone, for a line; its word is read out."""
+    kind, sign, word = _style_of(severity)
+    mark = element("span", sign, class_=f"lw-sign {kind}", title=word, aria_hidden="true")
+    return join(mark, element("span", f"{word}:", class_="lw-sr"))
+
+
+def _style_of(severity: str) -> tuple[str, str, str]:
     known = {each.value: style for each, style in _SEVERITIES.items()}
-    return badge(*known.get(severity, ("mute", "·", severity)))
+    return known.get(severity, ("mute", "·", severity))
 
 
 def incident_badge(state: IncidentState, severity: str) -> Markup:

@@ -15,7 +15,6 @@ from streamlit.components.v2.manifest_scanner import ComponentConfig, ComponentM
 from streamlit.components.v2.types import ComponentRenderer
 
 from dashboard.show.charts.figure import Drawing, with_picture
-from dashboard.show.parts.chart_first import chart_sent
 
 _COMPONENT: Final = ComponentConfig("chart", "assets")
 _MANIFEST: Final = ComponentManifest("linewatch", "1", [_COMPONENT])
@@ -62,7 +61,6 @@ def chart(
             dragging.chosen(st.session_state[key][_DRAGGED])
 
     _component()(key=key, data=json.dumps(sent).encode(), height=height, on_zoomed_change=tell)
-    chart_sent()
 
 
 def _component() -> ComponentRenderer:

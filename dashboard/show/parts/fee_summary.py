@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 import numpy as np
 import streamlit as st
 
+from dashboard.domain.coverage import Stretch
 from dashboard.domain.foreign_text import visible
 from dashboard.domain.formatting import counted
 from dashboard.domain.gas import FeeSuggestion, SuggestedGasFees
 from dashboard.domain.quantity import Wei
 from dashboard.domain.transaction_cost import USUAL_ACTIONS, cost_of, in_coin, in_money
-from dashboard.show.charts.fee_timeline import FeeTimeline, Stretch, busy_in_words
+from dashboard.show.charts.fee_timeline import FeeTimeline, busy_in_words
 from dashboard.show.parts.markup import Markup, element, join
 from dashboard.show.parts.table import table
 from dashboard.show.queries.network_status import NetworkProfile, PolledValue
 from dashboard.show.text import age, exact_fee, fee, share, span
+from dashboard.store.fees.steps import FeeStep
 
 _TREND_LENGTH = 40
 _ALL = 0.995
@@ -27,7 +30,8 @@ def suggestions(polled: PolledValue[SuggestedGasFees], now: datetime) -> None:
     """Show what to pay at most for a low, a medium and a high priority.
 
     The wait times beside them are set by hand upstream, the longest for the highest fee, so they
-    are no advice and are left out.
+    are no advice and are left out. So is the range of base fees, of which nobody says how many
+    blocks it is about: the chart says lowest and highest of a known time.
     """
     fees, is_stale = polled.value, polled.is_stale(now)
     levels = (("Low", fees.low), ("Medium", fees.medium), ("High", fees.high))
@@ -35,7 +39,7 @@ def suggestions(polled: PolledValue[SuggestedGasFees], now: datetime) -> None:
     since = f"{'Stale: suggested' if is_stale else 'Suggested'} {age(polled.asked_at, now)}."
     trends = (
         f"Base fee trend: {_trend(fees.base_fee_trend)}; priority fees: "
-        f"{_trend(fees.priority_fee_trend)}. {_range(fees)}"
+        f"{_trend(fees.priority_fee_trend)}."
     )
     st.html(
         join(
@@ -66,11 +70,6 @@ def _level(name: str, level: FeeSuggestion, *, is_stale: bool) -> Markup:
 
 def _trend(word: str) -> str:
     return visible(word, _TREND_LENGTH)
-
-
-def _range(fees: SuggestedGasFees) -> str:
-    lowest, highest = (" ".join(fee(edge)) for edge in fees.historical_base_fee_range)
-    return f"Recent blocks: {lowest} to {highest}."
 
 
 def costs(suggested: SuggestedGasFees, profile: NetworkProfile) -> None:
@@ -155,15 +154,56 @@ def _unreadable_threshold(story: FeeTimeline) -> list[str]:
 
 
 def _gaps(story: FeeTimeline) -> list[str]:
-    gaps = story.gaps()
-    sentences = (
-        [] if story.silences_inside() else ["No gaps since." if story.begins_late else "No gaps."]
+    """Say when it was not watched, as Health does, and when no fee came though it was."""
+    holes, inside = story.gaps(), story.silences_inside()
+    if story.busy.watched is None:
+        without = [] if holes or inside else _no_gaps(is_late=story.begins_late)
+        return [*without, *_many("gap", holes, "hatched"), *_short("gap", inside)]
+    missed = story.busy.watched.missed
+    gaps = [each for each in missed if each[0] > story.busy.watched.since]
+    is_late = len(gaps) < len(missed)
+    began = [f"Not watched before {missed[0][1]:%d %b %Y %H:%M} UTC."] if is_late else []
+    return [
+        *([] if story.begins_late else began),
+        *(_many("gap", gaps, "hatched where no fee is known") or _no_gaps(is_late=is_late)),
+        *_many("pause", _apart(holes, missed), "hatched; it was watched, but no fee came"),
+        *_short("pause", [each for each in inside if _apart([each[:2]], missed)]),
+    ]
+
+
+def _no_gaps(*, is_late: bool) -> list[str]:
+    return ["No gaps since." if is_late else "No gaps."]
+
+
+def _apart(stretches: Sequence[Stretch], missed: Sequence[Stretch]) -> list[Stretch]:
+    """Return the stretches that were watched throughout."""
+    return [
+        (begins_at, ends_at)
+        for begins_at, ends_at in stretches
+        if not any(begin < ends_at and begins_at < end for begin, end in missed)
+    ]
+
+
+def _many(name: str, stretches: Sequence[Stretch], shown: str) -> list[str]:
+    """Say how many there are, and which is the longest."""
+    if not stretches:
+        return []
+    many = f"{counted(len(stretches), name)} ({shown})"
+    longest = _stretch(max(stretches, key=_length))
+    return [f"{many}, the longest: {longest}." if stretches[1:] else f"{many}: {longest}."]
+
+
+def _short(name: str, inside: Sequence[FeeStep]) -> list[str]:
+    """Report those too short for the chart, which does not know where in a step they lie."""
+    if not inside:
+        return []
+    longest = max(inside, key=lambda step: step.longest_gap)
+    many = counted(len(inside), f"step has a {name}", f"steps have {name}s")
+    sentence = (
+        f"{many} too short to be drawn, the longest: {span(longest.longest_gap)} "
+        f"between {longest.first_at:%d %b %H:%M} and {longest.last_at:%d %b %H:%M} UTC."
     )
-    if gaps:
-        longest = max(gaps, key=_length)
-        many = f"{len(gaps)} gaps (hatched), the longest:" if gaps[1:] else "1 gap (hatched):"
-        sentences = [f"{many} {_stretch(longest)}."]
-    return [*sentences, *_short_gaps(story)]
+    return [sentence]
 
 
 def _blocks_seen(story: FeeTimeline) -> list[str]:
@@ -174,20 +214,6 @@ def _blocks_seen(story: FeeTimeline) -> list[str]:
     if seen >= _ALL:
         return []
     return [f"{share(seen)} of the blocks were seen; the others may lie above or below."]
-
-
-def _short_gaps(story: FeeTimeline) -> list[str]:
-    """Report gaps too short for the chart, which does not know where in a step they lie."""
-    inside = story.silences_inside()
-    if not inside:
-        return []
-    longest = max(inside, key=lambda step: step.longest_gap)
-    many = counted(len(inside), "step has a gap", "steps have gaps")
-    sentence = (
-        f"{many} too short to be drawn, the longest: {span(longest.longest_gap)} "
-        f"between {longest.first_at:%d %b %H:%M} and {longest.last_at:%d %b %H:%M} UTC."
-    )
-    return [sentence]
 
 
 def _length(stretch: Stretch) -> timedelta:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
-from dashboard.domain.coverage import Gap, GapCause, Watched
+from dashboard.domain.coverage import Gap, GapCause, Watched, WatchedTime
 from dashboard.domain.foreign_text import visible
 from dashboard.domain.formatting import counted
 from dashboard.show.parts.badges import badge
@@ -14,7 +14,6 @@ from dashboard.show.parts.markup import Markup, element, join
 from dashboard.show.parts.strips import gap_strip
 from dashboard.show.parts.table import table
 from dashboard.show.queries.context import QueryContext
-from dashboard.show.queries.coverage_gaps import overlap
 from dashboard.show.queries.health import Coverage
 from dashboard.show.queries.network_status import NetworkProfile
 from dashboard.show.text import moment, span
@@ -28,25 +27,28 @@ _NO_WORKER: Final = "No worker ran"
 
 
 def gap_timeline(coverage: Coverage, networks: Sequence[NetworkProfile], now: datetime) -> Markup:
-    """Draw a strip for each part of a network that has gaps; the others are named in one line.
-
-    Empty where there are none.
-    """
+    """Draw a strip for each part of a network that has gaps; name the networks without."""
     between = (now - SHOWN, now)
-    rows, whole = [], []
+    rows: list[Markup] = []
+    whole, never = [], []
     for profile in networks:
-        drawn = [
-            row
-            for watched in Watched
-            if (row := _strip_row(coverage, profile, watched, between)) is not None
-        ]
-        rows += drawn
-        whole += [] if drawn else [profile.name]
-    if not rows:
-        return Markup()
-    axis = element("div", element("span"), element("span"), _axis(now), class_="lw-gaps-row")
-    rest = element("p", f"No gaps: {', '.join(whole)}.", class_="lw-quiet") if whole else Markup()
-    return join(element("div", *rows, axis, class_="lw-gaps"), rest)
+        began = coverage.began_at(profile.network_id)
+        drawn = [_strip_row(coverage, profile, watched, between) for watched in Watched]
+        rows += filter(None, drawn)
+        if began is None:
+            never.append(profile.name)
+        elif not any(drawn):
+            since = f" (watched since {moment(began)})" if began > between[0] else ""
+            whole.append(f"{profile.name}{since}")
+    said = {"No gaps": whole, "Never watched": never}
+    rest = " ".join(f"{words}: {', '.join(names)}." for words, names in said.items() if names)
+    if rows:
+        empty = element("span")
+        rows.append(element("div", empty, empty, _axis(now), class_="lw-gaps-row"))
+    return join(
+        element("div", *rows, class_="lw-gaps") if rows else Markup(),
+        element("p", rest, class_="lw-quiet") if rest else Markup(),
+    )
 
 
 def _strip_row(
@@ -56,16 +58,16 @@ def _strip_row(
     between: tuple[datetime, datetime],
 ) -> Markup | None:
     since, until = between
-    stretches = [
-        (max(each.begins_at, since), each.ends_at or until)
+    gaps = [
+        (each.begins_at, each.ends_at or until)
         for each in coverage.gaps
         if (each.network_id, each.watched) == (profile.network_id, watched)
-        and (each.ends_at is None or each.ends_at > since)
     ]
-    if not stretches:
+    time = WatchedTime.of(since, until, gaps)
+    if not time.missed:
         return None
-    missed = overlap(stretches, since, until)
-    many = counted(len(stretches), "gap")
+    missed = time.length - time.watched
+    many = counted(len(time.missed), "gap")
     what = f"{profile.name}, {_WATCHED_NAMES[watched].lower()}"
     words = f"{what}: {many} in 7 days, {span(missed)} in all."
     began = coverage.began[watched].get(profile.network_id)
@@ -73,7 +75,7 @@ def _strip_row(
         "div",
         element("span", element("b", profile.name), " ", _WATCHED_NAMES[watched].lower()),
         element("span", f"{many}, {span(missed)}", class_="lw-quiet"),
-        gap_strip(stretches, between, began, words),
+        gap_strip(time.missed, between, began, words),
         class_="lw-gaps-row",
     )
 

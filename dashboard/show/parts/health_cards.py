@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Final
@@ -92,12 +91,13 @@ def mail_part(health: NotificationHealth, now: datetime) -> Markup:
     since = element("p", "Sent and dead: of the last 30 days.", class_="lw-quiet")
     pending = pending_changes_words(counts)
     waiting = [_paragraph(pending)] if pending else []
-    said = (since, *waiting, *_recipients(health.recipients), *_mail_advice(mail, now))
+    said = (since, *waiting, *_recipients(health), *_mail_advice(mail, now))
     return _part("Notifications", _mail_badge(mail, now), figures, *said)
 
 
-def _recipients(counts: Counter[RecipientStatus]) -> list[Markup]:
-    """Say how many recipients get messages, and how many do not."""
+def _recipients(health: NotificationHealth) -> list[Markup]:
+    """Say how many recipients get messages, of whom that is not certain, and how many do not."""
+    counts, suspects = health.recipients, len(health.suspects)
     if not counts:
         return []
     lacking = [
@@ -108,6 +108,7 @@ def _recipients(counts: Counter[RecipientStatus]) -> list[Markup]:
         )
         if counts[status]
     ]
+    lacking += [f"{suspects:,} suspect"] if suspects else []
     reached = counts[RecipientStatus.TRUSTED] + counts[RecipientStatus.VERIFIED]
     get = counted(reached, "recipient gets", "recipients get")
     words = _paragraph(f"{', '.join([f'{get} messages', *lacking])}.")

@@ -15,8 +15,8 @@ from dashboard.domain.incident import Incident
 from dashboard.domain.incident_response import LONGEST_NOTE, IncidentResponse
 from dashboard.domain.silence import Silence, SilenceKind, SilenceRequest
 from dashboard.show.parts.acting import Done, act, is_named, take_name
-from dashboard.show.queries.incidents import matchers_of
 from dashboard.show.queries.page_queries import PageQueries
+from dashboard.show.queries.silences import matchers_of
 from dashboard.show.text import moment_near
 
 _LENGTHS: Final = {

@@ -17,7 +17,7 @@ from dashboard.show.parts.notices import notice
 from dashboard.show.queries.lookup_page import AT_ONCE
 from dashboard.show.queries.page_queries import PageQueries
 from dashboard.show.queries.transaction_summary import TransactionSummary
-from dashboard.show.text import age, sentence
+from dashboard.show.text import moment_near, sentence
 from dashboard.store.evidence.record_answers import AnswersNotSaved, UnsavedAnswers
 
 _ASKED: Final = "asked"
@@ -88,7 +88,7 @@ def question_result(summaries: Sequence[TransactionSummary], now: datetime) -> N
     silent = [summary.unanswered_since(asked.at) for summary in about]
     answered = len(about) - sum(map(bool, silent))
     many = counted(len(about), "transaction")
-    said = f"Asked about {many} {age(asked.at, now)}: {answered:,} answered."
+    said = f"Asked about {many} at {moment_near(asked.at, now)}: {answered:,} answered."
     if not any(silent):
         st.html(element("p", said, class_="lw-quiet", role="status"))
     else:

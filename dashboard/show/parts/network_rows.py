@@ -72,12 +72,9 @@ def day_picture(row: NetworkRow) -> Markup:
     if row.line is None or not any(each is not None for each in row.line.fees):
         return element("span", "no full minute yet", class_="lw-quiet")
     what = row.status.figures.signal.capitalize()
-    return sparkline(row.line, f"{what} of the last 24 h; busy for {share(_busy_part(row.line))}.")
-
-
-def _busy_part(line: DayLine) -> float:
-    seen = sum(each is not None for each in line.fees)
-    return sum(line.is_busy) / seen if seen else 0.0
+    busy = row.line.busy_share
+    said = "how busy is not known" if busy is None else f"busy for {share(busy)}"
+    return sparkline(row.line, f"{what} of the last 24 h; {said}.")
 
 
 def _cells(row: NetworkRow, now: datetime) -> Markup:
@@ -142,7 +139,7 @@ def _rejections(hourly: HourlyRejections | None) -> Markup:
     if hourly is None:
         return element("small", "not asked")
     count = element("b", f"{hourly.count:,}") if hourly.count else Markup("0")
-    if hourly.is_whole:
+    if hourly.watched.is_whole:
         return count
     return join(count, element("small", " or more", title="Not all of the hour was watched."))
 

@@ -34,11 +34,12 @@ from dashboard.show.text import moment, since_when
 from dashboard.store.alerts.alert_status import OpenIncident
 from dashboard.store.alerts.held_notifications import DeadNotifications
 
-_COLUMNS: Final = ("Since (UTC)", "What", "To", "State", "Attempts")
+_COLUMNS: Final = ("Created (UTC)", "What", "To", "State", "Attempts")
 _CONDITION_STATES: Final = {
     State.REJECTED: ("bad", "✕", "Rejected"),
     State.BUSY: ("busy", "▲", "Busy"),
     State.CALM: ("calm", "●", "Calm again"),
+    State.UNKNOWN: ("stale", "◌", "Unknown"),
     State.STALE: ("stale", "◌", "Stale"),
     State.FRESH: ("calm", "●", "Fresh again"),
     State.SILENT: ("busy", "!", "Silent"),
@@ -118,6 +119,8 @@ def about(kind: SubjectKind, network: str) -> str:
         SubjectKind.FEE_LIMIT: f"fee of {network}",
         SubjectKind.WORKER: f"worker of {network}",
         SubjectKind.DELIVERY: f"notifications of {network}",
+        SubjectKind.ADDRESS: f"mail address of {network}",
+        SubjectKind.DIGEST: f"about {network}",
         SubjectKind.CREDITS: f"credits of {network}",
         SubjectKind.EXPIRY: f"key or certificate of {network}",
     }
@@ -152,11 +155,13 @@ def _others(history: NotificationHistory) -> Markup:
     others = history.notification.member_count - 1
     if not others:
         return Markup()
+    states = ", ".join(history.states) if len(history.states) > 1 else ""
     ids = history.incident_ids
     kind = {0: "", 1: " in incident"}.get(len(ids), " in incidents")
     links = (join(" ", _incident_link(each)) for each in ids[:_MOST_LINKED])
     rest = f" and {len(ids) - _MOST_LINKED:,} others" if len(ids) > _MOST_LINKED else ""
-    return element("div", f"and {others:,} more{kind}", *links, rest, class_="lw-quiet")
+    said = f"and {others:,} more ({states}){kind}" if states else f"and {others:,} more{kind}"
+    return element("div", said, *links, rest, class_="lw-quiet")
 
 
 def _incident_link(incident_id: UUID) -> Markup:

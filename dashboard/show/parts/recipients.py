@@ -11,6 +11,7 @@ import streamlit as st
 
 from dashboard.domain.active_hours import WeekSpan
 from dashboard.domain.audit import Actor
+from dashboard.domain.digest import DigestTime
 from dashboard.domain.foreign_text import visible
 from dashboard.domain.formatting import capitalized
 from dashboard.domain.notification import Recipient
@@ -31,6 +32,7 @@ _BADGES: Final = {
     RecipientStatus.NOT_VERIFIED: ("bad", "!", "Not verified"),
     RecipientStatus.OFF: ("bad", "✕", "Off"),
 }
+_SUSPECT: Final = ("busy", "!", "Suspect")
 _LONGEST: Final = 120
 _LONGEST_LIST: Final = 600
 _LONGEST_HOURS: Final = 2_000
@@ -60,7 +62,7 @@ def recipients_part(queries: PageQueries) -> None:
         for each in listed:
             _row(queries, each, queries.now())
         if changeable := [each for each in listed if not each.is_fixed]:
-            with st.expander("Say at which hours a recipient gets messages"):
+            with st.expander("Say at which hours a recipient gets messages, and when a digest"):
                 _hours_form(queries, changeable)
 
 
@@ -79,28 +81,33 @@ def _row(queries: PageQueries, each: ListedRecipient, now: datetime) -> None:
             )
             _offer(queries, recipient, button)
             return
+        if each.suspect is not None:
+            words = "{} is no longer suspect"
+            trust = partial(recipients.turn_on, recipient)
+            _offer(queries, recipient, _Button("It is right", f"trust-{name}", words, trust))
         if each.status is RecipientStatus.NOT_VERIFIED:
-            code = st.text_input(
-                "Code",
-                key=f"code-{name}",
-                max_chars=20,
-                placeholder="Code",
-                width=110,
-                label_visibility="collapsed",
-            )
-            verify = partial(recipients.enter_code, recipient, code or "")
-            _offer(
-                *(queries, recipient),
-                _Button("Verify", f"verify-{name}", "{} is verified", verify),
-            )
-            ask = partial(recipients.ask, recipient)
-            words = "A verification mail goes to {}"
-            _offer(queries, recipient, _Button("Send mail", f"ask-{name}", words, ask))
+            _offer_verification(queries, recipient, name)
         button = _Button(
             *("Turn off", f"off-{name}", "{} no longer gets messages"),
             *(partial(recipients.turn_off, recipient), partial(recipients.turn_on, recipient)),
         )
         _offer(queries, recipient, button)
+
+
+def _offer_verification(queries: PageQueries, recipient: Recipient, name: str) -> None:
+    code = st.text_input(
+        "Code",
+        key=f"code-{name}",
+        max_chars=20,
+        placeholder="Code",
+        width=110,
+        label_visibility="collapsed",
+    )
+    verify = partial(queries.recipients.enter_code, recipient, code or "")
+    _offer(queries, recipient, _Button("Verify", f"verify-{name}", "{} is verified", verify))
+    ask = partial(queries.recipients.ask, recipient)
+    words = "A verification mail goes to {}"
+    _offer(queries, recipient, _Button("Send mail", f"ask-{name}", words, ask))
 
 
 class _Button(NamedTuple):
@@ -128,14 +135,19 @@ def recipient_markup(each: ListedRecipient, now: datetime) -> Markup:
         last = f"the last message was sent {age(each.last_sent, now)}"
     head = element(
         "div",
-        badge(*_BADGES[each.status]),
+        badge(*_badge_of(each)),
         element("b", visible(each.recipient.address, _LONGEST)),
         element("span", f"{named}{over}"),
         class_="lw-row",
     )
-    is_said = each.status is RecipientStatus.TRUSTED  # by the badge
+    is_said = each.status is RecipientStatus.TRUSTED and each.suspect is None  # by the badge
     said = "; ".join([*([] if is_said else [status_words(each)]), hours_words(each.profile), last])
     return join(head, element("div", element("span", said), class_="lw-row lw-remarks"))
+
+
+def _badge_of(each: ListedRecipient) -> tuple[str, str, str]:
+    gets_messages = each.status in {RecipientStatus.TRUSTED, RecipientStatus.VERIFIED}
+    return _SUSPECT if each.suspect and gets_messages else _BADGES[each.status]
 
 
 def _hours_form(queries: PageQueries, listed: Sequence[ListedRecipient]) -> None:
@@ -145,32 +157,47 @@ def _hours_form(queries: PageQueries, listed: Sequence[ListedRecipient]) -> None
             range(len(listed)),
             format_func=lambda at: visible(listed[at].recipient.address, _LONGEST),
         )
-        zone = st.text_input(
-            "Time zone",
-            key="recipient_zone",
-            max_chars=64,
-            placeholder="Europe/Zurich",
-            help="Of times in messages and of the hours; empty: that of [mail].",
-        )
-        hours = st.text_area(
-            "Hours, one span per line",
-            key="recipient_hours",
-            max_chars=_LONGEST_HOURS,
-            placeholder="mon-fri 08:00-18:00",
-            help="At other hours messages are held and come as one summary, except "
-            "those of rules with pierces. Empty: at any hour.",
-        )
+        wanted = _profile_fields()
         is_saved = st.form_submit_button("Save hours")
     if is_saved and chosen is not None:
         recipient = listed[chosen].recipient
 
-        def save(by: Actor) -> None:
-            spans = tuple(
-                WeekSpan.parse(each) for each in (hours or "").splitlines() if each.strip()
-            )
-            wanted = RecipientProfile((zone or "").strip(), spans)
-            queries.recipients.change(recipient, wanted, by)
-
         act(
-            save, queries, _UNCHANGED, lambda _: Done(f"The hours of {recipient.address} are saved")
+            lambda by: queries.recipients.change(recipient, wanted(), by),
+            queries,
+            _UNCHANGED,
+            lambda _: Done(f"The hours of {recipient.address} are saved"),
         )
+
+
+def _profile_fields() -> Callable[[], RecipientProfile]:
+    """Ask what a recipient wants; return what reads it, with InputError for what is unreadable."""
+    zone = st.text_input(
+        "Time zone",
+        key="recipient_zone",
+        max_chars=64,
+        placeholder="that of [mail], or such as Europe/Zurich",
+        help="Of times in messages and of the hours; empty: that of [mail].",
+    )
+    hours = st.text_area(
+        "Hours, one span per line",
+        key="recipient_hours",
+        max_chars=_LONGEST_HOURS,
+        placeholder="at any hour, or such as mon-fri 08:00-18:00",
+        help="At other hours messages are held and come as one summary, except "
+        "those of rules with pierces. Empty: at any hour.",
+    )
+    digest = st.text_input(
+        "Digest",
+        key="recipient_digest",
+        max_chars=40,
+        placeholder="none, or such as daily 08:00 or weekly mon 08:00",
+        help="When a mail says what happened: “daily 08:00” or “weekly mon 08:00”. Empty: none.",
+    )
+
+    def read() -> RecipientProfile:
+        spans = (each for each in (hours or "").splitlines() if each.strip())
+        time = DigestTime.parse(digest) if (digest or "").strip() else None
+        return RecipientProfile((zone or "").strip(), tuple(map(WeekSpan.parse, spans)), time)
+
+    return read

@@ -30,7 +30,6 @@ from dashboard.show.charts.rejection_chart import (
 )
 from dashboard.show.charts.rejection_timeline import Shown, SplitBy, Timeline
 from dashboard.show.parts.chart import chart
-from dashboard.show.parts.chart_first import chart_sent
 from dashboard.show.parts.chart_zoom import whole_range, zoom_to
 from dashboard.show.parts.count_list import CountRow, count_list
 from dashboard.show.parts.heading import section
@@ -121,7 +120,6 @@ def _chart(timeline: Timeline, narrowing: Narrowing, words: str, now: datetime) 
         on_select=lambda: _select(timeline, narrowing, now),
         selection_mode="points",
     )
-    chart_sent()
 
 
 def _select(timeline: Timeline, narrowing: Narrowing, now: datetime) -> None:

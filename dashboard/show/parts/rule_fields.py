@@ -37,8 +37,8 @@ class Input(Enum):
 class RuleField:
     """One key of a rule.
 
-    `hint` stands in the empty field: an example, or the unit. `fits` says which kinds of rules have
-    the key. `usual` is what is chosen where the rule does not say it.
+    `hint` stands in the empty field: what that means, and after "such as" an example. `fits` says
+    which kinds of rules have the key. `usual` is what is chosen where the rule does not say it.
     """
 
     key: str
@@ -71,7 +71,7 @@ MEASURES: Final = (
         "more_than",
         "More rejections than",
         Input.NUMBER,
-        "5",
+        "such as 5",
         fits=_figure("more_than"),
     ),
     RuleField("window", "Within", Input.TEXT, "10s to 24h, such as 10m", fits=_figure("window")),
@@ -93,7 +93,9 @@ MEASURES: Final = (
     RuleField(
         "below", "or below", Input.TEXT, "with its unit, such as 7wei", fits=_figure("below")
     ),
-    RuleField("budget", "Budget of credits", Input.NUMBER, "3000000", fits=_figure("budget")),
+    RuleField(
+        "budget", "Budget of credits", Input.NUMBER, "such as 3000000", fits=_figure("budget")
+    ),
     RuleField(
         *("per", "For each", Input.ONE),
         choices=[each.value for each in BudgetPeriod],
@@ -102,7 +104,9 @@ MEASURES: Final = (
     RuleField(
         "used_percent", "Share spent, in %", Input.NUMBER, "80", fits=_figure("used_percent")
     ),
-    RuleField("within", "How long before its end", Input.TEXT, "14d", fits=_figure("within")),
+    RuleField(
+        "within", "How long before its end", Input.TEXT, "such as 14d", fits=_figure("within")
+    ),
 )
 SCOPE: Final = (
     RuleField("networks", "Networks", Input.SOME, "all", fits=lambda kind: kind.is_of_networks),
@@ -128,7 +132,7 @@ URGENCY: Final = (
         "keep_firing",
         "Stays open after its end for",
         Input.TEXT,
-        "such as 15m",
+        "0s, or such as 15m",
         fits=_keeps_firing,
     ),
     RuleField("pierces", "Even in quiet hours", Input.YES),
@@ -138,7 +142,12 @@ PEOPLE: Final = (
     RuleField("remind_every", "Remind every", Input.TEXT, "never, or such as 30m"),
     RuleField("escalate_after", "Escalate after", Input.TEXT, "never, or such as 1h"),
     RuleField("escalate_to", "Escalate to, one per line", Input.LINES, "nobody"),
-    RuleField("active", "Active hours, one span per line", Input.LINES, "mon-fri 08:00-18:00"),
+    RuleField(
+        "active",
+        "Active hours, one span per line",
+        Input.LINES,
+        "at any hour, or such as mon-fri 08:00-18:00",
+    ),
     RuleField("time_zone", "Time zone of the active hours", Input.TEXT, "UTC"),
 )
 GROUPING: Final = (

@@ -76,7 +76,10 @@ def rule_form(queries: PageQueries, name: str, like: str) -> None:
     held: RuleTable = {} if model is None else write_rule(model)
     prefix = f"form-{name}-{like}"
     with st.container(key="card-rule-form", gap="small"):
-        note = "Lengths of time need a unit: 30s, 15m, 12h, 7d. An empty field means its grey text."
+        note = (
+            "Lengths of time need a unit: 30s, 15m, 12h, 7d. An empty field means its grey text; "
+            "what follows “such as” there is only an example."
+        )
         section(f"Rule {name}" if before else "A new rule", note)
         places = {"": st.container()}
         name, wanted = _asked(queries, before, held, prefix, places)
@@ -111,7 +114,10 @@ def _asked(
 
 
 def _name(prefix: str) -> str:
-    return st.text_input("Name", key=f"{prefix}-name", placeholder="night-shift", width=260) or ""
+    return (
+        st.text_input("Name", key=f"{prefix}-name", placeholder="such as night-shift", width=260)
+        or ""
+    )
 
 
 def _group(

@@ -22,7 +22,10 @@ def senders_part(queries: PageQueries, network_ids: Sequence[NetworkId]) -> None
     with st.form("watch_sender", border=False):
         text = st.text_input("Address", key="sender_address", placeholder="0x…")
         label = st.text_input(
-            "Label (optional)", key="sender_label", max_chars=LONGEST_LABEL, placeholder="Customer"
+            "Label (optional)",
+            key="sender_label",
+            max_chars=LONGEST_LABEL,
+            placeholder="such as Customer",
         )
         if st.form_submit_button("Watch", type="primary"):
             _watch(queries, text, label.strip(), network_ids)

@@ -232,7 +232,7 @@ def _weekly_inputs() -> _WeeklyFields:
             "Or every week, in these hours",
             key="silence_weekly",
             max_chars=_LONGEST_HOURS,
-            placeholder="sun 02:00-04:00",
+            placeholder="such as sun 02:00-04:00",
             help="Several are separated by semicolons.",
             width=_NARROW,
         )
@@ -240,7 +240,7 @@ def _weekly_inputs() -> _WeeklyFields:
             "Time zone",
             key="silence_zone",
             max_chars=64,
-            placeholder="Europe/Zurich",
+            placeholder="that of [mail]",
             help="Of these hours; empty: that of [mail].",
             width=_NARROW,
         )
@@ -279,7 +279,7 @@ def _matcher_inputs(queries: PageQueries) -> tuple[str, ...]:
     more = st.text_input(
         "Other matchers",
         key="silence_more",
-        placeholder="module!=HUB, label=~payroll*",
+        placeholder="such as module!=HUB, label=~payroll*",
         help="With = or !=, separated by commas; with =~ or !~ each * is any text.",
     )
     return (*given, *_items(more or "", ","))

@@ -1,4 +1,4 @@
-"""A day in one small picture: the fee as a line, busy time as a strip below it."""
+"""A day in one small picture: the fee as a line, the share of busy time as a strip below it."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _svg(line: DayLine) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {_HEIGHT}" '
         f'preserveAspectRatio="none"><path d="M0 {_FLOOR}h{width}" stroke="{_BASE}" '
         f'stroke-opacity=".35" stroke-width="{_STRIP}"/><path d="{_strip(line)}" '
-        f'stroke="{_BUSY}" stroke-width="{_STRIP}"/><path d="{_path(line)}" fill="none" '
+        f'fill="{_BUSY}"/><path d="{_path(line)}" fill="none" '
         f'stroke="{LINE}" stroke-width="1.6" stroke-linejoin="round" '
         'vector-effect="non-scaling-stroke"/></svg>'
     )
@@ -68,10 +68,9 @@ def _path(line: DayLine) -> str:
 
 
 def _strip(line: DayLine) -> str:
-    words, place = [], 0
-    for is_busy, steps in groupby(line.is_busy):
-        many = len(list(steps))
-        if is_busy:
-            words.append(f"M{_STEP * place} {_FLOOR}h{_STEP * many}")
-        place += many
-    return "".join(words)
+    """Fill each column of the strip as high as the share of it that was busy."""
+    heights = (0 if not part else max(1, round(_STRIP * part)) for part in line.busy_parts)
+    words = [
+        f"V{_HEIGHT - height}h{_STEP * len(list(steps))}" for height, steps in groupby(heights)
+    ]
+    return f"M0 {_HEIGHT}{''.join(words)}V{_HEIGHT}z"

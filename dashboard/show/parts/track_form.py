@@ -90,10 +90,10 @@ def track_list_form(queries: PageQueries, network_ids: Sequence[NetworkId]) -> N
             placeholder="0x… one or many; commas, blanks, lines and links are fine",
         )
         left, right = st.columns(2)
-        label = left.text_input("Label", max_chars=LONGEST_LABEL, placeholder="Customer")
+        label = left.text_input("Label", max_chars=LONGEST_LABEL, placeholder="such as Customer")
         case_id = right.text_input("Case id", max_chars=LONGEST_CASE_ID)
         owner = left.text_input("Owner", max_chars=LONGEST_OWNER)
-        tags = right.text_input("Tags", max_chars=LONGEST_TAGS, placeholder="vip payout")
+        tags = right.text_input("Tags", max_chars=LONGEST_TAGS, placeholder="such as vip payout")
         note = st.text_input("Note", max_chars=LONGEST_NOTE)
         attempted_at = attempt_input(None)
         if st.form_submit_button("Track", type="primary"):
@@ -253,7 +253,9 @@ def track_form(queries: PageQueries, hashes: Sequence[TxHash], case_id: str) -> 
     count = "this transaction" if len(hashes) == 1 else f"these {len(hashes):,} transactions"
     with st.form("track", border=False):
         section(f"Track {count}")
-        label = st.text_input("Label (optional)", max_chars=LONGEST_LABEL, placeholder="Customer")
+        label = st.text_input(
+            "Label (optional)", max_chars=LONGEST_LABEL, placeholder="such as Customer"
+        )
         case_id = st.text_input("Case id (optional)", case_id, max_chars=LONGEST_CASE_ID)
         attempted_at = attempt_input(None)
         if st.form_submit_button("Track", type="primary"):

@@ -9,7 +9,7 @@ from typing import Final
 import streamlit as st
 
 from dashboard.domain.busy_context import difference_in_words
-from dashboard.show.parts.badges import network_badges
+from dashboard.show.parts.badges import network_badges, severity_kind
 from dashboard.show.parts.markup import Markup, element, join
 from dashboard.show.parts.network_rows import NetworkRow, day_picture
 from dashboard.show.queries.attention import Attention, lasting
@@ -24,15 +24,15 @@ def wall(
     rows: Sequence[NetworkRow], needed: Sequence[Attention], summary: str, now: datetime
 ) -> None:
     """Show a tile for each network, in the order given, and what needs attention above."""
-    said = needed[0].headline if needed else "Nothing needs attention now."
+    said = needed[0].headline.removesuffix(":") if needed else "Nothing needs attention now."
+    urgency = f"lw-wall-{severity_kind(needed[0].severity)}" if needed else None
     more = len(needed) - 1
-    rest = (
-        join(" ", element("a", f"And {more:,} more", href=".", target="_self")) if more > 0 else ""
-    )
+    others = element("a", f"{more:,} more", href=".", target="_self")
+    rest = join(" · ", others) if more > 0 else ""
     head = element(
         "header",
         element("h1", summary),
-        element("p", said, rest, class_="lw-wall-bad" if needed else None),
+        element("p", said, rest, class_=urgency),
         element("p", moment(now), class_="lw-end"),
     )
     tiles = element("div", *(_tile(each, now) for each in rows), class_="lw-wall-tiles")
@@ -73,5 +73,5 @@ def _tile(row: NetworkRow, now: datetime) -> Markup:
 def _rejections(row: NetworkRow) -> str:
     if row.hourly is None:
         return "rejections not asked"
-    more = "" if row.hourly.is_whole else " or more"
+    more = "" if row.hourly.watched.is_whole else " or more"
     return f"{row.hourly.count:,}{more} rejected in 1 h"

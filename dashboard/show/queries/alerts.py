@@ -35,7 +35,7 @@ from dashboard.store.alerts.held_notifications import (
     resend,
 )
 from dashboard.store.alerts.incident_list import incidents_beginning
-from dashboard.store.alerts.members import incidents_of
+from dashboard.store.alerts.members import incidents_of, states_of
 from dashboard.store.alerts.notification_search import (
     NotificationFilter,
     count_notifications,
@@ -68,13 +68,14 @@ class NotificationHistory:
     """A notification with every finished delivery attempt, oldest first.
 
     `standing` says when it was sent or what it waits for, empty where its state says all;
-    `incident_ids` name what it is about.
+    `incident_ids` name what it is about, `states` are those that it reports, where it is gathered.
     """
 
     notification: Notification
     attempts: tuple[DeliveryAttempt, ...]
     standing: str = ""
     incident_ids: tuple[UUID, ...] = ()
+    states: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +133,8 @@ class AlertQueries:
             ids = [each.notification_id for each in found]
             attempts = deliveries_by_notification(connection, ids)
             incidents = incidents_of(connection, ids)
+            gathered = [each.notification_id for each in found if each.is_gathered]
+            states = states_of(connection, gathered)
             standing = self._standing(connection, found)
         return tuple(
             NotificationHistory(
@@ -139,6 +142,7 @@ class AlertQueries:
                 tuple(attempts[each.notification_id]),
                 words,
                 tuple(incidents.get(each.notification_id, ())),
+                tuple(states.get(each.notification_id, ())),
             )
             for each, words in zip(found, standing, strict=True)
         )

@@ -6,7 +6,7 @@ What is wrong with Linewatch itself is found here once: for Overview, Health and
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
@@ -20,6 +20,7 @@ from dashboard.domain.incident import Incident
 from dashboard.domain.notification import DeliveryResult
 from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import NetworkId
+from dashboard.domain.rule import URGENCY, Severity
 from dashboard.show.queries.health import (
     FREE_SPACE_ADVICE,
     SOURCES,
@@ -55,8 +56,8 @@ _SEVERAL: Final = 3
 class Remedy(StrEnum):
     """Where a person goes with it, as the link says it."""
 
-    ACKNOWLEDGE = "Acknowledge"
-    NOTIFICATIONS = "Send again"
+    INCIDENT = "Open the incident"
+    DEAD = "Open the notifications"
     PENDING = "See what is pending"
     HELD = "See what is held"
     RECIPIENTS = "See the recipients"
@@ -84,21 +85,29 @@ class Attention:
     network: NetworkProfile | None = None
     incident_id: UUID | None = None
     advice: str = ""
+    severity: str = Severity.WARNING
+
+
+def most_urgent_first(needed: Iterable[Attention]) -> list[Attention]:
+    """Put the most urgent first, and leave things of one severity as they are."""
+    return sorted(needed, key=lambda each: -URGENCY.get(each.severity, 0))
 
 
 def health_troubles(health: Health, now: datetime) -> list[Attention]:
     """Return what is wrong with Linewatch itself, the worst first; nothing where all is well."""
     networks = health.networks or ()
-    return [
+    found = [
         *_worker_and_disk(health),
+        *_failing_roles(health, now),
         *_unread(health),
         *(each for network in networks for each in _failing(network, now)),
-        *_stale(networks, now),
+        *_stale(health, networks, now),
         *_over_plan(networks),
         *([] if health.worker is None else _heartbeat(health.worker)),
         *([] if health.notifications is None else _notifications(health.notifications, now)),
         *([] if health.storage is None else _storage(health.storage.space)),
     ]
+    return most_urgent_first(found)
 
 
 def needed_attention(
@@ -120,7 +129,8 @@ def needed_attention(
         for each in troubles
         if each.network is not None and each.network.network_id in profiles
     ]
-    return [*(each for each in troubles if each.network is None), *unassigned, *of_networks]
+    installation = [each for each in troubles if each.network is None]
+    return most_urgent_first([*installation, *unassigned, *of_networks])
 
 
 def _unassigned(
@@ -130,9 +140,10 @@ def _unassigned(
     return Attention(
         f"{visible(title, _LONGEST_TITLE)}:",
         f"open since {moment_near(incident.opened_at, now)}, unassigned.",
-        Remedy.ACKNOWLEDGE,
+        Remedy.INCIDENT,
         None if network_id is None else profiles.get(network_id),
         incident.incident_id,
+        severity=incident.severity,
     )
 
 
@@ -145,6 +156,7 @@ def absent_worker(health: Health) -> Attention | None:
             "Whether a worker runs is not known.",
             "A worker writes that it runs into the store, and the disk may be too full for it.",
             Remedy.WORKER,
+            severity=Severity.CRITICAL,
         )
     return Attention(
         "No worker runs.",
@@ -152,6 +164,7 @@ def absent_worker(health: Health) -> Attention | None:
         Remedy.WORKER,
         advice="Start `linewatch worker`, or `linewatch up` for everything, and look at its "
         "log if it ends.",
+        severity=Severity.CRITICAL,
     )
 
 
@@ -159,11 +172,30 @@ def _worker_and_disk(health: Health) -> Iterator[Attention]:
     if health.storage is not None and health.storage.is_space_low:
         free = size(health.storage.space.free_on_disk or 0)
         yield Attention(
-            f"The disk of the store has {free} free.", "", Remedy.STORAGE, advice=FREE_SPACE_ADVICE
+            f"The disk of the store has {free} free.",
+            "",
+            Remedy.STORAGE,
+            advice=FREE_SPACE_ADVICE,
+            severity=Severity.CRITICAL,
         )
     absent = absent_worker(health)
     if absent is not None:
         yield absent
+
+
+def _failing_roles(health: Health, now: datetime) -> Iterator[Attention]:
+    for each in health.failing_roles:
+        many = counted(each.deaths, "time", "times")
+        last = visible(each.why, _LONGEST_FAILURE)
+        again = "starts" if each.again_at > now else "was started"
+        yield Attention(
+            f"The role {each.name} keeps dying.",
+            f"It died {many} since {moment_near(each.since, now)} (last: {last}), and {again} "
+            f"again at {moment_near(each.again_at, now)}.",
+            Remedy.WORKER,
+            advice="Look at the output of `linewatch up`. The other roles go on.",
+            severity=Severity.CRITICAL,
+        )
 
 
 def _unread(health: Health) -> Iterator[Attention]:
@@ -176,6 +208,7 @@ def _unread(health: Health) -> Iterator[Attention]:
             remedies.get(name, Remedy.PENDING),
             advice="It is read again automatically. If this lasts, run `linewatch verify`, which "
             "says what is damaged, and check the disk.",
+            severity=Severity.CRITICAL,
         )
 
 
@@ -230,10 +263,14 @@ def _source_name(profile: NetworkProfile, operation: Operation) -> str:
             return profile.gas_source
 
 
-def _stale(networks: Sequence[NetworkHealth], now: datetime) -> Iterator[Attention]:
+def _stale(health: Health, networks: Sequence[NetworkHealth], now: datetime) -> Iterator[Attention]:
     """Name the networks whose fees are old though nothing failed, many of them in one line."""
     stale = [each for each in networks if each.state(now) is OperationState.STALE]
-    advice = "Check that a worker runs, and read its log."
+    advice = (
+        "It is asked again as soon as a worker runs."
+        if absent_worker(health) is not None
+        else "The log of the worker says why no answer arrived."
+    )
     if len(stale) >= _SEVERAL:
         some, every = ([each.profile.name for each in part] for part in (stale, networks))
         yield Attention(f"Stale: {names_of(some, every)}.", "", Remedy.SOURCES, advice=advice)
@@ -264,6 +301,14 @@ def _notifications(health: NotificationHealth, now: datetime) -> Iterator[Attent
         words = sentence(capitalized(unreached_words(each)))
         advice = "Verify or turn on a recipient, or give the rule another one."
         yield Attention(words, "", Remedy.RECIPIENTS, advice=advice)
+    for suspect in health.suspects:
+        yield Attention(
+            f"A message to {visible(suspect.recipient.address, _LONGEST_TITLE)} came back.",
+            sentence(visible(suspect.note, _LONGEST_FAILURE)) if suspect.note else "",
+            Remedy.RECIPIENTS,
+            advice="Ask its owner another way. When another message comes back, the address is "
+            "turned off; `linewatch recipients on` takes it for a good one again.",
+        )
     if is_mail_late(mail, now):
         failed = last is not None and last.result is not DeliveryResult.SENT
         said = sentence(visible(last.outcome, _LONGEST_FAILURE)) if last and failed else ""
@@ -286,7 +331,7 @@ def _notifications(health: NotificationHealth, now: datetime) -> Iterator[Attent
         yield Attention(
             f"{notifications_are(mail.counts.dead)} dead.",
             "They were refused permanently.",
-            Remedy.NOTIFICATIONS,
+            Remedy.DEAD,
             advice="Alerts shows each answer: correct what it complains about, then send again.",
         )
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta, tzinfo
 from typing import Final
 
-from dashboard.detect.condition_start_end import ConditionRules, HoldPeriods
-from dashboard.domain.audit import Action, Detail
+from dashboard.detect.condition_start_end import ConditionRules
+from dashboard.domain.audit import Action, Actor, Detail
 from dashboard.domain.clock import Clock
 from dashboard.domain.condition import INSTALLATION, Subject
 from dashboard.domain.exclusion import StoredRejection
+from dashboard.domain.failing_role import FailingRole
 from dashboard.domain.module_limits import ModuleLimits
 from dashboard.domain.notification import NO_DOMAIN
 from dashboard.domain.notification_pace import LARGEST_HOURLY
@@ -20,6 +21,7 @@ from dashboard.domain.reason_parser import Reason, parse_reason
 from dashboard.domain.recipients import NOTHING_CONFIGURED, ConfiguredRecipients
 from dashboard.domain.rule import Rule
 from dashboard.domain.rule_table import ANY_NAMES, RuleNames
+from dashboard.domain.spells import HoldPeriods
 from dashboard.errors import InputError, SettingsError
 from dashboard.show.queries.answers import AnswerFile
 from dashboard.show.queries.network_status import NetworkProfile
@@ -40,7 +42,8 @@ class PageSettings:
     `largest_hourly` is how many notifications one recipient gets within an hour,
     `heartbeat_period` how often a heartbeat is sent, None where none is. Message-IDs stand below
     `domain`. `answers` is the file of templates for answers, None where none is used.
-    `limit_tables` are the public tables of module limits, `configuration` returns all settings.
+    `limit_tables` are the public tables of module limits, `configuration` returns all settings,
+    `failing_roles` the roles that keep dying on this machine.
     """
 
     low_space: int = 0
@@ -54,6 +57,7 @@ class PageSettings:
     answers: AnswerFile | None = None
     limit_tables: tuple[ModuleLimits, ...] = ()
     configuration: Callable[[], ConfigurationState] | None = None
+    failing_roles: Callable[[], Sequence[FailingRole]] = tuple
 
 
 NO_SETTINGS: Final = PageSettings()
@@ -78,9 +82,11 @@ class QueryContext:
         action: Action,
         subject: str,
         details: Mapping[str, Detail] | None = None,
+        by: Actor | None = None,
     ) -> None:
-        """Write a change into the audit log."""
-        note_action(connection, self.now(), self.actor, action, subject, details)
+        """Write a change into the audit log; without `by`, `actor` made it now."""
+        who = by or Actor(self.actor, self.now())
+        note_action(connection, who.at, who.name, action, subject, details)
 
     def profile(self, network_id: NetworkId) -> NetworkProfile | None:
         """Return the profile of a network, None for one that left the configuration."""

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from dashboard.domain.answer_template import BUILT_IN, AnswerTemplates, Voice, fill_in
 from dashboard.domain.customer_words import plain_answer, plain_cause, plain_steps
 from dashboard.domain.exclusion import StoredRejection
-from dashboard.domain.foreign_text import visible
+from dashboard.domain.foreign_text import unlinked, visible
 from dashboard.domain.included_or_replaced import FollowUp
 from dashboard.domain.quantity import TxHash
 from dashboard.domain.reason_explanation import explain, overrun
@@ -131,10 +131,12 @@ def _values(
     summary: TransactionSummary, groups: Sequence[FindingGroup], context: AnswerContext
 ) -> Mapping[str, str]:
     main = groups[0]
-    rests_on = (f"{each.finding.verdict.rests_on} {_follows(each)}".strip() for each in groups)
+    rests_on = (
+        unlinked(f"{each.finding.verdict.rests_on} {_follows(each)}".strip()) for each in groups
+    )
     return {
         "hash": str(summary.tx_hash),
-        "case_id": context.case_id_of(summary),
+        "case_id": unlinked(context.case_id_of(summary)),
         "network": "; ".join(each.networks for each in groups),
         "verdict": "; ".join(dict.fromkeys(each.kind.value for each in groups)),
         "answer": "\n".join(each.plain() for each in groups),
@@ -172,7 +174,7 @@ def _record_values(group: FindingGroup) -> Mapping[str, str]:
         "explanation": explain(reason),
         "stage": newest.record.tx_rejection_stage.value,
         "rejected_at": moment(newest.record.timestamp),
-        "reason": visible(reason.text),
+        "reason": unlinked(reason.text),
         "module": reason.module or "",
         "count": "" if reason.count is None else f"{reason.count:,}",
         "limit": "" if reason.limit is None else f"{reason.limit:,}",

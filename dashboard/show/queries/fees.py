@@ -17,7 +17,7 @@ from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.show.charts.fee_chart import FeeMarks, fee_drawing
-from dashboard.show.charts.fee_timeline import BusyCounts, FeeTimeline, longest_usual_silence
+from dashboard.show.charts.fee_timeline import FeeTimeline, longest_usual_silence
 from dashboard.show.charts.figure import Drawing
 from dashboard.show.charts.side_by_side import NetworkLine, side_by_side
 from dashboard.show.queries.cache import TtlCache
@@ -31,7 +31,7 @@ from dashboard.show.queries.network_status import (
 from dashboard.show.time_ranges import TimeRange, Zoom, offered_time_ranges
 from dashboard.store.alerts.incidents import opened_between
 from dashboard.store.engine.connection import Connection
-from dashboard.store.evidence.busy_context import SERIES, read_hours
+from dashboard.store.evidence.busy_context import SERIES, read_busy_time, read_hours
 from dashboard.store.fees.rollup_arrays import Integers
 from dashboard.store.fees.series import (
     ChartRange,
@@ -242,18 +242,11 @@ def _arrivals(
 def read_fee_story(
     connection: Connection, figures: NetworkFigures, kind: FeeSeries, between: ChartRange
 ) -> FeeTimeline | None:
-    """Read what a fee of a network did, None where none was seen.
-
-    Busy time is counted by the base fee: where that never moves, it is not counted.
-    """
+    """Read what a fee of a network did, None where none was seen."""
     profile = figures.profile
     steps = fee_steps(connection, profile.network_id, kind, between)
     if not len(steps):
         return None
-    busy = None
-    if figures.priority is None:
-        counted = fee_means(connection, profile.network_id, FeeSeries.IS_BUSY, between)
-        busy = BusyCounts.of(steps, counted)
     usual, threshold = _levels(connection, figures, between, steps.first_at)
     silence = longest_usual_silence(steps, profile.gas_period)
     return FeeTimeline(
@@ -265,7 +258,7 @@ def read_fee_story(
         between.since,
         between.until,
         profile.value_time,
-        busy,
+        read_busy_time(connection, profile.network_id, between.since, between.until),
     )
 
 

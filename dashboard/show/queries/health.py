@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final, TypeAlias, TypeVar
 
+from dashboard.domain.address_off import SuspectAddress
 from dashboard.domain.coverage import Gap, Watched
+from dashboard.domain.failing_role import FailingRole
 from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.recipients import RecipientStatus
@@ -17,7 +19,6 @@ from dashboard.errors import StoreError
 from dashboard.show.queries.alerts import COUNTED
 from dashboard.show.queries.cache import TtlCache
 from dashboard.show.queries.context import QueryContext
-from dashboard.show.queries.coverage_gaps import gaps_until
 from dashboard.show.queries.recipients import UnreachedRule, recipients_of_rules
 from dashboard.show.queries.source_health import NetworkHealth, read_networks
 from dashboard.show.queries.spending import Spending, spending
@@ -34,7 +35,7 @@ from dashboard.store.health import (
     store_space,
 )
 from dashboard.store.monitoring.answer_counts import SourceRecord, source_records
-from dashboard.store.monitoring.coverage import watched_from
+from dashboard.store.monitoring.coverage import gaps_until, watched_from
 from dashboard.store.monitoring.heartbeats import LastHeartbeat, last_heartbeat
 from dashboard.store.monitoring.upkeep import Upkeep, last_upkeep
 
@@ -72,6 +73,11 @@ class Coverage:
     gaps: Sequence[Gap]
     began: Mapping[Watched, Mapping[NetworkId, datetime]]
 
+    def began_at(self, network_id: NetworkId) -> datetime | None:
+        """Return since when all that is watched of a network is; None if it never was."""
+        began = (each.get(network_id) for each in self.began.values())
+        return max((at for at in began if at is not None), default=None)
+
 
 @dataclass(frozen=True, slots=True)
 class WorkerHealth:
@@ -90,12 +96,13 @@ class WorkerHealth:
 class NotificationHealth:
     """What becomes of notifications; `unreached` are rules that reach nobody.
 
-    `recipients` counts them by status.
+    `recipients` counts them by status; from `suspects` a message came back.
     """
 
     mail: MailState
     unreached: Sequence[UnreachedRule] = ()
     recipients: Counter[RecipientStatus] = field(default_factory=Counter)
+    suspects: Sequence[SuspectAddress] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +123,7 @@ class Health:
     """All that shows whether Linewatch is well, read part by part.
 
     A part is None where it could not be read; `unread` says why, by its name in words.
+    `failing_roles` keep dying on this machine, under `linewatch up`.
     """
 
     networks: Sequence[NetworkHealth] | None
@@ -123,6 +131,7 @@ class Health:
     notifications: NotificationHealth | None
     storage: StorageHealth | None
     unread: Mapping[str, StoreError] = field(default_factory=dict)
+    failing_roles: Sequence[FailingRole] = ()
 
 
 FREE_SPACE_ADVICE: Final = (
@@ -189,7 +198,7 @@ class HealthQueries:
         )
         if len(unread) == len(parts):
             raise next(iter(unread.values()))
-        return Health(*parts, unread)
+        return Health(*parts, unread, self._context.settings.failing_roles())
 
     def networks(self) -> Sequence[NetworkHealth]:
         """Return how each network answers, and what its fees took today."""

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 
 from dashboard.detect.routing import quiet_hours_of, quiet_until, timers_of
 from dashboard.domain.audit import Action, Actor, Detail
-from dashboard.domain.incident import Incident, IncidentEventKind, IncidentState
+from dashboard.domain.incident import Incident, IncidentEventKind
 from dashboard.domain.incident_response import (
     IncidentResponse,
     acknowledge,
@@ -22,14 +22,14 @@ from dashboard.domain.incident_response import (
 )
 from dashboard.domain.incident_timers import upcoming
 from dashboard.domain.incident_title import incident_title
-from dashboard.domain.matcher import MatchedProperty, Matcher
 from dashboard.domain.muting import SilentSource, muted_rules, silence_of
 from dashboard.domain.notification import NotificationKind, Recipient
 from dashboard.domain.notified_change import NotifiedChange
 from dashboard.domain.quantity import NetworkId, TxHash, shorten
 from dashboard.domain.reason_explanation import explain
 from dashboard.domain.recipients import RecipientDirectory, is_called, mailbox_of
-from dashboard.domain.rule import Rule, RuleKind, subject_kinds
+from dashboard.domain.route import BY_QUIET_HOURS
+from dashboard.domain.rule import Rule, subject_kinds
 from dashboard.domain.silence import Silence, silenced_all_by
 from dashboard.errors import InputError
 from dashboard.show.queries.cache import TtlCache
@@ -58,8 +58,8 @@ from dashboard.store.alerts.incidents import (
     OpenCounts,
     count_open_incidents,
     incidents_by_id,
-    latest_open_incidents,
     open_counts,
+    unattended_incidents,
 )
 from dashboard.store.alerts.recipients import read_directory
 from dashboard.store.alerts.repeats import (
@@ -89,8 +89,6 @@ _REPORTED: Final = {
     IncidentEventKind.RESOLVED: NotificationKind.RESOLVED,
 }
 _ID: Final = re.compile(r"[0-9a-f]{4,32}")
-_OF_REJECTIONS: Final = {each.value for each in RuleKind if each.is_of_rejections}
-_NAMED: Final = frozenset(MatchedProperty)
 
 
 class IncidentQueries:
@@ -125,7 +123,7 @@ class IncidentQueries:
         return self._counts.get((network_id, self._context.store.writes), read)
 
     def unattended(self, network_id: NetworkId | None = None) -> tuple[Incident, ...]:
-        """Return the firing incidents that have no owner and that no silence covers."""
+        """Return the firing incidents that need somebody and that no silence covers."""
         key = (network_id, self._context.store.writes)
         return self._unattended.get(key, lambda: self._read_unattended(network_id))
 
@@ -135,10 +133,8 @@ class IncidentQueries:
             silences = unfinished_silences(connection, now)
             return tuple(
                 each
-                for each in latest_open_incidents(connection, MOST_OPEN, network_id)
-                if each.state is IncidentState.FIRING
-                and not each.owner
-                and _silence_of(connection, each, silences, now) is None
+                for each in unattended_incidents(connection, MOST_OPEN, network_id)
+                if _silence_of(connection, each, silences, now) is None
             )
 
     def finished(
@@ -211,10 +207,15 @@ class IncidentQueries:
             )
         return found[0]
 
-    def acknowledge(self, incident_id: UUID, by: Actor, note: str = "") -> IncidentResponse:
-        """Make a person its owner, on record; InputError where it is resolved or not stored."""
+    def acknowledge(
+        self, incident_id: UUID, by: Actor, note: str = "", recipient: Recipient | None = None
+    ) -> IncidentResponse:
+        """Make a person its owner, on record; InputError where it is resolved or not stored.
+
+        The `recipient` who did so by link is not notified of it, however they call themselves.
+        """
         return self._respond(
-            incident_id, lambda each: acknowledge(each, by, note), by, Action.ACKNOWLEDGE
+            incident_id, lambda each: acknowledge(each, by, note), by, Action.ACKNOWLEDGE, recipient
         )
 
     def unacknowledge(self, incident_id: UUID, by: Actor, note: str = "") -> IncidentResponse:
@@ -292,6 +293,7 @@ class IncidentQueries:
         change: Callable[[Incident], IncidentResponse],
         by: Actor,
         action: Action,
+        recipient: Recipient | None = None,
     ) -> IncidentResponse:
         """Change an incident, and those within it likewise, on record and reported."""
         with self._context.store.write() as connection:
@@ -304,7 +306,7 @@ class IncidentQueries:
                 return response
             others = [respond(connection, each.incident_id, change) for each in within]
             found = (response, *(each for each in others if each is not None))
-            notified: set[Recipient] = set()
+            notified = set() if recipient is None else {mailbox_of(recipient)}
             directory = read_directory(connection, self._context.settings.recipients)
             for each in found:
                 self._note(connection, each, by, action)
@@ -350,12 +352,17 @@ class IncidentQueries:
             directory,
             self._context.settings.domain,
             "" if quiet is None else quiet_hours_of(incident.rule),
+            "" if quiet is None else BY_QUIET_HOURS,
         )
         known = {mailbox_of(each): each for each in notified_of(connection, incident)}
         for each in recipients_called(response.event.owner, directory, rules):
             known.setdefault(mailbox_of(each), each)
-        others = {each for each in known.values() if not is_called(each, by.name)} - notified
-        notified |= others
+        others = {
+            each
+            for mailbox, each in known.items()
+            if not is_called(each, by.name) and mailbox not in notified
+        }
+        notified |= {mailbox_of(each) for each in others}
         repeat(connection, incident, repetition, sorted(others, key=astuple))
 
 
@@ -383,18 +390,3 @@ def _silence_of(
 ) -> Silence | None:
     matchers = [matcher for each in silences for matcher in each.wish.matchers]
     return silenced_all_by(silences, facts_of_incident(connection, incident, matchers), now)
-
-
-def matchers_of(incident: Incident) -> tuple[Matcher, ...]:
-    """Return the matchers that name the changes of an incident, and those to come like them.
-
-    Rejections whose reason names no module are a group of their own: one silenced with it keeps
-    those of every module from nobody.
-    """
-    is_of_rejections = incident.kind in _OF_REJECTIONS
-    of_group = [
-        Matcher(MatchedProperty(name), value)
-        for name, value in incident.group
-        if name in _NAMED and (value or is_of_rejections)
-    ]
-    return (Matcher(MatchedProperty.RULE, incident.rule), *of_group)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from dashboard.domain.answer_template import Voice
+from dashboard.domain.exclusion import CLOCK_IS_WRONG
 from dashboard.domain.included_or_replaced import FollowUp
 from dashboard.domain.spreadsheet import write_csv
 from dashboard.show.queries.customer_answer import (
@@ -29,6 +30,7 @@ CSV_COLUMNS: Final = (
     "module",
     "stage",
     "rejected_at",
+    "remark",
     "sender",
     "nonce",
     "reason",
@@ -74,12 +76,13 @@ def _row(summary: TransactionSummary, context: AnswerContext) -> tuple[str | int
 def _record_cells(group: FindingGroup) -> tuple[str | int | None, ...]:
     newest, reason = group.newest, group.reason
     if newest is None or reason is None:
-        return (None,) * 6
+        return (None,) * 7
     record = newest.record
     return (
         reason.module,
         record.tx_rejection_stage.value,
         instant(record.timestamp),
+        CLOCK_IS_WRONG if newest.is_dated_ahead else None,
         str(record.sender),
         record.nonce,
         reason.text,
@@ -89,7 +92,7 @@ def _record_cells(group: FindingGroup) -> tuple[str | int | None, ...]:
 def _form(summary: TransactionSummary, context: AnswerContext) -> dict[str, Any]:
     return {
         "txHash": str(summary.tx_hash),
-        "caseId": context.case_id_of(summary),
+        "caseId": context.case_id_of(summary) or None,
         "isTracked": summary.is_tracked,
         "verdict": leading_verdict(summary),
         "texts": {voice.value: answer_text(summary, voice, context) for voice in Voice},

@@ -348,8 +348,7 @@ def _was_busy(figures: NetworkFigures, now: datetime) -> str:
     held = figures.busyness
     if held is None or held.state is not State.BUSY:
         return ""
-    since = moment_near(held.since, now)
-    return f" It was busy since {since}, and counts as busy until fresh fees show otherwise."
+    return f" It was busy since {moment_near(held.since, now)}, as far as fees were seen."
 
 
 def _never_seen(name: str, figures: NetworkFigures, operation: Operation, now: datetime) -> str:

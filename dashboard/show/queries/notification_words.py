@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
 from dashboard.domain.foreign_text import visible
 from dashboard.domain.formatting import counted
-from dashboard.domain.notification import Notification, NotificationState
+from dashboard.domain.notification import Notification, NotificationKind, NotificationState
 from dashboard.domain.notification_pace import Pace, RecipientTraffic
 from dashboard.domain.verification import Verification, mail_state
 from dashboard.show.text import moment_near
@@ -53,13 +54,17 @@ def standing_words(notification: Notification, waiting: Waiting) -> str:
             return _pending_words(notification, waiting)
 
 
-def reported_words(notification: Notification) -> str:
-    """Say in short what it reports: what changed, or why it is sent though nothing did."""
+def reported_words(notification: Notification, states: Sequence[str] = ()) -> str:
+    """Say in short what it reports: what changed, or why it is sent though nothing did.
+
+    `states` are all that it reports, where these are several.
+    """
     transition = notification.transition
     if not notification.is_of_changes:
         return str(notification.kind)
     is_update = transition.before is transition.after
-    return "record changed" if is_update else str(transition.after)
+    first = "record changed" if is_update else str(transition.after)
+    return ", ".join(dict.fromkeys((first, *states)))
 
 
 def verification_words(verification: Verification, now: datetime) -> str:
@@ -104,8 +109,12 @@ def _pending_words(notification: Notification, waiting: Waiting) -> str:
         return f"held until {until} ({why})" if why else f"gathers until {until}"
     if waiting.traffic is not None and waiting.traffic.waiting:
         return "waits until earlier ones are delivered"
-    if waiting.traffic is not None and not waiting.pace.room(waiting.traffic.recent, now):
-        return f"waits for the cap of {waiting.pace.largest_hourly:,} an hour"
+    if waiting.traffic is not None:
+        is_reminder = notification.kind is NotificationKind.REMINDER
+        at = waiting.pace.opens_at(waiting.traffic, now, for_reminders=is_reminder)
+        if at > now:
+            cap = f"the cap of {waiting.pace.largest_hourly:,} an hour"
+            return f"waits for {cap}, until {moment_near(at, now)}"
     return "for its first attempt"
 
 

@@ -6,27 +6,35 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+import numpy as np
+
 from dashboard.domain.busy_context import UsualFee, UsualSpells
 from dashboard.domain.condition import State, SubjectKind
+from dashboard.domain.coverage import Watched, WatchedTime
 from dashboard.domain.exclusion import StoredRejection
-from dashboard.domain.fee_rollup import FeeSeries
 from dashboard.domain.formatting import counted
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejection_filter import RejectionFilter
+from dashboard.show.charts.fee_timeline import busy_parts
 from dashboard.show.queries.cache import TtlCache
 from dashboard.show.queries.context import QueryContext
-from dashboard.show.queries.coverage_gaps import overlap, unwatched
 from dashboard.show.queries.network_status import NetworkFigures, NetworkStatus
-from dashboard.store.alerts.incidents import count_opened_since
+from dashboard.store.alerts.incidents import count_opened
 from dashboard.store.alerts.past_transitions import past_transitions
 from dashboard.store.engine.connection import Connection
-from dashboard.store.evidence.busy_context import SERIES, read_usual_fee, read_usual_spells
+from dashboard.store.evidence.busy_context import (
+    SERIES,
+    read_busy_time,
+    read_usual_fee,
+    read_usual_spells,
+)
 from dashboard.store.fees.rollups import line_between
 from dashboard.store.fees.stored_fees import SeriesKey
+from dashboard.store.monitoring.coverage import watched_time
 from dashboard.store.rejections.counts import Grouping, count_by, count_rejections
 from dashboard.store.rejections.read import count_versions
 from dashboard.store.rejections.search import search
-from dashboard.store.schema.columns import milliseconds_of
+from dashboard.store.schema.columns import milliseconds_of, moment_of
 
 LINE_LENGTH: Final = timedelta(days=1)
 LINE_STEP: Final = timedelta(minutes=15)
@@ -42,7 +50,6 @@ _STATES: Final = (SubjectKind.BUSYNESS, SubjectKind.GAS_API, SubjectKind.EXCLUSI
 _MOST_NAMED: Final = 5
 _READ_AT_ONCE: Final = 40
 _MOST_READ: Final = 200
-_MISSED: Final = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,20 +64,22 @@ class UsualNow:
 class DayLine:
     """The fee that decides busyness during the last day, in steps of a quarter of an hour.
 
-    `fees` [wei] and `is_busy` have an element for each step, oldest first; a fee of which nothing
-    was seen is None.
+    `fees` [wei] and `busy_parts` (0 to 1 of what was watched) have an element for each step, oldest
+    first; a fee of which nothing was seen is None. `busy_share` is that of the whole day, None
+    where nobody watched.
     """
 
     fees: tuple[float | None, ...]
-    is_busy: tuple[bool, ...]
+    busy_parts: tuple[float, ...]
+    busy_share: float | None
 
 
 @dataclass(frozen=True, slots=True)
 class HourlyRejections:
-    """The rejections of the last hour; `is_whole`: all of it was watched."""
+    """The rejections of the last hour, and what was watched of it."""
 
     count: int
-    is_whole: bool
+    watched: WatchedTime
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +179,7 @@ class OverviewQueries:
     def _read_changes(self, since: datetime) -> ChangesSince:
         now = self._context.now()
         with self._context.store.read() as connection:
-            incidents = count_opened_since(connection, since)
+            incidents = count_opened(connection, since)
             arrived = count_rejections(connection, RejectionFilter(since=since))
             changed = past_transitions(connection, _STATES, since, now)
         networks = dict.fromkeys(
@@ -180,34 +189,32 @@ class OverviewQueries:
 
     def _read_line(self, figures: NetworkFigures) -> DayLine:
         step = LINE_STEP // timedelta(milliseconds=1)
-        until = milliseconds_of(self._context.now()) // step * step + step
+        now = self._context.now()
+        until = milliseconds_of(now) // step * step + step
         since = until - LINE_STEPS * step
         network_id, series = figures.profile.network_id, SERIES[figures.signal]
         with self._context.store.read() as connection:
             fees = _by_step(connection, SeriesKey(network_id, series), (since, until, step))
-            busy = _by_step(
-                connection, SeriesKey(network_id, FeeSeries.IS_BUSY), (since, until, step)
-            )
-        steps = range(since // step, until // step)
-        means = tuple(fees[each][0] if each in fees else None for each in steps)
-        if figures.priority is not None:
-            threshold = figures.priority.threshold
-            return DayLine(means, tuple(each is not None and each > threshold for each in means))
-        return DayLine(means, tuple(each in busy and busy[each][1] > 0 for each in steps))
+            busy = read_busy_time(connection, network_id, moment_of(since), now)
+        begins = np.arange(since, until, step)
+        ends = np.minimum(begins + step, milliseconds_of(now))
+        parts = np.nan_to_num(busy_parts(busy, begins, ends)).tolist()
+        means = tuple(fees.get(each // step) for each in begins.tolist())
+        return DayLine(means, tuple(parts), busy.share)
 
     def _read_hourly(self) -> dict[NetworkId, HourlyRejections]:
         now = self._context.now()
         since = now - _HOUR
-        watched = [each.network_id for each in self._context.networks if each.has_exclusion]
+        asked = [each.network_id for each in self._context.networks if each.has_exclusion]
         with self._context.store.read() as connection:
             arrived = RejectionFilter(since=since)
             counted = count_by(connection, Grouping.NETWORK, arrived, None, _MOST_NETWORKS)
-            missed = {each: unwatched(connection, [each], since, now) for each in watched}
+            watched = {
+                each: watched_time(connection, [each], Watched.REJECTIONS, since, now)
+                for each in asked
+            }
         counts = {each.key: each.count for each in counted.groups}
-        return {
-            each: HourlyRejections(counts.get(each, 0), overlap(missed[each], since, now) < _MISSED)
-            for each in watched
-        }
+        return {each: HourlyRejections(counts.get(each, 0), watched[each]) for each in asked}
 
     def _read_newest(self, limit: int, network_id: NetworkId | None) -> tuple[RejectedAgain, ...]:
         wanted = RejectionFilter(network_id=network_id)
@@ -226,9 +233,6 @@ class OverviewQueries:
 
 def _by_step(
     connection: Connection, key: SeriesKey, between: tuple[int, int, int]
-) -> dict[int, tuple[float, int]]:
-    """Return mean and highest of a fee by the number of the step."""
-    return {
-        int(step): (float(mean), highest)
-        for step, mean, highest in line_between(connection, key, *between)
-    }
+) -> dict[int, float]:
+    """Return the mean of a fee by the number of the step."""
+    return {int(step): float(mean) for step, mean in line_between(connection, key, *between)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from dashboard.domain.address_off import SuspectAddress
 from dashboard.domain.audit import LONGEST_NAME
 from dashboard.domain.foreign_text import visible
 from dashboard.domain.formatting import moment
@@ -21,6 +22,17 @@ def status_words(each: ListedRecipient) -> str:
         by, note = visible(each.off.by, LONGEST_NAME), visible(each.off.note, _LONGEST_ANSWER)
         why = f": {note}" if note else ""
         return f"off since {moment(each.off.since)}, {each.off.cause} by {by}{why}"
+    doubt = "" if each.suspect is None else f"; {suspect_words(each.suspect)}"
+    return f"{_verified_words(each)}{doubt}"
+
+
+def suspect_words(each: SuspectAddress) -> str:
+    """Say that a message to an address came back, and with which answer."""
+    why = f": {visible(each.note, _LONGEST_ANSWER)}" if each.note else ""
+    return f"suspect since {moment(each.since)}, a message came back{why}"
+
+
+def _verified_words(each: ListedRecipient) -> str:
     known = each.verification
     if each.status is RecipientStatus.TRUSTED or known is None:
         return str(each.status)
@@ -31,9 +43,10 @@ def status_words(each: ListedRecipient) -> str:
 
 
 def hours_words(profile: RecipientProfile) -> str:
-    """Say at which hours a recipient gets messages, and in which zone."""
+    """Say at which hours a recipient gets messages, when a digest, and in which zone."""
     hours = ", ".join(map(str, profile.active)) or "at any hour"
-    return f"{hours} ({profile.zone or 'time zone of [mail]'})"
+    digest = "" if profile.digest is None else f"; digest {profile.digest}"
+    return f"{hours}{digest} ({profile.zone or 'time zone of [mail]'})"
 
 
 def unreached_words(each: UnreachedRule) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from dashboard.domain.address_off import AddressOff, OffCause
+from dashboard.domain.address_off import AddressOff, OffCause, SuspectAddress
 from dashboard.domain.audit import Action, Actor
 from dashboard.domain.formatting import counted
 from dashboard.domain.mail_address import MailAddress
@@ -33,7 +33,12 @@ from dashboard.domain.verification import (
 from dashboard.errors import InputError
 from dashboard.show.queries.context import QueryContext
 from dashboard.store.access.audit_log import note_action
-from dashboard.store.alerts.addresses_off import list_addresses_off, turn_off, turn_on
+from dashboard.store.alerts.addresses_off import (
+    end_suspicion,
+    list_addresses_off,
+    turn_off,
+    turn_on,
+)
 from dashboard.store.alerts.link_key import link_key, renew_link_key
 from dashboard.store.alerts.recipients import (
     last_sent_to,
@@ -59,6 +64,7 @@ class ListedRecipient:
     named_in: tuple[str, ...]
     verification: Verification | None
     off: AddressOff | None
+    suspect: SuspectAddress | None
     profile: RecipientProfile
     is_fixed: bool
     last_sent: datetime | None
@@ -121,7 +127,7 @@ class RecipientQueries:
         return is_new
 
     def turn_on(self, recipient: Recipient, by: Actor) -> bool:
-        """Send to an address again, on record; False where it is not off."""
+        """Take an address for a good one, on record; False where it is neither off nor suspect."""
         with self._context.store.write() as connection:
             alike = [
                 each.recipient
@@ -129,9 +135,10 @@ class RecipientQueries:
                 if mailbox_of(each.recipient) == mailbox_of(recipient)
             ]
             was_off = sum(turn_on(connection, each) for each in alike) > 0
-            if was_off:
+            was_suspect = end_suspicion(connection, recipient)
+            if was_off or was_suspect:
                 _note(connection, by, Action.TURN_ON, recipient)
-        return was_off
+        return was_off or was_suspect
 
     def ask(self, recipient: Recipient, by: Actor) -> None:
         """Let the worker send a verification mail, on record.
@@ -166,6 +173,7 @@ class RecipientQueries:
                 return False
             save_verification(connection, after)
             if after.verified_at is not None:
+                end_suspicion(connection, recipient)
                 _note(connection, by, Action.VERIFY, recipient, way="code")
         if after.verified_at is None:
             left = MOST_WRONG_CODES - after.wrong_codes
@@ -182,6 +190,7 @@ class RecipientQueries:
             if known.verified_at is not None:
                 return False
             save_verification(connection, verified(known, by))
+            end_suspicion(connection, recipient)
             _note(connection, by, Action.VERIFY, recipient, way="link")
         return True
 
@@ -203,7 +212,7 @@ class RecipientQueries:
             return self._directory(connection).profile(recipient)
 
     def change(self, recipient: Recipient, wanted: RecipientProfile, by: Actor) -> None:
-        """Store the time zone and the hours of a recipient, on record.
+        """Store the time zone, the hours and the digest of a recipient, on record.
 
         InputError where the settings say them, or where nobody knows the recipient.
         """
@@ -211,6 +220,8 @@ class RecipientQueries:
             directory = self._directory(connection)
             address = shorten(recipient.address)
             self._context.zone(wanted.zone)
+            if wanted.digest is not None and recipient.channel != MAIL:
+                raise InputError(f"{address} is a channel: digests go by mail")
             if mailbox_of(recipient) in directory.configured.profiles:
                 raise InputError(
                     f"the settings say when {address} gets messages: change their table "
@@ -221,8 +232,12 @@ class RecipientQueries:
                     f"{address} is no recipient: `linewatch recipients list` shows all"
                 )
             save_profile(connection, recipient, wanted)
-            hours = [str(each) for each in wanted.active]
-            _note(connection, by, Action.CHANGE_RECIPIENT, recipient, zone=wanted.zone, hours=hours)
+            details = {
+                "zone": wanted.zone,
+                "hours": [str(each) for each in wanted.active],
+                "digest": "" if wanted.digest is None else str(wanted.digest),
+            }
+            _note(connection, by, Action.CHANGE_RECIPIENT, recipient, **details)
 
     def _directory(self, connection: Connection) -> RecipientDirectory:
         return read_directory(connection, self._context.settings.recipients)
@@ -241,6 +256,7 @@ def _listed(
         tuple(dict.fromkeys(place for _, place in places if place)),
         directory.verifications.get(mailbox),
         directory.off.get(mailbox),
+        directory.suspect.get(mailbox),
         directory.profile(mailbox),
         mailbox in directory.configured.profiles,
         max(filter(None, sent), default=None),
@@ -256,7 +272,8 @@ def _named(
     for rule in rules:
         places += [(each, f"rule {rule.name}") for each in rule.recipients]
         places += [(each, f"escalation of {rule.name}") for each in rule.escalate_to]
-    places += [(each, "") for each in (*directory.off, *directory.verifications)]
+    stored = (*directory.off, *directory.suspect, *directory.verifications)
+    places += [(each, "") for each in stored]
     found: dict[Recipient, dict[tuple[Recipient, str], None]] = {}
     for each, place in places:
         found.setdefault(mailbox_of(each), {})[each, place] = None
@@ -276,11 +293,11 @@ def recipients_called(
 
 def recipients_of_rules(
     connection: Connection, configured: ConfiguredRecipients
-) -> tuple[tuple[UnreachedRule, ...], Counter[RecipientStatus]]:
-    """Return the rules that reach nobody, and how many recipients there are of each status."""
+) -> tuple[tuple[UnreachedRule, ...], Counter[RecipientStatus], tuple[SuspectAddress, ...]]:
+    """Return the rules that reach nobody, how many recipients have each status, who is suspect."""
     directory, rules = read_directory(connection, configured), rules_in_force(connection)
     statuses = Counter(directory.status(each) for each in _named(directory, rules))
-    return _unreached(directory, rules), statuses
+    return _unreached(directory, rules), statuses, tuple(directory.suspect.values())
 
 
 def _unreached(directory: RecipientDirectory, rules: Sequence[Rule]) -> tuple[UnreachedRule, ...]:

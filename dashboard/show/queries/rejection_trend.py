@@ -3,29 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
 from enum import StrEnum
 from typing import Final
 
-from dashboard.domain.formatting import counted
+from dashboard.domain.coverage import WatchedTime, seen_rejections
+from dashboard.domain.formatting import capitalized, counted
 from dashboard.show.charts.rejection_timeline import Window
 from dashboard.show.text import span
 
-_ENOUGH: Final = 0.98
 _BEYOND_CHANCE: Final = 4
-
-
-@dataclass(frozen=True, slots=True)
-class WatchedTime:
-    """How much of a time was watched."""
-
-    length: timedelta
-    watched: timedelta
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether all that arrived was seen; a restart or two do not matter."""
-        return self.watched >= _ENOUGH * self.length
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +85,7 @@ def _before(compared: Compared) -> str:
 
 
 def _counted(number: int, watched: WatchedTime) -> str:
-    if not number:
-        return "No rejection" if watched.is_whole else "No rejection seen"
-    return f"{many_rejections(number)}{'' if watched.is_whole else ' or more'}"
+    return capitalized(seen_rejections(number, is_whole=watched.is_whole))
 
 
 def many_rejections(number: int) -> str:

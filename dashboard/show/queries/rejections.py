@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from dashboard.domain.coverage import Watched, WatchedTime
 from dashboard.domain.exclusion import StoredRejection
 from dashboard.domain.module_limits import ModuleLimits
 from dashboard.domain.quantity import NetworkId
@@ -28,10 +29,10 @@ from dashboard.show.charts.rejection_timeline import (
 )
 from dashboard.show.queries.cache import TtlCache
 from dashboard.show.queries.context import QueryContext
-from dashboard.show.queries.coverage_gaps import Stretch, overlap, unwatched
-from dashboard.show.queries.rejection_trend import Compared, WatchedTime
+from dashboard.show.queries.rejection_trend import Compared
 from dashboard.show.text import moment
 from dashboard.store.engine.connection import Connection
+from dashboard.store.monitoring.coverage import watched_time
 from dashboard.store.rejections.counts import (
     GroupCounts,
     Grouping,
@@ -201,16 +202,15 @@ class RejectionListQueries:
 
     def _summarise(self, wanted: RejectionFilter, shown: Shown) -> RejectionSummary:
         window = self.window(shown)
-        begins = window.before_since
         with self._context.store.read() as connection:
             named = _causes(connection, window.within(wanted))
             before = _causes(connection, window.before(wanted))
-            missed = unwatched(connection, self._counted_networks(wanted), begins, window.until)
+            watched = self._watched(connection, wanted, window.before_since, window.until)
         compared = Compared(
             named.total(),
             before.total(),
-            _watched(missed, window.since, window.until),
-            _watched(missed, begins, window.since),
+            watched.within(window.since, window.until),
+            watched.within(window.before_since, window.since),
         )
         return RejectionSummary(compared, named, before)
 
@@ -224,10 +224,9 @@ class RejectionListQueries:
                 if each.since in place:
                     counts = found.setdefault(self._name(each.key), [0] * len(place))
                     counts[place[each.since]] += each.count
-            networks = self._counted_networks(wanted)
-            missed = unwatched(connection, networks, window.since, window.until)
+            watched = self._watched(connection, wanted, window.since, window.until)
         groups = sorted(found.items(), key=lambda each: (-sum(each[1]), each[0]))
-        unseen = (each for each in place if _is_missed(each, window, missed))
+        unseen = (each for each in place if _is_missed(each, window, watched))
         return Timeline(
             window, split, tuple((name, tuple(each)) for name, each in groups), frozenset(unseen)
         )
@@ -238,10 +237,14 @@ class RejectionListQueries:
             return self._context.network_name(key)
         return key or NO_MODULE
 
-    def _counted_networks(self, wanted: RejectionFilter) -> list[NetworkId]:
-        """Return the networks whose rejections are counted."""
-        if wanted.network_id is not None:
-            return [wanted.network_id]
+    def _watched(
+        self, connection: Connection, wanted: RejectionFilter, since: datetime, until: datetime
+    ) -> WatchedTime:
+        """Return what was watched of the networks whose rejections are counted."""
+        networks = [wanted.network_id] if wanted.network_id is not None else self._asked()
+        return watched_time(connection, networks, Watched.REJECTIONS, since, until)
+
+    def _asked(self) -> list[NetworkId]:
         return [each.network_id for each in self._context.networks if each.has_exclusion]
 
 
@@ -259,15 +262,9 @@ def _modules(named: Counter[Named]) -> Counter[str]:
     return found
 
 
-def _watched(missed: Sequence[Stretch], since: datetime, until: datetime) -> WatchedTime:
-    length = until - since
-    return WatchedTime(length, length - overlap(missed, since, until))
-
-
-def _is_missed(begins: datetime, window: Window, missed: Sequence[Stretch]) -> bool:
-    since, until = max(begins, window.since), min(begins + window.step, window.until)
-    missing = overlap(missed, since, until)
-    return missing > timedelta() and missing >= _HALF * (until - since)
+def _is_missed(begins: datetime, window: Window, watched: WatchedTime) -> bool:
+    step = watched.within(max(begins, window.since), min(begins + window.step, window.until))
+    return bool(step.missed) and step.watched <= _HALF * step.length
 
 
 _CSV_COLUMNS: Final = (

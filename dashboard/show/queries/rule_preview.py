@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -16,18 +16,20 @@ from dashboard.domain.rule_preview import (
     FeeSpread,
     Firing,
     RulePreview,
-    fee_spells,
+    fired_of_fees,
     fired_spells,
     firings_of_changes,
     firings_of_conditions,
+    judged_steps,
     rate_spells,
 )
+from dashboard.domain.spells import longest_silence
 from dashboard.errors import InputError
 from dashboard.store.alerts.past_transitions import MOST_TRANSITIONS, past_transitions
 from dashboard.store.engine.connection import Connection
 from dashboard.store.evidence.busy_context import SERIES
 from dashboard.store.fees.rollups import summaries_between
-from dashboard.store.fees.stored_fees import SeriesKey
+from dashboard.store.fees.stored_fees import SeriesKey, asked_before, fees_beside_limit
 from dashboard.store.monitoring.coverage import gaps
 from dashboard.store.rejections.past import (
     MOST_ARRIVALS,
@@ -45,12 +47,12 @@ def preview_rule(
     connection: Connection,
     rule: Rule,
     between: tuple[datetime, datetime],
-    networks: Sequence[NetworkId],
+    networks: Mapping[NetworkId, timedelta],
 ) -> RulePreview:
     """Return what a rule would have reported in a time; InputError for more than 31 days.
 
-    Labels and tags are those of today. Fees are read minute by minute, of these networks where the
-    rule names none.
+    Labels and tags are those of today. `networks` say how often fees are asked for; they are taken
+    where the rule names none.
     """
     since, until = between
     if until - since > LONGEST_PREVIEW:
@@ -58,7 +60,8 @@ def preview_rule(
     if rule.kind in _NOT_STORED:
         raise InputError(f"rules of kind {rule.kind} have no preview: no past of that is stored")
     if rule.kind in {RuleKind.COVERAGE_GAP, RuleKind.WORKER_SILENT}:
-        return RulePreview(rule, since, until, _of_gaps(connection, rule, between, networks))
+        gaps_found = _of_gaps(connection, rule, between, tuple(networks))
+        return RulePreview(rule, since, until, gaps_found)
     if isinstance(rule.measure, RateMeasure):
         return _of_rate(connection, rule, rule.measure, between)
     if isinstance(rule.measure, FeeMeasure):
@@ -130,12 +133,19 @@ def _of_fees(
     rule: Rule,
     limit: FeeMeasure,
     between: tuple[datetime, datetime],
-    networks: Sequence[NetworkId],
+    networks: Mapping[NetworkId, timedelta],
 ) -> Iterator[Firing]:
+    """Judge every stored fee as the rule itself does; before they were kept, minutes."""
+    since, until = between
     for network_id in rule.scope.networks or networks:
-        steps = _minutes(connection, SeriesKey(network_id, SERIES[limit.signal]), between)
-        for fired in fired_spells(rule, fee_spells(steps, rule, limit)):
-            yield Firing(fired.begins, fired.ends, network_id)
+        key = SeriesKey(network_id, SERIES[limit.signal])
+        silence = longest_silence(networks.get(network_id, timedelta()))
+        begin = asked_before(connection, network_id, since) or since
+        polled = fees_beside_limit(connection, key, limit, (begin, until), silence)
+        kept_since = polled[0].value.at if polled else until
+        minutes = _minutes(connection, key, (since, kept_since))
+        values = [*judged_steps(minutes, rule, limit), *(each.value for each in polled)]
+        yield from fired_of_fees(rule, network_id, values, silence)
 
 
 def _minutes(
@@ -143,7 +153,9 @@ def _minutes(
 ) -> Iterator[FeeSpread]:
     since, until = map(milliseconds_of, between)
     minute = RollupLevel.MINUTE
-    for row in summaries_between(connection, key, minute, minute.begin_of(since), until + 1):
+    for row in summaries_between(
+        connection, key, minute, minute.begin_of(since), minute.begin_of(until)
+    ):
         first_at, last_at, lowest, highest = row[:4]
         yield FeeSpread(moment_of(first_at), moment_of(last_at), Wei(lowest), Wei(highest))
 

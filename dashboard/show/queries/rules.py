@@ -109,7 +109,7 @@ class RuleQueries:
     def preview(self, rule: Rule, within: timedelta) -> RulePreview:
         """Return what a rule would have reported lately; InputError for more than 31 days."""
         now = self._context.now()
-        networks = [each.network_id for each in self._context.networks]
+        networks = {each.network_id: each.gas_period for each in self._context.networks}
         with self._context.store.read() as connection:
             return preview_rule(connection, rule, (now - within, now), networks)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dashboard.domain.audit import Action, Detail
+from dashboard.domain.audit import Action, Actor, Detail
 from dashboard.domain.quantity import Address, NetworkId
 from dashboard.errors import InputError
 from dashboard.show.queries.context import QueryContext
@@ -30,9 +30,15 @@ class SenderQueries:
         return tuple(each for each in found if network_id in {None, *each.network_ids})
 
     def watch(
-        self, senders: Sequence[Address], network_ids: Sequence[NetworkId], label: str = ""
+        self,
+        senders: Sequence[Address],
+        network_ids: Sequence[NetworkId],
+        label: str = "",
+        by: Actor | None = None,
     ) -> tuple[bool, ...]:
         """Watch addresses on those of the networks that can be; return of each whether it is new.
+
+        `by` is who acts, if a person says so.
 
         InputError where none can be: only nodes that report to our own serve name senders.
         """
@@ -43,21 +49,21 @@ class SenderQueries:
                 "these networks does: track transactions by hash, or "
                 "use the preset own-serve and point its nodes here"
             )
-        now = self._context.now()
+        now = self._context.now() if by is None else by.at
         with self._context.store.write() as connection:
             for each in senders:
                 details: dict[str, Detail] = {"networks": able, "label": label}
-                self._context.audit(connection, Action.WATCH_SENDER, str(each), details)
+                self._context.audit(connection, Action.WATCH_SENDER, str(each), details, by)
             return tuple(
                 watch_sender(connection, WatchedSender(each, able, now, label)) for each in senders
             )
 
-    def unwatch(self, sender: Address) -> bool:
+    def unwatch(self, sender: Address, by: Actor | None = None) -> bool:
         """Stop watching an address; False where it was not watched. Tracked hashes stay tracked."""
         with self._context.store.write() as connection:
             was_watched = unwatch_sender(connection, sender)
             if was_watched:
-                self._context.audit(connection, Action.UNWATCH_SENDER, str(sender))
+                self._context.audit(connection, Action.UNWATCH_SENDER, str(sender), by=by)
         return was_watched
 
     def _can_watch_senders(self, network_id: NetworkId) -> bool:

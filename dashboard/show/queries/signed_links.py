@@ -24,9 +24,9 @@ from dashboard.domain.silence import (
 from dashboard.errors import InputError
 from dashboard.show.queries.context import QueryContext
 from dashboard.show.queries.incident_words import owner_words
-from dashboard.show.queries.incidents import IncidentQueries, matchers_of
+from dashboard.show.queries.incidents import IncidentQueries
 from dashboard.show.queries.recipients import RecipientQueries
-from dashboard.show.queries.silences import SilenceQueries
+from dashboard.show.queries.silences import SilenceQueries, matchers_of
 from dashboard.show.text import moment
 from dashboard.store.alerts.link_key import link_key
 from dashboard.store.alerts.recipients import read_directory
@@ -154,7 +154,9 @@ class LinkQueries:
                 return self._verify(link, by)
 
     def _acknowledge(self, link: SignedLink, form: LinkForm, by: Actor) -> LinkResult:
-        response = self._incidents.acknowledge(_incident_id(link), by, form.text("note"))
+        response = self._incidents.acknowledge(
+            _incident_id(link), by, form.text("note"), link.recipient
+        )
         title = self._incidents.title_of(response.incident)
         owner = visible(response.incident.owner, 80)
         if response.event is None:

@@ -8,6 +8,7 @@ from typing import Final
 
 from dashboard.domain.active_hours import ActiveHours, WeeklyHours, WeekSpan
 from dashboard.domain.audit import Action, Actor, Detail
+from dashboard.domain.incident import Incident
 from dashboard.domain.matcher import (
     MatchedProperty,
     Matcher,
@@ -16,6 +17,7 @@ from dashboard.domain.matcher import (
     parse_matcher,
 )
 from dashboard.domain.quantity import shorten
+from dashboard.domain.rule import RuleKind
 from dashboard.domain.silence import Silence, SilenceKind, SilenceRequest, check_request
 from dashboard.errors import InputError
 from dashboard.show.queries.context import QueryContext
@@ -42,6 +44,8 @@ _ENDED: Final = {
     SilenceKind.SILENCE: Action.END_SILENCE,
     SilenceKind.MAINTENANCE: Action.END_MAINTENANCE,
 }
+_OF_REJECTIONS: Final = {each.value for each in RuleKind if each.is_of_rejections}
+_NAMED: Final = frozenset(MatchedProperty)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,3 +163,18 @@ class SilenceQueries:
             "reason": wish.reason,
         }
         note_action(connection, by.at, by.name, action, str(silence.silence_id), details)
+
+
+def matchers_of(incident: Incident) -> tuple[Matcher, ...]:
+    """Return the matchers that name the changes of an incident, and those to come like them.
+
+    Rejections whose reason names no module are a group of their own: one silenced with it keeps
+    those of every module from nobody.
+    """
+    is_of_rejections = incident.kind in _OF_REJECTIONS
+    of_group = [
+        Matcher(MatchedProperty(name), value)
+        for name, value in incident.group
+        if name in _NAMED and (value or is_of_rejections)
+    ]
+    return (Matcher(MatchedProperty.RULE, incident.rule), *of_group)

@@ -8,9 +8,9 @@ from datetime import datetime
 from dashboard.domain.condition import INSTALLATION, SubjectKind
 from dashboard.domain.muting import SilentSource
 from dashboard.domain.quantity import NetworkId
-from dashboard.show.queries.coverage_gaps import unwatched_now
 from dashboard.store.alerts.silent_sources import silent_sources
 from dashboard.store.engine.connection import Connection
+from dashboard.store.monitoring.coverage import unwatched_now
 
 
 def silent_now(

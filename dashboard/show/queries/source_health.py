@@ -12,11 +12,11 @@ from dashboard.domain.coverage import Watched
 from dashboard.domain.gas import GasSource
 from dashboard.domain.observation import FailureKind, Operation
 from dashboard.domain.quantity import NetworkId
-from dashboard.show.queries.coverage_gaps import unwatched_now
 from dashboard.show.queries.network_status import NetworkProfile, PolledValue
 from dashboard.show.queries.spending import fee_credits, is_over_plan
 from dashboard.store.engine.connection import Connection
 from dashboard.store.gas import LatestGas, latest_gas_of
+from dashboard.store.monitoring.coverage import unwatched_now
 from dashboard.store.monitoring.upstream_failures import StandingFailure, last_answers_of
 
 OPERATION_NAMES: Final = {

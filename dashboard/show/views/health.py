@@ -157,12 +157,8 @@ def _coverage(queries: PageQueries, now: datetime) -> None:
     with st.container(key="card-gaps", gap="small"), store_errors_shown():
         chosen = chosen_networks(queries.networks)
         coverage = queries.health.coverage()
-        drawn = gap_timeline(coverage, chosen, now)
-        if drawn:
-            section("Gaps", "When nobody asked, or nobody answered, in the last 7 days (UTC).")
-            st.html(drawn)
-        else:
-            section("Gaps", "None in the last 7 days, as far as they were watched.")
+        section("Gaps", "When nobody asked, or nobody answered, in the last 7 days (UTC).")
+        st.html(gap_timeline(coverage, chosen, now))
         ids = {profile.network_id for profile in chosen}
         listed = [each for each in coverage.gaps if each.network_id in ids]
         if listed:

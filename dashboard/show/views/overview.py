@@ -14,7 +14,6 @@ from dashboard.show.charts.fee_table import fee_csv
 from dashboard.show.parts.address import live
 from dashboard.show.parts.attention_list import attention_list
 from dashboard.show.parts.chart import chart
-from dashboard.show.parts.chart_first import chart_sent
 from dashboard.show.parts.chart_zoom import chosen_zoom, dragging, unzoom_button
 from dashboard.show.parts.fee_summary import caveats_in_words
 from dashboard.show.parts.heading import heading, section
@@ -142,7 +141,6 @@ def _many(queries: PageQueries, statuses: Sequence[NetworkStatus], now: datetime
             network_row(status.profile, _drawn_row(queries, status, now), is_open=is_open)
             if is_open:
                 _opened(queries, status, now)
-        chart_sent()
         if not shown:
             empty("No network matches now", "Choose All to see every network.")
     attention, newest = st.columns(2, gap="medium")

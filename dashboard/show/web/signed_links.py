@@ -14,12 +14,12 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from dashboard.domain.signed_link import LinkFault
+from dashboard.domain.signed_link import LinkFault, SignedLink
 from dashboard.errors import InputError, StoreError
 from dashboard.logs import get_logger
 from dashboard.show.parts.markup import element
 from dashboard.show.queries import page_queries
-from dashboard.show.queries.signed_links import LinkForm
+from dashboard.show.queries.signed_links import LinkForm, LinkQueries
 from dashboard.show.text import sentence
 from dashboard.show.web.link_pages import confirm_page, done_page, fault_page
 from dashboard.show.web.plain_page import plain_page
@@ -64,9 +64,13 @@ async def _answer(request: Request) -> Response:
         return HTMLResponse(page, 503)
     text = request.url.path.removeprefix(PATH)
     try:
+        links = page_queries.current().links
+        link = await run_in_threadpool(links.read, text)
+        if isinstance(link, LinkFault):  # a stranger's body is not read
+            return HTMLResponse(fault_page(link), _STATUSES[link])
         form = await _form(request)
         length = request.query_params.get("for", "")
-        return await run_in_threadpool(_respond, text, form, length)
+        return await run_in_threadpool(_respond, links, link, form, length)
     except InputError as mistake:
         said = element("p", sentence(str(mistake)), " Go back and correct it.")
         return HTMLResponse(plain_page("Nothing was changed", said), 400)
@@ -76,15 +80,11 @@ async def _answer(request: Request) -> Response:
         return HTMLResponse(plain_page("Nothing was changed", said), 503)
 
 
-def _respond(text: str, form: LinkForm | None, length: str) -> Response:
+def _respond(links: LinkQueries, link: SignedLink, form: LinkForm | None, length: str) -> Response:
     """Ask for confirmation where no form was sent, else act."""
-    queries = page_queries.current().links
-    link = queries.read(text)
-    if isinstance(link, LinkFault):
-        return HTMLResponse(fault_page(link), _STATUSES[link])
     if form is None:
-        return HTMLResponse(confirm_page(queries.about(link), length))
-    return HTMLResponse(done_page(queries.act(link, form)))
+        return HTMLResponse(confirm_page(links.about(link), length))
+    return HTMLResponse(done_page(links.act(link, form)))
 
 
 async def _form(request: Request) -> LinkForm | None:

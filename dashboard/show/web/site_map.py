@@ -43,6 +43,8 @@ _OWN_FONT: Final = (
 )
 """Stands for Streamlit's font, 170 kB, until our theme comes, which names fonts of the reader."""
 _KEYS: Final = (Path(__file__).parent / "keys.js").read_text(encoding="utf-8")
+_STYLE: Final = (Path(__file__).parents[1] / "style.css").read_text(encoding="utf-8")
+"""Our look is there before the first element is drawn, and after the styles of the framework."""
 
 
 def index_of_pages() -> str:
@@ -51,6 +53,7 @@ def index_of_pages() -> str:
     index = index.replace("<head>", f"<head>{_BASE}<script>{_KEYS}</script>", 1).replace(
         "</head>", _OWN_FONT, 1
     )
+    index = index.replace("</body>", f"<style>{_STYLE}</style></body>", 1)
     return _FONT_AHEAD.sub("", index)
 
 

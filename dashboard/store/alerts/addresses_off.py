@@ -1,13 +1,18 @@
-"""Addresses that are off, stored: what is pending to them dies, and nothing new is made."""
+"""Addresses that are off, stored: what is pending to them dies, and nothing new is made.
+
+And addresses that are suspect, to which messages still go.
+"""
 
 from __future__ import annotations
 
 from sqlalchemy import Connection, delete, select, update
 
-from dashboard.domain.address_off import AddressOff, OffCause
+from dashboard.domain.address_off import AddressOff, OffCause, SuspectAddress
+from dashboard.domain.grounds import BounceGrounds
 from dashboard.domain.notification import NotificationState, Recipient
+from dashboard.domain.recipients import mailbox_of
 from dashboard.store.engine.upsert import insert_new
-from dashboard.store.schema import addresses_off, notifications
+from dashboard.store.schema import addresses_off, notifications, suspect_addresses
 
 
 def turn_off(connection: Connection, address: AddressOff) -> bool:
@@ -50,6 +55,64 @@ def turn_on(connection: Connection, recipient: Recipient) -> bool:
         column.channel == recipient.channel, column.address == recipient.address
     )
     return connection.execute(mine).rowcount == 1
+
+
+def is_off(connection: Connection, recipient: Recipient) -> bool:
+    """Whether an address is off, however it is written."""
+    mailbox = mailbox_of(recipient)
+    return any(mailbox_of(each.recipient) == mailbox for each in list_addresses_off(connection))
+
+
+def suspicion_of(connection: Connection, recipient: Recipient) -> SuspectAddress | None:
+    """Return that a message to an address came back, and which; None where none did."""
+    mailbox = mailbox_of(recipient)
+    found = list_suspect_addresses(connection)
+    return next((each for each in found if each.recipient == mailbox), None)
+
+
+def suspect(connection: Connection, address: SuspectAddress) -> None:
+    """Store that a message came back; the first one stays."""
+    mailbox = mailbox_of(address.recipient)
+    row = {
+        "channel": mailbox.channel,
+        "address": mailbox.address,
+        "since": address.since,
+        "message_id": address.message_id,
+        "note": address.note,
+    }
+    insert_new(connection, suspect_addresses, row)
+
+
+def end_suspicion(connection: Connection, recipient: Recipient) -> bool:
+    """Take an address for a good one again; False where it was not suspect."""
+    column, mailbox = suspect_addresses.c, mailbox_of(recipient)
+    mine = delete(suspect_addresses).where(
+        column.channel == mailbox.channel, column.address == mailbox.address
+    )
+    return connection.execute(mine).rowcount == 1
+
+
+def list_suspect_addresses(connection: Connection) -> list[SuspectAddress]:
+    """Return the addresses that are suspect, each as a mailbox, the latest first."""
+    column = suspect_addresses.c
+    query = select(suspect_addresses).order_by(column.since.desc(), column.channel, column.address)
+    return [
+        SuspectAddress(Recipient(row.channel, row.address), row.since, row.message_id, row.note)
+        for row in connection.execute(query)
+    ]
+
+
+def bounced_addresses(connection: Connection) -> dict[str, BounceGrounds]:
+    """Return the mailboxes from which messages came back: suspect ones, and those off for that."""
+    found = {
+        each.recipient.address: BounceGrounds(each.since, each.note, is_off=False)
+        for each in list_suspect_addresses(connection)
+    }
+    return found | {
+        mailbox_of(each.recipient).address: BounceGrounds(each.since, each.note, is_off=True)
+        for each in list_addresses_off(connection)
+        if each.cause is OffCause.BOUNCED
+    }
 
 
 def list_addresses_off(connection: Connection) -> list[AddressOff]:

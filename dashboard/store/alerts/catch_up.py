@@ -9,9 +9,10 @@ from uuid import UUID
 from sqlalchemy import Connection, RowMapping, insert, select, update
 
 from dashboard.domain.incident import IncidentState
-from dashboard.domain.notification import NotificationState, Recipient
+from dashboard.domain.notification import NotificationState, Precedence, Recipient
 from dashboard.domain.notification_pace import LARGEST_MEMBERS
 from dashboard.domain.recipients import NOT_VERIFIED, RecipientDirectory, mailbox_of
+from dashboard.domain.route import BY_QUIET_HOURS
 from dashboard.store.alerts.notifications import message_id_of, notification_id_of
 from dashboard.store.alerts.recipients import note_summary
 from dashboard.store.engine.upsert import insert_all_new
@@ -69,8 +70,10 @@ def _send(
         "position": found[0]["position"],
         "channel": recipient.channel,
         "address": recipient.address,
-        "message_id": message_id_of(notification_id, domain),
+        "message_id": message_id_of(connection, notification_id, domain),
+        "precedence": Precedence.OPENING,
         "held_for": held_for,
+        "held_by": BY_QUIET_HOURS if release_at > now else "",
         "members": len(found),
         "created_at": now,
         "release_at": release_at,

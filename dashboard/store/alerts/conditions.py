@@ -13,8 +13,10 @@ from sqlalchemy import Connection, RowMapping, Table, or_, select, update
 from dashboard.domain.condition import Condition, State, Subject, SubjectKind, Transition
 from dashboard.domain.grounds import (
     AgeGrounds,
+    BounceGrounds,
     CreditGrounds,
     DeliveryGrounds,
+    DigestGrounds,
     ExpiryGrounds,
     FeeGrounds,
     FeeLimitGrounds,
@@ -48,11 +50,11 @@ def current_conditions(
     There are few subjects: each is a parameter.
     """
     column = conditions.c
-    query = select(column.subject, column.state, column.since, column.turning_since).where(
-        column.subject.in_([each.key() for each in subjects])
-    )
+    query = select(
+        column.subject, column.state, column.since, column.turning_since, column.seen_at
+    ).where(column.subject.in_([each.key() for each in subjects]))
     return {
-        row.subject: Condition(State(row.state), row.since, row.turning_since)
+        row.subject: Condition(State(row.state), row.since, row.turning_since, row.seen_at)
         for row in connection.execute(query)
     }
 
@@ -61,6 +63,14 @@ def set_turning_since(connection: Connection, subject: Subject, since: datetime 
     """Note since when the opposite of the current state is seen, None where it is not."""
     of_subject = update(conditions).where(conditions.c.subject == subject.key())
     connection.execute(of_subject.values(turning_since=since))
+
+
+def note_values(connection: Connection, subject: Subject, held: Condition) -> None:
+    """Note what values say of a condition: since when it holds, what turns it, the last one."""
+    of_subject = update(conditions).where(conditions.c.subject == subject.key())
+    connection.execute(
+        of_subject.values(since=held.since, turning_since=held.turning_since, seen_at=held.seen_at)
+    )
 
 
 def record_transition(
@@ -76,18 +86,27 @@ def record_transition(
     opening = _opening(connection, transition)
     if not _compare_and_set(connection, transition, rejection_id, opening):
         return False
-    row = _subject_row(transition.subject) | opening
+    insert_transition(connection, transition, **opening, rejection_id=rejection_id)
+    connection.execute(outbox.insert().values(transition_id=transition.transition_id))
+    return True
+
+
+def insert_transition(
+    connection: Connection,
+    transition: Transition,
+    **more: Any,  # noqa: ANN401 - the values of its other columns
+) -> None:
+    """Store a transition as such: no condition follows, and nobody is notified by a rule."""
+    row = _subject_row(transition.subject) | more
     row |= {
         "transition_id": transition.transition_id,
         "before": transition.before,
         "after": transition.after,
         "at": transition.at,
+        "since": transition.since,
         "grounds": row_of_grounds(transition.grounds),
-        "rejection_id": rejection_id,
     }
     connection.execute(transitions.insert().values(**row))
-    connection.execute(outbox.insert().values(transition_id=transition.transition_id))
-    return True
 
 
 def record_inclusion(connection: Connection, included: Transition) -> bool:
@@ -111,6 +130,7 @@ def transition_of(row: RowMapping) -> Transition:
         State(row[column.after]),
         row[column.at],
         grounds_of_row(row[column.grounds]),
+        row[column.since],
     )
 
 
@@ -166,7 +186,7 @@ def _opening(connection: Connection, transition: Transition) -> dict[str, Any]:
         )
         return dict(connection.execute(mine).mappings().one_or_none() or {})
     if transition.after.is_open:
-        return {"opening_id": transition.transition_id, "opened_at": transition.at}
+        return {"opening_id": transition.transition_id, "opened_at": transition.began_at}
     return {}
 
 
@@ -177,7 +197,7 @@ def _compare_and_set(
     opening: dict[str, Any],
 ) -> bool:
     subject = transition.subject
-    new = {"state": transition.after, "since": transition.at, "rejection_id": rejection_id}
+    new = {"state": transition.after, "since": transition.began_at, "rejection_id": rejection_id}
     new |= opening if transition.after.is_open else {"opening_id": None, "opened_at": None}
     new["turning_since"] = None
     if transition.before is None:
@@ -209,8 +229,10 @@ _KINDS: Final = {
     "inclusion": InclusionGrounds,
     "gap": GapGrounds,
     "delivery": DeliveryGrounds,
+    "bounce": BounceGrounds,
     "credits": CreditGrounds,
     "expiry": ExpiryGrounds,
+    "digest": DigestGrounds,
 }
 _NAMES: Final = {kind: name for name, kind in _KINDS.items()}
 
@@ -237,4 +259,4 @@ def _plain(value: object) -> timedelta | int:
         return timedelta() + value
     if isinstance(value, int):
         return int(value)
-    raise TypeError(f"{type(value).__name__} is no part of grounds")
+    raise TypeError(f"{value!r} is no part of grounds")

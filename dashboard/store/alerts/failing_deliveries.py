@@ -6,14 +6,17 @@ from typing import Final
 
 from sqlalchemy import Connection, func, select
 
-from dashboard.domain.condition import State, Transition
+from dashboard.domain.condition import LONGEST_DIMENSION, State, SubjectKind, Transition
 from dashboard.domain.grounds import DeliveryGrounds
 from dashboard.domain.notification import DeliveryResult, Recipient
+from dashboard.domain.recipients import mailbox_of
 from dashboard.domain.rule_keys import MAIL
 from dashboard.store.alerts.notification_claims import IS_PENDING
 from dashboard.store.schema import deliveries, notification_members, notifications, transitions
 
 _KNOWN: Final = "the message that mail failed came by mail, so it said that mail works again"
+
+_ITSELF: Final = "it is about this very address, from which messages come back"
 
 
 def failing_deliveries(connection: Connection) -> dict[str, DeliveryGrounds]:
@@ -29,7 +32,15 @@ def failing_deliveries(connection: Connection) -> dict[str, DeliveryGrounds]:
     return found
 
 
-def known_recovery(connection: Connection, recipient: Recipient, end: Transition) -> str:
+def needless(connection: Connection, recipient: Recipient, change: Transition) -> str:
+    """Return why a recipient need not be notified of a change; empty where they do."""
+    if change.subject.kind is SubjectKind.ADDRESS and recipient.channel == MAIL:
+        address = mailbox_of(recipient).address[:LONGEST_DIMENSION]
+        return _ITSELF if address == change.subject.dimension else ""
+    return _known_recovery(connection, recipient, change)
+
+
+def _known_recovery(connection: Connection, recipient: Recipient, end: Transition) -> str:
     """Return why a recipient need not be notified that mail is taken again; empty where they do.
 
     The message that it failed came by mail itself, and no attempt failed since. Over other

@@ -8,9 +8,9 @@ from datetime import datetime, timedelta
 from typing import Any, Final, TypeAlias
 from uuid import UUID
 
-from sqlalchemy import Connection, Table, insert, select, update
+from sqlalchemy import Connection, Table, and_, insert, select, update
 
-from dashboard.domain.condition import SubjectKind, Transition
+from dashboard.domain.condition import Transition
 from dashboard.domain.formatting import span
 from dashboard.domain.incident import (
     Incident,
@@ -24,10 +24,10 @@ from dashboard.domain.incident import (
 )
 from dashboard.domain.incident_timers import timed
 from dashboard.domain.notification import NotificationKind, NotificationState, Recipient
-from dashboard.domain.notification_pace import LARGEST_MEMBERS
+from dashboard.domain.notification_pace import LARGEST_MEMBERS, precedence_of
 from dashboard.domain.recipients import RecipientDirectory
-from dashboard.domain.route import RuleRoute
-from dashboard.store.alerts.failing_deliveries import known_recovery
+from dashboard.domain.route import RuleRoute, held_for
+from dashboard.store.alerts.failing_deliveries import needless
 from dashboard.store.alerts.incidents import (
     add_events,
     insert_incident,
@@ -48,9 +48,9 @@ from dashboard.store.schema import (
 NEVER_FIRED: Final = "before its pending period ended, so nobody is notified"
 """What the story says of the end of an incident that was pending."""
 
-_Place: TypeAlias = tuple[UUID, Recipient, NotificationState, datetime | None]
+_Place: TypeAlias = tuple[UUID, Recipient, NotificationState, datetime | None, str]
 """An incident, a recipient, whether what is gathered for them is pending or held since a restore,
-and until when maintenance or quiet hours hold it."""
+until when maintenance or quiet hours hold it, and which."""
 
 
 @dataclass(slots=True)
@@ -103,12 +103,16 @@ class _Member:
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """A transition at its place in the outbox, and how long what begins with it gathers others."""
+    """A transition at its place in the outbox, and how long what begins with it gathers others.
+
+    `is_first`: nobody was notified of its incident before.
+    """
 
     transition: Transition
     position: int
     state: NotificationState = NotificationState.PENDING
     wait: timedelta = timedelta()
+    is_first: bool = False
 
 
 class Gathering:
@@ -143,8 +147,8 @@ class Gathering:
             if found.never_fired:
                 self._unreached.append((found.now.incident_id, route))
             elif found.now.state is not IncidentState.PENDING:
-                wait = _wait(transition, route, is_new=is_new)
-                change = _Change(transition, position, state, wait)
+                wait = route.wait_for(transition, is_new=is_new)
+                change = _Change(transition, position, state, wait, is_new)
                 self._notify(found.now, change, self._with_escalated(found.now, route), reached)
 
     def _with_escalated(self, incident: Incident, route: RuleRoute) -> RuleRoute:
@@ -158,20 +162,26 @@ class Gathering:
         return replace(route, recipients=(*route.recipients, *others))
 
     def fire(
-        self, incident: Incident, lasting: Sequence[tuple[Transition, int, RuleRoute]]
+        self,
+        incident: Incident,
+        lasting: Sequence[tuple[Transition, int, RuleRoute]],
+        *,
+        was_pending: bool,
     ) -> set[Recipient]:
-        """Notify of what lasts in an incident that was pending; `lasting` are its last transitions.
+        """Notify of what lasts in an incident; `lasting` are its last transitions.
 
-        What ended before reaches nobody. Return the recipients to whom another rule reported one
-        of these already: each transition reaches each recipient once.
+        What ended while it was pending reaches nobody. Return the recipients whom one of these
+        reached already: each transition reaches each recipient once.
         """
+        if was_pending:
+            self._unreached += [(incident.incident_id, route) for *_, route in lasting]
         others: set[Recipient] = set()
         for transition, position, route in lasting:
             reached = reached_by(self._connection, transition.transition_id)
             if not route.withheld:
                 others |= reached.intersection(route.recipients)
-            self._notify(incident, _Change(transition, position), route, reached)
-            self._unreached.append((incident.incident_id, route))
+            change = _Change(transition, position, is_first=True)
+            self._notify(incident, change, route, reached)
         return others
 
     def _notify(
@@ -183,22 +193,15 @@ class Gathering:
                 continue
             reached.add(recipient)
             reason = route.withheld or self._directory.withheld(recipient)
-            reason = reason or known_recovery(self._connection, recipient, change.transition)
+            reason = reason or needless(self._connection, recipient, change.transition)
             if reason:
                 member = _member(incident.incident_id, recipient, change)
                 self._members.append(member.row(reason=reason))
                 continue
-            held = self._held(recipient, route)
-            place = (incident.incident_id, recipient, change.state, held.held_until)
+            held = held_for(recipient, route, self._directory, self._now)
+            state, until = change.state, held.held_until
+            place = (incident.incident_id, recipient, state, until, held.held_by)
             self._reach(place, change, held)
-
-    def _held(self, recipient: Recipient, route: RuleRoute) -> RuleRoute:
-        """Return a route as it is for one recipient: their quiet hours may hold it for longer."""
-        if route.is_urgent:
-            return route
-        at = route.held_until or self._now
-        until, why = self._directory.hold(recipient, at, route.held_for)
-        return route if until == at else replace(route, held_until=until, held_for=why)
 
     def write(self) -> int:
         """Write it all; return how many members notifications got."""
@@ -282,7 +285,7 @@ class Gathering:
             gathering = self._begin(place, change, route)
         gathering.members += 1
         member = _member(incident_id, recipient, change)
-        self._members.append(member.row(notification_id=gathering.notification_id))
+        self._members.append(member.row(gathering.notification_id))
 
     def _gathering(self, place: _Place, route: RuleRoute) -> _GrowingNotification | None:
         if place not in self._open:
@@ -293,14 +296,14 @@ class Gathering:
     def _stored(self, place: _Place, route: RuleRoute) -> _GrowingNotification | None:
         """Return the latest notification of an incident that nobody has claimed.
 
-        What maintenance holds joins only what is held as long, and nothing else joins that.
+        What is held joins only what the same windows and hours hold, and nothing else joins that.
         """
-        incident_id, recipient, state, held_until = place
+        incident_id, recipient, state, held_until, held_by = place
         column = notifications.c
         is_released_alike = (
             column.release_at <= self._now + route.group_wait
             if held_until is None
-            else column.release_at >= held_until
+            else and_(column.release_at >= held_until, column.held_by == held_by)
         )
         query = (
             select(column.notification_id, column.members)
@@ -317,14 +320,12 @@ class Gathering:
             .with_for_update(of=notifications)
         )
         row = self._connection.execute(query).one_or_none()
-        return (
-            None
-            if row is None
-            else _GrowingNotification(row.notification_id, row.members, row.members)
-        )
+        if row is None:
+            return None
+        return _GrowingNotification(row.notification_id, row.members, row.members)
 
     def _begin(self, place: _Place, change: _Change, route: RuleRoute) -> _GrowingNotification:
-        _, recipient, state, held_until = place
+        _, recipient, state, held_until, _ = place
         release_at = max(self._now + change.wait, held_until or self._now)
         transition_id = change.transition.transition_id
         notification_id = notification_id_of(transition_id, recipient)
@@ -335,9 +336,13 @@ class Gathering:
                 "position": change.position,
                 "channel": recipient.channel,
                 "address": recipient.address,
-                "message_id": message_id_of(notification_id, self._domain),
+                "message_id": message_id_of(self._connection, notification_id, self._domain),
                 "is_urgent": route.is_urgent,
+                "precedence": precedence_of(
+                    change.transition, route.severity, is_first=change.is_first
+                ),
                 "held_for": route.held_for,
+                "held_by": route.held_by,
                 "created_at": self._now,
                 "release_at": release_at,
                 "state": state,
@@ -385,15 +390,3 @@ def _watched(incident: Incident, route: RuleRoute, now: datetime, *, is_new: boo
     if incident.state is IncidentState.SILENCED:
         incident = replace(incident, state=IncidentState.FIRING)
     return timed(incident, route.timers)
-
-
-def _wait(transition: Transition, route: RuleRoute, *, is_new: bool) -> timedelta:
-    """Return how long a notification that begins with a transition gathers others.
-
-    Not at all where it opens its incident, or says how things stand with a network. A new version
-    of a rejection is never urgent: the rejection itself was notified.
-    """
-    is_of_transaction = transition.subject.kind is SubjectKind.TRANSACTION
-    if is_of_transaction and (not is_new or transition.before is not None):
-        return route.group_wait
-    return timedelta()

@@ -17,12 +17,13 @@ from dashboard.domain.incident_timers import Upcoming
 from dashboard.domain.muting import SilentSource
 from dashboard.domain.notification import NotificationState, Recipient
 from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.domain.rule import Severity
+from dashboard.domain.rule import URGENCY
 from dashboard.domain.silence import Silence
 from dashboard.store.alerts.incidents import (
     add_events,
     incident_events_of,
     incident_of,
+    most_urgent_first,
     of_network,
     save_incident,
 )
@@ -37,7 +38,6 @@ from dashboard.store.schema import (
 )
 
 _MOST_ALIKE: Final = 10
-_URGENCY: Final = {each.value: rank for rank, each in enumerate(Severity)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,13 +107,9 @@ def open_incident_stories(
     Those that need somebody most come first: by severity, then those that nobody acknowledged, then
     those that are open longest.
     """
-    column = incidents.c
-    query = of_network(select(incidents).where(column.open_key.is_not(None)), network_id)
-    by_need = (case(_URGENCY, value=column.severity, else_=0).desc(), column.owner != "")
-    return _stories(
-        connection,
-        query.order_by(*by_need, column.opened_at, column.incident_id).limit(limit).offset(offset),
-    )
+    query = of_network(select(incidents).where(incidents.c.open_key.is_not(None)), network_id)
+    ordered = query.order_by(*most_urgent_first())
+    return _stories(connection, ordered.limit(limit).offset(offset))
 
 
 def finished_incident_stories(
@@ -205,14 +201,14 @@ def incidents_within(connection: Connection, incident: Incident) -> list[Inciden
         mine.c.incident_id == incident.incident_id, mine.c.transition_id == theirs.c.transition_id
     )
     is_theirs = theirs.c.incident_id == column.incident_id
-    urgency = case(_URGENCY, value=column.severity, else_=0)
+    urgency = case(URGENCY, value=column.severity, else_=0)
     query = select(incidents).where(
         column.open_key.is_not(None),
         column.incident_id != incident.incident_id,
         column.transitions <= incident.transitions,
         column.state != IncidentState.PENDING,
         column.owner == incident.owner,
-        urgency <= _URGENCY.get(incident.severity, 0),
+        urgency <= URGENCY.get(incident.severity, 0),
         exists().where(is_theirs, is_shared),
         ~exists().where(is_theirs, ~is_shared),
     )

@@ -13,11 +13,23 @@ from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
-from sqlalchemy import Connection, RowMapping, Select, case, func, or_, select, true, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    RowMapping,
+    Select,
+    case,
+    func,
+    or_,
+    select,
+    true,
+    update,
+)
 
 from dashboard.domain.condition import INSTALLATION
 from dashboard.domain.incident import Incident, IncidentEvent, IncidentEventKind, IncidentState
 from dashboard.domain.quantity import NetworkId
+from dashboard.domain.rule import URGENCY, RuleKind, Severity
 from dashboard.errors import StoreError
 from dashboard.store.schema import incident_events, incidents
 
@@ -51,22 +63,39 @@ def open_incidents_of_rule(connection: Connection, rule: str) -> list[Incident]:
     return [incident_of(row) for row in connection.execute(query.with_for_update()).mappings()]
 
 
-def latest_open_incidents(
+def unattended_incidents(
     connection: Connection, limit: int, network_id: NetworkId | None = None
 ) -> list[Incident]:
-    """Return incidents that are not over, of a network or all, without their stories.
+    """Return those that fire without an owner, of a network or all, the most urgent first.
 
-    The latest to change come first.
+    An incident that only informs, or that blocks hold what was rejected, is left out: nobody has to
+    do anything.
     """
     column = incidents.c
-    query = of_network(select(incidents).where(column.open_key.is_not(None)), network_id)
-    rows = connection.execute(query.order_by(column.changed_at.desc()).limit(limit)).mappings()
-    return [incident_of(row) for row in rows]
+    query = select(incidents).where(
+        column.open_key.is_not(None),
+        column.state == IncidentState.FIRING,
+        column.owner == "",
+        column.severity != Severity.INFO,
+        column.kind != RuleKind.INCLUDED,
+    )
+    query = of_network(query, network_id).order_by(*most_urgent_first()).limit(limit)
+    return [incident_of(row) for row in connection.execute(query).mappings()]
 
 
-def count_opened_since(connection: Connection, since: datetime) -> int:
-    """Count the incidents that opened after a moment, whether they are over or not."""
-    return connection.scalar(select(func.count()).where(incidents.c.opened_at > since)) or 0
+def most_urgent_first() -> tuple[ColumnElement[Any], ...]:
+    """Order by severity, then those without an owner, then those that are open longest."""
+    column = incidents.c
+    urgency = case(URGENCY, value=column.severity, else_=0).desc()
+    return urgency, column.owner != "", column.opened_at, column.incident_id
+
+
+def count_opened(connection: Connection, since: datetime, until: datetime | None = None) -> int:
+    """Count the incidents that opened after a moment, until another, whether they are over."""
+    query = select(func.count()).where(incidents.c.opened_at > since)
+    if until is not None:
+        query = query.where(incidents.c.opened_at <= until)
+    return connection.scalar(query) or 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,6 +254,7 @@ def incident_of(row: RowMapping) -> Incident:
         reminders=row[column.reminders],
         reminded_at=row[column.reminded_at],
         escalated_at=row[column.escalated_at],
+        notified_at=row[column.notified_at],
     )
 
 
@@ -248,4 +278,5 @@ def _row_of(incident: Incident) -> dict[str, Any]:
         "reminders": incident.reminders,
         "reminded_at": incident.reminded_at,
         "escalated_at": incident.escalated_at,
+        "notified_at": incident.notified_at,
     }

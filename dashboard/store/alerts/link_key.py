@@ -1,9 +1,12 @@
-"""The key with which links in messages are signed: made once for an installation, and kept."""
+"""The key of an installation, made once: it signs links in messages, and hides Message-IDs."""
 
 from __future__ import annotations
 
+import secrets
+
 from sqlalchemy import Connection, select, update
 
+from dashboard.domain.signed_link import KEY_LENGTH
 from dashboard.store.schema import installation
 
 
@@ -28,3 +31,8 @@ def make_link_key(connection: Connection, new: bytes) -> bytes:
     kept = link_key(connection)
     assert kept is not None  # noqa: S101 - a store has exactly one row of its installation
     return kept
+
+
+def ensure_link_key(connection: Connection) -> bytes:
+    """Return the key, made now where none could be kept before."""
+    return link_key(connection) or make_link_key(connection, secrets.token_bytes(KEY_LENGTH))

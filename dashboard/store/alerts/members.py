@@ -13,17 +13,25 @@ from dataclasses import replace
 from typing import Final
 from uuid import UUID
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, func, select
 
+from dashboard.domain.incident import Incident
 from dashboard.domain.notification import (
     FIRST_MEMBERS,
     Notification,
     NotificationMember,
+    NotificationState,
 )
+from dashboard.domain.notification_pace import LARGEST_MEMBERS
 from dashboard.store.alerts.incidents import incidents_by_id
 from dashboard.store.alerts.notifications import member_of, select_transitions
 from dashboard.store.engine.engine import Store
-from dashboard.store.schema import notification_incidents, notification_members, transitions
+from dashboard.store.schema import (
+    notification_incidents,
+    notification_members,
+    notifications,
+    transitions,
+)
 
 _PORTION: Final = 500
 
@@ -81,6 +89,54 @@ def _part(
     )
     rows = connection.execute(query).mappings()
     return [(row[column.position], member_of(row)) for row in rows]
+
+
+def states_of(connection: Connection, ids: Sequence[UUID]) -> dict[UUID, list[str]]:
+    """Return the states that each of these notifications reports, each once, in order of events."""
+    column = notification_members.c
+    query = (
+        select(column.notification_id, transitions.c.after)
+        .join(transitions, transitions.c.transition_id == column.transition_id)
+        .where(column.notification_id.in_(ids))
+        .group_by(column.notification_id, transitions.c.after)
+        .order_by(func.min(column.position))
+    )
+    found: dict[UUID, list[str]] = {}
+    for notification_id, after in connection.execute(query):
+        found.setdefault(notification_id, []).append(after)
+    return found
+
+
+def sent_changes(connection: Connection, notification: Notification) -> list[NotificationMember]:
+    """Return the changes of its incidents that were sent to the same recipient, at most 5,000.
+
+    Those are the latest, in the order of events.
+    """
+    pair, member, column = notification_incidents.c, notification_members.c, notifications.c
+    about = select(pair.incident_id).where(pair.notification_id == notification.notification_id)
+    query = (
+        select_transitions()
+        .join(notification_members, member.transition_id == transitions.c.transition_id)
+        .join(notifications, column.notification_id == member.notification_id)
+        .where(member.incident_id.in_(about), column.state == NotificationState.SENT)
+        .where(member.channel == notification.recipient.channel)
+        .where(member.address == notification.recipient.address)
+        .order_by(member.position.desc())
+        .limit(LARGEST_MEMBERS)
+    )
+    rows = connection.execute(query).mappings().all()
+    return [member_of(row) for row in reversed(rows)]
+
+
+def incidents_beside(connection: Connection, notification_id: UUID) -> list[Incident]:
+    """Return the incidents that a notification is about although it reports no change of them."""
+    pair, member = notification_incidents.c, notification_members.c
+    about = set(
+        connection.scalars(select(pair.incident_id).where(pair.notification_id == notification_id))
+    )
+    changed = select(member.incident_id).where(member.notification_id == notification_id)
+    known = incidents_by_id(connection, about - set(connection.scalars(changed.distinct())))
+    return sorted(known.values(), key=lambda each: each.opened_at)
 
 
 def incidents_of(connection: Connection, ids: Sequence[UUID]) -> dict[UUID, list[UUID]]:

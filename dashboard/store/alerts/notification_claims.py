@@ -2,7 +2,8 @@
 
 A worker closes what is due, claims it under the fencing token of its lease, sends it, and then
 marks each as sent, tried or dead. Once its lease is over, another worker may claim the same ones,
-and the first can mark them no longer, except as sent: what was sent is sent.
+and the first can mark them no longer, except as sent: what was sent is sent. A worker that keeps
+its lease may claim again what it claimed and does not hold in memory any more.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from sqlalchemy import (
 from dashboard.domain.notification import (
     DeliveryResult,
     Notification,
+    NotificationKind,
     NotificationState,
     Recipient,
 )
@@ -44,7 +46,14 @@ from dashboard.store.alerts.notifications import (
 )
 from dashboard.store.alerts.release import close
 from dashboard.store.engine.leases import live_tokens
-from dashboard.store.schema import deliveries, notification_incidents, notifications
+from dashboard.store.schema import (
+    deliveries,
+    incident_transitions,
+    incidents,
+    notification_incidents,
+    notification_members,
+    notifications,
+)
 from dashboard.store.schema.columns import ForeignText, Moment
 
 # Written out, so that the planner sees that the partial index fits.
@@ -55,6 +64,7 @@ IS_PENDING: Final = notifications.c.state == literal_column("'pending'")
 class ClaimRequest:
     """What to claim for a recipient: at most `limit` notifications, and none of `besides`.
 
+    `besides` names what waits after a failure, and what this worker holds in memory already.
     `closings` are made first: what is closed gathers no more and can be claimed.
     """
 
@@ -75,19 +85,21 @@ def pending_recipients(connection: Connection) -> list[Recipient]:
 def claim(
     connection: Connection, holder_token: int, wanted: Sequence[ClaimRequest], now: datetime
 ) -> list[Notification]:
-    """Claim notifications for each of these recipients that no worker with a lease has claimed.
+    """Claim notifications for each of these recipients that no other worker with a lease claimed.
 
-    Those tried least come first, then the oldest; of one incident only the earliest that is
-    pending. Nothing for a token whose own lease is over. A claim lasts until the notification is
-    marked or the claim released, or until the lease ends. Commit before sending.
+    Those tried least come first, then those of the highest precedence, then the oldest; of one
+    incident only the earliest that is pending. Nothing for a token whose own lease is over.
+    A claim lasts until the notification is marked or the claim released, or until the lease ends.
+    Commit before sending.
     """
     alive = live_tokens(connection)
     if holder_token not in alive:
         return []
+    others = [token for token in alive if token != holder_token]
     ids: list[UUID] = []
     for request in wanted:
         close(connection, request.closings, holder_token, now)
-        ids += connection.scalars(_claimable(request, alive))
+        ids += connection.scalars(_claimable(request, others))
     if not ids:
         return []
     taken = update(notifications).where(notifications.c.notification_id.in_(ids))
@@ -123,6 +135,20 @@ def reschedule(
     )
 
 
+def note_first_attempt(connection: Connection, notification_id: UUID, at: datetime) -> None:
+    """Note of the open incidents whose changes a notification reports when people heard of them."""
+    column, pair, member = incidents.c, incident_transitions.c, notification_members.c
+    about = (
+        select(pair.incident_id)
+        .join(notification_members, member.transition_id == pair.transition_id)
+        .where(member.notification_id == notification_id)
+    )
+    untold = update(incidents).where(
+        column.incident_id.in_(about), column.open_key.is_not(None), column.notified_at.is_(None)
+    )
+    connection.execute(untold.values(notified_at=at, version=column.version + 1))
+
+
 def release_claims(connection: Connection, holder_token: int, recipient: Recipient) -> None:
     """Release what is claimed under this token for a recipient and was not tried.
 
@@ -148,22 +174,28 @@ def mark_dead(connection: Connection, notification: Notification, error: str, at
     )
 
 
-def _claimable(request: ClaimRequest, alive: Sequence[int]) -> Select[Any]:
+def _claimable(request: ClaimRequest, others: Sequence[int]) -> Select[Any]:
     """Select what may be claimed, in its order."""
     besides = [notifications.c.notification_id.not_in(request.besides)] if request.besides else []
     return (
         select(notifications.c.notification_id)
         .where(IS_PENDING, _is_to(request.recipient), notifications.c.closed_at.is_not(None))
-        .where(or_(notifications.c.claimed_by.is_(None), notifications.c.claimed_by.not_in(alive)))
+        .where(or_(notifications.c.claimed_by.is_(None), notifications.c.claimed_by.not_in(others)))
         .where(~_has_an_earlier_one(), *besides)
-        .order_by(notifications.c.attempts, notifications.c.created_at, notifications.c.position)
+        .order_by(
+            *(notifications.c.attempts, notifications.c.precedence),
+            *(notifications.c.created_at, notifications.c.position),
+        )
         .limit(request.limit)
         .with_for_update(skip_locked=True, of=notifications)
     )
 
 
 def _has_an_earlier_one() -> ColumnElement[bool]:
-    """Whether an earlier one about the same incident, or the one it answers, is pending."""
+    """Whether an earlier one about the same incident, or the one it answers, is pending.
+
+    What is said of an incident itself, and waits for its turn, delays no change.
+    """
     earlier, of_mine = notifications.alias(), notification_incidents.alias()
     of_earlier, answered = notification_incidents.alias(), notifications.alias()
     answers = exists().where(
@@ -178,6 +210,7 @@ def _has_an_earlier_one() -> ColumnElement[bool]:
         earlier.c.address == notifications.c.address,
         earlier.c.position < notifications.c.position,
         earlier.c.state == NotificationState.PENDING,
+        or_(earlier.c.kind == NotificationKind.CHANGE, earlier.c.closed_at.is_not(None)),
     )
     return or_(answers, follows)
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 from uuid import UUID, uuid5
 
 from sqlalchemy import Connection, RowMapping, Select, select
@@ -23,6 +25,7 @@ from dashboard.domain.notification import (
 from dashboard.domain.rule import ObservedChange
 from dashboard.domain.tags import tags_in
 from dashboard.store.alerts.conditions import transition_of
+from dashboard.store.alerts.link_key import ensure_link_key
 from dashboard.store.schema import (
     deliveries,
     notification_members,
@@ -33,15 +36,30 @@ from dashboard.store.schema import (
 )
 from dashboard.store.schema.rejections import stored_rejection
 
+_CONTEXT: Final = b"linewatch message 1:"
+"""Keeps an id from meaning anything where the key signs something else."""
+
 
 def notification_id_of(transition_id: UUID, recipient: Recipient) -> UUID:
     """Return the id of a recipient's notification whose first member is a transition."""
     return uuid5(transition_id, f"{recipient.channel}:{recipient.address}")
 
 
-def message_id_of(notification_id: UUID, domain: str = NO_DOMAIN) -> str:
-    """Return the Message-ID of a notification, below the domain that its message comes from."""
-    return f"<{notification_id}@{domain}>"
+def message_id_of(connection: Connection, notification_id: UUID, domain: str = NO_DOMAIN) -> str:
+    """Return the Message-ID of a notification, below the domain that its message comes from.
+
+    Nobody can compute it: who knows it could write a bounce of that message, and the id of a
+    notification follows from those of changes and incidents, which links and webhooks carry.
+    It is stored with the notification, since another key gives another one.
+    """
+    key = ensure_link_key(connection)
+    proof = hmac.digest(key, _CONTEXT + notification_id.bytes, hashlib.sha256)
+    return written_message_id(UUID(bytes=proof[:16]), domain)
+
+
+def written_message_id(number: UUID, domain: str) -> str:
+    """Write a Message-ID with a number that nobody can guess."""
+    return f"<{number}@{domain}>"
 
 
 def select_transitions() -> Select[Any]:
@@ -119,6 +137,7 @@ def notification_of(row: RowMapping) -> Notification:
         closed_at=row[column.closed_at],
         kind=NotificationKind(row[column.kind]),
         held_for=row[column.held_for],
+        held_by=row[column.held_by] or "",
     )
 
 

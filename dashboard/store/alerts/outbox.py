@@ -17,7 +17,12 @@ from dashboard.domain.rule import ObservedChange
 from dashboard.store.alerts.gathering import Gathering
 from dashboard.store.alerts.held_notifications import is_uncertain, restored_at
 from dashboard.store.alerts.notifications import change_of, select_changes
-from dashboard.store.schema import incident_transitions, outbox, transitions
+from dashboard.store.schema import (
+    incident_transitions,
+    notification_members,
+    outbox,
+    transitions,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +84,17 @@ def entries_of_incident(
     )
     rows = connection.execute(query).mappings().all()
     return [OutboxEntry(change_of(row), position=row[outbox.c.outbox_id]) for row in rows[::-1]]
+
+
+def changes_of_notification(connection: Connection, notification_id: UUID) -> list[ObservedChange]:
+    """Return the changes that a notification reports, at most 5,000."""
+    member = notification_members.c
+    query = (
+        select_changes()
+        .join(notification_members, member.transition_id == transitions.c.transition_id)
+        .where(member.notification_id == notification_id)
+    )
+    return [change_of(row) for row in connection.execute(query).mappings()]
 
 
 def expand(

@@ -9,6 +9,7 @@ from typing import Any, Final
 from sqlalchemy import Connection, RowMapping, select, update
 
 from dashboard.domain.active_hours import WeekSpan
+from dashboard.domain.digest import DigestTime
 from dashboard.domain.notification import (
     DeliveryAttempt,
     DeliveryResult,
@@ -22,7 +23,7 @@ from dashboard.domain.recipients import (
     mailbox_of,
 )
 from dashboard.domain.verification import Verification
-from dashboard.store.alerts.addresses_off import list_addresses_off
+from dashboard.store.alerts.addresses_off import list_addresses_off, list_suspect_addresses
 from dashboard.store.engine.upsert import insert_new
 from dashboard.store.schema import notifications, recipients
 from dashboard.store.schema.columns import escape, milliseconds_of, moment_of, unescape
@@ -39,6 +40,7 @@ _NOTHING: Final = {
     "verified_by": "",
     "zone": "",
     "active": [],
+    "digest": "",
 }
 
 
@@ -50,6 +52,7 @@ def read_directory(connection: Connection, configured: ConfiguredRecipients) -> 
         {mailbox_of(each.recipient): each for each in list_addresses_off(connection)},
         {(each := _verification(row)).recipient: each for row in rows},
         {_recipient(row): _profile(row) for row in rows},
+        {each.recipient: each for each in list_suspect_addresses(connection)},
     )
 
 
@@ -77,9 +80,30 @@ def save_verification(
 
 def save_profile(connection: Connection, recipient: Recipient, wanted: RecipientProfile) -> None:
     """Store what a recipient wants."""
-    values = {"zone": wanted.zone, "active": [str(each) for each in wanted.active]}
+    digest = "" if wanted.digest is None else str(wanted.digest)
+    values: dict[str, Any] = {"zone": wanted.zone, "active": [str(each) for each in wanted.active]}
+    values |= {"digest": digest} | ({} if digest else {"digested_until": None})
     if not insert_new(connection, recipients, _key(recipient) | _NOTHING | values):
         connection.execute(update(recipients).where(*_is(recipient)).values(**values))
+
+
+def digested_until(
+    connection: Connection, recipient: Recipient | None = None
+) -> dict[Recipient, datetime]:
+    """Return until when digests told each mailbox what happened; of one, which is locked then."""
+    column = recipients.c
+    query = select(column.channel, column.address, column.digested_until)
+    if recipient is not None:
+        query = query.where(*_is(recipient)).with_for_update()
+    rows = connection.execute(query.where(column.digested_until.is_not(None))).all()
+    return {Recipient(row.channel, row.address): row.digested_until for row in rows}
+
+
+def note_digest(connection: Connection, recipient: Recipient, until: datetime) -> None:
+    """Store until when digests tell a recipient what happened."""
+    insert_new(connection, recipients, _key(recipient) | _NOTHING)
+    mine = update(recipients).where(*_is(recipient))
+    connection.execute(mine.values(digested_until=until))
 
 
 def verified_without_summary(connection: Connection) -> list[Recipient]:
@@ -148,4 +172,5 @@ def _verification(row: RowMapping) -> Verification:
 
 
 def _profile(row: RowMapping) -> RecipientProfile:
-    return RecipientProfile(row["zone"], tuple(map(WeekSpan.parse, row["active"])))
+    digest = DigestTime.parse(row["digest"]) if row["digest"] else None
+    return RecipientProfile(row["zone"], tuple(map(WeekSpan.parse, row["active"])), digest)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 from uuid import UUID
@@ -18,13 +19,17 @@ from sqlalchemy import (
 )
 
 from dashboard.domain.condition import Subject
-from dashboard.domain.notification import NotificationKind, Recipient
+from dashboard.domain.incident import Incident
+from dashboard.domain.notification import NotificationKind, Precedence, Recipient
 from dashboard.domain.notification_pace import HOUR, Closing, OpenNotification, RecipientTraffic
 from dashboard.domain.quantity import NetworkId
+from dashboard.domain.route import RuleRoute, window_key
+from dashboard.store.alerts.incidents import incident_of
 from dashboard.store.alerts.notifications import select_notifications
 from dashboard.store.engine.upsert import insert_all_new
 from dashboard.store.schema import (
     conditions,
+    incidents,
     notification_incidents,
     notification_members,
     notifications,
@@ -44,12 +49,22 @@ _IS_PENDING = notifications.c.state == literal_column("'pending'")
 def open_notifications(connection: Connection) -> list[OpenNotification]:
     """Return every pending notification that still gathers members, in the order of events."""
     column = notifications.c
+    gathers = (_IS_PENDING, column.closed_at.is_(None))
+    pair = notification_incidents.c
+    of_incidents = (
+        select(pair.notification_id, pair.incident_id)
+        .join(notifications, column.notification_id == pair.notification_id)
+        .where(*gathers)
+    )
+    about = {row.notification_id: row.incident_id for row in connection.execute(of_incidents)}
     query = (
         select(
             *(column.notification_id, column.channel, column.address, column.position),
             *(column.created_at, column.release_at, column.members, column.is_urgent, column.kind),
+            *(column.precedence, column.held_for, transitions.c.tx_hash),
         )
-        .where(_IS_PENDING, column.closed_at.is_(None))
+        .join(transitions, transitions.c.transition_id == column.transition_id)
+        .where(*gathers)
         .order_by(column.position)
     )
     return [
@@ -58,9 +73,63 @@ def open_notifications(connection: Connection) -> list[OpenNotification]:
             Recipient(row.channel, row.address),
             *(row.position, row.created_at, row.release_at, row.members, row.is_urgent),
             kind=NotificationKind(row.kind),
+            precedence=Precedence(row.precedence),
+            is_of_network=row.tx_hash is None,
+            incident_id=about.get(row.notification_id),
+            was_held=row.held_for != "",
         )
         for row in connection.execute(query)
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class HeldNotification:
+    """One that waits for the end of maintenance; `held_by` names what holds it.
+
+    `incident` is what it is about; of a summary of several, one of them.
+    """
+
+    notification_id: UUID
+    recipient: Recipient
+    is_of_changes: bool
+    held_by: str
+    incident: Incident
+
+
+def held_notifications(connection: Connection, now: datetime) -> list[HeldNotification]:
+    """Return what maintenance windows hold now, and nobody has claimed."""
+    column, pair = notifications.c, notification_incidents.c
+    query = (
+        select(incidents, column.notification_id, column.channel, column.address, column.kind)
+        .add_columns(column.held_by)
+        .join(notification_incidents, pair.incident_id == incidents.c.incident_id)
+        .join(notifications, column.notification_id == pair.notification_id)
+        .where(_IS_PENDING, column.closed_at.is_(None), column.release_at > now)
+        .where(column.held_by.contains(window_key(""), autoescape=True))
+        .with_for_update(of=notifications)
+    )
+    return [
+        HeldNotification(
+            row[column.notification_id],
+            Recipient(row[column.channel], row[column.address]),
+            row[column.kind] == NotificationKind.CHANGE,
+            row[column.held_by],
+            incident_of(row),
+        )
+        for row in connection.execute(query).mappings()
+    ]
+
+
+def hold_until(
+    connection: Connection, notification: HeldNotification, route: RuleRoute, now: datetime
+) -> None:
+    """Hold a notification for as long as its route says now."""
+    release_at = route.held_until or now
+    mine = notifications.c.notification_id == notification.notification_id
+    held = {"release_at": release_at, "next_attempt_at": release_at, "held_by": route.held_by}
+    if route.held_for:
+        held["held_for"] = route.held_for
+    connection.execute(update(notifications).where(mine).values(held))
 
 
 def traffic_to(connection: Connection, recipient: Recipient, now: datetime) -> RecipientTraffic:
@@ -73,7 +142,7 @@ def traffic_to(connection: Connection, recipient: Recipient, now: datetime) -> R
         column.closed_at.is_not(None),
     )
     count, latest = connection.execute(waiting).one()
-    query = select(column.closed_at, column.is_urgent).where(
+    query = select(column.closed_at, column.is_urgent, column.kind).where(
         column.channel == recipient.channel,
         column.address == recipient.address,
         column.closed_at > now - HOUR,
@@ -81,7 +150,9 @@ def traffic_to(connection: Connection, recipient: Recipient, now: datetime) -> R
     )
     rows = connection.execute(query.order_by(column.closed_at)).all()
     urgent = [row.closed_at for row in rows if row.is_urgent]
-    return RecipientTraffic([row.closed_at for row in rows], count, latest, urgent)
+    reminders = [row.closed_at for row in rows if row.kind == NotificationKind.REMINDER]
+    recent = [row.closed_at for row in rows]
+    return RecipientTraffic(recent, count, latest, urgent, reminders)
 
 
 def close(
@@ -90,12 +161,12 @@ def close(
     """Fix the members of notifications that still gather, and the thread each belongs to."""
     for closing in closings:
         ids = [closing.notification_id, *closing.merged]
-        query = select(notifications.c.notification_id).where(
-            notifications.c.notification_id.in_(ids),
-            _IS_PENDING,
-            notifications.c.closed_at.is_(None),
+        column = notifications.c
+        query = select(column.notification_id, column.held_by).where(
+            column.notification_id.in_(ids), _IS_PENDING, column.closed_at.is_(None)
         )
-        still_open = set(connection.scalars(query.with_for_update()))
+        rows = connection.execute(query.with_for_update())
+        still_open = {row.notification_id: row.held_by or "" for row in rows}
         if closing.notification_id not in still_open:
             continue
         merged = [each for each in closing.merged if each in still_open]
@@ -105,6 +176,9 @@ def close(
         answered, thread = _thread_of(connection, closing.notification_id)
         closed = {"closed_at": now, "closed_by": holder_token}
         closed |= {"in_reply_to": answered, "thread": thread}
+        if closing.delay is not None:
+            keys = [key for each in ids for key in still_open.get(each, "").split()]
+            closed["held_by"] = " ".join(dict.fromkeys((*keys, closing.delay)))
         connection.execute(update(notifications).where(mine).values(closed))
 
 
@@ -118,20 +192,30 @@ def _merge(connection: Connection, target: UUID, merged: Sequence[UUID]) -> None
         {"notification_id": target, "incident_id": each} for each in connection.scalars(of_merged)
     ]
     insert_all_new(connection, notification_incidents, rows)
-    held_for = _what_held(connection, [target, *merged])
+    shared = _shared_by(connection, [target, *merged])
     connection.execute(delete(notification_incidents).where(pair.notification_id.in_(merged)))
     gone = notifications.c.notification_id.in_(merged)
     connection.execute(delete(notifications).where(gone))
     many = select(func.count()).where(member.notification_id == target).scalar_subquery()
     mine = notifications.c.notification_id == target
-    connection.execute(update(notifications).where(mine).values(members=many, held_for=held_for))
+    connection.execute(update(notifications).where(mine).values(members=many, **shared))
 
 
-def _what_held(connection: Connection, ids: Sequence[UUID]) -> str:
-    """Say what held any of these notifications back, nothing where nothing did."""
+def _shared_by(connection: Connection, ids: Sequence[UUID]) -> dict[str, object]:
+    """Return what one notification of all of these says: its kind, its place, what held them."""
     column = notifications.c
-    query = select(column.held_for).where(column.notification_id.in_(ids), column.held_for != "")
-    return "; ".join(sorted(connection.scalars(query.distinct()))[:_MOST_HOLDING])
+    query = select(column.kind, column.precedence, column.held_for, column.held_by)
+    rows = connection.execute(query.where(column.notification_id.in_(ids))).all()
+    kinds = {NotificationKind(row.kind) for row in rows}
+    kind = kinds.pop() if len(kinds) == 1 else NotificationKind.SUMMARY
+    held_by = dict.fromkeys(key for row in rows for key in (row.held_by or "").split())
+    held_for = sorted({row.held_for for row in rows} - {""})[:_MOST_HOLDING]
+    return {
+        "kind": NotificationKind.CHANGE if NotificationKind.CHANGE in kinds else kind,
+        "precedence": min(row.precedence for row in rows),
+        "held_for": "; ".join(held_for),
+        "held_by": " ".join(held_by),
+    }
 
 
 def _thread_of(connection: Connection, notification_id: UUID) -> tuple[str, str]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID, uuid5
 
-from sqlalchemy import Connection, RowMapping, delete, select, true
+from sqlalchemy import Connection, RowMapping, delete, func, select, true
 
 from dashboard.domain.incident import Incident
 from dashboard.domain.notification import (
@@ -18,7 +18,10 @@ from dashboard.domain.notification import (
     NotificationState,
     Recipient,
 )
+from dashboard.domain.notification_pace import precedence_of_kind
 from dashboard.domain.recipients import RecipientDirectory
+from dashboard.domain.route import BY_QUIET_HOURS
+from dashboard.domain.silence import SILENCED
 from dashboard.store.alerts.incidents import incidents_by_id
 from dashboard.store.alerts.notifications import member_of, message_id_of, select_transitions
 from dashboard.store.engine.upsert import insert_new
@@ -36,8 +39,8 @@ from dashboard.store.schema import (
 class Repetition:
     """Why an incident is notified again, when, and not before when that goes.
 
-    What `is_urgent` heeds no recipient's quiet hours. `held_for` says what holds it until then.
-    Message-IDs stand below `domain`.
+    What `is_urgent` heeds no recipient's quiet hours. `held_for` says what holds it until then, and
+    `held_by` names that. Message-IDs stand below `domain`.
     """
 
     kind: NotificationKind
@@ -46,6 +49,7 @@ class Repetition:
     directory: RecipientDirectory
     domain: str = NO_DOMAIN
     held_for: str = ""
+    held_by: str = ""
     is_urgent: bool = False
 
 
@@ -54,44 +58,89 @@ def repeat(
     incident: Incident,
     repetition: Repetition,
     recipients: Iterable[Recipient],
-) -> None:
+) -> list[Recipient]:
     """Notify of an incident again, as its last change says.
 
-    Why nothing is sent to one is stored as well. The same repetition is notified once: its id
-    follows from the incident and its version.
+    Why nothing is sent to one is stored as well. A reminder goes only to those to whom that
+    change was sent. The same repetition is notified once: its id follows from the incident and its
+    version. Return to whom it goes.
     """
     last = _last_transition(connection, incident)
     if last is None:
-        return
+        return []
+    notified = []
+    is_reminder = repetition.kind is NotificationKind.REMINDER
+    informed = _informed_of(connection, last["transition_id"]) if is_reminder else ()
+    shared = {
+        "transition_id": last["transition_id"],
+        # It follows all that happened so far.
+        "position": connection.scalar(select(func.max(outbox.c.outbox_id))),
+        "kind": repetition.kind,
+        "precedence": precedence_of_kind(repetition.kind, incident.severity),
+    }
     for each in recipients:
         if reason := repetition.directory.withheld(each):
             _withhold(connection, incident, last, each, reason)
             continue
-        release_at, held_for = repetition.release_at, repetition.held_for
-        if not repetition.is_urgent:
-            release_at, held_for = repetition.directory.hold(each, release_at, held_for)
-        number = f"{repetition.kind}:{incident.version}:{each.channel}:{each.address}"
-        notification_id = uuid5(incident.incident_id, number)
-        row: dict[str, Any] = {
-            "notification_id": notification_id,
-            "transition_id": last["transition_id"],
-            "position": last["outbox_id"],
-            "channel": each.channel,
-            "address": each.address,
-            "message_id": message_id_of(notification_id, repetition.domain),
-            "kind": repetition.kind,
-            "held_for": held_for,
-            "members": 0,
-            "created_at": repetition.now,
-            "release_at": release_at,
-            "state": NotificationState.PENDING,
-            "attempts": 0,
-            "next_attempt_at": release_at,
-            "outcome": "",
-        }
+        if is_reminder and each not in informed:
+            continue
+        notified.append(each)
+        row = shared | _repeated_to(connection, incident, repetition, each)
         if insert_new(connection, notifications, row):
-            pair = {"notification_id": notification_id, "incident_id": incident.incident_id}
-            insert_new(connection, notification_incidents, pair)
+            of = {"notification_id": row["notification_id"], "incident_id": incident.incident_id}
+            insert_new(connection, notification_incidents, of)
+    return notified
+
+
+def _repeated_to(
+    connection: Connection, incident: Incident, repetition: Repetition, recipient: Recipient
+) -> dict[str, Any]:
+    release_at, held_for, held_by = repetition.release_at, repetition.held_for, repetition.held_by
+    if not repetition.is_urgent:
+        release_at, held_for = repetition.directory.hold(recipient, release_at, held_for)
+        held_by = f"{held_by} {BY_QUIET_HOURS}" if release_at > repetition.release_at else held_by
+    number = f"{repetition.kind}:{incident.version}:{recipient.channel}:{recipient.address}"
+    notification_id = uuid5(incident.incident_id, number)
+    return {
+        "notification_id": notification_id,
+        "channel": recipient.channel,
+        "address": recipient.address,
+        "message_id": message_id_of(connection, notification_id, repetition.domain),
+        "held_for": held_for,
+        "held_by": held_by.strip(),
+        "members": 0,
+        "created_at": repetition.now,
+        "release_at": release_at,
+        "state": NotificationState.PENDING,
+        "attempts": 0,
+        "next_attempt_at": release_at,
+        "outcome": "",
+    }
+
+
+def _informed_of(connection: Connection, transition_id: UUID) -> set[Recipient]:
+    """Return to whom a change was sent."""
+    column, member = notifications.c, notification_members.c
+    query = (
+        select(column.channel, column.address)
+        .join(notification_members, member.notification_id == column.notification_id)
+        .where(member.transition_id == transition_id, column.state == NotificationState.SENT)
+    )
+    return {Recipient(*row) for row in connection.execute(query)}
+
+
+def is_awaited(connection: Connection, incident: Incident) -> bool:
+    """Whether a message about a change of an incident waits for its delivery."""
+    column, member, pair = notifications.c, notification_members.c, incident_transitions.c
+    query = (
+        select(column.notification_id)
+        .join(notification_members, member.notification_id == column.notification_id)
+        .join(incident_transitions, pair.transition_id == member.transition_id)
+        .where(pair.incident_id == incident.incident_id)
+        .where(column.state.in_([NotificationState.PENDING, NotificationState.HELD]))
+        .limit(1)
+    )
+    return connection.scalar(query) is not None
 
 
 def withdraw(connection: Connection, incident: Incident) -> None:
@@ -119,6 +168,17 @@ def withdraw(connection: Connection, incident: Incident) -> None:
     for row in found:
         recipient = Recipient(row.channel, row.address)
         _withhold(connection, incident, last, recipient, "somebody acted, or it ended, before that")
+
+
+def forget_silenced(connection: Connection, transition_ids: Collection[UUID]) -> None:
+    """Let changes reach those to whom a silence kept them from going, now that it is over."""
+    member = notification_members.c
+    silenced = delete(notification_members).where(
+        member.transition_id.in_(transition_ids),
+        member.notification_id.is_(None),
+        member.reason.startswith(SILENCED, autoescape=True),
+    )
+    connection.execute(silenced)
 
 
 def notified_of(

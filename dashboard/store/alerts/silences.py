@@ -63,7 +63,10 @@ def end_silence(
 
 
 def _release_held(connection: Connection, window: Silence, now: datetime) -> None:
-    """Release what this window held; what another window that is active holds waits for its end."""
+    """Release what this window held in release 0.1.0, which did not store what holds what.
+
+    What was held since is released by the worker, which knows what else holds it.
+    """
     others = unfinished_silences(connection, now)
     if any(
         each.kind is SilenceKind.MAINTENANCE and each.state(now) is SilenceState.ACTIVE
@@ -78,6 +81,7 @@ def _release_held(connection: Connection, window: Silence, now: datetime) -> Non
         column.state == NotificationState.PENDING,
         column.closed_at.is_(None),
         column.release_at == ended.over_at,
+        column.held_by.is_(None),
     )
     connection.execute(held.values(release_at=now, next_attempt_at=now))
 

@@ -17,6 +17,9 @@ PRIMARY: Final = 0xFF
 
 DAMAGED: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 
+_ERROR_CODE: Final = re.compile(r"error code=(\d+)")
+"""What SQLite's checks say of a page that they could not read."""
+
 _CONDITION: Final = re.compile(r"\sWHERE\s(.*)$", re.IGNORECASE | re.DOTALL)
 
 
@@ -33,7 +36,18 @@ def find_corruption(connection: sqlite3.Connection, longest: timedelta) -> str |
     except sqlite3.DatabaseError as error:
         if error.sqlite_errorcode & PRIMARY not in DAMAGED:
             raise
-        return str(error)
+        is_no_database = error.sqlite_errorcode & PRIMARY == sqlite3.SQLITE_NOTADB
+        return "the file is no SQLite database" if is_no_database else str(error)
+
+
+def raise_if_unread(complaint: str) -> None:
+    """Raise the driver's error if a check complains of a page that the disk did not give it."""
+    found = _ERROR_CODE.search(complaint)
+    if found is None or int(found[1]) & PRIMARY in DAMAGED:
+        return
+    error = sqlite3.OperationalError(complaint)
+    error.sqlite_errorcode = int(found[1])
+    raise error
 
 
 def _ways_in(connection: sqlite3.Connection) -> list[str]:
@@ -62,4 +76,8 @@ def _quick_check(connection: sqlite3.Connection, longest: timedelta) -> str | No
         raise
     finally:
         clock.cancel()
-    return None if found == "ok" else " ".join(str(found).split())
+    if found == "ok":
+        return None
+    complaint = " ".join(str(found).split())
+    raise_if_unread(complaint)
+    return complaint

@@ -56,10 +56,14 @@ class Database(Protocol):
     def reading_engine(self) -> Engine:
         """Connect for reading."""
 
-    def writing_engine(self, patience: timedelta, *, is_synced: bool = True) -> Engine:
+    def writing_engine(
+        self, patience: timedelta, *, is_synced: bool = True, takes_turns: bool = True
+    ) -> Engine:
         """Connect for writing; a writer waits for the others at most for `patience`.
 
-        Where it is not `is_synced`, a power cut may undo the last transactions, each whole.
+        Where it is not `is_synced`, a power cut may undo the last transactions, each whole. What
+        does not take turns waits for nobody where the database can do without: it must change
+        only rows of its own, and give no numbers to rows.
         """
 
     def exclusive(self) -> AbstractContextManager[Connection]:

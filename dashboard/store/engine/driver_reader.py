@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack, closing
 from typing import Any
 
 from sqlalchemy import Engine
@@ -53,12 +54,13 @@ class DriverReader:
         # One stays with the pool: SQLite's last connection to go takes the log along.
         # A new connection is prepared below SQLAlchemy, so the driver's own errors come through.
         try:
-            with store_errors(self._database):
-                stays, pooled = self._engine.raw_connection(), self._engine.raw_connection()
-                stays.close()
-            connection: Any = pooled.driver_connection
-            pooled.detach()
-            self._database.use_autocommit(connection)
+            with store_errors(self._database), ExitStack() as taken:
+                pooled = taken.enter_context(closing(self._engine.raw_connection()))
+                connection: Any = pooled.driver_connection
+                self._database.use_autocommit(connection)
+                self._engine.raw_connection().close()
+                pooled.detach()
+                taken.pop_all()
         except self._database.driver_error as error:
             raise self._lost(error) from error
         self._cursor = connection.cursor()

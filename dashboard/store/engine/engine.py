@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from itertools import count
+from threading import Lock
 from typing import Final, Self
 from uuid import UUID
 
@@ -27,13 +28,20 @@ _CLOCK: Final = "linewatch_clock"
 class Store:
     """All that an installation remembers; used by many threads and processes at once."""
 
-    def __init__(self, database: Database, reader: Engine, writer: Engine, idler: Engine) -> None:
-        """Use three engines on one database; the `idler` awaits no disk."""
+    def __init__(
+        self, database: Database, reader: Engine, writer: Engine, idler: Engine, renewer: Engine
+    ) -> None:
+        """Use four engines on one database.
+
+        The `idler` awaits no disk, and the `renewer` no other writer where the database allows it.
+        """
         self.name = database.name
         self._database = database
         self._reader = reader
         self._writer = writer
         self._idler = idler
+        self._renewer = renewer
+        self._is_renewing = Lock()
         self._driver_readers: list[DriverReader] = []
         self._has_failed = False
         self._numbers = count(1)
@@ -57,8 +65,11 @@ class Store:
         open a second one inside: it would wait for the first.
         """
         try:
-            with store_errors(self._database), self._writer.begin() as connection:
-                yield connection
+            with store_errors(self._database), self._writer.connect() as connection:
+                with self._is_renewing:
+                    pass  # a renewal that waits goes before this
+                with connection.begin():
+                    yield connection
         except StoreError:
             self._has_failed = True
             raise
@@ -85,6 +96,15 @@ class Store:
         with store_errors(self._database), self._idler.begin() as connection:
             yield connection
 
+    @contextmanager
+    def renew(self) -> Iterator[Connection]:
+        """Open a transaction that prolongs a lease, on a connection of its own.
+
+        However many jobs of this process wait to write, it waits for one of them at most.
+        """
+        with self._is_renewing, store_errors(self._database), self._renewer.begin() as connection:
+            yield connection
+
     def driver_reader(self) -> DriverReader:
         """Return a way below SQLAlchemy, very fast, meant for one question at a time."""
         reader = DriverReader(self._reader, self._database)
@@ -103,6 +123,7 @@ class Store:
         self._reader.dispose()
         self._writer.dispose()
         self._idler.dispose()
+        self._renewer.dispose()
 
     def __enter__(self) -> Self:
         return self
@@ -135,6 +156,7 @@ def open_store(
         database.reading_engine(),
         database.writing_engine(patience),
         database.writing_engine(patience, is_synced=False),
+        database.writing_engine(patience, takes_turns=False),
     )
     store = Store(database, *(each.execution_options(**options) for each in engines))
     try:

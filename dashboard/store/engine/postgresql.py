@@ -29,8 +29,11 @@ USING_LOCK: Final = WRITING_LOCK + 1
 """Each connection shares this one as long as it lasts, so that one can keep all others out."""
 
 _LONGEST_READ: Final = timedelta(minutes=2)
-_LONGEST_PAUSE: Final = timedelta(seconds=15)
-"""How long a writer that stopped (paused, cut off) may keep the others waiting."""
+_LONGEST_PAUSE: Final = timedelta(minutes=1)
+"""How long a writer that stopped (paused, cut off) may keep the others waiting.
+
+One on a slow machine goes on by then: nothing waits inside a transaction, it only computes.
+"""
 
 _LONGEST_GOODBYE: Final = timedelta(seconds=2)
 """How long the server may take to free the locks of a process that ended."""
@@ -41,6 +44,9 @@ _CLOCK: Final = "postgresql"
 """Stands for the boot: the server's clock is one for all machines."""
 
 _TLS_MODES: Final = frozenset({"require", "verify-ca", "verify-full"})
+
+_DAMAGED: Final = {"XX001", "XX002"}
+"""Damaged data and a damaged index; an internal error (XX000) says nothing of either."""
 
 _REMEDIES: Final = {
     "08": "check that the server runs and can be reached",
@@ -53,6 +59,7 @@ _REMEDIES: Final = {
     "55P03": "another process has been writing for too long; try again",
     "57": "the server ended the connection; try again",
     "58": "check the disk of the server",
+    "XX": "the server failed: look into its log, and try again",
 }
 """What helps, by SQLSTATE or its class (Appendix A of PostgreSQL's documentation)."""
 
@@ -122,7 +129,9 @@ class PostgresqlServer:
         event.listen(engine, "connect", _use)
         return engine
 
-    def writing_engine(self, patience: timedelta, *, is_synced: bool = True) -> Engine:
+    def writing_engine(
+        self, patience: timedelta, *, is_synced: bool = True, takes_turns: bool = True
+    ) -> Engine:
         """Connect for writing: one transaction at a time, on disk when it commits.
 
         Where it is not `is_synced`, the server puts a commit on disk within a second.
@@ -138,7 +147,8 @@ class PostgresqlServer:
             max_overflow=0,
             pool_timeout=patience.total_seconds(),
         )
-        event.listen(engine, "begin", _take_turns)
+        if takes_turns:
+            event.listen(engine, "begin", _take_turns)
         event.listen(engine, "connect", _use)
         return engine
 
@@ -191,7 +201,7 @@ class PostgresqlServer:
         if not isinstance(error, psycopg.Error):
             return None
         state = error.sqlstate or "08000"
-        if state.startswith("XX"):
+        if state in _DAMAGED:
             return StoreError(
                 f"{self.name} is damaged ({_line(error)}): "
                 "`linewatch verify` shows details, `linewatch restore FILE` restores a backup"

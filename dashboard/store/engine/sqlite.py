@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
@@ -51,6 +51,9 @@ _REMEDIES: Final = {
     sqlite3.SQLITE_PERM: "give this user the right to read and write it and its folder",
     sqlite3.SQLITE_CANTOPEN: "give this user the right to read and write it and its folder",
 }
+_LOOK: Final = timedelta(seconds=1)
+"""How long damage is looked for when SQLite reports some."""
+
 _TELLING_FULL: Final = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN}
 _WAYS_OUT: Final = (
     "stop what uses it, then run `linewatch restore FILE` with your newest backup; without one, "
@@ -87,10 +90,11 @@ def let_read(engine: Engine) -> None:
     event.listen(engine, "checkin", _leave_where_alone)
 
 
-def connect_to_read(connect: Callable[[], Any]) -> tuple[Any, bool]:
+def connect_to_read(connect: Callable[[], Any], folder: Path) -> tuple[Any, bool]:
     """Connect so that the file can be read; return whether others are kept out until it is closed.
 
-    Raises the driver's error where neither way works.
+    Only a full disk in `folder` is a reason to keep them out: after another error of the disk the
+    next try succeeds. Raises the driver's error where neither way works.
     """
     connection = connect()
     try:
@@ -98,7 +102,7 @@ def connect_to_read(connect: Callable[[], Any]) -> tuple[Any, bool]:
         connection.execute(_ANY_PAGE)
     except sqlite3.OperationalError as error:
         connection.close()
-        if error.sqlite_errorcode & PRIMARY != sqlite3.SQLITE_IOERR:
+        if error.sqlite_errorcode & PRIMARY != sqlite3.SQLITE_IOERR or not is_full(folder):
             raise
         connection = connect()
         connection.execute("PRAGMA locking_mode = EXCLUSIVE")
@@ -108,7 +112,9 @@ def connect_to_read(connect: Callable[[], Any]) -> tuple[Any, bool]:
 
 
 def _connect_to_read(dialect: Any, record: Any, arguments: Any, options: Any) -> Any:  # noqa: ANN401 - SQLAlchemy names none of these
-    connection, is_exclusive = connect_to_read(lambda: dialect.connect(*arguments, **options))
+    connection, is_exclusive = connect_to_read(
+        lambda: dialect.connect(*arguments, **options), Path(arguments[0]).parent
+    )
     connection.execute("PRAGMA query_only = ON")
     record.info[_IS_EXCLUSIVE] = is_exclusive
     return connection
@@ -246,7 +252,13 @@ class SqliteFile:
                 f"{self.name} cannot be made ({error.strerror}): {remedy}"
             ) from error
 
-    def writing_engine(self, patience: timedelta, *, is_synced: bool = True) -> Engine:
+    def writing_engine(
+        self,
+        patience: timedelta,
+        *,
+        is_synced: bool = True,
+        takes_turns: bool = True,  # noqa: ARG002 - a file has one writer at a time
+    ) -> Engine:
         """Connect for writing: one transaction at a time per process, on disk when it commits.
 
         Where it is not `is_synced`, a commit is in the log, and on disk with the next one that is.
@@ -308,7 +320,13 @@ class SqliteFile:
         driver.execute(f"PRAGMA busy_timeout = {_READERS_PATIENCE * 1000:.0f}")
 
     def use_autocommit(self, connection: sqlite3.Connection) -> None:
-        """Do so: `isolation_level` is None already."""
+        """Do so: `isolation_level` is None already.
+
+        StoreUnavailable for a connection that keeps all others out for as long as it lasts.
+        """
+        ((mode,),) = connection.execute("PRAGMA locking_mode").fetchall()
+        if mode == "exclusive":
+            raise StoreUnavailable(f"{self.name} cannot be used now: {FULL}")
         connection.execute("PRAGMA busy_timeout = 0")
 
     def now(self, connection: Connection) -> BootMoment:  # noqa: ARG002 - SQLite has no clock of its own
@@ -334,12 +352,25 @@ class SqliteFile:
     def unavailable(self, error: BaseException) -> StoreUnavailable | StoreError | None:
         """Read the error's code."""
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & PRIMARY
-        if code == sqlite3.SQLITE_NOTADB:
-            return self.damaged("the file is no SQLite database")
         if code in DAMAGED:
-            return self.damaged(str(error))
+            return self._checked(error)
         if code in _TELLING_FULL and is_full(self.path.parent):
             return StoreUnavailable(f"{self.name} cannot be used now: {FULL}")
         if code in _REMEDIES:
             return StoreUnavailable(f"{self.name} cannot be used now ({error}): {_REMEDIES[code]}")
         return None
+
+    def _checked(self, error: BaseException) -> StoreUnavailable | StoreError:
+        """Say damage only where a look at the file finds some: a disk that failed once reads on."""
+        try:
+            address = f"{self.path.absolute().as_uri()}?mode=rw"
+            with closing(sqlite3.connect(address, uri=True, timeout=0)) as connection:
+                damage = find_corruption(connection, _LOOK)
+        except sqlite3.Error as trouble:
+            damage, error = None, trouble
+        if damage is not None:
+            return self.damaged(damage)
+        return StoreUnavailable(
+            f"{self.name} cannot be used now ({error}): check its disk; "
+            "`linewatch verify` tells whether the store is damaged"
+        )

@@ -5,13 +5,12 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Final
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection
 
 from dashboard.domain.busy_context import (
     USUAL_DAYS,
     USUAL_WINDOW,
     BusyContext,
-    BusySpell,
     FeePoint,
     UsualFee,
     UsualSpells,
@@ -19,19 +18,20 @@ from dashboard.domain.busy_context import (
     usual_spells,
 )
 from dashboard.domain.cheap_hours import HourFee
-from dashboard.domain.condition import State, Subject, SubjectKind
+from dashboard.domain.coverage import Watched
 from dashboard.domain.fee_rollup import FeeSeries, RollupLevel
 from dashboard.domain.grounds import FeeGrounds, Signal
 from dashboard.domain.quantity import NetworkId
+from dashboard.domain.spells import BusyTime
+from dashboard.store.fees.busy_spells import spells_between
 from dashboard.store.fees.rollups import medians_at, medians_between
 from dashboard.store.fees.series import ChartRange, fee_steps
 from dashboard.store.fees.stored_fees import SeriesKey
-from dashboard.store.schema import transitions
+from dashboard.store.monitoring.coverage import watched_from, watched_time
 from dashboard.store.schema.columns import milliseconds_of, moment_of
 
 _SHOWN: Final = timedelta(hours=24)
 _STEP: Final = timedelta(minutes=5)
-_MOST_SPELLS: Final = 1000
 SERIES: Final = {
     Signal.BASE_FEE: FeeSeries.ESTIMATED_BASE_FEE,
     Signal.PRIORITY_FEE: FeeSeries.MEDIUM_MAX_PRIORITY_FEE,
@@ -49,7 +49,7 @@ def read_busy_context(
         grounds=grounds,
         since=between.since,
         until=at,
-        fees=tuple(FeePoint(step.last_at, step.highest) for step in steps),
+        fees=tuple(FeePoint(step.last_at, step.lowest, step.highest) for step in steps),
         usual=read_usual_spells(connection, network_id, at),
     )
 
@@ -58,7 +58,20 @@ def read_usual_spells(
     connection: Connection, network_id: NetworkId, at: datetime
 ) -> UsualSpells | None:
     """Read how long busy spells last that begin at this hour; None where too few are known."""
-    return usual_spells(_spells(connection, network_id, at), at)
+    return usual_spells(spells_between(connection, network_id, at - USUAL_WINDOW, at), at)
+
+
+def read_busy_time(
+    connection: Connection, network_id: NetworkId, since: datetime, until: datetime
+) -> BusyTime:
+    """Read the busy spells of a time, and what was watched of it: its share says how busy it was.
+
+    What is watched is None of a network that only has a history.
+    """
+    watched = None
+    if watched_from(connection, [network_id], Watched.FEES):
+        watched = watched_time(connection, [network_id], Watched.FEES, since, until)
+    return BusyTime(tuple(spells_between(connection, network_id, since, until)), watched)
 
 
 def read_usual_fee(
@@ -80,21 +93,3 @@ def read_hours(
     key = SeriesKey(network_id, series)
     found = medians_between(connection, key, RollupLevel.HOUR, since, until)
     return [HourFee(moment_of(begins_at), median) for begins_at, median in found]
-
-
-def _spells(connection: Connection, network_id: NetworkId, at: datetime) -> list[BusySpell]:
-    """Return the spells that ended before, the latest first."""
-    column = transitions.c
-    query = (
-        select(column.opened_at, column.at)
-        .where(
-            column.subject == Subject(SubjectKind.BUSYNESS, network_id).key(),
-            column.after == State.CALM,
-            column.opened_at.is_not(None),
-            column.at.between(at - USUAL_WINDOW, at),
-        )
-        .order_by(column.at.desc())
-        .limit(_MOST_SPELLS)
-    )
-    rows = connection.execute(query)
-    return [BusySpell(opened_at, ended_at - opened_at) for opened_at, ended_at in rows]

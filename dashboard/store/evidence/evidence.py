@@ -19,7 +19,7 @@ from dashboard.store.schema import (
     tracked_hashes,
     watched_cohorts,
 )
-from dashboard.store.tracking.follow_ups import follow_ups_among
+from dashboard.store.tracking.follow_ups import follow_ups_among, receipt_failures_among
 
 
 def read_evidence_of_many(
@@ -39,6 +39,7 @@ def read_evidence_of_many(
     watched: defaultdict[int, dict[NetworkId, Row[Any]]] = defaultdict(dict)
     for row in connection.execute(select(watched_cohorts).where(of_cohorts)):
         watched[row.cohort_id][row.network_id] = row
+    failing = receipt_failures_among(connection, hashes)
     found = {}
     for tx_hash in ends:
         own = tracked.get(tx_hash)
@@ -53,6 +54,7 @@ def read_evidence_of_many(
                     records=tuple(version.record for version in held[each]),
                     is_dated_ahead=any(version.is_dated_ahead for version in held[each][:1]),
                     follow_up=ends[tx_hash].get(each),
+                    receipt_failure=failing.get((tx_hash, each)),
                 ),
                 rows.get(each),
             )

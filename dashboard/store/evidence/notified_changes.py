@@ -10,6 +10,7 @@ from sqlalchemy import Connection, select
 from dashboard.domain.condition import Transition
 from dashboard.domain.exclusion import StoredRejection
 from dashboard.domain.notified_change import NotifiedChange
+from dashboard.store.alerts.conditions import transition_of
 from dashboard.store.schema import outbox, rejections, tracked_hashes, transitions
 from dashboard.store.schema.rejections import stored_rejection
 
@@ -33,6 +34,23 @@ def with_previous(connection: Connection, change: NotifiedChange) -> NotifiedCha
     if not change.is_changed_record:
         return change
     return replace(change, previous=_previous(connection, change.transition))
+
+
+def with_ends(connection: Connection, changes: Sequence[NotifiedChange]) -> list[NotifiedChange]:
+    """Return the changes with what ended what they opened, of networks; at most 500 at a time."""
+    opened = {
+        each.transition.transition_id
+        for each in changes
+        if each.transition.after.is_open and each.transition.subject.tx_hash is None
+    }
+    column = transitions.c
+    query = select(transitions).where(
+        column.opening_id.in_(opened), column.transition_id.not_in(opened)
+    )
+    rows = connection.execute(query.order_by(column.at)).mappings() if opened else ()
+    later = {row[column.opening_id]: transition_of(row) for row in rows}
+    ends = {key: each for key, each in later.items() if not each.after.is_open}
+    return [replace(each, ended=ends.get(each.transition.transition_id)) for each in changes]
 
 
 def _previous(connection: Connection, transition: Transition) -> StoredRejection | None:

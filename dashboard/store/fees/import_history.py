@@ -18,7 +18,6 @@ from dashboard.store.engine.leases import next_token
 from dashboard.store.fees.rollup_arrays import FeeArrays, Integers
 from dashboard.store.fees.rollups import rollup_begins_between, update_rollups
 from dashboard.store.fees.save import (
-    busy_flags,
     percentile_rows,
     rolled_up_of,
     suggested_row,
@@ -64,7 +63,7 @@ def import_gas_history(connection: Connection, observations: Sequence[GasObserva
 def _rows_without_estimates(
     connection: Connection, network_id: NetworkId, observations: Sequence[GasObservation]
 ) -> list[dict[str, Any]]:
-    """Return the rows, judged, of suggested fees of whose time no base fee was estimated."""
+    """Return the rows of suggested fees of whose time no base fee was estimated."""
     rows = [row for row in map(suggested_row, observations) if row is not None]
     times = [row["asked_at"] for row in rows]
     if not times:
@@ -74,11 +73,7 @@ def _rows_without_estimates(
         estimated_base_fees.c.network_id == network_id, at.between(min(times), max(times))
     )
     estimated = set(map(milliseconds_of, connection.scalars(query)))
-    rows = [row for row in rows if milliseconds_of(row["asked_at"]) not in estimated]
-    fees = [(milliseconds_of(row["asked_at"]), row["estimated_base_fee"]) for row in rows]
-    for row, is_busy in zip(rows, busy_flags(connection, network_id, fees), strict=True):
-        row["is_busy"] = is_busy
-    return rows
+    return [row for row in rows if milliseconds_of(row["asked_at"]) not in estimated]
 
 
 def _insert_missing(

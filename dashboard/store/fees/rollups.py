@@ -56,7 +56,7 @@ _PART: Final = "first_at, last_at, lowest, highest, total, seen, estimated, long
 _TOTALS: Final = "first_at, last_at, total, seen"
 _MEDIANS: Final = f"SELECT median {_LEVEL} AND begins_at IN "
 _LINE: Final = (
-    "SELECT begins_at / ? AS step, avg(CAST(median AS DOUBLE PRECISION)), max(highest) "
+    "SELECT begins_at / ? AS step, avg(CAST(median AS DOUBLE PRECISION)) "
     f"{_LEVEL} AND begins_at >= ? AND begins_at < ? GROUP BY step ORDER BY step"
 )
 _LAST_BEFORE: Final = " UNION ALL ".join(
@@ -206,7 +206,7 @@ def medians_between(
 def line_between(
     connection: Connection, key: SeriesKey, since: int, until: int, step: int
 ) -> list[Row]:
-    """Return a fee for a small line: number of the step since 1970, mean of its minutes, highest.
+    """Return a fee for a small line: number of the step since 1970, mean of its minutes.
 
     The database adds the minutes up: for a day that takes half a millisecond. Of a step of which
     no minute is kept there is no row.

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -17,12 +16,9 @@ from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.store.engine.driver import read_rows
 from dashboard.store.engine.upsert import insert_all_new, insert_new, upsert
 from dashboard.store.fees.backfill import BaseFeeHistory, unseen_base_fees
-from dashboard.store.fees.rollups import last_before, update_rollups
+from dashboard.store.fees.rollups import update_rollups
 from dashboard.store.fees.stored_fees import (
     PERCENTILES,
-    SeriesKey,
-    fee_values,
-    last_percentile_before,
 )
 from dashboard.store.schema import (
     base_fee_histories,
@@ -35,15 +31,11 @@ from dashboard.store.schema.columns import milliseconds_of
 _SUGGESTED: Final = (
     FeeSeries.ESTIMATED_BASE_FEE,
     FeeSeries.MEDIUM_MAX_PRIORITY_FEE,
-    FeeSeries.IS_BUSY,
 )
 """What is rolled up of `suggestedGasFees`; each stands in the column of its name."""
 
-_ESTIMATED: Final = (FeeSeries.ESTIMATED_BASE_FEE, FeeSeries.IS_BUSY)
-"""What is rolled up of an estimated base fee."""
-
 _DELETE_ESTIMATE: Final = (
-    "DELETE FROM estimated_base_fees WHERE network_id = ? AND at = ? RETURNING base_fee, is_busy"
+    "DELETE FROM estimated_base_fees WHERE network_id = ? AND at = ? RETURNING base_fee"
 )
 
 _SAME_NAMES: Final = (
@@ -60,8 +52,7 @@ def save_fees(
 ) -> SavedFees:
     """Save the fees that one poll saw, and their roll-ups; return what is stored now.
 
-    With a `block_time`, `base_fee_history` fills in the blocks that no poll saw. Thresholds are
-    saved first: base fees are busy or not by them.
+    With a `block_time`, `base_fee_history` fills in the blocks that no poll saw.
     """
     network_id = observation.network_id
     saved = defaultdict[FeeSeries, list[SavedFee]](list)
@@ -107,19 +98,10 @@ def _save_estimates(
     connection: Connection, network_id: NetworkId, estimates: Mapping[datetime, Wei]
 ) -> dict[FeeSeries, list[SavedFee]]:
     """Save base fees at times that are only probable."""
-    base_fees = [(milliseconds_of(at), fee) for at, fee in estimates.items()]
-    flags = busy_flags(connection, network_id, base_fees)
-    rows = [
-        {"network_id": network_id, "at": at, "base_fee": fee, "is_busy": is_busy}
-        for (at, fee), is_busy in zip(estimates.items(), flags, strict=True)
-    ]
+    rows = [{"network_id": network_id, "at": at, "base_fee": fee} for at, fee in estimates.items()]
     insert_all_new(connection, estimated_base_fees, rows)
-    timed = zip(base_fees, flags, strict=True)
-    busy = [(at, Wei(is_busy)) for (at, _), is_busy in timed if is_busy is not None]
-    return {
-        series: [SavedFee(TimedFee(at, fee, is_estimated=True)) for at, fee in fees]
-        for series, fees in zip(_ESTIMATED, (base_fees, busy), strict=True)
-    }
+    timed = (TimedFee(milliseconds_of(at), fee, is_estimated=True) for at, fee in estimates.items())
+    return {FeeSeries.ESTIMATED_BASE_FEE: [SavedFee(each) for each in timed]}
 
 
 def _save_suggested_fees(
@@ -129,7 +111,6 @@ def _save_suggested_fees(
     if row is None:
         return
     network_id, at = observation.network_id, milliseconds_of(observation.asked_at)
-    [row["is_busy"]] = busy_flags(connection, network_id, [(at, row["estimated_base_fee"])])
     is_saved, before = _insert_or_replace(connection, suggested_gas_fees, row)
     if not is_saved:
         return
@@ -142,11 +123,9 @@ def _save_suggested_fees(
 
 
 def rolled_up_of(row: Mapping[str, Any] | RowMapping) -> Iterator[tuple[FeeSeries, Wei]]:
-    """Yield the fee of each series in a row of suggested fees; `is_busy` may be unknown."""
+    """Yield the fee of each series in a row of suggested fees."""
     for series in _SUGGESTED:
-        fee = row[series.name.lower()]
-        if fee is not None:
-            yield series, fee
+        yield series, row[series.name.lower()]
 
 
 def suggested_row(observation: GasObservation) -> dict[str, Any] | None:
@@ -199,44 +178,9 @@ def _delete_estimate(
     connection: Connection, network_id: NetworkId, at: int
 ) -> dict[FeeSeries, TimedFee]:
     """Delete the base fee that was only estimated to be of this moment; return it by series."""
-    for values in read_rows(connection, _DELETE_ESTIMATE, (network_id, at)):
-        return {
-            series: TimedFee(at, value, is_estimated=True)
-            for series, value in zip(_ESTIMATED, values, strict=True)
-            if value is not None
-        }
+    for (fee,) in read_rows(connection, _DELETE_ESTIMATE, (network_id, at)):
+        return {FeeSeries.ESTIMATED_BASE_FEE: TimedFee(at, fee, is_estimated=True)}
     return {}
-
-
-def busy_flags(
-    connection: Connection, network_id: NetworkId, base_fees: Sequence[tuple[int, Wei]]
-) -> list[int | None]:
-    """Return 1 for each base fee above its threshold and 0 for the others, by time (milliseconds).
-
-    The threshold is the last one at or before it, which must be stored already; None where none
-    is known.
-    """
-    if not base_fees:
-        return []
-    key = SeriesKey(network_id, FeeSeries.BUSY_THRESHOLD)
-    times = [at for at, _ in base_fees]
-    first, last = min(times) + 1, max(times) + 1
-    thresholds = [] if first == last else fee_values(connection, key, first, last)
-    before = _last_before(connection, key, first)
-    if before is not None:
-        thresholds.insert(0, before)
-    since = [each.at for each in thresholds]
-    places = (bisect_right(since, at) - 1 for at in times)
-    return [
-        int(fee > thresholds[place].fee) if place >= 0 else None
-        for place, (_, fee) in zip(places, base_fees, strict=True)
-    ]
-
-
-def _last_before(connection: Connection, key: SeriesKey, at: int) -> TimedFee | None:
-    """Return the last threshold from before a time; roll-ups know those that are kept no longer."""
-    found = last_percentile_before(connection, key, at)
-    return last_before(connection, key, at) if found is None else found
 
 
 def row_of_suggested_fees(fees: SuggestedGasFees) -> dict[str, Any]:

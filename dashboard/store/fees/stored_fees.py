@@ -6,7 +6,7 @@ Read as bare numbers, since they are read by the thousand.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 
 from sqlalchemy import Connection, Select, select
@@ -16,9 +16,11 @@ from dashboard.domain.fee_rollup import FeeSeries, TimedFee
 from dashboard.domain.gas import GasSource
 from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import NetworkId, Wei
+from dashboard.domain.rule import FeeMeasure
+from dashboard.domain.spells import JudgedValue
 from dashboard.store.engine.driver import read_rows
 from dashboard.store.schema import fee_percentiles, suggested_gas_fees
-from dashboard.store.schema.columns import milliseconds_of
+from dashboard.store.schema.columns import milliseconds_of, moment_of
 
 _SEEN: Final = (
     "SELECT asked_at AS at, {}, 0 AS is_estimated FROM suggested_gas_fees "
@@ -27,7 +29,6 @@ _SEEN: Final = (
 _ESTIMATED: Final = (
     "SELECT at, {}, -1 FROM estimated_base_fees WHERE network_id = ? AND at >= ? AND at < ?"
 )
-_IS_JUDGED: Final = " AND is_busy IS NOT NULL"
 _PERCENTILES: Final = (
     "SELECT asked_at AS at, fee, 0 AS is_estimated FROM fee_percentiles "
     "WHERE network_id = ? AND operation = '{}' AND asked_at >= ? AND asked_at < ?"
@@ -45,11 +46,11 @@ _PARTS: Final = {
         _ESTIMATED.format("base_fee"),
     ),
     FeeSeries.MEDIUM_MAX_PRIORITY_FEE: (_SEEN.format("medium_max_priority_fee"),),
-    FeeSeries.IS_BUSY: (
-        _SEEN.format("is_busy") + _IS_JUDGED,
-        _ESTIMATED.format("is_busy") + _IS_JUDGED,
-    ),
     **{series: (_PERCENTILES.format(operation),) for series, operation in _OPERATIONS.items()},
+}
+_POLLED: Final = {
+    FeeSeries.ESTIMATED_BASE_FEE: "estimated_base_fee",
+    FeeSeries.MEDIUM_MAX_PRIORITY_FEE: "medium_max_priority_fee",
 }
 _QUERIES: Final = {
     series: f"{' UNION ALL '.join(parts)} ORDER BY at, is_estimated LIMIT ?"
@@ -80,7 +81,6 @@ _FIRST_PERCENTILE: Final = (
 _FIRSTS: Final = {
     FeeSeries.ESTIMATED_BASE_FEE: (_FIRST_SEEN, _FIRST_ESTIMATED),
     FeeSeries.MEDIUM_MAX_PRIORITY_FEE: (_FIRST_SEEN,),
-    FeeSeries.IS_BUSY: (_FIRST_SEEN, _FIRST_ESTIMATED),
     **{series: (_FIRST_PERCENTILE.format(operation),) for series, operation in _OPERATIONS.items()},
 }
 _ALL: Final = 2**62
@@ -93,6 +93,16 @@ _BASE_FEES: Final = " UNION ALL ".join(
 )
 _BOUNDS: Final = f"SELECT count(*), min(fee), max(fee) FROM ({_BASE_FEES}) AS of_time"  # noqa: S608 - names of ours
 
+_TURNS: Final = (
+    "SELECT at, fee, before_at FROM (SELECT asked_at AS at, {0} AS fee, "
+    "lag(asked_at) OVER of_time AS before_at, lag({0}) OVER of_time AS fee_before, "
+    "lead(asked_at) OVER of_time AS next_at FROM suggested_gas_fees "
+    "WHERE network_id = ? AND asked_at >= ? AND asked_at <= ? "
+    "WINDOW of_time AS (ORDER BY asked_at)) AS polled "
+    "WHERE before_at IS NULL OR next_at IS NULL OR (fee {1} ?) <> (fee_before {1} ?) "
+    "OR at - before_at > ? ORDER BY at"
+)
+_LARGEST: Final = 2**63 - 1
 _PRIORITY_FEES: Final = (
     "SELECT medium_max_priority_fee FROM suggested_gas_fees "
     "WHERE network_id = ? AND asked_at BETWEEN ? AND ?"
@@ -138,6 +148,55 @@ def base_fee_bounds(
     span = (network_id, milliseconds_of(since), milliseconds_of(until))
     ((count, lowest, highest),) = read_rows(connection, _BOUNDS, span * 2)
     return FeeBounds(count, Wei(lowest), Wei(highest)) if count else NO_FEES
+
+
+class PolledFee(NamedTuple):
+    """A fee that a poll saw, and whether it was beyond a limit."""
+
+    value: JudgedValue
+    fee: Wei
+
+
+def fees_beside_limit(
+    connection: Connection,
+    key: SeriesKey,
+    limit: FeeMeasure,
+    between: tuple[datetime, datetime],
+    silence: timedelta,
+) -> list[PolledFee]:
+    """Return the fees of a time, both ends included, at which anything changes; oldest first.
+
+    These are the first and the last one, each on another side of a limit than the one before, and
+    each more than `silence` after it. The database compares them: a month has 200,000 or more.
+    """
+    column = _POLLED[key.series]
+    since, until = map(milliseconds_of, between)
+    bound = min(limit.limit, _LARGEST)
+    longest = silence // timedelta(milliseconds=1)
+    rows = read_rows(
+        connection,
+        _TURNS.format(column, ">" if limit.is_upper else "<"),
+        (key.network_id, since, until, bound, bound, longest),
+    )
+    return [
+        PolledFee(
+            JudgedValue(
+                moment_of(at),
+                fee > bound if limit.is_upper else fee < bound,
+                None if before is None else moment_of(before),
+            ),
+            Wei(fee),
+        )
+        for at, fee, before in rows
+    ]
+
+
+def asked_before(connection: Connection, network_id: NetworkId, at: datetime) -> datetime | None:
+    """Return when suggested fees were answered last, until a moment."""
+    column = suggested_gas_fees.c
+    query = select(column.asked_at).where(column.network_id == network_id, column.asked_at <= at)
+    found: datetime | None = connection.scalar(query.order_by(column.asked_at.desc()).limit(1))
+    return found
 
 
 def last_asked_at(

@@ -100,7 +100,7 @@ def _copy_pages(database: SqliteFile, path: Path) -> None:
     It reads one moment for as long as that takes and waits for no writer, nor writers for it.
     """
     try:
-        own, _ = connect_to_read(lambda: sqlite3.connect(database.path))
+        own, _ = connect_to_read(lambda: sqlite3.connect(database.path), database.path.parent)
         with closing(own):
             own.execute("VACUUM INTO ?", [str(path)])
     except sqlite3.Error as error:

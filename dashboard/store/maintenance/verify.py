@@ -22,6 +22,7 @@ from sqlalchemy.exc import DBAPIError
 from dashboard.domain.incident import IncidentState
 from dashboard.domain.notification import NotificationState
 from dashboard.domain.store_size import StoreKind
+from dashboard.store.engine.corruption_check import raise_if_unread
 from dashboard.store.maintenance.copy import read_table
 from dashboard.store.maintenance.finding import RESTORE, Finding
 from dashboard.store.maintenance.rebuild import Progress, no_report, unreadable, wrong_derived
@@ -78,13 +79,17 @@ def count_rows(connection: Connection) -> dict[str, int]:
 
 
 def broken_pages(connection: Connection, *, is_quick: bool) -> Iterator[Finding]:
-    """Yield what the database itself finds wrong."""
+    """Yield what the database itself finds wrong.
+
+    The driver's error if the disk does not give a page: that says nothing of what is on it.
+    """
     if connection.dialect.name == "sqlite":
         name = "quick_check" if is_quick else "integrity_check"
         check = text(f"PRAGMA {name}({_MOST_COMPLAINTS})")
         lines = (" ".join(str(each).split()) for each in connection.scalars(check))
         complaints = [each for each in lines if each != "ok"]
         for each in complaints:
+            raise_if_unread(each)
             yield Finding(f"its pages are damaged: {each}", RESTORE)
         return
     yield from _broken_indexes(connection)

@@ -1,14 +1,22 @@
-"""Coverage: until when each network was watched, and the gaps in which it was not."""
+"""Coverage: what was watched of each network, as pages, mails and commands say alike."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from sqlalchemy import Connection, Row, or_, select
+from sqlalchemy import Connection, Row, or_, select, update
 
-from dashboard.domain.coverage import CoverageChange, Covered, Gap, GapCause, Watched
+from dashboard.domain.coverage import (
+    CoverageChange,
+    Covered,
+    Gap,
+    GapCause,
+    Watched,
+    WatchedTime,
+)
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.engine.upsert import upsert
 from dashboard.store.schema import coverage, coverage_gaps
@@ -45,6 +53,58 @@ def watched_from(
     return {row.network_id: row.began_at for row in connection.execute(query)}
 
 
+def watched_time(
+    connection: Connection,
+    networks: Sequence[NetworkId],
+    watched: Watched,
+    since: datetime,
+    until: datetime,
+) -> WatchedTime:
+    """Return what was watched of a time: not what is missing of any of the networks.
+
+    Watching begins with a worker's first poll. What arrived before was not looked for.
+    """
+    began = watched_from(connection, networks, watched)
+    missed = [(since, began.get(each, until)) for each in networks]
+    missed += [
+        (gap.begins_at, gap.ends_at or until)
+        for gap in gaps_until(connection, networks, until, since)
+        if gap.watched is watched
+    ]
+    return WatchedTime.of(since, until, missed)
+
+
+def gaps_until(
+    connection: Connection,
+    networks: Sequence[NetworkId],
+    now: datetime,
+    since: datetime | None = None,
+    limit: int | None = None,
+) -> list[Gap]:
+    """Return the gaps that lasted beyond `since`, the latest first, at most `limit`.
+
+    While no worker runs, what it would conclude if it began now is among them, without an end.
+    """
+    found = {_key(gap): gap for gap in gaps(connection, networks, since, limit)}
+    for held in covered(connection, networks):
+        unseen = held.unseen(held.until, now)
+        if unseen:
+            lasting = replace(unseen[-1], ends_at=None)
+            found |= {_key(gap): gap for gap in (*unseen[:-1], lasting)}
+    return sorted(found.values(), key=lambda gap: gap.begins_at, reverse=True)[:limit]
+
+
+def unwatched_now(
+    connection: Connection, networks: Sequence[NetworkId], now: datetime
+) -> list[Gap]:
+    """Return the gaps that last because no worker runs."""
+    return [
+        each
+        for each in gaps_until(connection, networks, now, now)
+        if each.cause is GapCause.NOT_WATCHED and each.ends_at is None
+    ]
+
+
 def save_coverage(connection: Connection, before: Covered | None, change: CoverageChange) -> None:
     """Write down what a look changed, `before` being what was held until then."""
     after = change.covered
@@ -55,6 +115,25 @@ def save_coverage(connection: Connection, before: Covered | None, change: Covera
     is_fresh = before is not None and before.until <= after.until < before.until + PRECISION
     if ended or before is None or not is_fresh or after.since != before.since:
         _keep(connection, after)
+
+
+def watch_earlier(
+    connection: Connection,
+    networks: Sequence[NetworkId],
+    since: datetime,
+    until: datetime,
+    kinds: Collection[Watched] = tuple(Watched),
+) -> None:
+    """Let watching have begun with a history that was put in; gaps that are known stay."""
+    for network_id in networks:
+        known = {each.watched for each in covered(connection, [network_id])}
+        for watched in kinds:
+            if watched not in known:
+                _keep(connection, Covered(network_id, watched, since, until))
+    column = coverage.c
+    of_kinds = column.network_id.in_(networks) & column.watched.in_(kinds)
+    later = of_kinds & (column.began_at > since)
+    connection.execute(update(coverage).where(later).values(began_at=since))
 
 
 def gaps(
@@ -107,3 +186,7 @@ def _gap(row: Row[Any]) -> Gap:
         GapCause(row.cause),
         row.reason,
     )
+
+
+def _key(gap: Gap) -> tuple[NetworkId, Watched, datetime]:
+    return gap.network_id, gap.watched, gap.begins_at

@@ -21,7 +21,7 @@ _LOOKED_BACK: Final = timedelta(days=30)
 
 _TABLES: Final = {
     StoreKind.FEES: {"suggested_gas_fees", "estimated_base_fees", "fee_percentiles"}
-    | {"base_fee_histories"},
+    | {"base_fee_histories", "busy_spells"},
     StoreKind.FEE_ROLLUPS: {"fee_rollups"},
     StoreKind.REJECTIONS: {"rejections", "signed_transactions", "rejection_counters"}
     | {"rejection_modules", "rejection_senders", "sender_counters"},
@@ -29,7 +29,7 @@ _TABLES: Final = {
     | {"watched_senders", "last_answers", "tracked_labels", "saved_lookups"}
     | {"tracked_tags", "saved_filters"},
     StoreKind.NOTIFICATIONS: {"notifications", "deliveries", "outbox", "transitions", "conditions"}
-    | {"silences", "mail_outages", "addresses_off", "recipients"}
+    | {"silences", "mail_outages", "addresses_off", "suspect_addresses", "recipients"}
     | {"incidents", "incident_transitions", "incident_events"}
     | {"notification_members", "notification_incidents"},
     StoreKind.AUDIT_LOG: {"audit_log"},

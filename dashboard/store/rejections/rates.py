@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any, Final
 
@@ -22,6 +22,7 @@ _COLUMNS: Final = {
     Dimension.STAGE: rejections.c.tx_rejection_stage,
     Dimension.SENDER: rejections.c.sender,
     Dimension.LABEL: tracked_hashes.c.label,
+    Dimension.TAG: literal(""),
 }
 
 
@@ -39,8 +40,8 @@ def count_arrivals(
     for network_id, value, tags, many in connection.execute(
         select(*keys, func.count()).group_by(*keys)
     ):
-        if _has_tag(scope, tags):
-            counted[network_id, _written(value)] += many
+        for each in _values(scope, by, value, tags):
+            counted[network_id, each] += many
     return counted
 
 
@@ -55,32 +56,41 @@ def arrivals_of(
     for at, network_id, value, tags in connection.execute(
         _arrivals(scope, by, between).limit(limit)
     ):
-        if _has_tag(scope, tags):
-            yield at, network_id, _written(value)
+        for each in _values(scope, by, value, tags):
+            yield at, network_id, each
 
 
-def _has_tag(scope: RuleScope, tags: str) -> bool:
-    return not scope.tags or not tags_in(tags).isdisjoint(scope.tags)
+def _values(
+    scope: RuleScope, by: Dimension | None, value: object, tags: str | None
+) -> Iterable[str]:
+    """Return what a rejection counts for: nothing where it lacks a tag, else often one value.
 
-
-def _written(value: object) -> str:
-    """Write the value of a dimension; one that a rejection does not have is empty."""
-    return "" if value is None else str(value)
+    A value that it does not have is empty. Of its tags it counts for each that the scope takes.
+    """
+    found = tags_in(tags or "")
+    if scope.tags:
+        found &= frozenset(scope.tags)
+        if not found:
+            return ()
+    if by is Dimension.TAG:
+        return found or ("",)
+    return ("" if value is None else str(value),)
 
 
 def _arrivals(
     scope: RuleScope, by: Dimension | None, between: tuple[datetime, datetime]
 ) -> Select[Any]:
     arrived, tracked = rejections.c.first_seen_at, tracked_hashes.c
+    needs_tags = bool(scope.tags) or by is Dimension.TAG
     value = literal("") if by is None else _COLUMNS[by]
     query = select(
         arrived,
         rejections.c.network_id,
         value.label("value"),
-        (tracked.tags if scope.tags else literal("")).label("tags"),
+        (tracked.tags if needs_tags else literal("")).label("tags"),
     ).where(arrived > between[0], arrived <= between[1], *scope_conditions(scope))
     is_joined = not scope.takes_all_reports or scope.labels or scope.tags
-    if is_joined or by is Dimension.LABEL:
+    if is_joined or by in {Dimension.LABEL, Dimension.TAG}:
         same = tracked.tx_hash == rejections.c.tx_hash
         query = query.select_from(rejections.join(tracked_hashes, same, isouter=not is_joined))
     return query.order_by(arrived.desc())

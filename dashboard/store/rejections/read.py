@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Final
 
 from sqlalchemy import (
     BigInteger,
     Connection,
-    Select,
     case,
     func,
     select,
@@ -45,16 +44,15 @@ def queryable_record(
     Of two with the same claimed time, the one that arrived later. One that is dated ahead of our
     clock is returned only where there is no other, for seven days from its arrival.
     """
-    row = connection.execute(_visible(network_ids, tx_hash, now)).mappings().one_or_none()
+    visible = (
+        select(rejections)
+        .where(rejections.c.tx_hash == tx_hash, rejections.c.network_id.in_(network_ids))
+        .where(now - QUERYABLE_WINDOW <= _BELIEVED)
+        .order_by(*NEWEST_CLAIM_FIRST)
+        .limit(1)
+    )
+    row = connection.execute(visible).mappings().one_or_none()
     return None if row is None else record_of(row)
-
-
-def queryable_version(
-    connection: Connection, network_ids: Sequence[NetworkId], tx_hash: TxHash, now: datetime
-) -> StoredRejection | None:
-    """Return the same record with when and how it arrived."""
-    row = connection.execute(_visible(network_ids, tx_hash, now)).mappings().one_or_none()
-    return None if row is None else stored_rejection(row)
 
 
 def versions_among(
@@ -76,13 +74,3 @@ def count_versions(
     pair = (column.network_id, column.tx_hash)
     query = select(*pair, func.count()).where(column.tx_hash.in_(hashes)).group_by(*pair)
     return {(network_id, tx_hash): many for network_id, tx_hash, many in connection.execute(query)}
-
-
-def _visible(network_ids: Sequence[NetworkId], tx_hash: TxHash, now: datetime) -> Select[Any]:
-    return (
-        select(rejections)
-        .where(rejections.c.tx_hash == tx_hash, rejections.c.network_id.in_(network_ids))
-        .where(now - QUERYABLE_WINDOW <= _BELIEVED)
-        .order_by(*NEWEST_CLAIM_FIRST)
-        .limit(1)
-    )

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Final
 
 from sqlalchemy import Connection, func, select
 
 from dashboard.domain.exclusion import StoredRejection
-from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.store.rejections.counts import has_counters, rows_to_count
 from dashboard.store.rejections.filter import latest_first
@@ -32,14 +31,6 @@ def search(
 def latest_reasons(connection: Connection, wanted: RejectionFilter, limit: int) -> list[str]:
     """Return the reasons, as they were sent, of the latest `limit` rejections that fit."""
     return list(connection.scalars(latest_first(wanted, rejections.c.reason_message).limit(limit)))
-
-
-def first_arrival(connection: Connection, network_id: NetworkId) -> datetime | None:
-    """Return when the oldest stored rejection of a network arrived."""
-    column = rejections.c.first_seen_at
-    query = select(column).where(rejections.c.network_id == network_id).order_by(column).limit(1)
-    found: datetime | None = connection.scalar(query)
-    return found
 
 
 _MOST_SKIPPED: Final = 500

@@ -18,6 +18,7 @@ from dashboard.store.schema.alerts import (
 from dashboard.store.schema.base import metadata
 from dashboard.store.schema.fees import (
     base_fee_histories,
+    busy_spells,
     estimated_base_fees,
     fee_percentiles,
     fee_rollups,
@@ -33,7 +34,7 @@ from dashboard.store.schema.monitoring import (
     standing_failures,
     store_growth,
 )
-from dashboard.store.schema.recipients import addresses_off, recipients
+from dashboard.store.schema.recipients import addresses_off, recipients, suspect_addresses
 from dashboard.store.schema.rejections import (
     rejection_counters,
     rejection_modules,
@@ -70,6 +71,7 @@ __all__ = [
     "api_keys",
     "audit_log",
     "base_fee_histories",
+    "busy_spells",
     "checks",
     "cohorts",
     "conditions",
@@ -107,6 +109,7 @@ __all__ = [
     "standing_failures",
     "store_growth",
     "suggested_gas_fees",
+    "suspect_addresses",
     "tracked_hashes",
     "tracked_labels",
     "tracked_tags",

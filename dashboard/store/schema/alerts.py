@@ -11,8 +11,10 @@ from sqlalchemy import (
     ForeignKeyConstraint,
     Index,
     Integer,
+    SmallInteger,
     String,
     Table,
+    Text,
     Uuid,
     false,
 )
@@ -32,6 +34,7 @@ conditions = Table(
     needed("state", String(20)),
     needed("since", Moment),
     Column("turning_since", Moment),
+    Column("seen_at", Moment),
     Column("opening_id", Uuid),
     Column("opened_at", Moment),
     Column("rejection_id", RowId, ForeignKey("rejections.rejection_id")),
@@ -51,6 +54,7 @@ transitions = Table(
     Column("before", String(20)),
     needed("after", String(20)),
     needed("at", Moment),
+    Column("since", Moment),
     Column("grounds", JSON(none_as_null=True)),
     Column("opening_id", Uuid),
     Column("opened_at", Moment),
@@ -101,8 +105,12 @@ notifications = Table(
     needed("members", Integer, server_default="1"),
     needed("is_urgent", Boolean, server_default=false()),
     needed("kind", String(20), server_default="change"),
+    # Which goes first, see `Precedence`.
+    needed("precedence", SmallInteger, server_default="3"),
     # What holds it until it is released: quiet hours, maintenance.
     needed("held_for", ForeignText, server_default=""),
+    # The windows and quiet hours that hold it, with blanks between; null in rows of 0.1.0.
+    Column("held_by", Text),
     needed("created_at", Moment),
     needed("release_at", Moment),
     # Null while it gathers members; the token is that of the worker that fixed them.
@@ -157,6 +165,8 @@ incidents = Table(
     needed("reminders", Integer, server_default="0"),
     Column("reminded_at", Moment),
     Column("escalated_at", Moment),
+    # When the first message about it was tried; null where release 0.1.0 did that.
+    Column("notified_at", Moment),
     Column("next_at", Moment),
     Column("resolved_at", Moment),
     needed("version", Integer),

@@ -7,6 +7,7 @@ from typing import Any, Final
 from sqlalchemy import (
     JSON,
     BigInteger,
+    Boolean,
     Column,
     Float,
     Integer,
@@ -37,14 +38,6 @@ def source() -> Column[Any]:
     return Column("source", String(20), nullable=False, server_default=GasSource.GAS_API)
 
 
-def is_busy() -> Column[Any]:
-    """Return the column that says whether a base fee was above the threshold of that time.
-
-    1 or 0 as a roll-up adds them up, NULL where no threshold was known.
-    """
-    return Column("is_busy", SmallInteger)
-
-
 suggested_gas_fees = Table(
     "suggested_gas_fees",
     metadata,
@@ -63,7 +56,6 @@ suggested_gas_fees = Table(
     needed("base_fee_trend", ForeignText),
     Column("version", ForeignText),
     source(),
-    is_busy(),
     sqlite_with_rowid=False,
 )
 
@@ -74,7 +66,6 @@ estimated_base_fees = Table(
     key("network_id", Network),
     key("at", Moment),
     needed("base_fee", WeiAmount),
-    is_busy(),
     sqlite_with_rowid=False,
 )
 
@@ -84,6 +75,17 @@ base_fee_histories = Table(
     key("network_id", Network),
     needed("asked_at", Moment),
     needed("base_fees", JSON),
+)
+
+# Since when a network was busy and until when, as far as somebody watched; without an end it is.
+busy_spells = Table(
+    "busy_spells",
+    metadata,
+    key("network_id", Network),
+    key("begins_at", Moment),
+    Column("ends_at", Moment),
+    needed("is_end_known", Boolean),
+    sqlite_with_rowid=False,
 )
 
 # baseFeePercentile and busyThreshold.

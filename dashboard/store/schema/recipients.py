@@ -1,4 +1,4 @@
-"""Tables of recipients: which addresses are off, which are verified, and what each wants."""
+"""Tables of recipients: which are off, suspect or verified, and what each wants."""
 
 from __future__ import annotations
 
@@ -15,6 +15,17 @@ addresses_off = Table(
     needed("cause", String(20)),
     needed("since", Moment),
     needed("by", ForeignText),
+    needed("note", ForeignText),
+    sqlite_with_rowid=False,
+)
+
+suspect_addresses = Table(
+    "suspect_addresses",
+    metadata,
+    key("channel", String(40)),
+    key("address", ForeignText),
+    needed("since", Moment),
+    needed("message_id", String(200)),
     needed("note", ForeignText),
     sqlite_with_rowid=False,
 )
@@ -39,6 +50,9 @@ recipients = Table(
     Column("caught_up_at", Moment),
     needed("zone", String(64)),
     needed("active", JSON),
+    needed("digest", String(20), server_default=""),
+    # Until when digests told them what happened; null before the first time that was due.
+    Column("digested_until", Moment),
     Index(None, "message_id"),
     sqlite_with_rowid=False,
 )

@@ -7,7 +7,7 @@ from typing import Final
 
 from dashboard.errors import SchemaMismatch
 
-REVISIONS: Final = ("0.1.0",)
+REVISIONS: Final = ("0.1.0", "0.2.0")
 """Every released schema, the oldest first. A release that changes the schema adds its own."""
 
 REVISION: Final = REVISIONS[-1]

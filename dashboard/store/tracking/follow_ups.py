@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import Connection, Row, and_, select
 
@@ -16,6 +16,7 @@ from dashboard.domain.included_or_replaced import (
     InclusionQuestion,
     conclude_follow_up,
 )
+from dashboard.domain.observation import Failure, FailureKind
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.store.engine.batching import portions
 from dashboard.store.engine.upsert import upsert
@@ -109,6 +110,25 @@ def follow_ups_among(
     for row in connection.execute(query.where(follow_ups.c.answered_at.is_not(None))):
         found[row.tx_hash][row.network_id] = _follow_up(row)
     return found
+
+
+def receipt_failures_among(
+    connection: Connection, hashes: Sequence[TxHash]
+) -> dict[tuple[TxHash, NetworkId], tuple[datetime, Failure]]:
+    """Return since when, and why, nodes do not answer about some of these hashes."""
+    query = select(*_FAILED).where(follow_ups.c.tx_hash.in_(hashes))
+    return {
+        (row.tx_hash, row.network_id): (
+            row.failing_since,
+            Failure(FailureKind(row.failure_kind), row.failure_message),
+        )
+        for row in connection.execute(query.where(follow_ups.c.failing_since.is_not(None)))
+    }
+
+
+_FAILED: Final = follow_ups.c[
+    "tx_hash", "network_id", "failing_since", "failure_kind", "failure_message"
+]
 
 
 def _stored_follow_ups(

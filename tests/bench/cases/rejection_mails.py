@@ -120,7 +120,7 @@ def _asking(many: int, **settings: str) -> Iterator[tuple[Site, TimedUpstream]]:
         site.track(a_hash(each) for each in range(1, many + 1))
         site.start("worker", stack)
         site.wait_for_worker()
-        eventually(lambda: upstream.questions >= many, 120, "a first question about each")
+        eventually(lambda: upstream.questions >= many, what="a first question about each")
         yield site, upstream
 
 

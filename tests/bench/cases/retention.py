@@ -103,7 +103,7 @@ def _forgetting(file: Path, before: datetime) -> Iterator[Path]:
     command = [sys.executable, *module, f"sqlite:///{file}", before.isoformat(), str(told)]
     with subprocess.Popen(command, cwd=PROJECT) as process:
         try:
-            eventually(lambda: told.exists() and told.stat().st_size > 0, 60, "the first step")
+            eventually(lambda: told.exists() and told.stat().st_size > 0, what="the first step")
             yield told
         finally:
             process.terminate()

@@ -33,7 +33,7 @@ def run(scene: Scene) -> Result:
     days = str(scene.days)
     with (
         TemporaryDirectory() as folder,
-        serving("site_of_a_year", Path(folder), {"LINEWATCH_TEST_DAYS": days}, 900) as address,
+        serving("site_of_a_year", Path(folder), {"LINEWATCH_TEST_DAYS": days}) as address,
         running_browser() as browser,
     ):
         offered = _offered(scene.days)

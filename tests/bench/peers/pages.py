@@ -19,7 +19,8 @@ import uvicorn
 from starlette.middleware import Middleware
 from starlette.types import ASGIApp
 
-from dashboard.serve.transport.http_connection import BoundedHttpConnection
+from dashboard.serve.transport.connection_limits import ConnectionLimiter, ConnectionLimits
+from dashboard.serve.transport.http_connection import LimitedHttpConnection, ServeConfig
 from dashboard.show.preload import warm_up
 from dashboard.show.queries import page_queries
 from dashboard.show.queries.page_queries import PageQueries
@@ -62,16 +63,17 @@ def serve(port: int, file: str, ended: datetime, script: Path) -> None:
             watcher.join()
 
     stack = [Middleware(each) for each in (StrictHeaders, PageFiles, SiteMap)]
-    config = uvicorn.Config(
+    config = ServeConfig(
         cast("ASGIApp", st.App(script, lifespan=lifespan, middleware=stack)),
         host="127.0.0.1",
         port=port,
-        http=BoundedHttpConnection,
+        http=LimitedHttpConnection,
         ws=PageWebSocketConnection,
         log_level="warning",
         access_log=False,
         timeout_graceful_shutdown=2,
     )
+    config.connection_limiter = ConnectionLimiter(ConnectionLimits())
     with asyncio.Runner(loop_factory=RestingLoop) as runner:
         runner.run(uvicorn.Server(config).serve())
 

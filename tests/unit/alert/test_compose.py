@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -13,6 +15,7 @@ from dashboard.alert.message import Message
 from dashboard.alert.template_loader import load_templates
 from dashboard.domain.condition import State, Subject, SubjectKind
 from dashboard.domain.exclusion import RejectedTransaction, RejectionStage
+from dashboard.domain.grounds import Grounds
 from dashboard.domain.incident import IncidentEvent, IncidentEventKind
 from dashboard.domain.notification import NotificationKind
 from dashboard.domain.notified_change import NotifiedChange
@@ -28,6 +31,7 @@ from tests.builders import (
     an_incident,
     seconds,
 )
+from tests.mail_sample_changes import MEASURED
 
 TX_HASH = TxHash.parse("0x2d6a" + "4b" * 28 + "800e")
 NAMES = {A_NETWORK: NetworkName("devnet", is_simulated=True), ANOTHER_NETWORK: NetworkName("Linea")}
@@ -183,6 +187,62 @@ def test_reason_makes_no_link_and_says_that_it_would_have() -> None:
         assert "evil.example" not in part
         assert "see https[:]//evil[.]example/login" in part
         assert "The reason as sent, its links broken" in part
+
+
+HOSTILE = "see https://evil.example/login"
+
+
+@pytest.mark.parametrize("kind", NotificationKind)
+def test_nothing_that_others_wrote_is_a_link_whatever_a_message_is_about(
+    kind: NotificationKind,
+) -> None:
+    incident = an_incident(
+        rule=HOSTILE,
+        owner=HOSTILE,
+        severity="critical",
+        transitions=2,
+        group=(("network", str(ANOTHER_NETWORK)), ("label", HOSTILE)),
+    )
+    about = a_notification(kind=kind, incident=incident, created_at=A_MOMENT + seconds(60))
+    event = IncidentEvent(
+        about.created_at,
+        IncidentEventKind.ACKNOWLEDGED,
+        actor=HOSTILE,
+        note=HOSTILE,
+        owner=HOSTILE,
+    )
+    change = NotifiedChange(about.transition, about.rejection, label=HOSTILE)
+
+    message = compose(
+        about,
+        SILENT,
+        MessageFacts(change, event=event, muted=(HOSTILE,) if kind == "change" else ()),
+    )
+
+    for part in (message.subject, message.text, message.html):
+        assert "evil.example" not in part
+        assert "https:" not in part
+
+
+@pytest.mark.parametrize(("kind", "after", "grounds"), MEASURED.values(), ids=MEASURED)
+def test_no_measured_change_makes_a_link_of_its_rule_or_what_it_measured(
+    kind: SubjectKind, after: State, grounds: Grounds
+) -> None:
+    foreign = {"value": HOSTILE, "reason": HOSTILE, "outcome": HOSTILE, "what": HOSTILE}
+    texts: Any = {name: foreign[name] for name in foreign if hasattr(grounds, name)}
+    hostile = replace(grounds, **texts)
+    subject = Subject(kind, ANOTHER_NETWORK, None, HOSTILE, HOSTILE)
+
+    message = compose(
+        a_notification(
+            transition=a_transition(subject=subject, after=after, grounds=hostile), rejection=None
+        ),
+        SILENT,
+    )
+
+    for part in (message.subject, message.text, message.html):
+        assert "evil.example" not in part
+        assert "https:" not in part
 
 
 def test_template_syntax_in_a_reason_is_shown_as_it_is() -> None:

@@ -59,7 +59,7 @@ def test_second_round_for_a_silent_recipient_tries_another_message(
         fake_clock.wait(RetryRule().first_wait)
 
     assert len({headers.message_id for headers in channel.tried}) == len(channel.tried) == 2
-    assert attempts_of(store) == [0, 0, 0, 1, 1]
+    assert attempts_of(store) == [1, 1]  # the other message is of all that waited meanwhile
 
 
 def test_message_that_silences_the_server_goes_last_the_next_time(
@@ -74,7 +74,7 @@ def test_message_that_silences_the_server_goes_last_the_next_time(
     fake_clock.wait(RetryRule().first_wait)
     deliverer.deliver_due(take_worker_lease(store))
 
-    assert states(store) == {NotificationState.SENT: 4, NotificationState.PENDING: 1}
+    assert states(store) == {NotificationState.SENT: 1, NotificationState.PENDING: 1}
     assert channel.tried[-1] == poison
 
 
@@ -105,3 +105,32 @@ def test_nothing_is_given_up_without_attempts_of_its_own(
 
     assert set(attempts_of(store)) == {4}
     assert_attempts_are_written_down(store)
+
+
+def test_what_was_claimed_before_a_term_lapsed_is_sent_once_the_term_is_renewed(
+    store: Store, deliverer: Deliverer, channel: RecordingChannel
+) -> None:
+    make_pending(store, 6)
+    token = take_worker_lease(store)
+
+    deliverer.deliver_due(token, may_send=lambda: not channel.taken)  # lapses after the first
+    assert states(store) == {NotificationState.SENT: 1, NotificationState.PENDING: 5}
+    deliverer.deliver_due(token)  # the same worker, under the same token
+
+    assert states(store) == {NotificationState.SENT: 6}
+    assert len({headers.message_id for headers in channel.taken}) == len(channel.taken) == 6
+
+
+def test_attempt_that_is_withheld_is_made_once_the_term_is_renewed(
+    store: Store, deliverer: Deliverer, channel: RecordingChannel
+) -> None:
+    make_pending(store)
+    token = take_worker_lease(store)
+    answers = iter([True, True, False])  # lapses while the message is handed over
+    deliverer.deliver_due(token, may_send=lambda: next(answers, False))
+    assert channel.tried
+    assert not channel.taken
+
+    deliverer.deliver_due(token)
+
+    assert states(store) == {NotificationState.SENT: 1}

@@ -16,6 +16,7 @@ from tests.delivery_checks import HASTY, make_pending, notifications, take_worke
 from tests.fake_clock import FakeClock
 from tests.mail_server import be_silent, rude_server
 from tests.recording_channel import ONCALL, RecordingChannel, message_about
+from tests.waiting import PATIENCE
 
 HOOK = Recipient("hook", "hook")
 SECRET = Secret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
@@ -39,7 +40,7 @@ def test_black_hole_leaves_the_other_channels_to_send_at_once(
         while len(mail.taken) < 30:
             deliverer.deliver_due(token)
         sent = {each.recipient for each in notifications(store) if each.sent_at is not None}
-        deliverer.finish(timedelta(seconds=10))
+        deliverer.finish(timedelta(seconds=PATIENCE))
 
     assert sent <= {ONCALL}
     pending = [each for each in notifications(store) if each.state is NotificationState.PENDING]

@@ -18,6 +18,7 @@ from dashboard.alert.template_loader import load_templates
 from dashboard.domain.condition import INSTALLATION, State, Subject, SubjectKind
 from dashboard.domain.exclusion import RejectionStage
 from dashboard.domain.grounds import InclusionGrounds
+from dashboard.domain.incident import IncidentState
 from dashboard.domain.notification import Notification
 from dashboard.domain.notified_change import NotifiedChange
 from dashboard.domain.quantity import NetworkId
@@ -167,7 +168,8 @@ def test_changes_of_networks_are_not_lost_among_many_rejections() -> None:
 
     message = written(changes)
 
-    assert message.subject == "ADD over its limit · 30 rejections, 2 other changes · 2 networks"
+    where = "Linea and Linewatch itself"
+    assert message.subject == f"ADD over its limit · 30 rejections, busy, enough space · {where}"
     assert message.text.index("Linea: fees changed to busy") < message.text.index("0x0000…0001")
     assert rows_of(message)[-1] | {"noticed_at": ""} == dict.fromkeys(rows_of(message)[0], "") | {
         "network_id": "0",
@@ -180,8 +182,9 @@ def test_changes_of_networks_are_not_lost_among_many_rejections() -> None:
 def test_changes_of_networks_alone_begin_with_the_first() -> None:
     message = written([BUSY, ENOUGH_SPACE])
 
-    assert message.subject == "Linea: fees changed to busy, and 1 other change · 2 networks"
-    assert message.text.startswith("2 changes on 2 networks.\n2026-11-20 12:00:00 UTC\n")
+    where = "Linea and Linewatch itself"
+    assert message.subject == f"Linea: fees changed to busy · enough space · {where}"
+    assert message.text.startswith(f"2 changes on {where}.\n2026-11-20 12:00:00 UTC\n")
     assert "What they have in common" not in message.text + message.html
 
 
@@ -202,7 +205,7 @@ def test_transaction_that_is_included_is_named_with_its_label() -> None:
     message = compose_gathered(gathered(changes), LINKING, changes)
 
     assert message.subject == (
-        "Included in block 71 after it was rejected · Case 1742, and 1 other change · Linea"
+        "Included in block 71 after it was rejected · Case 1742 · busy · Linea"
     )
     assert f'href="https://watch.example/lookup?tx={a_hash(7)}"' in message.html
 
@@ -325,3 +328,19 @@ def test_changes_are_read_once_and_not_kept() -> None:
 
     assert len(rows_of(message)) == 500
     assert "… and 480 more." in message.text
+
+
+def test_summary_says_how_incidents_stand_of_which_nothing_changed() -> None:
+    at = A_MOMENT - seconds(600)
+    stand = [
+        an_incident(opened_at=at),
+        an_incident(opened_at=at, state=IncidentState.ACKNOWLEDGED, owner="Ada"),
+        an_incident(opened_at=at, state=IncidentState.RESOLVED, resolved_at=A_MOMENT),
+    ]
+
+    told = compose_gathered(gathered([BUSY]), SILENT, iter([BUSY]), stand)
+
+    assert "1 reminder, 2 other incidents" in told.subject
+    assert "nobody has acknowledged it for" in told.text
+    assert "acknowledged by Ada" in told.text
+    assert "resolved after 10 min" in told.text

@@ -17,6 +17,7 @@ from dashboard.store.monitoring.coverage import save_coverage
 from dashboard.store.monitoring.heartbeats import LastHeartbeat, last_heartbeat
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, seconds
 from tests.fake_clock import FakeClock
+from tests.waiting import PATIENCE
 from tests.webhook_server import Receiver, http_receiver
 
 
@@ -28,7 +29,7 @@ def watch(store: Store, silence: Gap | None = None) -> None:
 
 def heartbeat(store: Store, clock: FakeClock, port: int = 9) -> Heartbeat:
     target = parse_target(Secret(f"http://127.0.0.1:{port}/ping/canary-key"))
-    rules = HttpRules(timedelta(seconds=10), allow_private=True)
+    rules = HttpRules(timedelta(seconds=PATIENCE), allow_private=True)
     return Heartbeat(store, [A_NETWORK], target, rules, clock.now)
 
 

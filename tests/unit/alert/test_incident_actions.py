@@ -1,4 +1,4 @@
-"""What people do about incidents is notified, and reminders of many are one message."""
+"""What people do about incidents is notified."""
 
 from __future__ import annotations
 
@@ -9,21 +9,17 @@ from uuid import UUID
 
 import pytest
 
-from dashboard.alert.compose import Links
-from dashboard.alert.message_writer import MessageWriter
-from dashboard.alert.rejection_text import shorten_hash
-from dashboard.alert.template_loader import load_templates
 from dashboard.domain.active_hours import ActiveHours, WeekSpan
 from dashboard.domain.audit import Action, Actor
 from dashboard.domain.condition import State, Subject, SubjectKind
 from dashboard.domain.grounds import InclusionGrounds
 from dashboard.domain.notification import NotificationKind
-from dashboard.domain.notification_pace import Pace
-from dashboard.domain.rule import DEFAULT_RULES, Dimension, Rule, RuleKind, RuleScope, Severity
+from dashboard.domain.rule import DEFAULT_RULES, Rule, RuleKind, RuleScope, Severity
 from dashboard.domain.signed_link import LinkPurpose, SignedLink
 from dashboard.domain.silence import SilenceKind, SilenceRequest
-from dashboard.show.queries.incidents import IncidentQueries, matchers_of
+from dashboard.show.queries.incidents import IncidentQueries
 from dashboard.show.queries.signed_links import LinkForm, LinkQueries
+from dashboard.show.queries.silences import matchers_of
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.silences import add_silence
@@ -37,7 +33,7 @@ from tests.builders import (
     an_id,
     seconds,
 )
-from tests.delivery_checks import PATIENT, SENDER, reject
+from tests.delivery_checks import SENDER, reject
 from tests.fake_clock import FakeClock
 from tests.recording_channel import ONCALL, OTHERS
 
@@ -191,6 +187,20 @@ def test_link_says_before_it_acts_what_else_is_acknowledged(watch: Watch) -> Non
     assert owners(watch) == {"payouts": "Ann", "rejections": "Ann"}
 
 
+def test_whoever_acknowledges_by_link_under_any_name_is_not_notified_of_it(watch: Watch) -> None:
+    watch.rules(Rule("busy", RuleKind.BUSY, recipients=(ONCALL, OTHERS)))
+    watch.turn(1, State.CALM, State.BUSY)
+    watch.wait()
+    until, incident_id = watch.clock.now() + HOUR, watch.incident().incident_id
+    link = SignedLink(LinkPurpose.ACKNOWLEDGE, ONCALL, until, incident_id)
+
+    LinkQueries(watch.context).act(link, LinkForm({"name": "Ann"}))
+    watch.wait(seconds(1))
+
+    told = [to for to, kind in watch.taken() if kind is NotificationKind.ACKNOWLEDGED]
+    assert told == [OTHERS]
+
+
 def test_incident_with_a_change_of_its_own_is_left_alone(watch: Watch) -> None:
     ids = two_rules(watch, scope=RuleScope(senders=(SENDER,)))
     reject(watch.store, 2, sender=an_address(7))
@@ -292,31 +302,6 @@ def test_silence_of_an_incident_without_module_keeps_no_module_from_anybody(watc
 
     told = [each.transition.subject.tx_hash for each in watch.sent()]
     assert told == [a_hash(1), a_hash(3)]
-
-
-def test_reminders_of_many_incidents_are_one_message_that_names_each(
-    store: Store, fake_clock: FakeClock
-) -> None:
-    watch = Watch(store, fake_clock, replace(PATIENT, pace=Pace()))
-    watch.rules(
-        Rule(
-            "rejections",
-            RuleKind.REJECTED,
-            remind_every=timedelta(minutes=10),
-            group_by=(Dimension.SENDER,),
-        )
-    )
-    for number in range(1, 10):
-        reject(watch.store, number, sender=an_address(number))
-        watch.wait(seconds(1))
-    for _ in range(4):
-        watch.wait(timedelta(minutes=10))
-    reminders = [each for each in watch.sent() if each.kind is NotificationKind.REMINDER]
-    writer = MessageWriter(store, load_templates({}, Links()))
-    said = "".join(writer.write(each).text for each in reminders)
-
-    assert len(watch.sent()) <= 12
-    assert [number for number in range(1, 10) if shorten_hash(a_hash(number)) not in said] == []
 
 
 def test_what_becomes_of_a_transaction_answers_the_message_about_its_rejection(

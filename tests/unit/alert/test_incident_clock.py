@@ -7,6 +7,9 @@ from datetime import timedelta
 
 import pytest
 
+from dashboard.alert.compose import Links
+from dashboard.alert.message_writer import MessageWriter
+from dashboard.alert.template_loader import load_templates
 from dashboard.domain.active_hours import ActiveHours, WeekSpan
 from dashboard.domain.audit import Actor
 from dashboard.domain.condition import State
@@ -86,7 +89,12 @@ def test_person_whose_first_message_waits_hears_of_what_was_done_as_well(watch: 
     watch.wait(2 * HOUR)
     watch.wait(seconds(60))
 
-    assert [kind.value for _, kind in watch.taken()] == ["change", "acknowledged"]
+    [summary] = watch.sent()
+    assert summary.kind is NotificationKind.CHANGE
+    message = MessageWriter(watch.store, load_templates({}, Links())).write(
+        replace(summary, incident=watch.incident())
+    )
+    assert "It is acknowledged by Ann." in message.text
 
 
 def test_incident_of_rejections_is_over_after_a_quiet_time(watch: Watch) -> None:
@@ -113,13 +121,13 @@ def test_silenced_change_reaches_nobody_and_says_why(watch: Watch) -> None:
     assert "by Ann: new node" in withheld.reason
 
 
-def test_end_of_a_silence_reminds_of_what_lasts(watch: Watch) -> None:
+def test_end_of_a_silence_notifies_of_what_lasts_for_the_first_time(watch: Watch) -> None:
     watch.silence(SilenceKind.SILENCE, HOUR)
     watch.turn(1, State.CALM, State.BUSY)
     watch.wait()
     watch.wait(HOUR)
 
-    assert watch.taken() == [(ONCALL, NotificationKind.REMINDER)]
+    assert watch.taken() == [(ONCALL, NotificationKind.CHANGE)]
     watch.wait(HOUR)
     assert len(watch.taken()) == 1
 
@@ -208,7 +216,7 @@ def test_incident_that_its_changed_rule_still_takes_stays_open(watch: Watch) -> 
     assert [kind.value for _, kind in watch.taken()] == ["change"]
 
 
-def test_silence_that_a_person_ends_reminds_at_once(watch: Watch) -> None:
+def test_silence_that_a_person_ends_notifies_at_once(watch: Watch) -> None:
     watch.silence(SilenceKind.SILENCE, 8 * HOUR)
     watch.turn(1, State.CALM, State.BUSY)
     watch.wait(HOUR)
@@ -216,7 +224,7 @@ def test_silence_that_a_person_ends_reminds_at_once(watch: Watch) -> None:
         end_silence(connection, SilenceKind.SILENCE, 1, Actor("Ann", watch.clock.now()))
     watch.wait(seconds(1))
 
-    assert watch.taken() == [(ONCALL, NotificationKind.REMINDER)]
+    assert watch.taken() == [(ONCALL, NotificationKind.CHANGE)]
 
 
 @pytest.mark.parametrize("kind", SilenceKind)
@@ -267,6 +275,7 @@ def test_edited_reminder_interval_counts_for_what_is_open(watch: Watch) -> None:
     calm = replace(BUSY, remind_every=24 * HOUR, escalate_after=None, escalate_to=())
     watch.rules(calm)
     watch.turn(1, State.CALM, State.BUSY)
+    watch.wait()
     watch.wait(2 * HOUR)
     watch.rules(replace(calm, remind_every=HOUR))
     watch.wait()

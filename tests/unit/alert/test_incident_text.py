@@ -9,10 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.alert.compose import Links, MessageFacts, NetworkName, compose
+from dashboard.alert.incident_text import describe_over
 from dashboard.alert.message import Message
 from dashboard.alert.template_loader import load_templates
 from dashboard.domain.busy_context import BusyContext, FeePoint, UsualSpells
-from dashboard.domain.condition import INSTALLATION, Opening, State, Subject, SubjectKind
+from dashboard.domain.condition import (
+    INSTALLATION,
+    Opening,
+    State,
+    Subject,
+    SubjectKind,
+    Transition,
+)
 from dashboard.domain.grounds import (
     AgeGrounds,
     FeeGrounds,
@@ -273,7 +281,8 @@ def test_message_about_the_disk_names_no_network() -> None:
 
 def test_message_of_a_busy_network_shows_what_surrounds_it() -> None:
     notification = notification_of(BUSYNESS, State.BUSY, ABOVE)
-    minutes = [FeePoint(AT - timedelta(minutes=minute), 20 * GWEI) for minute in (3, 2, 1)]
+    fee = Wei(20 * GWEI)
+    minutes = [FeePoint(AT - timedelta(minutes=minute), fee, fee) for minute in (3, 2, 1)]
     around = BusyContext(
         grounds=ABOVE,
         since=AT - timedelta(days=1),
@@ -290,6 +299,55 @@ def test_message_of_a_busy_network_shows_what_surrounds_it() -> None:
 
     [image] = written.images
     assert f'src="cid:{image.content_id}"' in written.html
-    for fact in ("14.00 gwei", "15 s to 30 s", "usually last 14 min", "base fee of the last 24 h"):
+    for fact in ("14.00 gwei", "usually last 14 min", "base fee of the last 24 h"):
         assert fact in written.text
         assert fact in written.html
+
+
+def ended(kind: SubjectKind, after: State) -> Transition:
+    """Return the change with which something of `kind` was over, 84 s after it began."""
+    end = AT + timedelta(seconds=84)
+    return a_transition(2, subject=Subject(kind, ANOTHER_NETWORK), after=after, at=end)
+
+
+@pytest.mark.parametrize(
+    ("kind", "after", "grounds", "end", "said"),
+    [
+        (BUSYNESS, State.BUSY, ABOVE, State.CALM, "Linea was busy from 12:14:00 to 12:15:24 UTC: "),
+        (BUSYNESS, State.BUSY, ABOVE, State.UNKNOWN, "12:15:24 UTC, when fees were seen last: "),
+        (GAS, State.SILENT, MUTE, State.ANSWERING, "was silent from 12:14:00 to 12:15:24 UTC"),
+        (FEES, State.STALE, OLD, State.FRESH, "fees were stale from 12:14:00 to 12:15:24 UTC"),
+        (
+            SubjectKind.DISK,
+            State.LOW_ON_SPACE,
+            SPACE,
+            State.ENOUGH_SPACE,
+            "was low on space from 12:14:00 to 12:15:24 UTC",
+        ),
+        (FEES, State.STALE, None, State.FRESH, "over since 12:15:24 UTC"),
+    ],
+)
+def test_what_is_over_when_its_message_goes_is_told_as_past(
+    kind: SubjectKind, after: State, grounds: Grounds | None, end: State, said: str
+) -> None:
+    began = notification_of(kind, after, grounds).transition
+
+    text = describe_over(began, ended(kind, end), "Linea")
+
+    assert said in text.headline
+    assert text.next_steps == ()
+
+
+def test_nobody_knows_whether_a_network_is_busy_from_where_no_fee_was_seen() -> None:
+    told = message(BUSYNESS, State.UNKNOWN)
+
+    assert "whether it is busy is unknown from 12:14 UTC" in told.subject
+
+
+def test_message_is_written_in_the_past_where_it_comes_late() -> None:
+    late = notification_of(BUSYNESS, State.BUSY, ABOVE)
+    change = NotifiedChange(late.transition, None, A_MOMENT, ended=ended(BUSYNESS, State.CALM))
+
+    told = compose(late, STATIONERY, MessageFacts(change))
+
+    assert "Linea was busy from 12:14:00 to 12:15:24 UTC" in told.subject

@@ -12,6 +12,7 @@ from dashboard.alert.incident_text import describe
 from dashboard.domain.condition import INSTALLATION, State, Subject, SubjectKind, Transition
 from dashboard.domain.coverage import GapCause
 from dashboard.domain.grounds import (
+    BounceGrounds,
     CreditGrounds,
     DeliveryGrounds,
     ExpiryGrounds,
@@ -105,6 +106,24 @@ def test_message_over_the_channel_that_failed_says_that_it_works_again() -> None
     assert not over_another.remark
 
 
+@pytest.mark.parametrize(
+    ("is_off", "headline", "what_follows"),
+    [
+        (False, "a mail to ops@example.org came back", "another one comes back, the address is"),
+        (True, "mails to ops@example.org come back", "nothing is sent there any more"),
+    ],
+)
+def test_address_whose_mails_come_back_is_named_with_what_follows(
+    headline: str, what_follows: str, *, is_off: bool
+) -> None:
+    grounds = BounceGrounds(A_MOMENT, "550 see https://evil.example/", is_off=is_off)
+    text = of_installation(SubjectKind.ADDRESS, grounds, State.FAILING, "ops@example.org")
+
+    assert text.headline == headline
+    assert what_follows in text.explanation
+    assert "evil[.]example" in text.quote
+
+
 def of_installation(
     kind: SubjectKind, grounds: Grounds | None, after: State, dimension: str = ""
 ) -> IncidentText:
@@ -186,6 +205,7 @@ def test_credits_that_are_kept_again_need_no_steps() -> None:
         (SubjectKind.COVERAGE, "Linea is watched again"),
         (SubjectKind.WORKER, "a worker is running again"),
         (SubjectKind.DELIVERY, "mail accepts notifications again"),
+        (SubjectKind.ADDRESS, "mail is taken for a good address again"),
         (SubjectKind.EXPIRY, "mail does not end soon any more"),
     ],
 )

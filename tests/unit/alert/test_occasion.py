@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from dashboard.alert.occasion import Occasion, occasion_of
-from dashboard.domain.condition import State
+from dashboard.domain.condition import State, Subject, SubjectKind
 from dashboard.domain.incident import IncidentEvent, IncidentEventKind, IncidentState
 from dashboard.domain.notification import Notification, NotificationKind
-from tests.builders import A_MOMENT, a_notification, a_transition, an_id, an_incident
+from dashboard.domain.rule import Severity
+from tests.builders import A_MOMENT, A_NETWORK, a_notification, a_transition, an_id, an_incident
 
 HALF_AN_HOUR = timedelta(minutes=30)
 FREE = an_incident(incident_id=an_id(0x3F9C2A10 << 96), opened_at=A_MOMENT - HALF_AN_HOUR)
@@ -187,7 +188,7 @@ def test_change_at_once_is_its_own_reason() -> None:
     [
         ("quiet hours of the rule night", "Summary after quiet hours"),
         ("maintenance window 3 by Ada: upgrade", "Summary after maintenance"),
-        ("", "Digest"),
+        ("", "Summary"),
     ],
 )
 def test_what_comes_late_says_what_held_it(held_for: str, kicker: str) -> None:
@@ -202,11 +203,28 @@ def test_what_comes_late_says_what_held_it(held_for: str, kicker: str) -> None:
     occasion = occasion_of(notification, UTC)
 
     held = (f"Held until 2026-11-20 12:00:00 UTC: {held_for}.",) if held_for else ()
-    late = (
-        "This comes 30 min late: until now nothing could be delivered to you, or you had reached "
-        "the limit of messages an hour."
+    assert (occasion.kicker, occasion.said) == (kicker, (*held, "This comes 30 min late."))
+
+
+@pytest.mark.parametrize(
+    ("held_by", "why"),
+    [
+        ("cap", ": you had reached the limit of messages an hour"),
+        ("quiet-hours server", ": until now nothing could be delivered to you"),
+        ("cap server", ": until now nothing could be delivered to you"),
+        ("worker", ": no worker of Linewatch was running, or it was busy"),
+        ("", ""),
+    ],
+)
+def test_what_comes_late_says_which_of_the_reasons_it_was(held_by: str, why: str) -> None:
+    notification = about(
+        NotificationKind.CHANGE,
+        held_by=held_by,
+        release_at=A_MOMENT,
+        closed_at=A_MOMENT + HALF_AN_HOUR,
     )
-    assert (occasion.kicker, occasion.said) == (kicker, (*held, late))
+
+    assert occasion_of(notification, UTC).said == (f"This comes 30 min late{why}.",)
 
 
 def test_change_of_what_somebody_has_names_them() -> None:
@@ -228,3 +246,14 @@ def test_end_of_one_among_several_is_no_end_of_the_incident() -> None:
     calm = a_transition(before=State.BUSY, after=State.CALM)
 
     assert occasion_of(about(NotificationKind.CHANGE, transition=calm), UTC).said == ()
+
+
+def test_network_that_is_calm_before_anybody_was_notified_is_not_critical() -> None:
+    busy = a_transition(subject=Subject(SubjectKind.BUSYNESS, A_NETWORK), after=State.BUSY)
+    over = replace(FREE, severity=Severity.CRITICAL, resolved_at=A_MOMENT)
+
+    occasion = occasion_of(
+        about(NotificationKind.CHANGE, incident=over, transition=busy), UTC, has_link=True
+    )
+
+    assert not occasion.is_critical

@@ -12,8 +12,9 @@ from dashboard.alert.side_tasks import SideTask, SideTasks
 from dashboard.errors import DeliveryBlocked
 from tests.builders import seconds
 from tests.fake_clock import FakeClock
+from tests.waiting import PATIENCE
 
-SOON = timedelta(seconds=30)
+SOON = timedelta(seconds=PATIENCE)
 
 
 class CountingWork:
@@ -28,7 +29,7 @@ class CountingWork:
     def __call__(self, _may_send: MaySend) -> None:
         """Do one round."""
         self.rounds += 1
-        assert self.let_go.wait(30)
+        assert self.let_go.wait(PATIENCE)
         if self._error is not None:
             raise self._error
 

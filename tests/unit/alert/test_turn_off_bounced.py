@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
+from uuid import uuid5
 
 import pytest
+from sqlalchemy import select, update
 
 from dashboard.alert.bounce_mailbox import (
     BounceMailbox,
@@ -19,18 +21,22 @@ from dashboard.alert.message import always
 from dashboard.alert.turn_off_bounced import BounceReader
 from dashboard.domain.address_off import OffCause
 from dashboard.domain.audit import Action
-from dashboard.domain.notification import Recipient
+from dashboard.domain.notification import NotificationKind, Recipient
+from dashboard.domain.recipients import mailbox_of
 from dashboard.domain.secret import Secret
 from dashboard.errors import DeliveryBlocked
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
-from dashboard.store.alerts.addresses_off import list_addresses_off
+from dashboard.store.alerts.addresses_off import list_addresses_off, list_suspect_addresses
 from dashboard.store.engine.engine import Store
+from dashboard.store.schema import incidents
+from dashboard.store.schema import notifications as table
 from tests.bounced_mail import bounced_mail
 from tests.certificate import Certificate, make_certificate
 from tests.delivery_checks import make_pending, notifications, take_worker_lease
 from tests.dovecot import PASSWORD, USERNAME, Dovecot, running_dovecot
 from tests.fake_clock import FakeClock
 from tests.mail_server import announce_a_terabyte, be_silent, rude_server
+from tests.waiting import PATIENCE
 
 OPS = Recipient("mail", "Ops <Ops@example.org>")
 NOT_OURS = b"From: a@example.org\r\nSubject: hello\r\n\r\nhow are you\r\n"
@@ -51,11 +57,13 @@ def dovecot() -> Iterator[Dovecot]:
 
 
 @pytest.fixture
-def sent_id(store: Store, deliverer: Deliverer) -> str:
-    """Return the Message-ID of a message that was sent."""
-    make_pending(store, recipients=[OPS])
-    deliverer.deliver_due(take_worker_lease(store))
-    return notifications(store)[0].message_id
+def sent_ids(store: Store, deliverer: Deliverer) -> list[str]:
+    """Return the Message-IDs of two messages that were sent."""
+    make_pending(store, 2, recipients=[OPS])
+    token = take_worker_lease(store)
+    while deliverer.deliver_due(token):
+        pass
+    return [each.message_id for each in notifications(store)]
 
 
 def reader(store: Store, mailbox: BounceMailbox, clock: FakeClock) -> BounceReader:
@@ -67,11 +75,16 @@ def off(store: Store) -> list[tuple[Recipient, OffCause]]:
         return [(each.recipient, each.cause) for each in list_addresses_off(connection)]
 
 
-def test_bounce_in_a_maildir_turns_its_address_off_on_record_once(
-    store: Store, fake_clock: FakeClock, maildir: Path, sent_id: str
+def suspects(store: Store) -> list[tuple[Recipient, str]]:
+    with store.read() as connection:
+        return [(each.recipient, each.message_id) for each in list_suspect_addresses(connection)]
+
+
+def test_bounce_in_a_maildir_makes_its_address_suspect_on_record_and_no_more(
+    store: Store, fake_clock: FakeClock, maildir: Path, sent_ids: list[str]
 ) -> None:
     mailbox = reader(store, MaildirMailbox(maildir), fake_clock)
-    content = bounced_mail(message_id=sent_id, diagnostic="smtp; 550 5.1.1 no such user")
+    content = bounced_mail(message_id=sent_ids[0], diagnostic="smtp; 550 5.1.1 no such user")
     for name in ("1.bounce", "2.again"):
         (maildir / "new" / name).write_bytes(content)
     (maildir / "new" / "3.other").write_bytes(NOT_OURS)
@@ -79,16 +92,52 @@ def test_bounce_in_a_maildir_turns_its_address_off_on_record_once(
     for _ in range(2):
         mailbox.work(always)
 
-    assert off(store) == [(OPS, OffCause.BOUNCED)]
+    assert off(store) == []
+    assert suspects(store) == [(mailbox_of(OPS), sent_ids[0])]
     assert sorted(each.name for each in (maildir / "cur").iterdir()) == [
         "1.bounce:2,S",
         "2.again:2,S",
     ]
     assert [each.name for each in (maildir / "new").iterdir()] == ["3.other"]
     with store.read() as connection:
-        [entry] = audit_entries(connection, AuditFilter(Action.TURN_OFF))
+        [entry] = audit_entries(connection, AuditFilter(Action.SUSPECT))
     assert (entry.actor, entry.subject) == ("bounce", OPS.address)
     assert entry.details["note"] == "smtp; 550 5.1.1 no such user"
+
+
+def test_bounces_of_two_messages_turn_their_address_off_on_record_once(
+    store: Store, fake_clock: FakeClock, maildir: Path, sent_ids: list[str]
+) -> None:
+    for number, each in enumerate([*sent_ids, *sent_ids]):
+        (maildir / "new" / str(number)).write_bytes(bounced_mail(message_id=each))
+
+    reader(store, MaildirMailbox(maildir), fake_clock).work(always)
+
+    assert off(store) == [(OPS, OffCause.BOUNCED)]
+    assert suspects(store) == []
+    with store.read() as connection:
+        [entry] = audit_entries(connection, AuditFilter(Action.TURN_OFF))
+    assert (entry.actor, entry.subject) == ("bounce", OPS.address)
+
+
+def test_bounces_of_ids_as_0_1_0_made_them_turn_nobody_off(
+    store: Store, fake_clock: FakeClock, maildir: Path, sent_ids: list[str]
+) -> None:
+    """Release 0.1.0 sent messages with ids that others can compute."""
+    old = notifications(store)
+    assert [each.message_id for each in old] == sent_ids
+    with store.write() as connection:
+        for each in old:
+            mine = table.c.notification_id == each.notification_id
+            guessable = f"<{each.notification_id}@linewatch.invalid>"
+            connection.execute(update(table).where(mine).values(message_id=guessable))
+            content = bounced_mail(message_id=guessable)
+            (maildir / "new" / str(each.notification_id)).write_bytes(content)
+
+    reader(store, MaildirMailbox(maildir), fake_clock).work(always)
+
+    assert off(store) == []
+    assert [each for each, _ in suspects(store)] == [mailbox_of(OPS)]
 
 
 @pytest.mark.parametrize(
@@ -99,16 +148,38 @@ def test_bounce_in_a_maildir_turns_its_address_off_on_record_once(
     ],
 )
 def test_forged_bounce_turns_nobody_off(
-    store: Store, fake_clock: FakeClock, maildir: Path, sent_id: str, forged: dict[str, str]
+    store: Store, fake_clock: FakeClock, maildir: Path, sent_ids: list[str], forged: dict[str, str]
 ) -> None:
-    fields = {"message_id": sent_id} | forged
+    fields = {"message_id": sent_ids[0]} | forged
     (maildir / "new" / "1").write_bytes(
         bounced_mail(message_id=fields["message_id"], final=fields.get("final", "ops@example.org"))
     )
 
     reader(store, MaildirMailbox(maildir), fake_clock).work(always)
 
-    assert off(store) == []
+    assert off(store) == suspects(store) == []
+
+
+def test_bounce_made_from_the_ids_that_webhooks_and_links_carry_turns_nobody_off(
+    store: Store, fake_clock: FakeClock, maildir: Path, deliverer: Deliverer
+) -> None:
+    make_pending(store, recipients=[OPS])
+    deliverer.deliver_due(take_worker_lease(store))
+    [sent] = notifications(store)
+    with store.read() as connection:
+        [incident_id] = connection.scalars(select(incidents.c.incident_id))
+    names = [f"{OPS.channel}:{OPS.address}"]
+    names += [f"{kind}:{v}:{names[0]}" for kind in NotificationKind for v in range(5)]
+    known = (incident_id, sent.transition.transition_id, sent.notification_id)
+    guessed = [*known, *(uuid5(each, name) for each in known for name in names)]
+    for number, each in enumerate(guessed):
+        content = bounced_mail(message_id=f"<{each}@linewatch.invalid>")
+        (maildir / "new" / str(number)).write_bytes(content)
+
+    reader(store, MaildirMailbox(maildir), fake_clock).work(always)
+
+    assert off(store) == suspects(store) == []
+    assert list((maildir / "new").iterdir()) == []
 
 
 def test_bounce_of_a_message_that_was_never_sent_turns_nobody_off(
@@ -124,13 +195,13 @@ def test_bounce_of_a_message_that_was_never_sent_turns_nobody_off(
 
 
 def test_worker_without_its_lease_reads_no_bounces(
-    store: Store, fake_clock: FakeClock, maildir: Path, sent_id: str
+    store: Store, fake_clock: FakeClock, maildir: Path, sent_ids: list[str]
 ) -> None:
-    (maildir / "new" / "1").write_bytes(bounced_mail(message_id=sent_id))
+    (maildir / "new" / "1").write_bytes(bounced_mail(message_id=sent_ids[0]))
 
     reader(store, MaildirMailbox(maildir), fake_clock).work(lambda: False)
 
-    assert off(store) == []
+    assert off(store) == suspects(store) == []
 
 
 def test_maildir_that_is_not_there_is_named(
@@ -141,16 +212,17 @@ def test_maildir_that_is_not_there_is_named(
 
 
 def imap(port: int, certificate: Certificate, **changes: object) -> ImapMailbox:
-    fields = {"password": Secret(PASSWORD), "timeout": timedelta(seconds=10)} | changes
+    fields = {"password": Secret(PASSWORD), "timeout": timedelta(seconds=PATIENCE)} | changes
     return ImapMailbox(
         ImapServer("localhost", port, USERNAME, trust=certificate.for_client(), **fields)  # type: ignore[arg-type]  # named fields
     )
 
 
-def test_bounce_over_imap_turns_its_address_off_and_other_mail_stays_unread(
-    store: Store, fake_clock: FakeClock, dovecot: Dovecot, sent_id: str
+def test_bounces_over_imap_turn_their_address_off_and_other_mail_stays_unread(
+    store: Store, fake_clock: FakeClock, dovecot: Dovecot, sent_ids: list[str]
 ) -> None:
-    dovecot.put("7", bounced_mail(message_id=sent_id))
+    for name, each in zip(("7", "8"), sent_ids, strict=True):
+        dovecot.put(name, bounced_mail(message_id=each))
     dovecot.put("9", NOT_OURS)
     mailbox = reader(store, imap(dovecot.port, dovecot.certificate), fake_clock)
 

@@ -20,8 +20,7 @@ from dashboard.domain.notification import Notification, NotificationState, Recip
 from dashboard.domain.silence import Silence, SilenceKind, SilenceRequest
 from dashboard.store.alerts.addresses_off import list_addresses_off, turn_off, turn_on
 from dashboard.store.alerts.held_notifications import resend
-from dashboard.store.alerts.release import open_notifications
-from dashboard.store.alerts.silences import add_silence, end_silence
+from dashboard.store.alerts.silences import add_silence
 from dashboard.store.engine.engine import Store
 from dashboard.store.schema import notification_members
 from tests.builders import A_MOMENT, an_id, seconds
@@ -100,22 +99,6 @@ def test_maintenance_holds_until_it_ends_and_gathers_meanwhile(
 
     assert {(each.member_count, each.release_at) for each in held} == {(3, A_MOMENT + HOUR)}
     assert len(held) == 2
-
-
-@pytest.mark.parametrize("changes", [{}, {"weekly": FRIDAYS, "ends_at": A_MOMENT + 999 * HOUR}])
-def test_maintenance_that_is_ended_early_releases_what_it_held(
-    store: Store, expand: Callable[..., list[Notification]], changes: dict[str, Any]
-) -> None:
-    make(store, SilenceKind.MAINTENANCE, ADD, **changes)
-    reject(store, 1)
-    assert {each.release_at for each in expand()} == {A_MOMENT + HOUR}
-
-    end = Actor("bob", A_MOMENT + HOUR / 2)
-    with store.write() as connection:
-        assert end_silence(connection, SilenceKind.MAINTENANCE, 1, end) is not None
-
-    with store.read() as connection:
-        assert {each.release_at for each in open_notifications(connection)} == {end.at}
 
 
 def test_address_that_is_off_gets_nothing_and_what_was_pending_dies(

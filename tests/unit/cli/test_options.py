@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from dashboard.cli.options import chosen, chosen_id, moment, prover_module
+from dashboard.cli.options import chosen, chosen_id, chosen_ones, moment, prover_module
 from dashboard.domain.quantity import NetworkId
 from dashboard.errors import InputError
 from dashboard.show.queries.network_status import NetworkProfile
@@ -23,6 +23,7 @@ CARDS = (
     [
         ("24h", A_MOMENT - timedelta(days=1)),
         ("7d", A_MOMENT - timedelta(days=7)),
+        ("1y", A_MOMENT - timedelta(days=365)),
         ("2026-11-20T10:00:00Z", datetime(2026, 11, 20, 10, tzinfo=UTC)),
         ("2026-11-20 10:00", datetime(2026, 11, 20, 10, tzinfo=UTC)),
         ("2026-11-20T12:00+02:00", datetime(2026, 11, 20, 10, tzinfo=UTC)),
@@ -49,6 +50,11 @@ def never(_: NetworkId) -> bool:
 def test_network_is_chosen_by_name_or_id(text: str) -> None:
     assert chosen(text, CARDS) is CARDS[1]
     assert chosen_id(text, CARDS, never) == ANOTHER_NETWORK
+
+
+def test_several_networks_are_those_that_were_named() -> None:
+    assert chosen_ones(("Linea", "59144"), CARDS) == (CARDS[1],)
+    assert chosen_ones(("devnet", "Linea"), CARDS) == chosen_ones((), CARDS) == CARDS
 
 
 def test_network_that_nobody_named_is_any() -> None:

@@ -16,6 +16,12 @@ def test_values_are_read_as_in_a_file_and_lists_with_commas() -> None:
     }
 
 
+def test_address_is_no_number() -> None:
+    sender = "0x75a6e5a7ea9ea4a29b1e5a4bb4cb1d2a94a3f7f1"
+
+    assert plain_table([f"senders={sender}"]) == {"senders": [sender]}
+
+
 @pytest.mark.parametrize(
     ("settings", "said"),
     [

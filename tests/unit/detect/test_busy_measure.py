@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -11,16 +12,14 @@ from dashboard.detect.busy_measure import (
     BaseFeeReadings,
     PriorityFeeReadings,
     conclude_busyness,
-    is_busyness_known,
     is_flat,
     measure_busyness,
 )
-from dashboard.domain.condition import Condition, State, SubjectKind
+from dashboard.domain.condition import Condition, State, Subject, SubjectKind, Transition
 from dashboard.domain.fee_percentiles import RankedFees
-from dashboard.domain.gas import GasSource
 from dashboard.domain.grounds import FeeGrounds, Signal
 from dashboard.domain.quantity import Wei
-from tests.builders import A_MOMENT, seconds
+from tests.builders import A_MOMENT, A_NETWORK, an_id, seconds
 from tests.unit.detect.network_conclusions import conclusions_from
 
 MOVING = RankedFees((Wei(90), Wei(110)))
@@ -99,50 +98,22 @@ def test_fees_are_not_weighed_without_a_threshold() -> None:
 BUSYNESS = SubjectKind.BUSYNESS
 ABOVE = FeeGrounds(Signal.BASE_FEE, Wei(101), Wei(100))
 BELOW = FeeGrounds(Signal.BASE_FEE, Wei(99), Wei(100))
-ABOUT_TO_BE_BUSY = Condition(State.CALM, A_MOMENT, turning_since=A_MOMENT)
-ABOUT_TO_BE_CALM = Condition(State.BUSY, A_MOMENT, turning_since=A_MOMENT)
-
-
-@pytest.mark.parametrize("source", GasSource)
-def test_stale_fees_do_not_show_busyness_whichever_source_answers(source: GasSource) -> None:
-    conclusions = conclusions_from({SubjectKind.FEES: Condition(State.STALE, A_MOMENT)})
-
-    assert not is_busyness_known(conclusions, source)
-
-
-@pytest.mark.parametrize(
-    ("source", "is_known"),
-    [(GasSource.GAS_API, False), (GasSource.NODE, False), (GasSource.NODE_INSTEAD, True)],
-)
-def test_only_the_node_that_answers_instead_makes_up_for_a_silent_gas_api(
-    source: GasSource, *, is_known: bool
-) -> None:
-    conclusions = conclusions_from({SubjectKind.GAS_API: Condition(State.SILENT, A_MOMENT)})
-
-    assert is_busyness_known(conclusions, source) is is_known
-
-
-@pytest.mark.parametrize(
-    "held",
-    [
-        {},
-        {
-            SubjectKind.FEES: Condition(State.FRESH, A_MOMENT),
-            SubjectKind.GAS_API: Condition(State.ANSWERING, A_MOMENT),
-        },
-    ],
-)
-def test_busyness_is_known_unless_fees_are_stale_or_their_source_silent(
-    held: dict[SubjectKind, Condition],
-) -> None:
-    assert is_busyness_known(conclusions_from(held), GasSource.GAS_API)
+A_SUBJECT = Subject(SubjectKind.BUSYNESS, A_NETWORK)
+SILENCE = seconds(120)
+ABOUT_TO_BE_BUSY = Condition(State.CALM, A_MOMENT, A_MOMENT, A_MOMENT + seconds(100))
+ABOUT_TO_BE_CALM = Condition(State.BUSY, A_MOMENT, A_MOMENT, A_MOMENT + seconds(100))
 
 
 @pytest.mark.parametrize(
     ("before", "grounds", "waited", "after"),
     [
-        (ABOUT_TO_BE_BUSY, ABOVE, seconds(60), State.BUSY),
-        (ABOUT_TO_BE_CALM, BELOW, seconds(300), State.CALM),
+        (ABOUT_TO_BE_BUSY, ABOVE, seconds(110), State.BUSY),
+        (
+            replace(ABOUT_TO_BE_CALM, seen_at=A_MOMENT + seconds(290)),
+            BELOW,
+            seconds(300),
+            State.CALM,
+        ),
     ],
 )
 def test_fee_that_stayed_beyond_its_threshold_changes_busyness_and_is_kept_as_its_grounds(
@@ -150,28 +121,62 @@ def test_fee_that_stayed_beyond_its_threshold_changes_busyness_and_is_kept_as_it
 ) -> None:
     conclusions = conclusions_from({BUSYNESS: before})
 
-    conclude_busyness(conclusions, grounds, A_MOMENT + waited, were_fees_stale=False)
+    conclude_busyness(conclusions, grounds, A_MOMENT + waited, SILENCE)
 
     [transition] = conclusions.transitions
     assert (transition.before, transition.after) == (before.state, after)
-    assert transition.grounds == grounds
+    assert (transition.since, transition.grounds) == (A_MOMENT, grounds)
 
 
 @pytest.mark.parametrize("before", [ABOUT_TO_BE_BUSY, ABOUT_TO_BE_CALM])
-def test_without_grounds_busyness_is_held_and_waiting_ends(before: Condition) -> None:
-    conclusions = conclusions_from({BUSYNESS: before})
+def test_without_a_value_for_long_busyness_is_not_known(before: Condition) -> None:
+    conclusions, now = conclusions_from({BUSYNESS: before}), A_MOMENT + seconds(300)
 
-    conclude_busyness(conclusions, None, A_MOMENT + seconds(3600), were_fees_stale=False)
+    conclude_busyness(conclusions, None, now, SILENCE)
 
-    assert conclusions.held[BUSYNESS] == Condition(before.state, A_MOMENT)
+    [transition] = conclusions.transitions
+    assert transition == Transition(
+        an_id(), A_SUBJECT, before.state, State.UNKNOWN, now, None, A_MOMENT
+    )
+    assert conclusions.held[BUSYNESS] == Condition(
+        State.UNKNOWN, A_MOMENT, seen_at=A_MOMENT + seconds(100)
+    )
+
+
+def test_moment_without_a_value_changes_nothing() -> None:
+    conclusions = conclusions_from({BUSYNESS: ABOUT_TO_BE_BUSY})
+
+    conclude_busyness(conclusions, None, A_MOMENT + seconds(220), SILENCE)
+
+    assert conclusions.held[BUSYNESS] == ABOUT_TO_BE_BUSY
     assert conclusions.transitions == []
 
 
-def test_time_in_which_fees_were_stale_does_not_count_as_busy() -> None:
-    conclusions = conclusions_from({BUSYNESS: ABOUT_TO_BE_BUSY})
-    fresh_again = A_MOMENT + seconds(3600)
+def test_first_value_after_a_gap_says_that_it_is_calm_again() -> None:
+    held = Condition(State.BUSY, A_MOMENT, seen_at=A_MOMENT + seconds(100))
+    conclusions, now = conclusions_from({BUSYNESS: held}), A_MOMENT + seconds(3600)
 
-    conclude_busyness(conclusions, ABOVE, fresh_again, were_fees_stale=True)
+    conclude_busyness(conclusions, BELOW, now, SILENCE)
 
-    assert conclusions.held[BUSYNESS] == Condition(State.CALM, A_MOMENT, turning_since=fresh_again)
+    lost, calm = conclusions.transitions
+    assert (lost.after, lost.since, lost.grounds) == (State.UNKNOWN, held.seen_at, None)
+    assert (calm.before, calm.after, calm.since) == (State.UNKNOWN, State.CALM, now)
+
+
+def test_network_of_which_nothing_was_known_begins_calm() -> None:
+    conclusions = conclusions_from({})
+
+    conclude_busyness(conclusions, None, A_MOMENT, SILENCE)
+    conclude_busyness(conclusions, ABOVE, A_MOMENT, SILENCE)
+
+    [transition] = conclusions.transitions
+    assert (transition.before, transition.after) == (None, State.CALM)
+    assert conclusions.held[BUSYNESS].turning_since == A_MOMENT
+
+
+def test_condition_of_release_0_1_0_goes_on_without_a_gap() -> None:
+    conclusions = conclusions_from({BUSYNESS: Condition(State.BUSY, A_MOMENT)})
+
+    conclude_busyness(conclusions, ABOVE, A_MOMENT + seconds(9000), SILENCE)
+
     assert conclusions.transitions == []

@@ -10,18 +10,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.detect.condition_start_end import ConditionRules, HoldPeriods, Reading, conclude
+from dashboard.detect.condition_start_end import ConditionRules, Reading, conclude
 from dashboard.domain.condition import Condition, State, Subject, SubjectKind, Transition
 from dashboard.domain.grounds import FeeGrounds, Signal
 from dashboard.domain.quantity import Wei
+from dashboard.domain.spells import HoldPeriods
 from tests.builders import A_MOMENT, A_NETWORK, an_id, seconds
 from tests.unit.detect.network_conclusions import conclusions_from
 
-SUBJECT = Subject(SubjectKind.BUSYNESS, A_NETWORK)
+SUBJECT = Subject(SubjectKind.GAS_API, A_NETWORK)
 RULE = HoldPeriods(pending=seconds(60), keep_firing=seconds(300))
 GROUNDS = FeeGrounds(Signal.BASE_FEE, Wei(8), Wei(7))
-CALM = Condition(State.CALM, A_MOMENT)
-BUSY = Condition(State.BUSY, A_MOMENT)
+CALM = Condition(State.ANSWERING, A_MOMENT)
+BUSY = Condition(State.SILENT, A_MOMENT)
 
 
 def seen(after: float, *, is_trouble: bool, since: float | None = None) -> Reading:
@@ -39,7 +40,9 @@ def pending(state: State, since: float) -> Condition:
 def test_subject_of_which_nothing_was_held_begins_without_an_incident(*, is_trouble: bool) -> None:
     concluded = conclude(SUBJECT, None, seen(0, is_trouble=is_trouble), RULE, an_id())
 
-    assert concluded.transition == Transition(an_id(), SUBJECT, None, State.CALM, A_MOMENT, GROUNDS)
+    assert concluded.transition == Transition(
+        an_id(), SUBJECT, None, State.ANSWERING, A_MOMENT, GROUNDS
+    )
     assert concluded.turning_since == (A_MOMENT if is_trouble else None)
 
 
@@ -47,7 +50,7 @@ def test_trouble_that_lasted_long_enough_opens_an_incident_at_once() -> None:
     sight = seen(60, is_trouble=True, since=0)
 
     assert conclude(SUBJECT, None, sight, RULE, an_id()).transition == Transition(
-        an_id(), SUBJECT, None, State.BUSY, sight.at, GROUNDS
+        an_id(), SUBJECT, None, State.SILENT, sight.at, GROUNDS
     )
 
 
@@ -56,7 +59,7 @@ def test_incident_opens_when_trouble_was_seen_for_the_pending_period(
     after: float, *, opens: bool
 ) -> None:
     concluded = conclude(
-        SUBJECT, pending(State.CALM, 0), seen(after, is_trouble=True), RULE, an_id()
+        SUBJECT, pending(State.ANSWERING, 0), seen(after, is_trouble=True), RULE, an_id()
     )
 
     assert (concluded.transition is not None) is opens
@@ -68,14 +71,15 @@ def test_incident_closes_when_calm_was_seen_for_the_keep_firing_period(
     after: float, *, closes: bool
 ) -> None:
     concluded = conclude(
-        SUBJECT, pending(State.BUSY, 0), seen(after, is_trouble=False), RULE, an_id()
+        SUBJECT, pending(State.SILENT, 0), seen(after, is_trouble=False), RULE, an_id()
     )
 
     assert (concluded.transition is not None) is closes
 
 
 @pytest.mark.parametrize(
-    ("before", "is_trouble"), [(pending(State.CALM, 0), False), (pending(State.BUSY, 0), True)]
+    ("before", "is_trouble"),
+    [(pending(State.ANSWERING, 0), False), (pending(State.SILENT, 0), True)],
 )
 def test_what_is_held_and_seen_again_ends_the_waiting(
     before: Condition, *, is_trouble: bool
@@ -86,7 +90,7 @@ def test_what_is_held_and_seen_again_ends_the_waiting(
     assert concluded.turning_since is None
 
 
-@pytest.mark.parametrize("before", [None, CALM, BUSY, pending(State.CALM, 0)])
+@pytest.mark.parametrize("before", [None, CALM, BUSY, pending(State.ANSWERING, 0)])
 def test_without_a_sight_nothing_changes_and_waiting_begins_anew(before: Condition | None) -> None:
     concluded = conclude(SUBJECT, before, None, RULE, an_id())
 
@@ -97,7 +101,7 @@ def test_without_a_sight_nothing_changes_and_waiting_begins_anew(before: Conditi
 def test_known_beginning_of_trouble_counts_more_than_when_it_was_noticed() -> None:
     sight = seen(70, is_trouble=True, since=50)
 
-    concluded = conclude(SUBJECT, pending(State.CALM, 0), sight, RULE, an_id())
+    concluded = conclude(SUBJECT, pending(State.ANSWERING, 0), sight, RULE, an_id())
 
     assert concluded.transition is None
     assert concluded.turning_since == A_MOMENT + seconds(50)
@@ -105,7 +109,7 @@ def test_known_beginning_of_trouble_counts_more_than_when_it_was_noticed() -> No
 
 def test_clock_set_back_begins_the_waiting_anew() -> None:
     concluded = conclude(
-        SUBJECT, pending(State.CALM, 7200), seen(0, is_trouble=True), RULE, an_id()
+        SUBJECT, pending(State.ANSWERING, 7200), seen(0, is_trouble=True), RULE, an_id()
     )
 
     assert concluded.turning_since == A_MOMENT
@@ -113,7 +117,7 @@ def test_clock_set_back_begins_the_waiting_anew() -> None:
 
 def test_beginning_after_the_sight_itself_does_not_hinder_the_waiting() -> None:
     first = conclude(SUBJECT, CALM, seen(0, is_trouble=True, since=7200), RULE, an_id())
-    waiting = Condition(State.CALM, A_MOMENT, first.turning_since)
+    waiting = Condition(State.ANSWERING, A_MOMENT, first.turning_since)
 
     concluded = conclude(SUBJECT, waiting, seen(60, is_trouble=True, since=7200), RULE, an_id())
 
@@ -124,7 +128,6 @@ def test_beginning_after_the_sight_itself_does_not_hinder_the_waiting() -> None:
 @pytest.mark.parametrize(
     ("kind", "opened"),
     [
-        (SubjectKind.BUSYNESS, State.BUSY),
         (SubjectKind.FEES, State.STALE),
         (SubjectKind.GAS_API, State.SILENT),
         (SubjectKind.EXCLUSION_API, State.SILENT),
@@ -153,52 +156,52 @@ def test_rule_of_each_kind_is_the_one_that_is_named_for_it() -> None:
 def test_state_of_a_network_is_unknown_until_something_was_concluded() -> None:
     conclusions = conclusions_from({})
 
-    before = conclusions.state(SubjectKind.BUSYNESS)
-    conclusions.conclude(SubjectKind.BUSYNESS, seen(0, is_trouble=False))
+    before = conclusions.state(SubjectKind.GAS_API)
+    conclusions.conclude(SubjectKind.GAS_API, seen(0, is_trouble=False))
 
-    assert (before, conclusions.state(SubjectKind.BUSYNESS)) == (None, State.CALM)
+    assert (before, conclusions.state(SubjectKind.GAS_API)) == (None, State.ANSWERING)
 
 
 def test_subject_that_was_never_seen_is_not_held_after_it_could_not_be_seen() -> None:
     conclusions = conclusions_from({})
 
-    conclusions.conclude(SubjectKind.BUSYNESS, None)
+    conclusions.conclude(SubjectKind.GAS_API, None)
 
     assert conclusions.held == {}
     assert conclusions.transitions == []
 
 
 def test_readings_of_one_network_build_on_each_other_in_order() -> None:
-    conclusions = conclusions_from({SubjectKind.BUSYNESS: CALM})
+    conclusions = conclusions_from({SubjectKind.GAS_API: CALM})
 
-    for after, is_trouble in [(0, True), (60, True), (70, False), (370, False)]:
-        conclusions.conclude(SubjectKind.BUSYNESS, seen(after, is_trouble=is_trouble))
+    for after, is_trouble in [(0, True), (120, True), (130, False), (190, False)]:
+        conclusions.conclude(SubjectKind.GAS_API, seen(after, is_trouble=is_trouble))
 
-    opened, closed = A_MOMENT + seconds(60), A_MOMENT + seconds(370)
+    opened, closed = A_MOMENT + seconds(120), A_MOMENT + seconds(190)
     assert conclusions.transitions == [
-        Transition(an_id(2), SUBJECT, State.CALM, State.BUSY, opened, GROUNDS),
-        Transition(an_id(4), SUBJECT, State.BUSY, State.CALM, closed, GROUNDS),
+        Transition(an_id(2), SUBJECT, State.ANSWERING, State.SILENT, opened, GROUNDS),
+        Transition(an_id(4), SUBJECT, State.SILENT, State.ANSWERING, closed, GROUNDS),
     ]
-    assert conclusions.held == {SubjectKind.BUSYNESS: Condition(State.CALM, closed)}
+    assert conclusions.held == {SubjectKind.GAS_API: Condition(State.ANSWERING, closed)}
 
 
 def test_each_kind_waits_by_its_own_rule() -> None:
-    kinds = SubjectKind.BUSYNESS, SubjectKind.GAS_API, SubjectKind.FEES
+    kinds = SubjectKind.GAS_API, SubjectKind.FEES
     conclusions = conclusions_from({})
 
     for kind in kinds:
-        conclusions.conclude(kind, seen(90, is_trouble=True, since=0))
+        conclusions.conclude(kind, seen(150, is_trouble=True, since=0))
 
     states = [conclusions.state(kind) for kind in kinds]
-    assert states == [State.BUSY, State.ANSWERING, State.FRESH]
+    assert states == [State.SILENT, State.FRESH]
 
 
 def test_conclusions_leave_what_was_given_as_held_unchanged() -> None:
-    held = {SubjectKind.BUSYNESS: pending(State.CALM, 0)}
+    held = {SubjectKind.GAS_API: pending(State.ANSWERING, 0)}
 
-    conclusions_from(held).conclude(SubjectKind.BUSYNESS, seen(60, is_trouble=True))
+    conclusions_from(held).conclude(SubjectKind.GAS_API, seen(120, is_trouble=True))
 
-    assert held == {SubjectKind.BUSYNESS: pending(State.CALM, 0)}
+    assert held == {SubjectKind.GAS_API: pending(State.ANSWERING, 0)}
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,15 @@ from datetime import timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.detect.coverage import SHORTEST_GAP, Look, conclude_coverage
-from dashboard.domain.coverage import CoverageChange, Covered, Gap, GapCause, Watched
+from dashboard.detect.coverage import Look, conclude_coverage
+from dashboard.domain.coverage import (
+    SHORTEST_GAP,
+    CoverageChange,
+    Covered,
+    Gap,
+    GapCause,
+    Watched,
+)
 from tests.builders import A_MOMENT, A_NETWORK, seconds
 
 HOUR = timedelta(hours=1)

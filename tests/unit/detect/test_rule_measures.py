@@ -12,21 +12,30 @@ from dashboard.detect.condition_start_end import Reading
 from dashboard.detect.rule_measures import (
     MeasuredChange,
     Readings,
+    conclude_fees,
     conclude_measured,
     end_without_rule,
+    read_bounces,
     read_credits,
     read_deliveries,
     read_expiries,
-    read_fee_limit,
     read_gaps,
     read_rates,
     read_worker,
     unmeasured,
     without_silent,
 )
-from dashboard.domain.condition import INSTALLATION, Condition, State, Subject, SubjectKind
+from dashboard.domain.condition import (
+    INSTALLATION,
+    Condition,
+    State,
+    Subject,
+    SubjectKind,
+    Transition,
+)
 from dashboard.domain.coverage import Gap, GapCause, Watched
 from dashboard.domain.grounds import (
+    BounceGrounds,
     CreditGrounds,
     DeliveryGrounds,
     ExpiryGrounds,
@@ -47,6 +56,7 @@ from dashboard.domain.rule import (
     RuleKind,
     RuleScope,
 )
+from dashboard.domain.spells import SpellState
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, an_id, seconds
 
 RATE = RateMeasure(50, seconds(600), Dimension.MODULE)
@@ -89,29 +99,75 @@ def test_rate_without_a_dimension_is_that_of_the_network() -> None:
     assert subject.key() == "rejection rate:59144::storm:"
 
 
-@pytest.mark.parametrize(
-    ("fee", "limit", "is_upper", "is_beyond"),
-    [(8, 7, True, True), (7, 7, True, False), (7, 7, False, False), (6, 7, False, True)],
-)
-def test_fee_is_beyond_its_limit_strictly(
-    fee: int, limit: int, *, is_upper: bool, is_beyond: bool
-) -> None:
-    measure = FeeMeasure(Signal.BASE_FEE, Wei(limit), is_upper)
-
-    reading = read_fee_limit(LOW, measure, A_NETWORK, Wei(fee), A_MOMENT)[FEE]
-
-    grounds = FeeLimitGrounds(Signal.BASE_FEE, Wei(fee), Wei(limit), is_upper)
-    assert reading == Reading(is_beyond, A_MOMENT, grounds=grounds)
+GROUNDS = FeeLimitGrounds(Signal.BASE_FEE, Wei(6), Wei(7), is_upper=False)
 
 
-def test_fee_that_is_not_known_lets_the_condition_hold_and_waiting_begin_again() -> None:
-    unknown = read_fee_limit(LOW, CHEAP, A_NETWORK, None, A_MOMENT)
-    turning = replace(OPEN, turning_since=A_MOMENT)
+def within(since: float, **changes: Any) -> SpellState:  # noqa: ANN401 - any field
+    """Return a spell that lasts since so many seconds."""
+    moment = A_MOMENT + seconds(since)
+    return replace(SpellState(is_within=True, since=moment, seen_at=moment), **changes)
 
-    assert concluded(LOW, unknown, {}) == []
-    assert concluded(LOW, unknown, {FEE: OPEN}) == []
-    (change,) = concluded(LOW, unknown, {FEE: turning})
-    assert change.conclusion.condition == OPEN
+
+def fees_concluded(
+    held: Condition | None, *states: SpellState
+) -> list[tuple[State | None, datetime | None]]:
+    """Return which states are told of a fee rule, and what is noted as turning at the end."""
+    found = conclude_fees(FEE, held, states, GROUNDS, A_MOMENT, lambda: an_id(1))
+    concluded = [each.conclusion for each in found]
+    return [
+        (None if each.transition is None else each.transition.after, each.turning_since)
+        for each in concluded
+    ]
+
+
+def test_spell_of_a_fee_is_told_since_its_first_value() -> None:
+    outside = within(-90, is_within=False)
+
+    (change,) = conclude_fees(
+        FEE,
+        Condition(State.WITHIN_LIMITS, A_MOMENT),
+        [outside, within(-60)],
+        GROUNDS,
+        A_MOMENT,
+        an_id,
+    )
+
+    assert change.conclusion.transition == Transition(
+        an_id(), FEE, State.WITHIN_LIMITS, State.BEYOND_LIMITS, A_MOMENT, GROUNDS, within(-60).since
+    )
+
+
+def test_spell_that_was_over_before_the_rule_is_not_told() -> None:
+    outside = within(-30, is_within=False)
+
+    assert fees_concluded(None, within(-90), outside) == []
+    assert fees_concluded(None) == []
+    assert fees_concluded(None, within(-90)) == [(State.BEYOND_LIMITS, None)]
+    assert fees_concluded(Condition(State.WITHIN_LIMITS, A_MOMENT), within(-90), outside) == [
+        (State.BEYOND_LIMITS, None),
+        (State.WITHIN_LIMITS, None),
+    ]
+
+
+def test_what_may_become_a_spell_is_noted_once() -> None:
+    turning = within(-30, is_within=False, turning_since=A_MOMENT)
+    held = Condition(State.WITHIN_LIMITS, A_MOMENT, A_MOMENT)
+
+    assert fees_concluded(None, turning) == [(State.WITHIN_LIMITS, None), (None, A_MOMENT)]
+    assert fees_concluded(replace(held, turning_since=None), turning) == [(None, A_MOMENT)]
+    assert fees_concluded(held, turning) == []
+    assert fees_concluded(held, within(-30, is_within=False)) == [(None, None)]
+
+
+def test_spell_that_nobody_saw_end_is_told_as_unknown_without_a_figure() -> None:
+    lost = within(-90).unseen()
+
+    (change,) = conclude_fees(FEE, OPEN, [lost], GROUNDS, A_MOMENT, an_id)
+
+    transition = change.conclusion.transition
+    assert transition is not None
+    assert (transition.after, transition.since) == (State.UNKNOWN, lost.since)
+    assert transition.grounds is None
 
 
 def test_usual_rate_of_what_was_never_held_leaves_nothing_behind() -> None:
@@ -231,6 +287,20 @@ def test_each_channel_that_fails_is_read_by_itself_and_gone_when_it_recovers() -
     assert mail.dimension == "mail"
     assert reading == Reading(True, A_MOMENT, grounds=grounds)  # noqa: FBT003 - the reading itself
     assert unmeasured({}, {mail: OPEN}, rule, A_MOMENT) == {mail: Reading(False, A_MOMENT)}  # noqa: FBT003 - the reading itself
+
+
+def test_address_from_which_mails_come_back_is_in_trouble_since_the_first_one() -> None:
+    rule = Rule("delivery", RuleKind.DELIVERY_FAILING)
+    grounds = BounceGrounds(A_MOMENT, "550 no such user", is_off=False)
+    later = A_MOMENT + seconds(60)
+    ((ops, reading),) = read_bounces(rule, {"ops@example.org": grounds}, later).items()
+
+    assert (ops.kind, ops.dimension) == (SubjectKind.ADDRESS, "ops@example.org")
+    (long,) = read_bounces(rule, {"o" * 250 + "@example.org": grounds}, later)
+    assert len(long.key()) < 200
+    assert reading == Reading(is_trouble=True, at=later, since=A_MOMENT, grounds=grounds)
+    over = Reading(is_trouble=False, at=later)
+    assert unmeasured({}, {ops: OPEN}, rule, later) == {ops: over}
 
 
 @pytest.mark.parametrize(("spent", "is_trouble"), [(799, False), (800, True)])

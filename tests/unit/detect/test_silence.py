@@ -139,17 +139,6 @@ def gas_readings(
     return GasReadings(NOW, A_MOMENT, unanswered, answered_at, answers, fees_at)
 
 
-@pytest.mark.parametrize(("ago", "are_stale"), [(8, False), (8.001, True)])
-def test_fees_are_stale_when_older_than_two_periods(ago: float, *, are_stale: bool) -> None:
-    assert gas_readings(fees_ago=ago).are_fees_stale(seconds(4)) is are_stale
-
-
-def test_fees_that_were_never_answered_are_stale() -> None:
-    never = GasReadings(NOW, A_MOMENT, FAILING, None, (), fees_at=None)
-
-    assert never.are_fees_stale(seconds(4))
-
-
 def test_network_whose_gas_api_answers_is_neither_silent_nor_stale() -> None:
     conclusions = conclusions_from({})
 

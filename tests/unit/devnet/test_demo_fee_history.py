@@ -12,13 +12,15 @@ import pytest
 
 from dashboard.devnet.chain import DEVNET_ID
 from dashboard.devnet.demo_fee_history import DemoFeeHistory, FeesOfDays
+from dashboard.devnet.fee_demand import Int64Array
 from dashboard.devnet.networks import CALM, DEVNET, FLAT, SIMULATED, SimulatedNetwork
 from dashboard.domain.fee_percentiles import FeeWindow
 from dashboard.domain.fee_rollup import FeeSeries
 from dashboard.domain.gas import GasSource
 from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import Wei
-from tests.builders import A_MOMENT
+from dashboard.domain.spells import HoldPeriods, JudgedValue, spells_of
+from tests.builders import A_MOMENT, seconds
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 BLOCKS_OF_A_DAY = 43_200
@@ -106,25 +108,37 @@ def test_levels_are_the_percentiles_of_the_marks_before() -> None:
     assert busy.fees[-1] == window.percentile(90)
 
 
-def test_each_base_fee_is_judged_by_the_threshold_before_it() -> None:
-    base_fees, thresholds, busy = (
-        [
-            np.concatenate(column)
-            for column in zip(*((each.at, each.fees) for each in some), strict=True)
-        ]
-        for some in (
-            days_of(CALM, 60 * DAY, series)
-            for series in (
-                FeeSeries.ESTIMATED_BASE_FEE,
-                FeeSeries.BUSY_THRESHOLD,
-                FeeSeries.IS_BUSY,
-            )
-        )
+def test_spells_are_those_of_its_fees_beside_the_threshold_before_each() -> None:
+    holds, silence = HoldPeriods(seconds(60), seconds(300)), seconds(120)
+    at, fees = columns_of(CALM, FeeSeries.ESTIMATED_BASE_FEE)
+    asked_at, thresholds = columns_of(CALM, FeeSeries.BUSY_THRESHOLD)
+    is_beyond = fees > thresholds[np.searchsorted(asked_at, at, side="right") - 1]
+    values = (
+        JudgedValue(datetime.fromtimestamp(int(each) / 1000, UTC), bool(beyond))
+        for each, beyond in zip(at, is_beyond, strict=True)
+        if each % 12_000 == 0
     )
 
-    held = thresholds[1][np.searchsorted(thresholds[0], base_fees[0], side="right") - 1]
-    assert np.array_equal(busy[0], base_fees[0])
-    assert np.array_equal(busy[1], (base_fees[1] > held).astype(int))
+    found = DemoFeeHistory(7, A_MOMENT, 20 * DAY, CALM).spells(holds)
+
+    of_days = spells_of(values, holds, silence)
+    assert len(of_days) > 3
+    assert found[: len(of_days) - 1] == of_days[:-1]
+    assert all(each.ends_at is not None for each in found)
+
+
+def columns_of(network: SimulatedNetwork, series: FeeSeries) -> tuple[Int64Array, Int64Array]:
+    """Return all times and fees of whole days of one series."""
+    parts = [(each.at, each.fees) for each in days_of(network, 20 * DAY, series)]
+    at, fees = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return at, fees
+
+
+def test_flat_chain_and_no_time_at_all_have_no_spells() -> None:
+    holds = HoldPeriods(seconds(60), seconds(300))
+
+    assert DemoFeeHistory(7, A_MOMENT, 3 * DAY, FLAT).spells(holds) == []
+    assert DemoFeeHistory(7, A_MOMENT, 0 * DAY, CALM).spells(holds) == []
 
 
 def test_flat_chain_has_one_base_fee_and_priority_fees_that_move() -> None:

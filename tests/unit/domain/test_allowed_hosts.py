@@ -6,7 +6,10 @@ import pytest
 
 from dashboard.domain.allowed_hosts import AllowedHosts, origin_authority
 
-OURS = AllowedHosts(frozenset({"watch.example"}), frozenset({"https://wallet.example"}))
+OURS = AllowedHosts(
+    frozenset({"watch.example", "localhost", "192.0.2.7"}),
+    frozenset({"https://wallet.example", "http://localhost:9000"}),
+)
 
 
 def refusal(host: str, origin: str | None = None) -> str | None:
@@ -62,10 +65,11 @@ def test_request_without_exactly_one_host_is_refused(count: int) -> None:
     ("host", "origin"),
     [
         ("127.0.0.1:8501", "http://127.0.0.1:8501"),
-        ("localhost:9000", "http://LOCALHOST:9000"),
-        ("127.0.0.1:8501", "https://watch.example"),
-        ("127.0.0.1:8501", "https://watch.example:8443"),
+        ("localhost:8501", "http://LOCALHOST:8501"),
+        ("watch.example:8443", "https://watch.example:8443"),
+        ("127.0.0.1:8501", "http://localhost:9000"),
         ("127.0.0.1:8501", "https://wallet.example"),
+        ("127.0.0.1:8501", "https://Wallet.example"),
     ],
 )
 def test_pages_of_our_own_may_call(host: str, origin: str) -> None:
@@ -79,6 +83,9 @@ def test_pages_of_our_own_may_call(host: str, origin: str) -> None:
         "http://127.0.0.1",
         "http://127.0.0.1:3000",
         "http://localhost:8501",
+        "http://localhost:3000",
+        "http://192.0.2.7:3000",
+        "https://watch.example",
         "http://wallet.example",
         "https://wallet.example.evil.example",
         "null",
@@ -91,6 +98,10 @@ def test_pages_of_others_may_not_call(origin: str) -> None:
     said = refusal("127.0.0.1:8501", origin)
 
     assert said == f"Calls from {origin!a} are not accepted."
+
+
+def test_other_scheme_of_a_listed_origin_is_another_site() -> None:
+    assert refusal("localhost:9000", "https://localhost:9000") is not None
 
 
 def test_every_page_may_call_where_that_is_configured_but_only_by_our_names() -> None:

@@ -7,7 +7,6 @@ from datetime import timedelta
 import pytest
 
 from dashboard.domain.busy_context import (
-    BusySpell,
     UsualFee,
     UsualSpells,
     difference_in_words,
@@ -15,13 +14,14 @@ from dashboard.domain.busy_context import (
     usual_spells,
 )
 from dashboard.domain.quantity import Wei
+from dashboard.domain.spells import Spell
 from tests.builders import A_MOMENT
 
 
-def spells(*hours_and_minutes: tuple[float, int]) -> list[BusySpell]:
+def spells(*hours_and_minutes: tuple[float, int]) -> list[Spell]:
     """Return spells that began so many hours before now, with their length in minutes."""
     return [
-        BusySpell(A_MOMENT - timedelta(hours=hours), timedelta(minutes=minutes))
+        Spell(begin := A_MOMENT - timedelta(hours=hours), begin + timedelta(minutes=minutes))
         for hours, minutes in hours_and_minutes
     ]
 
@@ -47,7 +47,7 @@ def test_two_spells_make_nothing_usual() -> None:
 
 
 def test_hours_are_near_each_other_across_midnight() -> None:
-    midnight = A_MOMENT.replace(hour=0)
+    midnight = A_MOMENT.replace(hour=0) + timedelta(days=1)
     found = spells((12.5, 10), (36.5, 10), (11.5, 10))
 
     usual = usual_spells(found, midnight)
@@ -82,3 +82,10 @@ def test_fee_is_compared_with_what_is_usual(fee: int, words: str) -> None:
 
 def test_nothing_is_compared_with_no_fee_at_all() -> None:
     assert UsualFee(Wei(0), 30).difference(Wei(5)) is None
+
+
+def test_spell_counts_for_nothing_while_it_lasts_or_where_its_end_is_unknown() -> None:
+    lasting = Spell(A_MOMENT - timedelta(hours=1))
+    lost = Spell(lasting.begins_at, A_MOMENT, is_end_known=False)
+
+    assert usual_spells([*spells((24, 10), (48, 12)), lasting, lost], A_MOMENT) is None

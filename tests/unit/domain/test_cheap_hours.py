@@ -91,6 +91,13 @@ def test_three_of_four_cheap_hours_cost_at_most_what_is_said() -> None:
     assert week.cheapest.below in {1, 2}
 
 
+def test_difference_is_that_of_the_fee_that_is_said() -> None:
+    prices = iter([80, 80, 95, 95] * 3)
+    week = usual_week(hours(4, lambda at: next(prices) if at.hour in {3, 4, 5} else 100), UTC, NOW)
+
+    assert week.cheapest == CheapHours(3, 0, Wei(95), -0.05)
+
+
 def test_nothing_is_called_cheap_until_each_hour_of_the_day_was_seen_thrice() -> None:
     assert usual_week(hours(2, cheap_at_night), UTC, NOW).cheapest is None
     assert usual_week([], UTC, NOW).cheapest is None
@@ -115,7 +122,7 @@ def test_fee_of_zero_is_no_dearer_than_itself() -> None:
 )
 def test_cheap_hours_are_said_with_when_they_come(at: datetime, said: str) -> None:
     assert CHEAP.in_words(at, UTC, "UTC") == (
-        f"Usually below 10.00 gwei {said}, 20% below the median of all hours."
+        f"Usually below 10.00 gwei {said}. That is 20% below the median of all hours."
     )
 
 
@@ -128,8 +135,8 @@ def test_cheap_hours_across_midnight_are_known_after_it(hour: int, said: str) ->
 
 def test_hours_that_are_hardly_cheaper_are_not_recommended() -> None:
     assert replace(CHEAP, difference=-0.02).in_words(NOW, UTC, "UTC") == (
-        "No hours of the day are clearly cheaper: the cheapest three, 03:00 to 06:00 UTC, are "
-        "2% below the median of all."
+        "No hours of the day are clearly cheaper: in the cheapest three, 03:00 to 06:00 UTC, it is "
+        "usually below 10.00 gwei, 2% below the median of all hours."
     )
 
 

@@ -221,3 +221,14 @@ def test_customer_without_a_record_reads_what_is_safe(kind: VerdictKind, begins:
     assert [step.startswith(begin) for step, begin in zip(steps, begins, strict=True)] == [
         True
     ] * len(begins)
+
+
+def test_customer_is_told_since_when_the_network_has_not_answered() -> None:
+    silent = replace(ASKED, failing_since=A_MOMENT)
+
+    assert plain_answer(VerdictKind.CANNOT_CHECK, silent, "Linea").endswith(
+        "Linea has not answered since 2026-11-20 12:00:00 UTC."
+    )
+    assert "Since 2026-11-20 12:00:00 UTC Linea has not answered." in plain_answer(
+        VerdictKind.NO_REJECTION_ON_RECORD, silent, "Linea"
+    )

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
+import sys
 import unicodedata
+from typing import Final
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from dashboard.domain.foreign_text import unlinked, visible
+from dashboard.domain.foreign_text import unlinked, unlinked_name, visible
 
 
 @pytest.mark.parametrize(
@@ -44,16 +47,68 @@ def test_shown_text_holds_no_control_or_format_character(text: str) -> None:
     [
         ("go to https://evil.example/login", "go to https[:]//evil[.]example/login"),
         ("www.evil.example", "www[.]evil[.]example"),
-        (
-            "to a@evil.example/x or x@a.b.evil.example",
-            "to a@evil[.]example/x or x@a.b.evil.example",
-        ),
-        ("http://127.0.0.1/", "http[:]//127.0.0.1/"),
+        ("write to help@evil.example", "write to help[@]evil[.]example"),
+        ("http://127.0.0.1/", "http[:]//127[.]0[.]0[.]1/"),
         ("bücher.рф/", "bücher[.]рф/"),
-        ("evil\u3002example", "evil[.]example"),
-        ("Case 17.5 of v1.2. Next", "Case 17.5 of v1.2. Next"),
+        ("evil\u3002example", "evil[\u3002]example"),
+        ("cafe\u0301.example", "cafe\u0301[.]example"),
+        ("😀.ws and evil\u2024example", "😀[.]ws and evil[\u2024]example"),
+        (r"\\host\share", r"[\\]host\share"),
+        ("file:///etc tel:112", "file[:]///etc tel[:]112"),
+        ("Case 17.5 of v1.2. Next, at 12:30 ...", "Case 17[.]5 of v1[.]2. Next, at 12:30 ..."),
         ("a\u202eb", "a\\u202eb"),
     ],
 )
 def test_mail_program_finds_no_link_in_foreign_text(foreign: str, shown: str) -> None:
     assert unlinked(foreign) == shown
+
+
+_LINK: Final = re.compile(
+    r"[^\s\[\]\".]\.+[^\s\[\].]|[a-z][a-z0-9+.-]*:\S|[^\s\[\]\"]@+[^\s\]]|\\\\[^\s\]\\]",
+    re.IGNORECASE,
+)
+"""More than any program takes for a link: what joins names, protocols, mailboxes and shares."""
+
+_AT_AN_END: Final = re.compile(r"(?<![^\s\[\"])[.:@]+|[.:@]+(?!\S)")
+"""Marks that join nothing: they begin or end a word."""
+
+
+def _has_link(text: str) -> bool:
+    seen = unicodedata.normalize("NFKC", text).replace("\u3002", ".")
+    seen = _AT_AN_END.sub("", seen)
+    return _LINK.search(re.sub(r"\[[ap]\.m\.\]", "", seen)) is not None  # of one sign: \u33c2
+
+
+@example("0@: a:. b.@ :@a")
+@given(
+    st.text(
+        st.sampled_from('ax5é\u0301😀 .\u2024\uff61:\uff1a@/\\\uff3c"[]\t\u00a0') | st.characters()
+    )
+)
+def test_no_text_keeps_a_link(text: str) -> None:
+    shown = unlinked(text)
+
+    assert not _has_link(shown)
+    assert unlinked(shown) == shown
+
+
+def test_no_character_that_becomes_a_joint_keeps_a_link() -> None:
+    joints = [
+        chr(code) for code in range(sys.maxunicode + 1) if _has_link(f"evil{chr(code)}example")
+    ]
+
+    assert len(joints) > 40
+    assert [each for each in joints if _has_link(unlinked(f"evil{each}example"))] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("bob.b+x@ops.example", "bob.b+x@ops.example"),
+        ("Bob bob@ops.example", "Bob bob[@]ops[.]example"),
+        ("WWW.bob@evil.example", "WWW[.]bob[@]evil[.]example"),  # some take it for a web site
+        ("https://evil.example/@a.b", "https[:]//evil[.]example/[@]a[.]b"),
+    ],
+)
+def test_person_whose_name_is_a_mail_address_is_called_so(name: str, shown: str) -> None:
+    assert unlinked_name(name) == shown

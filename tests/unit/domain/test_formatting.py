@@ -14,6 +14,7 @@ from dashboard.domain.formatting import (
     compared,
     counted,
     fee,
+    from_to,
     moment,
     moment_in,
     period,
@@ -135,3 +136,11 @@ def test_number_is_printed_with_what_there_is_of_it(many: int, said: str) -> Non
 )
 def test_capital_is_only_the_first_letter(text: str, begun: str) -> None:
     assert capitalized(text) == begun
+
+
+def test_time_from_and_to_names_its_days_where_there_are_two() -> None:
+    end = A_MOMENT + timedelta(minutes=5)
+    next_day = A_MOMENT + timedelta(days=1)
+
+    assert from_to(A_MOMENT, end) == "from 12:00:00 to 12:05:00 UTC"
+    assert from_to(A_MOMENT, next_day) == "from 2026-11-20 12:00:00 to 2026-11-21 12:00:00 UTC"

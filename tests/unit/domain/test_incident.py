@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 from dashboard.domain.condition import State, Subject, SubjectKind, Transition
@@ -87,3 +88,15 @@ def test_key_tells_groups_apart_whatever_stands_in_them() -> None:
 
     assert len(keys) == 4
     assert opened(busy(1)).key == incident_key("busy", GROUP[::-1])
+
+
+def test_incident_lasts_as_long_as_its_spell_though_both_ends_are_known_later() -> None:
+    begun, over = A_MOMENT - seconds(60), A_MOMENT + seconds(40)
+    opening = replace(busy(1), since=begun)
+    ending = replace(busy(2, is_over=True), at=A_MOMENT + seconds(340), since=over)
+
+    incident = opened(opening)
+    resolved = grow(incident, ending, timedelta(minutes=5))
+
+    assert (incident.opened_at, incident.changed_at) == (begun, opening.at)
+    assert (resolved.resolved_at, resolved.changed_at) == (over, ending.at)

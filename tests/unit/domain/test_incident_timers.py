@@ -82,6 +82,18 @@ def test_pending_period_begins_again_where_nobody_looked_when_it_ended() -> None
     assert at_once.state is IncidentState.FIRING
 
 
+def test_reminders_and_escalation_count_from_the_first_message_where_that_came_late() -> None:
+    notified_at = A_MOMENT + 3 * HOUR
+    late = replace(BUSY, notified_at=notified_at)
+
+    assert pass_time(late, REMINDING, notified_at) is None
+    assert timed(late, REMINDING).next_at == notified_at + HOUR
+    assert upcoming(late, IncidentTimers(escalate_after=HOUR)) == (
+        notified_at + HOUR,
+        IncidentEventKind.ESCALATED,
+    )
+
+
 def test_what_people_hear_next_is_the_first_of_reminder_and_escalation() -> None:
     held = replace(BUSY, state=IncidentState.ACKNOWLEDGED)
 

@@ -55,6 +55,7 @@ def test_address_is_read(text: str, address: MailAddress) -> None:
         f"{'a' * 65}@example.org",
         f"a@{'a' * 60}.{'a' * 60}.{'a' * 60}.{'a' * 60}.{'a' * 60}",
         "<a@b> c",
+        pytest.param("a@b" + " " * 1_000_000 + "<", id="blanks, at whose end begins an address"),
     ],
 )
 def test_text_that_is_no_address_is_refused(text: str) -> None:

@@ -68,6 +68,7 @@ def test_matcher_is_read_as_people_write_it(text: str, matcher: Matcher) -> None
         ("network=~Lin*", "network takes no pattern"),
         ("label=~" + "a" * 300 + "*", "it is too long"),
         ("module=", "has no value"),
+        pytest.param(f"tag=a{' ' * 1_000_000}b", "is no tag", id="blanks inside"),
         ("module=a b", "is no prover module"),
         ("stage=MOON", "is no stage (SEQUENCER, RPC, P2P)"),
         ("severity=high", "is no severity (info, warning, critical)"),

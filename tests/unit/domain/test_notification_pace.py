@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.domain.notification import Recipient
+from dashboard.domain.condition import State, Subject, SubjectKind
+from dashboard.domain.notification import Delay, NotificationKind, Precedence, Recipient
 from dashboard.domain.notification_pace import (
     FEW,
     HOUR,
@@ -17,8 +20,10 @@ from dashboard.domain.notification_pace import (
     Pace,
     RecipientTraffic,
     plan_closings,
+    precedence_of,
+    precedence_of_kind,
 )
-from tests.builders import A_MOMENT, an_id, seconds
+from tests.builders import A_MOMENT, A_NETWORK, a_transition, an_id, seconds
 
 PACE = Pace()
 NOTHING = RecipientTraffic()
@@ -49,6 +54,19 @@ def plan(
     ]
 
 
+def test_digest_goes_by_itself_when_nothing_else_does() -> None:
+    digests = [replace(each, kind=NotificationKind.DIGEST) for each in due(1, 2)]
+
+    assert plan([*digests, *due(3)]) == [[3]]
+    assert plan(digests) == [[1]]
+    assert plan(digests, sent_before(*range(1, 13))) == []
+
+
+def kind_of(precedence: Precedence) -> NotificationKind:
+    is_reminder = precedence is Precedence.REMINDER
+    return NotificationKind.REMINDER if is_reminder else NotificationKind.CHANGE
+
+
 def sent_before(*minutes: float) -> RecipientTraffic:
     return RecipientTraffic(tuple(A_MOMENT - MINUTE * each for each in minutes))
 
@@ -75,11 +93,94 @@ def test_second_half_of_an_hour_is_spaced_out() -> None:
     assert plan(due(1), sent_before(59, 58, 57, 56, 55, 54, 53, 50, 44, 31, 26)) == [[1]]
 
 
+def test_cap_says_until_when() -> None:
+    def opens(*minutes: float) -> float:
+        return (PACE.opens_at(sent_before(*minutes), A_MOMENT) - A_MOMENT) / MINUTE
+
+    assert opens(3, 3, 3) == 0
+    assert round(opens(3, 3, 3, 3, 3, 0.5), 1) == 0.3
+    assert opens(59, 58, 57, 56, 55, 54, 53, 50, 48, 46, 44, 43) == 1
+    assert opens(*[0] * 12) == 60
+
+
+def test_closing_that_is_late_says_why() -> None:
+    def why(traffic: RecipientTraffic, *, is_back: bool = False) -> Delay | None:
+        [closing] = plan_closings(due(1, late=3 * MINUTE), traffic, A_MOMENT, PACE, is_back=is_back)
+        return closing.delay
+
+    assert why(NOTHING) is Delay.WORKER
+    assert why(sent_before(*[9] * 8)) is Delay.CAP
+    assert why(NOTHING, is_back=True) is Delay.SERVER
+    assert why(RecipientTraffic(waiting=1, latest=A_MOMENT)) is Delay.SERVER
+    [at_once] = plan_closings(due(1), NOTHING, A_MOMENT, PACE)
+    assert at_once.delay is None
+
+
 def test_twelve_are_all_that_go_within_an_hour() -> None:
     twelve = sent_before(59, 58, 57, 56, 55, 54, 53, 50, 48, 46, 44, 43)
 
     assert plan(due(1), twelve) == []
     assert plan(due(1), sent_before(60, *[30] * 4)) == [[1]]
+
+
+def test_what_matters_most_goes_first_and_reminders_last() -> None:
+    order = [
+        Precedence.REMINDER,
+        Precedence.RESOLVED,
+        Precedence.CHANGE,
+        Precedence.NETWORK,
+        Precedence.OPENING,
+        Precedence.CRITICAL,
+    ]
+    waiting = [
+        replace(each, precedence=precedence, kind=kind_of(precedence))
+        for each, precedence in zip(due(*range(1, 7)), order, strict=True)
+    ]
+
+    assert plan(waiting) == [[6], [5], [4], [3], [2], [1]]
+    assert plan(waiting, sent_before(*[3] * 5)) == [[6, 5, 4, 3, 2]]
+
+
+def test_change_goes_before_a_reminder_for_which_there_is_one_place() -> None:
+    [reminder] = [replace(each, kind=NotificationKind.REMINDER) for each in due(1)]
+
+    assert plan([reminder, *due(2)], sent_before(*[3] * 6, 1)) == []
+    assert plan([reminder, *due(2)], sent_before(*[3] * 6, 2)) == [[2]]
+
+
+def test_reminders_are_one_message_and_leave_room_for_changes() -> None:
+    reminders = [replace(each, kind=NotificationKind.REMINDER) for each in due(1, 2, 3)]
+    often = [A_MOMENT - MINUTE * each for each in (12, 10, 8, 6, 4, 2)]
+    reminded = RecipientTraffic(often, reminders=often)
+
+    assert plan([*reminders, *due(4)]) == [[4], [1, 2, 3]]
+    assert plan([*reminders, *due(*range(4, 13))], reminded) == [
+        [4],
+        [5],
+        [6],
+        [7],
+        [8],
+        [*range(9, 13)],
+    ]
+    assert plan(reminders, sent_before(*[30] * 9)) == []
+
+
+def test_change_of_a_network_is_not_hidden_among_rejections() -> None:
+    busy = replace(due(9)[0], is_of_network=True)
+
+    assert plan([*due(1, 2, 3), busy], sent_before(*[3] * 5)) == [[9]]
+    assert plan([*due(1, 2, 3), busy], sent_before(*[3] * 4)) == [[9], [1, 2, 3]]
+
+
+def test_end_of_an_incident_waits_for_its_beginning_and_delays_no_other() -> None:
+    [over, begun, other] = due(1, 2, 3)
+    waiting = [
+        replace(over, precedence=Precedence.RESOLVED, incident_id=an_id(70)),
+        replace(begun, precedence=Precedence.OPENING, incident_id=an_id(70)),
+        replace(other, precedence=Precedence.NETWORK),
+    ]
+
+    assert plan(waiting) == [[1], [2], [3]]
 
 
 def test_what_is_urgent_goes_whatever_went_before() -> None:
@@ -145,3 +246,54 @@ def test_nobody_gets_more_within_any_hour_than_the_cap_and_everything_goes_in_or
 
 def test_closing_alone_merges_nothing() -> None:
     assert plan_closings(due(1), RecipientTraffic(), A_MOMENT, PACE) == [Closing(an_id(1))]
+
+
+@pytest.mark.parametrize(
+    ("after", "severity", "is_first", "precedence"),
+    [
+        (State.CALM, "critical", False, Precedence.RESOLVED),
+        (State.BUSY, "critical", False, Precedence.CRITICAL),
+        (State.BUSY, "warning", True, Precedence.OPENING),
+        (State.BUSY, "warning", False, Precedence.NETWORK),
+    ],
+)
+def test_change_has_its_place_among_others(
+    after: State, severity: str, *, is_first: bool, precedence: Precedence
+) -> None:
+    change = a_transition(subject=Subject(SubjectKind.BUSYNESS, A_NETWORK), after=after)
+
+    assert precedence_of(change, severity, is_first=is_first) is precedence
+
+
+@pytest.mark.parametrize(
+    ("kind", "severity", "precedence"),
+    [
+        (NotificationKind.REMINDER, "critical", Precedence.REMINDER),
+        (NotificationKind.ESCALATION, "critical", Precedence.CRITICAL),
+        (NotificationKind.ESCALATION, "warning", Precedence.OPENING),
+        (NotificationKind.RESOLVED, "critical", Precedence.RESOLVED),
+        (NotificationKind.ACKNOWLEDGED, "critical", Precedence.CHANGE),
+    ],
+)
+def test_what_is_said_of_an_incident_has_its_place(
+    kind: NotificationKind, severity: str, precedence: Precedence
+) -> None:
+    assert precedence_of_kind(kind, severity) is precedence
+
+
+def test_reminders_have_room_again_later_than_changes() -> None:
+    busy = sent_before(*range(1, 10))
+    changes, reminders = (
+        PACE.opens_at(busy, A_MOMENT, for_reminders=each) for each in (False, True)
+    )
+
+    assert changes <= reminders
+    assert PACE.has_room_for_reminders(busy, reminders)
+
+
+def test_what_waited_goes_as_one_mail_with_what_is_said_of_incidents() -> None:
+    waited = [replace(each, was_held=True) for each in due(1, 2)]
+    reminder = [replace(each, kind=NotificationKind.REMINDER) for each in due(3)]
+
+    assert plan([*reminder, *waited]) == [[1, 2, 3]]
+    assert plan([*reminder, *waited], sent_before(*range(1, 13))) == []

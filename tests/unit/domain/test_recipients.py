@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -10,6 +10,7 @@ import pytest
 from dashboard.domain.active_hours import WeekSpan
 from dashboard.domain.address_off import AddressOff, OffCause
 from dashboard.domain.audit import Actor
+from dashboard.domain.condition import State, Subject, SubjectKind
 from dashboard.domain.notification import Recipient
 from dashboard.domain.recipients import (
     NOT_VERIFIED,
@@ -21,8 +22,9 @@ from dashboard.domain.recipients import (
     is_called,
     mailbox_of,
 )
+from dashboard.domain.route import RuleRoute, held_for
 from dashboard.domain.verification import Verification, verified
-from tests.builders import A_MOMENT
+from tests.builders import A_MOMENT, A_NETWORK, a_transition
 
 OPS = Recipient("mail", "ops@example.org")
 DEV = Recipient("mail", "dev@example.org")
@@ -145,3 +147,30 @@ def test_recipient_is_called_by_its_address_or_its_name(
     recipient: Recipient, name: str, *, is_meant: bool
 ) -> None:
     assert is_called(recipient, name) is is_meant
+
+
+def test_quiet_hours_hold_nothing_urgent() -> None:
+    urgent = RuleRoute("down", (), (OPS,), is_urgent=True)
+
+    assert held_for(OPS, urgent, RecipientDirectory(), A_MOMENT) is urgent
+
+
+def test_quiet_hours_hold_a_route_until_they_end() -> None:
+    night = datetime(2026, 11, 20, 23, tzinfo=UTC)
+    directory = RecipientDirectory(
+        ConfiguredRecipients((OPS,), {OPS: RecipientProfile(active=DAYTIME)})
+    )
+
+    held = held_for(OPS, RuleRoute("hub", (), (OPS,)), directory, night)
+
+    assert held.held_until == datetime(2026, 11, 21, 8, tzinfo=UTC)
+    assert held_for(OPS, RuleRoute("hub", (), (OPS,)), directory, A_MOMENT).held_until is None
+
+
+def test_only_what_follows_a_first_rejection_is_gathered() -> None:
+    route = RuleRoute("hub", (), (OPS,))
+    busy = a_transition(subject=Subject(SubjectKind.BUSYNESS, A_NETWORK), after=State.BUSY)
+
+    assert route.wait_for(a_transition(), is_new=True) == timedelta()
+    assert route.wait_for(busy, is_new=False) == timedelta()
+    assert route.wait_for(a_transition(), is_new=False) == route.group_wait

@@ -147,12 +147,13 @@ def test_default_rules_wake_people_for_what_stops_everything() -> None:
 def test_group_holds_what_is_equal_in_every_dimension_of_the_rule() -> None:
     rule = replace(REJECTED, group_by=tuple(Dimension))
 
-    assert rule.group_of(a_change()) == (
+    assert rule.group_of(replace(a_change(), tags=frozenset({"vip", "payout"}))) == (
         (Dimension.NETWORK, str(A_NETWORK)),
         (Dimension.MODULE, "ADD"),
         (Dimension.STAGE, "RPC"),
         (Dimension.SENDER, str(an_address())),
         (Dimension.LABEL, "bridge #vip"),
+        (Dimension.TAG, "payout vip"),
     )
 
 
@@ -165,6 +166,7 @@ def test_dimension_that_a_change_says_nothing_of_is_empty() -> None:
         (Dimension.STAGE, ""),
         (Dimension.SENDER, ""),
         (Dimension.LABEL, ""),
+        (Dimension.TAG, ""),
     )
     assert unnamed.module == ""
 

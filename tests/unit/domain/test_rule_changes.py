@@ -92,6 +92,17 @@ OF_HUB = Rule("hub", RuleKind.REJECTED)
 
 
 @pytest.mark.parametrize(
+    ("tags", "why"), [(("payout", "new"), ""), (("new",), "its rule no longer covers this tag")]
+)
+def test_incident_of_several_tags_stays_while_its_rule_takes_one(
+    tags: tuple[str, ...], why: str
+) -> None:
+    of_tags = an_incident(group=(("tag", "payout vip"),))
+
+    assert why_closed(replace(OF_HUB, scope=RuleScope(tags=tags)), OF_HUB, of_tags) == why
+
+
+@pytest.mark.parametrize(
     ("after", "why"),
     [
         (None, "its rule was removed"),

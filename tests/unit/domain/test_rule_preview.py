@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.detect.condition_start_end import HoldPeriods, Reading, conclude
+from dashboard.detect.condition_start_end import Reading, conclude
 from dashboard.domain.condition import Condition, State, Subject, SubjectKind, Transition
 from dashboard.domain.grounds import Signal
 from dashboard.domain.quantity import Wei
@@ -24,17 +24,19 @@ from dashboard.domain.rule import (
     RuleKind,
 )
 from dashboard.domain.rule_preview import (
+    Excess,
     FeeSpread,
     Firing,
     RulePreview,
-    Spell,
-    fee_spells,
+    fired_of_fees,
     fired_spells,
     firings_of_changes,
     firings_of_conditions,
+    judged_steps,
     rate_spells,
 )
 from dashboard.domain.rule_text import group_in_words, preview_in_words
+from dashboard.domain.spells import HoldPeriods, JudgedValue
 from tests.builders import (
     A_MOMENT,
     A_NETWORK,
@@ -141,15 +143,19 @@ def test_rate_fires_as_if_it_had_been_measured_each_second(
 
 def test_spells_with_a_short_pause_are_one_and_with_a_long_one_two() -> None:
     rule = replace(RATE, keep_firing=seconds(10))
-    spells = [Spell(after(0), after(5)), Spell(after(12), after(20)), Spell(after(60), after(61))]
+    spells = [
+        Excess(after(0), after(5)),
+        Excess(after(12), after(20)),
+        Excess(after(60), after(61)),
+    ]
 
     assert list(fired_spells(rule, spells)) == [
-        Spell(after(0), after(30)),
-        Spell(after(60), after(71)),
+        Excess(after(0), after(30)),
+        Excess(after(60), after(71)),
     ]
 
 
-def measured_each_second(rule: Rule, arrivals: list[datetime]) -> Iterator[Spell]:
+def measured_each_second(rule: Rule, arrivals: list[datetime]) -> Iterator[Excess]:
     """Conclude each second for two minutes, as the worker does."""
     assert isinstance(rule.measure, RateMeasure)
     held: Condition | None = Condition(State.WITHIN_LIMITS, after(-1))
@@ -166,20 +172,20 @@ def measured_each_second(rule: Rule, arrivals: list[datetime]) -> Iterator[Spell
         if concluded.transition.after is State.BEYOND_LIMITS:
             begun = now
         elif begun is not None:
-            yield Spell(begun, now)
+            yield Excess(begun, now)
 
 
 @pytest.mark.parametrize(
-    ("measure", "pending", "spells"),
+    ("measure", "pending", "beyond"),
     [
-        (BASE_ABOVE, 60, [Spell(after(60), after(180)), Spell(after(240), after(299))]),
-        (BASE_ABOVE, 0, [Spell(after(0), after(180)), Spell(after(240), after(299))]),
-        (BASE_BELOW, 60, [Spell(after(180), after(240))]),
-        (BASE_BELOW, 0, [Spell(after(0), after(60)), Spell(after(180), after(240))]),
+        (BASE_ABOVE, 60, [1, 2, 4]),
+        (BASE_ABOVE, 0, [0, 1, 2, 4]),
+        (BASE_BELOW, 60, [3]),
+        (BASE_BELOW, 0, [0, 3]),
     ],
 )
-def test_fee_is_beyond_its_limit_minute_by_minute(
-    measure: FeeMeasure, pending: int, spells: list[Spell]
+def test_minute_is_beyond_a_limit_with_all_of_its_fees_or_with_any(
+    measure: FeeMeasure, pending: int, beyond: list[int]
 ) -> None:
     ranges = [(29, 31), (31, 33), (32, 40), (1, 29), (31, 32)]
     steps = [
@@ -188,13 +194,22 @@ def test_fee_is_beyond_its_limit_minute_by_minute(
     ]
     rule = Rule("dear", RuleKind.FEE, measure=measure, pending=seconds(pending))
 
-    assert list(fee_spells(steps, rule, measure)) == spells
+    judged = list(judged_steps(steps, rule, measure))
+
+    assert [each.at for each in judged[::2]] == [after(60 * at) for at in range(5)]
+    assert [at for at in range(5) if judged[2 * at].is_beyond and judged[2 * at + 1].is_beyond] == (
+        beyond
+    )
 
 
-def test_no_fees_at_all_are_beyond_nothing() -> None:
-    rule = Rule("dear", RuleKind.FEE, measure=BASE_ABOVE)
+def test_fee_rule_fires_by_its_spells() -> None:
+    rule = Rule("dear", RuleKind.FEE, measure=BASE_ABOVE, pending=seconds(60))
+    values = [JudgedValue(after(each), 100 <= each < 200) for each in range(0, 300, 10)]
 
-    assert list(fee_spells([], rule, BASE_ABOVE)) == []
+    assert fired_of_fees(rule, A_NETWORK, values, seconds(120)) == [
+        Firing(after(160), after(200), A_NETWORK)
+    ]
+    assert fired_of_fees(rule, A_NETWORK, [], seconds(120)) == []
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from dashboard.domain.shown_words import forms_shown_with, words_of_search
     [
         ("Needs 2,710,676 lines", ("needs", "2710676", "lines")),
         ("(1.29 times the limit).", ("times", "the", "limit")),
+        ("1.7× limit", ("limit",)),
         ("HUB hub …", ("hub",)),
         (" . ", ()),
     ],

@@ -7,10 +7,11 @@ from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from io import StringIO
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from dashboard.domain.spreadsheet import cell, read_spreadsheet, write_csv
+from dashboard.domain.foreign_text import visible
+from dashboard.domain.spreadsheet import cell, read_spreadsheet, without_mark, write_csv
 from dashboard.errors import InputError
 
 _TEXT = "hash;Zürich\r\n"
@@ -73,9 +74,29 @@ def test_numbers_stay_numbers_and_nothing_stays_empty() -> None:
     )
 
 
-@given(st.lists(st.text(), min_size=2, max_size=2))
-def test_no_text_becomes_a_formula_or_another_cell(texts: list[str]) -> None:
+_TEXTS = st.text(st.sampled_from("ab =+-@;,|\t\n\"'%") | st.characters(), max_size=30)
+
+
+@given(st.lists(_TEXTS, min_size=2, max_size=2))
+def test_text_becomes_no_other_cell_and_is_read_again(texts: list[str]) -> None:
     rows = list(csv.reader(StringIO(write_csv(["a", "b"], [texts]), newline="")))
 
     assert rows[1] == [cell(text) for text in texts]
-    assert not any(text.lstrip().startswith(("=", "+", "-", "@")) for text in rows[1])
+    assert [without_mark(each) for each in rows[1]] == [visible(text) for text in texts]
+
+
+@given(st.lists(_TEXTS, min_size=2, max_size=2), st.sampled_from(",;|\t"), st.booleans())
+@example(["pay;@SUM(1)", 'a;"=1+1"'], ";", False)  # noqa: FBT003 - each value is named below
+def test_no_part_of_a_text_becomes_a_formula_whatever_separates_cells(
+    texts: list[str],
+    separator: str,
+    is_skipping_blanks: bool,  # noqa: FBT001 - the case
+) -> None:
+    written = write_csv(["a", "b"], [texts])
+    read = csv.reader(
+        StringIO(written, newline=""), delimiter=separator, skipinitialspace=is_skipping_blanks
+    )
+
+    cells = [each.lstrip(' "') for row in read for each in row]
+
+    assert [each for each in cells if each.startswith(("=", "+", "-", "@"))] == []

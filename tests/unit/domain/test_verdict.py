@@ -255,3 +255,12 @@ def test_what_nobody_knows_comes_before_no_rejection_on_record() -> None:
     assert order[-1] is VerdictKind.NO_REJECTION_ON_RECORD
     assert order[-1 - len(unknown) : -1] == unknown
     assert len(unknown) == 3
+
+
+def test_receipt_that_could_not_be_read_is_said_to_be_so() -> None:
+    failure = (NOW, Failure(FailureKind.UNREADABLE, "devnet node: mixed up its replies"))
+
+    found = answered(receipt_failure=failure)
+
+    assert "The node has not answered about its receipt since " in found.rests_on
+    assert found.rests_on.endswith("devnet node: mixed up its replies.")

@@ -12,6 +12,7 @@ from tests.fake_clock import FakeClock
 from tests.scripted_upstreams import ScriptedExclusion, ScriptedGas
 from tests.unit.poll.condition_scene import PERIOD, THRESHOLD, Scene
 from tests.unit.poll.exclusion_poll_scene import NewPoll, a_poll
+from tests.unit.poll.rule_watch import Watch
 
 
 @pytest.fixture
@@ -40,3 +41,9 @@ async def scene(store: Store, fake_clock: FakeClock) -> Scene:
     await made.go_on(PERIOD)
     made.upstream.fees = suggested_gas_fees(estimated_base_fee=Wei(11 * GWEI))
     return made
+
+
+@pytest.fixture
+def watch(store: Store, fake_clock: FakeClock) -> Watch:
+    """Return a worker that has just begun to measure what rules ask for."""
+    return Watch(store, fake_clock)

@@ -8,6 +8,9 @@ from dashboard.domain.condition import State, Subject, SubjectKind
 from dashboard.domain.grounds import AgeGrounds, FeeGrounds, Signal
 from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import Wei
+from dashboard.domain.spells import Spell
+from dashboard.store.alerts.conditions import current_condition
+from dashboard.store.fees.busy_spells import spells_between
 from tests.builders import A_NETWORK, GWEI, seconds
 from tests.unit.poll.condition_scene import (
     LONG,
@@ -161,3 +164,37 @@ async def test_fees_that_nobody_asks_for_any_more_are_told_as_stale(scene: Scene
         scene.look()
 
     assert scene.told_states() == [State.STALE]
+
+
+async def test_spell_is_stored_and_told_from_its_first_value_to_the_first_below(
+    scene: Scene,
+) -> None:
+    await scene.go_on(MINUTE)
+    before = scene.fake_clock.now()
+    set_fee(scene, 23)
+    await scene.go_on(seconds(90))
+    set_fee(scene, 10)
+    await scene.go_on(LONG)
+
+    begun, over = before + PERIOD, before + seconds(100)
+    with scene.store.read() as connection:
+        assert spells_between(connection, A_NETWORK, before, over) == [Spell(begun, over)]
+        held = current_condition(connection, Subject(SubjectKind.BUSYNESS, A_NETWORK))
+    assert held is not None
+    assert (held.state, held.since, held.seen_at) == (State.CALM, over, scene.fake_clock.now())
+    assert [(each.after, each.since) for each in told(scene.store)] == [
+        (State.BUSY, begun),
+        (State.CALM, over),
+    ]
+
+
+async def test_spell_that_lasts_has_no_end(scene: Scene) -> None:
+    set_fee(scene, 23)
+    await scene.go_on(2 * MINUTE)
+    set_fee(scene, 10)
+    await scene.go_on(MINUTE)
+
+    now = scene.fake_clock.now()
+    with scene.store.read() as connection:
+        [lasting] = spells_between(connection, A_NETWORK, now - seconds(1), now)
+    assert lasting.ends_at is None

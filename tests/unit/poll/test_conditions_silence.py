@@ -10,10 +10,12 @@ from dashboard.domain.condition import State, SubjectKind
 from dashboard.domain.grounds import AgeGrounds, FeeGrounds, Signal, SilenceGrounds
 from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import Wei
+from dashboard.domain.spells import Spell
 from dashboard.errors import UpstreamThrottled
 from dashboard.poll.lease import LeaseLost
 from dashboard.store.engine.leases import release
-from tests.builders import GWEI, a_suggestion, seconds, suggested_gas_fees
+from dashboard.store.fees.busy_spells import spells_between
+from tests.builders import A_NETWORK, GWEI, a_suggestion, seconds, suggested_gas_fees
 from tests.scripted_upstreams import ScriptedGas
 from tests.unit.poll.condition_scene import (
     LONG,
@@ -55,7 +57,10 @@ async def test_upstream_that_answers_again_is_told_and_fees_are_judged_afresh(
     assert scene.told_states() == [State.SILENT, State.ANSWERING, State.BUSY]
 
 
-async def test_what_was_told_before_the_silence_stays_held_through_it(scene: Scene) -> None:
+async def test_busy_spell_ends_with_what_is_seen_and_another_begins_after_the_silence(
+    scene: Scene,
+) -> None:
+    began = scene.fake_clock.now()
     set_fee(scene, 23)
     await scene.go_on(2 * MINUTE)
     silence(scene)
@@ -63,7 +68,15 @@ async def test_what_was_told_before_the_silence_stays_held_through_it(scene: Sce
     scene.upstream.errors = {}
     await scene.go_on(LONG)
 
-    assert scene.told_states() == [State.BUSY, State.SILENT, State.ANSWERING]
+    assert scene.told_states() == [
+        *(State.BUSY, State.SILENT, State.UNKNOWN, State.ANSWERING),
+        State.BUSY,
+    ]
+    with scene.store.read() as connection:
+        first, second = spells_between(connection, A_NETWORK, began, scene.fake_clock.now())
+    assert first == Spell(began + PERIOD, began + 2 * MINUTE, is_end_known=False)
+    fresh_threshold_at = began + 2 * MINUTE + LONG + 3 * PERIOD
+    assert second == Spell(fresh_threshold_at)
 
 
 async def test_upstream_that_fails_now_and_then_is_not_silent(scene: Scene) -> None:

@@ -10,7 +10,7 @@ from uuid import uuid4
 import pytest
 
 from dashboard.domain.included_or_replaced import Inclusion, InclusionAnswer, InclusionQuestion
-from dashboard.domain.observation import ExclusionAnswer, Failure
+from dashboard.domain.observation import ExclusionAnswer, Failure, FailureKind
 from dashboard.domain.verdict import Evidence, VerdictKind, conclude
 from dashboard.poll.lookup import LiveLookup
 from dashboard.store.alerts.outbox import pending_expansion
@@ -22,10 +22,11 @@ from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, a_recor
 from tests.flaky_store import FlakyStore
 from tests.one_by_one import read_evidence
 from tests.scripted_upstreams import SILENCE, ScriptedExclusion, SilentExclusion
+from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.anyio
 
-AMPLE = timedelta(seconds=30)
+AMPLE = timedelta(seconds=PATIENCE)
 
 
 def a_question(
@@ -148,7 +149,7 @@ async def test_node_is_asked_as_well_what_became_of_the_hash(store: Store) -> No
 
 
 @pytest.mark.parametrize("node", [SilentNode(), IncludingNode(SILENCE)])
-async def test_node_without_an_answer_leaves_no_trace(
+async def test_node_without_an_answer_shows_nothing_of_a_hash_that_nobody_else_knows(
     store: Store, node: SilentNode | IncludingNode
 ) -> None:
     question = LiveLookup(store, {}, lambda: A_MOMENT, uuid4, {A_NETWORK: node})
@@ -156,6 +157,50 @@ async def test_node_without_an_answer_leaves_no_trace(
     await question.ask([a_hash()], None, seconds(0.05))
 
     assert found(store) == []
+
+
+class CountingNode:
+    """Has no receipt, and expects nonce 5 of each sender that it is asked about."""
+
+    async def ask(self, questions: Sequence[InclusionQuestion]) -> list[InclusionAnswer]:
+        """Answer each question in order."""
+        return [
+            InclusionAnswer(each.tx_hash, next_nonce=None if each.sender is None else 5)
+            for each in questions
+        ]
+
+
+async def test_first_answer_knows_the_nonce_that_the_node_expects(store: Store) -> None:
+    upstream = ScriptedExclusion()
+    upstream.reject(a_record())
+    question = LiveLookup(
+        store, {A_NETWORK: upstream}, lambda: A_MOMENT, uuid4, {A_NETWORK: CountingNode()}
+    )
+
+    await question.ask([a_hash()], None, AMPLE)
+
+    [one] = found(store)
+    assert one.follow_up is not None
+    assert one.follow_up.next_nonce == 5
+
+
+async def test_receipt_that_could_not_be_read_is_said_to_be_so(store: Store) -> None:
+    trouble = Failure(FailureKind.UNREADABLE, "devnet node: mixed up its replies")
+    question = LiveLookup(
+        store,
+        {A_NETWORK: ScriptedExclusion()},
+        lambda: A_MOMENT,
+        uuid4,
+        {A_NETWORK: IncludingNode(trouble)},
+    )
+
+    await question.ask([a_hash()], None, AMPLE)
+
+    [one] = found(store)
+    told = (
+        f"not answered about its receipt since {A_MOMENT:%Y-%m-%d %H:%M:%S} UTC. {trouble.message}."
+    )
+    assert told in conclude(one).rests_on
 
 
 async def test_rejection_of_a_tracked_hash_is_news(store: Store) -> None:

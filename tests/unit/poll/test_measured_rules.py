@@ -4,56 +4,40 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime, timedelta
-from uuid import uuid4
 
 import pytest
 from sqlalchemy import update
 
+from dashboard.domain.address_off import SuspectAddress
 from dashboard.domain.api_key import KeyLimits
-from dashboard.domain.audit import Actor
 from dashboard.domain.condition import State, Subject, SubjectKind
 from dashboard.domain.coverage import CoverageChange, Covered, Gap, GapCause, Watched
 from dashboard.domain.credit import Spent
-from dashboard.domain.gas import GasObservation
-from dashboard.domain.grounds import Signal
-from dashboard.domain.notification import NotificationState
-from dashboard.domain.quantity import Wei
+from dashboard.domain.notification import NotificationState, Recipient
 from dashboard.domain.rule import (
     BudgetPeriod,
     CreditMeasure,
     ExpiryMeasure,
-    FeeMeasure,
     RateMeasure,
     Rule,
     RuleKind,
     RuleScope,
 )
-from dashboard.poll.lease import Lease, LeaseLost, Term
-from dashboard.poll.measured_rules import MeasuredRules
-from dashboard.poll.peer_certificates import PeerCertificates
-from dashboard.poll.rule_reader import RuleReader
+from dashboard.poll.lease import LeaseLost
 from dashboard.store.access.api_keys import Credential, create_key, rotate_key
+from dashboard.store.alerts.addresses_off import end_suspicion, suspect
 from dashboard.store.alerts.conditions import record_transition
-from dashboard.store.alerts.rules import save_rules
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.save_rejections import save_polled
-from dashboard.store.gas import save_gas
 from dashboard.store.monitoring.coverage import save_coverage
 from dashboard.store.monitoring.credits import record_credits
 from dashboard.store.schema import notifications
 from tests.builders import (
     A_MOMENT,
     A_NETWORK,
-    GWEI,
-    a_hash,
-    a_record,
     a_transition,
     seconds,
-    suggested_gas_fees,
 )
-from tests.fake_clock import FakeClock
-from tests.unit.poll.condition_scene import told
-from tests.unit.poll.exclusion_poll_scene import LEASE
+from tests.unit.poll.rule_watch import Watch
 from tests.unit.store.pending_notifications import make_pending
 
 pytestmark = pytest.mark.parametrize("database", ["sqlite"])
@@ -65,72 +49,7 @@ STORM = Rule(
     measure=RateMeasure(2, seconds(60)),
     keep_firing=seconds(30),
 )
-DEAR = Rule(
-    "dear",
-    RuleKind.FEE,
-    measure=FeeMeasure(Signal.BASE_FEE, Wei(30 * GWEI), is_upper=True),
-    pending=seconds(60),
-)
 RATE = Subject(SubjectKind.REJECTION_RATE, A_NETWORK, rule="storm")
-FEE = Subject(SubjectKind.FEE_LIMIT, A_NETWORK, rule="dear")
-
-
-class Watch:
-    """A worker that looks every five seconds."""
-
-    def __init__(self, store: Store, fake_clock: FakeClock) -> None:
-        """Begin a term."""
-        self.store, self.fake_clock = store, fake_clock
-        term = Lease(store, "worker", "worker 1", LEASE, fake_clock.elapsed).acquire()
-        assert term is not None
-        self.term: Term = term
-        self.certificates: list[tuple[str, datetime]] = []
-        self.connected_to: dict[str, datetime] = {}
-        self.restart()
-
-    def restart(self) -> None:
-        """Begin again, with nothing left in memory."""
-        names = {"smtp.example.org": "the mail server", "api.example.org": "the gas endpoint"}
-        peers = PeerCertificates(names, self._take_seen)
-        reader = RuleReader([A_NETWORK], [A_NETWORK], self.certificates, peers)
-        self.measured = MeasuredRules(self.store, reader, self.fake_clock.clocks, uuid4)
-
-    def _take_seen(self) -> dict[str, datetime]:
-        seen, self.connected_to = self.connected_to, {}
-        return seen
-
-    def hold(self, *rules: Rule) -> None:
-        """Let these rules be in force."""
-        with self.store.write() as connection:
-            save_rules(connection, rules, Actor("ana", A_MOMENT))
-
-    def reject(self, *numbers: int) -> None:
-        """Let rejections of these hashes arrive now."""
-        with self.store.write() as connection:
-            for number in numbers:
-                record = a_record(tx_hash=a_hash(number))
-                save_polled(connection, A_NETWORK, record, self.fake_clock.now())
-
-    def go_on(self, times: int, base_fee: int | None = None) -> None:
-        """Look so many times, with a base fee in gwei that is polled before each look."""
-        for _ in range(times):
-            self.fake_clock.wait(seconds(5))
-            if base_fee is not None:
-                fees = suggested_gas_fees(estimated_base_fee=Wei(base_fee * GWEI))
-                seen = GasObservation(A_NETWORK, self.fake_clock.now(), fees)
-                with self.store.write() as connection:
-                    save_gas(connection, seen)
-            self.measured.look(self.term)
-
-    def told(self) -> list[tuple[Subject, State]]:
-        """Return what people are to be notified of, oldest first."""
-        return [(each.subject, each.after) for each in told(self.store)]
-
-
-@pytest.fixture
-def watch(store: Store, fake_clock: FakeClock) -> Watch:
-    """Return a worker that has just begun."""
-    return Watch(store, fake_clock)
 
 
 def test_storm_is_told_once_and_its_end_after_a_while(watch: Watch) -> None:
@@ -182,44 +101,6 @@ def test_rule_that_is_off_or_gone_measures_nothing_and_ends_what_lasts(watch: Wa
     watch.go_on(3)
 
     assert watch.told() == [(RATE, State.BEYOND_LIMITS), (RATE, State.WITHIN_LIMITS)]
-
-
-def test_fee_beyond_its_limit_is_told_after_the_pending_period(watch: Watch) -> None:
-    watch.hold(DEAR)
-    watch.go_on(6, base_fee=31)
-    watch.go_on(1, base_fee=29)
-    watch.go_on(12, base_fee=31)
-    assert watch.told() == []
-
-    watch.go_on(1, base_fee=31)
-    watch.go_on(1, base_fee=30)
-
-    assert watch.told() == [(FEE, State.BEYOND_LIMITS), (FEE, State.WITHIN_LIMITS)]
-
-
-def test_priority_fee_has_a_limit_of_its_own(watch: Watch) -> None:
-    low = FeeMeasure(Signal.PRIORITY_FEE, Wei(3 * GWEI), is_upper=False)
-    watch.hold(replace(DEAR, measure=low, pending=seconds(0)))
-
-    watch.go_on(1, base_fee=31)
-
-    assert watch.told() == [(FEE, State.BEYOND_LIMITS)]
-
-
-@pytest.mark.parametrize(
-    ("kind", "state"), [(SubjectKind.FEES, State.STALE), (SubjectKind.GAS_API, State.SILENT)]
-)
-def test_fee_that_is_not_known_now_is_not_judged(
-    watch: Watch, kind: SubjectKind, state: State
-) -> None:
-    watch.hold(replace(DEAR, pending=seconds(0)))
-    subject = Subject(kind, A_NETWORK)
-    with watch.store.write() as connection:
-        record_transition(connection, a_transition(subject=subject, after=state), None)
-
-    watch.go_on(3, base_fee=31)
-
-    assert watch.told() == [(subject, state)]
 
 
 GAP = Rule("gaps", RuleKind.COVERAGE_GAP, pending=seconds(60))
@@ -358,6 +239,20 @@ def test_channel_that_takes_nothing_is_told_and_its_recovery(watch: Watch) -> No
         ("mail", State.FAILING),
         ("mail", State.DELIVERING),
     ]
+
+
+def test_address_from_which_a_mail_came_back_is_told_and_its_end(watch: Watch) -> None:
+    ops = Recipient("mail", "Ops <ops@Example.org>")
+    watch.hold(Rule("delivery", RuleKind.DELIVERY_FAILING))
+    with watch.store.write() as connection:
+        suspect(connection, SuspectAddress(ops, A_MOMENT, "<1@example.org>", "550"))
+    watch.go_on(1)
+    with watch.store.write() as connection:
+        end_suspicion(connection, ops)
+    watch.go_on(1)
+
+    told = [(subject.dimension, after) for subject, after in watch.told()]
+    assert told == [(ops.address[5:-1].lower(), each) for each in (State.FAILING, State.DELIVERING)]
 
 
 def test_worker_that_lost_its_lease_writes_nothing(watch: Watch) -> None:

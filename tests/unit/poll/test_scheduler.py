@@ -13,6 +13,7 @@ import pytest
 from dashboard.errors import StoreUnavailable
 from dashboard.poll.scheduler import Job, Scheduler
 from tests.fake_clock import FakeClock
+from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.anyio
 
@@ -38,7 +39,7 @@ class Counting:
 
     async def reaches(self, runs: int) -> None:
         """Wait until it has run so often."""
-        with anyio.fail_after(30):
+        with anyio.fail_after(PATIENCE):
             while self.runs < runs:
                 self._ran.clear()
                 await self._ran.wait()
@@ -46,7 +47,7 @@ class Counting:
 
 @asynccontextmanager
 async def scheduling(
-    *jobs: Job, fake_clock: FakeClock | None = None, grace: timedelta = timedelta(seconds=30)
+    *jobs: Job, fake_clock: FakeClock | None = None, grace: timedelta = timedelta(seconds=PATIENCE)
 ) -> AsyncIterator[Scheduler]:
     scheduler = Scheduler(jobs, (fake_clock or FakeClock()).clocks)
     scheduler.start()

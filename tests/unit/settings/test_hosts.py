@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard.settings.hosts import host_of
+from dashboard.settings.hosts import host_of, origin_of
 
 
 @pytest.mark.parametrize(
@@ -24,3 +24,16 @@ from dashboard.settings.hosts import host_of
 )
 def test_host_of_an_address_is_found(url: str, host: str | None) -> None:
     assert host_of(url) == host
+
+
+@pytest.mark.parametrize(
+    ("url", "origin"),
+    [
+        ("https://Watch.example/linewatch/", "https://watch.example"),
+        ("HTTPS://watch.example:443", "https://watch.example"),
+        ("http://localhost:9000/", "http://localhost:9000"),
+        ("http://[::1]:443", "http://[::1]:443"),
+    ],
+)
+def test_origin_of_an_address_is_what_browsers_send(url: str, origin: str) -> None:
+    assert origin_of(url) == origin

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from dashboard.domain.active_hours import WeekSpan
+from dashboard.domain.digest import DigestTime
 from dashboard.domain.notification import Recipient
 from dashboard.domain.recipients import RecipientProfile
 from dashboard.wiring.channels import configured_recipients
@@ -20,6 +21,7 @@ from tests.unit.settings.configuration_files import loaded, read
         ('[recipients."ops@example.org"]\ntime_zone = "Mars"', "is no time zone"),
         ('[recipients."ops@example.org"]\nactive = ["always"]', "is no span of a week"),
         ('[recipients."ops@example.org"]\nzone = "UTC"', "time_zone"),
+        ('[recipients."ops@example.org"]\ndigest = "noon"', "is no time of a digest"),
     ],
 )
 def test_recipient_that_cannot_be_read_is_a_mistake(tmp_path: Path, text: str, remedy: str) -> None:
@@ -35,6 +37,7 @@ recipients = ["Ann <ann@example.org>"]
 [recipients."ops@EXAMPLE.org"]
 time_zone = "Europe/Zurich"
 active = ["mon-fri 08:00-18:00"]
+digest = "daily 08:00"
 """
     configured = configured_recipients(loaded(tmp_path, text))
 
@@ -43,5 +46,7 @@ active = ["mon-fri 08:00-18:00"]
     assert configured.trusts(Recipient("mail", "ann@example.org"))
     assert not configured.trusts(Recipient("mail", "new@example.org"))
     assert configured.profiles == {
-        ops: RecipientProfile("Europe/Zurich", (WeekSpan.parse("mon-fri 08:00-18:00"),))
+        ops: RecipientProfile(
+            "Europe/Zurich", (WeekSpan.parse("mon-fri 08:00-18:00"),), DigestTime(8, 0)
+        )
     }

@@ -8,14 +8,17 @@ from typing import Any, Final
 
 import numpy as np
 
+from dashboard.domain.coverage import WatchedTime
 from dashboard.domain.fee_percentiles import nearest_rank
 from dashboard.domain.quantity import Wei
-from dashboard.show.charts.fee_timeline import BusyCounts, FeeTimeline
+from dashboard.domain.spells import BusyTime, Spell
+from dashboard.show.charts.fee_timeline import FeeTimeline
 from dashboard.store.fees.steps import FeeStep, FeeSteps
 from dashboard.store.schema.columns import milliseconds_of
 from tests.builders import A_MOMENT, seconds
 
 STEP: Final = timedelta(seconds=10)
+_THRESHOLD: Final = 10
 
 
 def a_step(
@@ -43,7 +46,10 @@ def a_step(
 
 
 def a_story(*fees: int | None, **changes: Any) -> FeeTimeline:  # noqa: ANN401 - any field
-    """Return a story of one fee each step, None where nothing was seen, busy above ten."""
+    """Return a story of one fee each step, None where nothing was seen, busy above ten.
+
+    All of it was watched.
+    """
     seen = [a_step(number, each) for number, each in enumerate(fees) if each is not None]
     steps = in_columns(changes.pop("steps", seen))
     fields: dict[str, Any] = {
@@ -54,9 +60,20 @@ def a_story(*fees: int | None, **changes: Any) -> FeeTimeline:  # noqa: ANN401 -
         "longest_silence": seconds(15),
         "since": A_MOMENT,
         "until": A_MOMENT + (len(fees) or len(steps)) * STEP,
-        "busy": BusyCounts(steps.values, np.where(steps.lowest > 10, steps.values, 0)),
     }
-    return FeeTimeline(**(fields | changes))
+    fields |= changes
+    watched = WatchedTime(fields["since"], fields["until"])
+    spells = tuple(
+        Spell(each.first_at, each.first_at + STEP) for each in steps if each.lowest > _THRESHOLD
+    )
+    return FeeTimeline(**({"busy": BusyTime(spells, watched)} | fields))
+
+
+def busy(*spells: tuple[float, float], watched: tuple[float, float] = (0, 1000)) -> BusyTime:
+    """Return spells from one step to another, and what was watched."""
+    since, until = (A_MOMENT + each * STEP for each in watched)
+    found = (Spell(A_MOMENT + begin * STEP, A_MOMENT + end * STEP) for begin, end in spells)
+    return BusyTime(tuple(found), WatchedTime.of(A_MOMENT, until, [(A_MOMENT, since)]))
 
 
 def in_columns(steps: Sequence[FeeStep]) -> FeeSteps:

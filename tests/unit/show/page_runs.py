@@ -14,6 +14,7 @@ from dashboard.show.queries import page_queries
 from dashboard.show.queries.page_queries import PageQueries
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
+from tests.waiting import PATIENCE
 
 _ALL_PAGES: Final = Path(page_queries.__file__).parents[1] / "main.py"
 _SCRIPT: Final = """
@@ -31,7 +32,7 @@ network_chooser(page_queries.current().networks)
 def visit(page: str, queries: PageQueries, /, **address: str) -> AppTest:
     """Open a page with these parameters in its address."""
     page_queries.register(queries)
-    opened = AppTest.from_string(_SCRIPT.format(page=page), default_timeout=20)
+    opened = AppTest.from_string(_SCRIPT.format(page=page), default_timeout=PATIENCE)
     for name, value in address.items():
         opened.query_params[name] = value
     return opened.run()
@@ -40,7 +41,7 @@ def visit(page: str, queries: PageQueries, /, **address: str) -> AppTest:
 def open_page(queries: PageQueries, *hashes: str) -> AppTest:
     """Run the script as a visitor of Overview or, with hashes in the address, of Lookup."""
     page_queries.register(queries)
-    page = AppTest.from_file(str(_ALL_PAGES), default_timeout=20)
+    page = AppTest.from_file(str(_ALL_PAGES), default_timeout=PATIENCE)
     if hashes:
         page.query_params["tx"] = list(hashes)
     return page.run()

@@ -25,6 +25,7 @@ from dashboard.store.tracking.follow_ups import record_inclusion_answers
 from tests.browser.seeded_store import SILENT, SIMULATED, tx_hash
 from tests.builders import A_MOMENT as NOW
 from tests.builders import a_record
+from tests.waiting import PATIENCE
 
 MINUTE: Final = timedelta(minutes=1)
 SCRIPT: Final = Path(page_queries.__file__).parents[1] / "main.py"
@@ -59,7 +60,7 @@ def finding_of(queries: PageQueries, tx: TxHash) -> NetworkFinding:
 def lookup_page(queries: PageQueries, tx: TxHash) -> str:
     """Return all words of the Lookup page of one transaction."""
     page_queries.register(queries)
-    page = AppTest.from_file(str(SCRIPT), default_timeout=20)
+    page = AppTest.from_file(str(SCRIPT), default_timeout=PATIENCE)
     page.query_params["tx"] = [str(tx)]
     page.run()
     assert not page.exception

@@ -58,14 +58,17 @@ def test_page_says_what_to_pay_and_no_wait_that_is_only_configured(queries: Page
     assert "priority fee 0.1000 gwei" in words
     assert "wait" not in words
     assert "Base fee trend: up; priority fees: level." in words
+    assert "Recent blocks" not in words
 
 
 def test_page_says_what_the_chart_shows(queries: PageQueries) -> None:
     words = words_of(visit("fees", queries, network="Devnet"))
 
     assert "Base fee, last 1 h" in words
-    assert re.search(r"Above the busy threshold for \d+% of the time that was", words)
-    assert "1 gap (hatched): 5 min from 20 Nov 11:30 UTC." in words
+    assert re.search(
+        r"Busy for \d+% of the time that was watched, which is 92% of it, in \d spells\.", words
+    )
+    assert "1 gap (hatched where no fee is known): 5 min from 20 Nov 11:30 UTC." in words
 
 
 def test_page_says_of_how_many_blocks_its_extremes_are(queries: PageQueries, store: Store) -> None:
@@ -275,7 +278,7 @@ def test_flat_chain_is_told_by_its_priority_fee(store: Store) -> None:
     assert "Priority fee, last 1 h" in words
     assert "Busy: Flat." in words
     assert "Flat fee" in words
-    assert "How long it was busy is not counted where the base fee never moves." in words
+    assert "How long it was busy is not known: nobody watched then." in words
 
 
 def test_flat_chain_that_is_calm_is_called_calm(store: Store) -> None:

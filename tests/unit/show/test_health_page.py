@@ -11,6 +11,7 @@ import pytest
 
 from dashboard.domain.answer_counts import AnswerCounts, times_of
 from dashboard.domain.coverage import CoverageChange, Covered, Gap, GapCause, Watched
+from dashboard.domain.failing_role import FailingRole
 from dashboard.domain.gas import GasObservation, GasSource
 from dashboard.domain.mail_outage import MailOutage, MailTrouble
 from dashboard.domain.notification import Recipient
@@ -110,7 +111,7 @@ def test_page_that_is_well_says_so_in_one_line(store: Store) -> None:
     words = words_of(visit("health", queries))
 
     assert "All is well: a worker runs, no source fails" in words
-    assert "None in the last 7 days, as far as" in words
+    assert "Devnet, fees: 1 gap in 7 days, 5 min in all." in words
     assert "lw-sign" not in words
 
 
@@ -146,7 +147,7 @@ def test_gaps_are_drawn_by_network_and_listed_with_their_reason(
 
     words = words_of(visit("health", queries))
 
-    assert "Devnet, fees: 1 gap in 7 days, 2 h in all." in words
+    assert "Devnet, fees: 2 gaps in 7 days, 2 h in all." in words
     assert "No gaps: Linea." in words
     assert "502 " in words
     assert "&lt;script&gt;" in words
@@ -326,6 +327,20 @@ def test_stale_network_needs_a_look() -> None:
         "Base fee, congestion, suggested fees: last answered 5 min ago, longer than two of its "
         "periods."
     )
+
+
+@pytest.mark.parametrize(("again_in", "words"), [(5, "and starts"), (-5, "and was started")])
+def test_role_that_keeps_dying_is_named_with_how_and_since_when(again_in: int, words: str) -> None:
+    dying = FailingRole(
+        "serve", 4, NOW - 5 * MINUTE, "killed by SIGKILL", NOW + timedelta(seconds=again_in)
+    )
+    health = Health([], A_WORKER, NO_MAIL, A_STORE, failing_roles=[dying])
+
+    [said] = health_troubles(health, NOW)
+
+    assert said.headline == "The role serve keeps dying."
+    assert said.text.startswith("It died 4 times since ")
+    assert f"(last: killed by SIGKILL), {words} again at " in said.text
 
 
 def test_mail_that_was_just_pending_needs_no_look() -> None:

@@ -21,6 +21,7 @@ from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.browser.seeded_store import SIMULATED, tx_hash
 from tests.builders import a_hash, a_record
 from tests.unit.show.page_runs import open_page, words_of
+from tests.waiting import PATIENCE
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
@@ -67,7 +68,7 @@ def test_link_asks_at_once_about_what_has_no_fresh_answer_and_only_once(store: S
     page = open_page(queries, *map(str, (tx_hash(2), tx_hash(4), tx_hash(9), tx_hash(80)))).run()
 
     assert asked == [tx_hash(2), tx_hash(80)]  # 4 is settled, 9 was answered a moment ago
-    assert "Asked about 2 transactions just now: 0 answered." in words_of(page)
+    assert "Asked about 2 transactions at 12:00:00 UTC: 0 answered." in words_of(page)
 
 
 def test_live_question_without_an_answer_says_so(store: Store) -> None:
@@ -79,7 +80,7 @@ def test_live_question_without_an_answer_says_so(store: Store) -> None:
     page.button(key="ask").click().run()
 
     assert asked == [tx_hash(2), tx_hash(2)]
-    assert "Asked about 1 transaction just now: 0 answered." in words_of(page)
+    assert "Asked about 1 transaction at 12:00:00 UTC: 0 answered." in words_of(page)
 
 
 def test_lookup_shows_what_was_answered_and_could_not_be_stored(store: Store) -> None:
@@ -97,7 +98,7 @@ def test_lookup_shows_what_was_answered_and_could_not_be_stored(store: Store) ->
 
     for words in (words_of(page), words_of(page.run())):
         assert "3 transactions: 2 rejected; 1 no rejection on record." in words
-        assert "Asked about 3 transactions just now: 3 answered." in words
+        assert "Asked about 3 transactions at 12:00:00 UTC: 3 answered." in words
         assert words.count("The answers could not be stored.") == 1
         assert "its disk is full." in words
 
@@ -126,7 +127,7 @@ def test_question_that_ends_midway_counts_only_what_was_asked(store: Store) -> N
     page = submit(opened(queries), "\n".join(str(a_hash(number)) for number in range(1, 502)))
 
     assert "The answers could not be stored." in words_of(page)
-    assert "Asked about 500 transactions just now: 0 answered." in words_of(page.run())
+    assert "Asked about 500 transactions at 12:00:00 UTC: 0 answered." in words_of(page.run())
 
 
 def test_link_to_many_asks_nobody_until_a_press_and_says_what_that_costs(store: Store) -> None:
@@ -301,7 +302,7 @@ def opened(queries: PageQueries, **address: str) -> AppTest:
     """Follow a link to the page Lookup."""
     page_queries.register(queries)
     script = "from dashboard.show.views import lookup\nlookup.page()"
-    page = AppTest.from_string(script, default_timeout=20)
+    page = AppTest.from_string(script, default_timeout=PATIENCE)
     for name, value in address.items():
         page.query_params[name] = value
     return page.run()

@@ -1,7 +1,8 @@
-"""What Health, Alerts, Overview and `linewatch doctor` say alike: what is stale, pending, held."""
+"""What the pages and `linewatch doctor` say alike: what is stale, pending, held, watched."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 from dashboard.domain.coverage import CoverageChange, Covered, Watched
@@ -16,12 +17,13 @@ from dashboard.store.alerts.alert_status import NotificationCounts
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import Holder
+from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.health import MailState, StoreSpace
 from dashboard.store.monitoring.coverage import save_coverage
 from dashboard.store.monitoring.upstream_failures import record_answer
-from tests.browser.seeded_store import SIMULATED
+from tests.browser.seeded_store import SILENT, SIMULATED
 from tests.builders import A_MOMENT as NOW
-from tests.builders import a_transition
+from tests.builders import a_hash, a_record, a_transition
 from tests.unit.show.page_runs import visit, words_of
 
 MINUTE = timedelta(minutes=1)
@@ -84,3 +86,35 @@ def test_change_that_no_worker_took_up_is_pending_here_and_on_health(empty_store
     assert words.count(said) == 2
     assert "nothing to send" not in words
     assert said in words_of(visit("health", queries))
+
+
+def test_counts_of_a_time_that_began_without_a_worker_are_lower_bounds(empty_store: Store) -> None:
+    began = NOW - timedelta(minutes=40)
+    held = Covered(SIMULATED.network_id, Watched.REJECTIONS, began, NOW)
+    with empty_store.write() as connection:
+        save_coverage(connection, None, CoverageChange(held))
+        for number in range(114):
+            at = NOW - (timedelta(minutes=90) if number == 0 else timedelta(minutes=10))
+            record = a_record(tx_hash=a_hash(number), timestamp=at)
+            save_polled(connection, SIMULATED.network_id, record, at)
+    networks = SIMULATED, replace(SILENT, has_exclusion=False)
+    queries = PageQueries(empty_store, networks, None, lambda: NOW)
+
+    [hour] = queries.overview.hourly().values()
+
+    assert (hour.count, hour.watched.is_whole) == (113, False)
+    assert "113 or more rejected in 1 h" in words_of(visit("overview", queries, wall="1"))
+    assert '<b>113</b><small title="Not all of the hour was watched."> or more' in words_of(
+        visit("overview", queries)
+    )
+    assert (
+        "113 rejections or more in the last hour (40 min of it watched); "
+        "the hour before was not watched, so there is nothing to compare with."
+    ) in words_of(visit("rejections", queries, period="1 h"))
+
+
+def test_gap_is_the_same_on_health_and_fees(queries: PageQueries) -> None:
+    assert "Devnet, fees: 1 gap in 7 days, 5 min in all." in words_of(visit("health", queries))
+    assert "1 gap (hatched where no fee is known): 5 min from 20 Nov 11:30 UTC." in words_of(
+        visit("fees", queries, network="Devnet")
+    )

@@ -11,8 +11,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dashboard.domain.active_hours import WeekSpan
+from dashboard.domain.address_off import SuspectAddress
 from dashboard.domain.audit import Action, Actor
 from dashboard.domain.condition import State
+from dashboard.domain.digest import DigestTime
 from dashboard.domain.notification import (
     DeliveryAttempt,
     DeliveryResult,
@@ -22,10 +24,12 @@ from dashboard.domain.notification import (
 from dashboard.domain.recipients import ConfiguredRecipients, RecipientProfile, RecipientStatus
 from dashboard.domain.rule import Rule, RuleKind
 from dashboard.domain.verification import VALID_FOR, attempted, code_of, delivered
+from dashboard.show.parts.health_cards import mail_part
 from dashboard.show.queries.attention import health_troubles
 from dashboard.show.queries.context import PageSettings
 from dashboard.show.queries.page_queries import PageQueries
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
+from dashboard.store.alerts.addresses_off import suspect
 from dashboard.store.alerts.link_key import make_link_key
 from dashboard.store.alerts.notification_search import NotificationFilter
 from dashboard.store.alerts.recipients import locked_verification, save_verification
@@ -103,17 +107,41 @@ def test_mail_is_asked_for_once_more_and_the_address_turned_off(queries: PageQue
     assert [each.action for each in entries] == [Action.TURN_OFF, Action.ASK_TO_VERIFY]
 
 
+def test_suspect_address_is_said_here_and_on_health_and_taken_for_good_again(
+    queries: PageQueries,
+) -> None:
+    with queries.context.store.write() as connection:
+        suspect(connection, SuspectAddress(OPS, NOW, "<1@example.org>", "550 no such user"))
+    page = named(visit("alerts", queries, section="Recipients"))
+    health = queries.health.health()
+
+    words = words_of(page)
+    page.button(key="trust-mail ops@example.org").click().run()
+
+    since = "suspect since 2026-11-20 12:00:00 UTC"
+    assert f"from the settings; {since}, a message came back: 550 no such user" in words
+    assert health.notifications is not None
+    assert "1 suspect." in str(mail_part(health.notifications, NOW))
+    headlines = [each.headline for each in health_troubles(health, NOW)]
+    assert "A message to ops@example.org came back." in headlines
+    [listed] = [each for each in queries.recipients.all() if each.recipient == OPS]
+    assert listed.suspect is None
+
+
 def test_hours_of_a_recipient_are_changed_on_record(queries: PageQueries) -> None:
     page = named(visit("alerts", queries, section="Recipients"))
 
     page.text_input(key="recipient_zone").set_value("Europe/Zurich")
     page.text_area(key="recipient_hours").set_value("mon-fri 08:00-18:00\n\nsat 10:00-12:00")
+    page.text_input(key="recipient_digest").set_value("Daily 07:30")
     [save] = [each for each in page.button if each.label == "Save hours"]
     words = words_of(save.click().run())
 
-    assert "mon-fri 08:00-18:00, sat 10:00-12:00 (Europe/Zurich)" in words
+    said = "mon-fri 08:00-18:00, sat 10:00-12:00; digest daily 07:30 (Europe/Zurich)"
+    assert said in words
     spans = tuple(map(WeekSpan.parse, ("mon-fri 08:00-18:00", "sat 10:00-12:00")))
-    assert queries.recipients.profile(NEW) == RecipientProfile("Europe/Zurich", spans)
+    wanted = RecipientProfile("Europe/Zurich", spans, DigestTime(7, 30))
+    assert queries.recipients.profile(NEW) == wanted
 
 
 @pytest.mark.parametrize(

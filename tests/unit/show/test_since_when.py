@@ -7,13 +7,13 @@ from datetime import timedelta
 import pytest
 
 from dashboard.detect.condition_start_end import ConditionRules, Reading, conclude
-from dashboard.domain.condition import Condition, Subject, SubjectKind
+from dashboard.domain.condition import Condition, State, Subject, SubjectKind
 from dashboard.show.text import since_when
 from tests.builders import A_MOMENT, A_NETWORK, an_id, seconds
 
-HELD = [
-    each for each in SubjectKind if each not in {SubjectKind.TRANSACTION, SubjectKind.INCLUSION}
-]
+ELSEWHERE = {SubjectKind.TRANSACTION, SubjectKind.INCLUSION, SubjectKind.BUSYNESS}
+ELSEWHERE |= {SubjectKind.DIGEST}  # it is no condition
+HELD = [each for each in SubjectKind if each not in ELSEWHERE]
 
 
 @pytest.mark.parametrize("is_trouble", [True, False])
@@ -30,3 +30,19 @@ def test_state_that_is_about_to_end_is_worded(kind: SubjectKind, *, is_trouble: 
 
     assert said.startswith("since 12:00:00 UTC; ")
     assert "for 10 s, " in said
+
+
+@pytest.mark.parametrize(
+    ("state", "said"),
+    [
+        (State.CALM, "above the threshold for 10 s, busy at 12:01:10 UTC if that lasts"),
+        (State.UNKNOWN, "beyond the threshold for 10 s, certain at 12:01:10 UTC if that lasts"),
+        (State.BUSY, "at or below the threshold for 10 s, over at 12:05:10 UTC if that lasts"),
+    ],
+)
+def test_spell_that_is_not_certain_yet_is_worded(state: State, said: str) -> None:
+    held = Condition(state, A_MOMENT, A_MOMENT + seconds(10))
+
+    found = since_when(held, ConditionRules().busy, A_MOMENT + seconds(20))
+
+    assert found == f"since 12:00:00 UTC; {said}"

@@ -224,7 +224,7 @@ def test_wall_shows_every_network_and_no_control(store: Store) -> None:
     assert [words.count(f"<h2>{each.name}</h2>") for each in queries.networks] == [1, 1, 1]
     assert words.index("<h2>Linea</h2>") < words.index("<h2>Devnet</h2>")
     assert "stale, 6 min ago" in words
-    assert 'No worker runs. <a href="." target="_self">And 2 more</a>' in words
+    assert 'No worker runs. · <a href="." target="_self">2 more</a>' in words
     assert len(page.button) == 0
 
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any, Final
 
 from dashboard.domain.active_hours import WeekSpan
-from dashboard.domain.address_off import AddressOff, OffCause
+from dashboard.domain.address_off import AddressOff, OffCause, SuspectAddress
 from dashboard.domain.audit import Actor
 from dashboard.domain.condition import State, Subject, SubjectKind
 from dashboard.domain.gas import GasObservation
@@ -17,7 +17,7 @@ from dashboard.domain.quantity import TxHash
 from dashboard.domain.recipients import RecipientProfile
 from dashboard.domain.rule import Rule, RuleKind
 from dashboard.domain.silence import SilenceKind, SilenceRequest
-from dashboard.store.alerts.addresses_off import turn_off
+from dashboard.store.alerts.addresses_off import suspect, turn_off
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.incidents import add_events, all_open_incidents, save_incident
 from dashboard.store.alerts.outbox import expand, pending_expansion
@@ -82,6 +82,7 @@ def alert_in(connection: Connection) -> None:
     wish = SilenceRequest(an_id(90), SilenceKind.SILENCE, (matcher,), A_MOMENT, until, HOSTILE)
     add_silence(connection, wish, by)
     turn_off(connection, AddressOff(DEV, OffCause.UNSUBSCRIBED, A_MOMENT, "Ann", HOSTILE))
+    suspect(connection, SuspectAddress(OPS, A_MOMENT, "<1@example.org>", HOSTILE))
     save_profile(
         connection, OPS, RecipientProfile("Europe/Berlin", (WeekSpan.parse("mon 09:00-17:00"),))
     )

@@ -49,8 +49,13 @@ def take_lease(store: Store, name: str = "worker", who: str = "us") -> int:
 
 
 def claim_due(
-    store: Store, token: int, now: datetime = A_MOMENT, limit: int = 10
+    store: Store,
+    token: int,
+    now: datetime = A_MOMENT,
+    limit: int = 10,
+    besides: Sequence[Notification] = (),
 ) -> list[Notification]:
-    """Claim so much for everybody, and commit, as one must before sending."""
+    """Claim so much for everybody, none of `besides`, and commit, as one must before sending."""
     with store.write() as connection:
-        return claim_for_all(connection, token, now, limit)
+        held = [each.notification_id for each in besides]
+        return claim_for_all(connection, token, now, limit, held)

@@ -11,11 +11,11 @@ from multiprocessing.synchronize import Barrier
 from typing import Final, Protocol, TypeVar
 
 from dashboard.store.engine.engine import Store, open_store
+from tests.waiting import PATIENCE
 
 T = TypeVar("T")
 
 CONTENDERS: Final = 3
-_PATIENCE: Final = 40.0
 
 
 class Race(Protocol):
@@ -30,7 +30,7 @@ def race_of_threads(url: str, contend: Callable[[Store, int], T]) -> list[T]:
     together = threading.Barrier(CONTENDERS)
 
     def start(number: int) -> T:
-        together.wait(_PATIENCE)
+        together.wait(PATIENCE)
         return contend(store, number)
 
     with open_store(url) as store, ThreadPoolExecutor(CONTENDERS) as threads:
@@ -61,5 +61,5 @@ def _enter(together: Barrier) -> None:
 
 def _start(url: str, contend: Callable[[Store, int], T], number: int) -> T:
     with open_store(url) as store:
-        _together[0].wait(_PATIENCE)
+        _together[0].wait(PATIENCE)
         return contend(store, number)

@@ -50,7 +50,11 @@ FORMS: dict[Form, tuple[st.SearchStrategy[Any], Callable[[str], Any], Callable[[
     ),
     Form.HEX: (st.binary(max_size=40), unhex, unhex),
     Form.TEXT: (st.text(max_size=50).map(escape), str, escape),
-    Form.JSON: (st.lists(st.text(max_size=5)).map(json.dumps), str, str),
+    Form.JSON: (
+        st.lists(st.text(max_size=5)).map(json.dumps),
+        lambda text: json.dumps(json.loads(text)),
+        str,
+    ),
     Form.FLAG: (st.booleans(), lambda text: text == "true", bool),
     Form.NUMBER: (st.floats(allow_nan=False), float, float),
     Form.ID: (st.uuids(), UUID, UUID),

@@ -34,9 +34,9 @@ from dashboard.store.alerts.incidents import (
     due_incidents,
     insert_incident,
     is_incident_due,
-    latest_open_incidents,
     look_at_lasting,
     open_counts,
+    unattended_incidents,
 )
 from dashboard.store.alerts.outbox import entries_of_incident, expand, pending_expansion
 from dashboard.store.alerts.release import close
@@ -211,11 +211,20 @@ def test_incidents_of_a_network_are_found_however_many_others_are_open(store: St
 
     with store.read() as connection:
         mine = open_incident_stories(connection, 2, A_NETWORK)
-        latest = latest_open_incidents(connection, 2, A_NETWORK)
+        unattended = unattended_incidents(connection, 2, A_NETWORK)
         assert count_open_incidents(connection, A_NETWORK) == 2
         assert open_counts(connection) == OpenCounts(8, 8, A_MOMENT)
         assert open_counts(connection, A_NETWORK) == OpenCounts(1, 1, one.opened_at)
-    assert [each.incident for each in mine] == latest == [one]
+    assert [each.incident for each in mine] == unattended == [one]
+
+
+def test_good_news_waits_for_nobody(store: Store) -> None:
+    included = an_incident(kind="included", severity="warning")
+    with store.write() as connection:
+        insert_incident(connection, included)
+
+    with store.read() as connection:
+        assert unattended_incidents(connection, 9) == []
 
 
 def test_pages_of_incidents_hold_each_once_though_all_opened_and_ended_at_once(

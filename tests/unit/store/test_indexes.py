@@ -75,7 +75,7 @@ from dashboard.store.rejections.filter import hashes_with_label
 from dashboard.store.rejections.rates import count_arrivals
 from dashboard.store.rejections.read import queryable_record
 from dashboard.store.rejections.save import watched_among
-from dashboard.store.rejections.search import first_arrival, search
+from dashboard.store.rejections.search import search
 from dashboard.store.rejections.unparsed_reasons import unparsed_reasons
 from dashboard.store.tracking.cohorts import read_cohorts, watched_after
 from dashboard.store.tracking.follow_ups import inclusion_questions, open_follow_ups
@@ -142,7 +142,7 @@ A_RANGE = HashRange.beginning_with("abcd")
 SEEN = frozenset({A_NETWORK, ANOTHER_NETWORK})
 
 EXPLAIN = {"sqlite": "EXPLAIN QUERY PLAN", "postgresql": "EXPLAIN"}
-WHOLE = re.compile(r"(?:^SCAN|Seq Scan on) (\w+)")
+WHOLE = re.compile(r"(?:^SCAN|Seq Scan on) (?!CONSTANT ROW)(\w+)")  # an empty list has no rows
 SORT = re.compile(r"USE TEMP B-TREE FOR ORDER BY|(?<!Incremental )\bSort  \(")
 
 Read = Callable[[Connection], object]
@@ -172,7 +172,7 @@ READS: dict[str, Read] = {
         it, [A_NETWORK, ANOTHER_NETWORK], A_MOMENT, seconds(60)
     ),
     "base_fees": lambda it: base_fees(it, A_NETWORK, A_MOMENT, A_MOMENT),
-    "fee_means of years": lambda it: fee_means(it, A_NETWORK, FeeSeries.IS_BUSY, YEARS),
+    "fee_means of years": lambda it: fee_means(it, A_NETWORK, FeeSeries.ESTIMATED_BASE_FEE, YEARS),
     "fee_steps of values": lambda it: fee_steps(
         it, A_NETWORK, FeeSeries.ESTIMATED_BASE_FEE, MINUTES
     ),
@@ -199,7 +199,6 @@ READS: dict[str, Read] = {
     "gaps": lambda it: gaps(it, [A_NETWORK], A_MOMENT, 5),
     "covered": lambda it: covered(it, [A_NETWORK]),
     "watched_from": lambda it: watched_from(it, [A_NETWORK], Watched.REJECTIONS),
-    "first_arrival": lambda it: first_arrival(it, A_NETWORK),
     "spent_since": lambda it: spent_since(it, A_MOMENT),
     "source_records": lambda it: source_records(it, A_MOMENT, 96),
     "last_answers_of": lambda it: last_answers_of(it, [A_NETWORK, ANOTHER_NETWORK]),

@@ -1,4 +1,4 @@
-"""`Retry-After`: seconds or a date of the server's own clock, within a day."""
+"""`Retry-After`: seconds or a date of the server's own clock, five minutes at most."""
 
 from __future__ import annotations
 

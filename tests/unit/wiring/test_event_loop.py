@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from dashboard.wiring.event_loop import RestingLoop, WokenOnceLoop
+from tests.waiting import PATIENCE
 
 
 class CountingLoop(WokenOnceLoop):
@@ -62,12 +63,12 @@ def test_loop_that_waits_is_woken_for_each_that_comes_later(runner: asyncio.Runn
             for _ in range(turns):
                 answered = threading.Event()
                 loop.call_soon_threadsafe(asked.put_nowait, answered)
-                assert answered.wait(10)
+                assert answered.wait(PATIENCE)
 
         askers = [asyncio.create_task(asyncio.to_thread(ask)) for _ in range(4)]
         begun = time.perf_counter()
         for _ in range(4 * turns):
-            (await asyncio.wait_for(asked.get(), 10)).set()
+            (await asyncio.wait_for(asked.get(), PATIENCE)).set()
         await asyncio.gather(*askers)
         return time.perf_counter() - begun
 
@@ -78,7 +79,7 @@ def test_loop_that_was_woken_rests_and_then_runs_what_came_meanwhile() -> None:
     async def hand_over() -> tuple[int, int]:
         loop = asyncio.get_running_loop()
         assert isinstance(loop, CountingRestingLoop)
-        loop.rest = 0.05
+        loop.rest = 1.0
         done: list[int] = []
         last = asyncio.Event()
 
@@ -91,7 +92,7 @@ def test_loop_that_was_woken_rests_and_then_runs_what_came_meanwhile() -> None:
         loop.writes = 0
         worker = threading.Thread(target=work)
         worker.start()
-        await asyncio.wait_for(last.wait(), 10)
+        await asyncio.wait_for(last.wait(), PATIENCE)
         worker.join()
         return len(done), loop.writes
 

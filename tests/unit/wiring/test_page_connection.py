@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import tracemalloc
 import zlib
+from collections.abc import AsyncIterator
+from dataclasses import replace
 
-import uvicorn
-from starlette.types import Receive, Scope, Send
+import pytest
+from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.server import ServerState
 
+from dashboard.serve.transport.connection_limits import (
+    ConnectionLimiter,
+    ConnectionLimits,
+    ConnectionPhase,
+)
+from dashboard.serve.transport.http_connection import ServeConfig
 from dashboard.wiring.page_connection import PageWebSocketConnection
+from tests.waiting import PATIENCE
 
 _HEAD = (
     b"GET /_stcore/stream HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\n"
@@ -17,6 +28,7 @@ _HEAD = (
     b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Extensions: permessage-deflate\r\n\r\n"
 )
 _MESSAGE = 1_000_000
+LIMITS = ConnectionLimits()
 
 
 class _Transport(asyncio.Transport):
@@ -38,6 +50,9 @@ class _Transport(asyncio.Transport):
     def close(self) -> None:
         """Stay open."""
 
+    def abort(self) -> None:
+        """Stay open."""
+
 
 async def test_messages_are_unpacked_one_by_one_as_the_app_takes_them() -> None:
     sizes: list[int] = []
@@ -54,11 +69,8 @@ async def test_messages_are_unpacked_one_by_one_as_the_app_takes_them() -> None:
             waiting.append(connection.queue.qsize())
         is_done.set()
 
-    config = uvicorn.Config(app, ws_max_size=_MESSAGE, lifespan="off")
-    connection = PageWebSocketConnection(config, ServerState(), {})
-    connection.connection_made(_Transport())
-    connection.data_received(_HEAD)
-    await asyncio.wait_for(is_open.wait(), 20)
+    connection = opened(app)
+    await asyncio.wait_for(is_open.wait(), PATIENCE)
 
     connection.data_received(
         b"".join(_packed(bytes(_MESSAGE)) for _ in range(100)) + _frame(8, b"")
@@ -66,9 +78,104 @@ async def test_messages_are_unpacked_one_by_one_as_the_app_takes_them() -> None:
 
     assert connection.queue.qsize() <= 3  # it was all of them, 100 MB
     is_read.set()
-    await asyncio.wait_for(is_done.wait(), 20)
+    await asyncio.wait_for(is_done.wait(), PATIENCE)
     assert sizes == [_MESSAGE] * 100
     assert max(waiting) <= 3  # two that end in one piece, and the end
+
+
+def opened(app: ASGIApp, limits: ConnectionLimits = LIMITS) -> PageWebSocketConnection:
+    """Return a connection whose handshake was sent."""
+    config = ServeConfig(app, ws_max_size=_MESSAGE, lifespan="off", log_config=None)
+    config.connection_limiter = ConnectionLimiter(limits)
+    connection = PageWebSocketConnection(config, ServerState(), {})
+    connection.connection_made(_Transport())
+    connection.data_received(_HEAD)
+    return connection
+
+
+@contextlib.asynccontextmanager
+async def accepted(
+    limits: ConnectionLimits = LIMITS,
+) -> AsyncIterator[tuple[PageWebSocketConnection, asyncio.Queue[object]]]:
+    """Yield a connection whose handshake is done, and each message as the app waits for a next."""
+    taken = asyncio.Queue[object]()
+
+    async def app(_: Scope, receive: Receive, send: Send) -> None:
+        message = await receive()
+        await send({"type": "websocket.accept"})
+        while message["type"] != "websocket.disconnect":
+            taken.put_nowait(message)
+            message = await receive()
+
+    connection = opened(app, limits)
+    async with asyncio.timeout(PATIENCE):
+        await taken.get()
+        yield connection, taken
+    connection.connection_lost(None)
+
+
+@pytest.mark.parametrize("cut", [1, 5, 100])
+async def test_client_has_to_speak_and_to_end_what_it_began(cut: int) -> None:
+    message = _frame(2, bytes(200))
+    async with accepted() as (connection, taken):
+        silent = connection.phase()[0]
+        connection.data_received(message)
+        await taken.get()
+        spoken = connection.phase()[0]
+        connection.data_received(message[:cut])
+        begun = connection.phase()[0]
+        connection.data_received(message[cut:])
+        await taken.get()
+        ended = connection.phase()[0]
+
+    assert (silent, begun) == (ConnectionPhase.BODY, ConnectionPhase.BODY)
+    assert (spoken, ended) == (ConnectionPhase.OPEN, ConnectionPhase.OPEN)
+
+
+@pytest.mark.parametrize(("kind", "missing"), [(0x82, 1), (0x02, 0)], ids=["frame", "fragment"])
+async def test_unfinished_messages_of_all_pages_together_are_bounded(
+    kind: int, missing: int
+) -> None:
+    unfinished = bytes([kind, 0xFE]) + (3_002).to_bytes(2, "big") + bytes(4 + 3_002 - missing)
+    async with accepted(replace(LIMITS, unfinished=3_000)) as (connection, _):
+        connection.data_received(unfinished[:2_500])
+        before = limiter_of(connection).dropped.total()
+        connection.data_received(unfinished[2_500:])
+        after = limiter_of(connection).dropped.total()
+
+    assert (before, after) == (0, 1)
+
+
+@pytest.mark.parametrize(("kind", "missing"), [(0x82, 1), (0x02, 0)], ids=["frame", "fragment"])
+async def test_connection_that_ended_holds_no_message(kind: int, missing: int) -> None:
+    head = bytes([kind, 0xFF]) + _MESSAGE.to_bytes(8, "big") + bytes(4)
+    tracemalloc.start()
+    try:
+        async with accepted() as (connection, _):
+            connection.data_received(head + bytes(_MESSAGE - missing))
+            held, _ = tracemalloc.get_traced_memory()
+        left, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert left < held - _MESSAGE // 2
+    assert not connection.frames
+
+
+async def test_last_message_that_the_app_took_counts_as_held() -> None:
+    async with accepted(replace(LIMITS, unfinished=3_000)) as (connection, taken):
+        connection.data_received(_frame(2, bytes(2_900)))
+        await taken.get()
+        before = limiter_of(connection).dropped.total()
+        connection.data_received(_frame(2, bytes(200))[:-1])
+
+    limiter_of(connection).note_unfinished(connection, 5_000)  # it has ended
+    assert (before, limiter_of(connection).dropped.total()) == (0, 1)
+
+
+def limiter_of(connection: PageWebSocketConnection) -> ConnectionLimiter:
+    assert isinstance(connection.config, ServeConfig)
+    return connection.config.connection_limiter
 
 
 def _packed(content: bytes) -> bytes:

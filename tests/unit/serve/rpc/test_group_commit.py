@@ -10,7 +10,7 @@ import pytest
 
 from dashboard.errors import StoreError, StoreUnavailable
 from dashboard.serve.rpc.group_commit import LARGEST_GROUP, GroupCommit, QueueFull
-from tests.waiting import eventually_async
+from tests.waiting import PATIENCE, eventually_async
 
 
 class Disk:
@@ -23,7 +23,7 @@ class Disk:
         self.is_free.set()
 
     def commit(self, items: Sequence[str]) -> list[str]:
-        assert self.is_free.wait(10)
+        assert self.is_free.wait(PATIENCE)
         for item in items:
             if item in self.trouble:
                 raise self.trouble[item]
@@ -140,7 +140,7 @@ async def test_thread_that_cannot_be_had_is_told_to_all_who_wait_and_ends_with_i
     saves = GroupCommit(Disk().commit, most_waiting=100)
     with monkeypatch.context() as patched:
         patched.setattr(threading.Thread, "start", _refuse_to_start)
-        with anyio.fail_after(10):
+        with anyio.fail_after(PATIENCE):
             failed = await saves.write(["a", "b"])
 
     assert [type(each) for each in failed] == [RuntimeError, RuntimeError]

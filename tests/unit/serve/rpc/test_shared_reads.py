@@ -9,7 +9,7 @@ import pytest
 
 from dashboard.errors import StoreUnavailable
 from dashboard.serve.rpc.exclusion_status import SequentialReads, SharedRead
-from tests.waiting import eventually_async
+from tests.waiting import PATIENCE, eventually_async
 
 pytestmark = pytest.mark.anyio
 
@@ -27,7 +27,7 @@ class Distant:
     def look(self) -> int:
         found = self.there
         self.looks += 1
-        assert self.arrives.wait(10)
+        assert self.arrives.wait(PATIENCE)
         if found < 0:
             raise StoreUnavailable("no server")
         return found

@@ -23,7 +23,7 @@ from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.save_rejections import save_polled
 from tests.builders import a_hash, a_record
 from tests.integration.running_server import NETWORK, a_store, utc_now
-from tests.waiting import eventually_async
+from tests.waiting import PATIENCE, eventually_async
 
 pytestmark = pytest.mark.anyio
 
@@ -44,7 +44,7 @@ class HeldStore(Store):
     def read(self) -> Iterator[Connection]:
         """Read when that is allowed."""
         self.waiting += 1
-        self.may_read.wait(timeout=20)
+        self.may_read.wait(PATIENCE)
         self.waiting -= 1
         with self._store.read() as connection:
             yield connection
@@ -57,7 +57,7 @@ class BusyFeed(Feed):
 
     def _read_for(self, wanted: RejectionFilter, place: int) -> tuple[EncodedArrivals, int, bool]:
         """Search when that is allowed."""
-        self.may_search.wait(timeout=20)
+        self.may_search.wait(PATIENCE)
         return super()._read_for(wanted, place)
 
 
@@ -69,11 +69,13 @@ class Client:
     def __init__(self) -> None:
         """Begin with room."""
         self.numbers: list[int] = []
+        self.offered = 0
         self.space = asyncio.Event()
         self.space.set()
 
     def push(self, text: bytes) -> bool:
         """Note which rejection is told."""
+        self.offered += 1
         if self.space.is_set():
             told = msgspec.json.decode(text)["params"]["result"]
             self.numbers.append(int(told["txHash"], 16))
@@ -118,6 +120,7 @@ async def test_last_listener_leaving_while_news_is_read_costs_a_late_one_nothing
         save(plain, 4, 5)
         await eventually_async(lambda: quick.numbers == [1, 2, 3, 4, 5], what="the news")
 
+        await eventually_async(lambda: slow.offered > 0, what="the look for what was missed")
         store.may_read.clear()
         await eventually_async(lambda: store.waiting == 1, what="the next look for news")
         feed.leave(leaving)
@@ -148,7 +151,7 @@ async def test_searches_for_what_was_missed_keep_no_news_from_others(tmp_path: P
             feed.join(each)
         save(store, 2)
 
-        await eventually_async(lambda: quick.numbers == [1, 2], within=10, what="the news")
+        await eventually_async(lambda: quick.numbers == [1, 2], what="the news")
         feed.may_search.set()
         await eventually_async(lambda: all(each.place == 2 for each in late), what="the rest")
         telling.cancel()

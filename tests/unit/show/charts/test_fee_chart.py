@@ -11,11 +11,15 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
+from dashboard.domain.coverage import WatchedTime
+from dashboard.domain.spells import BusyTime, Spell
 from dashboard.show.charts.fee_chart import FeeMarks, fee_drawing, fee_figure
-from dashboard.show.charts.fee_timeline import BusyCounts, FeeTimeline
+from dashboard.show.charts.fee_timeline import FeeTimeline
 from dashboard.show.time_ranges import TIME_RANGES, TimeRange
+from dashboard.store.schema.columns import moment_of
 from tests.builders import A_MOMENT, GWEI
 from tests.unit.show.fee_stories import STEP, a_step, a_story
+from tests.unit.show.fee_stories import busy as busy_between
 from tests.unit.show.figure_arrays import array
 
 YEAR = timedelta(days=365)
@@ -52,8 +56,13 @@ def long_story(span: TimeRange) -> FeeTimeline:
     story = a_story(
         steps=steps, usual=levels, threshold=levels, longest_step=span.step, until=until
     )
-    busy = BusyCounts(np.full(count, count), np.where(np.arange(count) % 4, 0, np.arange(count)))
-    return replace(story, busy=busy)
+    ends = np.append(story.steps.first_at[1:], story.ends[-1])
+    parts = np.where(np.arange(count) % 4, 0, np.arange(count) / count)
+    spells = (
+        Spell(moment_of(begin), moment_of(int(begin + (end - begin) * part)))
+        for begin, end, part in zip(story.steps.first_at.tolist(), ends, parts, strict=True)
+    )
+    return replace(story, busy=BusyTime(tuple(spells), WatchedTime(steps[0].first_at, until)))
 
 
 def test_line_breaks_at_a_gap_right_after_its_last_value() -> None:
@@ -97,10 +106,10 @@ def test_gap_and_busy_time_are_shaded_over_the_whole_height() -> None:
 
 
 def test_busy_time_is_shaded_in_each_step_as_high_as_its_share() -> None:
-    counts = BusyCounts(np.array([4, 4, 4, 0, 4]), np.array([1, 1, 4, 0, 2]))
+    spells = busy_between((0, 0.25), (1.5, 1.75), (2, 3), (9.5, 10))
     steps = [a_step(each, 10) for each in (0, 1, 2, 3, 9)]
 
-    busy = sent(a_story(steps=steps, busy=counts, until=A_MOMENT + 10 * STEP))["busy"]
+    busy = sent(a_story(steps=steps, busy=spells, until=A_MOMENT + 10 * STEP))["busy"]
 
     steps_at = (array(busy["x"]) - milliseconds(A_MOMENT)) / (STEP.total_seconds() * 1000)
     assert steps_at.tolist() == [0, 2, 3, 9, 10]

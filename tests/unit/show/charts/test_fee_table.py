@@ -8,9 +8,8 @@ from io import StringIO
 import numpy as np
 
 from dashboard.show.charts.fee_table import CSV_COLUMNS, fee_csv, fee_table
-from dashboard.show.charts.fee_timeline import BusyCounts
 from tests.builders import A_MOMENT, A_NETWORK, GWEI
-from tests.unit.show.fee_stories import a_step, a_story
+from tests.unit.show.fee_stories import a_step, a_story, busy
 
 
 def test_table_shows_the_newest_step_first_in_the_fitting_unit() -> None:
@@ -34,10 +33,10 @@ def test_csv_has_every_digit_in_wei() -> None:
     assert row["busy_share"] == "1"
 
 
-def test_step_that_was_not_judged_has_no_share() -> None:
-    story = a_story(1, 2, 3, busy=BusyCounts(np.array([0, 3, 1]), np.array([0, 1, 0])))
+def test_step_that_was_not_watched_has_no_share() -> None:
+    story = a_story(1, 2, 3, busy=busy((1, 1.25), watched=(1, 3)))
 
     rows = csv.DictReader(StringIO(fee_csv(story, A_NETWORK)))
 
-    assert [row["busy_share"] for row in rows] == ["", "0.333333", "0"]
-    assert fee_table(story)["Busy"].tolist() == ["0%", "33%", ""]
+    assert [row["busy_share"] for row in rows] == ["", "0.25", "0"]
+    assert fee_table(story)["Busy"].tolist() == ["0%", "25%", ""]

@@ -7,50 +7,39 @@ from datetime import timedelta
 import numpy as np
 import pytest
 
-from dashboard.show.charts.fee_timeline import BusyCounts, busy_in_words, longest_usual_silence
+from dashboard.domain.coverage import WatchedTime
+from dashboard.domain.spells import BusyTime
+from dashboard.show.charts.fee_timeline import busy_in_words, longest_usual_silence
 from dashboard.show.parts.fee_summary import story_in_words
 from dashboard.show.time_ranges import TIME_RANGES
-from dashboard.store.fees.steps import FeeMeans
 from tests.builders import A_MOMENT, seconds
-from tests.unit.show.fee_stories import STEP, a_step, a_story, in_columns
+from tests.unit.show.fee_stories import STEP, a_step, a_story, busy, in_columns
 
 
-def test_busy_part_of_a_step_is_that_of_the_values_that_were_judged() -> None:
-    counts = BusyCounts(np.array([4, 2, 0]), np.array([1, 2, 0]))
-    story = a_story(steps=[a_step(each, 9, 9, 11, 12) for each in range(3)], busy=counts)
+def test_busy_part_of_a_step_is_its_time_in_spells_over_its_time_watched() -> None:
+    watched = WatchedTime.of(
+        A_MOMENT, A_MOMENT + 5 * STEP, [(A_MOMENT + 2.5 * STEP, A_MOMENT + 4 * STEP)]
+    )
+    spells = busy((0.5, 1.75), (2, 2.25), (4.5, 9)).spells
+    story = a_story(9, 9, 9, 9, 9, busy=BusyTime(spells, watched))
 
-    assert story.busy_parts.tolist() == pytest.approx([0.25, 1.0, np.nan], nan_ok=True)
-    assert story.judged_share() == pytest.approx((1 + 0.5 + 0) / 3)
-    assert story.busy_share() == pytest.approx((1 * 0.25 + 0.5 * 1) / 1.5)
-
-
-def test_values_are_counted_in_the_step_of_the_fees_that_they_lie_in() -> None:
-    steps = in_columns([a_step(0, 1, 2, 3), a_step(1, 1, 2), a_step(2, 1)])
-    busy = in_columns([a_step(0, 0, 1, lasts=seconds(1)), a_step(0.5, 1), a_step(2, 0)])
-
-    counts = BusyCounts.of(steps, FeeMeans(busy.first_at, busy.means, busy.values))
-
-    assert counts.judged.tolist() == [3, 0, 1]
-    assert counts.above.tolist() == [2, 0, 0]
+    assert story.busy_parts.tolist() == pytest.approx([0.5, 0.75, 0.5, np.nan, 0.5], nan_ok=True)
 
 
-def test_gap_is_told_and_belongs_to_no_share() -> None:
+def test_nobody_knows_how_busy_it_was_while_nobody_watched() -> None:
+    assert np.isnan(a_story(11, 9, busy=BusyTime()).busy_parts).all()
+
+
+def test_gap_is_told() -> None:
     story = a_story(11, 9, None, None, 11)
 
     assert story.gaps() == [(A_MOMENT + STEP, A_MOMENT + 4 * STEP)]
-    assert story.busy_share() == pytest.approx(1.0)
 
 
 def test_silence_until_now_is_a_gap_too() -> None:
     story = a_story(1, 1, until=A_MOMENT + seconds(60))
 
     assert story.gaps() == [(A_MOMENT + STEP, A_MOMENT + seconds(60))]
-
-
-def test_busy_share_counts_only_time_that_was_seen() -> None:
-    story = a_story(11, 9, 9, 9, None, None, None, 9)
-
-    assert story.busy_share() == pytest.approx(1 / 4)
 
 
 def test_level_that_swings_all_the_time_is_noise() -> None:
@@ -70,28 +59,31 @@ def test_share_of_blocks_leaves_gaps_out_and_is_never_above_all() -> None:
     assert a_story(5, 5).block_share() is None
 
 
-def test_share_of_one_moment_is_all_or_nothing() -> None:
-    assert a_story(11, until=A_MOMENT).busy_share() == 1.0
-
-
 def test_words_tell_the_share_and_of_what_it_is() -> None:
-    part = BusyCounts(np.array([1, 0, 0, 0]), np.array([1, 0, 0, 0]))
-    nothing = BusyCounts(np.zeros(2, int), np.zeros(2, int))
-
-    assert (
-        busy_in_words(a_story(11, 9))
-        == "Above the busy threshold for 50% of the time that was seen."
+    assert busy_in_words(a_story(11, 9)) == "Busy for 50% of the time, in 1 spell."
+    some = busy((0, 1), watched=(0, 2))
+    missed = WatchedTime.of(
+        A_MOMENT, A_MOMENT + 4 * STEP, [(A_MOMENT + 2 * STEP, A_MOMENT + 4 * STEP)]
     )
-    assert busy_in_words(a_story(1, 1, 1, 1, busy=part)) == (
-        "Above the busy threshold for 100% of the time that was judged, which is 25% of the time "
-        "that was seen."
+    assert busy_in_words(a_story(1, 1, 1, 1, busy=BusyTime(some.spells, missed))) == (
+        "Busy for 50% of the time that was watched, which is 50% of it, in 1 spell."
     )
     assert "less than 1%" in str(busy_in_words(a_story(11, *[9] * 400)))
-    assert (
-        busy_in_words(a_story(1, 2, busy=nothing)) == "How long it was busy was not counted then."
+    assert busy_in_words(a_story(9)) == "Busy for 0% of the time."
+    assert busy_in_words(a_story(1, 2, busy=BusyTime())) == (
+        "How long it was busy is not known: nobody watched then."
     )
-    assert "where the base fee never moves" in str(busy_in_words(a_story(1, 2, busy=None)))
     assert busy_in_words(a_story(1, 2, threshold=None)) is None
+
+
+def test_peak_outside_of_spells_is_no_busy_time() -> None:
+    calm = a_story(9, 11, 9, busy=busy(watched=(0, 3)))
+
+    assert busy_in_words(calm) == (
+        "Busy for 0% of the time. Brief peaks above the threshold are not busy time."
+    )
+    assert not a_story(9, 11, 9).has_brief_peaks
+    assert not a_story(9, 11, 9, threshold=None).has_brief_peaks
 
 
 def test_flat_story_has_one_value() -> None:
@@ -112,11 +104,46 @@ def test_words_never_say_that_there_are_no_gaps_beside_one() -> None:
     silent = a_step(0, 1, 2, lasts=hour, longest_gap=seconds(30))
 
     words = story_in_words(
-        a_story(steps=[silent, a_step(1, 1, 2, lasts=hour)]), "Fee", TIME_RANGES[5].step
+        a_story(steps=[silent, a_step(1, 1, 2, lasts=hour)], busy=BusyTime()),
+        "Fee",
+        TIME_RANGES[5].step,
     )
 
     assert "1 step has a gap too short to be drawn, the longest: 30 s between" in words
     assert "No gaps" not in words
+
+
+def test_gaps_are_those_of_health_and_other_silences_are_pauses() -> None:
+    missed = [(A_MOMENT - STEP, A_MOMENT), (A_MOMENT + 1.5 * STEP, A_MOMENT + 4 * STEP)]
+    watched = WatchedTime.of(A_MOMENT - STEP, A_MOMENT + 9 * STEP, missed)
+    story = a_story(1, 2, None, None, 1, 2, None, None, 1, busy=BusyTime((), watched))
+
+    words = story_in_words(story, "Fee", TIME_RANGES[0].step)
+
+    assert "Not watched before 20 Nov 2026 12:00 UTC." in words
+    assert "1 gap (hatched where no fee is known): 25 s from 20 Nov 12:00 UTC." in words
+    assert "1 pause (hatched; it was watched, but no fee came): 30 s from" in words
+    assert "No gaps" not in words
+
+
+def test_fees_of_a_gap_that_were_filled_in_leave_the_gap() -> None:
+    missed = [(A_MOMENT + STEP, A_MOMENT + 2 * STEP), (A_MOMENT + 3 * STEP, A_MOMENT + 5 * STEP)]
+    watched = WatchedTime.of(A_MOMENT, A_MOMENT + 6 * STEP, missed)
+
+    words = story_in_words(
+        a_story(1, 2, 3, 4, 5, 6, busy=BusyTime((), watched)), "Fee", TIME_RANGES[0].step
+    )
+
+    assert "2 gaps (hatched where no fee is known), the longest: 20 s from" in words
+    assert "pause" not in words
+
+
+def test_time_since_the_first_look_without_a_gap_is_said_to_have_none() -> None:
+    watched = WatchedTime.of(A_MOMENT, A_MOMENT + 3 * STEP, [(A_MOMENT, A_MOMENT + STEP)])
+
+    words = story_in_words(a_story(1, 2, 3, busy=BusyTime((), watched)), "Fee", TIME_RANGES[0].step)
+
+    assert "Not watched before 20 Nov 2026 12:00 UTC. No gaps since." in words
 
 
 def test_silence_before_a_step_is_not_one_inside_of_it() -> None:
@@ -139,13 +166,3 @@ def test_silence_is_measured_by_what_was_usual_then() -> None:
 
 def test_single_value_leaves_the_poll_period() -> None:
     assert longest_usual_silence(in_columns([a_step(0, 1)]), seconds(4)) == seconds(12)
-
-
-def test_little_time_that_was_judged_is_not_none() -> None:
-    steps = [1] * 1_000
-    counted = BusyCounts(np.array([0] * 999 + [1]), np.array([0] * 999 + [1]))
-
-    words = busy_in_words(a_story(*steps, busy=counted))
-
-    assert words is not None
-    assert "which is less than 1% of the time that was seen" in words

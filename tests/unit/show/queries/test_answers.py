@@ -26,6 +26,7 @@ from dashboard.store.engine.engine import Store
 from dashboard.wiring.answer_file import StoredAnswerFile
 from tests.browser.seeded_store import SILENT, SIMULATED, tx_hash
 from tests.unit.show.page_runs import words_of
+from tests.waiting import PATIENCE
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 ANN = Actor("Ann", NOW)
@@ -58,7 +59,7 @@ def test_text_shows_unseen_characters_as_codes(queries: PageQueries) -> None:
         text = answer_text(summary, voice, AnswerContext(NOW, case_id="\u202e7"))
         assert "\u202e" not in text
         assert "\r" not in text
-        assert "\\u202egnp.exe\\u000d\\u000aBcc: x" in text
+        assert "\\u202egnp[.]exe\\u000d\\u000aBcc: x" in text
 
 
 def test_text_is_the_same_as_long_as_nothing_new_is_answered(queries: PageQueries) -> None:
@@ -219,7 +220,7 @@ def test_file_is_changed_only_once_its_record_is_stored(
 def open_editor(queries: PageQueries) -> AppTest:
     """Open the editor of the texts over the look-up of a rejected transaction."""
     page_queries.register(queries)
-    return AppTest.from_string(_EDITOR, default_timeout=20).run()
+    return AppTest.from_string(_EDITOR, default_timeout=PATIENCE).run()
 
 
 def preview(page: AppTest, text: str) -> str:

@@ -11,6 +11,7 @@ from weakref import ref
 import pytest
 
 from dashboard.show.queries.cache import TtlCache
+from tests.waiting import PATIENCE
 
 START = datetime(2026, 11, 20, tzinfo=UTC)
 
@@ -89,12 +90,12 @@ def test_viewers_who_come_meanwhile_wait_for_one_answer(clock: ManualClock) -> N
 
     def slow() -> int:
         begun.set()
-        assert may_end.wait(10)
+        assert may_end.wait(PATIENCE)
         return next(numbers)
 
     with ThreadPoolExecutor(4) as viewers:
         first = viewers.submit(fresh.get, "key", slow)
-        assert begun.wait(10)
+        assert begun.wait(PATIENCE)
         others = [viewers.submit(fresh.get, "key", slow) for _ in range(3)]
         may_end.set()
 
@@ -112,12 +113,12 @@ def test_viewers_who_come_meanwhile_get_the_old_answer_unless_too_old(
 
     def slow() -> str:
         begun.set()
-        assert may_end.wait(10)
+        assert may_end.wait(PATIENCE)
         return "new"
 
     with ThreadPoolExecutor(2) as viewers:
         first = viewers.submit(fresh.get, "key", slow)
-        assert begun.wait(10)
+        assert begun.wait(PATIENCE)
         other = viewers.submit(fresh.get, "key", slow)
         if given == "old":
             assert other.result(10) == "old"

@@ -9,11 +9,10 @@ import pytest
 from dashboard.domain.coverage import CoverageChange, Covered, Gap, GapCause, Watched
 from dashboard.domain.credit import Spent
 from dashboard.domain.quantity import NetworkId
-from dashboard.show.queries.coverage_gaps import gaps_until
 from dashboard.show.queries.page_queries import PageQueries
 from dashboard.show.queries.spending import Spending, spending_in_words
 from dashboard.store.engine.engine import Store
-from dashboard.store.monitoring.coverage import save_coverage
+from dashboard.store.monitoring.coverage import gaps_until, save_coverage
 from dashboard.store.monitoring.credits import record_credits
 from tests.browser.seeded_store import HOSTILE, SILENT, SIMULATED
 from tests.unit.show.page_runs import visit, words_of
@@ -39,28 +38,28 @@ def found(store: Store, network_id: NetworkId = NETWORK) -> list[Gap]:
         return gaps_until(connection, [network_id], NOW)
 
 
-def test_present_without_a_worker_is_a_gap_that_lasts(store: Store) -> None:
-    cover_until(store, NOW - HOUR)
+def test_present_without_a_worker_is_a_gap_that_lasts(empty_store: Store) -> None:
+    cover_until(empty_store, NOW - HOUR)
 
-    assert found(store) == [a_gap(NOW - HOUR, None, GapCause.NOT_WATCHED)]
-    assert found(store, SILENT.network_id) == []
+    assert found(empty_store) == [a_gap(NOW - HOUR, None, GapCause.NOT_WATCHED)]
+    assert found(empty_store, SILENT.network_id) == []
 
 
-def test_silence_ends_where_the_worker_did(store: Store) -> None:
+def test_silence_ends_where_the_worker_did(empty_store: Store) -> None:
     silence = a_gap(NOW - 2 * HOUR, None, GapCause.NOT_ANSWERED, "no answer")
-    cover_until(store, NOW - HOUR, silence=silence)
+    cover_until(empty_store, NOW - HOUR, silence=silence)
 
-    assert [(gap.begins_at, gap.ends_at) for gap in found(store)] == [
+    assert [(gap.begins_at, gap.ends_at) for gap in found(empty_store)] == [
         (NOW - HOUR, None),
         (NOW - 2 * HOUR, NOW - HOUR),
     ]
 
 
-def test_silence_lasts_while_a_worker_looks(store: Store) -> None:
+def test_silence_lasts_while_a_worker_looks(empty_store: Store) -> None:
     silence = a_gap(NOW - 2 * HOUR, None, GapCause.NOT_ANSWERED, "no answer")
-    cover_until(store, NOW, silence=silence)
+    cover_until(empty_store, NOW, silence=silence)
 
-    assert found(store) == [silence]
+    assert found(empty_store) == [silence]
 
 
 def test_page_lists_gaps_with_their_lengths_and_reasons(store: Store, queries: PageQueries) -> None:
@@ -76,8 +75,14 @@ def test_page_lists_gaps_with_their_lengths_and_reasons(store: Store, queries: P
     assert "Ongoing" in words
 
 
-def test_page_without_gaps_says_nothing_of_them(queries: PageQueries) -> None:
-    assert "No worker ran" not in words_of(visit("health", queries))
+def test_page_without_gaps_says_since_when_it_is_watched(empty_store: Store) -> None:
+    cover_until(empty_store, NOW)
+    queries = PageQueries(empty_store, (SIMULATED, SILENT), None, lambda: NOW)
+
+    words = words_of(visit("health", queries))
+
+    assert "No gaps: Devnet (watched since 2026-11-20 03:00:00 UTC). Never watched: Linea." in words
+    assert "No worker ran" not in words
 
 
 def test_spending_is_told_of_today_and_of_this_month(store: Store, queries: PageQueries) -> None:

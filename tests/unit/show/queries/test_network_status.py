@@ -101,7 +101,7 @@ def test_stale_network_says_that_it_still_counts_as_busy() -> None:
     status = conclude_status(old, NOW)
 
     assert status.activity is Activity.STALE
-    assert "It was busy since 11:40:00 UTC, and counts as busy until" in status.activity_reason
+    assert "It was busy since 11:40:00 UTC, as far as fees were seen." in status.activity_reason
 
 
 def test_busy_network_stays_busy_while_its_threshold_is_missing() -> None:

@@ -58,7 +58,9 @@ def test_notification_whose_time_has_come_says_what_keeps_it() -> None:
     busy = RecipientTraffic([A_MOMENT, A_MOMENT])
     stuck = RecipientTraffic([A_MOMENT], waiting=1, latest=A_MOMENT)
 
-    assert standing(SOON, busy, release_at=A_MOMENT) == "waits for the cap of 2 an hour"
+    assert standing(SOON, busy, release_at=A_MOMENT) == (
+        "waits for the cap of 2 an hour, until 13:00:00 UTC"
+    )
     assert standing(SOON, stuck, release_at=A_MOMENT) == "waits until earlier ones are delivered"
     assert standing(SOON, RecipientTraffic(), release_at=A_MOMENT) == "for its first attempt"
 
@@ -74,3 +76,7 @@ def test_notification_whose_time_has_come_says_what_keeps_it() -> None:
 )
 def test_notification_says_what_it_tells(changes: dict[str, Any], words: str) -> None:
     assert reported_words(a_notification(**changes)) == words
+
+
+def test_notification_of_several_changes_names_each_state_once() -> None:
+    assert reported_words(a_notification(), ["rejected", "calm"]) == "rejected, calm"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -23,6 +24,7 @@ from dashboard.show.queries.attention import (
     verdict_in_words,
     worst_first,
 )
+from dashboard.show.queries.health import WorkerHealth
 from dashboard.show.queries.network_status import NetworkStatus
 from dashboard.show.queries.overview import LINE_STEPS, UsualNow
 from dashboard.show.queries.page_queries import PageQueries
@@ -30,8 +32,10 @@ from dashboard.show.queries.source_health import NetworkHealth, OperationHealth
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.incidents import insert_incident
 from dashboard.store.engine.engine import Store, open_store
+from dashboard.store.engine.leases import Holder
 from tests.browser.seeded_store import FLAT, SILENT, SIMULATED, tx_hash
-from tests.builders import a_transition, an_incident
+from tests.builders import a_transition, an_id, an_incident
+from tests.unit.show.page_runs import visit, words_of
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -64,10 +68,12 @@ def test_line_of_a_day_has_a_hole_where_nothing_was_seen(
 ) -> None:
     line = queries.overview.day_line(statuses[0])
 
-    assert len(line.fees) == len(line.is_busy) == LINE_STEPS
+    assert len(line.fees) == len(line.busy_parts) == LINE_STEPS
     assert [each is not None for each in line.fees[-6:]] == [False, True, True, True, True, True]
-    assert any(line.is_busy[-6:])
-    assert not any(line.is_busy[:-6])
+    assert any(0 < each < 1 for each in line.busy_parts[-6:])
+    assert not any(line.busy_parts[:-6])
+    assert line.busy_share is not None
+    assert 0 < line.busy_share < 0.03
 
 
 def test_line_of_a_flat_fee_is_that_of_the_priority_fee(
@@ -87,7 +93,7 @@ def test_rejections_of_an_hour_are_counted_where_they_are_asked_for(store: Store
 
     assert list(hourly) == [SIMULATED.network_id]
     assert hourly[SIMULATED.network_id].count == 5
-    assert hourly[SIMULATED.network_id].is_whole
+    assert hourly[SIMULATED.network_id].watched.is_whole
 
 
 def test_transaction_comes_once_with_the_number_of_its_versions(queries: PageQueries) -> None:
@@ -109,13 +115,63 @@ def test_what_needs_attention_comes_with_its_remedy(
 
     assert [each.remedy for each in needed] == [
         Remedy.WORKER,
-        Remedy.ACKNOWLEDGE,
+        Remedy.INCIDENT,
         Remedy.SOURCES,
         Remedy.SOURCES,
     ]
     assert needed[1].text == "open since 11:51:00 UTC, unassigned."
     assert needed[2].headline.startswith("Linea: the gas API has not answered since")
     assert needed[2].text == "The Linea gas endpoint gave no answer within 5 s."
+
+
+def test_most_urgent_comes_first_and_good_tidings_need_nobody(
+    store: Store, queries: PageQueries, statuses: tuple[NetworkStatus, ...]
+) -> None:
+    severities = ("warning", "info", "critical", "warning")
+    for number, severity in enumerate(severities):
+        incident = an_incident(
+            incident_id=an_id(number),
+            severity=severity,
+            group=(("network", str(SIMULATED.network_id)), ("label", str(number))),
+            opened_at=NOW - number * MINUTE,
+            changed_at=NOW + number * MINUTE,
+        )
+        firing(store, incident)
+
+    shown = queries.needed_attention(statuses, NOW)
+    troubles = health_troubles(queries.health.health(), NOW)
+
+    assert [(each.incident_id, each.severity) for each in shown if each.incident_id] == [
+        (an_id(2), "critical"),
+        (an_id(3), "warning"),
+        (an_id(0), "warning"),
+    ]
+    assert [each.severity for each in shown] == ["critical"] * 2 + ["warning"] * 4
+    assert [each.severity for each in troubles] == ["critical"] + ["warning"] * 2
+
+
+def test_warning_and_what_is_critical_have_their_own_signs(queries: PageQueries) -> None:
+    words = words_of(visit("overview", queries))
+
+    assert re.search(r'lw-sign bad".*?Critical:</span> <strong>No worker runs', words)
+    assert re.search(r'lw-sign busy".*?Warning:</span> <strong>Linea: the gas API', words)
+    assert '<p class="lw-wall-bad">No worker runs.' in words_of(
+        visit("overview", queries, wall="1")
+    )
+
+
+def test_stale_network_beside_a_worker_that_runs_is_not_for_want_of_one(
+    queries: PageQueries,
+) -> None:
+    old = OperationHealth(Operation.BUSY_THRESHOLD, NOW - 9 * MINUTE, MINUTE)
+    health = replace(queries.health.health(), networks=[NetworkHealth(SIMULATED, (old,))])
+    running = replace(health, worker=WorkerHealth({"worker": Holder("host/1/x", 1)}))
+
+    [_, without] = health_troubles(health, NOW)
+    [beside] = health_troubles(running, NOW)
+
+    assert without.advice == "It is asked again as soon as a worker runs."
+    assert beside.advice == "The log of the worker says why no answer arrived."
 
 
 def test_trouble_of_another_network_is_not_shown_with_this_one(

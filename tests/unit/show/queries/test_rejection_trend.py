@@ -6,20 +6,21 @@ from datetime import timedelta
 
 import pytest
 
+from dashboard.domain.coverage import WatchedTime
 from dashboard.show.charts.rejection_timeline import PERIODS, window_of
 from dashboard.show.queries.rejection_trend import (
     Compared,
     Trend,
-    WatchedTime,
     trend_of,
     trend_words,
 )
 from tests.builders import A_MOMENT
 
 DAY = timedelta(hours=24)
-WHOLE = WatchedTime(DAY, DAY)
-PARTLY = WatchedTime(DAY, DAY / 2)
-NEVER = WatchedTime(DAY, timedelta())
+NOON = A_MOMENT + DAY / 2
+WHOLE = WatchedTime(A_MOMENT, A_MOMENT + DAY)
+PARTLY = WatchedTime(A_MOMENT, A_MOMENT + DAY, ((A_MOMENT, NOON),))
+NEVER = WatchedTime(A_MOMENT, A_MOMENT + DAY, ((A_MOMENT, A_MOMENT + DAY),))
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from datetime import datetime, timedelta
 from html import unescape
 from pathlib import Path
@@ -43,10 +43,10 @@ HOUR = timedelta(hours=1)
 def store(tmp_path: Path) -> Iterator[Store]:
     """Yield a store with one incident and a key for links."""
     with open_store(new_sqlite_store(tmp_path / "links.sqlite")) as opened:
-        reject(opened, 1)
-        expand_outbox(opened, [OPS], lambda: A_MOMENT)
         with opened.write() as connection:
             make_link_key(connection, KEY)
+        reject(opened, 1)
+        expand_outbox(opened, [OPS], lambda: A_MOMENT)
         yield opened
 
 
@@ -262,6 +262,26 @@ async def test_verification_that_is_forged_or_too_late_verifies_nobody(
 
     assert answers == [410, 404, 404, 404, 200]
     assert not queries.recipients.is_verified(OPS)
+
+
+async def test_body_behind_a_link_that_cannot_be_used_is_not_read(queries: PageQueries) -> None:
+    bodies = 0
+
+    async def body() -> AsyncIterator[bytes]:
+        nonlocal bodies
+        bodies += 1
+        yield b"name=Ada"
+
+    transport = httpx.ASGITransport(SignedLinks(pages))
+    expired = link(queries, LinkPurpose.ACKNOWLEDGE, until=A_MOMENT)
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+        statuses = [
+            (await client.post(each, content=body())).status_code
+            for each in ("/link/forged", expired)
+        ]
+
+    assert statuses == [404, 410]
+    assert bodies == 0
 
 
 async def test_address_that_is_off_is_verified_and_stays_off(queries: PageQueries) -> None:

@@ -8,6 +8,7 @@ import anyio
 from starlette.types import Message, Receive, Scope, Send
 
 from dashboard.show.web.upload_bound import UploadBound, UploadLimits
+from tests.waiting import PATIENCE
 
 SIZE = 600
 PUT = {
@@ -50,7 +51,7 @@ def test_upload_that_does_not_come_in_time_is_ended_and_makes_room() -> None:
     async def slow_then_whole() -> tuple[int, int]:
         limits = UploadLimits(1_000, 1_000, timedelta(milliseconds=50))
         bound = UploadBound(read_all, limits, dict)
-        with anyio.fail_after(10):
+        with anyio.fail_after(PATIENCE):
             slow = await status_of_upload(bound, trickle)
         return slow, await status_of_upload(bound, whole)
 

@@ -91,3 +91,16 @@ def test_end_reaches_whom_mails_reached_while_those_to_others_failed(store: Stor
     found = notified_of_the_end(store)
     assert {each for each in found if not found[each]} == {ANN, HOOK}
     assert len([each for each in notifications(store) if each.recipient == BOB]) > 0
+
+
+def test_change_of_an_address_reaches_everybody_but_that_address(store: Store) -> None:
+    address = Subject(SubjectKind.ADDRESS, INSTALLATION, rule="delivery", dimension=ANN.address)
+    change = a_transition(subject=address, transition_id=an_id(102), after=State.FAILING)
+    with store.write() as connection:
+        assert record_transition(connection, change, None)
+
+    expand(store)
+
+    found = notified_of_the_end(store)
+    assert {each for each in found if not found[each]} == {BOB, HOOK}
+    assert "about this very address" in found[ANN]

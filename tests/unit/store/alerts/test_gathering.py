@@ -225,7 +225,7 @@ def test_rule_that_pierces_reaches_at_once_whom_an_earlier_rule_holds_until_morn
     store: Store,
 ) -> None:
     reject(store, 1)
-    night = RuleRoute("night", (), (OPS, DEV), held_until=A_MOMENT + seconds(900))
+    night = RuleRoute("night", (), (OPS, DEV)).hold_until(A_MOMENT + seconds(900), "night")
     critical = RuleRoute("critical", (), (OPS,), is_urgent=True)
     with store.write() as connection:
         [entry] = pending_expansion(connection, 9)

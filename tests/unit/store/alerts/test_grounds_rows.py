@@ -7,6 +7,7 @@ import pytest
 from dashboard.domain.coverage import GapCause
 from dashboard.domain.grounds import (
     AgeGrounds,
+    BounceGrounds,
     CreditGrounds,
     DeliveryGrounds,
     ExpiryGrounds,
@@ -35,6 +36,7 @@ GROUNDS = (
     InclusionGrounds(7, None),
     GapGrounds(A_MOMENT, None, GapCause.NOT_ANSWERED, "refused"),
     DeliveryGrounds(3, A_MOMENT, "451"),
+    BounceGrounds(A_MOMENT, "550", is_off=True),
     CreditGrounds(1, 2, "day"),
     ExpiryGrounds("key wallet", A_MOMENT),
     FeeLimitGrounds(Signal.PRIORITY_FEE, Wei(8), Wei(7), is_upper=True),

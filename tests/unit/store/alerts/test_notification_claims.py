@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dashboard.domain.condition import State, Transition
-from dashboard.domain.notification import Recipient
+from dashboard.domain.notification import Notification, Recipient
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.notification_claims import (
     ClaimRequest,
@@ -45,10 +45,23 @@ def test_claims_are_limited_and_never_overlap(store: Store) -> None:
     make_pending(store, count=5)
     token = take_lease(store)
 
-    claims = [claim_due(store, token, limit=2) for _ in range(4)]
+    held: list[Notification] = []
+    counts = []
+    for _ in range(4):
+        claimed = claim_due(store, token, limit=2, besides=held)
+        counts.append(len(claimed))
+        held += claimed
 
-    assert [len(each) for each in claims] == [2, 2, 1, 0]
-    assert len({notification.notification_id for each in claims for notification in each}) == 5
+    assert counts == [2, 2, 1, 0]
+    assert len({each.notification_id for each in held}) == 5
+
+
+def test_worker_claims_again_what_it_holds_no_more(store: Store) -> None:
+    make_pending(store, count=3)
+    token = take_lease(store)
+    first, *dropped = claim_due(store, token)
+
+    assert claim_due(store, token, besides=[first]) == dropped
 
 
 def test_notification_claimed_under_a_living_lease_is_not_given_to_another(store: Store) -> None:
@@ -107,11 +120,12 @@ def test_deferred_notification_can_be_claimed_again_at_once(store: Store) -> Non
 def test_notification_that_is_freed_was_not_tried(store: Store) -> None:
     make_pending(store, recipients=[OPS, DEV])
     token = take_lease(store)
-    claim_due(store, token)
+    claimed = claim_due(store, token)
+    to_dev = [each for each in claimed if each.recipient == DEV]
     with store.write() as connection:
         release_claims(connection, token, OPS)
 
-    (again,) = claim_due(store, token)
+    (again,) = claim_due(store, token, besides=to_dev)
     assert (again.recipient, again.attempts, again.outcome) == (OPS, 0, "")
 
 

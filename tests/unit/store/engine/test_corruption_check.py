@@ -14,6 +14,8 @@ import pytest
 from sqlalchemy import text
 
 from dashboard.errors import SchemaMismatch, StoreError, StoreUnavailable
+from dashboard.store.engine.corruption_check import raise_if_unread
+from dashboard.store.engine.database import database_at
 from dashboard.store.engine.engine import Store, open_store
 from tests.builders import a_hash
 from tests.unit.store.filled_store import keep_report, live_in
@@ -83,6 +85,33 @@ def test_lost_page_within_a_table_is_found_by_a_role(url: str, path: Path) -> No
 
     with pytest.raises(StoreError, match="is damaged"):
         open_store(url, look=A_LOOK)
+
+
+def test_error_that_passed_is_not_told_as_damage(url: str, path: Path) -> None:
+    whole = path.read_bytes()
+    zero(path, root_of(path, "rejections"))
+    found = None
+    with closing(sqlite3.connect(path)) as connection:
+        try:
+            connection.execute("SELECT count(*) FROM rejections NOT INDEXED").fetchone()
+        except sqlite3.DatabaseError as error:
+            found = error
+    path.write_bytes(whole)
+    assert found is not None
+
+    with open_store(url):
+        told = database_at(url).unavailable(found)
+
+    assert isinstance(told, StoreUnavailable)
+    assert "`linewatch verify` tells whether the store is damaged" in str(told)
+
+
+def test_page_that_the_disk_did_not_give_is_not_told_as_damage() -> None:
+    raise_if_unread("Tree 2 page 2: btreeInitPage() returns error code 11")
+    with pytest.raises(sqlite3.OperationalError) as raised:
+        raise_if_unread("Tree 2 page 3: unable to get the page. error code=266")
+
+    assert raised.value.sqlite_errorcode == sqlite3.SQLITE_IOERR_READ
 
 
 def test_log_of_another_file_is_found(url: str, path: Path) -> None:

@@ -12,6 +12,7 @@ from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.tracking.transactions import TrackRequest, is_tracked, track
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_report, seconds
 from tests.one_by_one import save_report, versions
+from tests.waiting import PATIENCE
 
 A_WISH = TrackRequest(a_hash(), (A_NETWORK,), None, "")
 
@@ -66,11 +67,11 @@ def test_writer_that_reads_first_is_never_overtaken(url: str, store: Store) -> N
     with store.write() as connection:
         assert not is_tracked(connection, a_hash(2))
         other.start()
-        assert ready.wait(timeout=30)
+        assert ready.wait(PATIENCE)
         track(connection, A_WISH, A_MOMENT)
         assert not is_tracked(connection, a_hash(2))
 
-    assert overtaken.wait(timeout=30)
+    assert overtaken.wait(PATIENCE)
     other.join()
 
 

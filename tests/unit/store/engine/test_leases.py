@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from pathlib import Path
+from threading import Event
 
-from dashboard.store.engine.engine import Store
+from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.engine.lease_clock import boot_clock
 from dashboard.store.engine.leases import Holder, acquire, holder, release, renew
 from tests.builders import seconds
+from tests.databases import new_store
 from tests.unit.store.fake_machine import Machine
 
 TERM = seconds(30)
+PATIENCE = 600.0
 
 
 def take(store: Store, who: str, name: str = "worker") -> int | None:
@@ -138,3 +143,43 @@ def test_own_clock_of_the_machine_goes_on_within_one_boot() -> None:
 
     assert earlier.boot_id == later.boot_id != ""
     assert earlier.nanoseconds <= later.nanoseconds
+
+
+def test_renewal_waits_for_one_job_of_its_process_and_not_for_all_that_queue(
+    store: Store,
+) -> None:
+    token = taken(store, "first")
+    begun, may_end, asked = Event(), Event(), Event()
+    order: list[str] = []
+
+    def work() -> None:
+        with store.write():
+            begun.set()
+            assert may_end.wait(PATIENCE)
+            order.append("job")
+
+    def renew_lease() -> None:
+        asked.set()
+        with store.renew() as connection:
+            assert renew(connection, "worker", token, TERM)
+        order.append("renewal")
+
+    with ThreadPoolExecutor(5) as threads:
+        jobs = [threads.submit(work)]
+        assert begun.wait(PATIENCE)
+        renewal = threads.submit(renew_lease)
+        assert asked.wait(PATIENCE)
+        jobs += [threads.submit(work) for _ in range(3)]
+        may_end.set()
+        for each in (*jobs, renewal):
+            each.result()
+
+    assert order.index("renewal") <= 1
+
+
+def test_renewal_on_a_server_waits_for_no_job_at_all() -> None:
+    with new_store("postgresql", Path()) as url, open_store(url) as store:
+        token = taken(store, "first")
+        with store.write() as job, store.renew() as connection:
+            assert renew(connection, "worker", token, TERM)
+            assert holder(job, "worker") == Holder("first", token)

@@ -53,7 +53,7 @@ def test_new_database_is_migrated_and_opened() -> None:
 
 @pytest.mark.parametrize(
     ("setting", "value"),
-    [("synchronous_commit", "on"), ("idle_in_transaction_session_timeout", "15s")],
+    [("synchronous_commit", "on"), ("idle_in_transaction_session_timeout", "1min")],
 )
 def test_writer_is_durable_and_bounded(store: Store, setting: str, value: str) -> None:
     with store.write() as connection:

@@ -99,6 +99,18 @@ def test_proof_of_writing_fails_on_a_disk_that_takes_no_more_until_it_does(store
     prove_writing(store)
 
 
+def test_reader_of_a_full_disk_keeps_nobody_out_once_there_is_room(store: Store, url: str) -> None:
+    with open_store(url) as other:
+        reader = other.driver_reader()
+        with disk_that_takes_nothing(), contextlib.suppress(StoreUnavailable):
+            reader.rows("SELECT 1", ())
+
+        prove_writing(store)
+        prove_writing(other)
+
+        assert reader.rows("SELECT 1", ()) == [(1,)]
+
+
 def test_file_that_is_no_store_is_told_with_the_remedy(tmp_path: Path) -> None:
     (tmp_path / "linewatch.db").write_bytes(b"Dear diary, " * 1000)
 

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from uuid import UUID
 
 from dashboard.domain.busy_context import UsualSpells
-from dashboard.domain.condition import State, Subject, SubjectKind
+from dashboard.domain.coverage import CoverageChange, Covered, Gap, GapCause, Watched
 from dashboard.domain.fee_rollup import FeeSeries
 from dashboard.domain.gas import GasObservation
 from dashboard.domain.grounds import FeeGrounds, Signal
 from dashboard.domain.quantity import Wei
-from dashboard.store.alerts.conditions import record_transition
+from dashboard.domain.spells import Spell
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.busy_context import read_busy_context, read_usual_fee
+from dashboard.store.evidence.busy_context import (
+    read_busy_context,
+    read_busy_time,
+    read_usual_fee,
+)
+from dashboard.store.fees.busy_spells import save_spells
+from dashboard.store.fees.stored_fees import base_fee_bounds
 from dashboard.store.gas import save_gas
-from tests.builders import A_MOMENT, A_NETWORK, GWEI, a_transition, seconds, suggested_gas_fees
+from dashboard.store.monitoring.coverage import save_coverage
+from tests.builders import A_MOMENT, A_NETWORK, GWEI, seconds, suggested_gas_fees
 
 ABOVE = FeeGrounds(Signal.BASE_FEE, Wei(23 * GWEI), Wei(20 * GWEI))
 
@@ -27,22 +33,11 @@ def poll(store: Store, age: timedelta, gwei: int) -> None:
         save_gas(connection, GasObservation(A_NETWORK, A_MOMENT - age, suggested_gas_fees=fees))
 
 
-def live_through(store: Store, number: int, age: timedelta, length: timedelta) -> None:
+def live_through(store: Store, age: timedelta, length: timedelta) -> None:
     """Be busy for a length of time that began so long ago."""
-    subject = Subject(SubjectKind.BUSYNESS, A_NETWORK)
     began = A_MOMENT - age
-    before_all = None if number == 0 else State.CALM
-    changes = [(before_all, State.BUSY, began), (State.BUSY, State.CALM, began + length)]
     with store.write() as connection:
-        for place, (before, after, at) in enumerate(changes):
-            transition = a_transition(
-                transition_id=UUID(int=2 * number + place + 1),
-                subject=subject,
-                before=before,
-                after=after,
-                at=at,
-            )
-            assert record_transition(connection, transition, None)
+        save_spells(connection, A_NETWORK, [Spell(began, began + length)])
 
 
 def test_fees_are_those_of_the_day_until_that_moment(store: Store) -> None:
@@ -52,7 +47,7 @@ def test_fees_are_those_of_the_day_until_that_moment(store: Store) -> None:
     with store.read() as connection:
         found = read_busy_context(connection, A_NETWORK, ABOVE, A_MOMENT)
 
-    assert [(each.at, each.fee) for each in found.fees] == [
+    assert [(each.at, each.highest) for each in found.fees] == [
         (A_MOMENT - seconds(3_600), 10 * GWEI),
         (A_MOMENT - seconds(60), 23 * GWEI),
     ]
@@ -60,7 +55,7 @@ def test_fees_are_those_of_the_day_until_that_moment(store: Store) -> None:
 
 def test_usual_length_is_that_of_spells_that_are_over(store: Store) -> None:
     for number in range(4):
-        live_through(store, number, timedelta(days=100 - 10 * number), seconds(60 * (number + 1)))
+        live_through(store, timedelta(days=100 - 10 * number), seconds(60 * (number + 1)))
 
     with store.read() as connection:
         found = read_busy_context(connection, A_NETWORK, ABOVE, A_MOMENT)
@@ -90,4 +85,38 @@ def test_priority_fee_is_shown_where_it_decides(store: Store) -> None:
     with store.read() as connection:
         found = read_busy_context(connection, A_NETWORK, priority, A_MOMENT)
 
-    assert [each.fee for each in found.fees] == [2 * GWEI]
+    assert [each.highest for each in found.fees] == [2 * GWEI]
+
+
+def test_share_of_busy_time_is_that_of_the_time_watched(store: Store) -> None:
+    minute = seconds(60)
+    live_through(store, 130 * minute, 20 * minute)
+    live_through(store, 30 * minute, 15 * minute)
+    missed = (A_MOMENT - 60 * minute, A_MOMENT - 40 * minute)
+    held = Covered(A_NETWORK, Watched.FEES, A_MOMENT - 120 * minute, A_MOMENT)
+    gap = Gap(A_NETWORK, Watched.FEES, *missed, GapCause.NOT_WATCHED)
+    with store.write() as connection:
+        save_coverage(connection, None, CoverageChange(held, (gap,)))
+
+    with store.read() as connection:
+        busy = read_busy_time(connection, A_NETWORK, A_MOMENT - 120 * minute, A_MOMENT)
+
+    assert busy.share == 0.25
+
+
+def test_share_of_a_network_that_nobody_watched_is_not_known(store: Store) -> None:
+    live_through(store, seconds(60), seconds(30))
+
+    with store.read() as connection:
+        assert read_busy_time(connection, A_NETWORK, A_MOMENT - seconds(90), A_MOMENT).share is None
+
+
+def test_range_of_the_day_is_that_of_all_stored_fees(store: Store) -> None:
+    for age, gwei in ((3_601, 30), (3_602, 8), (3_603, 52)):
+        poll(store, seconds(age), gwei)
+
+    with store.read() as connection:
+        found = read_busy_context(connection, A_NETWORK, ABOVE, A_MOMENT)
+        lowest = base_fee_bounds(connection, A_NETWORK, found.since, found.until).lowest
+
+    assert min(each.lowest for each in found.fees) == lowest == 8 * GWEI

@@ -149,7 +149,7 @@ def test_first_sight_is_the_oldest_of_what_was_seen_or_estimated(store: Store) -
         assert first_seen_at(connection, ANOTHER_NETWORK) is None
 
 
-def test_small_line_has_the_mean_and_the_highest_of_each_step(store: Store) -> None:
+def test_small_line_has_the_mean_of_each_step(store: Store) -> None:
     for second, base_fee in ((0, 4), (61, 8), (70, 8), (299, 3), (400, 6)):
         see(store, second, base_fee)
     begin, step = milliseconds_of(A_MOMENT), 300_000
@@ -158,10 +158,7 @@ def test_small_line_has_the_mean_and_the_highest_of_each_step(store: Store) -> N
         key = SeriesKey(A_NETWORK, FeeSeries.ESTIMATED_BASE_FEE)
         rows = line_between(connection, key, begin, begin + 4 * step, step)
 
-    assert [(at - begin // step, float(mean), highest) for at, mean, highest in rows] == [
-        (0, 5.0, 8),
-        (1, 6.0, 6),
-    ]
+    assert [(at - begin // step, float(mean)) for at, mean in rows] == [(0, 5.0), (1, 6.0)]
 
 
 def test_means_are_those_of_the_steps(store: Store) -> None:

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
@@ -16,7 +17,7 @@ from sqlalchemy.schema import CreateTable
 
 from dashboard.errors import ForeignStore, SchemaMismatch, StoreError, StoreUnavailable
 from dashboard.store.engine.engine import Store, check_installation, installation_id, open_store
-from dashboard.store.maintenance.migrate import migrate
+from dashboard.store.maintenance.migrate import configuration, migrate
 from dashboard.store.schema import metadata
 from dashboard.store.schema.revisions import REVISION, REVISIONS
 from tests.builders import an_id
@@ -150,3 +151,40 @@ def test_store_of_another_installation_is_refused(tmp_path: Path) -> None:
         check_installation(store, an_id(1))
         with pytest.raises(ForeignStore, match=str(an_id(1))):
             check_installation(store, an_id(2))
+
+
+def test_busy_spells_of_release_0_1_0_are_those_that_were_concluded(empty_url: str) -> None:
+    engine = create_engine(empty_url)
+    with engine.begin() as connection:
+        command.upgrade(configuration(connection), "0.1.0")
+        subject = "subject, kind, network_id"
+        of_network = "'busyness:59144:', 'busyness', 59144"
+        connection.execute(
+            text(
+                f"INSERT INTO transitions (transition_id, {subject}, after, at, opened_at) "  # noqa: S608 - words of ours
+                f"VALUES ('{an_id(1).hex}', {of_network}, 'calm', 1000000, 400000)"
+            )
+        )
+        connection.execute(
+            text(
+                f"INSERT INTO conditions ({subject}, state, since) "  # noqa: S608 - words of ours
+                f"VALUES ({of_network}, 'busy', 2000000)"
+            )
+        )
+        for series in (4, 5):
+            numbers = ", ".join(map(str, (59144, series, 1, *[0] * 5)))
+            rolled_up = f"{numbers}, x'00', {', '.join('0' * 6)}, x'00'"
+            columns = ", ".join(each.name for each in metadata.tables["fee_rollups"].columns)
+            octets = rolled_up if "sqlite" in empty_url else rolled_up.replace("x'", "'\\x")
+            connection.execute(text(f"INSERT INTO fee_rollups ({columns}) VALUES ({octets})"))  # noqa: S608 - words of ours
+    migrate(empty_url)
+
+    with engine.connect() as connection:
+        rows = connection.execute(text("SELECT * FROM busy_spells ORDER BY begins_at")).all()
+        kept = connection.scalars(text("SELECT series FROM fee_rollups")).all()
+    engine.dispose()
+    assert [tuple(row) for row in rows] == [
+        (59144, 340000, 700000, True),
+        (59144, 1940000, None, True),
+    ]
+    assert kept == [4]

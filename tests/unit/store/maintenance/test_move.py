@@ -37,6 +37,7 @@ from tests.processes import PROJECT
 from tests.unit.store.fake_machine import Machine
 from tests.unit.store.filled_store import content_of, keep_report, live_in
 from tests.unit.store.pending_notifications import claim_due, take_lease
+from tests.waiting import PATIENCE
 
 BY = Actor("operator", A_MOMENT)
 
@@ -179,7 +180,7 @@ def killed(url: str, target: str, commit: int, when: str) -> None:
     """Move, and die there."""
     arguments = [url, target, str(commit), when]
     command = [sys.executable, "-m", "tests.unit.store.killed_move", *arguments]
-    ended = subprocess.run(command, cwd=PROJECT, capture_output=True, check=False, timeout=100)
+    ended = subprocess.run(command, cwd=PROJECT, capture_output=True, check=False, timeout=PATIENCE)
     assert ended.returncode == -signal.SIGKILL, ended.stderr.decode()
 
 

@@ -40,7 +40,7 @@ from tests.unit.store.fake_machine import Machine
 from tests.unit.store.filled_store import content_of, live_in
 
 BY = Actor("operator", A_MOMENT)
-DAYS_OF_FEES = 15
+DAYS_OF_FEES = 12
 
 
 def found_in(store: Store) -> list[str]:

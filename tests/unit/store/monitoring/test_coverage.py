@@ -13,7 +13,9 @@ from dashboard.store.monitoring.coverage import (
     covered,
     gaps,
     save_coverage,
+    watch_earlier,
     watched_from,
+    watched_time,
 )
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, seconds
 
@@ -113,3 +115,32 @@ def test_gaps_that_ended_before_a_time_are_left_out(store: Store) -> None:
         found = gaps(connection, [A_NETWORK], since=A_MOMENT + HOUR)
         first = gaps(connection, [A_NETWORK], since=A_MOMENT + HOUR - seconds(1))
     assert (found, first) == ([SILENCE], [SILENCE, MISSED])
+
+
+def test_time_before_the_first_look_and_gaps_of_any_network_are_not_watched(store: Store) -> None:
+    began = replace(HELD, network_id=ANOTHER_NETWORK, since=A_MOMENT - HOUR, until=A_MOMENT + HOUR)
+    keep(store, None, CoverageChange(replace(HELD, until=A_MOMENT + 3 * HOUR), (MISSED,)))
+    times = A_MOMENT - 2 * HOUR, A_MOMENT + 3 * HOUR
+
+    with store.write() as connection:
+        save_coverage(connection, None, CoverageChange(began))
+        one = watched_time(connection, [A_NETWORK], Watched.FEES, *times)
+        both = watched_time(connection, [A_NETWORK, ANOTHER_NETWORK], Watched.FEES, *times)
+        never = watched_time(connection, [A_NETWORK], Watched.REJECTIONS, *times)
+    assert one.missed == ((times[0], A_MOMENT + HOUR),)
+    assert both.missed == (times,)
+    assert never.missed == (times,)
+
+
+def test_history_that_was_put_in_counts_as_watched(store: Store) -> None:
+    keep(store, None, CoverageChange(HELD))
+
+    with store.write() as connection:
+        watch_earlier(connection, [A_NETWORK], A_MOMENT - HOUR, A_MOMENT)
+        watch_earlier(connection, [A_NETWORK], A_MOMENT - HOUR / 2, A_MOMENT)
+        began = [watched_from(connection, [A_NETWORK], each) for each in Watched]
+        held = covered(connection, [A_NETWORK])
+
+    assert began == [{A_NETWORK: A_MOMENT - HOUR}] * 2
+    assert {(each.watched, each.until) for each in held} == {(each, A_MOMENT) for each in Watched}
+    assert HELD in held

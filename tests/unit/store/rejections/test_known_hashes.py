@@ -20,6 +20,7 @@ from dashboard.store.rejections.lookup import RejectionReader, TooManyVersions
 from dashboard.store.rejections.read import queryable_record
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, a_record, seconds
 from tests.databases import new_store
+from tests.waiting import PATIENCE
 
 INTERLEAVINGS = 300
 
@@ -132,7 +133,7 @@ def test_report_of_another_process_is_seen_by_the_very_next_question(
         if not knows(known, number):
             missed.append(number)
     ours.send(None)
-    other.join(20)
+    other.join(PATIENCE)
 
     assert missed == []
     assert other.exitcode == 0

@@ -35,7 +35,7 @@ def store(store: Store) -> Store:
         (5, A_NETWORK, HUB, 0),
     )
     with store.write() as connection:
-        labels = {1: ("bot #vip", ""), 3: ("bot", "#VIP")}
+        labels = {1: ("bot #vip", ""), 3: ("bot", "#VIP #late")}
         track_all(
             connection,
             [
@@ -86,10 +86,23 @@ def store(store: Store) -> Store:
         ),
         (RuleScope(tags=("vip",)), None, {(A_NETWORK, ""): 2}),
         (RuleScope(tags=("vi",)), None, {}),
+        (
+            EVERYTHING,
+            Dimension.TAG,
+            {
+                (A_NETWORK, "vip"): 2,
+                (A_NETWORK, "late"): 1,
+                (A_NETWORK, ""): 1,
+                (ANOTHER_NETWORK, ""): 1,
+            },
+        ),
+        (RuleScope(), Dimension.TAG, {(A_NETWORK, "vip"): 2, (A_NETWORK, "late"): 1}),
+        (RuleScope(tags=("late",)), Dimension.TAG, {(A_NETWORK, "late"): 1}),
     ],
     ids=[
         *("all", "tracked", "by module", "by sender", "narrowed by stage", "no sender"),
         *("label", "by label", "tag", "no tag"),
+        *("by tag", "tracked by tag", "by one tag"),
     ],
 )
 def test_arrivals_are_counted_as_the_rule_takes_them(

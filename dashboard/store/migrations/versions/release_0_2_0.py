@@ -1,0 +1,88 @@
+"""What release 0.2.0 changes in the schema of 0.1.0."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from alembic import op
+
+from dashboard.store.migrations.revision_columns import (
+    big,
+    flag,
+    key,
+    needed,
+    optional,
+    preset,
+    small,
+    text,
+    word_20,
+    word_40,
+    word_200,
+)
+
+revision = "0.2.0"
+down_revision = "0.1.0"
+
+
+def upgrade() -> None:
+    """Change one subject after the other."""
+    _store_busy_spells()
+    _suspect_addresses()
+    _digests()
+    _say_which_notification_goes()
+
+
+def _store_busy_spells() -> None:
+    """Keep busy spells, and take them from what was concluded until now.
+
+    Release 0.1.0 kept when it was sure that a spell had begun or ended, a minute and five minutes
+    late unless settings said otherwise.
+    """
+    op.create_table(
+        "busy_spells",
+        *key(network_id=big, begins_at=big),
+        *optional(ends_at=big),
+        *needed(is_end_known=flag),
+        sqlite_with_rowid=False,
+    )
+    op.add_column("transitions", sa.Column("since", big))
+    op.add_column("conditions", sa.Column("seen_at", big))
+    op.execute(
+        "INSERT INTO busy_spells (network_id, begins_at, ends_at, is_end_known) "
+        "SELECT network_id, opened_at - 60000, "
+        "CASE WHEN max(at) - 300000 > opened_at THEN max(at) - 300000 ELSE opened_at END, true "
+        "FROM transitions WHERE kind = 'busyness' AND after = 'calm' AND opened_at IS NOT NULL "
+        "GROUP BY network_id, opened_at"
+    )
+    op.execute(
+        "INSERT INTO busy_spells (network_id, begins_at, is_end_known) "
+        "SELECT network_id, since - 60000, true FROM conditions "
+        "WHERE kind = 'busyness' AND state = 'busy'"
+    )
+    op.execute("DELETE FROM fee_rollups WHERE series = 5")  # which counted busy values
+    op.drop_column("suggested_gas_fees", "is_busy")
+    op.drop_column("estimated_base_fees", "is_busy")
+
+
+def _suspect_addresses() -> None:
+    op.create_table(
+        "suspect_addresses",
+        *key(channel=word_40, address=text),
+        *needed(since=big, message_id=word_200, note=text),
+        sqlite_with_rowid=False,
+    )
+
+
+def _say_which_notification_goes() -> None:
+    """Say which notification goes first, and what holds it.
+
+    Those of 0.1.0 that wait go as they came, and which window holds them is not known.
+    """
+    op.add_column("notifications", preset("precedence", small, "3"))
+    op.execute("UPDATE notifications SET precedence = 5 WHERE kind = 'reminder'")
+    op.add_column("incidents", sa.Column("notified_at", big))
+    op.add_column("notifications", sa.Column("held_by", text))
+
+
+def _digests() -> None:
+    op.add_column("recipients", preset("digest", word_20, ""))
+    op.add_column("recipients", sa.Column("digested_until", big))

@@ -1,0 +1,189 @@
+"""What holds a notification, and that ending a window releases what it holds and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import select, update
+
+from dashboard.alert.compose import Links, NetworkName
+from dashboard.alert.message_writer import MessageWriter
+from dashboard.alert.template_loader import load_templates
+from dashboard.domain.active_hours import ActiveHours, WeekSpan
+from dashboard.domain.audit import Actor
+from dashboard.domain.condition import State
+from dashboard.domain.matcher import MatchedProperty, Matcher
+from dashboard.domain.notification import NotificationKind, Recipient
+from dashboard.domain.notification_pace import Pace
+from dashboard.domain.rule import Rule, RuleKind
+from dashboard.domain.silence import SilenceKind, SilenceRequest
+from dashboard.errors import DeliveryBlocked
+from dashboard.store.alerts.silences import add_silence, end_silence
+from dashboard.store.engine.engine import Store
+from dashboard.store.schema import notifications
+from tests.alert_watch import A_MATCHER, ANN, Watch
+from tests.builders import A_NETWORK, an_id, seconds
+from tests.delivery_checks import PATIENT, reject
+from tests.fake_clock import FakeClock
+from tests.recording_channel import ONCALL, OTHERS
+
+HOUR = timedelta(hours=1)
+MINUTE = timedelta(minutes=1)
+NIGHT = ActiveHours((WeekSpan.parse("mon-sun 14:00-20:00"),))
+"""It is noon: quiet hours end with a window of two hours."""
+
+OF_HUB = Matcher(MatchedProperty.MODULE, "HUB")
+OF_ANOTHER = Matcher(MatchedProperty.RULE, "another")
+
+
+@pytest.fixture
+def watch(store: Store, fake_clock: FakeClock) -> Watch:
+    return Watch(store, fake_clock)
+
+
+def open_window(
+    watch: Watch, length: timedelta, matcher: Matcher = A_MATCHER, number: int = 1
+) -> int:
+    now = watch.clock.now()
+    kind = SilenceKind.MAINTENANCE
+    wish = SilenceRequest(an_id(number), kind, (matcher,), now, now + length, "new node")
+    with watch.store.write() as connection:
+        made, _ = add_silence(connection, wish, ANN)
+    return made.silence_id
+
+
+def end_window(watch: Watch, number: int) -> None:
+    with watch.store.write() as connection:
+        by = Actor("Ann", watch.clock.now())
+        assert end_silence(connection, SilenceKind.MAINTENANCE, number, by)
+    watch.wait(seconds(1))
+
+
+def told(watch: Watch) -> list[Recipient]:
+    return [to for to, _ in watch.taken()]
+
+
+def test_window_that_is_ended_early_releases_nothing_of_quiet_hours_that_end_with_it(
+    watch: Watch,
+) -> None:
+    watch.rules(
+        Rule("rejections", RuleKind.REJECTED, recipients=(ONCALL,), active_hours=NIGHT),
+        Rule("busy", RuleKind.BUSY, recipients=(OTHERS,)),
+    )
+    number = open_window(watch, 2 * HOUR, Matcher(MatchedProperty.RULE, "busy"))
+    watch.turn(1, State.CALM, State.BUSY)
+    reject(watch.store)
+    watch.wait()
+    assert told(watch) == []
+
+    end_window(watch, number)
+
+    assert told(watch) == [OTHERS]
+
+
+def test_window_about_something_else_keeps_nothing_back(watch: Watch) -> None:
+    number = open_window(watch, 2 * HOUR)
+    open_window(watch, 8 * HOUR, OF_ANOTHER, 2)
+    watch.turn(1, State.CALM, State.BUSY)
+    watch.wait()
+
+    end_window(watch, number)
+
+    assert told(watch) == [ONCALL]
+
+
+def test_what_another_window_holds_as_well_waits_for_its_end(watch: Watch) -> None:
+    first, second = open_window(watch, HOUR), open_window(watch, 2 * HOUR, number=2)
+    watch.turn(1, State.CALM, State.BUSY)
+    watch.wait()
+
+    end_window(watch, second)
+    assert told(watch) == []
+    end_window(watch, first)
+    assert told(watch) == [ONCALL]
+
+
+def test_quiet_hours_of_a_rule_hold_what_a_window_held(watch: Watch) -> None:
+    watch.rules(Rule("busy", RuleKind.BUSY, active_hours=NIGHT))
+    number = open_window(watch, 3 * HOUR)
+    watch.turn(1, State.CALM, State.BUSY)
+    watch.wait()
+
+    end_window(watch, number)
+
+    assert told(watch) == []
+    with watch.store.read() as connection:
+        [held] = connection.execute(select(notifications.c.release_at, notifications.c.held_for))
+    assert held.release_at == watch.clock.now() - seconds(1) + 2 * HOUR
+    assert held.held_for == "quiet hours of the rule busy"
+
+
+def test_row_of_which_no_holder_is_stored_is_released_with_the_window_that_ends_as_it_does(
+    watch: Watch,
+) -> None:
+    number = open_window(watch, 2 * HOUR)
+    watch.turn(1, State.CALM, State.BUSY)
+    watch.wait()
+    with watch.store.write() as connection:
+        connection.execute(update(notifications).values(held_by=None))  # as of release 0.1.0
+
+    end_window(watch, number)
+
+    assert told(watch) == [ONCALL]
+
+
+def test_quiet_hours_end_in_one_summary_of_all_that_waited(
+    store: Store, fake_clock: FakeClock
+) -> None:
+    watch = Watch(store, fake_clock, replace(PATIENT, pace=Pace()))
+    spans = map(WeekSpan.parse, ("mon-sun 11:00-12:30", "mon-sun 20:00-23:00"))
+    hours = ActiveHours(tuple(spans))
+    watch.rules(
+        Rule("busy", RuleKind.BUSY, active_hours=hours, remind_every=HOUR),
+        Rule("silent", RuleKind.UPSTREAM_SILENT, active_hours=hours),
+        Rule("rejections", RuleKind.REJECTED, active_hours=hours),
+    )
+    watch.turn(1, State.CALM, State.BUSY)
+    watch.wait()
+    assert len(watch.sent()) == 1
+    for _ in range(7):
+        watch.wait(HOUR)
+    watch.go_silent()
+    reject(store, 1)
+    watch.wait(58 * MINUTE)
+    reject(store, 2)  # two minutes before the end
+    watch.wait(MINUTE)
+    assert len(watch.sent()) == 1
+
+    for _ in range(5):
+        watch.wait(MINUTE)
+
+    [_, summary] = watch.sent()
+    assert (summary.kind, summary.member_count) == (NotificationKind.CHANGE, 3)
+    templates = load_templates({A_NETWORK: NetworkName("Linea")}, Links())
+    message = MessageWriter(store, templates).write(summary)
+    assert message.subject.endswith("2 rejections, silent · 1 reminder · Linea")
+    assert "nobody has acknowledged it for 8 h" in message.text
+    assert "nobody has acknowledged it for 8 h" in message.html
+
+
+def test_what_waited_for_the_mail_server_comes_as_one(store: Store, fake_clock: FakeClock) -> None:
+    watch = Watch(store, fake_clock, replace(PATIENT, pace=Pace()))
+    watch.channel.errors[ONCALL.address] = DeliveryBlocked("the server is down")
+    reject(store, 1)
+    watch.wait()
+    for number in range(2, 6):
+        reject(store, number, reason_message=f"unknown reason {number}")
+        watch.wait(seconds(1))
+    watch.turn(1, State.CALM, State.BUSY)
+    watch.wait(seconds(1))
+    watch.channel.errors.clear()
+
+    watch.wait(seconds(15))
+    watch.wait(seconds(1))
+    watch.wait(MINUTE)
+
+    assert sum(each.member_count for each in watch.sent()) == 6
+    assert len(watch.sent()) == 2

@@ -1,0 +1,145 @@
+"""A message says what is true when it is sent, however late that is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from dashboard.alert.compose import Links, NetworkName
+from dashboard.alert.message import Message
+from dashboard.alert.message_writer import MessageWriter
+from dashboard.alert.template_loader import load_templates
+from dashboard.domain.condition import State, Subject, SubjectKind
+from dashboard.domain.grounds import FeeGrounds, Signal, SilenceGrounds
+from dashboard.domain.notification import Notification
+from dashboard.domain.notification_pace import Pace
+from dashboard.domain.quantity import Wei
+from dashboard.domain.rule import Rule, RuleKind
+from dashboard.store.alerts.conditions import record_transition
+from dashboard.store.engine.engine import Store
+from tests.alert_watch import Watch
+from tests.builders import A_NETWORK, GWEI, a_transition, an_address, seconds
+from tests.delivery_checks import PATIENT, notifications, reject
+from tests.fake_clock import FakeClock
+
+MINUTE = timedelta(minutes=1)
+ABOVE = FeeGrounds(Signal.BASE_FEE, Wei(52 * GWEI), Wei(30 * GWEI))
+BELOW = FeeGrounds(Signal.BASE_FEE, Wei(20 * GWEI), Wei(30 * GWEI))
+
+
+@pytest.fixture
+def watch(store: Store, fake_clock: FakeClock) -> Watch:
+    watch = Watch(store, fake_clock, replace(PATIENT, pace=Pace(largest_hourly=2)))
+    watch.rules(
+        Rule("busy", RuleKind.BUSY),
+        Rule("silent", RuleKind.UPSTREAM_SILENT),
+        Rule("rejections", RuleKind.REJECTED),
+    )
+    return watch
+
+
+def turn(watch: Watch, number: int, *, is_busy: bool) -> None:
+    """Let the network be busy from now on, or be calm again for half a minute by now."""
+    before, after = (State.CALM, State.BUSY) if is_busy else (State.BUSY, State.CALM)
+    subject, at = Subject(SubjectKind.BUSYNESS, A_NETWORK), watch.clock.now()
+    turned = a_transition(
+        *(100 + number,),
+        subject=subject,
+        before=None if is_busy else before,
+        after=after,
+        at=at,
+        since=at if is_busy else at - seconds(30),
+        grounds=ABOVE if is_busy else BELOW,
+    )
+    with watch.store.write() as connection:
+        assert record_transition(connection, turned, None)
+
+
+def written(watch: Watch, notification: Notification) -> Message:
+    templates = load_templates({A_NETWORK: NetworkName("Linea")}, Links())
+    return MessageWriter(watch.store, templates).write(notification)
+
+
+def test_mail_that_comes_after_a_busy_spell_says_from_when_to_when_it_was_busy(
+    watch: Watch,
+) -> None:
+    turn(watch, 1, is_busy=True)
+    watch.wait()
+    [mail] = watch.sent()
+    watch.clock.wait(5 * MINUTE)
+    turn(watch, 2, is_busy=False)
+
+    message = written(watch, mail)
+
+    assert message.subject == (
+        "Linea was busy from 12:00:00 to 12:04:30 UTC: 52 gwei, threshold 30"
+    )
+    assert "is busy" not in message.text
+    assert "another message says" not in message.text
+    assert "Suggested fees" not in message.text
+
+
+def test_mail_that_comes_while_it_is_busy_says_so(watch: Watch) -> None:
+    turn(watch, 1, is_busy=True)
+    watch.wait()
+    [mail] = watch.sent()
+
+    assert written(watch, mail).subject == "Linea is busy: 52 gwei, threshold 30"
+
+
+def test_calm_notice_answers_the_busy_mail_although_rejections_wait(watch: Watch) -> None:
+    turn(watch, 1, is_busy=True)
+    watch.wait()
+    reject(watch.store, 1, sender=an_address(1))
+    watch.wait(seconds(1))
+    for number in range(2, 5):
+        reject(watch.store, number, sender=an_address(number))
+    turn(watch, 2, is_busy=False)
+    watch.wait(seconds(1))
+    for _ in range(70):
+        watch.wait(2 * MINUTE)
+
+    [busy, _, *others] = watch.sent()
+    [calm] = [each for each in others if each.transition.after is State.CALM]
+    assert (calm.in_reply_to, calm.member_count) == (busy.message_id, 1)
+    assert written(watch, calm).subject == "Linea is calm again: 20 gwei, threshold 30"
+
+
+def test_opening_and_end_that_come_as_one_are_both_named_in_the_subject(watch: Watch) -> None:
+    watch.channel.errors.clear()
+    reject(watch.store, 1)
+    reject(watch.store, 2, sender=an_address(2))
+    watch.wait()
+    reject(watch.store, 3, sender=an_address(3))
+    watch.wait(MINUTE)
+    turn(watch, 1, is_busy=True)
+    watch.wait(MINUTE)
+    turn(watch, 2, is_busy=False)
+    watch.wait(seconds(1))
+
+    [late] = [each for each in notifications(watch.store) if each.transition.after is State.BUSY]
+    assert written(watch, replace(late, member_count=2)).subject == (
+        "Linea was busy from 12:01:00 to 12:01:30 UTC: 52 gwei, threshold 30 · calm · Linea"
+    )
+
+
+def test_silence_that_is_over_is_told_as_past(watch: Watch) -> None:
+    subject = Subject(SubjectKind.GAS_API, A_NETWORK)
+    at = watch.clock.now()
+    grounds = SilenceGrounds(at, "no answer")
+    silent = a_transition(
+        201, subject=subject, before=None, after=State.SILENT, at=at, grounds=grounds
+    )
+    with watch.store.write() as connection:
+        assert record_transition(connection, silent, None)
+    watch.wait()
+    [mail] = watch.sent()
+    watch.clock.wait(2 * MINUTE)
+    watch.go_silent(is_over=True)
+
+    message = written(watch, mail)
+
+    assert message.subject == "Linea: fee source was silent from 12:00:00 to 12:02:00 UTC"
+    assert "goes on asking" not in message.text

@@ -1,0 +1,86 @@
+"""A worker that measures what rules ask for, each five seconds."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from uuid import uuid4
+
+from dashboard.domain.audit import Actor
+from dashboard.domain.condition import State, Subject
+from dashboard.domain.gas import GasObservation
+from dashboard.domain.quantity import Wei
+from dashboard.domain.rule import (
+    Rule,
+)
+from dashboard.poll.lease import Lease, Term
+from dashboard.poll.measured_rules import MeasuredRules
+from dashboard.poll.peer_certificates import PeerCertificates
+from dashboard.poll.rule_reader import RuleReader
+from dashboard.store.alerts.rules import save_rules
+from dashboard.store.engine.engine import Store
+from dashboard.store.evidence.save_rejections import save_polled
+from dashboard.store.gas import save_gas
+from tests.builders import (
+    A_MOMENT,
+    A_NETWORK,
+    GWEI,
+    a_hash,
+    a_record,
+    seconds,
+    suggested_gas_fees,
+)
+from tests.fake_clock import FakeClock
+from tests.unit.poll.condition_scene import told
+from tests.unit.poll.exclusion_poll_scene import LEASE
+
+
+class Watch:
+    """A worker that looks every five seconds."""
+
+    def __init__(self, store: Store, fake_clock: FakeClock) -> None:
+        """Begin a term."""
+        self.store, self.fake_clock = store, fake_clock
+        term = Lease(store, "worker", "worker 1", LEASE, fake_clock.elapsed).acquire()
+        assert term is not None
+        self.term: Term = term
+        self.certificates: list[tuple[str, datetime]] = []
+        self.connected_to: dict[str, datetime] = {}
+        self.restart()
+
+    def restart(self) -> None:
+        """Begin again, with nothing left in memory."""
+        names = {"smtp.example.org": "the mail server", "api.example.org": "the gas endpoint"}
+        peers = PeerCertificates(names, self._take_seen)
+        reader = RuleReader([A_NETWORK], {A_NETWORK: seconds(5)}, self.certificates, peers)
+        self.measured = MeasuredRules(self.store, reader, self.fake_clock.clocks, uuid4)
+
+    def _take_seen(self) -> dict[str, datetime]:
+        seen, self.connected_to = self.connected_to, {}
+        return seen
+
+    def hold(self, *rules: Rule) -> None:
+        """Let these rules be in force."""
+        with self.store.write() as connection:
+            save_rules(connection, rules, Actor("ana", A_MOMENT))
+
+    def reject(self, *numbers: int) -> None:
+        """Let rejections of these hashes arrive now."""
+        with self.store.write() as connection:
+            for number in numbers:
+                record = a_record(tx_hash=a_hash(number))
+                save_polled(connection, A_NETWORK, record, self.fake_clock.now())
+
+    def go_on(self, times: int, base_fee: int | None = None) -> None:
+        """Look so many times, with a base fee in gwei that is polled before each look."""
+        for _ in range(times):
+            self.fake_clock.wait(seconds(5))
+            if base_fee is not None:
+                fees = suggested_gas_fees(estimated_base_fee=Wei(base_fee * GWEI))
+                seen = GasObservation(A_NETWORK, self.fake_clock.now(), fees)
+                with self.store.write() as connection:
+                    save_gas(connection, seen)
+            self.measured.look(self.term)
+
+    def told(self) -> list[tuple[Subject, State]]:
+        """Return what people are to be notified of, oldest first."""
+        return [(each.subject, each.after) for each in told(self.store)]
