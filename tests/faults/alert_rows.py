@@ -126,12 +126,12 @@ def _do_something(world: AlertWorld, chance: Chance) -> None:
 ALERT_MACHINE: Final = Row(
     name="alert-machine",
     promise=(
-        "rejections, networks that turn, rules that are edited, turned off and removed, silences "
-        "and maintenance that overlap or end early, people who respond, addresses that are off or "
-        "not verified, outages, clocks that are set and workers that restart, in sequences of 25 "
-        "steps: after every step incidents are what a plain model has, and in the end every change "
-        "reached everybody once, nobody it was not to reach, none too early, at most 12 messages "
-        "an hour"
+        "rejections, networks that turn busy or calm, rules that are edited, turned off and "
+        "removed, silences and maintenance that overlap or end early, people who respond, "
+        "addresses that are off or not verified, outages, clocks that are set and workers that "
+        "restart, in sequences of 25 steps: after every step the incidents match a plain model; in "
+        "the end every change reached everybody it concerns once, nobody else, none too early, "
+        "with at most 12 messages an hour"
     ),
     short=2 * _SEQUENCES,
     full=2_000,
@@ -141,10 +141,9 @@ ALERT_MACHINE: Final = Row(
 SET_CLOCKS: Final = Row(
     name="set-clocks",
     promise=(
-        "the days around a change to or from daylight saving in 20 time zones, in which clocks are "
-        "set by up to 7 days, forwards and back, and workers restart: by a plain model nothing is "
-        "missed and nothing comes twice, of changes, reminders, escalations, quiet hours, silences "
-        "and maintenance"
+        "in the days around a change of daylight saving in 20 time zones, clocks are set by up to "
+        "7 days, forwards and back, and workers restart: compared with a plain model no change, "
+        "reminder, escalation, quiet hour, silence or maintenance is missed, and none comes twice"
     ),
     short=_CASES,
     full=200 * len(_ZONES),

@@ -65,8 +65,8 @@ def _failing(folder: Path) -> Iterator[Play]:
 FAILING_DISK = Row(
     name="failing-disk",
     promise=(
-        "calls with which `linewatch serve` writes to its disk fail, all, one in two or one in "
-        "ten, with EIO, EROFS or ENOSPC, while nodes report: the same is promised as of `full-disk`"
+        "all, half or a tenth of the disk writes of `linewatch serve` fail with EIO, EROFS or "
+        "ENOSPC while nodes report: the same as `full-disk`"
     ),
     short=8,
     full=200,

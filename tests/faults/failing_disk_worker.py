@@ -71,8 +71,8 @@ FAILING_DISK_WORKER = Row(
     name="failing-disk-of-worker",
     promise=(
         "the disk of `linewatch worker` fails in the same ways while it asks, stores and mails: it "
-        "goes on by itself, every rejection is stored once and mailed once to everybody, no tick "
-        "is stored in part, and commands go on reading"
+        "recovers by itself, every rejection is stored once and mailed once to everybody, each "
+        "tick is stored whole, and commands can still read"
     ),
     short=_BREAKS,
     full=200,

@@ -166,11 +166,11 @@ def _p99(delays: list[float]) -> float:
 FAULTY_MAIL = Row(
     name="faulty-mail",
     promise=(
-        "the mail server refuses for a while or not for us (4xx, 5xx), is silent, drips a byte per "
-        "second, hangs up or talks nonsense, each before and after the message and in the TLS "
+        "the mail server refuses for a while or for good (4xx, 5xx), is silent, drips a byte per "
+        "second, hangs up or talks nonsense, before and after the message and in the TLS "
         "handshake, or shows another certificate: `linewatch worker` mails everything to "
-        "everybody, twice only where the server took a message and did not say so, then with the "
-        "same Message-ID"
+        "everybody; a message comes twice only if the server accepted it and did not say so, and "
+        "then with the same Message-ID"
     ),
     short=len(FAULTS),
     full=100 * len(FAULTS),
@@ -182,7 +182,7 @@ SILENT_ADDRESSES = Row(
     name="silent-addresses",
     promise=(
         "the mail server never answers for one to eight of ten recipients: mails to the others "
-        "take at most 1 s longer (p99 of each play) than while it answers for all, and nothing is "
+        "take at most 1 s longer (p99 of each run) than while it answers for all, and nothing is "
         "lost"
     ),
     short=_BESIDE,

@@ -89,9 +89,9 @@ def check_refusals(serve_home: ServeHome, harvests: list[Acknowledgements]) -> N
 FULL_DISK = Row(
     name="full-disk",
     promise=(
-        "the disk of `linewatch serve` gets full while nodes report, often within a transaction: "
-        "nothing is acknowledged that is not there, nothing refused is, reads go on, and saving "
-        "goes on by itself when there is room again"
+        "the disk of `linewatch serve` fills up while nodes report, often within a transaction: "
+        "everything acknowledged is stored, nothing refused is, reads go on, and saving resumes by "
+        "itself when there is space again"
     ),
     short=8,
     full=200,

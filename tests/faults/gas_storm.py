@@ -66,8 +66,8 @@ def _storm(folder: Path) -> Iterator[Play]:
 GAS_STORM = Row(
     name="gas-storm",
     promise=(
-        "a chain of thousands of blocks has its fees jump and its blocks replaced: after each "
-        "change all four gas operations agree to the last wei with a computation of their own"
+        "fees jump and blocks are replaced on a chain of thousands of blocks: after each change "
+        "all four gas operations agree to the last wei with a separate computation"
     ),
     short=20,
     full=1_000,

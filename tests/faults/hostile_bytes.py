@@ -162,8 +162,8 @@ def _reading(_folder: Path) -> Iterator[Play]:
 HOSTILE_BYTES = Row(
     name="hostile-bytes",
     promise=(
-        "bytes and texts of all kinds come to the readers of JSON-RPC, reports, signed "
-        "transactions, RLP, hexadecimal and times: each is read as others read it, or refused"
+        "bytes and texts of all kinds reach the readers of JSON-RPC, reports, signed transactions, "
+        "RLP, hexadecimal and times: each is read as other programs read it, or refused"
     ),
     short=10_000,
     full=200_000,

@@ -60,8 +60,8 @@ def _asking(folder: Path) -> Iterator[Play]:
 HOSTILE_GAS_QUESTIONS = Row(
     name="hostile-gas-questions",
     promise=(
-        "schemathesis asks the gas API all that its OpenAPI document suggests, right and wrong: "
-        "no status 5xx, every answer as the document says, no error in the log"
+        "schemathesis asks the gas API everything that its OpenAPI document suggests, right and "
+        "wrong: no status 5xx, every answer as the document says, no error in the log"
     ),
     short=_CASES,
     full=6_000,

@@ -91,7 +91,7 @@ def _conversing(folder: Path) -> Iterator[Play]:
 HOSTILE_MESSAGES = Row(
     name="hostile-messages",
     promise=(
-        "JSON-RPC right, nearly right, broken, nested, huge and hostile comes over HTTP and "
+        "valid, nearly valid, broken, nested, huge and hostile JSON-RPC arrives over HTTP and "
         "WebSocket: each message gets the replies that JSON-RPC asks for, no status 5xx, no error "
         "in the log"
     ),

@@ -117,7 +117,7 @@ KILLED_SAVES = Row(
     name="killed-saves",
     promise=(
         "`linewatch serve` is killed (-9) while nodes report over HTTP and WebSocket: every "
-        "acknowledged report is there, none twice, none in part, and the store is whole"
+        "acknowledged report is stored, none twice or in part, and the store is whole"
     ),
     short=20,
     full=500,
@@ -127,8 +127,8 @@ KILLED_SAVES = Row(
 KILLED_SAVES_OF_TWO = Row(
     name="killed-saves-of-two",
     promise=(
-        "the same with two `linewatch serve` on one store, both killed a moment apart: what "
-        "either acknowledged, both answer afterwards"
+        "two `linewatch serve` on one store are killed (-9) a moment apart: the same as "
+        "`killed-saves`, and both answer what either acknowledged"
     ),
     short=5,
     full=200,

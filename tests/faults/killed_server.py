@@ -150,9 +150,10 @@ def _check_served(scene: _Scene) -> None:
 KILLED_SERVER = Row(
     name="killed-server",
     promise=(
-        "a process of PostgreSQL is killed (-9), all sessions are ended, or the server is stopped "
-        "at once and started again, under `linewatch worker` and `linewatch serve`: both go on by "
-        "themselves, nothing acknowledged is lost, every rejection is stored once and mailed once"
+        "a process of PostgreSQL is killed (-9), all its sessions are ended, or the server is "
+        "stopped at once and restarted, while `linewatch worker` and `linewatch serve` run: both "
+        "recover by themselves, nothing acknowledged is lost, every rejection is stored once and "
+        "mailed once"
     ),
     short=3,
     full=200,
@@ -162,8 +163,8 @@ KILLED_SERVER = Row(
 REFUSING_SERVER = Row(
     name="refusing-server",
     promise=(
-        "PostgreSQL takes no writes, takes no connections, or has no room on its disk for a "
-        "moment: the same is promised"
+        "PostgreSQL refuses writes or connections, or its disk is full, for a moment: the same as "
+        "`killed-server`"
     ),
     short=3,
     full=200,

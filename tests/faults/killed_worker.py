@@ -116,9 +116,9 @@ KILLED_WORKER = Row(
     name="killed-worker",
     promise=(
         "`linewatch worker` is killed (-9) while it asks, stores and mails: every rejection is "
-        "stored once and mailed to everybody, a message comes twice only where the kill fell "
-        "between the mail server's yes and its mark, then with the same Message-ID, no tick is "
-        "stored in part, roll-ups agree with the raw fees, and the store is whole"
+        "stored once and mailed to everybody, each tick is stored whole, roll-ups agree with the "
+        "raw fees, and the store is whole. A message comes twice only if the kill fell between the "
+        "mail server's acceptance and our record of it, and then with the same Message-ID"
     ),
     short=_KILLS,
     full=1_000,
@@ -128,7 +128,7 @@ KILLED_WORKER = Row(
 
 KILLED_WORKER_ON_POSTGRESQL = Row(
     name="killed-worker-on-postgresql",
-    promise="the same as of `killed-worker`, on PostgreSQL",
+    promise="the same as `killed-worker`, on PostgreSQL",
     short=4,
     full=200,
     stage=lambda folder: _killing(folder, "postgresql", 4),

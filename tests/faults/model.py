@@ -68,11 +68,10 @@ def told(error: Exception) -> str:
 MODEL: Final = Row(
     name="model",
     promise=(
-        "people track, nodes report and tell receipts, upstream answers or is silent, fees come "
-        "late or to roll-ups alone, calls and acts are noted, workers claim, send, look and pause, "
-        "what is old is forgotten, in sequences of 22 steps on SQLite and PostgreSQL, with kills "
-        "between any two statements and at commits: after every step the store holds and answers "
-        "what a plain model of it does"
+        "people track and act, nodes report and give receipts, upstream answers or is silent, fees "
+        "come late or only as roll-ups, workers claim, send and pause, old data is purged: in "
+        "sequences of 22 steps on SQLite and PostgreSQL, with kills between any two statements and "
+        "at commits, the store holds and answers after every step what a plain model of it does"
     ),
     short=2 * _SEQUENCES,
     full=960,

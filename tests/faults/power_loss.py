@@ -185,12 +185,12 @@ def losing_power(folder: Path, synchronous: str = "") -> Iterator[Play]:
 POWER_LOSS: Final = Row(
     name="power-loss",
     promise=(
-        "the power goes while reports, polls, notifications, deliveries and fees are saved, the "
-        "log is moved into the file, or a store is created, and again after that: of what was not "
-        "synced each sector is lost, kept or torn, and so are names and sizes of files; nothing "
-        "acknowledged is lost, no transaction is there in part, and the store is whole (the "
-        "store's own code on APSW, which lets a test see its files and has another version of "
-        "SQLite than Python; looked at with Python's)"
+        "the power fails while reports, polls, notifications, deliveries and fees are saved, the "
+        "log is moved into the file or a store is created, and once more after that; each sector, "
+        "name and size of a file that was not synced is lost, kept or torn: nothing acknowledged "
+        "is lost, no transaction is there in part, and the store is whole. The store's own code "
+        "runs on APSW, which lets a test control its files; the result is read with Python's "
+        "SQLite, another version"
     ),
     short=5 * CUTS,
     full=5_000,

@@ -34,11 +34,14 @@ PROMISED_FAULTS: Final = (
         "F1", "any process is killed at any moment", "nothing lost, nothing corrupt", _KILLED
     ),
     PromisedFault(
-        "F2", "none: 100,000 notifications", "none lost, none twice", ("every-notification",)
+        "F2",
+        "nothing fails: 100,000 notifications",
+        "none lost, none twice",
+        ("every-notification",),
     ),
     PromisedFault("F3", "power loss", "nothing acknowledged is lost", ("power-loss",)),
     PromisedFault(
-        "F4", "a full, failing or read-only disk", "no false “saved”, reads go on", _DISKS
+        "F4", "a full, failing or read-only disk", "no false “saved”; reads go on", _DISKS
     ),
     PromisedFault(
         "F5",
@@ -49,24 +52,24 @@ PROMISED_FAULTS: Final = (
     PromisedFault(
         "F6",
         "mail server down for 72 h, 10,000 pending",
-        "all go in order, merged",
+        "all delivered in order, merged",
         ("mail-outage",),
     ),
-    PromisedFault("F7", "20 ways of an upstream to misbehave", "no crash, no false verdict"),
+    PromisedFault("F7", "an upstream that misbehaves in 20 ways", "no crash, no false verdict"),
     PromisedFault("F8", "upstream down for 24 h", "shown stale, one alert, nothing missed"),
     PromisedFault(
-        "F9", "late and changing answers, 10,000 hashes", "all detected, one update for each"
+        "F9", "late and changing answers for 10,000 hashes", "all detected, one update for each"
     ),
     PromisedFault(
         "F10",
         "10,000 rejections in 60 s",
-        "at most 12 mails a recipient and hour, all kept",
+        "at most 12 mails per recipient and hour, none lost",
         ("alert-storm",),
     ),
     PromisedFault(
         "F11",
         "flapping around the threshold, 10,000 series",
-        "as a reference model has it",
+        "matches a reference model",
         ("flapping-fees",),
     ),
     PromisedFault(
@@ -82,8 +85,8 @@ PROMISED_FAULTS: Final = (
         ("restarts",),
     ),
     PromisedFault(
-        "F14", "two workers on PostgreSQL, one killed or paused", "takeover in 30 s, 0 lost"
+        "F14", "two workers on PostgreSQL, one killed or paused", "takeover in 30 s, nothing lost"
     ),
     PromisedFault("F15", "upgrade and restore", "nothing lost", ("upgrades", "restore-drill")),
-    PromisedFault("F16", "the load of 8 h, 20 sessions", "memory and descriptors stay flat"),
+    PromisedFault("F16", "8 h of load, 20 sessions", "memory and descriptors stay flat"),
 )

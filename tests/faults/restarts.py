@@ -128,9 +128,9 @@ RESTARTS = Row(
     name="restarts",
     promise=(
         "`linewatch worker` is stopped or killed (-9) and started again, on SQLite and PostgreSQL: "
-        "where nothing changed nobody is notified again, though a network is busy; where "
-        "transactions were rejected, records changed or a network became busy or calm meanwhile, "
-        "everybody is notified of it once"
+        "if nothing changed, nobody is notified again, even if a network is busy; if transactions "
+        "were rejected, records changed or a network became busy or calm meanwhile, everybody is "
+        "notified once"
     ),
     short=2 * _RESTARTS,
     full=200,

@@ -128,8 +128,8 @@ RESTORE_DRILL = Row(
     name="restore-drill",
     promise=(
         "a store is backed up while a worker writes and mails, the worker is killed (-9), and the "
-        "backup restored, on SQLite and PostgreSQL: nothing stored before the backup is lost, no "
-        "mail comes again of what was mailed in between, and what may have been mailed is held"
+        "backup is restored, on SQLite and PostgreSQL: nothing stored before the backup is lost, "
+        "no mail of the time between is sent again, and what may have been sent is held"
     ),
     short=4,
     full=200,

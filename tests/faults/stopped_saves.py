@@ -36,8 +36,8 @@ def _stop(stage: Stage, chance: Random) -> None:
 STOPPED_SAVES = Row(
     name="stopped-saves",
     promise=(
-        "`linewatch serve` is told to stop (SIGTERM) while nodes report over HTTP and WebSocket: "
-        "it ends in good order, what it saved it acknowledged, and what it acknowledged is there"
+        "`linewatch serve` is stopped (SIGTERM) while nodes report over HTTP and WebSocket: it "
+        "ends cleanly, has acknowledged everything it saved and saved everything it acknowledged"
     ),
     short=6,
     full=200,
