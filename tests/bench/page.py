@@ -34,8 +34,8 @@ UNMEASURED: Final = (
 _METHOD: Final = """\
 # Benchmarks
 
-Written by `make bench`; a page that disagrees with your machine is worth writing anew. What is
-promised as a ratio holds for both servers in the same run; figures per second are this machine's.
+`make bench` writes this page; run it to get the figures of your machine. Ratios compare both
+servers in the same run. Figures per second depend on the machine.
 
 ## Promised and measured
 
@@ -43,7 +43,7 @@ promised as a ratio holds for both servers in the same run; figures per second a
 
 ## Promised, without a case yet
 
-Nothing here measures these, so nothing is known of them but what tests show.
+No benchmark measures these yet; only tests cover them.
 
 {unmeasured}
 
@@ -54,16 +54,16 @@ Nothing here measures these, so nothing is known of them but what tests show.
 ## How
 
 - Every server is a process of its own, pinned to one core; the load comes from another core over
-  loopback. Servers take turns (A B C A B C …), {rounds} rounds of {seconds:g} s each. A table shows
-  the median of the rounds, and in brackets the slowest and the fastest.
+  loopback. Servers take turns (A B C A B C …) in {rounds} rounds of {seconds:g} s each. A table
+  shows the median of the rounds, with the slowest and the fastest in brackets.
 - The database holds {stored:,} rejections. One question in a hundred is about one of them, all
-  others about hashes that nothing is known of. Requests are written ahead; **every answer is
-  checked** after its round, and a single wrong one ends the benchmark.
-- *Per CPU second* divides by the time for which the server's threads ran, in the kernel too: what
-  one core does when nothing else wants it. Ratios are of these figures, round by round.
+  others about unknown hashes. Requests are prepared in advance. **Every answer is checked** after
+  its round; a single wrong one ends the benchmark.
+- *Per CPU second* divides by the CPU time of the server's threads, kernel time included: what one
+  core does when nothing else wants it. Ratios are of these figures, round by round.
 - *linewatch serve* is the command as operators run it, with its key check, rate limits, bounds and
-  counters. *Hello world* is the same process but for one thing: it reads a request's body and sends
-  a constant reply, without parsing, looking up or encoding
+  counters. *Hello world* is the same process, except that it reads a request's body and sends a
+  constant reply, without parsing, looking up or encoding
   ([its source](../tests/bench/peers/hello.py)).
 - *FastAPI + SQLite* ([source](../tests/bench/peers/fastapi_sqlite.py)) and *Starlette + SQLite*
   ([source](../tests/bench/peers/starlette_sqlite.py)) run under uvicorn with httptools, check the

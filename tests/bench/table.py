@@ -80,7 +80,9 @@ def remarks(results: Mapping[str, Sequence[Round]]) -> list[str]:
         if Median.of([each.loader for each in rounds]).middle > BUSY:
             said.append(f"The load was the limit for {name}, which can be faster by the clock.")
         else:
-            said.append(f"{name} had its core for {busy:.0%} of the time: see its CPU seconds.")
+            said.append(
+                f"{name} had its core for only {busy:.0%} of the time: compare per CPU second."
+            )
     return said
 
 

@@ -77,9 +77,9 @@ def run(scene: Scene) -> Result:
 
 
 _HOW: Final = (
-    "From the press of Look up, with what was pasted, to the last message of the page that says "
-    "that each was answered, and shows it; in a session of its own for each round. The upstream "
-    "takes batches and answers null at once, on loopback; no worker asks it meanwhile."
+    "From the press of Look up until the page has said of each hash that it was answered, and "
+    "shows it; every round has a session of its own. The upstream takes batches and answers "
+    "null at once, over loopback, and no worker asks it meanwhile."
 )
 
 

@@ -141,7 +141,7 @@ def run(scene: Scene) -> Result:
             ]
             for each, its in zip(watching, turns, strict=True)
         ],
-        remarks=["The question itself is not in it: nobody is asked, every answer is null."],
+        remarks=["Without the question itself: nobody is asked, and every answer is null."],
     )
 
 

@@ -64,11 +64,11 @@ def run(scene: Scene) -> Result:
 
 
 _HOW: Final = (
-    "By the browser's own clock, from its navigation to the frame in which a line, a bar or a "
-    "day's line of a network stands. *One chart alone* is a script of Streamlit with a chart of "
-    "2,000 points ([its source](../tests/bench/peers/one_chart.py)), on a server "
-    "that differs in nothing else. Cold is in a new window that keeps nothing; warm is the same "
-    "address once more. Pages take turns; a round before does not count. Ratios are of each round."
+    "Measured by the browser's clock, from navigation to the first frame with a line, a bar or "
+    "a network's line of a day. *One chart alone* is a Streamlit script with a chart of 2,000 "
+    "points ([its source](../tests/bench/peers/one_chart.py)) on an otherwise identical server. "
+    "Cold: a new window with an empty cache. Warm: the same address again. Pages take turns, "
+    "the first round does not count, and ratios are taken round by round."
 )
 
 

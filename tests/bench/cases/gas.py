@@ -56,7 +56,7 @@ def run(scene: Scene) -> Result:
 def _in_words(asked: Mapping[int, int]) -> str:
     return (
         f"While {BLOCKS} blocks came, the node was asked for fees {asked[1]} times with one "
-        f"client, {asked[CROWD]} times with {CROWD:,}; for its newest block once a second."
+        f"client and {asked[CROWD]} times with {CROWD:,}, and for its newest block once a second."
     )
 
 

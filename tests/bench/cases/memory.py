@@ -40,7 +40,7 @@ def run(scene: Scene) -> Result:
         heads=("when", "resident", "resident, shared memory divided", "at most"),
         lines=lines,
         remarks=[
-            f"It listened {listened:.2f} s after its spawn and had answered at {answered:.2f} s."
+            f"It listened {listened:.2f} s after its start and had answered after {answered:.2f} s."
         ],
     )
 

@@ -72,7 +72,7 @@ def run(scene: Scene) -> Result:
             [what, f"{number(statistics.median(took))} s", f"{number(max(took))} s"]
             for what, took in rows
         ],
-        remarks=["Before each, the system was told to drop the file from its memory."],
+        remarks=["Before each, the file was dropped from the system's cache."],
     )
 
 

@@ -71,11 +71,11 @@ _HEADS: Final = (
 )
 
 _HOW: Final = (
-    "Real WebSocket sessions from one process on another core, spread evenly over the period. Fees "
-    "of twelve networks and a rejection are written every 12 s meanwhile, by a thread of the "
-    "server. A refresh lasts from the question to the last message of its answer; the share of a "
-    "core is of CPU time; traffic is what comes over the socket of one page in a minute of "
-    "its own refreshes, every 4 s."
+    "Real WebSocket sessions, spread evenly over the period, come from a process on another "
+    "core. Meanwhile a thread of the server writes fees of twelve networks and a rejection "
+    "every 12 s. A refresh lasts from the question to the last message of its answer. The share "
+    "of a core is CPU time. Traffic is what one page receives in a minute of its own refreshes, "
+    "every 4 s."
 )
 
 

@@ -81,7 +81,7 @@ def run(scene: Scene) -> Result:
         promises=[Promise("pages", about, LONGEST, slowest.p95, "ms", is_floor=False)],
         heads=("page", "question", "p50", "p95"),
         lines=lines,
-        remarks=["Every time is of an answer that no page asked for before, read by one process."],
+        remarks=["No answer comes from a cache; one process reads them all."],
     )
 
 

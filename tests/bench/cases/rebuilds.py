@@ -36,8 +36,9 @@ LONGEST: Final = 60.0
 
 _BY: Final = Actor("bench", datetime(2026, 1, 1, tzinfo=UTC))
 _REMARK: Final = (
-    "Lost are all counters, all hours and days of fees, and the minutes whose values are kept. "
-    "What is rebuilt is verified again, and rebuilding once more writes nothing."
+    "Everything derived is lost first: all counters, all hours and days of fees, and the "
+    "minutes whose values are kept. What is rebuilt is verified again, and a second rebuild "
+    "writes nothing."
 )
 
 

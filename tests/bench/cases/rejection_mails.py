@@ -40,7 +40,7 @@ def run(scene: Scene) -> Result:
     about = f"{storm.many:,} rejections in {6 * length:g} s"
     late = waits(single)
     return Result(
-        title="S17: rejections that a hosted API shows become mails",
+        title="S17: rejections at a hosted API become mails",
         promises=[
             Promise("S17", "p99 first answer → mail", 3, late[1], "s", is_floor=False),
             Promise("S17", f"{about}: first mail", 30, min(storm.delays), "s", is_floor=False),
@@ -59,10 +59,10 @@ def run(scene: Scene) -> Result:
 
 
 _HOW: Final = (
-    f"One by one: {PACE} rejections a second, each of a group of its own, the cap out of the way. "
-    "In the storm everything is as by default: the first of each group is a mail at once, others "
-    "are gathered, and the cap spaces mails out. A worker asks about a transaction the less often "
-    "the older it is: hence the first line."
+    f"One by one: {PACE} rejections a second, each in a group of its own, with the cap raised. "
+    "In the storm all settings are the defaults: the first of each group is mailed at once, "
+    "others are gathered, and the cap spaces mails out. The older a transaction is, the less "
+    "often a worker asks about it: hence the first line."
 )
 
 

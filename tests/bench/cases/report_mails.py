@@ -38,7 +38,7 @@ def run(scene: Scene) -> Result:
     ]
     shown = waits(taken)
     return Result(
-        title="S16: a report to our own serve becomes a mail that its server took",
+        title="S16: a report to our own serve becomes a mail",
         promises=[Promise("S16", "p99 report → mail", LONGEST, shown[1], "s", is_floor=False)],
         heads=("reports", "mails", "p50", "p99", "longest"),
         lines=[[f"{len(reports):,}", f"{len(taken):,}", *map(in_seconds, shown)]],
@@ -47,9 +47,9 @@ def run(scene: Scene) -> Result:
 
 
 _HOW: Final = (
-    f"{PACE} reports a second, each of a tracked transaction of another sender, to two recipients; "
-    "the rule groups by sender and the cap is out of the way, so every report is the first one of "
-    "its group. Measured from the request to the end of the mail on the server's side."
+    f"{PACE} reports a second to two recipients, each report about a tracked transaction of "
+    "another sender. The rule groups by sender and the cap is raised, so every report is the "
+    "first of its group. Measured from the request until the mail server has the whole mail."
 )
 
 

@@ -61,7 +61,7 @@ def run(scene: Scene) -> Result:
     longest = max(max(each.cpu) for each in kinds.values())
     ratio = _at(beside, _SHARE) / _at(alone, _SHARE)
     return Result(
-        title=f"Retention: a store of {scene.archive.stored:,} rejections forgets while one saves",
+        title=f"Retention: a store of {scene.archive.stored:,} rejections purges while one saves",
         promises=[
             Promise("retention", "longest step, CPU", LONGEST, longest, "ms", is_floor=False),
             Promise("retention", "p99 of saves beside it", _SLOWER, ratio, "×", is_floor=False),
@@ -77,9 +77,8 @@ def run(scene: Scene) -> Result:
 
 
 _REMARK: Final = (
-    "A save is one polled rejection, by the clock, from when it was due until it is on disk. A "
-    "step is what one transaction forgets: the time in which nobody else could write, by the clock "
-    "and of CPU time."
+    "A save is one polled rejection, from when it was due until it is on disk. A step is one "
+    "transaction that deletes old rows: how long nobody else could write, and its CPU time."
 )
 
 

@@ -33,8 +33,8 @@ SELECT fee FROM (SELECT fee FROM fees ORDER BY number DESC LIMIT ?) ORDER BY fee
 """The nearest rank, as the window tells it; numbers are the key, so blocks are not sorted."""
 
 _OF_WORKER: Final = (
-    "The worker also asks its store at each block whether anybody else changed it. That took one "
-    "part in {:,.0f} of the time of reading the fees whole."
+    "At each block the worker also asks its store whether anybody else changed it. That takes "
+    "one part in {:,.0f} of the time of reading all fees."
 )
 
 
@@ -62,7 +62,7 @@ def run(scene: Scene) -> Result:
             ["the same, read whole", spread(Median.of([each.whole for each in worker]))],
         ],
         remarks=[
-            f"Both told the same of each of {_BLOCKS_OF_SQL} blocks, in every round.",
+            f"Both gave the same answers for each of {_BLOCKS_OF_SQL} blocks, in every round.",
             _OF_WORKER.format(of_worker.middle),
         ],
     )

@@ -48,14 +48,13 @@ _EXACT: Final = 5
 _PORTION: Final = 1_000_000
 _LONGEST: Final = 5.0
 _REMARK: Final = (
-    "Each tells the same steps of a day: first and last time, lowest and highest fee, how many, "
-    "median and 90th percentile; plain SQL knows no percentiles and is spared them. Ours reads the "
-    "store, with nothing kept from before, and goes on to the JSON of the figure; the others draw "
-    "nothing. Rows in memory are there before the time begins, DuckDB's in a table of its own. "
-    "Rows in SQLite lie by time in a table on disk, where a program that watches has them: "
-    "pandas gets them by `read_sql`, in portions of a million, since all at once would take "
-    "gigabytes. Both that read them do so once, with no round before it; the others tell the "
-    "middle one of several rounds, after one that does not count."
+    "All compute the same daily steps: first and last time, lowest and highest fee, count, "
+    "median and 90th percentile; plain SQL is spared the percentiles. Linewatch reads its store "
+    "without a cache and also writes the JSON of the figure; the others draw nothing. Rows in "
+    "memory are loaded before the clock starts, DuckDB's into a table of its own. Rows in "
+    "SQLite are in a table on disk, ordered by time; pandas reads them with `read_sql`, a "
+    "million at a time, because all at once would take gigabytes. The two that read SQLite run "
+    "once; the others show the median of several rounds after a warm-up."
 )
 _OURS: Final = "linewatch"
 _DUCKDB: Final = "DuckDB, rows in memory"

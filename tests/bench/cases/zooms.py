@@ -22,8 +22,9 @@ Screen: TypeAlias = tuple[int, Literal["light", "dark"]]
 
 _SCREENS: Final[tuple[Screen, ...]] = ((1280, "light"), (360, "dark"))
 _REMARK: Final = (
-    "One of three networks is shown, with its week; the browser's work is included. The pages keep "
-    "lengths of more than two days for minutes: after the first turn those are drawn from memory."
+    "One of three networks is shown, with its week; the browser's work is included. The pages "
+    "cache ranges of more than two days for minutes, so after the first turn those are drawn "
+    "from memory."
 )
 _LONGEST: Final = 1.0
 
