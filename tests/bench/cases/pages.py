@@ -107,13 +107,13 @@ def _questions(
     )
     yield "Overview", "newest rejections", lambda queries: queries.overview.newest(8)
     yield "Overview", "what is usual now", lambda queries: queries.overview.usual(statuses[0])
-    yield "Overview", "line of a day", lambda queries: queries.overview.day_line(statuses[0])
+    yield "Overview", "the day as a line", lambda queries: queries.overview.day_line(statuses[0])
     yield "Overview", "rejections of an hour", lambda queries: queries.overview.hourly()
     for span in TIME_RANGES:
         yield "Fees", f"chart of {span.name}", _fee_view(statuses[0], span)
     for span in TIME_RANGES:
         yield "Fees", f"twelve networks side by side, {span.name}", _fee_lines(statuses, span)
-    yield "Fees", "spans", lambda queries: queries.fees.time_ranges(CARDS)
+    yield "Fees", "ranges", lambda queries: queries.fees.time_ranges(CARDS)
     yield from _rejection_questions(paged)
     yield from _tracked_questions(paged)
     hashes = [stored_hash(paged.stored // 3), stored_hash(paged.stored // 100 * 100 - 100)]
@@ -125,19 +125,19 @@ def _questions(
 
 
 def _alert_questions(paged: PagedStore) -> Iterator[tuple[str, str, Ask]]:
-    yield "Alerts", "what is pending and sent", lambda queries: queries.alerts.counts()
-    yield "Alerts", "what lasts", lambda queries: queries.alerts.open()
+    yield "Alerts", "pending and sent", lambda queries: queries.alerts.counts()
+    yield "Alerts", "open incidents", lambda queries: queries.alerts.open()
     for words, wanted in (
         ("all", NotificationFilter()),
-        ("given up", NotificationFilter(state=NotificationState.DEAD)),
+        ("dead", NotificationFilter(state=NotificationState.DEAD)),
         ("of a network", NotificationFilter(CARDS[0].network_id)),
         ("of a hash", NotificationFilter(tx_hashes=HashRange.of(stored_hash(0)))),
         ("to an address", NotificationFilter(search="ops7@")),
     ):
         yield "Alerts", f"count, {words}", _asking_alerts_count(wanted)
-        yield "Alerts", f"first leaf, {words}", _asking_alerts_leaf(wanted)
+        yield "Alerts", f"first page, {words}", _asking_alerts_leaf(wanted)
     lately = FinishedFilter(paged.until - timedelta(days=30))
-    yield "Alerts", "resolved incidents, how many", _asking_finished_count(lately)
+    yield "Alerts", "resolved incidents, count", _asking_finished_count(lately)
     yield "Alerts", "resolved incidents, first page", _asking_finished(lately)
     yield (
         "Alerts",
@@ -168,10 +168,10 @@ def _rejection_questions(paged: PagedStore) -> Iterator[tuple[str, str, Ask]]:
     )
     for words, wanted in filters:
         yield "Rejections", f"counts of 1 y, {words}", _summary(wanted, year)
-        yield "Rejections", f"first leaf of 1 y, {words}", _leaf(wanted, year, 1)
-    yield "Rejections", "last leaf of 1 y, all", _leaf(anything, year, paged.stored // _ROWS)
+        yield "Rejections", f"first page of 1 y, {words}", _leaf(wanted, year, 1)
+    yield "Rejections", "last page of 1 y, all", _leaf(anything, year, paged.stored // _ROWS)
     middle = _leaf(RejectionFilter(module="MODULE_0"), year, paged.stored // _ROWS // 10)
-    yield "Rejections", "middle leaf of 1 y, of a common module", middle
+    yield "Rejections", "middle page of 1 y, of a common module", middle
     for name, period in PERIODS.items():
         yield "Rejections", f"senders of {name}", _senders(anything, period)
         yield "Rejections", f"stages of {name}", _stages(anything, period)
@@ -197,7 +197,7 @@ def _tracked_questions(paged: PagedStore) -> Iterator[tuple[str, str, Ask]]:
         ("rejected ones of an owner", TrackedFilter(None, RecordStatus.REJECTED, owner="owner 7")),
         ("rejected ones of a tag", TrackedFilter(None, RecordStatus.REJECTED, tag="tag7")),
     ):
-        yield "Tracked", f"how many, {words}", _asking_how_many(wanted)
+        yield "Tracked", f"count, {words}", _asking_how_many(wanted)
         yield "Tracked", f"first page, {words}", _asking_tracked(wanted)
     yield "Tracked", "page in the middle", _asking_tracked(TrackedFilter(), paged.stored // 2)
     yield "Tracked", "what needs attention", lambda queries: queries.tracked.needs(None)
