@@ -5,10 +5,9 @@ from pathlib import Path
 import streamlit as st
 from starlette.middleware import Middleware
 
-from dashboard.show.web.headers import StrictHeaders
-from dashboard.show.web.page_files import PageFiles
-from dashboard.show.web.signed_links import SignedLinks
-from dashboard.show.web.site_map import SiteMap
+from dashboard.web.files import PageFiles, SiteMap
+from dashboard.web.gate import StrictHeaders
+from dashboard.web.signed_links import SignedLinks
 from dashboard.wiring.pages import (
     AS_A_ROLE,
     pages_host_check,

@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from dashboard.logs import get_logger
-from dashboard.wiring.failing_roles import RoleDeaths
-from dashboard.wiring.roles import Role
+from dashboard.wiring.roles import Role, RoleDeaths
 
 _LOOKS: Final = (0.05, 1.0)
 """Seconds between two looks whether a role is ready: at first, and at most."""

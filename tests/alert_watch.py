@@ -5,22 +5,21 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
-from dashboard.alert.deliver import Deliverer, DeliveryPolicy
-from dashboard.alert.delivery_attempt import Sending
+from dashboard.alert.deliver import Deliverer, DeliveryPolicy, Sending
 from dashboard.alert.message import always
 from dashboard.alert.notify import Notifier
-from dashboard.domain.audit import Actor
-from dashboard.domain.condition import State, Subject, SubjectKind
-from dashboard.domain.incident import Incident
-from dashboard.domain.matcher import MatchedProperty, Matcher
-from dashboard.domain.notification import Notification, NotificationKind, Recipient
-from dashboard.domain.recipients import ConfiguredRecipients
-from dashboard.domain.rule import Rule
-from dashboard.domain.rule_changes import RuleEdit
-from dashboard.domain.silence import SilenceKind, SilenceRequest
-from dashboard.show.queries.context import PageSettings, QueryContext
-from dashboard.show.queries.incident_words import event_words
-from dashboard.show.queries.rules import RuleQueries
+from dashboard.application.context import PageSettings, QueryContext
+from dashboard.application.incident_words import event_words
+from dashboard.application.rules import RuleQueries
+from dashboard.domain.alerts.condition import State, Subject, SubjectKind
+from dashboard.domain.alerts.incident import Incident
+from dashboard.domain.alerts.matcher import MatchedProperty, Matcher
+from dashboard.domain.alerts.notification import Notification, NotificationKind, Recipient
+from dashboard.domain.alerts.rule import Rule
+from dashboard.domain.alerts.rule_table import RuleEdit
+from dashboard.domain.alerts.silence import SilenceKind, SilenceRequest
+from dashboard.domain.people.access import Actor
+from dashboard.domain.people.recipients import ConfiguredRecipients
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.incident_list import (
     finished_incident_stories,

@@ -6,18 +6,18 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 from uuid import UUID
 
-from dashboard.domain.condition import State, Subject, Transition
-from dashboard.domain.exclusion import (
+from dashboard.domain.alerts.condition import State, Subject, Transition
+from dashboard.domain.alerts.incident import Incident, IncidentState
+from dashboard.domain.alerts.notification import Notification, Recipient
+from dashboard.domain.fees.gas import FeeSuggestion, SuggestedGasFees
+from dashboard.domain.quantity import Address, NetworkId, TxHash, Wei
+from dashboard.domain.rejections.exclusion import (
     RejectedTransaction,
     RejectionReport,
     RejectionStage,
     SignedTransaction,
     StoredRejection,
 )
-from dashboard.domain.gas import FeeSuggestion, SuggestedGasFees
-from dashboard.domain.incident import Incident, IncidentState
-from dashboard.domain.notification import Notification, Recipient
-from dashboard.domain.quantity import Address, NetworkId, TxHash, Wei
 
 A_MOMENT: Final = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
 A_NETWORK: Final = NetworkId(424242)

@@ -10,9 +10,9 @@ from uuid import UUID
 
 from dashboard.alert.deliver import DeliveryPolicy
 from dashboard.alert.notify import expand_outbox
-from dashboard.domain.condition import Transition
-from dashboard.domain.notification import Notification, NotificationState, Recipient
-from dashboard.domain.notification_pace import Pace
+from dashboard.domain.alerts.condition import Transition
+from dashboard.domain.alerts.notification import Notification, NotificationState, Recipient
+from dashboard.domain.alerts.pace import Pace
 from dashboard.domain.quantity import Address
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.notification_claims import ClaimRequest, claim, pending_recipients
@@ -20,7 +20,7 @@ from dashboard.store.alerts.release import open_notifications
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import acquire
-from dashboard.store.evidence.save_rejections import save_polled
+from dashboard.store.evidence.record_answers import save_polled
 from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, a_transition, an_address
 from tests.recording_channel import ONCALL

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from dashboard.alert.channels.maildir import MaildirChannel
-from dashboard.alert.deliver import Deliverer, DeliveryPolicy
-from dashboard.alert.delivery_attempt import Sending
+from dashboard.alert.deliver import Deliverer, DeliveryPolicy, Sending
 from dashboard.alert.message import Channel, MaySend, Message, MessageHeaders, always
 from dashboard.alert.notify import Notifier
 from dashboard.store.engine.engine import open_store

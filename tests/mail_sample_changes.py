@@ -6,9 +6,8 @@ from datetime import timedelta
 from functools import partial
 from typing import Final
 
-from dashboard.domain.condition import State, SubjectKind
-from dashboard.domain.coverage import GapCause
-from dashboard.domain.grounds import (
+from dashboard.domain.alerts.condition import State, SubjectKind
+from dashboard.domain.alerts.grounds import (
     CreditGrounds,
     DeliveryGrounds,
     ExpiryGrounds,
@@ -21,8 +20,9 @@ from dashboard.domain.grounds import (
     Signal,
     SilenceGrounds,
 )
-from dashboard.domain.incident import IncidentEvent, IncidentEventKind, IncidentState
-from dashboard.domain.notification import NotificationKind
+from dashboard.domain.alerts.incident import IncidentEvent, IncidentEventKind, IncidentState
+from dashboard.domain.alerts.notification import NotificationKind
+from dashboard.domain.health.coverage import GapCause
 from dashboard.domain.quantity import Wei
 from tests.builders import (
     A_MOMENT,

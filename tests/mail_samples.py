@@ -14,25 +14,24 @@ from dashboard.alert.channels.mime import parse_sender, write_message
 from dashboard.alert.compose import Links, MessageFacts, NetworkName, compose
 from dashboard.alert.gathered_text import compose_gathered
 from dashboard.alert.message import Message, MessageHeaders
-from dashboard.alert.template_loader import load_templates
-from dashboard.alert.verification_text import message_of_verification
-from dashboard.domain.busy_context import BusyContext, FeePoint, UsualSpells
-from dashboard.domain.condition import INSTALLATION, State, Subject, SubjectKind
-from dashboard.domain.exclusion import RejectionStage, StoredRejection
-from dashboard.domain.grounds import (
+from dashboard.alert.message_writer import load_templates
+from dashboard.alert.own_messages import message_of_verification
+from dashboard.domain.alerts.condition import INSTALLATION, State, Subject, SubjectKind
+from dashboard.domain.alerts.grounds import (
     AgeGrounds,
     DigestGrounds,
     Grounds,
     NetworkDigest,
     SpaceGrounds,
 )
-from dashboard.domain.incident import Incident, IncidentState
-from dashboard.domain.module_limits import ModuleLimits
-from dashboard.domain.notification import Notification, NotificationKind, Recipient
-from dashboard.domain.notified_change import NotifiedChange
-from dashboard.domain.observation import Operation
+from dashboard.domain.alerts.incident import Incident, IncidentState, NotifiedChange
+from dashboard.domain.alerts.notification import Notification, NotificationKind, Recipient
+from dashboard.domain.fees.spells import BusyContext, FeePoint, UsualSpells
+from dashboard.domain.health.observation import Operation
+from dashboard.domain.people.verification import Verification, request_mail
 from dashboard.domain.quantity import Address, NetworkId, TxHash, Wei
-from dashboard.domain.verification import Verification, request_mail
+from dashboard.domain.rejections.exclusion import RejectionStage, StoredRejection
+from dashboard.domain.rejections.reasons import ModuleLimits
 from tests.builders import (
     A_MOMENT,
     ANOTHER_NETWORK,

@@ -6,19 +6,18 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from dashboard.domain.exclusion import (
+from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.domain.rejections.exclusion import (
     RejectionReport,
     RejectionSource,
     SaveStatus,
     StoredRejection,
 )
-from dashboard.domain.included_or_replaced import FollowUp
-from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.domain.rejection_filter import RejectionFilter
-from dashboard.domain.verdict import Evidence
+from dashboard.domain.rejections.search import RejectionFilter
+from dashboard.domain.tracking.verdict import Evidence, FollowUp
 from dashboard.store.evidence.evidence import read_evidence_of_many
-from dashboard.store.evidence.save_rejections import save_reports
-from dashboard.store.rejections.read import versions_among
+from dashboard.store.evidence.record_answers import save_reports
+from dashboard.store.rejections.archive import versions_among
 from dashboard.store.rejections.save import LocatedReport
 from dashboard.store.rejections.search import search
 from dashboard.store.tracking.follow_ups import follow_ups_among

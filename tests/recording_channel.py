@@ -5,9 +5,9 @@ from __future__ import annotations
 import threading
 from uuid import UUID
 
-from dashboard.alert.delivery_attempt import Sending
+from dashboard.alert.deliver import Sending
 from dashboard.alert.message import MaySend, Message, MessageHeaders, always
-from dashboard.domain.notification import Notification, Recipient
+from dashboard.domain.alerts.notification import Notification, Recipient
 from dashboard.errors import DeliveryError, DeliveryWithheld
 from tests.builders import A_MOMENT
 from tests.waiting import PATIENCE

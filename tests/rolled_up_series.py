@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from dashboard.domain.fee_rollup import FeeRollup, RolledUp, RollupLevel, TimedFee
+from dashboard.domain.fees.rollup import FeeRollup, RolledUp, RollupLevel, TimedFee
 
 
 def roll_up(values: Iterable[TimedFee]) -> Iterator[RolledUp]:

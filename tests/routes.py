@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from dashboard.domain.condition import Transition
-from dashboard.domain.notification import Recipient
-from dashboard.domain.notification_pace import Closing
-from dashboard.domain.recipients import ConfiguredRecipients, RecipientDirectory
-from dashboard.domain.route import RuleRoute
-from dashboard.domain.rule import ObservedChange
+from dashboard.domain.alerts.condition import Transition
+from dashboard.domain.alerts.notification import Recipient
+from dashboard.domain.alerts.pace import Closing
+from dashboard.domain.alerts.route import RuleRoute
+from dashboard.domain.alerts.rule import ObservedChange
+from dashboard.domain.people.recipients import ConfiguredRecipients, RecipientDirectory
 from dashboard.store.alerts.outbox import OutboxEntry, expand
 from dashboard.store.alerts.release import open_notifications
 from dashboard.store.engine.connection import Connection

@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TypeVar
 
-from dashboard.domain.exclusion import RejectedTransaction
-from dashboard.domain.gas import SuggestedGasFees
-from dashboard.domain.observation import ExclusionAnswer, Failure, FailureKind, Operation
+from dashboard.domain.fees.gas import SuggestedGasFees
+from dashboard.domain.health.observation import ExclusionAnswer, Failure, FailureKind, Operation
 from dashboard.domain.quantity import TxHash, Wei
+from dashboard.domain.rejections.exclusion import RejectedTransaction
 from dashboard.errors import UpstreamError
 from tests.builders import suggested_gas_fees
 

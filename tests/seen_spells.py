@@ -7,10 +7,10 @@ from datetime import timedelta
 from sqlalchemy import Connection
 
 from dashboard.detect.condition_start_end import ConditionRules
-from dashboard.domain.fee_rollup import FeeSeries
+from dashboard.domain.fees.rollup import FeeSeries
+from dashboard.domain.fees.spells import JudgedValue, Spell, longest_silence, spells_of
 from dashboard.domain.quantity import NetworkId
-from dashboard.domain.spells import JudgedValue, Spell, longest_silence, spells_of
-from dashboard.store.fees.busy_spells import save_spells
+from dashboard.store.fees.busy_window import save_spells
 from dashboard.store.fees.steps import FeePercentiles, integers
 from dashboard.store.fees.stored_fees import SeriesKey, fee_values
 from dashboard.store.schema.columns import moment_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from dashboard.domain.notification import DeliveryAttempt, Notification
+from dashboard.domain.alerts.notification import DeliveryAttempt, Notification
 from dashboard.store.alerts.notification_search import NotificationFilter, search_notifications
 from dashboard.store.alerts.notifications import deliveries_by_notification
 from dashboard.store.engine.connection import Connection

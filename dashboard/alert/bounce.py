@@ -9,7 +9,7 @@ from email.message import Message
 from email.parser import BytesHeaderParser
 from typing import Final, NamedTuple
 
-from dashboard.alert.channels.smtp_reply import is_no_mailbox
+from dashboard.alert.channels.smtp import is_no_mailbox
 from dashboard.domain.foreign_text import visible
 
 LARGEST: Final = 1_000_000

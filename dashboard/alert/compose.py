@@ -10,33 +10,31 @@ from uuid import UUID
 
 from jinja2 import Template
 
-from dashboard.alert.busy_text import BusyText, describe_busy
-from dashboard.alert.change_text import IncidentText, Rows
+from dashboard.alert.change_text import BusyText, IncidentText, Rows, describe_busy
 from dashboard.alert.digest_text import describe_digest
 from dashboard.alert.incident_text import describe, describe_over, tone_of
 from dashboard.alert.measured_text import describe_own_failure
 from dashboard.alert.message import InlineImage, Message
 from dashboard.alert.occasion import Occasion, occasion_of
 from dashboard.alert.rejection_text import RejectionContext, describe_inclusion, describe_rejection
-from dashboard.domain.busy_context import BusyContext
-from dashboard.domain.condition import INSTALLATION, SubjectKind
-from dashboard.domain.foreign_text import unlinked, visible
-from dashboard.domain.formatting import moment_in
-from dashboard.domain.grounds import DeliveryGrounds, DigestGrounds
-from dashboard.domain.incident import Incident, IncidentEvent
-from dashboard.domain.incident_title import LONGEST_TITLE, incident_title
-from dashboard.domain.module_limits import ModuleLimits
-from dashboard.domain.muting import muted_in_words
-from dashboard.domain.notification import Notification, Recipient
-from dashboard.domain.notified_change import NotifiedChange
-from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.domain.signed_link import (
+from dashboard.domain.alerts.condition import INSTALLATION, SubjectKind
+from dashboard.domain.alerts.grounds import DeliveryGrounds, DigestGrounds
+from dashboard.domain.alerts.incident import Incident, IncidentEvent, NotifiedChange
+from dashboard.domain.alerts.notification import Notification, Recipient
+from dashboard.domain.alerts.route import muted_in_words
+from dashboard.domain.alerts.rule_text import LONGEST_TITLE, incident_title
+from dashboard.domain.alerts.signed_link import (
     ACTION_VALID_FOR,
     UNSUBSCRIBE_VALID_FOR,
     LinkPurpose,
     SignedLink,
     sign,
 )
+from dashboard.domain.fees.spells import BusyContext
+from dashboard.domain.foreign_text import unlinked, visible
+from dashboard.domain.formatting import moment_in
+from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.domain.rejections.reasons import ModuleLimits
 
 _CODE: Final = frozenset({"Transaction", "Sender"})
 """Labels of lines whose values are hexadecimal."""

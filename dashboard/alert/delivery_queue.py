@@ -1,13 +1,15 @@
-"""Claimed notifications in memory: which is sent next, one at a time to each recipient."""
+"""Claimed notifications in memory: which is sent next, and when a failed one is tried again."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from datetime import timedelta
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Final, NamedTuple, TypeAlias
 from uuid import UUID
 
-from dashboard.domain.notification import Notification, Recipient
+from dashboard.domain.alerts.notification import Notification, Recipient
+from dashboard.domain.alerts.pace import OpenNotification
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,3 +124,157 @@ class DeliveryQueue:
 
     def _is_large(self, notification: Notification) -> bool:
         return notification.member_count >= self._limits.large_from
+
+
+Elapsed: TypeAlias = Callable[[], timedelta]
+"""Returns a time that never jumps: the time since the machine's boot."""
+
+FAILURES_BEFORE_PAUSE: Final = 3
+"""Notifications deferred in a row, after which the server is taken for the cause."""
+
+_MOST_DOUBLINGS: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class RetryRule:
+    """Waits double from `first_wait`, up to `longest_wait` for a message that is itself the cause.
+
+    A recipient to whom nothing can be delivered is tried with one message, at least every
+    `longest_pause`. A notification is dead when it is older than `patience`, but never before
+    `fewest_attempts` of its own: neither a clock that jumps ahead by a week nor a server that is
+    silent for as long may end what was hardly tried.
+    """
+
+    first_wait: timedelta = timedelta(seconds=15)
+    longest_wait: timedelta = timedelta(hours=1)
+    longest_pause: timedelta = timedelta(minutes=1)
+    patience: timedelta = timedelta(days=7)
+    fewest_attempts: int = 60
+
+
+def is_over(notification: Notification, now: datetime, rule: RetryRule) -> bool:
+    """Whether a notification is not tried again after the attempt that just failed."""
+    was_tried_enough = notification.attempts + 1 >= rule.fewest_attempts
+    return was_tried_enough and now - notification.created_at >= rule.patience
+
+
+class _Wait(NamedTuple):
+    """Until when a notification waits; `is_own` where its message itself is the cause."""
+
+    until: timedelta
+    is_own: bool
+
+
+@dataclass(slots=True)
+class _RecipientState:
+    """A recipient `works` from a success on, until nothing can be delivered to them."""
+
+    works: bool = False
+    failures: int = 0
+    paused_until: timedelta = timedelta()
+    waits: dict[UUID, _Wait] = field(default_factory=dict)
+
+
+class RetryTimes:
+    """What waits after a failure, measured by the time since boot; a restart tries all at once.
+
+    A notification that fails again where others are sent waits by itself and delays no other.
+    Any other failure is taken for one of its recipient: all of theirs pause, and once one is
+    sent, all others follow.
+    """
+
+    def __init__(self, rule: RetryRule, elapsed: Elapsed) -> None:
+        """Let nothing wait yet."""
+        self._rule = rule
+        self._elapsed = elapsed
+        self._recipients: dict[Recipient, _RecipientState] = {}
+
+    def is_paused(self, recipient: Recipient) -> bool:
+        """Whether nothing is to be tried for a recipient now."""
+        state = self._recipients.get(recipient)
+        return state is not None and self._elapsed() < state.paused_until
+
+    def is_failing(self, recipient: Recipient) -> bool:
+        """Whether the last attempts to reach a recipient failed, as those of others may as well."""
+        state = self._recipients.get(recipient)
+        return state is not None and not state.works and state.failures > 0
+
+    def waiting(self, recipient: Recipient) -> list[UUID]:
+        """Return the notifications to a recipient that wait, each by itself."""
+        state = self._recipients.get(recipient)
+        if state is None:
+            return []
+        now = self._elapsed()
+        state.waits = {each: wait for each, wait in state.waits.items() if now < wait.until}
+        return list(state.waits)
+
+    def succeeded(self, notification: Notification) -> None:
+        """Note that a message was sent: all that waited because of its recipient follow at once."""
+        state = self._recipients.setdefault(notification.recipient, _RecipientState())
+        if not state.works:
+            own = {each: wait for each, wait in state.waits.items() if wait.is_own}
+            state.waits = own
+        state.waits.pop(notification.notification_id, None)
+        state.works, state.failures, state.paused_until = True, 0, timedelta()
+
+    def failed(
+        self, notification: Notification, *, is_blocked: bool, at_least: timedelta = timedelta()
+    ) -> timedelta:
+        """Note that a notification was deferred; return how long it waits.
+
+        `is_blocked` where another message to the same recipient would have failed as well;
+        `at_least` is how long the other side wants nothing, which is granted up to `longest_wait`.
+        """
+        state = self._recipients.setdefault(notification.recipient, _RecipientState())
+        wait = _doubled(self._rule.first_wait, notification.attempts, self._rule.longest_wait)
+        is_own = state.works and notification.attempts > 0 and not at_least
+        if is_own or not is_blocked:
+            state.waits[notification.notification_id] = _Wait(self._elapsed() + wait, is_own)
+        if is_own:
+            state.works = not is_blocked  # should the next one fail as well, it is the recipient
+            return wait
+        granted = min(at_least, self._rule.longest_wait)
+        state.failures += 1
+        if not is_blocked and state.failures < FAILURES_BEFORE_PAUSE:
+            return wait
+        usual = _doubled(self._rule.first_wait, state.failures - 1, self._rule.longest_pause)
+        pause = max(usual, granted)
+        state.works, state.paused_until = False, self._elapsed() + pause
+        return pause if is_blocked else max(wait, pause)
+
+
+def _doubled(first: timedelta, times: int, longest: timedelta) -> timedelta:
+    return min(first * (1 << min(times, _MOST_DOUBLINGS)), longest)
+
+
+class GatherTimes:
+    """Remembers from when on each open notification waits, and how long.
+
+    A notification waits as long as was planned for it and no longer, however the clock is set.
+    """
+
+    def __init__(self, elapsed: Elapsed) -> None:
+        """Know nothing yet."""
+        self._elapsed = elapsed
+        self._due: dict[tuple[UUID, datetime], timedelta] = {}
+
+    def due(
+        self, notifications: Sequence[OpenNotification], now: datetime
+    ) -> list[OpenNotification]:
+        """Return those of all open notifications whose time has come, in the same order."""
+        elapsed = self._elapsed()
+        known = self._due
+        self._due = {
+            _key(each): known.get(_key(each), elapsed + _wait(each, now)) for each in notifications
+        }
+        return [each for each in notifications if self._due[_key(each)] <= elapsed]
+
+
+def _key(notification: OpenNotification) -> tuple[UUID, datetime]:
+    """Return what a wait belongs to: maintenance that is ended early releases at another time."""
+    return notification.notification_id, notification.release_at
+
+
+def _wait(notification: OpenNotification, now: datetime) -> timedelta:
+    planned = notification.release_at - notification.created_at
+    return max(timedelta(), min(notification.release_at - now, planned))

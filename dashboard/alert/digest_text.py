@@ -7,9 +7,9 @@ from datetime import tzinfo
 from typing import Final
 
 from dashboard.alert.change_text import IncidentText
-from dashboard.domain.coverage import seen_rejections
+from dashboard.domain.alerts.grounds import DigestGrounds, NetworkDigest
 from dashboard.domain.formatting import capitalized, counted, moment, moment_in, share, span
-from dashboard.domain.grounds import DigestGrounds, NetworkDigest
+from dashboard.domain.health.coverage import seen_rejections
 from dashboard.domain.quantity import NetworkId
 
 _NO_MORE: Final = (

@@ -9,12 +9,12 @@ from typing import TypeAlias
 
 from dashboard.alert.compose import Links, NetworkName, title_of
 from dashboard.alert.message import Message
-from dashboard.domain.condition import INSTALLATION, Transition
-from dashboard.domain.exclusion import StoredRejection
+from dashboard.domain.alerts.condition import INSTALLATION, Transition
+from dashboard.domain.alerts.notification import Notification, NotificationKind, NotificationMember
 from dashboard.domain.foreign_text import visible
-from dashboard.domain.notification import Notification, NotificationKind, NotificationMember
 from dashboard.domain.quantity import NetworkId
-from dashboard.wire.timestamp import format_timestamp
+from dashboard.domain.rejections.exclusion import StoredRejection
+from dashboard.wire.decoding import format_timestamp
 
 Members: TypeAlias = Callable[[Notification], Sequence[NotificationMember]]
 """Reads all that a notification is about; nothing where it carries that itself."""

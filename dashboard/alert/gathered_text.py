@@ -24,16 +24,14 @@ from dashboard.alert.measured_text import LOOK_AT_REJECTIONS
 from dashboard.alert.message import Attachment, Message
 from dashboard.alert.occasion import Occasion, occasion_of
 from dashboard.alert.rejection_text import cause_of, name_of, shorten_hash
-from dashboard.domain.condition import INSTALLATION, SubjectKind
+from dashboard.domain.alerts.condition import INSTALLATION, SubjectKind
+from dashboard.domain.alerts.incident import Incident, NotifiedChange
+from dashboard.domain.alerts.notification import FIRST_MEMBERS, Notification
 from dashboard.domain.foreign_text import unlinked, unlinked_name, visible
 from dashboard.domain.formatting import counted, moment, moment_in, span
-from dashboard.domain.incident import Incident
-from dashboard.domain.notification import FIRST_MEMBERS, Notification
-from dashboard.domain.notified_change import NotifiedChange
 from dashboard.domain.quantity import NetworkId
-from dashboard.domain.reason_explanation import overrun
-from dashboard.domain.reason_parser import parse_reason
-from dashboard.domain.spreadsheet import write_csv
+from dashboard.domain.rejections.reasons import overrun, parse_reason
+from dashboard.domain.tables import write_csv
 
 _HEADER: Final = (
     *("noticed_at", "network_id", "network", "change", "transaction", "label", "attempted_at"),

@@ -7,16 +7,15 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from dashboard.detect.routing import hold_in_quiet_hours, routes_of, timers_of
-from dashboard.detect.withholding import hold, withhold
-from dashboard.domain.condition import Transition
-from dashboard.domain.incident import (
+from dashboard.detect.routing import hold, hold_in_quiet_hours, routes_of, timers_of, withhold
+from dashboard.domain.alerts.condition import Transition
+from dashboard.domain.alerts.incident import (
     Incident,
     IncidentEvent,
     IncidentEventKind,
     IncidentState,
 )
-from dashboard.domain.incident_timers import (
+from dashboard.domain.alerts.incident_timers import (
     LOOK_AGAIN,
     IncidentChange,
     IncidentTimers,
@@ -29,16 +28,22 @@ from dashboard.domain.incident_timers import (
     silence,
     timed,
 )
-from dashboard.domain.matcher import ChangeFacts, MatchedProperty, RuleFacts, facts_of
-from dashboard.domain.muting import SilentSource, silence_of
-from dashboard.domain.notification import NotificationKind, Recipient
+from dashboard.domain.alerts.matcher import ChangeFacts, MatchedProperty, RuleFacts, facts_of
+from dashboard.domain.alerts.notification import NotificationKind, Recipient
+from dashboard.domain.alerts.route import (
+    BY_QUIET_HOURS,
+    RuleRoute,
+    SilentSource,
+    held_for,
+    silence_of,
+    window_key,
+)
+from dashboard.domain.alerts.rule import Rule
+from dashboard.domain.alerts.silence import Silence, silenced_all_by
+from dashboard.domain.people.recipients import RecipientDirectory
 from dashboard.domain.quantity import NetworkId
-from dashboard.domain.recipients import RecipientDirectory
-from dashboard.domain.route import BY_QUIET_HOURS, RuleRoute, held_for, window_key
-from dashboard.domain.rule import Rule
-from dashboard.domain.silence import Silence, silenced_all_by
 from dashboard.store.alerts.gathering import Gathering
-from dashboard.store.alerts.incident_facts import facts_of_incident
+from dashboard.store.alerts.incident_list import facts_of_incident
 from dashboard.store.alerts.incidents import add_events, due_incidents, save_incident
 from dashboard.store.alerts.outbox import changes_of_notification, entries_of_incident
 from dashboard.store.alerts.release import HeldNotification, held_notifications, hold_until

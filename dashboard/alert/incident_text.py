@@ -8,10 +8,8 @@ from typing import Final
 
 from dashboard.alert.change_text import IncidentText, Rows
 from dashboard.alert.measured_text import describe_end, describe_measured
-from dashboard.domain.condition import State, SubjectKind, Transition
-from dashboard.domain.foreign_text import unlinked
-from dashboard.domain.formatting import compared, from_to, moment, moment_in, period, size, span
-from dashboard.domain.grounds import (
+from dashboard.domain.alerts.condition import State, SubjectKind, Transition
+from dashboard.domain.alerts.grounds import (
     AgeGrounds,
     DigestGrounds,
     FeeGrounds,
@@ -20,7 +18,9 @@ from dashboard.domain.grounds import (
     SilenceGrounds,
     SpaceGrounds,
 )
-from dashboard.domain.notification import NotificationKind
+from dashboard.domain.alerts.notification import NotificationKind
+from dashboard.domain.foreign_text import unlinked
+from dashboard.domain.formatting import compared, from_to, moment, moment_in, period, size, span
 from dashboard.domain.quantity import format_gwei
 
 _MEASURES: Final = {

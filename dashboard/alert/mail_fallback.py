@@ -12,9 +12,9 @@ from dashboard.alert.message import Channel, MaySend, Message, MessageHeaders
 from dashboard.domain.clock import Clock
 from dashboard.domain.foreign_text import unlinked, visible
 from dashboard.domain.formatting import counted, moment, span
-from dashboard.domain.mail_outage import MailOutage, MailTrouble
+from dashboard.domain.health.troubles import MailOutage, MailTrouble
 from dashboard.logs import get_logger
-from dashboard.store.alerts.mail_outages import (
+from dashboard.store.alerts.alert_status import (
     begin_outage,
     mail_trouble,
     note_outage,
@@ -22,7 +22,7 @@ from dashboard.store.alerts.mail_outages import (
     was_sent_after,
 )
 from dashboard.store.engine.engine import Store
-from dashboard.wire.timestamp import format_timestamp
+from dashboard.wire.decoding import format_timestamp
 
 PERIOD: Final = timedelta(seconds=10)
 _FAILING: Final = "mail.failing"

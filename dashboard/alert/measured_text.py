@@ -7,12 +7,8 @@ from datetime import timedelta
 from typing import Final, TypeAlias
 
 from dashboard.alert.change_text import IncidentText, Rows
-from dashboard.domain.condition import SubjectKind, Transition
-from dashboard.domain.coverage import GapCause
-from dashboard.domain.foreign_text import unlinked, unlinked_name
-from dashboard.domain.formatting import compared, counted, moment, period, span
-from dashboard.domain.formatting import fee as formatted
-from dashboard.domain.grounds import (
+from dashboard.domain.alerts.condition import SubjectKind, Transition
+from dashboard.domain.alerts.grounds import (
     BounceGrounds,
     CreditGrounds,
     DeliveryGrounds,
@@ -22,6 +18,10 @@ from dashboard.domain.grounds import (
     RateGrounds,
     Signal,
 )
+from dashboard.domain.foreign_text import unlinked, unlinked_name
+from dashboard.domain.formatting import compared, counted, moment, period, span
+from dashboard.domain.formatting import fee as formatted
+from dashboard.domain.health.coverage import GapCause
 from dashboard.domain.quantity import format_gwei
 
 LOOK_AT_REJECTIONS: Final = (

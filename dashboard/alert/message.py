@@ -77,3 +77,19 @@ class Channel(Protocol):
         A message may have arrived although this raises or the process dies in it.
         """
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One step, and what was answered; both are safe to show and hold no secret."""
+
+    name: str
+    answer: str
+
+
+Watch: TypeAlias = Callable[[Stage], None]
+"""Gets each step as soon as it is over."""
+
+
+def ignore(_stage: Stage) -> None:
+    """Watch nothing, as the worker does."""

@@ -2,43 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
+from html import escape
 from itertools import islice
 from threading import Lock
 from typing import Final
 
-from dashboard.alert.compose import MessageFacts, MessageTemplates, compose, opened_at
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+
+from dashboard.alert.compose import (
+    Links,
+    MessageFacts,
+    MessageTemplates,
+    NetworkName,
+    TemplatePair,
+    compose,
+    opened_at,
+)
 from dashboard.alert.gathered_text import compose_gathered
 from dashboard.alert.message import Message
-from dashboard.domain.busy_context import BusyContext
-from dashboard.domain.condition import State
-from dashboard.domain.grounds import FeeGrounds
-from dashboard.domain.incident import Incident, IncidentEvent
-from dashboard.domain.muting import SOURCES, SilentSource, muted_rules
-from dashboard.domain.notification import (
+from dashboard.domain.alerts.condition import State
+from dashboard.domain.alerts.grounds import FeeGrounds
+from dashboard.domain.alerts.incident import Incident, IncidentEvent, NotifiedChange
+from dashboard.domain.alerts.notification import (
     FIRST_MEMBERS,
     Notification,
     NotificationKind,
     NotificationMember,
     Recipient,
 )
-from dashboard.domain.notified_change import NotifiedChange
-from dashboard.domain.recipients import ConfiguredRecipients
+from dashboard.domain.alerts.route import SOURCES, SilentSource, muted_rules
+from dashboard.domain.fees.spells import BusyContext
+from dashboard.domain.people.recipients import ConfiguredRecipients
+from dashboard.domain.quantity import NetworkId
 from dashboard.errors import DeliveryDeferred, StoreError
+from dashboard.store.alerts.alert_status import silent_sources
 from dashboard.store.alerts.incidents import incident_events_of
-from dashboard.store.alerts.link_key import link_key
 from dashboard.store.alerts.members import all_members, incidents_beside, sent_changes
+from dashboard.store.alerts.notifications import link_key
 from dashboard.store.alerts.recipients import read_directory
 from dashboard.store.alerts.repeats import last_changes
 from dashboard.store.alerts.rules import rules_in_force
-from dashboard.store.alerts.silent_sources import silent_sources
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.busy_context import read_busy_context
-from dashboard.store.evidence.notified_changes import with_ends, with_labels, with_previous
+from dashboard.store.evidence.evidence import with_ends, with_labels, with_previous
 from dashboard.store.gas import latest_fees
 
 _PORTION: Final = 500
@@ -191,3 +203,39 @@ def _busy(connection: Connection, change: NotifiedChange, dated: datetime) -> Bu
     if latest is None or at - latest.asked_at > _LATEST:
         return context
     return replace(context, suggested=latest.value, suggested_at=latest.asked_at)
+
+
+_CODE: Final = re.compile(r"`([^`]+)`")
+
+
+def load_templates(
+    networks: Mapping[NetworkId, NetworkName], links: Links, zone: tzinfo = UTC
+) -> MessageTemplates:
+    """Read the templates from the package; times are printed in UTC and in `zone`."""
+    environment = Environment(
+        loader=PackageLoader("dashboard.alert"),
+        autoescape=select_autoescape(["html"]),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters["with_code"] = _with_code
+    return MessageTemplates(
+        change=_pair(environment, "change"),
+        gathered=_pair(environment, "gathered"),
+        networks=networks,
+        links=links,
+        zone=zone,
+    )
+
+
+def _with_code(text: str) -> str:
+    """Return a sentence as HTML, with what stands between backticks as code."""
+    return _CODE.sub(r'<span class="code">\1</span>', escape(text))
+
+
+def _pair(environment: Environment, name: str) -> TemplatePair:
+    return TemplatePair(
+        environment.get_template(f"{name}.txt"), environment.get_template(f"{name}.html")
+    )

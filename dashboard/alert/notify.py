@@ -12,18 +12,16 @@ from typing import Final, TypeAlias
 from dashboard.alert.deliver import Deliverer
 from dashboard.alert.incident_clock import IncidentClock
 from dashboard.alert.message import MaySend
-from dashboard.detect.routing import routes_of
-from dashboard.detect.withholding import withhold
+from dashboard.detect.routing import routes_of, withhold
+from dashboard.domain.alerts.notification import NO_DOMAIN, DeliveryResult, Recipient
+from dashboard.domain.alerts.route import SOURCES, RuleRoute
+from dashboard.domain.alerts.rule import ObservedChange
+from dashboard.domain.alerts.silence import Silence, SilenceState
 from dashboard.domain.clock import Clock
-from dashboard.domain.muting import SOURCES
-from dashboard.domain.notification import NO_DOMAIN, DeliveryResult, Recipient
-from dashboard.domain.recipients import ConfiguredRecipients
-from dashboard.domain.route import RuleRoute
-from dashboard.domain.rule import ObservedChange
-from dashboard.domain.silence import Silence, SilenceState
+from dashboard.domain.people.recipients import ConfiguredRecipients
 from dashboard.logs import get_logger
 from dashboard.store.alerts import outbox
-from dashboard.store.alerts.addresses_off import mark_pending_dead
+from dashboard.store.alerts.alert_status import silent_sources
 from dashboard.store.alerts.catch_up import catch_up
 from dashboard.store.alerts.incidents import (
     is_incident_due,
@@ -31,13 +29,13 @@ from dashboard.store.alerts.incidents import (
     look_at_lasting,
 )
 from dashboard.store.alerts.recipients import (
+    mark_pending_dead,
     pending_to,
     read_directory,
     verified_without_summary,
 )
 from dashboard.store.alerts.rules import rules_in_force
 from dashboard.store.alerts.silences import unfinished_silences
-from dashboard.store.alerts.silent_sources import silent_sources
 from dashboard.store.engine.engine import Store
 
 _ENTRIES_AT_ONCE: Final = 50

@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from datetime import tzinfo
 from typing import Final
 
+from dashboard.domain.alerts.incident import Incident, IncidentEvent
+from dashboard.domain.alerts.notification import Delay, Notification, NotificationKind, Recipient
+from dashboard.domain.alerts.pace import LATE_AFTER
+from dashboard.domain.alerts.rule import Severity
 from dashboard.domain.foreign_text import unlinked, unlinked_name
 from dashboard.domain.formatting import moment_in, span
-from dashboard.domain.incident import Incident, IncidentEvent
-from dashboard.domain.notification import Delay, Notification, NotificationKind, Recipient
-from dashboard.domain.notification_pace import LATE_AFTER
-from dashboard.domain.recipients import is_called
-from dashboard.domain.rule import Severity
+from dashboard.domain.people.recipients import is_called
 
 _LONGEST_NAME: Final = 80
 _LONGEST_NOTE: Final = 300

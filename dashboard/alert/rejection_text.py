@@ -8,16 +8,21 @@ from datetime import tzinfo
 from typing import Final
 
 from dashboard.alert.change_text import IncidentText, Rows
-from dashboard.domain.advice import advise
-from dashboard.domain.exclusion import CLOCK_IS_WRONG, StoredRejection
+from dashboard.domain.alerts.grounds import InclusionGrounds
+from dashboard.domain.alerts.incident import NotifiedChange
 from dashboard.domain.foreign_text import unlinked, visible
 from dashboard.domain.formatting import moment, moment_in
-from dashboard.domain.grounds import InclusionGrounds
-from dashboard.domain.module_limits import ModuleLimits
-from dashboard.domain.notified_change import NotifiedChange
 from dashboard.domain.quantity import TxHash
-from dashboard.domain.reason_explanation import explain, overrun
-from dashboard.domain.reason_parser import Reason, ReasonKind, parse_reason
+from dashboard.domain.rejections.exclusion import CLOCK_IS_WRONG, StoredRejection
+from dashboard.domain.rejections.reasons import (
+    ModuleLimits,
+    Reason,
+    ReasonKind,
+    advise,
+    explain,
+    overrun,
+    parse_reason,
+)
 
 _LONGEST_REASON: Final = 1100
 """Characters of a reason that are quoted; the exclusion API takes at most 1024."""

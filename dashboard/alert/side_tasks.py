@@ -3,15 +3,43 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import timedelta
+from typing import Final
+from uuid import UUID
 
-from dashboard.alert.delivery_retry import Elapsed
+from dashboard.alert.channels.alertmanager import (
+    FIRES_FOR,
+    AlertmanagerChannel,
+    PushedAlert,
+    labels_of,
+)
+from dashboard.alert.channels.http_exchange import (
+    HttpRequest,
+    HttpRules,
+    HttpTarget,
+    exchange,
+    judge,
+)
+from dashboard.alert.compose import Links, NetworkName
+from dashboard.alert.delivery_queue import Elapsed
+from dashboard.alert.incident_text import describe
 from dashboard.alert.message import MaySend
 from dashboard.alert.notify import Notifier
-from dashboard.errors import LinewatchError
+from dashboard.domain.alerts.condition import INSTALLATION, Transition
+from dashboard.domain.clock import Clock
+from dashboard.domain.foreign_text import visible
+from dashboard.domain.people.recipients import ConfiguredRecipients
+from dashboard.domain.quantity import NetworkId
+from dashboard.errors import DeliveryDeferred, DeliveryRefused, LinewatchError
 from dashboard.logs import get_logger
+from dashboard.store.alerts.alert_status import OpenIncident, firing_incidents
+from dashboard.store.alerts.recipients import read_directory
+from dashboard.store.engine.engine import Store
+from dashboard.store.evidence.digests import due_digests, make_digest
+from dashboard.store.monitoring.coverage import PRECISION, covered
+from dashboard.store.monitoring.upkeep import note_heartbeat, note_heartbeat_trouble
 
 _log = get_logger("delivery")
 
@@ -88,3 +116,152 @@ def _work(task: SideTask, may_send: MaySend) -> None:
         _log.warning("a task beside delivery failed", task=task.name, why=str(error))
     except Exception:  # noqa: BLE001 - the top of a thread: the next time it may do
         _log.exception("a task beside delivery failed", task=task.name)
+
+
+DIGEST_PERIOD: Final = timedelta(seconds=20)
+
+
+@dataclass(frozen=True, slots=True)
+class Digests:
+    """Makes digests of `networks` while this worker holds the lease.
+
+    Message-IDs stand below `domain`.
+    """
+
+    store: Store
+    configured: ConfiguredRecipients
+    networks: Sequence[NetworkId]
+    domain: str
+    clock: Clock
+
+    def work(self, may_send: MaySend) -> None:
+        """Make what is due; raises StoreError."""
+        if not may_send():
+            return
+        with self.store.read() as connection:
+            directory = read_directory(connection, self.configured)
+            due = due_digests(connection, directory, self.clock())
+        for each in due:
+            with self.store.write() as connection:
+                directory = read_directory(connection, self.configured)
+                make_digest(connection, each, directory, self.networks, self.clock(), self.domain)
+
+
+REPEAT_PERIOD: Final = timedelta(minutes=1)
+_NOBODYS: Final = UUID(int=0)
+
+
+class AlertRepeater:
+    """Pushes what is open now to one Alertmanager, with the labels of the first push.
+
+    What it pushed last time and is over by now, it ends: its end may have been pushed before.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        channel: AlertmanagerChannel,
+        networks: Mapping[NetworkId, NetworkName],
+        links: Links,
+        clock: Clock,
+    ) -> None:
+        """Push nothing yet."""
+        self._store = store
+        self._channel = channel
+        self._networks = networks
+        self._links = links
+        self._clock = clock
+        self._pushed: dict[str, PushedAlert] = {}
+
+    def work(self, may_send: MaySend) -> None:
+        """Push all that is open; raises DeliveryError and StoreError."""
+        with self._store.read() as connection:
+            incidents = firing_incidents(connection)
+        now = {each.subject.key(): self._alert(each) for each in incidents}
+        over = [
+            replace(alert, ends_at=self._clock())
+            for key, alert in self._pushed.items()
+            if key not in now
+        ]
+        if now or over:
+            self._channel.push([*now.values(), *over], may_send)
+        self._pushed = now
+
+    def _alert(self, incident: OpenIncident) -> PushedAlert:
+        subject = incident.subject
+        is_ours = subject.network_id == INSTALLATION
+        named = NetworkName("" if is_ours else f"network {subject.network_id}")
+        network = self._networks.get(subject.network_id, named)
+        title = visible(network.title)
+        opening = Transition(
+            _NOBODYS, subject, None, incident.state, incident.opened_at, incident.grounds
+        )
+        text = describe(opening, None, title)
+        return PushedAlert(
+            labels_of(
+                str(subject.kind),
+                None if is_ours else int(subject.network_id),
+                title,
+                rule=visible(subject.rule),
+                dimension=visible(subject.dimension),
+            ),
+            {"summary": text.headline, "description": text.opening},
+            incident.opened_at,
+            self._clock() + FIRES_FOR,
+            self._links.page("alerts", subject.network_id),
+        )
+
+
+_STILL: Final = 4 * PRECISION
+"""A network counts as watched for so long after that was written down."""
+
+_heartbeat_log = get_logger("heartbeat")
+
+
+@dataclass(frozen=True, slots=True)
+class Heartbeat:
+    """Asks one address, while this worker holds the lease and every network is answered."""
+
+    store: Store
+    networks: Sequence[NetworkId]
+    target: HttpTarget
+    rules: HttpRules
+    clock: Clock
+
+    def work(self, may_send: MaySend) -> None:
+        """Send it and note that, or why not; raises StoreError where the store cannot be asked."""
+        why_not = self.why_withheld()
+        if why_not:
+            _heartbeat_log.warning("the heartbeat is withheld", why=why_not)
+            self._note_trouble(f"withheld: {why_not}")
+            return
+        request = HttpRequest(lambda: (b"", {}), "GET")
+        try:
+            judge(exchange(self.target, request, self.rules, may_send))
+        except (DeliveryDeferred, DeliveryRefused) as error:
+            _heartbeat_log.warning("the heartbeat was not accepted", why=str(error))
+            self._note_trouble(f"not accepted: {error}")
+        else:
+            with self.store.write() as connection:
+                note_heartbeat(connection, self.clock())
+
+    def _note_trouble(self, trouble: str) -> None:
+        with self.store.write() as connection:
+            note_heartbeat_trouble(connection, trouble)
+
+    def why_withheld(self) -> str:
+        """Return what is wrong; empty where all that is watched was answered lately."""
+        oldest = self.clock() - _STILL
+        with self.store.read() as connection:
+            held = covered(connection, self.networks)
+        unwatched = set(self.networks) - {each.network_id for each in held}
+        if unwatched:
+            return f"network {min(unwatched)} was never watched"
+        for each in held:
+            if each.silence is not None:
+                return (
+                    f"questions about {each.watched} of network {each.network_id} are not answered"
+                )
+            if each.until < oldest:
+                return f"no worker asks about {each.watched} of network {each.network_id}"
+        return ""

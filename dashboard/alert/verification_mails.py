@@ -10,19 +10,19 @@ from typing import Final
 
 from dashboard.alert.compose import Links
 from dashboard.alert.message import Channel, MaySend, MessageHeaders
-from dashboard.alert.verification_text import message_of_verification
-from dashboard.domain.audit import Action
+from dashboard.alert.own_messages import message_of_verification
+from dashboard.domain.alerts.notification import DeliveryAttempt, DeliveryResult, Recipient
+from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.clock import Clock
 from dashboard.domain.foreign_text import visible
-from dashboard.domain.notification import DeliveryAttempt, DeliveryResult, Recipient
-from dashboard.domain.recipients import (
+from dashboard.domain.people.access import Action
+from dashboard.domain.people.recipients import (
     ConfiguredRecipients,
     RecipientDirectory,
     RecipientStatus,
     mailbox_of,
 )
-from dashboard.domain.rule import Rule
-from dashboard.domain.verification import (
+from dashboard.domain.people.verification import (
     Verification,
     attempted,
     delivered,
@@ -34,8 +34,7 @@ from dashboard.domain.verification import (
 from dashboard.errors import DeliveryError, DeliveryRefused, DeliveryWithheld, InputError
 from dashboard.logs import get_logger
 from dashboard.store.access.audit_log import note_action
-from dashboard.store.alerts.link_key import link_key
-from dashboard.store.alerts.notifications import written_message_id
+from dashboard.store.alerts.notifications import link_key, written_message_id
 from dashboard.store.alerts.recipients import (
     locked_verification,
     read_directory,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from typing import Final
@@ -11,29 +12,46 @@ from uuid import UUID
 
 import click
 
-from dashboard.cli import options
-from dashboard.cli.installation import Installation, open_installation
-from dashboard.cli.lazy_group import LazyGroup
-from dashboard.cli.listing import Listing, Output, output, print_list
-from dashboard.cli.output import FOUND, Json, instant, print_json, say
-from dashboard.cli.silence_options import actor, by
-from dashboard.domain.formatting import counted
-from dashboard.domain.notification import DeliveryAttempt, NotificationState
-from dashboard.domain.quantity import shorten
-from dashboard.domain.rejection_filter import HashRange
-from dashboard.errors import InputError
-from dashboard.show.queries.alerts import (
+from dashboard.alert.message import Stage
+from dashboard.application.deliveries import (
     AlertQueries,
     NotificationHistory,
     VerificationMail,
     notification_filter,
+    reported_words,
+    verification_words,
 )
-from dashboard.show.queries.incident_words import withheld_words
-from dashboard.show.queries.incidents import IncidentQueries
-from dashboard.show.queries.notification_words import reported_words, verification_words
-from dashboard.show.text import moment, since_when
+from dashboard.application.incident_words import withheld_words
+from dashboard.application.incidents import IncidentQueries
+from dashboard.application.text import moment, since_when
+from dashboard.cli import options
+from dashboard.cli.installation import Installation, open_installation
+from dashboard.cli.main import LazyGroup
+from dashboard.cli.output import (
+    FAILED,
+    FOUND,
+    Json,
+    Listing,
+    Output,
+    instant,
+    output,
+    print_json,
+    print_list,
+    say,
+    warn,
+)
+from dashboard.cli.silences import actor, by
+from dashboard.domain.alerts.notification import DeliveryAttempt, NotificationState, Recipient
+from dashboard.domain.formatting import counted
+from dashboard.domain.people.access import Actor
+from dashboard.domain.quantity import shorten
+from dashboard.domain.rejections.search import HashRange
+from dashboard.errors import InputError
 from dashboard.store.alerts.alert_status import OpenIncident
 from dashboard.store.alerts.incident_list import WithheldChanges
+from dashboard.wiring.clock import utc_now
+from dashboard.wiring.store import os_user
+from dashboard.wiring.trials import TriedRecipient, recipients_to_try, try_recipient
 
 _COMMANDS: Final = {
     "incidents": "incidents",
@@ -41,7 +59,7 @@ _COMMANDS: Final = {
     "unacknowledge": "incidents",
     "hand-over": "incidents",
     "resolve": "incidents",
-    "test-send": "channel_trial",
+    "test-send": "alerts",
     "rehearse": "rehearse",
 }
 """Every command below `linewatch alerts`, with the module of this package that holds it."""
@@ -273,3 +291,57 @@ def _delivery_forms(attempts: Sequence[DeliveryAttempt]) -> list[Json]:
         }
         for each in attempts
     ]
+
+
+@click.command()
+@click.option("--to", "address", default="", help="Only to this mail address.")
+@click.option("--channel", default="", metavar="NAME", help="Only to this table of [channels].")
+@options.as_json
+def test_send(*, address: str, channel: str, as_json: bool) -> None:
+    """Send a test message now, and show what the server answers, step by step.
+
+    Without an option it goes to all who get alerts by default: the recipients of [mail] and the
+    channels. It passes the same way as an alert, and waits for none. The status is 1 where a
+    message was not accepted. The audit log says who sent one, to whom, and what was answered.
+    """
+    if address and channel:
+        raise InputError("--to and --channel exclude each other: choose one")
+    with open_installation() as here:
+        recipients = recipients_to_try(address, channel, here.settings)
+        tried = [_try(here, each, as_json=as_json) for each in recipients]
+    if as_json:
+        print_json({"sent": [form for _, form in tried]})
+    if not all(each.was_sent for each, _ in tried):
+        sys.exit(FAILED)
+
+
+def _try(here: Installation, recipient: Recipient, *, as_json: bool) -> tuple[TriedRecipient, Json]:
+    """Send to one recipient; without JSON, print each step as soon as it is over."""
+    stages: list[Stage] = []
+
+    def watch(stage: Stage) -> None:
+        stages.append(stage)
+        if not as_json:
+            with suppress(BrokenPipeError):  # else it would pass for a failure of the server
+                say(f"  {stage.name}: {stage.answer}")
+
+    if not as_json:
+        say(f"To {recipient.address} over {recipient.channel}:")
+    actor = Actor(os_user(), utc_now())
+    tried = try_recipient(recipient, here.settings, here.source.store, actor, watch)
+    if not as_json and tried.was_sent:
+        say(f"  sent: {tried.answer}")
+    elif not as_json:
+        warn(f"not sent to {recipient.address}: {tried.answer}")
+    return tried, _trial_form(tried, stages)
+
+
+def _trial_form(tried: TriedRecipient, stages: list[Stage]) -> Json:
+    steps: list[Json] = [{"step": each.name, "answer": each.answer} for each in stages]
+    return {
+        "channel": tried.recipient.channel,
+        "address": tried.recipient.address,
+        "wasSent": tried.was_sent,
+        "answer": tried.answer,
+        "steps": steps,
+    }

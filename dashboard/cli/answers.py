@@ -7,14 +7,14 @@ from pathlib import Path
 
 import click
 
+from dashboard.application.answers import AnswerFileState, AnswerQueries
 from dashboard.cli.installation import open_installation, text_of
 from dashboard.cli.options import as_json
 from dashboard.cli.output import WRONG_INPUT, Json, print_json, say, warn
-from dashboard.domain.answer_template import PLACEHOLDERS
-from dashboard.domain.audit import Actor
-from dashboard.show.queries.answers import AnswerFileState, AnswerQueries
-from dashboard.wiring.actor import os_user
+from dashboard.domain.people.access import Actor
+from dashboard.domain.rejections.answer_template import PLACEHOLDERS
 from dashboard.wiring.clock import utc_now
+from dashboard.wiring.store import os_user
 
 
 @click.group()

@@ -11,15 +11,14 @@ import click
 from dashboard.cli.options import as_json, chosen
 from dashboard.cli.output import FAILED, WRONG_INPUT, Json, print_json, print_table, say
 from dashboard.logs import configure_logs
-from dashboard.poll.cost import CREDITS_PER_CALL, FREE_CREDITS, Cost
-from dashboard.poll.trial import TrialOutcome, TrialResult
+from dashboard.poll.trial import CREDITS_PER_CALL, FREE_CREDITS, Cost, TrialOutcome, TrialResult
 from dashboard.settings import Settings, load_settings
 from dashboard.settings.layers import Mistake, SettingLocation
 from dashboard.settings.listing import EffectiveSetting, effective_settings, value_text
 from dashboard.settings.load import Configuration, read_configuration
-from dashboard.wiring.endpoint_trial import TriedNetwork, try_networks
-from dashboard.wiring.network_profiles import profile_of
 from dashboard.wiring.networks import networks_of
+from dashboard.wiring.page_settings import profile_of
+from dashboard.wiring.trials import TriedNetwork, try_networks
 
 _MILLISECOND: Final = 1e-3
 

@@ -8,14 +8,14 @@ from importlib.metadata import version
 
 import click
 
+from dashboard.application.attention import Attention, Remedy, health_troubles
+from dashboard.application.health import Health, HealthQueries, WorkerHealth
+from dashboard.application.text import age
 from dashboard.cli import options
 from dashboard.cli.installation import open_installation
 from dashboard.cli.output import FOUND, Json, instant, print_json, say
-from dashboard.domain.rule import Severity
+from dashboard.domain.alerts.rule import Severity
 from dashboard.errors import StoreError
-from dashboard.show.queries.attention import Attention, Remedy, health_troubles
-from dashboard.show.queries.health import Health, HealthQueries, WorkerHealth
-from dashboard.show.text import age
 from dashboard.store.engine.engine import Store, prove_writing
 
 

@@ -11,20 +11,9 @@ from typing import Final
 
 import click
 
-from dashboard.cli import options
-from dashboard.cli.installation import Installation, open_installation
-from dashboard.cli.listing import Output, output, print_csv
-from dashboard.cli.output import FOUND, Json, instant, print_json, print_table, say
-from dashboard.domain.coverage import WatchedTime
-from dashboard.domain.fee_rollup import FeeSeries
-from dashboard.domain.gas import FeeSuggestion, SuggestedGasFees
-from dashboard.domain.quantity import Wei
-from dashboard.domain.spells import Spell
-from dashboard.errors import InputError
-from dashboard.settings.values import parse_duration
-from dashboard.show.charts.fee_timeline import FeeTimeline, busy_in_words
-from dashboard.show.queries.fees import read_fee_story
-from dashboard.show.queries.network_status import (
+from dashboard.application.fee_timeline import FeeTimeline, busy_in_words
+from dashboard.application.fees import read_fee_story
+from dashboard.application.network_status import (
     Activity,
     NetworkProfile,
     NetworkStatus,
@@ -32,7 +21,27 @@ from dashboard.show.queries.network_status import (
     conclude_status,
     read_network_figures,
 )
-from dashboard.show.text import age, exact_fee, fee, moment, share
+from dashboard.application.text import age, exact_fee, fee, moment, share
+from dashboard.cli import options
+from dashboard.cli.installation import Installation, open_installation
+from dashboard.cli.output import (
+    FOUND,
+    Json,
+    Output,
+    instant,
+    output,
+    print_csv,
+    print_json,
+    print_table,
+    say,
+)
+from dashboard.domain.fees.gas import FeeSuggestion, SuggestedGasFees
+from dashboard.domain.fees.rollup import FeeSeries
+from dashboard.domain.fees.spells import Spell
+from dashboard.domain.health.coverage import WatchedTime
+from dashboard.domain.quantity import Wei
+from dashboard.errors import InputError
+from dashboard.settings.values import parse_duration
 from dashboard.store.engine.connection import Connection
 from dashboard.store.fees.series import ChartRange
 from dashboard.store.gas import latest_gas

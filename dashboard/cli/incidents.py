@@ -7,18 +7,16 @@ from uuid import UUID
 
 import click
 
+from dashboard.application.incident_words import event_words, notified_words, state_remarks
+from dashboard.application.incidents import IncidentQueries
+from dashboard.application.text import moment
 from dashboard.cli import options
 from dashboard.cli.installation import open_installation
-from dashboard.cli.listing import Listing, Output, output, print_list
 from dashboard.cli.options import as_json
-from dashboard.cli.output import Json, instant, print_json, say
-from dashboard.cli.silence_options import NAME, actor, by
-from dashboard.domain.audit import Actor
-from dashboard.domain.incident import Incident, IncidentState
-from dashboard.domain.incident_response import IncidentResponse
-from dashboard.show.queries.incident_words import event_words, notified_words, state_remarks
-from dashboard.show.queries.incidents import IncidentQueries
-from dashboard.show.text import moment
+from dashboard.cli.output import Json, Listing, Output, instant, output, print_json, print_list, say
+from dashboard.cli.silences import NAME, actor, by
+from dashboard.domain.alerts.incident import Incident, IncidentResponse, IncidentState
+from dashboard.domain.people.access import Actor
 from dashboard.store.alerts.incident_list import IncidentStory
 
 _SHORT_ID = 8

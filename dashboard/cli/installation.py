@@ -9,26 +9,24 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from dashboard.application.context import QueryContext
 from dashboard.cli.options import chosen_id
-from dashboard.domain.exclusion import StoredRejection
 from dashboard.domain.quantity import NetworkId
-from dashboard.domain.reason_parser import Reason
-from dashboard.domain.rejection_filter import RejectionFilter
-from dashboard.domain.spreadsheet import read_spreadsheet
+from dashboard.domain.rejections.exclusion import StoredRejection
+from dashboard.domain.rejections.reasons import Reason
+from dashboard.domain.rejections.search import RejectionFilter
+from dashboard.domain.tables import read_spreadsheet
 from dashboard.errors import InputError
 from dashboard.logs import configure_logs
 from dashboard.settings import Settings, load_settings
-from dashboard.show.queries.context import QueryContext
 from dashboard.store.alerts.alert_status import open_incidents
 from dashboard.store.alerts.notification_search import NotificationFilter, search_notifications
 from dashboard.store.gas import LatestGas, latest_gas
 from dashboard.store.rejections.search import search
-from dashboard.wiring.actor import os_user
 from dashboard.wiring.clock import utc_now
-from dashboard.wiring.network_profiles import profile_of
 from dashboard.wiring.networks import Network, shown_networks
-from dashboard.wiring.page_settings import page_settings
-from dashboard.wiring.store import open_checked_store
+from dashboard.wiring.page_settings import page_settings, profile_of
+from dashboard.wiring.store import open_checked_store, os_user
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,21 +11,27 @@ from datetime import timedelta
 
 import click
 
-from dashboard.cli import key_options, key_table
+from dashboard.application.network_status import NetworkProfile
+from dashboard.cli import key_options
+from dashboard.cli import key_options as key_table
 from dashboard.cli.installation import open_installation
 from dashboard.cli.key_options import GivenLimits
-from dashboard.cli.listing import Listing, Output, output, print_list
 from dashboard.cli.options import DURATION, Parsed, as_json
-from dashboard.cli.output import Json, instant, print_json, say
-from dashboard.domain.api_key import KEY_PREFIX, SECRET_PREFIX, KeyLimits, parse_key_name
-from dashboard.domain.audit import Action, Detail
+from dashboard.cli.output import Json, Listing, Output, instant, output, print_json, print_list, say
+from dashboard.domain.people.access import (
+    KEY_PREFIX,
+    SECRET_PREFIX,
+    Action,
+    Detail,
+    KeyLimits,
+    parse_key_name,
+)
 from dashboard.domain.quantity import NetworkId, shorten
 from dashboard.domain.secret import Secret
 from dashboard.errors import InputError
 from dashboard.serve.keys.key_ring import digest
 from dashboard.serve.keys.key_sync import ConfiguredKeys
 from dashboard.settings import Settings
-from dashboard.show.queries.network_status import NetworkProfile
 from dashboard.store.access.api_keys import (
     Credential,
     StoredKey,
@@ -41,11 +47,11 @@ from dashboard.store.access.api_keys import (
 from dashboard.store.access.audit_log import note_action
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
-from dashboard.wiring.actor import os_user
 from dashboard.wiring.clock import utc_now
-from dashboard.wiring.keys import configured_keys
-from dashboard.wiring.network_profiles import profile_of
 from dashboard.wiring.networks import networks_of
+from dashboard.wiring.page_settings import profile_of
+from dashboard.wiring.serve import configured_keys
+from dashboard.wiring.store import os_user
 
 _KEY_BYTES = 24
 _SECRET_BYTES = 32

@@ -11,27 +11,24 @@ from typing import Any
 
 import click
 
-from dashboard.cli import options
-from dashboard.cli.installation import Installation, open_installation, standard_input
-from dashboard.cli.listing import Output
-from dashboard.cli.listing import output as output_option
-from dashboard.cli.output import FAILED, FOUND, WRONG_INPUT, print_json, say, warn
-from dashboard.domain.answer_template import Voice, parse_case_id
-from dashboard.domain.foreign_text import visible
-from dashboard.domain.paste import Paste, read_lookup
-from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.errors import InputError
-from dashboard.show.queries.answers import AnswerQueries
-from dashboard.show.queries.customer_answer import AnswerContext, answer_text, leading_verdict
-from dashboard.show.queries.lookup_files import lookup_csv, lookup_form
-from dashboard.show.queries.lookup_page import LookupQueries, ask_in_portions
-from dashboard.show.queries.transaction_summary import (
+from dashboard.application.answers import AnswerContext, AnswerQueries, answer_text, leading_verdict
+from dashboard.application.lookup import LookupQueries, ask_in_portions, lookup_csv, lookup_form
+from dashboard.application.transaction_summary import (
     TransactionSummary,
     read_transaction_summaries,
     with_unsaved,
 )
+from dashboard.cli import options
+from dashboard.cli.installation import Installation, open_installation, standard_input
+from dashboard.cli.output import FAILED, FOUND, WRONG_INPUT, Output, print_json, say, warn
+from dashboard.cli.output import output as output_option
+from dashboard.domain.foreign_text import visible
+from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.domain.rejections.answer_template import Voice, parse_case_id
+from dashboard.domain.tracking.paste import Paste, read_lookup
+from dashboard.errors import InputError
 from dashboard.store.evidence.record_answers import AnswersNotSaved, UnsavedAnswers
-from dashboard.wiring.live_lookup import live_lookup
+from dashboard.wiring.clients import live_lookup
 
 _SHOWN = 80
 _MOST_NAMED = 20

@@ -5,14 +5,38 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from collections.abc import Mapping
+from importlib import import_module
 from io import TextIOWrapper
-from typing import Final, NoReturn
+from typing import Any, Final, NoReturn, cast
 
 import click
 
-from dashboard.cli.lazy_group import LazyGroup
 from dashboard.cli.output import FAILED, WRONG_INPUT, warn
 from dashboard.errors import InputError, LinewatchError
+
+
+class LazyGroup(click.Group):
+    """Finds its commands in `modules`: each command by the module of this package that holds it.
+
+    A command is the module's value of the same name, with `_` for `-`, or what follows a colon.
+    """
+
+    def __init__(self, *args: Any, modules: Mapping[str, str], **attributes: Any) -> None:  # noqa: ANN401 - click's own
+        """Import nothing yet."""
+        super().__init__(*args, **attributes)
+        self._modules = modules
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - named by click
+        return list(self._modules)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - named by click
+        if cmd_name not in self._modules:
+            return None
+        module, _, name = self._modules[cmd_name].partition(":")
+        held = import_module(f"dashboard.cli.{module}")
+        return cast("click.Command", getattr(held, name or cmd_name.replace("-", "_")))
+
 
 _COMMANDS: Final = {
     "up": "run",
@@ -44,8 +68,8 @@ _COMMANDS: Final = {
     "keys": "keys",
     "audit": "audit",
     "export": "export",
-    "store": "store_size",
-    "demo-history": "demo_history",
+    "store": "store",
+    "demo-history": "store",
     "config": "config",
 }
 """Every command, in the order of the help, with the module of this package that holds it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from functools import wraps
@@ -10,21 +11,25 @@ from typing import Any, Final, TypeVar, cast
 
 import click
 
-from dashboard.domain.listed_transaction import (
+from dashboard.application.network_status import NetworkProfile
+from dashboard.domain.alerts.rule import Rule
+from dashboard.domain.alerts.rule_keys import LISTS
+from dashboard.domain.alerts.rule_table import RuleNames, RuleTable, read_rule
+from dashboard.domain.quantity import Address, NetworkId, shorten
+from dashboard.domain.rejections.search import HashRange, bare_beginning, parse_search
+from dashboard.domain.tracking.paste import (
     LONGEST_CASE_ID,
     LONGEST_LABEL,
     LONGEST_NOTE,
     LONGEST_OWNER,
+    LONGEST_TAGS,
+    parse_attempt,
+    typed_tags,
+    written_tags,
 )
-from dashboard.domain.quantity import Address, NetworkId, shorten
-from dashboard.domain.rejection_filter import HashRange
-from dashboard.domain.search import bare_beginning, parse_search
-from dashboard.domain.submission_time import parse_attempt
-from dashboard.domain.tags import LONGEST_TAGS, typed_tags, written_tags
 from dashboard.errors import InputError, WireError
 from dashboard.settings.values import parse_duration
-from dashboard.show.queries.network_status import NetworkProfile
-from dashboard.wire.timestamp import format_timestamp, parse_timestamp
+from dashboard.wire.decoding import format_timestamp, parse_timestamp
 from dashboard.wiring.clock import utc_now
 
 _MODULE: Final = re.compile(r"[A-Za-z0-9_]{1,64}")
@@ -223,3 +228,47 @@ def chosen_id(
             return network_id
     profile = chosen(text, profiles)
     return None if profile is None else profile.network_id
+
+
+def plain_table(settings: Sequence[str]) -> RuleTable:
+    """Read KEY=VALUE, each value as in a file, or as bare text.
+
+    InputError without an =, and for a key that is given twice.
+    """
+    table: RuleTable = {}
+    for each in settings:
+        key, equals, value = each.partition("=")
+        if not equals:
+            raise InputError(f"{shorten(each)} has no value: write KEY=VALUE")
+        name = key.strip()
+        if name in table:
+            remedy = f", such as {name}=A,B" if name in LISTS else ""
+            raise InputError(f"--set {shorten(name)} is given twice: give it once{remedy}")
+        table[name] = _value(name, value.strip())
+    return table
+
+
+def given_rule(name: str, table: RuleTable, names: RuleNames) -> Rule:
+    """Return the rule that a table says; InputError names everything that is wrong with it."""
+    found = read_rule(name, table, names)
+    if isinstance(found, Rule):
+        return found
+    raise InputError("; ".join(f"{key or name} {remark}" for key, remark in found))
+
+
+def _value(key: str, text: str) -> object:
+    plain = _plain(text)
+    if key not in LISTS or isinstance(plain, list):
+        return plain
+    separator = ";" if key == "active" else ","
+    return [_plain(part.strip()) for part in text.split(separator) if part.strip()]
+
+
+def _plain(text: str) -> object:
+    """Read a value as TOML has it, or else take the text as it stands; 0x… is an address."""
+    if text.casefold().startswith("0x"):
+        return text
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text

@@ -6,21 +6,24 @@ import secrets
 
 import click
 
+from dashboard.application.recipients import (
+    ListedRecipient,
+    RecipientQueries,
+    hours_words,
+    status_words,
+    unreached_words,
+)
+from dashboard.application.text import moment
 from dashboard.cli.installation import open_installation
-from dashboard.cli.listing import Listing, Output, output, print_list
-from dashboard.cli.output import Json, instant, say
-from dashboard.cli.silence_options import actor, by
-from dashboard.domain.active_hours import WeekSpan
-from dashboard.domain.digest import DigestTime
-from dashboard.domain.notification import Recipient
+from dashboard.cli.output import Json, Listing, Output, instant, output, print_list, say
+from dashboard.cli.silences import actor, by
+from dashboard.domain.alerts.notification import DigestTime, Recipient
+from dashboard.domain.alerts.rule_keys import MAIL
+from dashboard.domain.alerts.signed_link import KEY_LENGTH
+from dashboard.domain.people.active_hours import WeekSpan
+from dashboard.domain.people.recipients import RecipientProfile
 from dashboard.domain.quantity import shorten
-from dashboard.domain.recipients import RecipientProfile
-from dashboard.domain.rule_keys import MAIL
-from dashboard.domain.signed_link import KEY_LENGTH
 from dashboard.errors import InputError
-from dashboard.show.queries.recipient_words import hours_words, status_words, unreached_words
-from dashboard.show.queries.recipients import ListedRecipient, RecipientQueries
-from dashboard.show.text import moment
 
 _address = click.argument("address")
 _channel = click.option(

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import click
 
+from dashboard.application.incident_words import withheld_words
 from dashboard.cli import options
 from dashboard.cli.installation import open_installation
 from dashboard.cli.output import Json, instant, print_json, print_table, say
-from dashboard.cli.silence_options import LENGTH, TO_COME
+from dashboard.cli.silences import LENGTH, TO_COME
 from dashboard.domain.formatting import counted, moment, span
 from dashboard.errors import InputError
-from dashboard.show.queries.incident_words import withheld_words
 from dashboard.wiring.networks import networks_of
 from dashboard.wiring.rehearsal import Rehearsal, RehearsedMessage, Storm
 from dashboard.wiring.rehearsal import rehearse as play

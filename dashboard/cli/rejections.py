@@ -8,18 +8,15 @@ from typing import Final
 
 import click
 
+from dashboard.application.rejections import rejection_form
+from dashboard.application.text import moment
 from dashboard.cli import options
 from dashboard.cli.installation import Installation, open_installation
-from dashboard.cli.listing import Listing, Output, output, print_list
-from dashboard.cli.output import FOUND, Json
-from dashboard.domain.exclusion import RejectionStage, StoredRejection
+from dashboard.cli.output import FOUND, Json, Listing, Output, output, print_list
 from dashboard.domain.quantity import Address
-from dashboard.domain.reason_explanation import explain
-from dashboard.domain.reason_parser import ReasonKind
-from dashboard.domain.rejection_filter import HashRange, RejectionFilter
-from dashboard.domain.search import parse_search
-from dashboard.show.queries.rejection_form import rejection_form
-from dashboard.show.text import moment
+from dashboard.domain.rejections.exclusion import RejectionStage, StoredRejection
+from dashboard.domain.rejections.reasons import ReasonKind, explain
+from dashboard.domain.rejections.search import HashRange, RejectionFilter, parse_search
 from dashboard.store.rejections.search import search
 
 _COLUMNS: Final = (

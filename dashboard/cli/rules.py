@@ -11,14 +11,26 @@ from zoneinfo import ZoneInfo
 
 import click
 
+from dashboard.application.recipients import RecipientQueries, unreached_words
+from dashboard.application.rules import RuleQueries, RuleState
+from dashboard.application.text import moment
 from dashboard.cli.installation import Installation, open_installation, text_of
-from dashboard.cli.listing import Listing, Output, output, print_list
-from dashboard.cli.options import DURATION, as_json
-from dashboard.cli.output import WRONG_INPUT, Json, instant, print_json, say, warn
-from dashboard.cli.rule_options import given_rule, plain_table
-from dashboard.domain.audit import Actor
-from dashboard.domain.rule import Rule
-from dashboard.domain.rule_changes import (
+from dashboard.cli.options import DURATION, as_json, given_rule, plain_table
+from dashboard.cli.output import (
+    WRONG_INPUT,
+    Json,
+    Listing,
+    Output,
+    instant,
+    output,
+    print_json,
+    print_list,
+    say,
+    warn,
+)
+from dashboard.domain.alerts.rule import Rule
+from dashboard.domain.alerts.rule_preview import Firing
+from dashboard.domain.alerts.rule_table import (
     RuleDifference,
     RuleEdit,
     added,
@@ -27,29 +39,24 @@ from dashboard.domain.rule_changes import (
     merged_with,
     removed,
     replaced_by,
+    write_rule,
 )
-from dashboard.domain.rule_preview import Firing
-from dashboard.domain.rule_table import write_rule
-from dashboard.domain.rule_text import (
+from dashboard.domain.alerts.rule_text import (
     differences_in_words,
     group_in_words,
     preview_in_words,
     recipients_in_words,
     scope_in_words,
 )
-from dashboard.domain.toml_text import write_toml
+from dashboard.domain.people.access import Actor
+from dashboard.domain.tables import write_toml
 from dashboard.errors import InputError
 from dashboard.settings.layers import Mistake
-from dashboard.settings.rule_file import TABLE, read_rule_file
-from dashboard.show.queries.recipient_words import unreached_words
-from dashboard.show.queries.recipients import RecipientQueries
-from dashboard.show.queries.rule_states import RuleState
-from dashboard.show.queries.rules import RuleQueries
-from dashboard.show.text import moment
+from dashboard.settings.own_files import TABLE, read_rule_file
 from dashboard.store.alerts.rules import StoredRule
-from dashboard.wiring.actor import os_user
+from dashboard.wiring.channels import rule_names
 from dashboard.wiring.clock import utc_now
-from dashboard.wiring.rule_names import rule_names
+from dashboard.wiring.store import os_user
 
 _dry_run = click.option("--dry-run", is_flag=True, help="Only show what would change.")
 _set = click.option(

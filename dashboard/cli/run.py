@@ -15,11 +15,10 @@ import click
 from dashboard.logs import configure_logs
 from dashboard.settings import Settings, load_settings
 from dashboard.supervise import Patience, supervise
+from dashboard.transport.event_loop import RestingLoop, WokenOnceLoop
 from dashboard.wiring.clock import utc_now
-from dashboard.wiring.event_loop import RestingLoop, WokenOnceLoop
-from dashboard.wiring.failing_roles import RoleDeaths
-from dashboard.wiring.migration import migrate_store
-from dashboard.wiring.roles import refuse_taken_ports, roles_of
+from dashboard.wiring.roles import RoleDeaths, refuse_taken_ports, roles_of
+from dashboard.wiring.store import migrate_store
 
 _BEYOND_STOPPING: Final = 3.0
 """Seconds that a role may take to end beyond what requests under way are given."""

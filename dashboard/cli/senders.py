@@ -8,15 +8,24 @@ from datetime import datetime
 
 import click
 
+from dashboard.application.senders import SenderQueries
+from dashboard.application.text import moment
 from dashboard.cli import options
 from dashboard.cli.installation import Installation, open_installation
-from dashboard.cli.listing import Listing, Output, output, print_list
-from dashboard.cli.output import WRONG_INPUT, Json, instant, print_json, print_table
-from dashboard.cli.silence_options import actor, by
+from dashboard.cli.output import (
+    WRONG_INPUT,
+    Json,
+    Listing,
+    Output,
+    instant,
+    output,
+    print_json,
+    print_list,
+    print_table,
+)
+from dashboard.cli.silences import actor, by
 from dashboard.domain.quantity import Address
-from dashboard.domain.rejection_filter import RejectionFilter
-from dashboard.show.queries.senders import SenderQueries
-from dashboard.show.text import moment
+from dashboard.domain.rejections.search import RejectionFilter
 from dashboard.store.rejections.counts import Grouping, count_by
 from dashboard.store.tracking.senders import WatchedSender
 

@@ -3,22 +3,44 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
+from datetime import timedelta
 from pathlib import Path
 
 import click
 
+from dashboard.application.text import size
 from dashboard.cli import options
-from dashboard.cli.output import FAILED, Json, print_json, print_table, say, warn
+from dashboard.cli.installation import open_installation
+from dashboard.cli.output import (
+    FAILED,
+    Json,
+    Listing,
+    Output,
+    instant,
+    output,
+    print_json,
+    print_list,
+    print_table,
+    say,
+    warn,
+)
+from dashboard.devnet.demo import YEAR
+from dashboard.devnet.genesis import SIMULATED
+from dashboard.domain.health.retention import KindSize, StoreSize
 from dashboard.logs import configure_logs
 from dashboard.settings import Settings, load_settings
+from dashboard.show.parts.health_cards import growth, until_full
+from dashboard.store.monitoring.sizes import measure
+from dashboard.wiring.devnet import fill_with_history
 from dashboard.wiring.maintenance import (
     back_up_store,
     join_installation,
     rebuild_store,
     verify_store,
 )
-from dashboard.wiring.migration import migrate_store
+from dashboard.wiring.store import migrate_store
 
 _FILE = click.Path(path_type=Path)
 
@@ -144,3 +166,120 @@ def settings_of_command() -> Settings:
     """Load the settings for a command, which logs nothing but errors."""
     configure_logs("command", logging.ERROR)
     return load_settings()
+
+
+@click.command()
+@output
+def store(*, output: Output) -> None:
+    """Measure the store: rows and bytes of each kind of data, and how much they grow a day.
+
+    The whole store is read once for that, which takes some seconds for each gigabyte; nothing
+    needs to be stopped.
+    """
+    with open_installation() as here, here.source.store.read() as connection:
+        measured = measure(connection, here.source.now())
+    print_list(
+        Listing(
+            "kinds",
+            measured.kinds,
+            ("KIND", "ROWS", "SIZE", "GROWS BY"),
+            _row,
+            _form,
+            nothing="The store is empty.",
+            more=_totals(measured),
+            after=_summary(measured),
+        ),
+        output,
+    )
+
+
+def _row(each: KindSize) -> tuple[str, ...]:
+    about = "about " if each.is_estimated else ""
+    growth_text = "" if each.growth is None else growth(each.growth)
+    return str(each.kind), f"{each.rows:,}", f"{about}{size(each.bytes)}", growth_text
+
+
+def _summary(measured: StoreSize) -> list[str]:
+    free = f"{size(measured.free_inside)} more are free inside, and are used before it grows"
+    lines = [f"Together {size(measured.bytes)}; {free}."]
+    if measured.growth is None:
+        lines.append("How much it grows is known when a worker has measured it on two days.")
+    else:
+        lines.append(f"It grows by {growth(measured.growth)}.")
+    if measured.free_on_disk is not None:
+        full = "" if measured.full_in is None else f", full in {until_full(measured.full_in)}"
+        lines.append(f"Its disk has room for {size(measured.free_on_disk)}{full}.")
+    return lines
+
+
+def _totals(measured: StoreSize) -> dict[str, Json]:
+    full_in = measured.full_in
+    return {
+        "measuredAt": instant(measured.measured_at),
+        "bytes": measured.bytes,
+        "freeInside": measured.free_inside,
+        "freeOnDisk": measured.free_on_disk,
+        "bytesPerDay": _whole(measured.growth),
+        "fullInDays": None if full_in is None else full_in.days,
+    }
+
+
+def _form(each: KindSize) -> Json:
+    return {
+        "kind": str(each.kind),
+        "rows": each.rows,
+        "bytes": each.bytes,
+        "isEstimated": each.is_estimated,
+        "bytesPerDay": _whole(each.growth),
+    }
+
+
+def _whole(number: float | None) -> int | None:
+    return None if number is None else round(number)
+
+
+_MOST_YEARS = 10
+
+
+@click.command(name="demo-history")
+@click.option(
+    "--into",
+    "folder",
+    type=click.Path(path_type=Path),
+    help="State folder to fill instead of LINEWATCH_HOME; needed where that holds real data.",
+)
+@click.option(
+    "--days",
+    type=click.IntRange(1, _MOST_YEARS * YEAR.days),
+    default=YEAR.days,
+    show_default=True,
+    help="How long the history is.",
+)
+@click.option(
+    "--networks",
+    type=click.IntRange(1, len(SIMULATED)),
+    help="How many simulated networks have one, instead of the setting devnet.networks.",
+)
+def demo_history(folder: Path | None, days: int, networks: int | None) -> None:
+    """Fill a store with a simulated year.
+
+    Fees and rejections of the devnet, marked as simulated, end where its own begin. Two more
+    networks without a chain can have one as well: a calm one that was not always watched, and
+    one whose base fee never moves. Nothing is tracked and nobody is notified. The same command
+    again adds only what is new.
+    """
+    named = {} if folder is None else {"LINEWATCH_HOME": str(folder)}
+    if networks is not None:
+        named["LINEWATCH_DEVNET_NETWORKS"] = str(networks)
+    settings = load_settings({**os.environ, **named})
+    say(f"Making {days} days of simulated history; a year takes half a minute per network.")
+    filled = fill_with_history(settings, timedelta(days=days), is_store_named=folder is not None)
+    titles = ", ".join(each.title for each in filled.networks)
+    say(f"{filled.store} now holds the simulated past of {titles}:")
+    say(f"{filled.fees:,} fees, and {filled.rejections:,} new simulated rejections.")
+    variables = " ".join(f"{name}={value}" for name, value in named.items())
+    say(
+        f"Look at it with: {variables} linewatch up"
+        if variables
+        else "Look at it with: linewatch up"
+    )

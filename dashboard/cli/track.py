@@ -15,19 +15,18 @@ from typing import Final
 
 import click
 
+from dashboard.application.tracked import TrackedQueries
 from dashboard.cli import options
 from dashboard.cli.installation import Installation, open_installation, standard_input
 from dashboard.cli.output import WRONG_INPUT, Json, instant, print_rows, say, warn
-from dashboard.cli.silence_options import actor, by
-from dashboard.domain.audit import Actor
-from dashboard.domain.listed_transaction import CommonRemarks, ListedTransaction
+from dashboard.cli.silences import actor, by
+from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import NetworkId
-from dashboard.domain.spreadsheet import read_spreadsheet
-from dashboard.domain.tags import TAGS_LEFT_OUT
-from dashboard.domain.track_file import track_files
-from dashboard.domain.track_list import TrackList, in_words
+from dashboard.domain.tables import read_spreadsheet
+from dashboard.domain.tracking.paste import TAGS_LEFT_OUT, CommonRemarks, ListedTransaction
+from dashboard.domain.tracking.track_file import track_files
+from dashboard.domain.tracking.track_list import TrackList, in_words
 from dashboard.errors import InputError
-from dashboard.show.queries.tracked import TrackedQueries
 from dashboard.store.tracking.transactions import TrackResult
 from dashboard.wiring.clock import utc_now
 

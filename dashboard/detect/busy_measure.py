@@ -7,11 +7,11 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from dashboard.detect.condition_start_end import Conclusions, condition_of, spell_state
-from dashboard.domain.condition import State, SubjectKind
-from dashboard.domain.fee_percentiles import RankedFees
-from dashboard.domain.grounds import FeeGrounds, Signal
+from dashboard.domain.alerts.condition import State, SubjectKind
+from dashboard.domain.alerts.grounds import FeeGrounds, Signal
+from dashboard.domain.fees.percentiles import RankedFees
+from dashboard.domain.fees.spells import JudgedValue, SpellState, follow
 from dashboard.domain.quantity import Wei
-from dashboard.domain.spells import JudgedValue, SpellState, follow
 
 SMALLEST_FLAT_WINDOW: Final = 20
 """Equal base fees that make a chain flat; fewer blocks can be equal by chance."""

@@ -8,10 +8,10 @@ from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
-from dashboard.domain.condition import Condition, State, Subject, SubjectKind, Transition
-from dashboard.domain.grounds import Grounds
+from dashboard.domain.alerts.condition import Condition, State, Subject, SubjectKind, Transition
+from dashboard.domain.alerts.grounds import Grounds
+from dashboard.domain.fees.spells import HoldPeriods, SpellState
 from dashboard.domain.quantity import NetworkId
-from dashboard.domain.spells import HoldPeriods, SpellState
 
 _STATES: Final = {
     SubjectKind.BUSYNESS: (State.CALM, State.BUSY),

@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 from uuid import UUID
 
 from dashboard.detect.condition_start_end import Conclusion, Reading, conclude, condition_of
-from dashboard.domain.condition import (
+from dashboard.domain.alerts.condition import (
     INSTALLATION,
     LONGEST_DIMENSION,
     Condition,
@@ -18,8 +18,7 @@ from dashboard.domain.condition import (
     SubjectKind,
     Transition,
 )
-from dashboard.domain.coverage import Gap, GapCause
-from dashboard.domain.grounds import (
+from dashboard.domain.alerts.grounds import (
     BounceGrounds,
     CreditGrounds,
     DeliveryGrounds,
@@ -28,9 +27,10 @@ from dashboard.domain.grounds import (
     GapGrounds,
     RateGrounds,
 )
+from dashboard.domain.alerts.rule import CreditMeasure, RateMeasure, Rule, subject_kinds
+from dashboard.domain.fees.spells import HoldPeriods, SpellState
+from dashboard.domain.health.coverage import Gap, GapCause
 from dashboard.domain.quantity import NetworkId
-from dashboard.domain.rule import CreditMeasure, RateMeasure, Rule, subject_kinds
-from dashboard.domain.spells import HoldPeriods, SpellState
 
 HeldConditions: TypeAlias = Mapping[Subject, Condition]
 """What is held of what rules measure."""

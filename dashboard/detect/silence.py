@@ -1,16 +1,18 @@
-"""Conclude whether an API is silent, and whether its last answers are stale."""
+"""Conclude whether an API is silent, what was not covered, and if a hash was rejected."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
+from uuid import UUID
 
 from dashboard.detect.condition_start_end import Conclusions, Reading
-from dashboard.domain.condition import State, SubjectKind
-from dashboard.domain.grounds import AgeGrounds, SilenceGrounds
-from dashboard.domain.observation import Operation
+from dashboard.domain.alerts.condition import State, Subject, SubjectKind, Transition
+from dashboard.domain.alerts.grounds import AgeGrounds, SilenceGrounds
+from dashboard.domain.health.coverage import SHORTEST_GAP, CoverageChange, Covered, Gap, GapCause
+from dashboard.domain.health.observation import ExclusionAnswer, Operation
 
 STALE_AFTER_PERIODS: Final = 2
 """A figure is stale when it is older than this many of its own poll periods."""
@@ -140,3 +142,65 @@ def detect_staleness(
     answered_at = oldest.answered_at if oldest.was_answered else None
     grounds = AgeGrounds(oldest.operation, answered_at, oldest.period)
     return Reading(is_trouble=True, at=now, since=oldest.stale_from, grounds=grounds)
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A moment at which a worker is at work.
+
+    `since_last` is the time that passed since the same worker's last look, by a clock that never
+    jumps; None at its first. `failing_since` is None where somebody answers.
+    """
+
+    at: datetime
+    since_last: timedelta | None = None
+    failing_since: datetime | None = None
+    reason: str = ""
+
+
+def conclude_coverage(before: Covered, look: Look) -> CoverageChange:
+    """Return what a look changes.
+
+    Only at a worker's first look does the time of day show for how long nobody looked; one that
+    was set back shows nothing, so no gap is invented.
+    """
+    seen_at = before.until if look.since_last is None else look.at - look.since_last
+    ended = before.unseen(seen_at, look.at)
+    if not ended:
+        return _hear(replace(before, until=look.at), look)
+    after = _hear(Covered(before.network_id, before.watched, look.at, look.at), look)
+    return replace(after, ended=(*ended, *after.ended))
+
+
+def _hear(covered: Covered, look: Look) -> CoverageChange:
+    """Open a gap where nobody has answered for long, and end the one that is open otherwise."""
+    silence, failing_since = covered.silence, look.failing_since
+    if silence is not None:
+        if failing_since is not None and failing_since <= silence.begins_at:
+            return CoverageChange(covered)
+        after = _hear(replace(covered, silence=None), look)
+        return replace(after, ended=(silence.ended(failing_since or look.at),))
+    if failing_since is None:
+        return CoverageChange(covered)
+    begins_at = max(failing_since, covered.since)
+    if look.at - begins_at < SHORTEST_GAP:
+        return CoverageChange(covered)
+    opened = Gap(
+        covered.network_id, covered.watched, begins_at, None, GapCause.NOT_ANSWERED, look.reason
+    )
+    return CoverageChange(replace(covered, silence=opened))
+
+
+def conclude_exclusion(
+    subject: Subject, before: State | None, answer: ExclusionAnswer, at: datetime, new_id: UUID
+) -> Transition | None:
+    """Return the change that the answer brings at the moment `at`, or None where it brings none.
+
+    Only a record changes anything: a failure says nothing, and null is stored of no single hash.
+    Null after a rejection does not clear it: the record left the seven days, or another store
+    answered. A record after a rejection changes it, from rejected to rejected; whether this
+    version is new, the store knows.
+    """
+    if answer.record is None:
+        return None
+    return Transition(new_id, subject, before, State.REJECTED, at)

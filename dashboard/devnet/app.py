@@ -11,7 +11,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from dashboard.devnet.accepted_transactions import AcceptedTransactions
+from dashboard.devnet.admission import AcceptedTransactions
 from dashboard.devnet.chain import Chain
 from dashboard.devnet.methods import Methods
 from dashboard.devnet.node import Node
@@ -19,8 +19,7 @@ from dashboard.domain.clock import Clock
 from dashboard.errors import InputError, StoreError, WireError
 from dashboard.logs import get_logger
 from dashboard.wire import jsonrpc
-from dashboard.wire.jsonrpc import ErrorReply
-from dashboard.wire.jsonrpc_errors import RpcError
+from dashboard.wire.jsonrpc import ErrorReply, RpcError
 
 LARGEST_BODY: Final = 1_000_000
 LARGEST_BATCH: Final = 1000

@@ -1,15 +1,87 @@
-"""The chain's own transactions, which fill its blocks; signed only when requested."""
+"""The chain's own transactions, which fill its blocks; simulated accounts sign them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Final
 
-from dashboard.devnet.accounts import Payment, SimulatedAccount
-from dashboard.devnet.chain import GAS_LIMIT, Block, Chain
-from dashboard.devnet.seeded_random import between
-from dashboard.domain.exclusion import SignedTransaction
-from dashboard.domain.quantity import Address, Wei
+import coincurve
+from eth_hash.auto import keccak
+
+from dashboard.devnet.chain import DEVNET_ID, GAS_LIMIT, Block, Chain, SeededRandom, between
+from dashboard.domain.quantity import Address, TxHash, Wei
+from dashboard.domain.rejections.exclusion import SignedTransaction
+from dashboard.wire.transaction import encode_integer, encode_list
+
+_TYPE_1559: Final = b"\x02"
+_NO_ACCESS_LIST: Final = encode_list(b"")
+_LONGEST_SHORT: Final = 55
+
+
+@dataclass(frozen=True, slots=True)
+class Payment:
+    """A transaction to be signed; `recipient` is None for a deployment.
+
+    `data` has two to 255 bytes, or none.
+    """
+
+    nonce: int
+    recipient: Address | None
+    value: Wei
+    data: bytes
+    gas: int
+    max_fee_per_gas: Wei
+    max_priority_fee_per_gas: Wei
+
+
+class SimulatedAccount:
+    """An account whose key follows from the seed: worthless outside devnet."""
+
+    def __init__(self, random: SeededRandom, purpose: str, number: int) -> None:
+        """Derive the key; `purpose` and `number` distinguish the accounts of one seed."""
+        self._key = coincurve.PrivateKey(random.draw(purpose, number))
+        self.address = Address(keccak(self._key.public_key.format(compressed=False)[1:])[-20:])
+
+    def sign(self, payment: Payment) -> SignedTransaction:
+        """Sign; the same payment always gives the same bytes (RFC 6979)."""
+        unsigned = b"".join(
+            (
+                encode_integer(DEVNET_ID),
+                encode_integer(payment.nonce),
+                encode_integer(payment.max_priority_fee_per_gas),
+                encode_integer(payment.max_fee_per_gas),
+                encode_integer(payment.gas),
+                _encode_bytes(payment.recipient or b""),
+                encode_integer(payment.value),
+                _encode_bytes(payment.data),
+                _NO_ACCESS_LIST,
+            )
+        )
+        raw = _TYPE_1559 + encode_list(unsigned + self._signature(unsigned))
+        return SignedTransaction(
+            tx_hash=TxHash(keccak(raw)),
+            sender=self.address,
+            recipient=payment.recipient,
+            nonce=payment.nonce,
+            chain_id=DEVNET_ID,
+            raw=raw,
+        )
+
+    def _signature(self, unsigned: bytes) -> bytes:
+        digest = keccak(_TYPE_1559 + encode_list(unsigned))
+        signature = self._key.sign_recoverable(digest, hasher=None)
+        r, s = (int.from_bytes(part, "big") for part in (signature[:32], signature[32:64]))
+        return encode_integer(signature[64]) + encode_integer(r) + encode_integer(s)
+
+
+def _encode_bytes(content: bytes) -> bytes:
+    """Encode a string of two to 255 bytes, or none."""
+    if len(content) > _LONGEST_SHORT:
+        return bytes((0xB8, len(content))) + content
+    return bytes((0x80 + len(content),)) + content
+
 
 PLAIN_TRANSFER_GAS: Final = 21_000
 SENDERS: Final = 64
@@ -105,3 +177,27 @@ def _tip(block: Block, octets: bytes) -> Wei:
     if octets[2] > 250:  # noqa: PLR2004 - two in a hundred are urgent
         tip *= 4
     return Wei(tip * (GAS_LIMIT + block.gas_used) // GAS_LIMIT)
+
+
+_NOTHING_PAID = Wei(0)
+
+
+def gas_weighted(
+    tips: Iterable[tuple[Wei, int]], percentiles: Sequence[Fraction]
+) -> tuple[Wei, ...]:
+    """Return priority fees at ascending `percentiles` of the gas of one block.
+
+    `tips` are pairs of priority fee and gas used. Without any, all are zero. As geth counts:
+    the first tip, from the smallest, up to which that share of the gas was used.
+    """
+    ascending = sorted(tips)
+    if not ascending:
+        return (_NOTHING_PAID,) * len(percentiles)
+    total = sum(gas for _, gas in ascending)
+    rewards, place, counted = [], 0, ascending[0][1]
+    for percentile in percentiles:
+        while counted < int(percentile * total / 100) and place < len(ascending) - 1:
+            place += 1
+            counted += ascending[place][1]
+        rewards.append(ascending[place][0])
+    return tuple(rewards)

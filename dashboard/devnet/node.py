@@ -8,15 +8,18 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
-from dashboard.devnet.accepted_transactions import AcceptedTransaction, AcceptedTransactions
-from dashboard.devnet.admission import Admission
-from dashboard.devnet.blockspace import Blockspace
+from dashboard.devnet.admission import (
+    AcceptedTransaction,
+    AcceptedTransactions,
+    Admission,
+    TransactionFields,
+    read_fields,
+)
+from dashboard.devnet.blockspace import Blockspace, gas_weighted
 from dashboard.devnet.chain import GAS_LIMIT, Block, Chain
-from dashboard.devnet.reward_percentiles import gas_weighted
-from dashboard.devnet.transaction_fields import TransactionFields, read_fields
 from dashboard.domain.clock import Clock
-from dashboard.domain.exclusion import SignedTransaction
 from dashboard.domain.quantity import Address, TxHash, Wei
+from dashboard.domain.rejections.exclusion import SignedTransaction
 from dashboard.wire.node import FeeHistory
 from dashboard.wire.transaction import decode_transaction
 

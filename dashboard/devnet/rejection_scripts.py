@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from enum import Enum, StrEnum
 from typing import Final
 
-from dashboard.domain.exclusion import RejectionStage
 from dashboard.domain.quantity import TxHash
+from dashboard.domain.rejections.exclusion import RejectionStage
 
 _OVER_LIMIT: Final = "line count for module {module}={count} is above the limit {limit}"
 

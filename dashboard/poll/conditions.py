@@ -1,8 +1,8 @@
-"""Keep the conditions of a network: read what the store says, conclude, write what changed."""
+"""Keep the conditions and the coverage of a network: read, conclude, write what changed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -23,17 +23,20 @@ from dashboard.detect.silence import (
     STALE_AFTER_PERIODS,
     Answered,
     GasReadings,
+    Look,
     Unanswered,
+    conclude_coverage,
     conclude_exclusion_silence,
     conclude_gas,
 )
-from dashboard.domain.condition import Condition, Subject, SubjectKind
-from dashboard.domain.fee_percentiles import RankedFees
-from dashboard.domain.gas import GasObservation, SuggestedGasFees
-from dashboard.domain.grounds import FeeGrounds
-from dashboard.domain.observation import Operation
+from dashboard.domain.alerts.condition import Condition, Subject, SubjectKind
+from dashboard.domain.alerts.grounds import FeeGrounds
+from dashboard.domain.fees.gas import GasObservation, SuggestedGasFees
+from dashboard.domain.fees.percentiles import RankedFees
+from dashboard.domain.fees.spells import longest_silence
+from dashboard.domain.health.coverage import SHORTEST_GAP, CoverageChange, Covered, Watched
+from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import NetworkId
-from dashboard.domain.spells import longest_silence
 from dashboard.poll.clocks import Clocks, SetClock
 from dashboard.store.alerts.conditions import (
     current_condition,
@@ -41,11 +44,11 @@ from dashboard.store.alerts.conditions import (
     record_transition,
 )
 from dashboard.store.engine.connection import Connection
-from dashboard.store.fees.busy_spells import save_spell
-from dashboard.store.fees.busy_window import BusyWindow
+from dashboard.store.fees.busy_window import BusyWindow, save_spell
 from dashboard.store.fees.stored_fees import fees_answered_at, percentile_answered_by_api_at
 from dashboard.store.gas import latest_percentile
-from dashboard.store.monitoring.upstream_failures import read_standing_failures
+from dashboard.store.monitoring.answer_counts import StandingFailure, read_standing_failures
+from dashboard.store.monitoring.coverage import covered, save_coverage
 
 _OF_GAS: Final = (SubjectKind.GAS_API, SubjectKind.FEES, SubjectKind.BUSYNESS)
 
@@ -201,3 +204,64 @@ class Conditions:
             ),
             None,
         )
+
+
+@dataclass(slots=True)
+class CoverageWatch:
+    """Looks at one network again and again; begin a new one with each term.
+
+    `looked_at` is when the last look was written down, in elapsed time.
+    """
+
+    network_id: NetworkId
+    watched: Sequence[Watched]
+    clocks: Clocks
+    looked_at: timedelta | None = None
+
+    def look(self, connection: Connection) -> timedelta:
+        """Write down what this look changes; return its time, for `kept` once it is on disk."""
+        at, elapsed = self.clocks.now(), self.clocks.elapsed()
+        since_last = None if self.looked_at is None else elapsed - self.looked_at
+        failures = {
+            each.operation: each for each in read_standing_failures(connection, self.network_id)
+        }
+        held = {each.watched: each for each in covered(connection, [self.network_id])}
+        for watched in self.watched:
+            failure = _failure_of(connection, self.network_id, watched, failures, at)
+            look = Look(at, since_last)
+            if failure is not None and _has_lasted(failure):
+                look = Look(at, since_last, failure.failing_since, failure.failure.message)
+            before = held.get(watched)
+            change = (
+                CoverageChange(Covered(self.network_id, watched, at, at))
+                if before is None
+                else conclude_coverage(before, look)
+            )
+            save_coverage(connection, before, change)
+        return elapsed
+
+    def kept(self, looked_at: timedelta) -> None:
+        """Remember a look that is on disk."""
+        self.looked_at = looked_at
+
+
+def _has_lasted(failure: StandingFailure) -> bool:
+    """Whether failures themselves span a gap: after a single one, time shows nothing."""
+    return failure.last_failed_at - failure.failing_since >= SHORTEST_GAP
+
+
+def _failure_of(
+    connection: Connection,
+    network_id: NetworkId,
+    watched: Watched,
+    failures: dict[Operation, StandingFailure],
+    now: datetime,
+) -> StandingFailure | None:
+    """Return why nothing is seen now; fees that the node answers instead count as seen."""
+    if watched is Watched.REJECTIONS:
+        return failures.get(Operation.EXCLUSION_STATUS)
+    failure = failures.get(Operation.SUGGESTED_GAS_FEES)
+    if failure is None:
+        return None
+    answered_at = fees_answered_at(connection, network_id, now)
+    return None if answered_at is not None and answered_at >= failure.failing_since else failure

@@ -11,9 +11,14 @@ from typing import Any, Final, Protocol
 import anyio
 from anyio.to_thread import run_sync
 
-from dashboard.domain.answer_counts import AnswerCounts, times_of
-from dashboard.domain.gas import GasObservation, GasSource, SuggestedGasFees
-from dashboard.domain.observation import Failure, Operation, longest_retry_after
+from dashboard.domain.fees.gas import GasObservation, GasSource, SuggestedGasFees
+from dashboard.domain.health.observation import (
+    AnswerCounts,
+    Failure,
+    Operation,
+    longest_retry_after,
+    times_of,
+)
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.errors import UpstreamError, UpstreamUnavailable
 from dashboard.logs import get_logger
@@ -23,8 +28,8 @@ from dashboard.poll.lease import Term
 from dashboard.store.engine.engine import Store
 from dashboard.store.gas import save_gas
 from dashboard.store.monitoring.answer_counts import record_answer_counts
-from dashboard.store.monitoring.credits import record_credits
-from dashboard.upstream.errors import failure_of
+from dashboard.store.monitoring.upkeep import record_credits
+from dashboard.upstream.endpoint import failure_of
 from dashboard.upstream.meter import Meter
 
 _log = get_logger("gas poll")

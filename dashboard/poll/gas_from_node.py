@@ -7,8 +7,8 @@ from typing import Final, Protocol
 
 import anyio
 
+from dashboard.domain.fees.gas import SuggestedGasFees
 from dashboard.domain.formatting import span
-from dashboard.domain.gas import SuggestedGasFees
 from dashboard.domain.quantity import Wei
 from dashboard.errors import UpstreamError, UpstreamUnavailable
 from dashboard.poll.clocks import Clocks

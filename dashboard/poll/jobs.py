@@ -14,26 +14,19 @@ import anyio
 from anyio.to_thread import run_sync
 
 from dashboard.detect.condition_start_end import ConditionRules
-from dashboard.domain.coverage import Watched
+from dashboard.domain.health.coverage import Watched
+from dashboard.domain.health.retention import Retention
 from dashboard.domain.quantity import NetworkId
-from dashboard.domain.retention import Retention
 from dashboard.logs import get_logger
+from dashboard.poll.cadence import CadencePolicy
 from dashboard.poll.clocks import Clocks
-from dashboard.poll.conditions import Conditions
-from dashboard.poll.coverage import CoverageWatch
-from dashboard.poll.disk_space import DiskSpace
-from dashboard.poll.exclusion import ExclusionAsker, ExclusionPoll
-from dashboard.poll.exclusion_queue import ExclusionQueue
+from dashboard.poll.conditions import Conditions, CoverageWatch
+from dashboard.poll.exclusion import ExclusionAsker, ExclusionPoll, ExclusionQueue
 from dashboard.poll.gas import GasArchive, GasAsker, GasPeriods, GasPoll
-from dashboard.poll.inclusion import FOLLOW_UP_CADENCE, InclusionAsker, InclusionPoll
-from dashboard.poll.lease import Lease, LeaseLost, Term
-from dashboard.poll.measured_rules import MeasuredRules
-from dashboard.poll.network_store import NetworkStore
-from dashboard.poll.next_check import CadencePolicy
-from dashboard.poll.peer_certificates import PeerCertificates
-from dashboard.poll.receipt_queue import ReceiptQueue
+from dashboard.poll.inclusion import FOLLOW_UP_CADENCE, InclusionAsker, InclusionPoll, ReceiptQueue
+from dashboard.poll.lease import Lease, LeaseLost, NetworkStore, Term
+from dashboard.poll.measured_rules import DiskSpace, MeasuredRules, PeerCertificates, RuleReader
 from dashboard.poll.retention_rounds import RetentionRounds
-from dashboard.poll.rule_reader import RuleReader
 from dashboard.poll.scheduler import Job
 from dashboard.store.engine.engine import Store
 from dashboard.upstream.meter import Meter

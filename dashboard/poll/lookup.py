@@ -14,18 +14,22 @@ import anyio
 from anyio.to_thread import run_sync
 
 from dashboard.domain.clock import Clock
-from dashboard.domain.included_or_replaced import InclusionAnswer, InclusionQuestion
-from dashboard.domain.observation import ExclusionAnswer, Failure, FailureKind
+from dashboard.domain.health.observation import ExclusionAnswer, Failure, FailureKind
 from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.domain.tracking.verdict import InclusionAnswer, InclusionQuestion
 from dashboard.errors import StoreError
 from dashboard.poll.exclusion import ExclusionAsker, rejected_in_steps, save_rejection
 from dashboard.poll.inclusion import InclusionAsker
 from dashboard.store.engine.batching import let_others_write
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import AnswersNotSaved, UnsavedAnswers, record_lookup
-from dashboard.store.evidence.save_rejections import save_polled
-from dashboard.store.monitoring.credits import record_credits
+from dashboard.store.evidence.record_answers import (
+    AnswersNotSaved,
+    UnsavedAnswers,
+    record_lookup,
+    save_polled,
+)
+from dashboard.store.monitoring.upkeep import record_credits
 from dashboard.store.tracking.cohorts import mark_rejected
 from dashboard.store.tracking.follow_ups import inclusion_questions, record_inclusion_answers
 from dashboard.store.tracking.transactions import is_tracked

@@ -2,35 +2,257 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
-from typing import Final
+from datetime import datetime, timedelta
+from typing import Final, NamedTuple
 from uuid import UUID
 
+from dashboard.detect.condition_start_end import ConditionRules, Reading, spell_state
 from dashboard.detect.rule_measures import (
+    REPORTED_AFTER_END,
     HeldConditions,
     MeasuredChange,
+    Readings,
     conclude_fees,
     conclude_measured,
     end_without_rule,
+    read_bounces,
+    read_credits,
+    read_deliveries,
+    read_expiries,
+    read_gaps,
+    read_rates,
+    read_worker,
     unmeasured,
     without_silent,
 )
-from dashboard.domain.condition import Condition, Subject
-from dashboard.domain.rule import FeeMeasure, Rule, RuleKind, subject_kinds
+from dashboard.domain.alerts.condition import INSTALLATION, Condition, State, Subject, SubjectKind
+from dashboard.domain.alerts.grounds import ExpiryGrounds, FeeLimitGrounds, SpaceGrounds
+from dashboard.domain.alerts.rule import (
+    BudgetPeriod,
+    CreditMeasure,
+    ExpiryMeasure,
+    FeeMeasure,
+    RateMeasure,
+    Rule,
+    RuleKind,
+    subject_kinds,
+)
+from dashboard.domain.fees.spells import HoldPeriods, SpellState, longest_silence, states_of
+from dashboard.domain.health.coverage import Gap
+from dashboard.domain.quantity import NetworkId
 from dashboard.poll.clocks import Clocks, SetClock
+from dashboard.poll.conditions import StoredConditions
 from dashboard.poll.lease import Term
-from dashboard.poll.rule_reader import RuleReader
+from dashboard.store.access.api_keys import keys_ending
+from dashboard.store.alerts.alert_status import failing_deliveries, silent_sources
 from dashboard.store.alerts.conditions import (
     measured_conditions,
     record_transition,
     set_turning_since,
 )
+from dashboard.store.alerts.recipients import bounced_addresses
 from dashboard.store.alerts.rules import rules_in_force
-from dashboard.store.alerts.silent_sources import silent_sources
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
+from dashboard.store.evidence.busy_context import SERIES
+from dashboard.store.fees.stored_fees import SeriesKey, asked_before, fees_beside_limit
+from dashboard.store.monitoring.coverage import gaps
+from dashboard.store.monitoring.sizes import free_space
+from dashboard.store.monitoring.upkeep import spent_since
+from dashboard.store.rejections.rates import count_arrivals
+
+
+@dataclass(frozen=True, slots=True)
+class DiskSpace:
+    """The disk of the store during one term; fewer bytes free than `least` are too few."""
+
+    store: Store
+    least: int
+    rules: ConditionRules
+    clocks: Clocks
+    new_id: Callable[[], UUID]
+    set_clock: SetClock = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Take the clock for right as it is now."""
+        object.__setattr__(self, "set_clock", SetClock(self.clocks))
+
+    def look(self, term: Term) -> None:
+        """Conclude whether space is low; nothing where the database does not say."""
+        self.set_clock.look()
+        with self.store.write() as connection:
+            term.check(connection)
+            free = free_space(connection).on_disk
+            if free is None:
+                return
+            grounds = SpaceGrounds(free, self.least)
+            reading = Reading(free < self.least, self.clocks.now(), grounds=grounds)
+            stored = StoredConditions(INSTALLATION, self.rules, self.new_id, self.set_clock)
+            with stored.concluding(connection, SubjectKind.DISK) as conclusions:
+                conclusions.conclude(SubjectKind.DISK, reading)
+
+
+_TRUSTED_FOR: Final = timedelta(days=1)
+"""After so long without a connection the certificate may be another one."""
+
+
+class _Sight(NamedTuple):
+    """A certificate as it was seen last."""
+
+    ends_at: datetime
+    seen_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class PeerCertificates:
+    """What was seen of the servers that are asked; nothing is connected to for this.
+
+    `names` says by host what people call each. `take_seen` returns what was seen since it was
+    called last: when the certificate of each host ends.
+    """
+
+    names: Mapping[str, str] = field(default_factory=dict)
+    take_seen: Callable[[], Mapping[str, datetime]] = dict
+    _last: dict[str, _Sight] = field(default_factory=dict)
+
+    def look(self, now: datetime) -> None:
+        """Take in what was seen since the last look."""
+        for host, ends_at in self.take_seen().items():
+            self._last[host] = _Sight(ends_at, now)
+
+    def ending(self, now: datetime, within: timedelta) -> Iterator[tuple[str, datetime]]:
+        """Yield which certificates end so soon, or ended; each was to do so when it was seen."""
+        for host, name in self.names.items():
+            sight = self._last.get(host)
+            if sight and sight.ends_at <= min(now, sight.seen_at + _TRUSTED_FOR) + within:
+                yield name, sight.ends_at
+
+    def unseen(self) -> list[str]:
+        """Return the servers to which this process has not connected: nobody knows."""
+        return [name for host, name in self.names.items() if host not in self._last]
+
+
+_MOMENT: Final = timedelta(milliseconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class RuleReader:
+    """Reads for the networks of a worker; `with_fees` says how often fees are asked for, if at all.
+
+    `certificates` are names of certificates in use, and when each ends; `peers` are those of
+    servers that are asked.
+    """
+
+    networks: Sequence[NetworkId]
+    with_fees: Mapping[NetworkId, timedelta]
+    certificates: Sequence[tuple[str, datetime]] = ()
+    peers: PeerCertificates = field(default_factory=PeerCertificates)
+
+    def read(self, connection: Connection, rule: Rule, now: datetime) -> Readings:
+        """Return what a rule measures now."""
+        match rule.measure:
+            case RateMeasure() as rate:
+                since = now - rate.window
+                counts = count_arrivals(connection, rule.scope, rate.by, since, now)
+                return read_rates(rule, rate, counts, now)
+            case FeeMeasure():
+                return {}
+            case CreditMeasure() as budget:
+                spent = spent_since(connection, _begin_of(budget.per, now))
+                credits_ = sum(each.spent.credits for each in spent)
+                return read_credits(rule, budget, credits_, now)
+            case ExpiryMeasure() as expiry:
+                self.peers.look(now)
+                unknown = [_of_server(each) for each in self.peers.unseen()]
+                return read_expiries(rule, self._ending(connection, expiry, now), now, unknown)
+            case None:
+                return self._read_unmeasured(connection, rule, now)
+
+    def _read_unmeasured(self, connection: Connection, rule: Rule, now: datetime) -> Readings:
+        """Read of a rule without figures of its own."""
+        if rule.kind is RuleKind.COVERAGE_GAP:
+            return read_gaps(rule, self._late_gaps(connection, now), self.networks, now)
+        if rule.kind is RuleKind.WORKER_SILENT:
+            return read_worker(rule, self._late_gaps(connection, now), now)
+        if rule.kind is RuleKind.DELIVERY_FAILING:
+            failing = read_deliveries(rule, failing_deliveries(connection), now)
+            return failing | read_bounces(rule, bounced_addresses(connection), now)
+        return {}
+
+    def _late_gaps(self, connection: Connection, now: datetime) -> list[Gap]:
+        return gaps(connection, self.networks, now - REPORTED_AFTER_END)
+
+    def fees(
+        self,
+        connection: Connection,
+        rule: Rule,
+        limit: FeeMeasure,
+        held: HeldConditions,
+        now: datetime,
+        trusted: Callable[[datetime], datetime],
+    ) -> Iterator[tuple[Subject, Sequence[SpellState], FeeLimitGrounds | None]]:
+        """Yield of each network that a rule is about to which states its stored fees led.
+
+        They are read from so far back that what came before changes nothing. `trusted` leaves out
+        those from before the clock was set. Without any fee there is no state.
+        """
+        holds = HoldPeriods(rule.pending, rule.keep_firing)
+        for network_id in rule.scope.networks or self.with_fees:
+            subject = Subject(SubjectKind.FEE_LIMIT, network_id, rule=rule.name)
+            silence = longest_silence(self.with_fees.get(network_id, timedelta()))
+            before = held.get(subject)
+            start = now - max(rule.pending, rule.keep_firing) - silence
+            begin = asked_before(connection, network_id, _earlier(before, start)) or start
+            between = trusted(_no_earlier(before, begin)), now
+            key = SeriesKey(network_id, SERIES[limit.signal])
+            found = fees_beside_limit(connection, key, limit, between, silence)
+            if not found:
+                yield subject, (), None
+                continue
+            state = spell_state(before, found[0].value.at)
+            begun = None if state is None else replace(state, turning_since=None)
+            states = list(states_of(begun, (each.value for each in found), holds, silence))
+            if now - states[-1].seen_at > silence:
+                states.append(states[-1].unseen())
+            grounds = FeeLimitGrounds(limit.signal, found[-1].fee, limit.limit, limit.is_upper)
+            yield subject, states, grounds
+
+    def _ending(
+        self, connection: Connection, expiry: ExpiryMeasure, now: datetime
+    ) -> Iterator[ExpiryGrounds]:
+        """Yield what ends soon: certificates that ended as well, keys only while they last."""
+        until = now + expiry.within
+        for name, ends_at in keys_ending(connection, now, until):
+            yield ExpiryGrounds(f"key {name}", ends_at)
+        for name, ends_at in self.certificates:
+            if ends_at <= until:
+                yield ExpiryGrounds(f"certificate {name}", ends_at)
+        for name, ends_at in self.peers.ending(now, expiry.within):
+            yield ExpiryGrounds(_of_server(name), ends_at)
+
+
+def _of_server(name: str) -> str:
+    return f"certificate of {name}"
+
+
+def _begin_of(per: BudgetPeriod, now: datetime) -> datetime:
+    day = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    return day if per is BudgetPeriod.DAY else day.replace(day=1)
+
+
+def _earlier(held: Condition | None, at: datetime) -> datetime:
+    """Return a moment that is not after the first value that may turn what is held."""
+    return at if held is None or held.turning_since is None else min(at, held.turning_since)
+
+
+def _no_earlier(held: Condition | None, at: datetime) -> datetime:
+    """Return a moment from which on values say whether what is held still holds."""
+    if held is None:
+        return at
+    return max(at, held.since + _MOMENT if held.state is State.UNKNOWN else held.since)
+
 
 _KINDS: Final = tuple(
     subject for kind in RuleKind if kind.is_measured for subject in subject_kinds(kind)

@@ -11,11 +11,16 @@ from typing import ClassVar, Generic, Protocol, TypeVar
 
 from anyio.to_thread import run_sync
 
-from dashboard.domain.answer_counts import AnswerCounts, times_of
-from dashboard.domain.observation import Failure, Operation, longest_retry_after
+from dashboard.domain.health.observation import (
+    AnswerCounts,
+    Failure,
+    Operation,
+    longest_retry_after,
+    times_of,
+)
 from dashboard.logs import get_logger
 from dashboard.poll.clocks import Clocks
-from dashboard.poll.network_store import NetworkStore
+from dashboard.poll.lease import NetworkStore
 
 _log = get_logger("poll")
 

@@ -9,8 +9,8 @@ from typing import Final
 
 from anyio.to_thread import run_sync
 
-from dashboard.domain.audit import Action
-from dashboard.domain.retention import Retention
+from dashboard.domain.health.retention import Retention
+from dashboard.domain.people.access import Action
 from dashboard.logs import get_logger
 from dashboard.poll.clocks import Clocks
 from dashboard.store.access.audit_log import last_details, note_action

@@ -13,15 +13,13 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from dashboard.serve.dependencies import ServeDependencies
 from dashboard.serve.documents.openapi import openapi
 from dashboard.serve.documents.try_it_page import try_it_page
-from dashboard.serve.gas.api import GasApi
-from dashboard.serve.gas.followed_networks import FollowedNetwork
-from dashboard.serve.http_reply import HttpReply, json_reply
-from dashboard.serve.monitoring.access_log import AccessLog
-from dashboard.serve.monitoring.health import Readiness
+from dashboard.serve.gas import FollowedNetwork, GasApi
+from dashboard.serve.monitoring.health import AccessLog, Readiness
 from dashboard.serve.monitoring.metrics import MetricsPage
 from dashboard.serve.router import Router
 from dashboard.serve.rpc.exclusion_status import load_known_hashes
 from dashboard.serve.rpc.methods import document_of
+from dashboard.transport.http_reply import HttpReply, json_reply
 
 _CORS_HEADERS = ("Authorization", "X-Client-Id", "Content-Type", "Accept")
 

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from typing import Final, Literal
 
-from dashboard.serve.keys.key_rate_limits import CallCounts
-from dashboard.serve.transport.connection_limits import ConnectionLimiter
+from dashboard.serve.keys.key_ring import CallCounts
+from dashboard.transport.connection_limits import ConnectionLimiter
 
 UNSERVED: Final = "unserved"
 """Counts calls of unknown methods, whose names callers invent."""

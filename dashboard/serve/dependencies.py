@@ -8,24 +8,21 @@ from datetime import timedelta
 from typing import Protocol
 from uuid import UUID, uuid4
 
-from dashboard.domain.allowed_hosts import AllowedHosts
+from dashboard.domain.addresses import AllowedHosts
 from dashboard.domain.clock import Clock
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.secret import Secret
 from dashboard.serve.counters import Counters
-from dashboard.serve.keys.authentication_throttle import AuthenticationThrottle
-from dashboard.serve.keys.key_rate_limits import KeyLimiter
-from dashboard.serve.keys.key_ring import ApiKey, KeyRing
+from dashboard.serve.keys.authentication import AuthenticationThrottle
+from dashboard.serve.keys.key_ring import ApiKey, KeyLimiter, KeyRing
 from dashboard.serve.keys.key_sync import KeySync
-from dashboard.serve.subscriptions.feed import Feed
-from dashboard.serve.subscriptions.subscription import SessionLimits
-from dashboard.serve.transport.connection_limits import ConnectionLimits
-from dashboard.serve.transport.freshness import StoreFreshness
+from dashboard.serve.subscriptions import Feed, SessionLimits
 from dashboard.store.engine.engine import Store
-from dashboard.store.rejections.known_hashes import KnownHashes
-from dashboard.store.rejections.lookup import RejectionReader
+from dashboard.store.rejections.known_hashes import KnownHashes, RejectionReader
+from dashboard.transport.connection_limits import ConnectionLimits
+from dashboard.transport.freshness import StoreFreshness
+from dashboard.upstream.failover import NodeStatus
 from dashboard.upstream.gas_oracle import ChainFees
-from dashboard.upstream.node_status import NodeStatus
 
 
 class Follower(Protocol):

@@ -15,23 +15,22 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from dashboard.domain.observation import FEE_OPERATIONS
+from dashboard.domain.health.observation import FEE_OPERATIONS
 from dashboard.serve import routes
 from dashboard.serve.counters import RefusalReason
 from dashboard.serve.dependencies import ServeDependencies
-from dashboard.serve.gas.api import GasApi, status_error
-from dashboard.serve.http_reply import HttpReply
+from dashboard.serve.gas import GasApi, status_error
 from dashboard.serve.keys.authentication import Authenticator, Unauthenticated
 from dashboard.serve.keys.key_ring import ApiKey
 from dashboard.serve.monitoring import health
 from dashboard.serve.monitoring.metrics import MetricsPage
 from dashboard.serve.routes import Route, route_of
 from dashboard.serve.rpc import websocket_endpoint
-from dashboard.serve.rpc.dispatch import Dispatcher
+from dashboard.serve.rpc.dispatch import INVALID_PROJECT_ID, Dispatcher, HttpEndpoint, rpc_error
 from dashboard.serve.rpc.exclusion_status import StatusReader
-from dashboard.serve.rpc.http_endpoint import INVALID_PROJECT_ID, HttpEndpoint, rpc_error
 from dashboard.serve.rpc.methods import served_methods
-from dashboard.wire.jsonrpc_errors import RpcError
+from dashboard.transport.http_reply import HttpReply
+from dashboard.wire.jsonrpc import RpcError
 
 AnyReply = Response | HttpReply
 """Both are ASGI apps that send themselves."""

@@ -12,9 +12,9 @@ from starlette.types import ASGIApp
 from dashboard.logs import get_logger
 from dashboard.serve.app import build_app
 from dashboard.serve.dependencies import ServeDependencies
-from dashboard.serve.transport.connection_limits import ConnectionLimiter, ConnectionLimits
-from dashboard.serve.transport.http_connection import LimitedHttpConnection, ServeConfig
-from dashboard.serve.transport.websocket_connection import LimitedWebSocketConnection
+from dashboard.transport.connection_limits import ConnectionLimiter, ConnectionLimits
+from dashboard.transport.http_connection import LimitedHttpConnection, ServeConfig
+from dashboard.transport.websocket_connection import LimitedWebSocketConnection
 
 _OTHER_DESCRIPTORS: Final = 128
 """File descriptors that the process needs besides: the store, the nodes, the log, modules."""

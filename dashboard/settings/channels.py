@@ -14,10 +14,8 @@ from dashboard.alert.channels.webhook import parse_signing_secret
 from dashboard.domain.quantity import shorten
 from dashboard.domain.secret import Secret
 from dashboard.errors import InputError
-from dashboard.settings.hosts import is_loopback
-from dashboard.settings.layers import Remark, SettingPath
-from dashboard.settings.mistakes import as_far_as_readable
-from dashboard.settings.values import Duration
+from dashboard.settings.layers import Remark, SettingPath, as_far_as_readable
+from dashboard.settings.values import Duration, is_loopback
 
 MAIL: Final = "mail"
 """The channel of [mail], whose recipients are addresses; any other channel is its own recipient."""

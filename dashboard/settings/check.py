@@ -7,23 +7,20 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import Final
 
-from dashboard.devnet.networks import SIMULATED, SimulatedNetwork
-from dashboard.domain.allowed_hosts import HOST_NAME
-from dashboard.domain.api_key import KEY_PREFIX
+from dashboard.devnet.genesis import SIMULATED, SimulatedNetwork
+from dashboard.domain.addresses import HOST_NAME
+from dashboard.domain.people.access import KEY_PREFIX
 from dashboard.domain.quantity import shorten
 from dashboard.domain.secret import Secret
 from dashboard.errors import SettingsError
-from dashboard.settings.bounces import check_bounces
 from dashboard.settings.channels import check_channels, check_fallback, check_heartbeat
-from dashboard.settings.check_addresses import check_addresses
-from dashboard.settings.check_clear_text import check_clear_text
+from dashboard.settings.check_addresses import check_addresses, check_clear_text
 from dashboard.settings.dkim import check_dkim
 from dashboard.settings.fees import FeeSettings, check_fees, fees_of
 from dashboard.settings.key_limits import check_keys
-from dashboard.settings.layers import Remark, SettingPath
-from dashboard.settings.mistakes import as_far_as_readable
-from dashboard.settings.module_limits import limits_of
-from dashboard.settings.recipients import check_recipients, is_mail_address, no_address
+from dashboard.settings.layers import Remark, SettingPath, as_far_as_readable
+from dashboard.settings.mail import check_bounces, check_recipients, is_mail_address, no_address
+from dashboard.settings.presets import limits_of
 from dashboard.settings.schema import (
     EndpointSettings,
     MailSettings,
@@ -31,8 +28,8 @@ from dashboard.settings.schema import (
     Settings,
     StoreSettings,
 )
-from dashboard.settings.time_zone import zone_of
 from dashboard.settings.tls import check_tls
+from dashboard.settings.values import zone_of
 
 _EHLO_NAME: Final = re.compile(
     r"(?=.{1,255}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*"

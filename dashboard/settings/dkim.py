@@ -6,11 +6,10 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from dashboard.alert.channels.dkim_signature import DkimSigner, read_dkim_key
-from dashboard.domain.mail_address import MailAddress
+from dashboard.alert.channels.mime import DkimSigner, read_dkim_key
+from dashboard.domain.people.recipients import MailAddress
 from dashboard.errors import InputError
-from dashboard.settings.layers import Remark
-from dashboard.settings.mistakes import as_far_as_readable
+from dashboard.settings.layers import Remark, as_far_as_readable
 from dashboard.settings.schema import MailSettings
 
 _SELECTOR: Final = re.compile(r"[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?", re.ASCII | re.IGNORECASE)

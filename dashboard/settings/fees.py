@@ -9,8 +9,7 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import Meta, Struct
 
-from dashboard.settings.layers import Remark, SettingPath
-from dashboard.settings.mistakes import as_far_as_readable
+from dashboard.settings.layers import Remark, SettingPath, as_far_as_readable
 from dashboard.settings.values import Duration, FeeAmount
 
 Blocks = Annotated[int, Meta(ge=1, le=1024)]

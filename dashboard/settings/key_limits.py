@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from dashboard.devnet.chain import DEVNET_ID
-from dashboard.domain.api_key import KeyLimits
+from dashboard.domain.people.access import KeyLimits
 from dashboard.domain.quantity import NetworkId, shorten
 from dashboard.domain.secret import Secret
-from dashboard.settings.layers import Remark, SettingPath
-from dashboard.settings.mistakes import as_far_as_readable
+from dashboard.settings.layers import Remark, SettingPath, as_far_as_readable
 from dashboard.settings.schema import ApiKeySettings, Settings
 from dashboard.wire.method_names import method_mistake
 

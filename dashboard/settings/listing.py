@@ -12,12 +12,13 @@ from dashboard.domain.secret import MASK, Secret
 from dashboard.settings.layers import (
     SettingLocation,
     SettingPath,
+    holds_settings,
+    kind_at,
     lines_of,
     location_of,
     named,
 )
 from dashboard.settings.load import DEFAULTS, Configuration
-from dashboard.settings.mistakes import holds_settings, kind_at
 from dashboard.settings.presets import FOLDER
 from dashboard.settings.schema import Settings
 

@@ -15,8 +15,17 @@ from dashboard.domain.quantity import shorten
 from dashboard.domain.secret import Secret
 from dashboard.errors import SettingsError
 from dashboard.settings.check import check_together
-from dashboard.settings.layers import Layer, Mistake, SettingLocation, Table, Unreadable, read_file
-from dashboard.settings.mistakes import Inspector, holds_settings, not_a_setting
+from dashboard.settings.layers import (
+    Inspector,
+    Layer,
+    Mistake,
+    SettingLocation,
+    Table,
+    Unreadable,
+    holds_settings,
+    not_a_setting,
+    read_file,
+)
 from dashboard.settings.presets import preset_layers, preset_names
 from dashboard.settings.schema import Settings
 from dashboard.settings.values import (

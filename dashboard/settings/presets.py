@@ -1,12 +1,18 @@
-"""Presets: settings of well-known networks from config/networks, which the user overrides."""
+"""Presets of well-known networks, and the tables of module limits that networks name."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Final
 
+from dashboard.domain.quantity import shorten
+from dashboard.domain.rejections.reasons import ModuleLimits
+from dashboard.errors import SettingsError, WireError
 from dashboard.settings.layers import Layer, Table, read_file
+from dashboard.settings.schema import NetworkSettings
+from dashboard.wire.module_limits import decode_module_limits
 
 FOLDER: Final = Path(__file__).parents[2] / "config" / "networks"
 
@@ -40,3 +46,51 @@ def _layer(name: str, own: Table) -> Layer:
 
 def _is_replaced(own: object) -> bool:
     return isinstance(own, dict) and "url" in own
+
+
+LIMITS_FOLDER: Final = Path(__file__).parents[2] / "config" / "module_limits"
+
+
+def table_names() -> tuple[str, ...]:
+    """Return what may stand after ``module_limits =``, in alphabetical order."""
+    return tuple(sorted(path.stem for path in LIMITS_FOLDER.glob("*.toml")))
+
+
+def public_tables() -> tuple[ModuleLimits, ...]:
+    """Return every table that is shipped, those of public networks first."""
+    tables = _ours().values()
+    return tuple(sorted(tables, key=lambda each: (not each.network_ids, each.title.lower())))
+
+
+def limits_of(network: NetworkSettings) -> ModuleLimits | None:
+    """Return the table that is named, or else the one for the network's id, if there is one.
+
+    A name with a slash is that of a file, such as the one that a node of the network reads.
+    SettingsError says what is wrong with it.
+    """
+    named = network.module_limits
+    if named in table_names():
+        return _ours()[named]
+    if "/" in named:
+        return _read(Path(named).expanduser())
+    if named:
+        raise SettingsError(
+            f"{shorten(named)} is no table of module limits: write one of "
+            f"{', '.join(table_names())}, or the path of a file"
+        )
+    own = (table for table in _ours().values() if network.network_id in table.network_ids)
+    return next(own, None)
+
+
+@cache
+def _ours() -> dict[str, ModuleLimits]:
+    return {name: _read(LIMITS_FOLDER / f"{name}.toml") for name in table_names()}
+
+
+def _read(path: Path) -> ModuleLimits:
+    try:
+        return decode_module_limits(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise SettingsError(f"{path} cannot be read: {error.strerror}") from error
+    except (WireError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path} cannot be used: {error}") from error

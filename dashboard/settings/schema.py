@@ -8,13 +8,12 @@ from typing import Annotated, Final, Literal
 
 from msgspec import Meta, Struct
 
-from dashboard.domain.retention import Retention
+from dashboard.domain.health.retention import Retention
 from dashboard.domain.secret import Secret
-from dashboard.domain.transaction_cost import USUAL_COIN
-from dashboard.settings.bounces import BounceSettings
+from dashboard.domain.tracking.transaction_cost import USUAL_COIN
 from dashboard.settings.channels import ChannelSettings
 from dashboard.settings.fees import FeeSettings, OwnFeeSettings
-from dashboard.settings.recipients import RecipientSettings
+from dashboard.settings.mail import BounceSettings, RecipientSettings
 from dashboard.settings.values import ByteSize, Duration, KeptFor, PriceOfCoin, Rate
 
 Port = Annotated[int, Meta(ge=1, le=65535)]

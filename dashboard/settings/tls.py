@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from dashboard.errors import SettingsError
-from dashboard.settings.layers import Remark
-from dashboard.settings.mistakes import as_far_as_readable
+from dashboard.settings.layers import Remark, as_far_as_readable
 from dashboard.settings.schema import TlsSettings
 
 

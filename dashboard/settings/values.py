@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import timedelta, tzinfo
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo
 
-from dashboard.domain.api_key import parse_rate
+from dashboard.domain.formatting import read_duration, read_fee
+from dashboard.domain.people.access import parse_rate
 from dashboard.domain.quantity import shorten
 from dashboard.domain.secret import Secret
-from dashboard.domain.transaction_cost import CoinPrice, read_coin_price
-from dashboard.domain.written_values import read_duration, read_fee
-from dashboard.errors import InputError
+from dashboard.domain.tracking.transaction_cost import CoinPrice, read_coin_price
+from dashboard.errors import InputError, SettingsError
 
 _SIZE: Final = re.compile(r"(\d{1,9})(B|kB|MB)", re.ASCII)
 _SIZE_UNITS: Final = {"B": 1, "kB": 1000, "MB": 1000_000}
@@ -160,3 +163,50 @@ def _secret_from_file(path: Path) -> Secret:
         msg = f"the secret file {path} is empty; write the secret into it"
         raise ValueError(msg)
     return Secret(secret)
+
+
+def zone_of(name: str) -> tzinfo:
+    """Return the zone of that name; SettingsError where there is none."""
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError) as error:
+        raise SettingsError(
+            f"is {shorten(name)}, which is no time zone: write one such as Europe/Zurich or UTC"
+        ) from error
+
+
+def host_of(url: str) -> str | None:
+    """Return the host of an address, in lower case; None for no host or an impossible port."""
+    try:
+        address = urlsplit(url)
+        has_port = address.port != 0
+    except ValueError:
+        return None
+    return (address.hostname or "").removesuffix(".") or None if has_port else None
+
+
+def origin_of(url: str) -> str:
+    """Return the origin of a web address that has a host, as browsers send it."""
+    address, host = urlsplit(url), host_of(url) or ""
+    scheme = address.scheme.lower()
+    usual = {"http": 80, "https": 443}.get(scheme)
+    port = "" if address.port in {None, usual} else f":{address.port}"
+    return f"{scheme}://{f'[{host}]' if ':' in host else host}{port}"
+
+
+def is_loopback(host: str) -> bool:
+    """Whether traffic to a host never leaves this machine; names are not resolved."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def is_wildcard(host: str) -> bool:
+    """Whether listening there is listening on every address of this machine."""
+    try:
+        return ipaddress.ip_address(host).is_unspecified
+    except ValueError:
+        return not host

@@ -5,20 +5,18 @@ from typing import Final
 
 import streamlit as st
 
-from dashboard.show.parts.address import return_to
-from dashboard.show.parts.chart_zoom import FROM, TO
-from dashboard.show.parts.header_search import header_search
+from dashboard.application import application
+from dashboard.show.parts.chart import FROM, TO
+from dashboard.show.parts.frame import NETWORK, header_search, network_chooser, return_to
 from dashboard.show.parts.incident_list import INCIDENT
 from dashboard.show.parts.last_look import SEEN
-from dashboard.show.parts.lookup_question import PARAMETERS, TX
-from dashboard.show.parts.network_chooser import NETWORK, network_chooser
+from dashboard.show.parts.list_page import OPEN
+from dashboard.show.parts.lookup import PARAMETERS, TX
 from dashboard.show.parts.network_comparison import BESIDE
+from dashboard.show.parts.network_rows import WALL
 from dashboard.show.parts.notices import ignored_parameters_shown, notice, simulated_mark
-from dashboard.show.parts.open_row import OPEN
 from dashboard.show.parts.rule_form import LIKE, RULE
 from dashboard.show.parts.tracked_filters import BEFORE, NEED
-from dashboard.show.parts.wall import WALL
-from dashboard.show.queries import page_queries
 from dashboard.show.views import (
     alerts,
     fees,
@@ -46,14 +44,14 @@ def main() -> None:
     pages = [each.as_page() for each in PAGES]
     chosen = st.navigation(pages, position="top")
     st.set_page_config(f"{chosen.title} · Linewatch", _HERE / "icon.svg", "wide")
-    if not page_queries.is_registered():
+    if not application.is_registered():
         notice("busy", "Linewatch is starting.", "Reload this page in a moment.")
         return
     is_lookup = chosen.url_path == lookup.as_page().url_path
     return_to(chosen.url_path, frozenset() if is_lookup else PARAMETERS, _PASSING)
     if chosen is pages[0] and TX in st.query_params:
         st.switch_page(lookup.as_page(), query_params={TX: st.query_params.get_all(TX)})
-    networks = page_queries.current().networks
+    networks = application.current().networks
     frame = st.container(horizontal=True, vertical_alignment="center", gap="small", key="frame")
     notes = st.container(gap="small", key="notes")
     with ignored_parameters_shown(notes, _OTHER_PARAMETERS):

@@ -9,9 +9,9 @@ from typing import Any, Generic, TypeVar
 
 from sqlalchemy import Connection, Select, Table, and_, or_, select
 
-from dashboard.domain.fee_rollup import SavedFees
-from dashboard.domain.gas import GasObservation, GasSource, SuggestedGasFees
-from dashboard.domain.observation import Operation
+from dashboard.domain.fees.gas import GasObservation, GasSource, SuggestedGasFees
+from dashboard.domain.fees.rollup import SavedFees
+from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.store.fees.save import save_fees, suggested_fees_of_row
 from dashboard.store.fees.stored_fees import (
@@ -22,7 +22,7 @@ from dashboard.store.fees.stored_fees import (
     last_asked_at,
     latest_percentiles,
 )
-from dashboard.store.monitoring.upstream_failures import (
+from dashboard.store.monitoring.answer_counts import (
     StandingFailure,
     record_answer,
     record_failure,

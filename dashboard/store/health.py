@@ -10,27 +10,27 @@ from typing import Final
 
 from sqlalchemy import Connection, Select, func, select
 
-from dashboard.domain.clock_jump import ClockJump
-from dashboard.domain.incident import IncidentState
-from dashboard.domain.mail_outage import MailOutage, MailTrouble
-from dashboard.domain.notification import DeliveryResult
-from dashboard.domain.observation import Operation
+from dashboard.domain.alerts.incident import IncidentState
+from dashboard.domain.alerts.notification import DeliveryResult
+from dashboard.domain.alerts.rule import Severity
+from dashboard.domain.alerts.rule_keys import MAIL
+from dashboard.domain.health.observation import Operation
+from dashboard.domain.health.retention import StoreSize
+from dashboard.domain.health.troubles import ClockJump, MailOutage, MailTrouble
 from dashboard.domain.quantity import NetworkId
-from dashboard.domain.rejection_filter import RejectionFilter
-from dashboard.domain.rule import Severity
-from dashboard.domain.rule_keys import MAIL
-from dashboard.domain.store_size import StoreSize
+from dashboard.domain.rejections.search import RejectionFilter
 from dashboard.store.alerts.alert_status import (
     NotificationCounts,
     count_open_incidents,
+    mail_trouble,
     notification_counts,
+    unreported_outage,
 )
-from dashboard.store.alerts.mail_outages import mail_trouble, unreported_outage
 from dashboard.store.alerts.notification_claims import IS_PENDING
 from dashboard.store.engine.engine import database_of
 from dashboard.store.engine.leases import WORKER_LEASE, holder
+from dashboard.store.monitoring.answer_counts import last_answers_of, standing_failures_of
 from dashboard.store.monitoring.sizes import clock_jump, free_space, last_measured
-from dashboard.store.monitoring.upstream_failures import last_answers_of, standing_failures_of
 from dashboard.store.rejections.counts import count_rejections
 from dashboard.store.schema import (
     cohorts,

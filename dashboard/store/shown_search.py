@@ -18,12 +18,16 @@ from sqlalchemy import (
     type_coerce,
 )
 
-from dashboard.domain.exclusion import RejectionStage
 from dashboard.domain.quantity import Address, TxHash
-from dashboard.domain.rejection_filter import HashRange
-from dashboard.domain.search import bare_beginning
-from dashboard.domain.shown_words import ReasonForm, forms_shown_with, words_of_search
-from dashboard.store.engine.expressions import holds_text
+from dashboard.domain.rejections.exclusion import RejectionStage
+from dashboard.domain.rejections.search import (
+    HashRange,
+    ReasonForm,
+    bare_beginning,
+    forms_shown_with,
+    words_of_search,
+)
+from dashboard.store.engine.upsert import holds_text
 from dashboard.store.schema import rejections, tracked_hashes, tracked_labels
 
 

@@ -9,9 +9,9 @@ from typing import Final
 
 from msgspec import Raw
 
-from dashboard.domain.exclusion import RejectedTransaction, RejectionReport, SaveStatus
-from dashboard.domain.observation import ExclusionAnswer, FailureKind
+from dashboard.domain.health.observation import ExclusionAnswer, FailureKind
 from dashboard.domain.quantity import TxHash
+from dashboard.domain.rejections.exclusion import RejectedTransaction, RejectionReport, SaveStatus
 from dashboard.errors import (
     UpstreamError,
     UpstreamRefused,
@@ -19,8 +19,14 @@ from dashboard.errors import (
     UpstreamUnreadable,
     WireError,
 )
-from dashboard.upstream.endpoint import Asker, Endpoint, body_limit
-from dashboard.upstream.errors import failure_of, rpc_error, unreadable
+from dashboard.upstream.endpoint import (
+    Asker,
+    Endpoint,
+    body_limit,
+    failure_of,
+    rpc_error,
+    unreadable,
+)
 from dashboard.wire.exclusion import (
     GET_STATUS,
     SAVE_REJECTED,
@@ -28,13 +34,7 @@ from dashboard.wire.exclusion import (
     decode_saved,
     method_name,
 )
-from dashboard.wire.jsonrpc_client import (
-    RpcReply,
-    decode_replies,
-    decode_reply,
-    encode_batch,
-    encode_call,
-)
+from dashboard.wire.jsonrpc import RpcReply, decode_replies, decode_reply, encode_batch, encode_call
 from dashboard.wire.rejection_report import encode_report
 
 LARGEST_BATCH: Final = 1000

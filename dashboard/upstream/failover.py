@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from enum import StrEnum
 from typing import Final
 
 from dashboard.domain.quantity import NetworkId
@@ -15,11 +17,106 @@ from dashboard.errors import (
     UpstreamUnavailable,
 )
 from dashboard.logs import get_logger
-from dashboard.upstream.failover_policy import FailoverPolicy
 from dashboard.upstream.gas_oracle import ChainFees, ChainFollower
 from dashboard.upstream.node import NodeClient
-from dashboard.upstream.node_status import Elapsed, NodeState, NodeStatus
 from dashboard.wire.node import BlockHeader
+
+
+@dataclass(frozen=True, slots=True)
+class FailoverPolicy:
+    """When another node is asked instead.
+
+    A node is behind when its newest block is `lag_blocks` below another's. Standbys are
+    checked every `check_period`, each check takes `check_timeout` at most. One that failed is not
+    asked for `first_pause`, twice as long each time up to `longest_pause`, and a preferred one is
+    used again after `good_checks` in a row. One that failed for `outage_believed_after` is no
+    longer waited for where all others say that blocks are gone.
+    """
+
+    lag_blocks: int = 3
+    check_period: timedelta = timedelta(seconds=10)
+    check_timeout: timedelta = timedelta(seconds=2)
+    first_pause: timedelta = timedelta(seconds=5)
+    longest_pause: timedelta = timedelta(minutes=5)
+    good_checks: int = 3
+    outage_believed_after: timedelta = timedelta(minutes=1)
+
+
+_FORGIVEN_AFTER: Final = timedelta(minutes=10)
+"""After so long without a failure, the waits after failures start over."""
+
+
+class NodeState(StrEnum):
+    """The last three are not asked for fees while another node can be."""
+
+    IN_USE = "in use"
+    READY = "ready"
+    UNASKED = "not asked yet"
+    LAGGING = "lagging"
+    DISAGREEING = "disagreeing"
+    FAILING = "failing"
+
+
+@dataclass(slots=True)
+class NodeStatus:
+    """One node, its last answer, and when it may be asked again.
+
+    `since` and `paused_until` are times of the monotonic clock.
+    """
+
+    node: NodeClient
+    state: NodeState = NodeState.UNASKED
+    why: str = ""
+    since: timedelta = field(default_factory=timedelta)
+    head: BlockHeader | None = None
+    good_checks: int = 0
+    is_throttled: bool = False
+    paused_until: timedelta = timedelta.min
+    _next_pause: timedelta | None = None
+    _is_network_checked: bool = False
+
+    @property
+    def name(self) -> str:
+        """The node's name in logs and messages."""
+        return self.node.endpoint.name
+
+    async def newest(self, network_id: NetworkId) -> BlockHeader | None:
+        """Ask for the newest block, at first also for the network; raises UpstreamError."""
+        if not self._is_network_checked:
+            await self.node.check_network(network_id)
+            self._is_network_checked = True
+        return await self.node.block("latest")
+
+    def becomes(self, state: NodeState, now: timedelta, why: str = "") -> None:
+        """Change the state, and log it once."""
+        if state is self.state:
+            return
+        if why:
+            _log.warning("A node is not asked now", node=self.name, state=state, why=why)
+        elif self.why:
+            _log.info("A node is healthy again", node=self.name, was=self.state)
+        self.state, self.why, self.since = state, why, now
+        if state is not NodeState.IN_USE:
+            self.good_checks = 0
+
+    def fails(self, error: UpstreamError, now: timedelta, policy: FailoverPolicy) -> None:
+        """Pause the node, longer after each failure, or for its `Retry-After`."""
+        was_well_for = now - self.since if self.state is NodeState.IN_USE else timedelta(0)
+        rest = self._next_pause or policy.first_pause
+        if was_well_for > _FORGIVEN_AFTER:
+            rest = policy.first_pause
+        self._next_pause = min(2 * rest, policy.longest_pause)
+        self.is_throttled = isinstance(error, UpstreamThrottled)
+        if isinstance(error, UpstreamThrottled) and error.retry_after is not None:
+            rest = max(rest, error.retry_after)
+        self.paused_until = now + rest
+        self.good_checks, self._is_network_checked = 0, False
+        self.becomes(NodeState.FAILING, now, str(error))
+
+
+Elapsed = Callable[[], timedelta]
+"""The time of a monotonic clock."""
+
 
 _log = get_logger(__name__)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from dashboard.domain.gas import BlockFees
+from dashboard.domain.fees.gas import BlockFees
 from dashboard.domain.quantity import Wei
 from dashboard.errors import UpstreamUnreadable
 from dashboard.upstream.node import NodeClient

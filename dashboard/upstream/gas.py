@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 from urllib.parse import quote
 
-from dashboard.domain.gas import SuggestedGasFees
-from dashboard.domain.observation import Operation
+from dashboard.domain.fees.gas import SuggestedGasFees
+from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.domain.secret import Secret
 from dashboard.errors import WireError
-from dashboard.upstream.endpoint import body_limit
-from dashboard.upstream.errors import unreadable
+from dashboard.upstream.endpoint import body_limit, unreadable
 from dashboard.upstream.http import HttpAsker
 from dashboard.wire.gas import (
     decode_base_fee_history,

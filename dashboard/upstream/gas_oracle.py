@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from dashboard.domain.clock import Clock
-from dashboard.domain.fee_suggestion import FeePolicy
-from dashboard.domain.gas import SuggestedGasFees
+from dashboard.domain.fees.gas import SuggestedGasFees
+from dashboard.domain.fees.suggestion import FeePolicy
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.errors import (
     UpstreamError,
@@ -17,9 +17,8 @@ from dashboard.errors import (
     UpstreamUnreadable,
 )
 from dashboard.logs import get_logger
-from dashboard.upstream.chain import ChainWindow
+from dashboard.upstream.chain import ChainWindow, newest_shared_block, rolled_back
 from dashboard.upstream.fee_history import HISTORY_BLOCKS, FeeRange, read_range
-from dashboard.upstream.fork import newest_shared_block, rolled_back
 from dashboard.upstream.node import NodeClient
 from dashboard.wire.node import BlockHeader
 

@@ -9,9 +9,7 @@ from functools import partial
 from threading import Lock
 from typing import TypeAlias
 
-from dashboard.domain.answer_counts import AnswerCounts
-from dashboard.domain.credit import Spent
-from dashboard.domain.observation import Operation
+from dashboard.domain.health.observation import AnswerCounts, Operation, Spent
 
 Note: TypeAlias = Callable[[str, int], None]
 """Takes an operation and how many calls of it go out: each question of a batch is one."""

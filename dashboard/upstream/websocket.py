@@ -17,9 +17,8 @@ from websockets.exceptions import (
 from websockets.protocol import State
 
 from dashboard.errors import UpstreamError, UpstreamRefused, UpstreamUnavailable, UpstreamUnreadable
-from dashboard.upstream.endpoint import Endpoint, body_limit
-from dashboard.upstream.errors import http_error, is_untrusted, untrusted
-from dashboard.upstream.request_retry import RetryPolicy, with_retries
+from dashboard.upstream.endpoint import Endpoint, body_limit, http_error, is_untrusted, untrusted
+from dashboard.upstream.http import RetryPolicy, with_retries
 
 MOST_ITEMS: Final = 1000
 """The items for which one answer may have room."""

@@ -1,12 +1,16 @@
-"""Typed reading of JSON text: whatever is wrong with it becomes one WireError."""
+"""Typed reading of JSON text, timestamps and headers: whatever is wrong becomes a WireError."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta, timezone
+from email.utils import parsedate_to_datetime
 from typing import Final, TypeVar
 
 import msgspec
 
+from dashboard.domain.quantity import shorten
 from dashboard.errors import WireError
 
 T = TypeVar("T")
@@ -34,3 +38,68 @@ def named(subject: str, decode: Callable[[Given], T], given: Given) -> T:
         return decode(given)
     except WireError as error:
         raise WireError(f"{subject}: {error}") from error
+
+
+LONGEST_RETRY_AFTER: Final = timedelta(minutes=5)
+"""The longest wait that is obeyed: one answer must not silence a source for long."""
+
+
+def parse_retry_after(text: str, date: str) -> timedelta | None:
+    """Return the wait; a date is compared with `date`, the server's own; None where it is none."""
+    wanted = text.strip()
+    if wanted.isascii() and wanted.isdigit():
+        return min(timedelta(seconds=int(wanted[:9])), LONGEST_RETRY_AFTER)
+    try:
+        wait = parsedate_to_datetime(wanted) - parsedate_to_datetime(date)
+    except (ValueError, TypeError, OverflowError):
+        return None
+    return min(max(wait, timedelta(0)), LONGEST_RETRY_AFTER)
+
+
+_ISO_8601: Final = re.compile(
+    r"(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?"
+    r"(?:[Zz]|([+-])(\d\d)(?::?(\d\d))?)",
+    re.ASCII,
+)
+_LAST_MINUTE: Final = 59
+
+
+def parse_timestamp(text: str) -> datetime:
+    """Read a date-time in UTC; finer than a millisecond is truncated, never rounded.
+
+    Leap seconds, 24:00, week dates, missing offsets and moments outside the years 1 to 9999
+    raise WireError.
+    """
+    match = _ISO_8601.fullmatch(text)
+    if match is None:
+        raise WireError(f"{shorten(text)} is not an ISO-8601 date-time with zone or offset")
+    year, month, day, hour, minute, second, fraction, sign, hours, minutes = match.groups(
+        default=""
+    )
+    try:
+        moment = datetime(
+            int(year),
+            int(month),
+            int(day),
+            int(hour),
+            int(minute),
+            int(second or 0),
+            int(f"{fraction:0<3}"[:3]) * 1000,
+            tzinfo=_offset(sign, int(hours or 0), int(minutes or 0)),
+        )
+        return moment.astimezone(UTC)
+    except (ValueError, OverflowError) as error:
+        raise WireError(f"{shorten(text)} is no moment that exists: {error}") from error
+
+
+def _offset(sign: str, hours: int, minutes: int) -> timezone:
+    if minutes > _LAST_MINUTE:
+        raise ValueError("offset minutes must be in 0..59")
+    offset = timedelta(hours=hours, minutes=minutes)
+    return timezone(-offset if sign == "-" else offset)
+
+
+def format_timestamp(moment: datetime) -> str:
+    """Print a moment in UTC with ``Z``, and three decimals unless the milliseconds are zero."""
+    naive = moment.astimezone(UTC).replace(tzinfo=None)
+    return f"{naive.isoformat(timespec='milliseconds').removesuffix('.000')}Z"

@@ -11,7 +11,7 @@ from typing import Annotated, Final
 
 import msgspec
 
-from dashboard.domain.gas import FeeSuggestion, SuggestedGasFees
+from dashboard.domain.fees.gas import FeeSuggestion, SuggestedGasFees
 from dashboard.domain.quantity import Wei, format_gwei, parse_gwei
 from dashboard.wire.decoding import named, read
 

@@ -8,10 +8,10 @@ from typing import Any, Final
 import msgspec
 from msgspec import Raw
 
-from dashboard.domain.exclusion import SignedTransaction
 from dashboard.domain.quantity import Address, TxHash, Wei
+from dashboard.domain.rejections.exclusion import SignedTransaction
 from dashboard.wire.decoding import named, read
-from dashboard.wire.hexadecimal import (
+from dashboard.wire.node import (
     parse_address,
     parse_block_hash,
     parse_fee,

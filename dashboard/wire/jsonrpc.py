@@ -1,17 +1,91 @@
-"""JSON-RPC 2.0 for servers: requests and batches read, replies written."""
+"""JSON-RPC 2.0 for servers and clients: requests, batches, replies and errors."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Self, TypeAlias
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
-from dashboard.errors import WireError
+from dashboard.errors import StoreError, StoreUnavailable, WireError
 from dashboard.wire.decoding import UNREADABLE, read
-from dashboard.wire.jsonrpc_errors import RpcError
+
+
+@dataclass(frozen=True, slots=True)
+class RpcError:
+    """The error object of a reply; a value, not an exception."""
+
+    code: int
+    message: str
+    data: Any | UnsetType = UNSET
+
+    @classmethod
+    def parse_error(cls) -> Self:
+        """Answer text that is no JSON."""
+        return cls(-32700, "Parse error")
+
+    @classmethod
+    def invalid_request(cls, detail: str | UnsetType = UNSET) -> Self:
+        """Answer JSON that is no request; `detail` says why."""
+        return cls(-32600, "Invalid Request", detail)
+
+    @classmethod
+    def method_not_found(cls, name: str) -> Self:
+        """Answer a method that is not served."""
+        return cls(-32601, "Method not found", name)
+
+    @classmethod
+    def invalid_params(cls, message: str) -> Self:
+        """Answer wrong params; `message` is that of a WireError."""
+        return cls(-32602, message)
+
+    @classmethod
+    def not_allowed(cls) -> Self:
+        """Refuse a call that the key does not allow."""
+        return cls(-32002, "rejected due to project ID settings")
+
+    @classmethod
+    def rate_exceeded(cls, seconds: int, allowed: float | None) -> Self:
+        """Refuse calls that came too fast; `allowed` is the key's rate in calls a second.
+
+        None where there is no valid key and so no rate. Whole rates are sent as whole numbers.
+        """
+        whole = None if allowed is None or allowed % 1 else int(allowed)
+        data = {"backoff_seconds": seconds, "allowed_rps": allowed if whole is None else whole}
+        return cls(-32005, "project ID request rate exceeded", data)
+
+    @classmethod
+    def server_error(cls, detail: str) -> Self:
+        """Answer that the store cannot be used; `detail` says whether to try again."""
+        return cls(-32000, "Server error", detail)
+
+    @classmethod
+    def answer_too_large(cls) -> Self:
+        """Refuse a call after the batch's answer has become too large, as geth does."""
+        return cls(-32003, "response too large", "ask for the rest in another batch")
+
+    @classmethod
+    def batch_too_slow(cls) -> Self:
+        """Refuse a call after the batch has taken too long."""
+        return cls(-32003, "batch takes too long", "ask for the rest in another batch")
+
+    @classmethod
+    def internal_error(cls) -> Self:
+        """Answer where we made a mistake."""
+        return cls(-32603, "Internal error")
+
+
+def store_rpc_error(error: StoreError) -> RpcError:
+    """Return the error for a caller: whether to try again; details are for the log alone."""
+    if isinstance(error, StoreUnavailable):
+        remedy = "The store cannot be used now, and nothing was saved: try again later"
+    else:
+        remedy = "The store cannot be used until its operator mends it, and nothing was saved"
+    return RpcError.server_error(remedy)
+
 
 RequestId: TypeAlias = Raw
 """An id as its JSON text, so that 1.0, 1e3 and numbers of any size are echoed unchanged."""
@@ -148,3 +222,79 @@ def batch_reply(replies: Sequence[bytes]) -> bytes:
 
 def _json(value: object) -> bytes:
     return bytes(value) if isinstance(value, bytes | Raw) else msgspec.json.encode(value)
+
+
+@dataclass(frozen=True, slots=True)
+class RpcReply:
+    """One answer to a call of ours: exactly one of `result` (JSON text, may be null) and `error`.
+
+    `id` is None where the sender gave none, or one that is no text or integer.
+    """
+
+    id: int | str | None
+    result: Raw | None
+    error: RpcError | None
+
+
+class _ErrorJson(msgspec.Struct):
+    code: int
+    message: str = ""
+    data: Any | UnsetType = UNSET
+
+
+class _ReplyJson(msgspec.Struct):
+    id: Raw = Raw(b"null")
+    result: Raw = Raw(b"")
+    error: _ErrorJson | None = None
+
+
+_REPLIES: Final = msgspec.json.Decoder(list[Raw])
+_REPLY: Final = msgspec.json.Decoder(_ReplyJson)
+_REPLY_ID: Final[msgspec.json.Decoder[int | str]] = msgspec.json.Decoder(int | str)
+
+
+def encode_call(method: str, params: object, call_id: int) -> bytes:
+    """Write one call; `params` is a list or dict."""
+    call = {"jsonrpc": "2.0", "id": call_id, "method": method, "params": params}
+    return msgspec.json.encode(call)
+
+
+def encode_batch(method: str, params: Sequence[object], first_id: int) -> bytes:
+    """Write one call of `method` for each of `params`, with ids that count up from `first_id`."""
+    calls = (encode_call(method, each, first_id + place) for place, each in enumerate(params))
+    return b"[%b]" % b",".join(calls)
+
+
+def decode_reply(body: bytes | Raw) -> RpcReply:
+    """Read one reply object, or raise WireError."""
+    envelope = read(_REPLY, body, "JSON-RPC reply")
+    if envelope.error is not None:
+        error = envelope.error
+        return RpcReply(
+            _reply_id(envelope.id), None, RpcError(error.code, error.message, error.data)
+        )
+    if not bytes(envelope.result):
+        raise WireError("JSON-RPC reply: it has neither a result nor an error")
+    return RpcReply(_reply_id(envelope.id), envelope.result, None)
+
+
+def _reply_id(raw: Raw) -> int | str | None:
+    try:
+        return _REPLY_ID.decode(raw)
+    except UNREADABLE:
+        return None
+
+
+def decode_replies(body: bytes) -> list[RpcReply]:
+    """Read the answer to a batch: an array, or the single object that some send instead.
+
+    An element that is no reply is left out, so that its call is unanswered and the others
+    are not lost.
+    """
+    if not body.lstrip().startswith(b"["):
+        return [decode_reply(body)]
+    replies = []
+    for text in read(_REPLIES, body, "JSON-RPC replies"):
+        with suppress(WireError):
+            replies.append(decode_reply(text))
+    return replies

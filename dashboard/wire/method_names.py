@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Final
 
-from dashboard.domain.observation import Operation
+from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import shorten
 from dashboard.wire.exclusion import GET_STATUS, SAVE_REJECTED
 

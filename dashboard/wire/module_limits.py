@@ -11,10 +11,10 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta, Struct
 
-from dashboard.domain.module_limits import ModuleLimits
 from dashboard.domain.quantity import NetworkId
+from dashboard.domain.rejections.reasons import ModuleLimits
 from dashboard.errors import WireError
-from dashboard.wire.hexadecimal import LARGEST_NUMBER
+from dashboard.wire.node import LARGEST_NUMBER
 
 _Words = Annotated[str, Meta(pattern=r"^[A-Za-z0-9 ._/:-]{0,200}$")]
 _Module = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_]{1,64}$")]

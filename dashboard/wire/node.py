@@ -1,7 +1,4 @@
-"""A node's blocks, quantities and fee history: answers to eth_* calls.
-
-Source: ethereum/execution-apis. Quantities are hexadecimal; money is read as wei.
-"""
+"""A node's blocks, quantities and fee history: answers to eth_* calls, read within bounds."""
 
 from __future__ import annotations
 
@@ -13,10 +10,16 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import Raw
 
-from dashboard.domain.quantity import TxHash, Wei
-from dashboard.errors import WireError
+from dashboard.domain.quantity import (
+    LARGEST_FEE,
+    Address,
+    TxHash,
+    Wei,
+    parse_hex_bytes,
+    parse_hex_quantity,
+)
+from dashboard.errors import InputError, WireError
 from dashboard.wire.decoding import named, read
-from dashboard.wire.hexadecimal import parse_block_hash, parse_fee, parse_number
 
 _LAST_SECOND: Final = 253_402_300_799
 _NO_HASH: Final = f"0x{'0' * 64}"
@@ -179,3 +182,50 @@ def encode_fee_history(history: FeeHistory) -> bytes:
     if history.reward is not None:
         answer["reward"] = [[hex(each) for each in row] for row in history.reward]
     return msgspec.json.encode(answer)
+
+
+_HASH_LENGTH: Final = 32
+LARGEST_NUMBER: Final = 2**63 - 1
+"""Block numbers, counts and amounts of gas above it are refused: the store's integers end here."""
+
+
+def parse_bounded(text: str, largest: int) -> int:
+    """Read a quantity of 0 to `largest`."""
+    value = parse_hex_quantity(text)
+    if value > largest:
+        raise WireError(f"{text} is larger than 0x{largest:x}")
+    return value
+
+
+def parse_number(text: str) -> int:
+    """Read a block number, a count or an amount of gas."""
+    return parse_bounded(text, LARGEST_NUMBER)
+
+
+def parse_fee(text: str) -> Wei:
+    """Read a fee in wei."""
+    return Wei(parse_bounded(text, LARGEST_FEE))
+
+
+def parse_block_hash(text: str) -> bytes:
+    """Read the 32 bytes that name a block."""
+    raw = parse_hex_bytes(text)
+    if len(raw) != _HASH_LENGTH:
+        raise WireError(f"a block hash has {_HASH_LENGTH} bytes, not {len(raw)}")
+    return raw
+
+
+def parse_tx_hash(text: str) -> TxHash:
+    """Read a transaction's hash."""
+    try:
+        return TxHash.parse(text)
+    except InputError as error:
+        raise WireError(str(error)) from error
+
+
+def parse_address(text: str) -> Address:
+    """Read an account's address."""
+    try:
+        return Address.parse(text)
+    except InputError as error:
+        raise WireError(str(error)) from error

@@ -10,17 +10,16 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
 
-from dashboard.domain.exclusion import (
+from dashboard.domain.quantity import shorten
+from dashboard.domain.rejections.exclusion import (
     ModuleOverflow,
     RejectionReport,
     RejectionStage,
     SignedTransaction,
 )
-from dashboard.domain.quantity import shorten
 from dashboard.errors import WireError
-from dashboard.wire.decoding import named
+from dashboard.wire.decoding import format_timestamp, named, parse_timestamp
 from dashboard.wire.params import hex_bytes, one_argument, scalar_text
-from dashboard.wire.timestamp import format_timestamp, parse_timestamp
 from dashboard.wire.transaction import decode_transaction
 
 LONGEST_REASON: Final = 1024

@@ -1,31 +1,53 @@
-"""The channels of an installation, and who gets what no rule sends elsewhere."""
+"""The channels of an installation, who gets what over them, and who notifies."""
 
 from __future__ import annotations
 
+import secrets
 import socket
 import ssl
+from collections.abc import Mapping
 from typing import Final
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from dashboard.alert.channels.alertmanager import AlertmanagerChannel
 from dashboard.alert.channels.apprise_service import AppriseChannel
 from dashboard.alert.channels.http_exchange import HttpRules, parse_target
 from dashboard.alert.channels.maildir import MaildirChannel
 from dashboard.alert.channels.smtp import Security, SmtpChannel, SmtpServer
-from dashboard.alert.channels.stage import Watch, ignore
 from dashboard.alert.channels.webhook import WebhookChannel
-from dashboard.alert.message import Channel
-from dashboard.domain.active_hours import WeekSpan
-from dashboard.domain.digest import DigestTime
-from dashboard.domain.mail_address import MailAddress
-from dashboard.domain.notification import NO_DOMAIN, Recipient
-from dashboard.domain.recipients import ConfiguredRecipients, RecipientProfile, mailbox_of
+from dashboard.alert.compose import Links, NetworkName
+from dashboard.alert.deliver import Deliverer, DeliveryPolicy, Sending
+from dashboard.alert.facts import with_facts
+from dashboard.alert.message import Channel, Watch, ignore
+from dashboard.alert.message_writer import MessageWriter, load_templates
+from dashboard.alert.notify import Notifier
+from dashboard.domain.alerts.notification import NO_DOMAIN, DigestTime, Recipient
+from dashboard.domain.alerts.pace import Pace
+from dashboard.domain.alerts.rule import Rule
+from dashboard.domain.alerts.rule_table import RuleNames
+from dashboard.domain.alerts.signed_link import KEY_LENGTH
+from dashboard.domain.people.active_hours import WeekSpan
+from dashboard.domain.people.recipients import (
+    ConfiguredRecipients,
+    MailAddress,
+    RecipientProfile,
+    mailbox_of,
+)
+from dashboard.domain.quantity import NetworkId
+from dashboard.errors import InputError, StoreUnavailable
+from dashboard.logs import get_logger
+from dashboard.poll.clocks import Clocks
 from dashboard.settings import MailSettings, Settings
 from dashboard.settings.channels import MAIL, ChannelSettings
 from dashboard.settings.check import is_ehlo_name
 from dashboard.settings.dkim import dkim_signer
-from dashboard.settings.time_zone import zone_of
+from dashboard.settings.own_files import read_rule_file
 from dashboard.settings.tls import tls_context
-from dashboard.wiring.clock import utc_now
+from dashboard.settings.values import zone_of
+from dashboard.store.alerts.notifications import link_key, make_link_key
+from dashboard.store.engine.engine import Store
+from dashboard.wiring.clock import elapsed, utc_now
+from dashboard.wiring.networks import Network, module_limits, shown_networks
 
 _LONGEST_DOMAIN: Final = 150
 """What the store has room for, beside the rest of a Message-ID."""
@@ -132,3 +154,78 @@ def _name_of_this_machine() -> str:
     """Return the name of this machine without a DNS query, which may block."""
     name = socket.gethostname()
     return name if is_ehlo_name(name) else "localhost"
+
+
+REAL_CLOCKS: Final = Clocks(utc_now, elapsed)
+_log = get_logger("delivery")
+
+
+def open_notifier(
+    settings: Settings,
+    store: Store,
+    networks: tuple[Network, ...],
+    channels: Mapping[str, Channel] | None = None,
+    clocks: Clocks = REAL_CLOCKS,
+) -> Notifier:
+    """Return who notifies over the configured channels, or over others of the same names."""
+    names = network_names(networks)
+    links = Links(settings.pages.public_url, _key_of_links(store))
+    templates = load_templates(names, links, zone_of(settings.mail.time_zone))
+    configured = configured_recipients(settings)
+    writer = MessageWriter(store, templates, configured)
+    programs = [name for name, each in settings.channels.items() if each.kind != "apprise"]
+    write = with_facts(writer.write, writer.members, names, links, programs)
+    sending = Sending(channels or open_channels(settings), write)
+    policy = DeliveryPolicy(pace=Pace(settings.alerts.largest_hourly))
+    deliverer = Deliverer(store, sending, clocks.now, clocks.elapsed, policy)
+    recipients, domain = default_recipients(settings), message_domain(settings)
+    return Notifier(store, recipients, deliverer, clocks.now, None, domain, configured)
+
+
+def network_names(networks: tuple[Network, ...]) -> dict[NetworkId, NetworkName]:
+    """Return how messages call each network."""
+    return {
+        each.network_id: NetworkName(each.title, each.is_simulated, module_limits(each))
+        for each in networks
+    }
+
+
+def _key_of_links(store: Store) -> bytes:
+    """Return the key with which links are signed, made the first time.
+
+    It is empty, so that messages hold no such links, where a store without one is full.
+    """
+    with store.read() as connection:
+        known = link_key(connection)
+    if known is not None:
+        return known
+    try:
+        with store.write() as connection:
+            return make_link_key(connection, secrets.token_bytes(KEY_LENGTH))
+    except StoreUnavailable as error:
+        _log.warning("no key was made for the links in messages", error=str(error))
+        return b""
+
+
+def rule_names(settings: Settings) -> RuleNames:
+    """Return the networks by their titles and by the names of their tables, and the channels."""
+    named = {name: NetworkId(each.network_id) for name, each in settings.networks.items()}
+    titled = {each.title: each.network_id for each in shown_networks(settings)}
+    return RuleNames(named | titled, is_time_zone, settings.channels)
+
+
+def rules_of_text(names: RuleNames, text: str) -> tuple[Rule, ...]:
+    """Return the rules that a person wrote on a page; InputError names every mistake."""
+    read = read_rule_file("the file", text, names)
+    if read.mistakes:
+        raise InputError("; ".join(map(str, read.mistakes)))
+    return read.rules
+
+
+def is_time_zone(name: str) -> bool:
+    """Whether the time zone database has a zone of this name."""
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return False
+    return True

@@ -4,36 +4,39 @@ from __future__ import annotations
 
 import ssl
 from collections import defaultdict
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Final
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
+from uuid import uuid4
 
 import msgspec
+from anyio.from_thread import start_blocking_portal
 
-from dashboard.domain.quantity import NetworkId
+from dashboard.alert.channels.smtp import Security
+from dashboard.application.lookup import LookUp
+from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.secret import Secret
-from dashboard.poll.cost import CREDITS_PER_CALL
 from dashboard.poll.inclusion import InclusionAsker
+from dashboard.poll.lookup import LiveLookup
+from dashboard.poll.trial import CREDITS_PER_CALL
 from dashboard.settings import EndpointSettings, Settings
 from dashboard.settings.fees import FeeSettings
 from dashboard.settings.schema import PollSettings
 from dashboard.settings.tls import tls_context
+from dashboard.store.engine.engine import Store
 from dashboard.upstream.endpoint import Asker, Endpoint
 from dashboard.upstream.exclusion import ExclusionClient
-from dashboard.upstream.failover import FailoverFollower
-from dashboard.upstream.failover_policy import FailoverPolicy
+from dashboard.upstream.failover import FailoverFollower, FailoverPolicy
 from dashboard.upstream.gas import BasicKey, Credentials, GasClient, PathKey
 from dashboard.upstream.gas_oracle import ChainFollower, FollowPolicy
-from dashboard.upstream.http import HttpAsker, HttpClient, open_client
-from dashboard.upstream.inclusion import FirstThatAnswers, InclusionClient
+from dashboard.upstream.http import HttpAsker, HttpClient, RetryPolicy, open_client
 from dashboard.upstream.meter import Meter, Note, note_nothing
-from dashboard.upstream.node import NodeClient
-from dashboard.upstream.request_retry import RetryPolicy
+from dashboard.upstream.node import FirstThatAnswers, InclusionClient, NodeClient
 from dashboard.upstream.websocket import WebSocketAsker
 from dashboard.wiring.clock import elapsed, utc_now
-from dashboard.wiring.networks import Network, fee_policy
+from dashboard.wiring.networks import Network, fee_policy, networks_of
 
 _WEBSOCKET: Final = ("wss://", "ws://")
 
@@ -186,3 +189,61 @@ def forbidden_advice(settings: EndpointSettings) -> str:
 
 def _folder(base: str) -> str:
     return "ws/v3" if base.startswith(_WEBSOCKET) else "v3"
+
+
+def tls_servers(settings: Settings) -> dict[str, str]:
+    """Return by host what each server is called; addresses are never shown, as they hold keys."""
+    found: dict[str, str] = {}
+    for host, name in _servers(settings):
+        found.setdefault(host.lower(), name)
+    return found
+
+
+def _servers(settings: Settings) -> Iterator[tuple[str, str]]:
+    mail, bounces = settings.mail, settings.bounces
+    if mail.smtp_host and Security(mail.security) is not Security.NONE:
+        yield mail.smtp_host, "the mail server"
+    if bounces.imap_host:
+        yield bounces.imap_host, "the mailbox of bounces"
+    for name, channel in settings.channels.items():
+        yield from _of(channel.url, f"channel {name}")
+    yield from _of(settings.alerts.heartbeat_url, "the heartbeat")
+    for network in networks_of(settings):
+        yield from _of_network(network)
+
+
+def _of_network(network: Network) -> Iterator[tuple[str, str]]:
+    endpoints = network.endpoints
+    for role, each in (("gas", endpoints.gas), ("exclusion", endpoints.exclusion)):
+        if each is not None:
+            yield from _of(each.url, f"the {network.title} {role} endpoint")
+    nodes = endpoints.all_nodes
+    for place, each in zip(place_names(len(nodes)), nodes, strict=True):
+        yield from _of(each.url, f"the {network.title} node{place}")
+
+
+def _of(url: Secret, name: str) -> Iterator[tuple[str, str]]:
+    address = urlsplit(url.reveal())
+    if address.scheme in {"https", "wss"} and address.hostname:
+        yield address.hostname, name
+
+
+@contextmanager
+def live_lookup(
+    settings: Settings, store: Store, networks: tuple[Network, ...]
+) -> Iterator[LookUp | None]:
+    """Yield the function that pages call, from any thread; None where no network can be asked."""
+    with (
+        start_blocking_portal() as portal,
+        portal.wrap_async_context_manager(open_clients(settings)) as clients,
+    ):
+        found = {each.network_id: clients.exclusion(each) for each in networks}
+        askers = {network_id: asker for network_id, asker in found.items() if asker is not None}
+        nodes = {each.network_id: clients.inclusion(each) for each in networks}
+        known = {network_id: node for network_id, node in nodes.items() if node is not None}
+        question = LiveLookup(store, askers, utc_now, uuid4, known, clients.meters)
+
+        def look_up(hashes: tuple[TxHash, ...], network_id: NetworkId | None) -> None:
+            portal.call(question.ask, hashes, network_id, settings.pages.lookup_deadline)
+
+        yield look_up if askers else None

@@ -9,9 +9,12 @@ from collections.abc import Iterator
 
 import uvicorn
 
+from dashboard.domain.addresses import AllowedHosts, needs_no_permission
 from dashboard.errors import RoleError
-from dashboard.serve.transport.connection_limits import ConnectionLimits
+from dashboard.settings import Settings
 from dashboard.settings.schema import ServeSettings
+from dashboard.settings.values import host_of, origin_of
+from dashboard.transport.connection_limits import ConnectionLimits
 
 
 class _Server(uvicorn.Server):
@@ -68,3 +71,18 @@ def _listen(config: uvicorn.Config, port_variable: str) -> socket.socket:
     # asyncio does this only for sockets that it makes itself; without, each reply waits 40 ms.
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listener
+
+
+def allowed_hosts(settings: Settings, *, with_cors: bool = False) -> AllowedHosts:
+    """Return the names of this machine, and from where the pages are opened.
+
+    `with_cors` adds the origins that may call serve.
+    """
+    bound = {settings.pages.host, settings.serve.host, settings.devnet.host}
+    named = {host for host in bound if not needs_no_permission(host)}
+    names = {name.lower() for name in (*settings.http.allowed_hosts, *named)}
+    origins = set(settings.serve.cors_origins if with_cors else ())
+    if public := host_of(settings.pages.public_url):
+        names.add(public)
+        origins.add(origin_of(settings.pages.public_url))
+    return AllowedHosts(frozenset(names), frozenset(origins))

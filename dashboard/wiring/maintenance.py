@@ -9,26 +9,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from dashboard.domain.audit import Action, Actor, Detail
+from dashboard.domain.people.access import Action, Actor, Detail
 from dashboard.errors import ForeignStore, InputError, StoreError
 from dashboard.settings import Settings
-from dashboard.settings.check_clear_text import clear_text_store
+from dashboard.settings.check_addresses import clear_text_store
 from dashboard.store.access.audit_log import note_action
-from dashboard.store.alerts import held_notifications
+from dashboard.store.alerts import release as held_notifications
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store, installation_id, open_store
-from dashboard.store.maintenance.backup import back_up
-from dashboard.store.maintenance.backup_file import open_backup
+from dashboard.store.maintenance.backup import back_up, open_backup
 from dashboard.store.maintenance.finding import Finding
 from dashboard.store.maintenance.move import Moved, cancel_move, move
 from dashboard.store.maintenance.rebuild import Progress, Rebuilt, no_report, rebuild
 from dashboard.store.maintenance.restore import Restored, restore
 from dashboard.store.maintenance.verify import count_rows, verify
 from dashboard.store.monitoring.upkeep import note_backup
-from dashboard.wiring.actor import os_user
 from dashboard.wiring.clock import utc_now
-from dashboard.wiring.installation import belong_to, own_id
-from dashboard.wiring.store import open_checked_store, store_url
+from dashboard.wiring.store import belong_to, open_checked_store, os_user, own_id, store_url
 
 _NAME: Final = "linewatch-{:%Y%m%dT%H%M%SZ}.sqlite"
 _NAMED: Final = re.compile(r"linewatch-\d{8}T\d{6}Z\.sqlite")

@@ -1,4 +1,4 @@
-"""The networks of an installation: watched or simulated, with their endpoints and policies."""
+"""The networks of an installation: watched or simulated, with endpoints and conditions."""
 
 from __future__ import annotations
 
@@ -7,17 +7,19 @@ from dataclasses import dataclass
 
 import msgspec
 
+from dashboard.detect.condition_start_end import ConditionRules
 from dashboard.devnet.chain import BLOCK_SECONDS, DEVNET_ID
-from dashboard.devnet.networks import SIMULATED
+from dashboard.devnet.genesis import SIMULATED
 from dashboard.devnet.rejection_scripts import LIMITS as SIMULATED_LIMITS
-from dashboard.domain.fee_suggestion import FeePolicy, LevelPolicy
-from dashboard.domain.module_limits import ModuleLimits
+from dashboard.domain.fees.spells import HoldPeriods
+from dashboard.domain.fees.suggestion import FeePolicy, LevelPolicy
 from dashboard.domain.quantity import NetworkId, Wei
+from dashboard.domain.rejections.reasons import ModuleLimits
 from dashboard.domain.secret import Secret
 from dashboard.poll.gas import GasPeriods
 from dashboard.settings import EndpointSettings, NetworkSettings, Settings
 from dashboard.settings.fees import FeeSettings, LevelSettings, fees_of
-from dashboard.settings.module_limits import limits_of
+from dashboard.settings.presets import limits_of
 from dashboard.settings.values import Duration
 
 
@@ -158,4 +160,14 @@ def _level(level: LevelSettings) -> LevelPolicy:
         level.base_fee_share,
         level.min_wait,
         level.max_wait,
+    )
+
+
+def condition_rules(settings: Settings) -> ConditionRules:
+    """Return the rules that the settings give."""
+    alerts = settings.alerts
+    return ConditionRules(
+        busy=HoldPeriods(alerts.busy_pending, alerts.busy_keep_firing),
+        silence=HoldPeriods(alerts.silence_pending, alerts.silence_keep_firing),
+        staleness=HoldPeriods(alerts.stale_pending),
     )

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from websockets.extensions.permessage_deflate import ServerPerMessageDeflateFactory
 from websockets.server import ServerProtocol
 
-from dashboard.serve.transport.connection_limits import ConnectionPhase
-from dashboard.serve.transport.frames import FrameProgress
-from dashboard.serve.transport.websocket_connection import TimedWebSocketConnection
-from dashboard.show.web.sessions import is_open_session
+from dashboard.show.streamlit_runtime import is_open_session
+from dashboard.transport.connection_limits import ConnectionPhase
+from dashboard.transport.frames import FrameProgress
+from dashboard.transport.websocket_connection import TimedWebSocketConnection
 
 if TYPE_CHECKING:
     from uvicorn._types import ASGIReceiveEvent

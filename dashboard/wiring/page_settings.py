@@ -1,14 +1,44 @@
-"""What pages and commands know of the settings."""
+"""What pages and commands know of the configuration, and whether its files changed since."""
 
 from __future__ import annotations
 
+import fcntl
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from errno import EISDIR
 from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
+from dashboard.application.answers import AnswerFileState
+from dashboard.application.context import ConfigurationState, PageSettings, ShownSetting
+from dashboard.application.network_status import NetworkProfile
+from dashboard.domain.clock import Clock
+from dashboard.errors import InputError
+from dashboard.poll.trial import CREDITS_PER_CALL
 from dashboard.settings import Settings
-from dashboard.show.queries.context import PageSettings
-from dashboard.wiring.answer_file import answer_file
+from dashboard.settings.listing import (
+    EffectiveSetting,
+    changed_settings,
+    effective_settings,
+    value_text,
+)
+from dashboard.settings.load import own_file, read_configuration
+from dashboard.settings.own_files import ANSWER_FILE, read_answer_file
+from dashboard.settings.presets import FOLDER
 from dashboard.wiring.channels import configured_recipients, message_domain
-from dashboard.wiring.failing_roles import failing_roles
+from dashboard.wiring.networks import (
+    Network,
+    condition_rules,
+    gas_periods,
+    is_own_serve,
+    module_limits,
+    sees_all_reports,
+)
+from dashboard.wiring.roles import failing_roles
+from dashboard.wiring.trials import cost_of
 
 
 def page_settings(settings: Settings) -> PageSettings:
@@ -24,3 +54,170 @@ def page_settings(settings: Settings) -> PageSettings:
         answers=answer_file(),
         failing_roles=partial(failing_roles, settings.home),
     )
+
+
+class ShownConfiguration:
+    """The settings of this process; one, made when it starts."""
+
+    def __init__(self, clock: Clock, variables: Mapping[str, str] | None = None) -> None:
+        """Keep what the files and variables say now; by default those of the environment."""
+        self._variables = variables
+        self._read = read_configuration(variables)
+        settings = tuple(map(_shown, effective_settings(self._read)))
+        self._state = ConfigurationState(settings, str(own_file(variables)), clock())
+
+    def state(self) -> ConfigurationState:
+        """Return the settings, with what is different or wrong in the files as they are now."""
+        now = read_configuration(self._variables)
+        return replace(
+            self._state,
+            changed=tuple(changed_settings(self._read, now)) if now.is_whole else (),
+            mistakes=tuple(map(str, now.mistakes())),
+        )
+
+
+def _shown(each: EffectiveSetting) -> ShownSetting:
+    value, default = value_text(each.value), value_text(each.default)
+    return ShownSetting(
+        each.setting,
+        value,
+        _source(each),
+        each.is_default,
+        "" if value == default else default,
+        each.meaning,
+    )
+
+
+def _source(each: EffectiveSetting) -> str:
+    if each.is_default or each.location is None:
+        return "default"
+    source = Path(each.location.source)
+    if source.parent == FOLDER:
+        return f"preset {source.stem}"
+    return str(replace(each.location, source=source.name))
+
+
+class StoredAnswerFile:
+    """`answers.toml` beside the settings; one for the process."""
+
+    def __init__(self, path: Path) -> None:
+        """Read nothing yet."""
+        self._path = path
+        self._known: tuple[object, AnswerFileState] | None = None
+
+    def read(self) -> AnswerFileState:
+        """Return the file as it is now; it is parsed again only where it changed."""
+        try:
+            found = self._path.stat()
+        except FileNotFoundError:
+            return AnswerFileState(str(self._path))
+        except OSError as error:
+            return self._unreadable(error)
+        stamp = (found.st_mtime_ns, found.st_size, found.st_ino)
+        if self._known is None or self._known[0] != stamp:
+            self._known = (stamp, self._parsed())
+        return self._known[1]
+
+    def check(self, text: str) -> AnswerFileState:
+        """Return what the file would be with this text."""
+        content = read_answer_file(ANSWER_FILE, text)
+        mistakes = tuple(map(str, content.mistakes))
+        return AnswerFileState(str(self._path), text, content.templates, mistakes)
+
+    @contextmanager
+    def staged(self, text: str | None) -> Iterator[Callable[[], None]]:
+        """Write a text beside the file; yield what lets it be the file, or for None removes that.
+
+        InputError says why that fails; nothing is left beside the file.
+        """
+        try:
+            if self._path.is_dir():
+                raise IsADirectoryError(EISDIR, os.strerror(EISDIR))
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            with (
+                _alone_in(self._path.parent),
+                TemporaryDirectory(prefix=f".{ANSWER_FILE}.", dir=self._path.parent) as folder,
+            ):
+                beside = Path(folder, ANSWER_FILE)
+                with beside.open("w", encoding="utf-8") as written:
+                    written.write(text or "")
+                    written.flush()
+                    os.fsync(written.fileno())
+                yield partial(self._put_in_force, None if text is None else beside)
+        except OSError as error:
+            raise InputError(
+                f"{ANSWER_FILE} cannot be written ({error.strerror}): "
+                "let this process write there, or change the file yourself"
+            ) from error
+
+    def _put_in_force(self, written: Path | None) -> None:
+        if written is None:
+            self._path.unlink(missing_ok=True)
+        else:
+            written.replace(self._path)
+
+    def _parsed(self) -> AnswerFileState:
+        try:
+            return self.check(self._path.read_text(encoding="utf-8"))
+        except OSError as error:
+            return self._unreadable(error)
+        except UnicodeDecodeError:
+            remark = f"{ANSWER_FILE} is not UTF-8 text: save it as UTF-8"
+            return AnswerFileState(str(self._path), mistakes=(remark,))
+
+    def _unreadable(self, error: OSError) -> AnswerFileState:
+        remark = f"{ANSWER_FILE} cannot be read: {error.strerror}"
+        return AnswerFileState(str(self._path), mistakes=(remark,))
+
+
+@contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """Let one process or thread at a time change a file of this folder."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def answer_file() -> StoredAnswerFile:
+    """Return the file of this installation."""
+    return StoredAnswerFile(own_file().with_name(ANSWER_FILE))
+
+
+def profile_of(network: Network, settings: Settings) -> NetworkProfile:
+    """Return how a network is presented, and how often its figures are asked for."""
+    endpoints, periods = network.endpoints, gas_periods(network, settings)
+    cost = cost_of(network, settings)
+    is_charged = endpoints.exclusion is not None and not sees_all_reports(network, settings)
+    return NetworkProfile(
+        network_id=network.network_id,
+        name=network.title,
+        is_simulated=network.is_simulated,
+        gas_period=periods.suggested_gas_fees,
+        threshold_period=periods.thresholds,
+        has_gas=network.is_history_only or endpoints.gas is not None or bool(endpoints.all_nodes),
+        has_exclusion=endpoints.exclusion is not None,
+        gas_source=gas_source(network, settings),
+        sees_all_reports=sees_all_reports(network, settings),
+        history_period=periods.base_fee_history,
+        module_limits=module_limits(network),
+        block_time=endpoints.block_time,
+        planned_credits=0 if cost is None else cost.gas_credits,
+        question_credits=CREDITS_PER_CALL if is_charged else 0,
+        rules=condition_rules(settings),
+        coin=endpoints.coin,
+        coin_price=None if endpoints.coin_price is None else endpoints.coin_price.price,
+    )
+
+
+def gas_source(network: Network, settings: Settings) -> str:
+    """Name who is asked first for the network's fees."""
+    if network.is_history_only:
+        return "nobody"
+    if network.endpoints.gas is None:
+        return "the network's node"
+    if is_own_serve(network.endpoints.gas, settings):
+        return "this installation's own serve"
+    return "the gas API"

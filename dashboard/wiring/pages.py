@@ -24,31 +24,31 @@ from typing import Final, cast
 import uvicorn
 from starlette.types import ASGIApp
 
+from dashboard.application.application import Application, register
 from dashboard.errors import RoleError
 from dashboard.logs import configure_logs, get_logger
 from dashboard.serve.server import within_descriptors
-from dashboard.serve.transport.connection_limits import ConnectionLimiter
-from dashboard.serve.transport.http_connection import LimitedHttpConnection, ServeConfig
 from dashboard.settings import Settings, load_settings
-from dashboard.settings.module_limits import public_tables
-from dashboard.show.preload import warm_up
-from dashboard.show.queries.page_queries import PageQueries, register
-from dashboard.show.web.framework_logs import join_framework_logs
-from dashboard.show.web.sessions import end_sessions
-from dashboard.show.web.upload_bound import UploadBound, UploadLimits, largest_message
+from dashboard.settings.presets import public_tables
+from dashboard.show.streamlit_runtime import (
+    end_sessions,
+    held_by_streamlit,
+    join_framework_logs,
+    largest_message,
+    warm_up,
+)
+from dashboard.transport.connection_limits import ConnectionLimiter
+from dashboard.transport.http_connection import LimitedHttpConnection, ServeConfig
+from dashboard.web.gate import HostCheck, UploadBound, UploadLimits
+from dashboard.wiring.channels import rule_names, rules_of_text
+from dashboard.wiring.clients import live_lookup
 from dashboard.wiring.clock import utc_now
-from dashboard.wiring.host_check import HostCheck, allowed_hosts
-from dashboard.wiring.http import connection_limits, run_http
-from dashboard.wiring.live_lookup import live_lookup
-from dashboard.wiring.migration import migrate_store
-from dashboard.wiring.network_profiles import profile_of
+from dashboard.wiring.http import allowed_hosts, connection_limits, run_http
 from dashboard.wiring.networks import shown_networks
 from dashboard.wiring.page_connection import PageWebSocketConnection
-from dashboard.wiring.page_settings import page_settings
+from dashboard.wiring.page_settings import ShownConfiguration, page_settings, profile_of
 from dashboard.wiring.roles import refuse_taken_ports, roles_of
-from dashboard.wiring.rule_names import rule_names, rules_of_text
-from dashboard.wiring.shown_configuration import ShownConfiguration
-from dashboard.wiring.store import open_role_store, worker_is_alive
+from dashboard.wiring.store import migrate_store, open_role_store, worker_is_alive
 
 AS_A_ROLE: Final = "linewatch"
 """The name under which `linewatch pages` runs app.py."""
@@ -115,7 +115,9 @@ def pages_host_check(app: ASGIApp) -> HostCheck:
 def pages_upload_bound(app: ASGIApp) -> UploadBound:
     """Bound what browsers may upload to the pages."""
     pages = load_settings().pages
-    return UploadBound(app, UploadLimits(pages.uploads_per_session, pages.uploads_in_all))
+    return UploadBound(
+        app, UploadLimits(pages.uploads_per_session, pages.uploads_in_all), held_by_streamlit
+    )
 
 
 def pages_lifespan(
@@ -137,7 +139,7 @@ def pages_lifespan(
             _bound_server_of_others(_connection_limiter(settings))
         with (
             _background(settings) if starts_the_rest else nullcontext(),
-            _page_queries(settings) as queries,
+            _application(settings) as queries,
         ):
             register(queries)
             warm_up()
@@ -184,7 +186,7 @@ def _always(value: object) -> property:
 
 
 @contextmanager
-def _page_queries(settings: Settings) -> Iterator[PageQueries]:
+def _application(settings: Settings) -> Iterator[Application]:
     networks = shown_networks(settings)
     with (
         closing(open_role_store(settings)) as store,
@@ -200,7 +202,7 @@ def _page_queries(settings: Settings) -> Iterator[PageQueries]:
             limit_tables=public_tables(),
             configuration=ShownConfiguration(utc_now).state,
         )
-        yield PageQueries(store, profiles, look_up, utc_now, deadline, known)
+        yield Application(store, profiles, look_up, utc_now, deadline, known)
 
 
 @contextmanager

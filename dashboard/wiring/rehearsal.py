@@ -19,11 +19,11 @@ from uuid import UUID, uuid5
 from dashboard.alert.channels.maildir import MaildirChannel
 from dashboard.alert.message import Channel, MaySend, Message, MessageHeaders, always
 from dashboard.alert.notify import Notifier
-from dashboard.domain.exclusion import RejectedTransaction, RejectionStage
-from dashboard.domain.notification import NO_DOMAIN
-from dashboard.domain.observation import ExclusionAnswer
+from dashboard.domain.alerts.notification import NO_DOMAIN
+from dashboard.domain.alerts.rule_keys import MAIL
+from dashboard.domain.health.observation import ExclusionAnswer
 from dashboard.domain.quantity import Address, TxHash
-from dashboard.domain.rule_keys import MAIL
+from dashboard.domain.rejections.exclusion import RejectedTransaction, RejectionStage
 from dashboard.errors import StoreError
 from dashboard.poll.clocks import Clocks
 from dashboard.poll.exclusion import save_rejection
@@ -33,13 +33,13 @@ from dashboard.store.alerts.incident_list import WithheldChanges, withheld_in_al
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.engine.leases import WORKER_LEASE, acquire
-from dashboard.store.maintenance.backup_file import address_of
+from dashboard.store.maintenance.backup import address_of
 from dashboard.store.maintenance.copy import read_table, write_table
 from dashboard.store.maintenance.migrate import migrate
 from dashboard.store.schema import addresses_off, recipients, rules, silences, suspect_addresses
 from dashboard.store.tracking.transactions import TrackRequest, track_all
+from dashboard.wiring.channels import open_notifier
 from dashboard.wiring.networks import Network
-from dashboard.wiring.notifier import open_notifier
 
 _REAL_TABLES: Final = (rules, silences, addresses_off, suspect_addresses, recipients)
 """What people have decided, which the sandbox takes over."""

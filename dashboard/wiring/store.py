@@ -1,20 +1,28 @@
-"""The store of an installation, found and opened from its settings."""
+"""The store of an installation: found, opened, upgraded, and known by its id."""
 
 from __future__ import annotations
 
+import os
+import pwd
 from contextlib import closing
+from dataclasses import dataclass
 from datetime import timedelta
+from pathlib import Path
 from typing import Final
+from uuid import UUID, uuid4
 
-from dashboard.errors import ForeignStore, StoreError
+from dashboard.domain.people.access import Actor
+from dashboard.errors import ForeignStore, SchemaMismatch, SettingsError, StoreError
 from dashboard.logs import get_logger
 from dashboard.settings import Settings
 from dashboard.store.engine.database import database_at
 from dashboard.store.engine.engine import Store, check_installation, installation_id, open_store
 from dashboard.store.engine.leases import WORKER_LEASE, holder
 from dashboard.store.engine.sqlite import SqliteFile
-from dashboard.store.maintenance.backup_file import address_of
-from dashboard.wiring.installation import belong_to, own_id
+from dashboard.store.maintenance.backup import address_of, copy_before_upgrade
+from dashboard.store.maintenance.migrate import migrate
+from dashboard.store.schema import REVISION
+from dashboard.wiring.clock import utc_now
 
 _ROLE_CHECK: Final = timedelta(seconds=0.5)
 """How long a role checks pages before it begins: 250 MB of them, also of a store of 10 GB."""
@@ -79,3 +87,82 @@ def _may_join(settings: Settings) -> bool:
     if not isinstance(database, SqliteFile):
         return True
     return database.path.resolve().is_relative_to(settings.home.resolve())
+
+
+@dataclass(frozen=True, slots=True)
+class Migrated:
+    """The schema of the store now, and the copy from before the upgrade, if one was made."""
+
+    schema: str
+    copy: Path | None = None
+
+
+def migrate_store(settings: Settings, *, copies_first: bool | None = None) -> Migrated:
+    """Create the store, or bring it to our schema.
+
+    The state folder then belongs to the installation of the store; ForeignStore where it belongs
+    to another. `copies_first`: whether a SQLite file is copied before; None: as the settings say.
+    """
+    try:
+        open_checked_store(settings).close()
+    except SchemaMismatch:
+        copies = settings.store.backup_before_upgrade if copies_first is None else copies_first
+        return _upgrade(settings, own_id(settings), copies_first=copies)
+    return Migrated(REVISION)
+
+
+def _upgrade(settings: Settings, own: UUID | None, *, copies_first: bool) -> Migrated:
+    url = store_url(settings)
+    copy = copy_before_upgrade(url) if copies_first else None
+    schema = migrate(url, own, Actor(os_user(), utc_now()))
+    if own is None:
+        with closing(open_store(url)) as store, store.read() as connection:
+            belong_to(settings, installation_id(connection))
+    return Migrated(schema, copy)
+
+
+FILE: Final = "installation"
+
+
+def own_id(settings: Settings) -> UUID | None:
+    """Return the id of this state folder's installation, None where it belongs to none yet."""
+    path = settings.home / FILE
+    try:
+        return UUID(path.read_text(encoding="ascii").strip())
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError) as error:
+        raise SettingsError(
+            f"{path} does not hold the id of an installation ({error}): delete it, then run "
+            "`linewatch join`"
+        ) from error
+
+
+def belong_to(settings: Settings, installation_id: UUID) -> bool:
+    """Make this state folder belong to an installation; False where no file can be written.
+
+    The file is written beside and then renamed, so that nobody reads half an id.
+    """
+    path = settings.home / FILE
+    unfinished = Path(f"{path}.{uuid4().hex[:8]}")
+    try:
+        settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with unfinished.open("w", encoding="ascii") as file:
+            file.write(f"{installation_id}\n")
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.replace(path)
+    except OSError:
+        return False
+    finally:
+        unfinished.unlink(missing_ok=True)
+    return True
+
+
+def os_user() -> str:
+    """Return the name of the user who runs this process, or their number."""
+    number = os.getuid()
+    try:
+        return pwd.getpwuid(number).pw_name
+    except KeyError:
+        return f"user {number}"

@@ -8,8 +8,12 @@ from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import Any, Final
 
-from dashboard.domain.exclusion import RejectedTransaction, RejectionSource, RejectionStage
 from dashboard.domain.quantity import Address, NetworkId, TxHash
+from dashboard.domain.rejections.exclusion import (
+    RejectedTransaction,
+    RejectionSource,
+    RejectionStage,
+)
 from dashboard.store.rejections.save import row_of_record
 from dashboard.wire.exclusion import encode_record
 

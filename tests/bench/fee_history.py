@@ -13,19 +13,19 @@ from typing import Final, NamedTuple, TypeVar
 
 import numpy as np
 
-from dashboard.devnet.demo_fee_history import DemoFeeHistory
-from dashboard.devnet.fee_demand import Int64Array
-from dashboard.devnet.networks import DEVNET
-from dashboard.domain.fee_rollup import FeeSeries
-from dashboard.show.queries.context import QueryContext
-from dashboard.show.queries.fees import FeeQueries, FeeView
-from dashboard.show.queries.network_status import (
+from dashboard.application.context import QueryContext
+from dashboard.application.fee_timeline import TIME_RANGES, TimeRange
+from dashboard.application.fees import FeeQueries, FeeView
+from dashboard.application.network_status import (
     NetworkFigures,
     NetworkProfile,
     NetworkStatus,
     conclude_status,
 )
-from dashboard.show.time_ranges import TIME_RANGES, TimeRange
+from dashboard.devnet.chain import Int64Array
+from dashboard.devnet.demo import DemoFeeHistory
+from dashboard.devnet.genesis import DEVNET
+from dashboard.domain.fees.rollup import FeeSeries
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.fees.import_history import import_fee_years
 from dashboard.store.maintenance.migrate import migrate

@@ -13,15 +13,19 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 from uuid import UUID
 
-from dashboard.domain.answer_counts import AnswerCounts, times_of
-from dashboard.domain.condition import State, Subject, Transition
-from dashboard.domain.exclusion import RejectedTransaction, RejectionStage
-from dashboard.domain.incident import Incident, IncidentEvent, IncidentEventKind, IncidentState
-from dashboard.domain.notification import NotificationState
-from dashboard.domain.observation import ExclusionAnswer, Operation
+from dashboard.application.network_status import NetworkProfile
+from dashboard.domain.alerts.condition import State, Subject, Transition
+from dashboard.domain.alerts.incident import (
+    Incident,
+    IncidentEvent,
+    IncidentEventKind,
+    IncidentState,
+)
+from dashboard.domain.alerts.notification import NotificationState
+from dashboard.domain.alerts.rule import RuleKind, Severity
+from dashboard.domain.health.observation import AnswerCounts, ExclusionAnswer, Operation, times_of
 from dashboard.domain.quantity import Address, NetworkId, TxHash
-from dashboard.domain.rule import RuleKind, Severity
-from dashboard.show.queries.network_status import NetworkProfile
+from dashboard.domain.rejections.exclusion import RejectedTransaction, RejectionStage
 from dashboard.store.alerts.incidents import add_events, insert_incident
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store, open_store

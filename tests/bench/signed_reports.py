@@ -10,10 +10,10 @@ from typing import Final
 
 import msgspec
 
-from dashboard.devnet.accounts import Payment, SimulatedAccount
-from dashboard.devnet.seeded_random import SeededRandom
-from dashboard.domain.exclusion import RejectionReport, RejectionStage, SaveStatus
+from dashboard.devnet.blockspace import Payment, SimulatedAccount
+from dashboard.devnet.chain import SeededRandom
 from dashboard.domain.quantity import Address, TxHash, Wei
+from dashboard.domain.rejections.exclusion import RejectionReport, RejectionStage, SaveStatus
 from dashboard.wire.exclusion import encode_record, encode_saved
 from dashboard.wire.rejection_report import encode_report
 from tests.bench.expected_replies import call, reply

@@ -9,7 +9,7 @@ from functools import partial
 from hashlib import sha256
 from typing import Final, NamedTuple
 
-from dashboard.domain.observation import ExclusionAnswer
+from dashboard.domain.health.observation import ExclusionAnswer
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.store.engine.batching import portions
 from dashboard.store.engine.engine import Store, database_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from datetime import datetime
 
-from dashboard.domain.gas import GasObservation
+from dashboard.domain.fees.gas import GasObservation
 from dashboard.domain.quantity import Wei
 from dashboard.store.engine.engine import Store
 from dashboard.store.gas import save_gas

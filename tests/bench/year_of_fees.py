@@ -9,9 +9,9 @@ from typing import Any, Final
 import numpy as np
 from sqlalchemy import Table, literal, select
 
-from dashboard.domain.fee_rollup import FeeSeries
-from dashboard.domain.gas import FeeSuggestion, SuggestedGasFees
-from dashboard.domain.observation import Operation
+from dashboard.domain.fees.gas import FeeSuggestion, SuggestedGasFees
+from dashboard.domain.fees.rollup import FeeSeries
+from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.store.engine.connection import Connection
 from dashboard.store.fees.import_history import import_fee_years

@@ -9,13 +9,13 @@ from typing import Final
 from uuid import UUID
 
 from dashboard.alert.notify import expand_outbox
-from dashboard.domain.audit import Actor
-from dashboard.domain.condition import INSTALLATION, State, Subject, SubjectKind, Transition
-from dashboard.domain.exclusion import RejectionStage
-from dashboard.domain.incident_response import acknowledge
-from dashboard.domain.notification import Recipient
+from dashboard.domain.alerts.condition import INSTALLATION, State, Subject, SubjectKind, Transition
+from dashboard.domain.alerts.incident import acknowledge
+from dashboard.domain.alerts.notification import Recipient
+from dashboard.domain.alerts.rule import DEFAULT_RULES
+from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import NetworkId
-from dashboard.domain.rule import DEFAULT_RULES
+from dashboard.domain.rejections.exclusion import RejectionStage
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.incident_list import open_incident_stories, respond
 from dashboard.store.alerts.notification_claims import mark_dead, mark_sent, reschedule
@@ -23,7 +23,7 @@ from dashboard.store.alerts.rules import save_rules
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import acquire, release
-from dashboard.store.evidence.save_rejections import save_polled
+from dashboard.store.evidence.record_answers import save_polled
 from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.browser.seeded_store import FLAT, HOSTILE, SILENT, SIMULATED, tx_hash
 from tests.builders import a_record

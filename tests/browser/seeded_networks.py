@@ -11,22 +11,22 @@ from uuid import UUID
 
 import numpy as np
 
+from dashboard.application.network_status import NetworkProfile
 from dashboard.detect.condition_start_end import ConditionRules
-from dashboard.domain.condition import State, Subject, SubjectKind, Transition
-from dashboard.domain.coverage import CoverageChange, Covered, Watched
-from dashboard.domain.exclusion import RejectedTransaction, RejectionStage
-from dashboard.domain.fee_rollup import FeeSeries
-from dashboard.domain.gas import FeeSuggestion, GasObservation, SuggestedGasFees
-from dashboard.domain.observation import Failure, FailureKind, Operation
+from dashboard.domain.alerts.condition import State, Subject, SubjectKind, Transition
+from dashboard.domain.fees.gas import FeeSuggestion, GasObservation, SuggestedGasFees
+from dashboard.domain.fees.rollup import FeeSeries
+from dashboard.domain.fees.spells import JudgedValue, Spell, spells_of
+from dashboard.domain.health.coverage import CoverageChange, Covered, Watched
+from dashboard.domain.health.observation import Failure, FailureKind, Operation
 from dashboard.domain.quantity import Address, NetworkId, TxHash, Wei
-from dashboard.domain.spells import JudgedValue, Spell, spells_of
-from dashboard.domain.transaction_cost import CoinPrice
-from dashboard.show.queries.network_status import NetworkProfile
+from dashboard.domain.rejections.exclusion import RejectedTransaction, RejectionStage
+from dashboard.domain.tracking.transaction_cost import CoinPrice
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.save_rejections import save_polled
-from dashboard.store.fees.busy_spells import save_spell
+from dashboard.store.evidence.record_answers import save_polled
+from dashboard.store.fees.busy_window import save_spell
 from dashboard.store.fees.import_history import import_fee_years
 from dashboard.store.gas import save_gas
 from dashboard.store.monitoring.coverage import save_coverage

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Final
 
-from dashboard.domain.condition import State, Subject, SubjectKind, Transition
-from dashboard.domain.notification import Recipient
+from dashboard.domain.alerts.condition import State, Subject, SubjectKind, Transition
+from dashboard.domain.alerts.notification import Recipient
 from dashboard.domain.quantity import TxHash
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.notification_claims import mark_dead, mark_sent, reschedule

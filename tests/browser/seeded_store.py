@@ -11,17 +11,16 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from dashboard.domain.coverage import CoverageChange, Covered, Gap, GapCause, Watched
-from dashboard.domain.exclusion import RejectedTransaction, RejectionStage
-from dashboard.domain.gas import FeeSuggestion, GasObservation, SuggestedGasFees
-from dashboard.domain.included_or_replaced import Inclusion, InclusionAnswer, InclusionQuestion
-from dashboard.domain.observation import ExclusionAnswer, Failure, FailureKind, Operation
+from dashboard.application.network_status import NetworkProfile
+from dashboard.domain.fees.gas import FeeSuggestion, GasObservation, SuggestedGasFees
+from dashboard.domain.health.coverage import CoverageChange, Covered, Gap, GapCause, Watched
+from dashboard.domain.health.observation import ExclusionAnswer, Failure, FailureKind, Operation
 from dashboard.domain.quantity import Address, NetworkId, TxHash, Wei
-from dashboard.show.queries.network_status import NetworkProfile
+from dashboard.domain.rejections.exclusion import RejectedTransaction, RejectionStage
+from dashboard.domain.tracking.verdict import Inclusion, InclusionAnswer, InclusionQuestion
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store, open_store
-from dashboard.store.evidence.record_answers import record_lookup
-from dashboard.store.evidence.save_rejections import save_polled
+from dashboard.store.evidence.record_answers import record_lookup, save_polled
 from dashboard.store.gas import save_gas
 from dashboard.store.monitoring.coverage import save_coverage
 from dashboard.store.tracking.follow_ups import record_inclusion_answers

@@ -12,23 +12,23 @@ from typing import Final
 import streamlit as st
 from starlette.middleware import Middleware
 
-from dashboard.domain.answer_counts import AnswerCounts
-from dashboard.domain.observation import Operation
-from dashboard.domain.recipients import ConfiguredRecipients
-from dashboard.domain.rule_table import RuleNames
-from dashboard.show.queries import page_queries
-from dashboard.show.queries.context import PageSettings
-from dashboard.show.queries.network_status import NetworkProfile
-from dashboard.show.queries.page_queries import PageQueries
-from dashboard.show.web.headers import StrictHeaders
-from dashboard.show.web.site_map import SiteMap
+from dashboard import show
+from dashboard.application import application
+from dashboard.application.application import Application
+from dashboard.application.context import PageSettings
+from dashboard.application.network_status import NetworkProfile
+from dashboard.domain.alerts.rule_table import RuleNames
+from dashboard.domain.health.observation import AnswerCounts, Operation
+from dashboard.domain.people.recipients import ConfiguredRecipients
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.engine.leases import acquire
 from dashboard.store.monitoring.answer_counts import record_answer_counts
 from dashboard.store.tracking.transactions import TrackRequest, track
-from dashboard.wiring.rule_names import rules_of_text
-from dashboard.wiring.shown_configuration import ShownConfiguration
+from dashboard.web.files import SiteMap
+from dashboard.web.gate import StrictHeaders
+from dashboard.wiring.channels import rules_of_text
+from dashboard.wiring.page_settings import ShownConfiguration
 from tests.browser.seeded_incidents import NIGHT, OPS, Night, seed_incidents
 from tests.browser.seeded_networks import FAILING, profiles, rejected_hash, seed_networks
 from tests.browser.seeded_store import tx_hash, utc_now
@@ -48,7 +48,7 @@ _QUESTIONS: Final = (
     Operation.BUSY_THRESHOLD,
     Operation.BASE_FEE_PERCENTILE,
 )
-SCRIPT = Path(page_queries.__file__).parents[1] / "main.py"
+SCRIPT = Path(show.__file__).parent / "main.py"
 
 
 class SiteState(StrEnum):
@@ -79,7 +79,7 @@ def build() -> st.App:
         rule_names=names,
         configuration=ShownConfiguration(lambda: seen_at, _VARIABLES).state,
     )
-    page_queries.register(PageQueries(store, networks, None, lambda: seen_at, settings=settings))
+    application.register(Application(store, networks, None, lambda: seen_at, settings=settings))
     return st.App(SCRIPT, middleware=[Middleware(StrictHeaders), Middleware(SiteMap)])
 
 

@@ -11,15 +11,16 @@ from typing import Final
 import streamlit as st
 from starlette.middleware import Middleware
 
-from dashboard.domain.observation import ExclusionAnswer
+from dashboard import show
+from dashboard.application import application
+from dashboard.application.application import Application
+from dashboard.domain.health.observation import ExclusionAnswer
 from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.show.queries import page_queries
-from dashboard.show.queries.page_queries import PageQueries
-from dashboard.show.web.headers import StrictHeaders
-from dashboard.show.web.site_map import SiteMap
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.record_answers import record_lookup
 from dashboard.store.monitoring.sizes import measure, record_size
+from dashboard.web.files import SiteMap
+from dashboard.web.gate import StrictHeaders
 from tests.browser.seeded_notifications import seed_notifications
 from tests.browser.seeded_store import FLAT, SILENT, SIMULATED, seed, tx_hash, utc_now
 
@@ -27,7 +28,7 @@ BROKEN: Final = tx_hash(123)
 """The transaction about which no question can be asked."""
 
 SECRET: Final = "what only the log may say"
-SCRIPT = Path(page_queries.__file__).parents[1] / "main.py"
+SCRIPT = Path(show.__file__).parent / "main.py"
 
 
 def build() -> st.App:
@@ -35,8 +36,8 @@ def build() -> st.App:
     store = seed(Path(os.environ["LINEWATCH_TEST_FOLDER"]), utc_now())
     seed_notifications(store, utc_now())
     _measure(store)
-    page_queries.register(
-        PageQueries(
+    application.register(
+        Application(
             store, (SIMULATED, SILENT, FLAT), lambda hashes, _: _answer_null(store, hashes), utc_now
         )
     )

@@ -9,17 +9,18 @@ from pathlib import Path
 import streamlit as st
 from starlette.middleware import Middleware
 
-from dashboard.domain.rule_table import RuleNames
-from dashboard.show.queries import page_queries
-from dashboard.show.queries.context import PageSettings
-from dashboard.show.queries.page_queries import PageQueries
-from dashboard.show.web.headers import StrictHeaders
-from dashboard.show.web.site_map import SiteMap
-from dashboard.wiring.rule_names import rules_of_text
+from dashboard import show
+from dashboard.application import application
+from dashboard.application.application import Application
+from dashboard.application.context import PageSettings
+from dashboard.domain.alerts.rule_table import RuleNames
+from dashboard.web.files import SiteMap
+from dashboard.web.gate import StrictHeaders
+from dashboard.wiring.channels import rules_of_text
 from tests.browser.seeded_incidents import seed_incidents
 from tests.browser.seeded_store import FLAT, SILENT, SIMULATED, seed, utc_now
 
-SCRIPT = Path(page_queries.__file__).parents[1] / "main.py"
+SCRIPT = Path(show.__file__).parent / "main.py"
 
 
 def build() -> st.App:
@@ -29,5 +30,5 @@ def build() -> st.App:
     networks = (SIMULATED, SILENT, FLAT)
     names = RuleNames({each.name: each.network_id for each in networks})
     settings = PageSettings(read_rules=partial(rules_of_text, names), rule_names=names)
-    page_queries.register(PageQueries(store, networks, None, utc_now, settings=settings))
+    application.register(Application(store, networks, None, utc_now, settings=settings))
     return st.App(SCRIPT, middleware=[Middleware(StrictHeaders), Middleware(SiteMap)])

@@ -12,19 +12,20 @@ from typing import Final
 import streamlit as st
 from starlette.middleware import Middleware
 
-from dashboard.domain.observation import ExclusionAnswer
+from dashboard import show
+from dashboard.application import application
+from dashboard.application.application import Application
+from dashboard.application.context import PageSettings
+from dashboard.domain.alerts.signed_link import LinkPurpose, SignedLink, sign
+from dashboard.domain.health.observation import ExclusionAnswer
 from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.domain.signed_link import LinkPurpose, SignedLink, sign
-from dashboard.show.queries import page_queries
-from dashboard.show.queries.context import PageSettings
-from dashboard.show.queries.page_queries import PageQueries
-from dashboard.show.web.headers import StrictHeaders
-from dashboard.show.web.signed_links import SignedLinks
-from dashboard.show.web.site_map import SiteMap
 from dashboard.store.alerts.incident_list import open_incident_stories
-from dashboard.store.alerts.link_key import make_link_key
+from dashboard.store.alerts.notifications import make_link_key
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.evidence.record_answers import record_lookup
+from dashboard.web.files import SiteMap
+from dashboard.web.gate import StrictHeaders
+from dashboard.web.signed_links import SignedLinks
 from tests.browser.seeded_incidents import OPS, Night, seed_incidents
 from tests.browser.seeded_networks import profiles, seed_networks
 from tests.browser.seeded_store import utc_now
@@ -34,7 +35,7 @@ LINK: Final = "acknowledge-link"
 """The file in the site's folder that holds the path of a mail's link to acknowledge."""
 
 _KEY: Final = b"k" * 32
-SCRIPT = Path(page_queries.__file__).parents[1] / "main.py"
+SCRIPT = Path(show.__file__).parent / "main.py"
 
 
 def build() -> st.App:
@@ -48,7 +49,7 @@ def build() -> st.App:
     settings = PageSettings(public_url="https://watch.example")
     asked = [each.network_id for each in networks if each.has_exclusion]
     answer = partial(_answer_null, store, asked)
-    page_queries.register(PageQueries(store, networks, answer, utc_now, settings=settings))
+    application.register(Application(store, networks, answer, utc_now, settings=settings))
     return st.App(
         SCRIPT,
         middleware=[Middleware(StrictHeaders), Middleware(SignedLinks), Middleware(SiteMap)],

@@ -9,17 +9,18 @@ from pathlib import Path
 import streamlit as st
 from starlette.middleware import Middleware
 
+from dashboard import show
+from dashboard.application import application
+from dashboard.application.application import Application
 from dashboard.settings import load_settings
-from dashboard.show.queries import page_queries
-from dashboard.show.queries.page_queries import PageQueries
-from dashboard.show.web.site_map import SiteMap
+from dashboard.web.files import SiteMap
 from dashboard.wiring.clock import utc_now
-from dashboard.wiring.demo_history import fill_with_history
-from dashboard.wiring.network_profiles import profile_of
+from dashboard.wiring.devnet import fill_with_history
 from dashboard.wiring.networks import shown_networks
+from dashboard.wiring.page_settings import profile_of
 from dashboard.wiring.store import open_checked_store
 
-SCRIPT = Path(page_queries.__file__).parents[1] / "main.py"
+SCRIPT = Path(show.__file__).parent / "main.py"
 
 
 def build() -> st.App:
@@ -29,5 +30,5 @@ def build() -> st.App:
     fill_with_history(settings, timedelta(days=days), is_store_named=True)
     cards = tuple(profile_of(each, settings) for each in shown_networks(settings))
     store = open_checked_store(settings)
-    page_queries.register(PageQueries(store, cards, None, utc_now))
+    application.register(Application(store, cards, None, utc_now))
     return st.App(SCRIPT, middleware=[Middleware(SiteMap)])

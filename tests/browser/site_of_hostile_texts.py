@@ -14,39 +14,38 @@ from uuid import UUID
 import streamlit as st
 from starlette.middleware import Middleware
 
-from dashboard.domain.audit import Actor
-from dashboard.domain.condition import State, Subject, Transition
-from dashboard.domain.gas import GasObservation
-from dashboard.domain.matcher import MatchedProperty, Matcher
-from dashboard.domain.observation import ExclusionAnswer, Failure, FailureKind, Operation
+from dashboard import show
+from dashboard.application import application
+from dashboard.application.application import Application
+from dashboard.application.context import ConfigurationState, PageSettings, ShownSetting
+from dashboard.domain.alerts.condition import State, Subject, Transition
+from dashboard.domain.alerts.matcher import MatchedProperty, Matcher
+from dashboard.domain.alerts.rule_table import RuleNames
+from dashboard.domain.alerts.silence import SilenceKind, SilenceRequest
+from dashboard.domain.fees.gas import GasObservation
+from dashboard.domain.health.observation import ExclusionAnswer, Failure, FailureKind, Operation
+from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import Address, TxHash
-from dashboard.domain.rule_table import RuleNames
-from dashboard.domain.silence import SilenceKind, SilenceRequest
-from dashboard.show.queries import page_queries
-from dashboard.show.queries.context import PageSettings
-from dashboard.show.queries.page_queries import PageQueries
-from dashboard.show.queries.settings import ConfigurationState, ShownSetting
-from dashboard.show.web.headers import StrictHeaders
-from dashboard.show.web.site_map import SiteMap
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.silences import add_silence
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import acquire
-from dashboard.store.evidence.record_answers import record_lookup
-from dashboard.store.evidence.save_rejections import save_polled
+from dashboard.store.evidence.record_answers import record_lookup, save_polled
 from dashboard.store.gas import save_gas
-from dashboard.store.monitoring.heartbeats import note_heartbeat_trouble
-from dashboard.store.monitoring.upstream_failures import record_failure
+from dashboard.store.monitoring.answer_counts import record_failure
+from dashboard.store.monitoring.upkeep import note_heartbeat_trouble
 from dashboard.store.tracking.senders import WatchedSender, watch_sender
 from dashboard.store.tracking.transactions import TrackRequest, track
-from dashboard.wiring.rule_names import rules_of_text
+from dashboard.web.files import SiteMap
+from dashboard.web.gate import StrictHeaders
+from dashboard.wiring.channels import rules_of_text
 from tests.browser.seeded_incidents import Night, seed_incidents
 from tests.browser.seeded_store import FLAT, SILENT, SIMULATED, seed, utc_now
 from tests.builders import a_record, suggested_gas_fees
 from tests.hostile_texts import HOSTILE_TEXTS
 
-SCRIPT: Final = Path(page_queries.__file__).parents[1] / "main.py"
+SCRIPT: Final = Path(show.__file__).parent / "main.py"
 _TEXT: Final = {each.name: each.text for each in HOSTILE_TEXTS}
 NETWORKS: Final = (
     replace(SIMULATED, name=_TEXT["link"], gas_source=_TEXT["image"], is_simulated=True),
@@ -82,8 +81,8 @@ def build() -> st.App:
         rule_names=names,
         configuration=lambda: _configuration(texts),
     )
-    page_queries.register(
-        PageQueries(
+    application.register(
+        Application(
             store,
             NETWORKS,
             lambda hashes, _: _fail(store, hashes),

@@ -7,7 +7,7 @@ from http import HTTPStatus
 import pytest
 from playwright.sync_api import Page, Response, expect
 
-from dashboard.show.web.site_map import PAGES
+from dashboard.web.files import PAGES
 from tests.browser.page_checks import (
     SIZE,
     Screen,

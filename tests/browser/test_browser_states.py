@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 from playwright.sync_api import Page
 
-from dashboard.show.web.site_map import PAGES
+from dashboard.web.files import PAGES
 from tests.browser.page_checks import Screen, expect_nothing_cut
 from tests.browser.page_server import serving
 from tests.browser.site_in_a_state import SiteState

@@ -7,7 +7,7 @@ from typing import Final
 
 from playwright.sync_api import Page
 
-from dashboard.show.time_ranges import TimeRange
+from dashboard.application.fee_timeline import TimeRange
 
 _IS_DRAWN: Final = """
 (length) => {

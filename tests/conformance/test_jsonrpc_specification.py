@@ -15,8 +15,7 @@ from anyio import CapacityLimiter
 
 from dashboard.domain.secret import Secret
 from dashboard.serve.counters import Counters
-from dashboard.serve.keys.key_rate_limits import KeyLimiter
-from dashboard.serve.keys.key_ring import ApiKey
+from dashboard.serve.keys.key_ring import ApiKey, KeyLimiter
 from dashboard.serve.rpc.dispatch import CallResult, Dispatcher, ThreadMethod
 
 pytestmark = pytest.mark.anyio

@@ -16,7 +16,7 @@ import pytest
 import rlp  # type: ignore[import-untyped] # it has no types
 
 from dashboard.serve.dependencies import ServeLimits
-from dashboard.wire.rlp import encode_list
+from dashboard.wire.transaction import encode_list
 from tests.conformance.running_apis import GET, SAVE, Served, a_call, a_former_report, apis
 from tests.integration.running_server import a_signed_transaction
 

@@ -16,11 +16,11 @@ from hypothesis import seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
-from dashboard.domain.active_hours import ActiveHours, WeekSpan
-from dashboard.domain.matcher import MatchedProperty
-from dashboard.domain.notification import Recipient
-from dashboard.domain.rule import Rule, RuleKind, RuleScope
-from dashboard.domain.silence import SilenceKind
+from dashboard.domain.alerts.matcher import MatchedProperty
+from dashboard.domain.alerts.notification import Recipient
+from dashboard.domain.alerts.rule import Rule, RuleKind, RuleScope
+from dashboard.domain.alerts.silence import SilenceKind
+from dashboard.domain.people.active_hours import ActiveHours, WeekSpan
 from tests.builders import A_NETWORK
 from tests.faults.alert_world import STRANGER, AlertWorld, alert_world
 from tests.faults.watched_alerts import LEAD, RECIPIENTS

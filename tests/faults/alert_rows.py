@@ -13,9 +13,9 @@ from zoneinfo import ZoneInfo
 
 from hypothesis import HealthCheck, Phase, settings
 
-from dashboard.domain.active_hours import ActiveHours, WeekSpan
-from dashboard.domain.rule import Rule, RuleKind
-from dashboard.domain.silence import SilenceKind
+from dashboard.domain.alerts.rule import Rule, RuleKind
+from dashboard.domain.alerts.silence import SilenceKind
+from dashboard.domain.people.active_hours import ActiveHours, WeekSpan
 from tests.faults.alert_machine import DEEDS, JUMPS, MEANT, PAUSES, play
 from tests.faults.alert_world import AlertWorld, alert_world
 from tests.faults.model import told

@@ -14,29 +14,29 @@ from uuid import UUID
 
 from sqlalchemy import Row, select
 
-from dashboard.domain.address_off import AddressOff, OffCause
-from dashboard.domain.audit import Actor
-from dashboard.domain.condition import State, Subject, SubjectKind, Transition
-from dashboard.domain.incident import IncidentState
-from dashboard.domain.incident_response import (
+from dashboard.application.context import QueryContext
+from dashboard.application.rules import RuleQueries
+from dashboard.domain.alerts.condition import State, Subject, SubjectKind, Transition
+from dashboard.domain.alerts.incident import (
+    IncidentState,
     acknowledge,
     declare_resolved,
     hand_over,
     unacknowledge,
 )
-from dashboard.domain.matcher import MatchedProperty, Matcher
-from dashboard.domain.notification import Recipient
-from dashboard.domain.notification_pace import LARGEST_HOURLY
+from dashboard.domain.alerts.matcher import MatchedProperty, Matcher
+from dashboard.domain.alerts.notification import Recipient
+from dashboard.domain.alerts.pace import LARGEST_HOURLY
+from dashboard.domain.alerts.rule import Rule, RuleKind
+from dashboard.domain.alerts.rule_table import replaced_by
+from dashboard.domain.alerts.silence import SilenceKind, SilenceRequest
+from dashboard.domain.people.access import Actor
+from dashboard.domain.people.recipients import AddressOff, OffCause
 from dashboard.domain.quantity import NetworkId
-from dashboard.domain.rule import Rule, RuleKind
-from dashboard.domain.rule_changes import replaced_by
-from dashboard.domain.silence import SilenceKind, SilenceRequest
-from dashboard.show.queries.context import QueryContext
-from dashboard.show.queries.rules import RuleQueries
-from dashboard.store.alerts.addresses_off import turn_off, turn_on
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.incident_list import open_incident_stories, respond
 from dashboard.store.alerts.incidents import is_incident_due
+from dashboard.store.alerts.recipients import turn_off, turn_on
 from dashboard.store.alerts.silences import add_silence, end_silence
 from dashboard.store.engine.engine import open_store
 from dashboard.store.schema import (

@@ -11,10 +11,10 @@ from uuid import UUID
 
 from sqlalchemy import Connection, func, select, text
 
-from dashboard.domain.exclusion import RejectedTransaction
-from dashboard.domain.notification import DeliveryResult, NotificationState, Recipient
-from dashboard.domain.observation import Operation
+from dashboard.domain.alerts.notification import DeliveryResult, NotificationState, Recipient
+from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import TxHash
+from dashboard.domain.rejections.exclusion import RejectedTransaction
 from dashboard.store.engine.engine import Store
 from dashboard.store.schema import (
     conditions,

@@ -13,12 +13,12 @@ from typing import Final, TypeAlias
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-from dashboard.domain.active_hours import ActiveHours
-from dashboard.domain.incident import IncidentState
-from dashboard.domain.matcher import MatchedProperty
-from dashboard.domain.notification import NotificationKind, Recipient
-from dashboard.domain.rule import Rule, RuleKind
-from dashboard.domain.silence import SilenceKind
+from dashboard.domain.alerts.incident import IncidentState
+from dashboard.domain.alerts.matcher import MatchedProperty
+from dashboard.domain.alerts.notification import NotificationKind, Recipient
+from dashboard.domain.alerts.rule import Rule, RuleKind
+from dashboard.domain.alerts.silence import SilenceKind
+from dashboard.domain.people.active_hours import ActiveHours
 
 Facts: TypeAlias = dict[MatchedProperty, str]
 Group: TypeAlias = tuple[tuple[str, str], ...]

@@ -13,11 +13,11 @@ from uuid import uuid4
 from sqlalchemy import select
 
 from dashboard.detect.condition_start_end import ConditionRules
-from dashboard.domain.condition import State, Subject, SubjectKind
-from dashboard.domain.gas import GasObservation
-from dashboard.domain.observation import Failure, FailureKind, Operation
+from dashboard.domain.alerts.condition import State, Subject, SubjectKind
+from dashboard.domain.fees.gas import GasObservation
+from dashboard.domain.fees.spells import HoldPeriods
+from dashboard.domain.health.observation import Failure, FailureKind, Operation
 from dashboard.domain.quantity import NetworkId, Wei
-from dashboard.domain.spells import HoldPeriods
 from dashboard.poll.conditions import Conditions
 from dashboard.poll.gas import GasArchive
 from dashboard.poll.lease import Lease

@@ -10,8 +10,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
 from typing import Any, Final
 
-from dashboard.domain.exclusion import RejectedTransaction
 from dashboard.domain.quantity import Wei
+from dashboard.domain.rejections.exclusion import RejectedTransaction
 from dashboard.wire.exclusion import encode_record
 from dashboard.wire.gas import (
     encode_base_fee_history,

@@ -21,20 +21,19 @@ from eth_hash.auto import keccak
 
 from dashboard.errors import WireError
 from dashboard.store.rejections.counts import Grouping
-from dashboard.wire.cursor import decode_cursor
+from dashboard.wire.decoding import parse_timestamp
 from dashboard.wire.exclusion import decode_hash_param
 from dashboard.wire.jsonrpc import parse_message
 from dashboard.wire.params import hex_bytes
 from dashboard.wire.rejection_query import (
     decode_count,
+    decode_cursor,
     decode_list,
     decode_subscribe,
     decode_versions,
 )
 from dashboard.wire.rejection_report import decode_report
-from dashboard.wire.rlp import Item, items_of, whole_item
-from dashboard.wire.timestamp import parse_timestamp
-from dashboard.wire.transaction import decode_transaction
+from dashboard.wire.transaction import Item, decode_transaction, items_of, whole_item
 from tests.conformance.generated_messages import Grammar
 from tests.conformance.generated_params import ALL
 from tests.conformance.generated_reports import Reports, damaged

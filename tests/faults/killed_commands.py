@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 
 from sqlalchemy import create_engine, inspect, select
 
-from dashboard.domain.fee_rollup import RollupLevel
+from dashboard.domain.fees.rollup import RollupLevel
 from dashboard.domain.quantity import TxHash
 from dashboard.errors import LinewatchError
 from dashboard.store.access.api_keys import all_keys

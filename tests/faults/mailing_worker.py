@@ -12,8 +12,7 @@ from itertools import count
 from pathlib import Path
 
 from dashboard.alert.channels.maildir import MaildirChannel
-from dashboard.alert.deliver import Deliverer
-from dashboard.alert.delivery_attempt import Sending
+from dashboard.alert.deliver import Deliverer, Sending
 from dashboard.alert.message import always
 from dashboard.alert.notify import Notifier
 from dashboard.logs import configure_logs

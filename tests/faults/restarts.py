@@ -12,7 +12,7 @@ from uuid import UUID
 
 from sqlalchemy import or_, select
 
-from dashboard.domain.condition import State, SubjectKind
+from dashboard.domain.alerts.condition import State, SubjectKind
 from dashboard.store.schema import transitions
 from tests.builders import GWEI
 from tests.databases import new_store

@@ -14,13 +14,13 @@ from typing import IO, Final, cast
 
 from sqlalchemy import select
 
-from dashboard.domain.audit import Actor
-from dashboard.domain.notification import NotificationState
+from dashboard.domain.alerts.notification import NotificationState
+from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import TxHash
 from dashboard.store.alerts.conditions import record_transition
-from dashboard.store.alerts.held_notifications import count_held, release_held
+from dashboard.store.alerts.release import count_held, release_held
 from dashboard.store.engine.engine import Store, open_store
-from dashboard.store.evidence.save_rejections import save_polled
+from dashboard.store.evidence.record_answers import save_polled
 from dashboard.store.maintenance.backup import back_up
 from dashboard.store.maintenance.restore import restore
 from dashboard.store.maintenance.verify import verify

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from typing import Final, TypeAlias
 
-from dashboard.domain.fee_rollup import FeeRollup, FeeSeries, RollupLevel, TimedFee
+from dashboard.domain.fees.rollup import FeeRollup, FeeSeries, RollupLevel, TimedFee
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.engine.engine import Store
 from dashboard.store.fees.rollups import rollups_between

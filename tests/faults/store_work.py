@@ -7,11 +7,11 @@ from datetime import datetime, timedelta
 from random import Random
 from typing import Final, TypeAlias
 
-from dashboard.domain.api_key import KeyLimits
-from dashboard.domain.condition import State, Subject, Transition
-from dashboard.domain.gas import GasObservation
-from dashboard.domain.notification import Recipient
-from dashboard.domain.observation import ExclusionAnswer, Failure, FailureKind
+from dashboard.domain.alerts.condition import State, Subject, Transition
+from dashboard.domain.alerts.notification import Recipient
+from dashboard.domain.fees.gas import GasObservation
+from dashboard.domain.health.observation import ExclusionAnswer, Failure, FailureKind
+from dashboard.domain.people.access import KeyLimits
 from dashboard.domain.quantity import TxHash, Wei
 from dashboard.store.access.api_keys import Credential, create_key, revoke_key
 from dashboard.store.alerts.conditions import current_state, record_transition
@@ -19,8 +19,7 @@ from dashboard.store.alerts.notification_claims import mark_sent, reschedule
 from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.leases import acquire
-from dashboard.store.evidence.record_answers import record_lookup
-from dashboard.store.evidence.save_rejections import save_polled, save_reports
+from dashboard.store.evidence.record_answers import record_lookup, save_polled, save_reports
 from dashboard.store.gas import save_gas
 from dashboard.store.rejections.save import LocatedReport
 from dashboard.store.tracking.transactions import TrackRequest, track_all, untrack

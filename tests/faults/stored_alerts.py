@@ -10,7 +10,7 @@ from uuid import UUID
 
 from sqlalchemy import Row, select
 
-from dashboard.domain.notification import Recipient
+from dashboard.domain.alerts.notification import Recipient
 from dashboard.store.engine.engine import Store
 from dashboard.store.schema import (
     incident_transitions,

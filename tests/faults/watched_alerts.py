@@ -15,19 +15,18 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy import Row, select
 
-from dashboard.alert.deliver import Deliverer, DeliveryPolicy
-from dashboard.alert.delivery_attempt import Sending
+from dashboard.alert.deliver import Deliverer, DeliveryPolicy, Sending
 from dashboard.alert.message import MaySend, Message, MessageHeaders, always
 from dashboard.alert.notify import Notifier
-from dashboard.domain.condition import State, Subject, Transition
-from dashboard.domain.notification import Notification, Recipient
-from dashboard.domain.notification_pace import LARGEST_HOURLY
-from dashboard.domain.recipients import ConfiguredRecipients
+from dashboard.domain.alerts.condition import State, Subject, Transition
+from dashboard.domain.alerts.notification import Notification, Recipient
+from dashboard.domain.alerts.pace import LARGEST_HOURLY
+from dashboard.domain.people.recipients import ConfiguredRecipients
 from dashboard.errors import DeliveryBlocked, DeliveryError
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.engine.leases import acquire
-from dashboard.store.evidence.save_rejections import save_polled
+from dashboard.store.evidence.record_answers import save_polled
 from dashboard.store.schema import notification_members, notifications
 from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.builders import A_NETWORK, a_hash, a_record, an_id

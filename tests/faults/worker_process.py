@@ -12,11 +12,11 @@ from pathlib import Path
 from random import Random
 from typing import Final
 
-from dashboard.domain.audit import Actor
-from dashboard.domain.exclusion import RejectedTransaction
-from dashboard.domain.notification import Recipient
+from dashboard.domain.alerts.notification import Recipient
+from dashboard.domain.alerts.rule import DEFAULT_GROUP, DEFAULT_RULES, Dimension
+from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import TxHash
-from dashboard.domain.rule import DEFAULT_GROUP, DEFAULT_RULES, Dimension
+from dashboard.domain.rejections.exclusion import RejectedTransaction
 from dashboard.store.alerts.rules import save_rules
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.engine.leases import WORKER_LEASE, holder, release

@@ -8,9 +8,9 @@ import tomllib
 import msgspec
 import pytest
 
-from dashboard.domain.reason_parser import ReasonKind, parse_reason
+from dashboard.domain.rejections.reasons import ReasonKind, parse_reason
 from dashboard.settings import NetworkSettings
-from dashboard.settings.module_limits import table_names
+from dashboard.settings.presets import table_names
 from tests.house.sources import ROOT
 
 PAGE = (ROOT / "docs/reasons.md").read_text(encoding="utf-8")

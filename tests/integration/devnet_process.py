@@ -18,7 +18,7 @@ from typing import Any
 import httpx
 import uvicorn
 
-from dashboard.devnet.accepted_transactions import AcceptedTransactions
+from dashboard.devnet.admission import AcceptedTransactions
 from dashboard.devnet.app import build_app
 from dashboard.devnet.chain import Chain
 from dashboard.devnet.genesis import open_genesis

@@ -16,7 +16,7 @@ import streamlit as st
 from streamlit import config, runtime
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from dashboard.show.web.sessions import end_sessions
+from dashboard.show.streamlit_runtime import end_sessions
 from tests.waiting import eventually_async
 
 

@@ -15,9 +15,8 @@ from dashboard.domain.secret import Secret
 from dashboard.upstream.endpoint import Endpoint
 from dashboard.upstream.failover import FailoverFollower
 from dashboard.upstream.gas_oracle import ChainFollower, FollowPolicy
-from dashboard.upstream.http import HttpAsker, open_client
+from dashboard.upstream.http import HttpAsker, RetryPolicy, open_client
 from dashboard.upstream.node import NodeClient
-from dashboard.upstream.request_retry import RetryPolicy
 from dashboard.wiring.clock import elapsed
 from tests.integration.faulty_upstreams import (
     PATIENCE,

@@ -14,8 +14,7 @@ from websockets.asyncio.server import ServerConnection, serve
 
 from dashboard.domain.secret import Secret
 from dashboard.upstream.endpoint import Endpoint
-from dashboard.upstream.http import HttpAsker, open_client
-from dashboard.upstream.request_retry import RetryPolicy
+from dashboard.upstream.http import HttpAsker, RetryPolicy, open_client
 from dashboard.upstream.websocket import WebSocketAsker
 from tests import waiting
 

@@ -18,26 +18,28 @@ import httpx
 from starlette.responses import PlainTextResponse
 
 from dashboard.alert.notify import Notifier
-from dashboard.domain.audit import Actor
-from dashboard.domain.exclusion import RejectionStage
-from dashboard.domain.observation import ExclusionAnswer
+from dashboard.application import application
+from dashboard.application.application import Application
+from dashboard.application.context import PageSettings
+from dashboard.domain.health.observation import ExclusionAnswer
+from dashboard.domain.people.access import Actor
+from dashboard.domain.rejections.exclusion import RejectionStage
 from dashboard.poll.clocks import Clocks
 from dashboard.poll.exclusion import save_rejection
 from dashboard.poll.lease import Lease, Term
-from dashboard.poll.measured_rules import MeasuredRules
-from dashboard.poll.rule_reader import RuleReader
+from dashboard.poll.measured_rules import MeasuredRules, RuleReader
 from dashboard.settings import Settings, load_settings
-from dashboard.show.queries import page_queries
-from dashboard.show.queries.context import PageSettings
-from dashboard.show.queries.page_queries import PageQueries
-from dashboard.show.web.signed_links import SignedLinks
 from dashboard.store.alerts.rules import rules_in_force, save_rules
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.tracking.transactions import TrackRequest, track
-from dashboard.wiring.channels import configured_recipients
+from dashboard.web.signed_links import SignedLinks
+from dashboard.wiring.channels import (
+    configured_recipients,
+    open_notifier,
+    rule_names,
+    rules_of_text,
+)
 from dashboard.wiring.networks import networks_of
-from dashboard.wiring.notifier import open_notifier
-from dashboard.wiring.rule_names import rule_names, rules_of_text
 from tests.builders import a_hash, a_record, an_address
 from tests.databases import new_sqlite_store
 from tests.exim import DOMAIN, Exim
@@ -179,7 +181,7 @@ def night_on_call(folder: Path, exim: Exim, rules: str) -> Iterator[Night]:
         term = Lease(store, "worker", "a worker", timedelta(days=1), clock.elapsed).acquire()
         assert term is not None
         known = PageSettings(recipients=configured_recipients(settings))
-        page_queries.register(PageQueries(store, (), None, clock.now, settings=known))
+        application.register(Application(store, (), None, clock.now, settings=known))
         yield Night(store, exim, clock, settings, notifier, measured, term)
 
 

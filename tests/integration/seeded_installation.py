@@ -7,19 +7,18 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from dashboard.domain.condition import State, Subject, SubjectKind
-from dashboard.domain.exclusion import RejectionStage
-from dashboard.domain.gas import GasObservation
-from dashboard.domain.notification import Recipient
-from dashboard.domain.observation import ExclusionAnswer
+from dashboard.domain.alerts.condition import State, Subject, SubjectKind
+from dashboard.domain.alerts.notification import Recipient
+from dashboard.domain.fees.gas import GasObservation
+from dashboard.domain.health.observation import ExclusionAnswer
 from dashboard.domain.quantity import Wei
+from dashboard.domain.rejections.exclusion import RejectionStage
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.notification_claims import mark_sent
 from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store, open_store
-from dashboard.store.evidence.record_answers import record_lookup
-from dashboard.store.evidence.save_rejections import save_polled
+from dashboard.store.evidence.record_answers import record_lookup, save_polled
 from dashboard.store.gas import save_gas
 from dashboard.store.maintenance.migrate import migrate
 from tests.builders import (

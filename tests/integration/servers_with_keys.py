@@ -8,10 +8,9 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 
-from dashboard.domain.api_key import KeyLimits
-from dashboard.serve.keys.authentication_throttle import AuthenticationThrottle
-from dashboard.serve.keys.key_rate_limits import KeyLimiter
-from dashboard.serve.keys.key_ring import ApiKey, digest
+from dashboard.domain.people.access import KeyLimits
+from dashboard.serve.keys.authentication import AuthenticationThrottle
+from dashboard.serve.keys.key_ring import ApiKey, KeyLimiter, digest
 from dashboard.serve.keys.key_sync import ConfiguredKeys, KeySync
 from dashboard.store.access.api_keys import Credential, create_key, revoke_key
 from dashboard.store.engine.engine import Store

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dashboard.domain.notification import Recipient
+from dashboard.domain.alerts.notification import Recipient
 from dashboard.store.engine.engine import Store
 from tests.delivery_checks import make_pending, notifications
 from tests.installation import command, new_installation

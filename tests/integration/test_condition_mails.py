@@ -16,22 +16,20 @@ import pytest
 
 from dashboard.alert.channels.maildir import MaildirChannel
 from dashboard.alert.compose import Links, NetworkName
-from dashboard.alert.deliver import Deliverer
-from dashboard.alert.delivery_attempt import Sending
-from dashboard.alert.message_writer import MessageWriter
+from dashboard.alert.deliver import Deliverer, Sending
+from dashboard.alert.message_writer import MessageWriter, load_templates
 from dashboard.alert.notify import Notifier
-from dashboard.alert.template_loader import load_templates
 from dashboard.detect.condition_start_end import ConditionRules
-from dashboard.domain.gas import SuggestedGasFees
-from dashboard.domain.observation import Operation
+from dashboard.domain.fees.gas import SuggestedGasFees
+from dashboard.domain.fees.spells import HoldPeriods
+from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import Wei
-from dashboard.domain.spells import HoldPeriods
 from dashboard.errors import UpstreamUnavailable
+from dashboard.poll.cadence import CadencePolicy
 from dashboard.poll.clocks import Clocks
 from dashboard.poll.gas import GasPeriods
 from dashboard.poll.jobs import Periods, PollingWorker, WatchedNetwork
 from dashboard.poll.lease import Lease
-from dashboard.poll.next_check import CadencePolicy
 from dashboard.poll.worker_loop import run_polling_worker
 from dashboard.store.engine.engine import Store, open_store
 from tests.builders import A_NETWORK, GWEI, suggested_gas_fees

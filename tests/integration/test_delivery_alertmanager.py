@@ -12,23 +12,22 @@ import pytest
 from dashboard.alert.channels.alertmanager import AlertmanagerChannel
 from dashboard.alert.channels.http_exchange import HttpRules, parse_target
 from dashboard.alert.compose import Links, NetworkName
-from dashboard.alert.delivery_attempt import Sending
+from dashboard.alert.deliver import Sending
 from dashboard.alert.facts import facts_of, with_facts
 from dashboard.alert.message import Message, always
-from dashboard.alert.message_writer import MessageWriter
+from dashboard.alert.message_writer import MessageWriter, load_templates
 from dashboard.alert.notify import expand_outbox
-from dashboard.alert.repeat_alerts import AlertRepeater
-from dashboard.alert.template_loader import load_templates
-from dashboard.domain.audit import Actor
-from dashboard.domain.condition import State, Subject, SubjectKind
-from dashboard.domain.grounds import FeeGrounds, Signal
-from dashboard.domain.notification import NotificationMember, Recipient
+from dashboard.alert.side_tasks import AlertRepeater
+from dashboard.application.incidents import IncidentQueries
+from dashboard.domain.alerts.condition import State, Subject, SubjectKind
+from dashboard.domain.alerts.grounds import FeeGrounds, Signal
+from dashboard.domain.alerts.notification import NotificationMember, Recipient
+from dashboard.domain.alerts.rule import Rule, RuleKind
+from dashboard.domain.alerts.rule_table import replaced_by
+from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import Wei
-from dashboard.domain.rule import Rule, RuleKind
-from dashboard.domain.rule_changes import replaced_by
 from dashboard.domain.secret import Secret
 from dashboard.errors import DeliveryDeferred
-from dashboard.show.queries.incidents import IncidentQueries
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.wiring.clock import utc_now

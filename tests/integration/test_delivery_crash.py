@@ -11,15 +11,14 @@ from pathlib import Path
 import pytest
 
 from dashboard.alert.channels.maildir import MaildirChannel
-from dashboard.alert.deliver import Deliverer
-from dashboard.alert.delivery_attempt import Sending
+from dashboard.alert.deliver import Deliverer, Sending
 from dashboard.alert.message import always
 from dashboard.alert.notify import Notifier, expand_outbox
-from dashboard.domain.audit import Actor
-from dashboard.domain.condition import State, Subject, SubjectKind
-from dashboard.domain.incident import IncidentState
-from dashboard.domain.notification import Notification, NotificationState
-from dashboard.domain.rule import Rule, RuleKind
+from dashboard.domain.alerts.condition import State, Subject, SubjectKind
+from dashboard.domain.alerts.incident import IncidentState
+from dashboard.domain.alerts.notification import Notification, NotificationState
+from dashboard.domain.alerts.rule import Rule, RuleKind
+from dashboard.domain.people.access import Actor
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.incident_list import open_incident_stories
 from dashboard.store.alerts.rules import save_rules

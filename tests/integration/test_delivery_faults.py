@@ -13,12 +13,11 @@ import pytest
 
 from dashboard.alert.channels.deadline import Deadline, SocketAddress, open_socket
 from dashboard.alert.channels.smtp import Security, SmtpChannel, SmtpServer
-from dashboard.alert.deliver import Deliverer, DeliveryPolicy
-from dashboard.alert.delivery_attempt import Sending
+from dashboard.alert.deliver import Deliverer, DeliveryPolicy, Sending
 from dashboard.alert.message import always
 from dashboard.alert.notify import Notifier
-from dashboard.domain.notification import NotificationState, Recipient
-from dashboard.domain.notification_pace import Pace
+from dashboard.domain.alerts.notification import NotificationState, Recipient
+from dashboard.domain.alerts.pace import Pace
 from dashboard.errors import DeliveryBlocked
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.wiring.clock import elapsed, utc_now

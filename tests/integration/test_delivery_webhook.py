@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from dashboard.alert.channels.http_exchange import HttpRules, parse_target
-from dashboard.alert.channels.stage import Stage
 from dashboard.alert.channels.webhook import (
     LARGEST_PART,
     WebhookChannel,
     parse_signing_secret,
     signature,
 )
+from dashboard.alert.message import Stage
 from dashboard.domain.secret import Secret
 from dashboard.errors import (
     DeliveryBlocked,

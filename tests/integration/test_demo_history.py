@@ -8,22 +8,21 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.domain.coverage import Watched
-from dashboard.domain.gas import GasSource
-from dashboard.domain.rejection_filter import RejectionFilter
+from dashboard.domain.fees.gas import GasSource
+from dashboard.domain.health.coverage import Watched
+from dashboard.domain.rejections.search import RejectionFilter
 from dashboard.errors import InputError
 from dashboard.settings import Settings, load_settings
 from dashboard.store.alerts.outbox import pending_expansion
-from dashboard.store.evidence.save_rejections import save_polled
+from dashboard.store.evidence.record_answers import save_polled
 from dashboard.store.gas import latest_gas
 from dashboard.store.monitoring.coverage import watched_time
 from dashboard.store.rejections.search import search
 from dashboard.wiring.clock import utc_now
-from dashboard.wiring.demo_history import fill_with_history
-from dashboard.wiring.migration import migrate_store
-from dashboard.wiring.network_profiles import profile_of
+from dashboard.wiring.devnet import fill_with_history
 from dashboard.wiring.networks import networks_of, shown_networks
-from dashboard.wiring.store import open_checked_store
+from dashboard.wiring.page_settings import profile_of
+from dashboard.wiring.store import migrate_store, open_checked_store
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_record
 from tests.installation import new_installation
 from tests.one_by_one import newest_tracked

@@ -14,15 +14,14 @@ from eth_account import Account
 from dashboard.devnet.app import LARGEST_BODY
 from dashboard.devnet.chain import DEVNET_ID, GAS_LIMIT, Chain
 from dashboard.devnet.genesis import open_genesis
-from dashboard.domain.fee_percentiles import FeeWindow
-from dashboard.domain.fee_suggestion import next_base_fee
+from dashboard.domain.fees.percentiles import FeeWindow
+from dashboard.domain.fees.suggestion import next_base_fee
 from dashboard.domain.quantity import NetworkId, TxHash, Wei
 from dashboard.domain.secret import Secret
 from dashboard.upstream.endpoint import Endpoint
 from dashboard.upstream.gas_oracle import ChainFollower, FollowPolicy
-from dashboard.upstream.http import HttpAsker, open_client
+from dashboard.upstream.http import HttpAsker, RetryPolicy, open_client
 from dashboard.upstream.node import NodeClient
-from dashboard.upstream.request_retry import RetryPolicy
 from tests.installation import Installation, command, new_installation
 from tests.integration.devnet_process import DevnetProcess, running_devnet, utc_now
 from tests.integration.raw_client import raw_client, status_of, upgrade_head

@@ -8,17 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.devnet.accepted_transactions import AcceptedTransactions
+from dashboard.devnet.admission import AcceptedTransactions
 from dashboard.devnet.chain import Chain
 from dashboard.devnet.genesis import open_genesis
-from dashboard.devnet.traffic import SubmitReport, Traffic
-from dashboard.devnet.traffic_runner import BACKLOG, TrafficRunner
+from dashboard.devnet.traffic import BACKLOG, SubmitReport, Traffic, TrafficRunner
 from dashboard.domain.quantity import TxHash
 from dashboard.domain.secret import Secret
 from dashboard.upstream.endpoint import Endpoint
 from dashboard.upstream.exclusion import ExclusionClient
-from dashboard.upstream.http import HttpAsker, open_client
-from dashboard.upstream.request_retry import RetryPolicy
+from dashboard.upstream.http import HttpAsker, RetryPolicy, open_client
 from tests.integration.running_server import KEY, a_store, services_of, serving_here, utc_now
 from tests.waiting import PATIENCE
 

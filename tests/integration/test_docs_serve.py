@@ -13,9 +13,9 @@ from prometheus_client import CollectorRegistry, generate_latest
 
 from dashboard.serve.counters import Counters
 from dashboard.serve.monitoring.metrics import MetricsCollector
-from dashboard.serve.transport.connection_limits import ConnectionLimiter, ConnectionLimits
 from dashboard.store.alerts.alert_status import NotificationCounts
 from dashboard.store.health import WorkState
+from dashboard.transport.connection_limits import ConnectionLimiter, ConnectionLimits
 from tests.processes import PROJECT
 
 PAGE = (PROJECT / "docs/serve.md").read_text(encoding="utf-8")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.domain.notification import NotificationState
+from dashboard.domain.alerts.notification import NotificationState
 from dashboard.store.engine.engine import open_store
 from tests.builders import a_hash
 from tests.databases import DATABASES

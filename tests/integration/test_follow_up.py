@@ -14,30 +14,25 @@ from eth_account import Account
 
 from dashboard.devnet.chain import DEVNET_ID
 from dashboard.devnet.rejection_scripts import SCRIPTS, FinalOutcome
-from dashboard.devnet.traffic import REJECTION_SECONDS, Traffic
-from dashboard.devnet.traffic_runner import TrafficRunner
-from dashboard.domain.exclusion import RejectionReport, SaveStatus
-from dashboard.domain.included_or_replaced import SETTLES_AFTER
+from dashboard.devnet.traffic import REJECTION_SECONDS, Traffic, TrafficRunner
 from dashboard.domain.quantity import Address, NetworkId, TxHash
+from dashboard.domain.rejections.exclusion import RejectionReport, SaveStatus
 from dashboard.domain.secret import Secret
-from dashboard.domain.verdict import Verdict, VerdictKind, conclude
+from dashboard.domain.tracking.verdict import SETTLES_AFTER, Verdict, VerdictKind, conclude
 from dashboard.poll.clocks import Clocks
 from dashboard.poll.inclusion import (
     FOLLOW_UP_CADENCE,
     InclusionAsker,
     InclusionPoll,
+    ReceiptQueue,
 )
-from dashboard.poll.lease import Lease
-from dashboard.poll.network_store import NetworkStore
-from dashboard.poll.receipt_queue import ReceiptQueue
+from dashboard.poll.lease import Lease, NetworkStore
 from dashboard.store.engine.engine import Store, open_store
-from dashboard.store.evidence.save_rejections import save_polled
+from dashboard.store.evidence.record_answers import save_polled
 from dashboard.store.tracking.transactions import TrackRequest, track
 from dashboard.upstream.endpoint import Endpoint
-from dashboard.upstream.http import HttpAsker, open_client
-from dashboard.upstream.inclusion import InclusionClient
-from dashboard.upstream.node import NodeClient
-from dashboard.upstream.request_retry import RetryPolicy
+from dashboard.upstream.http import HttpAsker, RetryPolicy, open_client
+from dashboard.upstream.node import InclusionClient, NodeClient
 from tests.anvil import CHAIN_ID, Anvil, running_anvil
 from tests.builders import a_record, seconds
 from tests.databases import new_sqlite_store

@@ -13,7 +13,7 @@ import pytest
 
 from dashboard.domain.quantity import TxHash
 from dashboard.store.engine.engine import Store, open_store
-from dashboard.store.evidence.save_rejections import save_polled
+from dashboard.store.evidence.record_answers import save_polled
 from tests.builders import a_record
 from tests.databases import DATABASES, new_store
 from tests.integration.documented_server import a_socket, exchange

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.domain.notification import Recipient
-from dashboard.domain.verification import code_of
-from dashboard.store.alerts.link_key import make_link_key
+from dashboard.domain.alerts.notification import Recipient
+from dashboard.domain.people.verification import code_of
+from dashboard.store.alerts.notifications import make_link_key
 from dashboard.store.alerts.recipients import locked_verification
 from tests.installation import Installation, new_installation
 from tests.integration.seeded_installation import HOSTILE, store_of, tell_story

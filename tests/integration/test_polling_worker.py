@@ -13,8 +13,8 @@ from structlog.testing import capture_logs
 from structlog.typing import EventDict
 
 from dashboard.alert.channels.smtp import Security, SmtpChannel, SmtpServer
-from dashboard.alert.delivery_attempt import Sending
-from dashboard.domain.notification import NotificationState
+from dashboard.alert.deliver import Sending
+from dashboard.domain.alerts.notification import NotificationState
 from dashboard.domain.quantity import NetworkId
 from dashboard.errors import StoreUnavailable
 from dashboard.poll.jobs import WatchedNetwork

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.serve.transport.connection_limits import ConnectionPhase
+from dashboard.transport.connection_limits import ConnectionPhase
 from tests.integration.raw_client import (
     raw_client,
     read_reply,

@@ -13,12 +13,12 @@ from prometheus_client.parser import text_string_to_metric_families
 from websockets.sync.client import connect
 
 from dashboard.alert.notify import expand_outbox
-from dashboard.domain.observation import Failure, FailureKind, Operation
+from dashboard.domain.health.observation import Failure, FailureKind, Operation
 from dashboard.domain.secret import Secret
 from dashboard.serve.monitoring.metrics import MetricsPage
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import WORKER_LEASE, acquire, renew
-from dashboard.store.monitoring.upstream_failures import record_answer, record_failure
+from dashboard.store.monitoring.answer_counts import record_answer, record_failure
 from tests.builders import A_MOMENT
 from tests.delivery_checks import reject
 from tests.integration.running_server import (

@@ -11,11 +11,11 @@ import pytest
 import schemathesis
 from jsonschema_rs import validator_for
 
-from dashboard.domain.observation import FEE_OPERATIONS
+from dashboard.domain.health.observation import FEE_OPERATIONS
 from dashboard.domain.secret import Secret
 from dashboard.upstream.endpoint import Endpoint
+from dashboard.upstream.failover import NodeStatus
 from dashboard.upstream.node import NodeClient
-from dashboard.upstream.node_status import NodeStatus
 from tests.integration.running_server import (
     KEY,
     NETWORK,

@@ -16,7 +16,7 @@ import pytest
 
 from dashboard.serve.dependencies import ServeDependencies
 from dashboard.serve.server import within_descriptors
-from dashboard.serve.transport.connection_limits import ConnectionLimits, ConnectionPhase
+from dashboard.transport.connection_limits import ConnectionLimits, ConnectionPhase
 from tests.integration.raw_client import (
     post_head,
     raw_client,

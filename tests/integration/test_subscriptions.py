@@ -17,9 +17,9 @@ from websockets.sync.client import ClientConnection, connect
 
 from dashboard.domain.quantity import NetworkId
 from dashboard.serve.dependencies import ServeDependencies
-from dashboard.serve.transport.connection_limits import ConnectionLimits
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.save_rejections import save_polled
+from dashboard.store.evidence.record_answers import save_polled
+from dashboard.transport.connection_limits import ConnectionLimits
 from tests.builders import a_hash, a_record
 from tests.integration.documented_server import a_socket, exchange, hear
 from tests.integration.running_server import (

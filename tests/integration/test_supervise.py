@@ -16,8 +16,7 @@ import pytest
 from dashboard.errors import RoleError
 from dashboard.supervise import Patience, supervise
 from dashboard.wiring.clock import utc_now
-from dashboard.wiring.failing_roles import RoleDeaths, failing_roles
-from dashboard.wiring.roles import Role, refuse_taken_ports
+from dashboard.wiring.roles import Role, RoleDeaths, failing_roles, refuse_taken_ports
 from tests.waiting import eventually_async
 
 pytestmark = pytest.mark.anyio

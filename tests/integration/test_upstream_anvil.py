@@ -10,16 +10,15 @@ from typing import Any
 
 import pytest
 
-from dashboard.domain.fee_suggestion import FeePolicy
-from dashboard.domain.gas import FeeSuggestion
+from dashboard.domain.fees.gas import FeeSuggestion
+from dashboard.domain.fees.suggestion import FeePolicy
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.secret import Secret
 from dashboard.errors import UpstreamRefused
 from dashboard.upstream.endpoint import Endpoint
 from dashboard.upstream.gas_oracle import ChainFollower, FollowPolicy
-from dashboard.upstream.http import HttpAsker, open_client
+from dashboard.upstream.http import HttpAsker, RetryPolicy, open_client
 from dashboard.upstream.node import NodeClient
-from dashboard.upstream.request_retry import RetryPolicy
 from tests.anvil import CHAIN_ID, Anvil, running_anvil
 
 pytestmark = pytest.mark.anyio

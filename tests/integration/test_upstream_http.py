@@ -18,8 +18,7 @@ from dashboard.errors import (
 )
 from dashboard.upstream.endpoint import Endpoint
 from dashboard.upstream.exclusion import ExclusionClient
-from dashboard.upstream.http import HttpAsker, open_client
-from dashboard.upstream.request_retry import RetryPolicy
+from dashboard.upstream.http import HttpAsker, RetryPolicy, open_client
 from tests.builders import a_hash
 from tests.integration.faulty_upstreams import (
     AT_ONCE,

@@ -12,16 +12,14 @@ from uuid import uuid4
 
 from dashboard.alert.channels.maildir import MaildirChannel
 from dashboard.alert.compose import Links, NetworkName
-from dashboard.alert.deliver import Deliverer
-from dashboard.alert.delivery_attempt import Sending
-from dashboard.alert.message_writer import MessageWriter
+from dashboard.alert.deliver import Deliverer, Sending
+from dashboard.alert.message_writer import MessageWriter, load_templates
 from dashboard.alert.notify import Notifier
-from dashboard.alert.template_loader import load_templates
+from dashboard.poll.cadence import CadencePolicy
 from dashboard.poll.clocks import Clocks
 from dashboard.poll.gas import GasPeriods
 from dashboard.poll.jobs import DeliveryJob, Periods, PollingWorker, WatchedNetwork
 from dashboard.poll.lease import Lease
-from dashboard.poll.next_check import CadencePolicy
 from dashboard.poll.worker_loop import run_polling_worker
 from dashboard.store.engine.engine import Store
 from tests.builders import A_NETWORK

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import product
 
-from dashboard.domain.api_key import KeyLimits
+from dashboard.domain.people.access import KeyLimits
 from dashboard.domain.quantity import Address
 from dashboard.store.access.api_keys import (
     Credential,

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID, uuid5
 
-from dashboard.domain.condition import (
+from dashboard.domain.alerts.condition import (
     Condition,
     Opening,
     State,
@@ -18,16 +18,16 @@ from dashboard.domain.condition import (
     SubjectKind,
     Transition,
 )
-from dashboard.domain.exclusion import StoredRejection
-from dashboard.domain.notification import (
+from dashboard.domain.alerts.notification import (
     DeliveryAttempt,
     DeliveryResult,
     Notification,
     NotificationState,
     Recipient,
 )
-from dashboard.domain.rejection_filter import HashRange
-from dashboard.domain.rule import GROUP_WAIT
+from dashboard.domain.alerts.rule import GROUP_WAIT
+from dashboard.domain.rejections.exclusion import StoredRejection
+from dashboard.domain.rejections.search import HashRange
 from dashboard.store.alerts.alert_status import open_incidents
 from dashboard.store.alerts.conditions import current_condition as held_now
 from dashboard.store.alerts.notification_search import (

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from operator import attrgetter
 from typing import Final
 
-from dashboard.domain.audit import Action, AuditEntry
+from dashboard.domain.people.access import Action, AuditEntry
 from dashboard.store.access.audit_log import AuditFilter, audit_entries, last_details
 from dashboard.store.engine.connection import Connection
 from dashboard.store.schema.columns import milliseconds_of

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple, TypeAlias
 
-from dashboard.domain.coverage import Covered, Gap, GapCause, Watched
+from dashboard.domain.health.coverage import Covered, Gap, GapCause, Watched
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.engine.connection import Connection
 from dashboard.store.monitoring.coverage import covered, gaps

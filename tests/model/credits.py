@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
-from dashboard.domain.credit import Spent
+from dashboard.domain.health.observation import Spent
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.engine.connection import Connection
-from dashboard.store.monitoring.credits import LedgerLine, spent_since
+from dashboard.store.monitoring.upkeep import LedgerLine, spent_since
 from tests.model.turns import Turn
 
 _AN_HOUR: Final = timedelta(hours=1)

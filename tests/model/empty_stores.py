@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from dashboard.store.alerts.link_key import make_link_key
+from dashboard.store.alerts.notifications import make_link_key
 from dashboard.store.engine.engine import open_store
 from dashboard.store.maintenance.migrate import migrate
 from tests.postgresql import migrated_database

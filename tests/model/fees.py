@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final, TypeAlias
 
-from dashboard.domain.fee_rollup import FeeSeries
-from dashboard.domain.gas import GasObservation, GasSource, SuggestedGasFees
-from dashboard.domain.history_overlap import SMALLEST_OVERLAP
-from dashboard.domain.observation import Operation
+from dashboard.domain.fees.gas import GasObservation, GasSource, SuggestedGasFees
+from dashboard.domain.fees.history_overlap import SMALLEST_OVERLAP
+from dashboard.domain.fees.rollup import FeeSeries
+from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.store.gas import Dated
 from tests.model.tracking import Silences

@@ -7,9 +7,9 @@ from datetime import datetime, timedelta
 from operator import attrgetter
 from typing import Final
 
-from dashboard.domain.fee_rollup import FeeSeries
-from dashboard.domain.gas import GasSource
-from dashboard.domain.observation import Operation
+from dashboard.domain.fees.gas import GasSource
+from dashboard.domain.fees.rollup import FeeSeries
+from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.engine.connection import Connection
 from dashboard.store.fees.busy_window import RollingFees

@@ -8,13 +8,13 @@ from datetime import datetime, timedelta
 from itertools import takewhile
 from typing import Final, TypeAlias
 
-from dashboard.domain.included_or_replaced import (
+from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.domain.tracking.verdict import (
     FollowUp,
     Inclusion,
     InclusionAnswer,
     InclusionQuestion,
 )
-from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.store.rejections.save import HashOnNetwork
 from tests.model.rejections import Archive
 from tests.model.world import NETWORKS

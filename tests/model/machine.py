@@ -13,7 +13,7 @@ from uuid import UUID
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
-from dashboard.domain.notification import Notification
+from dashboard.domain.alerts.notification import Notification
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.engine.connection import Connection
 from tests.builders import A_MOMENT, an_id

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from dashboard.domain.exclusion import (
+from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.domain.rejections.exclusion import (
     QUERYABLE_WINDOW,
     ArchivedRejection,
     RejectedTransaction,
@@ -17,7 +18,6 @@ from dashboard.domain.exclusion import (
     SignedTransaction,
     StoredRejection,
 )
-from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.store.rejections.save import LocatedReport
 
 _HOUR: Final = timedelta(hours=1)

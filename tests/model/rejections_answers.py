@@ -8,14 +8,10 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from dashboard.domain.exclusion import (
-    ArchivedRejection,
-    RejectionStage,
-    StoredRejection,
-)
 from dashboard.domain.quantity import TxHash
-from dashboard.domain.reason_parser import ReasonKind, parse_reason
-from dashboard.domain.rejection_filter import HashRange, RejectionFilter
+from dashboard.domain.rejections.exclusion import ArchivedRejection, RejectionStage, StoredRejection
+from dashboard.domain.rejections.reasons import ReasonKind, parse_reason
+from dashboard.domain.rejections.search import HashRange, RejectionFilter
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.store.rejections.archive import (
@@ -24,6 +20,7 @@ from dashboard.store.rejections.archive import (
     archive_page,
     archived_versions,
     last_rejection_id,
+    queryable_record,
 )
 from dashboard.store.rejections.counts import (
     Grouping,
@@ -32,8 +29,7 @@ from dashboard.store.rejections.counts import (
     count_over_time,
     count_rejections,
 )
-from dashboard.store.rejections.lookup import RejectionReader
-from dashboard.store.rejections.read import queryable_record
+from dashboard.store.rejections.known_hashes import RejectionReader
 from dashboard.store.rejections.search import search
 from dashboard.store.rejections.unparsed_reasons import unparsed_reasons
 from tests.model.rejections import Archive

@@ -8,9 +8,9 @@ from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
-from dashboard.domain.condition import SubjectKind, Transition
-from dashboard.domain.exclusion import StoredRejection
-from dashboard.domain.notification import NotificationState
+from dashboard.domain.alerts.condition import SubjectKind, Transition
+from dashboard.domain.alerts.notification import NotificationState
+from dashboard.domain.rejections.exclusion import StoredRejection
 from tests.model.alerting import Alerting
 from tests.model.rejections import Archive
 from tests.model.tracking import Tracking

@@ -8,9 +8,9 @@ from typing import Final
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
-from dashboard.domain.condition import State, Subject, SubjectKind, Transition
-from dashboard.domain.grounds import FeeGrounds, Signal
-from dashboard.domain.notification import DeliveryResult, Notification, Recipient
+from dashboard.domain.alerts.condition import State, Subject, SubjectKind, Transition
+from dashboard.domain.alerts.grounds import FeeGrounds, Signal
+from dashboard.domain.alerts.notification import DeliveryResult, Notification, Recipient
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.store.alerts.conditions import record_transition, set_turning_since
 from dashboard.store.alerts.notification_claims import (

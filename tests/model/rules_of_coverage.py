@@ -9,13 +9,13 @@ from typing import Final
 from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
-from dashboard.domain.coverage import Watched
-from dashboard.domain.observation import Failure, Operation
+from dashboard.domain.health.coverage import Watched
+from dashboard.domain.health.observation import Failure, Operation
 from dashboard.domain.quantity import NetworkId
 from dashboard.poll.clocks import Clocks
-from dashboard.poll.coverage import CoverageWatch
+from dashboard.poll.conditions import CoverageWatch
 from dashboard.store.engine.connection import Connection
-from dashboard.store.monitoring.upstream_failures import record_answer, record_failure
+from dashboard.store.monitoring.answer_counts import record_answer, record_failure
 from tests.builders import A_MOMENT
 from tests.model.coverage import Silence
 from tests.model.fees import newest

@@ -10,13 +10,12 @@ from typing import Final, TypeAlias
 from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
-from dashboard.domain.credit import Spent
-from dashboard.domain.included_or_replaced import Inclusion, InclusionAnswer, InclusionQuestion
-from dashboard.domain.observation import Failure, Operation
+from dashboard.domain.health.observation import Failure, Operation, Spent
 from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.domain.tracking.verdict import Inclusion, InclusionAnswer, InclusionQuestion
 from dashboard.store.engine.connection import Connection
-from dashboard.store.monitoring.credits import record_credits
-from dashboard.store.monitoring.upstream_failures import record_answer, record_failure
+from dashboard.store.monitoring.answer_counts import record_answer, record_failure
+from dashboard.store.monitoring.upkeep import record_credits
 from dashboard.store.tracking.follow_ups import (
     inclusion_questions,
     open_follow_ups,

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 from sqlalchemy import Delete, Update
 
-from dashboard.domain.audit import Action, AuditEntry, Detail
-from dashboard.domain.credit import Spent
+from dashboard.domain.health.observation import Spent
+from dashboard.domain.people.access import Action, AuditEntry, Detail
 from dashboard.domain.quantity import NetworkId
 from dashboard.errors import StoreError
 from dashboard.store.access.audit_log import note_action
-from dashboard.store.monitoring.credits import record_credits
+from dashboard.store.monitoring.upkeep import record_credits
 from dashboard.store.schema import audit_log, installation
 from tests.model.audit_log import ACTIONS
 from tests.model.machine import Part, StoreMachine

@@ -9,8 +9,8 @@ from typing import Final
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
+from dashboard.domain.health.retention import Before, Retention
 from dashboard.domain.quantity import NetworkId
-from dashboard.domain.retention import Before, Retention
 from dashboard.store.engine.batching import AdaptiveBatches
 from dashboard.store.retention.apply import apply_retention
 from tests.model.machine import ALL, Memory, Part

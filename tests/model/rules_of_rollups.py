@@ -9,10 +9,10 @@ from typing import Any, Final
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
-from dashboard.domain.gas import GasSource
-from dashboard.domain.observation import Operation
+from dashboard.domain.fees.gas import GasSource
+from dashboard.domain.health.observation import Operation
+from dashboard.domain.health.retention import Before, Retention
 from dashboard.domain.quantity import NetworkId
-from dashboard.domain.retention import Before, Retention
 from dashboard.store.engine.batching import AdaptiveBatches
 from dashboard.store.retention.apply import apply_retention
 from tests.model.machine import ALL, Part

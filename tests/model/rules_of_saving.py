@@ -8,9 +8,9 @@ from typing import Any, Final
 from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
-from dashboard.domain.api_key import KeyLimits
-from dashboard.domain.gas import GasObservation, GasSource
-from dashboard.domain.observation import Failure, Operation
+from dashboard.domain.fees.gas import GasObservation, GasSource
+from dashboard.domain.health.observation import Failure, Operation
+from dashboard.domain.people.access import KeyLimits
 from dashboard.domain.quantity import Address, NetworkId, Wei
 from dashboard.store.access.api_keys import (
     Credential,

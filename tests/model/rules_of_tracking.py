@@ -10,14 +10,13 @@ from uuid import UUID
 from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
-from dashboard.domain.condition import State, Subject, Transition
-from dashboard.domain.exclusion import RejectedTransaction
-from dashboard.domain.observation import ExclusionAnswer, Failure
+from dashboard.domain.alerts.condition import State, Subject, Transition
+from dashboard.domain.health.observation import ExclusionAnswer, Failure
 from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.domain.rejections.exclusion import RejectedTransaction
 from dashboard.poll.exclusion import save_rejection
 from dashboard.store.engine.connection import Connection
-from dashboard.store.evidence.record_answers import record_lookup, record_poll
-from dashboard.store.evidence.save_rejections import save_reports
+from dashboard.store.evidence.record_answers import record_lookup, record_poll, save_reports
 from dashboard.store.rejections.save import LocatedReport
 from dashboard.store.tracking.cohorts import read_cohorts, watched_after
 from dashboard.store.tracking.transactions import (

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from dashboard.domain.observation import ExclusionAnswer, Failure, Operation
+from dashboard.domain.health.observation import ExclusionAnswer, Failure, Operation
 from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.domain.verdict import Evidence
-from dashboard.store.monitoring.upstream_failures import StandingFailure
+from dashboard.domain.tracking.verdict import Evidence
+from dashboard.store.monitoring.answer_counts import StandingFailure
 from dashboard.store.rejections.save import HashOnNetwork
 from dashboard.store.tracking.search import RecordStatus, TrackedFilter
 from dashboard.store.tracking.transactions import Remarks, TrackedTransaction, TrackRequest

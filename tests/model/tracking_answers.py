@@ -8,12 +8,12 @@ from datetime import timedelta
 from itertools import product
 from typing import Final
 
-from dashboard.domain.observation import Failure
+from dashboard.domain.health.observation import Failure
 from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.domain.rejection_filter import HashRange
-from dashboard.domain.verdict import Evidence, VerdictKind, conclude
+from dashboard.domain.rejections.search import HashRange
+from dashboard.domain.tracking.verdict import Evidence, VerdictKind, conclude
 from dashboard.store.engine.connection import Connection
-from dashboard.store.monitoring.upstream_failures import read_standing_failures
+from dashboard.store.monitoring.answer_counts import read_standing_failures
 from dashboard.store.rejections.save import watched_among
 from dashboard.store.tracking.cohorts import read_cohorts, watched_after
 from dashboard.store.tracking.follow_ups import inclusion_questions, open_follow_ups

@@ -7,16 +7,15 @@ from typing import Final
 
 from hypothesis import strategies as st
 
-from dashboard.domain.credit import Spent
-from dashboard.domain.exclusion import (
+from dashboard.domain.health.observation import ExclusionAnswer, Failure, FailureKind, Spent
+from dashboard.domain.quantity import Address, TxHash
+from dashboard.domain.rejections.exclusion import (
     ModuleOverflow,
     RejectedTransaction,
     RejectionReport,
     RejectionStage,
     SignedTransaction,
 )
-from dashboard.domain.observation import ExclusionAnswer, Failure, FailureKind
-from dashboard.domain.quantity import Address, TxHash
 from dashboard.store.rejections.save import LocatedReport
 from tests.builders import A_NETWORK, ANOTHER_NETWORK, a_report, an_address
 

@@ -9,13 +9,18 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from dashboard.alert.channels.http_answer import judge
-from dashboard.alert.channels.http_exchange import HttpRequest, HttpRules, HttpTarget, exchange
+from dashboard.alert.channels.http_exchange import (
+    HttpRequest,
+    HttpRules,
+    HttpTarget,
+    exchange,
+    judge,
+)
 from dashboard.alert.message import MaySend, Message, MessageHeaders, always
+from dashboard.domain.alerts.condition import SubjectKind
 from dashboard.domain.clock import Clock
-from dashboard.domain.condition import SubjectKind
 from dashboard.domain.secret import Secret
-from dashboard.wire.timestamp import format_timestamp, parse_timestamp
+from dashboard.wire.decoding import format_timestamp, parse_timestamp
 
 _PATH: Final = "/api/v2/alerts"
 

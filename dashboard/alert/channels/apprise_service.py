@@ -13,8 +13,7 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
-from dashboard.alert.channels.stage import Stage, Watch, ignore
-from dashboard.alert.message import MaySend, Message, MessageHeaders, always
+from dashboard.alert.message import MaySend, Message, MessageHeaders, Stage, Watch, always, ignore
 from dashboard.domain.foreign_text import visible
 from dashboard.domain.secret import Secret
 from dashboard.errors import DeliveryBlocked, DeliveryWithheld, InputError

@@ -17,13 +17,18 @@ from typing import Final
 from urllib.parse import unquote, urlsplit
 
 from dashboard.alert.channels.deadline import Deadline, SocketAddress, open_socket, resolve
-from dashboard.alert.channels.stage import Stage, Watch, ignore
-from dashboard.alert.message import MaySend
+from dashboard.alert.message import MaySend, Stage, Watch, ignore
+from dashboard.domain.addresses import is_public
 from dashboard.domain.foreign_text import visible
-from dashboard.domain.public_address import is_public
 from dashboard.domain.secret import Secret
-from dashboard.errors import DeliveryBlocked, DeliveryWithheld, InputError
-from dashboard.wire.retry_after import parse_retry_after
+from dashboard.errors import (
+    DeliveryBlocked,
+    DeliveryDeferred,
+    DeliveryRefused,
+    DeliveryWithheld,
+    InputError,
+)
+from dashboard.wire.decoding import parse_retry_after
 
 _URL: Final = re.compile(
     r"(?P<scheme>https?)://(?P<host>\[[0-9A-Fa-f:.]{2,45}\]|[A-Za-z0-9._-]{1,253})"
@@ -266,3 +271,42 @@ def _tls_reason(error: ssl.SSLError) -> str:
         )
     cause = (error.reason or "no reason given").replace("_", " ").lower()
     return f"it offers no TLS version that we accept ({cause})"
+
+
+_ABOUT_THE_MESSAGE: Final = {
+    HTTPStatus.BAD_REQUEST,
+    HTTPStatus.CONFLICT,
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+    HTTPStatus.UNPROCESSABLE_ENTITY,
+}
+"""Another message may be taken."""
+
+_REMEDIES: Final = {
+    HTTPStatus.UNAUTHORIZED: "check its keys in [channels]",
+    HTTPStatus.FORBIDDEN: "check its keys in [channels]",
+    HTTPStatus.NOT_FOUND: "check its url in [channels]",
+}
+
+
+def judge(answer: HttpAnswer) -> str:
+    """Return the answer where the message was taken.
+
+    DeliveryRefused where the receiver is permanently gone, DeliveryDeferred where it dislikes this
+    message, DeliveryBlocked for all else, with the wait that it asks for.
+    """
+    status = answer.status
+    if HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
+        return answer.text
+    if status == HTTPStatus.GONE:
+        raise DeliveryRefused(f"it is permanently gone: {answer.text}")
+    if status in _ABOUT_THE_MESSAGE:
+        raise DeliveryDeferred(f"it refused the message: {answer.text}")
+    if HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST:
+        raise DeliveryBlocked(
+            f"it redirects, which is not followed: {answer.text}; "
+            "write the new address in [channels]"
+        )
+    remedy = _REMEDIES.get(HTTPStatus(status)) if status in set(HTTPStatus) else None
+    text = f"it answered {answer.text}" + (f"; {remedy}" if remedy else "")
+    raise DeliveryBlocked(text, answer.retry_after)

@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+import re
 import smtplib
+import socket
 import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
-from typing import Final
+from typing import Final, TypeAlias
 
-from dashboard.alert.channels.deadline import Deadline
-from dashboard.alert.channels.dkim_signature import DkimSigner
-from dashboard.alert.channels.mime import parse_recipient, parse_sender, write_message
-from dashboard.alert.channels.smtp_connection import SmtpConnection
-from dashboard.alert.channels.smtp_reply import (
-    SmtpReply,
-    is_no_mailbox,
-    is_positive,
-    is_unacceptable,
-    reply_text,
-)
-from dashboard.alert.channels.stage import Watch, ignore
-from dashboard.alert.message import MaySend, Message, MessageHeaders, always
+from dashboard.alert.channels.deadline import Deadline, open_socket, resolve
+from dashboard.alert.channels.mime import DkimSigner, parse_recipient, parse_sender, write_message
+from dashboard.alert.message import MaySend, Message, MessageHeaders, Stage, Watch, always, ignore
 from dashboard.domain.foreign_text import visible
-from dashboard.domain.mail_address import MailAddress
+from dashboard.domain.people.recipients import MailAddress
 from dashboard.domain.secret import Secret
 from dashboard.errors import DeliveryBlocked, DeliveryDeferred, DeliveryRefused, DeliveryWithheld
 
@@ -204,3 +198,164 @@ def _require(reply: SmtpReply, what: str) -> None:
 
 def _refusal(reply: SmtpReply, what: str) -> str:
     return f"the mail server refused {what}: {reply_text(reply)}"
+
+
+_STEPS: Final = {
+    "ehlo": "EHLO",
+    "helo": "HELO",
+    "starttls": "STARTTLS",
+    "auth": "login",
+    "mail": "sender",
+    "rcpt": "recipient",
+    "data": "DATA",
+}
+"""The commands that begin a step; what is none of them goes on with the step before."""
+
+_MOST_LINES: Final = 50
+"""Lines of one answer that are shown: to EHLO a server says what it offers, in a dozen."""
+
+_GO_ON: Final = 354
+"""What a server answers when it waits for the message."""
+
+_LARGEST_ANSWER: Final = 64 * 1024
+"""Bytes of one answer that are read: it may have any number of lines, and smtplib keeps all."""
+
+
+class _WholeLines(io.BufferedReader):
+    """Reads what a server says; a line that is cut off is no answer, whatever it begins with.
+
+    smtplib takes one for an answer: a message would count as sent that the server never took.
+    """
+
+    left = _LARGEST_ANSWER
+
+    def readline(self, size: int | None = -1, /) -> bytes:
+        """Return a whole line, or nothing where the connection or the room for an answer ended."""
+        line = super().readline(size)
+        self.left -= len(line)
+        is_whole = line.endswith(b"\n") or len(line) == size
+        return line if is_whole and self.left >= 0 else b""
+
+
+class SmtpConnection(smtplib.SMTP):
+    """Connects under a deadline, at once through TLS where a context is given.
+
+    `watch` gets each line that the server answers under the name of the step, and never what was
+    sent.
+    """
+
+    def __init__(
+        self,
+        deadline: Deadline,
+        implicit_tls: ssl.SSLContext | None,
+        own_name: str,
+        watch: Watch = ignore,
+    ) -> None:
+        """Connect to nothing yet; `own_name` goes into EHLO: to ask the system for it may block."""
+        self._deadline = deadline
+        self._implicit_tls = implicit_tls
+        self._watch = watch
+        self._step = "greeting"
+        super().__init__(local_hostname=own_name, timeout=deadline.seconds)
+
+    def _get_socket(self, host: str, port: int, timeout: float) -> socket.socket:  # noqa: ARG002 - the deadline is stricter
+        """Open the socket, where smtplib's own SMTP_SSL wraps it."""
+        line = open_socket(resolve(host, port, self._deadline), self._deadline)
+        self._watch(Stage("connect", f"{line.getpeername()[0]} port {port}"))
+        self._host = host  # the name that STARTTLS verifies; smtplib sets it in its constructor
+        if self._implicit_tls is None:
+            return line
+        protected = self._implicit_tls.wrap_socket(line, server_hostname=host)
+        self._note_tls(protected)
+        return protected
+
+    def protect(self, trust: ssl.SSLContext) -> None:
+        """Ask the server for TLS, and speak it from here on."""
+        self.starttls(context=trust)
+        self._note_tls(self.sock)
+
+    def putcmd(self, cmd: str, args: str = "") -> None:
+        """Send a command, and begin its step."""
+        self._step = _STEPS.get(cmd.partition(" ")[0].lower(), self._step)
+        super().putcmd(cmd, args)
+
+    def getreply(self) -> tuple[int, bytes]:
+        """Read an answer, and report it as a stage."""
+        if self.file is None and self.sock is not None:
+            self.file = _WholeLines(self.sock.makefile("rb", buffering=0))
+        if self.file is not None:
+            self.file.left = _LARGEST_ANSWER
+        code, text = super().getreply()
+        for line in text.splitlines()[:_MOST_LINES] or [b""]:
+            self._watch(Stage(self._step, reply_text((code, line))))
+        if code == _GO_ON:
+            self._step = "message"
+        return code, text
+
+    def quit_without_waiting(self) -> None:
+        """Quit without waiting for the answer, which changes nothing: the message was taken."""
+        with contextlib.suppress(OSError, smtplib.SMTPException):
+            self.putcmd("quit")
+
+    def _note_tls(self, line: socket.socket | None) -> None:
+        if isinstance(line, ssl.SSLSocket):
+            self._watch(Stage("TLS", f"{line.version()}, certificate for {self._host}"))
+
+
+SmtpReply: TypeAlias = tuple[int, bytes | str]
+"""The code and the text of an answer."""
+
+_LONGEST: Final = 200
+_PERMANENT: Final = 500
+_ENHANCED: Final = re.compile(r"(?:^|#)([245]\.\d{1,3}\.\d{1,3})(?!\.?\d)")
+"""At the start; qmail writes it with a hash at the end."""
+
+_NO_MAILBOX: Final = {"5.1.1", "5.1.2", "5.1.3", "5.1.6", "5.1.10"}
+"""Others of 5.1.x concern the sender, which Postfix refuses only when it hears the recipient."""
+
+_NO_MAILBOX_BARE: Final = {550, 551, 553}
+_ABOUT_US: Final = re.compile(r"relay|rcpthosts|authenticat|sender", re.IGNORECASE)
+"""Words by which servers without enhanced codes (Exim: "550 relay not permitted") mean us."""
+
+_TOO_LARGE: Final = {"5.2.3", "5.3.4"}
+_CONTENT: Final = "5.6."
+
+
+def is_positive(reply: SmtpReply) -> bool:
+    """Whether the server did what was asked."""
+    return 200 <= reply[0] < 300  # noqa: PLR2004 - the codes of agreement, RFC 5321
+
+
+def is_no_mailbox(reply: SmtpReply) -> bool:
+    """Whether the answer to a recipient says that there is no such mailbox."""
+    code, text = reply
+    enhanced = _enhanced(text)
+    if enhanced is not None:
+        return code >= _PERMANENT and enhanced in _NO_MAILBOX
+    return code in _NO_MAILBOX_BARE and _ABOUT_US.search(_read(text)) is None
+
+
+def is_unacceptable(reply: SmtpReply) -> bool:
+    """Whether the answer to a message says that its size or content will never be taken.
+
+    Without an enhanced code nothing says so: 552 is more often a full mailbox than too large a
+    message, since ours are small, and 550 or 554 is a filter, which somebody may correct.
+    """
+    code, text = reply
+    enhanced = _enhanced(text) or ""
+    return code >= _PERMANENT and (enhanced in _TOO_LARGE or enhanced.startswith(_CONTENT))
+
+
+def reply_text(reply: SmtpReply) -> str:
+    """Return code and text on one line, without control characters, not too long."""
+    code, text = reply
+    return f"{code} {visible(_read(text), _LONGEST)}".strip()
+
+
+def _enhanced(text: bytes | str) -> str | None:
+    found = _ENHANCED.search(_read(text))
+    return None if found is None else found[1]
+
+
+def _read(text: bytes | str) -> str:
+    return text if isinstance(text, str) else text.decode("ascii", "backslashreplace")

@@ -12,12 +12,12 @@ from datetime import datetime
 from itertools import pairwise
 from typing import Any, Final
 
-from dashboard.alert.channels.http_answer import judge
 from dashboard.alert.channels.http_exchange import (
     HttpRequest,
     HttpRules,
     HttpTarget,
     exchange,
+    judge,
 )
 from dashboard.alert.message import MaySend, Message, MessageHeaders, always
 from dashboard.domain.clock import Clock

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from importlib.resources import files
 from typing import Final
 
-from dashboard.serve.http_reply import HttpReply
+from dashboard.transport.http_reply import HttpReply
 
 _POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "

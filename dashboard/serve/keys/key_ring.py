@@ -1,4 +1,4 @@
-"""The API keys that are accepted: names and digests, never the keys themselves."""
+"""The API keys that are accepted, what each may call and how often; calls are counted."""
 
 from __future__ import annotations
 
@@ -6,14 +6,18 @@ import base64
 import binascii
 import hashlib
 import hmac
+import math
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Final, NamedTuple, Self
 
-from dashboard.domain.api_key import KeyLimits
+from dashboard.domain.people.access import KeyLimits, usual_burst
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.secret import Secret
 from dashboard.errors import InputError
+from dashboard.wire.exclusion import SAVE_REJECTED
+from dashboard.wire.method_names import FREE
 
 _NOTHING = hashlib.sha256(b"").digest()
 
@@ -152,3 +156,135 @@ def _by_digest(keys: Iterable[ApiKey]) -> dict[bytes, ApiKey]:
             msg = f"{other.name!r} and {key.name!r} have the same API key; give each its own"
             raise InputError(msg)
     return found
+
+
+_ROUNDING: Final = 1e-9
+"""Seconds by which sums of fractions may be off."""
+
+
+class UsageDelta(NamedTuple):
+    """Uses of one key since they were last taken, and how long ago the last one was."""
+
+    calls: int
+    refusals: int
+    seconds_ago: float
+
+
+class CallCounts(NamedTuple):
+    """Calls of the keys of one name since the start: admitted and refused."""
+
+    calls: int = 0
+    refusals: int = 0
+
+
+@dataclass(slots=True)
+class _Allowance:
+    """When the calls so far are paid for: each costs a period of the rate (GCRA)."""
+
+    paid_at: float = -math.inf
+
+
+@dataclass(slots=True)
+class _KeyUsage:
+    """Uses of one key; keys of one name share one allowance."""
+
+    name: str
+    allowance: _Allowance
+    calls: int = 0
+    refusals: int = 0
+    last_at: float = 0.0
+
+
+class KeyLimiter:
+    """Enforces the rates and rights of keys; used by the event loop's thread alone.
+
+    Each process counts for itself, so several processes allow a key several times its rate.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        """Measure time by `clock`, in seconds."""
+        self._clock = clock
+        self._usages: dict[bytes, _KeyUsage] = {}
+        self._allowances: dict[str, _Allowance] = {}
+        self._taken: dict[str, CallCounts] = {}
+
+    def admit(self, caller: ApiKey, calls: int) -> int:
+        """Count `calls` against a key's rate; return the seconds to wait, 0 where admitted.
+
+        More calls at once than the key's burst are never admitted: bound batches by it first.
+        """
+        usage = self._usages.get(caller.key_digest) or self._new_usage(caller)
+        now = usage.last_at = self._clock()
+        rate = caller.requests_per_second
+        if rate is not None:
+            allowance = usage.allowance
+            paid_at = allowance.paid_at
+            if paid_at < now:  # noqa: PLR1730 - a call of max() takes as long as all the rest
+                paid_at = now
+            paid_at += calls / rate
+            excess = paid_at - now - (caller.burst or usual_burst(rate)) / rate
+            if excess > _ROUNDING:
+                usage.refusals += calls
+                return math.ceil(excess)
+            allowance.paid_at = paid_at
+        usage.calls += calls
+        return 0
+
+    def admit_together(self, caller: ApiKey, calls: int) -> bool:
+        """Admit calls that came one by one if all of them fit; otherwise none, and count none."""
+        if not self.admit(caller, calls):
+            return True
+        self._usages[caller.key_digest].refusals -= calls  # `admit` will find which come too fast
+        return False
+
+    def allows(self, caller: ApiKey, method: str) -> bool:
+        """Whether a key may call this method, named without its prefix, or gas operation."""
+        if caller.methods is None and caller.may_report:
+            return True
+        if method == SAVE_REJECTED and not caller.may_report:
+            return False
+        return caller.methods is None or method in caller.methods or method in FREE
+
+    def count_refusals(self, caller: ApiKey, calls: int = 1) -> None:
+        """Count calls that were admitted as refused after all: the key may not call this."""
+        usage = self._usages.get(caller.key_digest) or self._new_usage(caller)
+        usage.calls -= calls
+        usage.refusals += calls
+
+    def take_uses(self) -> dict[bytes, UsageDelta]:
+        """Return the uses since the last time by the digest of each key, and reset them."""
+        now = self._clock()
+        uses = {
+            digest: UsageDelta(usage.calls, usage.refusals, now - usage.last_at)
+            for digest, usage in self._usages.items()
+            if usage.calls or usage.refusals
+        }
+        self._taken = self.call_counts()
+        for digest in uses:
+            self._usages[digest].calls = self._usages[digest].refusals = 0
+        return uses
+
+    def restore_uses(self, uses: dict[bytes, UsageDelta]) -> None:
+        """Add uses again that were taken and could not be saved."""
+        for digest, use in uses.items():
+            usage = self._usages[digest]
+            usage.calls += use.calls
+            usage.refusals += use.refusals
+            taken = self._taken[usage.name]
+            self._taken[usage.name] = CallCounts(
+                taken.calls - use.calls, taken.refusals - use.refusals
+            )
+
+    def call_counts(self) -> dict[str, CallCounts]:
+        """Return the calls since the start, by the names of keys."""
+        call_counts = dict(self._taken)
+        for usage in self._usages.values():
+            taken = call_counts.get(usage.name, CallCounts())
+            call_counts[usage.name] = CallCounts(
+                taken.calls + usage.calls, taken.refusals + usage.refusals
+            )
+        return call_counts
+
+    def _new_usage(self, caller: ApiKey) -> _KeyUsage:
+        allowance = self._allowances.setdefault(caller.name, _Allowance())
+        return self._usages.setdefault(caller.key_digest, _KeyUsage(caller.name, allowance))

@@ -12,8 +12,7 @@ from anyio import CapacityLimiter, to_thread
 from dashboard.domain.clock import Clock
 from dashboard.errors import InputError, StoreError
 from dashboard.logs import get_logger
-from dashboard.serve.keys.key_rate_limits import KeyLimiter, UsageDelta
-from dashboard.serve.keys.key_ring import ApiKey, KeyRing
+from dashboard.serve.keys.key_ring import ApiKey, KeyLimiter, KeyRing, UsageDelta
 from dashboard.store.access.api_keys import (
     KeyUse,
     StoredKey,

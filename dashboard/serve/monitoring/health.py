@@ -1,7 +1,9 @@
-"""Health: whether this process is alive, and whether it is ready to answer."""
+"""How serve is watched: whether it is alive and ready, and a line for each answered request."""
 
 from __future__ import annotations
 
+import time
+from collections import Counter
 from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import Final
@@ -9,13 +11,17 @@ from typing import Final
 import anyio
 from anyio import to_thread
 from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dashboard.domain.formatting import span
 from dashboard.domain.quantity import TxHash
 from dashboard.errors import StoreError
+from dashboard.logs import get_logger
+from dashboard.serve import routes
+from dashboard.serve.counters import Counters, called_methods
 from dashboard.serve.dependencies import ServeDependencies
-from dashboard.serve.gas.followed_networks import FollowedNetwork
-from dashboard.store.rejections.read import queryable_record
+from dashboard.serve.gas import FollowedNetwork
+from dashboard.store.rejections.archive import queryable_record
 
 _ANY_HASH: Final = TxHash(bytes(TxHash.LENGTH))
 _STALLED_AFTER_BLOCKS: Final = 10
@@ -117,3 +123,53 @@ def node_problem(network: FollowedNetwork, now: datetime, oldest: timedelta) -> 
         seconds = f"{age.total_seconds():.0f} s"
         return f"The node of {network.name} is stalled: block {head.number} is {seconds} old."
     return None
+
+
+_PROBES: Final = frozenset(route.name for route in routes.PROBES)
+_VERBS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+
+_log = get_logger(__name__)
+
+
+class AccessLog:
+    """Middleware that logs the route and the caller that the app has put into the scope.
+
+    Paths and headers are never logged: a key may be in either, also in an unexpected place. Only
+    methods and verbs that are served are named.
+    """
+
+    def __init__(self, app: ASGIApp, counters: Counters) -> None:
+        """Log the requests of `app`, which counts its calls in `counters`."""
+        self._app = app
+        counters.is_listing_methods = True
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        started = time.perf_counter()
+        methods: Counter[str] = Counter()
+        token = called_methods.set(methods)
+        status, size = 0, 0
+
+        async def send_and_measure(message: Message) -> None:
+            nonlocal status, size
+            if message["type"] == "http.response.start":
+                status = int(message["status"])
+            elif scope["method"] != "HEAD":
+                size += len(message.get("body", b""))
+            await send(message)
+
+        try:
+            await self._app(scope, receive, send_and_measure)
+        finally:
+            called_methods.reset(token)
+            if scope.get(routes.SCOPE_ROUTE) not in _PROBES:
+                verb = scope["method"]
+                _log.info(
+                    "Request answered",
+                    verb=verb if verb in _VERBS else "other",
+                    route=scope.get(routes.SCOPE_ROUTE, routes.UNKNOWN.name),
+                    methods=dict(methods),
+                    status=status,
+                    bytes=size,
+                    key=scope.get(routes.SCOPE_CALLER),
+                    milliseconds=round((time.perf_counter() - started) * 1_000, 1),
+                )

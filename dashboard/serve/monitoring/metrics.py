@@ -23,17 +23,17 @@ from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 from prometheus_client.registry import Collector
 from starlette.types import Scope
 
+from dashboard.domain.alerts.incident import IncidentState
+from dashboard.domain.alerts.notification import NotificationState
+from dashboard.domain.alerts.rule import Severity
 from dashboard.domain.clock import Clock
-from dashboard.domain.incident import IncidentState
-from dashboard.domain.notification import NotificationState
 from dashboard.domain.quantity import NetworkId
-from dashboard.domain.rule import Severity
 from dashboard.errors import StoreError
 from dashboard.serve.counters import BOUNDS, Counters
 from dashboard.serve.dependencies import ServeDependencies
-from dashboard.serve.gas.followed_networks import FollowedNetwork
-from dashboard.serve.http_reply import HttpReply, json_reply
+from dashboard.serve.gas import FollowedNetwork
 from dashboard.store.health import WorkState, work_state
+from dashboard.transport.http_reply import HttpReply, json_reply
 from dashboard.wire.gas import encode_error
 
 _FORWARDED: Final = frozenset({b"forwarded", b"x-forwarded-for", b"x-real-ip", b"via"})

@@ -16,12 +16,10 @@ from dashboard.logs import get_logger
 from dashboard.serve.dependencies import ServeDependencies
 from dashboard.serve.keys.key_ring import ApiKey
 from dashboard.serve.rpc.dispatch import CallResult
-from dashboard.store.rejections.known_hashes import load_heads
-from dashboard.store.rejections.lookup import TooManyVersions
-from dashboard.store.rejections.read import queryable_record
-from dashboard.wire.exclusion import decode_hash_param, encode_record
-from dashboard.wire.jsonrpc_errors import RpcError
-from dashboard.wire.status_requests import StatusRequest
+from dashboard.store.rejections.archive import queryable_record
+from dashboard.store.rejections.known_hashes import TooManyVersions, load_heads
+from dashboard.wire.exclusion import StatusRequest, decode_hash_param, encode_record
+from dashboard.wire.jsonrpc import RpcError
 
 _READERS: Final = 16
 _READ_AT_ONCE: Final = 1_000

@@ -23,23 +23,22 @@ from dashboard.store.rejections.archive import (
     last_rejection_id,
 )
 from dashboard.store.rejections.counts import Grouping, count_by
-from dashboard.wire.cursor import decode_cursor, encode_cursor
-from dashboard.wire.jsonrpc_errors import RpcError
+from dashboard.wire.decoding import format_timestamp
+from dashboard.wire.jsonrpc import RpcError
 from dashboard.wire.rejection_query import (
     LARGEST_PAGE,
     Order,
     decode_count,
+    decode_cursor,
     decode_list,
     decode_versions,
-)
-from dashboard.wire.rejection_results import (
     encode_counts,
+    encode_cursor,
     encode_page,
     encode_rejection,
     encode_versions,
     within_bounds,
 )
-from dashboard.wire.timestamp import format_timestamp
 
 LIST: Final = "linewatch_listRejectionsV1"
 VERSIONS: Final = "linewatch_getRejectionVersionsV1"

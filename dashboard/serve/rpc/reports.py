@@ -2,33 +2,36 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections import deque
 from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
 from uuid import UUID
 
-from dashboard.detect.exclusion import conclude_exclusion
-from dashboard.domain.condition import Subject
-from dashboard.domain.exclusion import SaveStatus
-from dashboard.domain.observation import ExclusionAnswer
+from anyio import CapacityLimiter, to_thread
+
+from dashboard.detect.silence import conclude_exclusion
+from dashboard.domain.alerts.condition import Subject
+from dashboard.domain.alerts.rule import takes_all_reports
+from dashboard.domain.health.observation import ExclusionAnswer
 from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.domain.rule import takes_all_reports
-from dashboard.errors import StoreError, WireError
+from dashboard.domain.rejections.exclusion import SaveStatus
+from dashboard.errors import StoreError, StoreUnavailable, WireError
 from dashboard.logs import get_logger
 from dashboard.serve.dependencies import ServeDependencies
 from dashboard.serve.keys.key_ring import ApiKey
 from dashboard.serve.rpc.dispatch import CallResult
-from dashboard.serve.rpc.group_commit import GroupCommit, QueueFull
 from dashboard.store.alerts.conditions import current_state, record_transition
 from dashboard.store.alerts.rules import rules_in_force
 from dashboard.store.engine.connection import Connection
-from dashboard.store.evidence.save_rejections import save_reports
-from dashboard.store.rejections.read import versions_among
+from dashboard.store.evidence.record_answers import save_reports
+from dashboard.store.rejections.archive import versions_among
 from dashboard.store.rejections.save import HashOnNetwork, LocatedReport, watched_among
 from dashboard.store.tracking.senders import labels_of_watched
 from dashboard.store.tracking.transactions import TrackRequest, track_all
 from dashboard.wire.exclusion import encode_saved
-from dashboard.wire.jsonrpc_errors import RpcError, store_rpc_error
+from dashboard.wire.jsonrpc import RpcError, store_rpc_error
 from dashboard.wire.rejection_report import decode_report
 
 _TOO_MANY: Final = (
@@ -202,3 +205,99 @@ def update_watched_conditions(
         transition = conclude_exclusion(subject, before, answer, now, new_id())
         if transition is not None:
             record_transition(connection, transition, stored.rejection_id)
+
+
+Item = TypeVar("Item")
+Written = TypeVar("Written")
+
+Commit: TypeAlias = Callable[[Sequence[Item]], Sequence[Written]]
+"""Writes items in one transaction, in a thread; an error writes none of them."""
+
+LARGEST_GROUP: Final = 100
+"""Items of one transaction: more would hold the write lock for too long."""
+
+
+class QueueFull(Exception):
+    """So many items wait already that no more are accepted."""
+
+
+class _Submission(Generic[Item, Written]):
+    """The items of one caller, and the outcomes so far."""
+
+    def __init__(self, items: Sequence[Item]) -> None:
+        self.items = items
+        self.outcomes: list[Written | Exception] = []
+        self.done = asyncio.Event()
+
+    def add_outcome(self, outcome: Written | Exception) -> None:
+        """Add the outcome of the next item; they are committed in their order."""
+        self.outcomes.append(outcome)
+        if len(self.outcomes) == len(self.items):
+            self.done.set()
+
+
+class GroupCommit(Generic[Item, Written]):
+    """Collects items while a transaction is under way, and commits them in the next one.
+
+    One writer for all callers, on one event loop. Its task begins with the first item and ends
+    with the last, so nothing has to be started or stopped.
+    """
+
+    def __init__(self, commit: Commit[Item, Written], most_waiting: int) -> None:
+        """Accept items until `most_waiting` wait."""
+        self._commit = commit
+        self._most_waiting = most_waiting
+        self._waiting: deque[tuple[Item, _Submission[Item, Written]]] = deque()
+        self._thread = CapacityLimiter(1)
+        self._writer: asyncio.Task[None] | None = None
+
+    @property
+    def waiting(self) -> int:
+        """How many items are not yet being written."""
+        return len(self._waiting)
+
+    async def write(self, items: Sequence[Item]) -> list[Written | Exception]:
+        """Return the outcome of each item, when all are on disk or have failed.
+
+        An item is written whole or not at all, even where its caller has left. QueueFull: nothing
+        is written. One caller may submit more items at once than may wait.
+        """
+        if not items:
+            return []
+        if len(self._waiting) >= self._most_waiting:
+            raise QueueFull
+        submission: _Submission[Item, Written] = _Submission(items)
+        self._waiting.extend((item, submission) for item in items)
+        if self._writer is None:
+            self._writer = asyncio.create_task(self._write_all())
+        await submission.done.wait()
+        return submission.outcomes
+
+    async def _write_all(self) -> None:
+        try:
+            while self._waiting:
+                size = min(len(self._waiting), LARGEST_GROUP)
+                group = [self._waiting.popleft() for _ in range(size)]
+                items = [item for item, _ in group]
+                outcomes = await self._committed(items)
+                for (_, submission), outcome in zip(group, outcomes, strict=True):
+                    submission.add_outcome(outcome)
+        finally:
+            self._writer = None
+
+    async def _committed(self, items: Sequence[Item]) -> Sequence[Written | Exception]:
+        try:
+            return await to_thread.run_sync(self._outcomes, items, limiter=self._thread)
+        except Exception as error:  # noqa: BLE001 - no thread could be started; its callers must not wait for ever
+            return [error] * len(items)
+
+    def _outcomes(self, items: Sequence[Item]) -> Sequence[Written | Exception]:
+        """Commit a group; where one item may have failed it, commit each by itself."""
+        try:
+            return self._commit(items)
+        except StoreUnavailable as error:
+            return [error] * len(items)
+        except Exception as error:  # noqa: BLE001 - returned to its callers; the items of others go on
+            if len(items) == 1:
+                return [error]
+        return [outcome for item in items for outcome in self._outcomes([item])]

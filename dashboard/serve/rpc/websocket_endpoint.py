@@ -15,12 +15,10 @@ from starlette.types import Message, Receive, Scope, Send
 from dashboard.logs import get_logger
 from dashboard.serve.counters import Counters
 from dashboard.serve.keys.key_ring import ApiKey, KeyRing
-from dashboard.serve.rpc.dispatch import Dispatcher
-from dashboard.serve.rpc.http_endpoint import INVALID_PROJECT_ID
-from dashboard.serve.subscriptions.subscription import SessionLimits
-from dashboard.serve.transport.frames import MESSAGE_BATCHES
-from dashboard.wire.jsonrpc import NULL_ID, error_reply
-from dashboard.wire.jsonrpc_errors import RpcError
+from dashboard.serve.rpc.dispatch import INVALID_PROJECT_ID, Dispatcher
+from dashboard.serve.subscriptions import SessionLimits
+from dashboard.transport.frames import MESSAGE_BATCHES
+from dashboard.wire.jsonrpc import NULL_ID, RpcError, error_reply
 
 MOST_AT_ONCE: Final = 128
 """Messages that may wait to be answered together; others stay in the network."""

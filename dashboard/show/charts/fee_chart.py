@@ -1,18 +1,21 @@
-"""The figure of the Fees page: a fee with its levels through time, busy times and gaps shaded.
-
-Levels are drawn as they were, not as they are now.
-"""
+"""The figure of the page Fees, and its values as a table and as CSV."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from datetime import datetime
-from typing import Final, NamedTuple, TypeAlias
+from itertools import repeat
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
-from dashboard.show.charts.fee_timeline import Booleans, FeeTimeline
+from dashboard.application.fee_timeline import NO_MARKS, Booleans, Counts, FeeMarks, FeeTimeline
+from dashboard.application.fees import FeeView
+from dashboard.application.text import fee, share, unit_of
+from dashboard.domain.quantity import NetworkId, Wei
+from dashboard.domain.tables import write_csv
 from dashboard.show.charts.figure import (
     BUSY,
     GAP,
@@ -26,26 +29,13 @@ from dashboard.show.charts.figure import (
     DrawnFigure,
     LevelStyle,
     PlotlyJson,
+    drawn_once,
     level_name,
     plain_layout,
     typed,
 )
-from dashboard.show.text import fee, unit_of
 from dashboard.store.fees.rollup_arrays import Integers
 from dashboard.store.fees.steps import Floats
-
-Counts: TypeAlias = Sequence[tuple[datetime, int]]
-"""How many there were, and from when on."""
-
-
-class FeeMarks(NamedTuple):
-    """What happened while a fee moved: rejections that arrived, incidents that opened."""
-
-    arrivals: Counts = ()
-    incidents: Counts = ()
-
-
-NO_MARKS: Final = FeeMarks()
 
 HEIGHT: Final = 340
 _FOOT: Final = 0.035
@@ -68,6 +58,11 @@ _COLOURS: Final = {
     "median to 90th percentile": "rgba(20,144,138,0.30)",
 }
 _HATCHED: Final = {"shape": "/", "size": 7, "fgcolor": HATCH, "fgopacity": 1}
+
+
+def drawing_of(view: FeeView) -> Drawing:
+    """Return the picture of a view, drawn once for all who see the same view."""
+    return drawn_once(view, lambda: fee_drawing(view.story, view.since, view.title, view.marks))
 
 
 def fee_drawing(
@@ -260,3 +255,82 @@ def _level(
 
 def _lines(name: str, x: Floats, y: Floats | npt.NDArray[np.float32]) -> PlotlyJson:
     return {"type": "scatter", "mode": "lines", "name": name, "x": typed(x), "y": typed(y)}
+
+
+CSV_COLUMNS: Final = (
+    "network_id",
+    "first_at",
+    "last_at",
+    "lowest_wei",
+    "highest_wei",
+    "mean_wei",
+    "median_wei",
+    "p90_wei",
+    "values",
+    "values_with_estimated_time",
+    "longest_gap_seconds",
+    "base_fee_percentile_wei",
+    "busy_threshold_wei",
+    "busy_share",
+)
+
+FOUR_DIGITS: Final = "%.4g"
+"""How a table shows a fee; what is copied or downloaded from it has every digit."""
+
+
+def fee_table(story: FeeTimeline) -> pd.DataFrame:
+    """Lay the steps out for reading, newest first.
+
+    DataFrame: index range, columns Time (UTC) [datetime], Mean, Lowest, Highest, Median, 90 % up
+    to, Usual, Busy above [float64 in the unit that the column names], Busy [str].
+    """
+    steps, wei_per_unit, unit = story.steps, *unit_of(story.largest)
+    columns: dict[str, object] = {"Time (UTC)": steps.first_at.astype("datetime64[ms]")}
+    for name, values in (
+        ("Mean", steps.means),
+        ("Lowest", steps.lowest),
+        ("Highest", steps.highest),
+        ("Median", steps.medians),
+        ("90 % up to", steps.p90s),
+        ("Usual", story.usual),
+        ("Busy above", story.threshold),
+    ):
+        columns[f"{name}, {unit}"] = np.nan if values is None else values / wei_per_unit
+    columns["Busy"] = ["" if np.isnan(part) else share(part) for part in story.busy_parts.tolist()]
+    return pd.DataFrame(columns).iloc[::-1].reset_index(drop=True)
+
+
+def fee_csv(story: FeeTimeline, network_id: NetworkId) -> str:
+    """Write the steps as CSV, oldest first: times in UTC, fees in whole wei."""
+    return write_csv(
+        CSV_COLUMNS,
+        (
+            (
+                network_id,
+                step.first_at.isoformat(),
+                step.last_at.isoformat(),
+                step.lowest,
+                step.highest,
+                step.lowest if step.lowest == step.highest else round(step.mean),
+                step.median,
+                step.p90,
+                step.values,
+                step.estimated,
+                f"{step.longest_gap.total_seconds():g}",
+                usual,
+                threshold,
+                "" if np.isnan(part) else f"{part:.6g}",
+            )
+            for step, usual, threshold, part in zip(
+                story.steps,
+                _wei_values(story.usual),
+                _wei_values(story.threshold),
+                story.busy_parts.tolist(),
+                strict=False,
+            )
+        ),
+    )
+
+
+def _wei_values(levels: Integers | None) -> Iterable[Wei | None]:
+    return repeat(None) if levels is None else map(Wei, levels.tolist())

@@ -7,8 +7,10 @@ and `style.css` sharpens its text for the theme of each.
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -183,3 +185,29 @@ LONGEST_NAME: Final = 40
 def plain_name(name: str) -> str:
     """Return a name that Plotly shows as it is: it reads some markup, links among it."""
     return visible(name, LONGEST_NAME).replace("&", "&amp;").replace("<", "&lt;")
+
+
+_MOST_KEPT: Final = 64
+"""Drawings kept: of each answer that somebody may be looking at, one."""
+
+_kept: OrderedDict[int, tuple[object, Drawing]] = OrderedDict()
+_keeping: Final = Lock()
+
+
+def drawn_once(answer: object, draw: Callable[[], Drawing]) -> Drawing:
+    """Return the drawing of an answer; all who are given the same answer share one drawing.
+
+    An answer is known by its identity, so it is kept beside its drawing. Drawn anew, a chart
+    would lose the label at the pointer.
+    """
+    with _keeping:
+        kept = _kept.get(id(answer))
+        if kept is not None:
+            _kept.move_to_end(id(answer))
+            return kept[1]
+    drawing = draw()
+    with _keeping:
+        kept = _kept.setdefault(id(answer), (answer, drawing))
+        while len(_kept) > _MOST_KEPT:
+            _kept.popitem(last=False)
+    return kept[1]

@@ -8,7 +8,8 @@ from typing import Final
 
 import numpy as np
 
-from dashboard.domain.spreadsheet import write_csv
+from dashboard.application.rejection_timeline import NO_MODULE, RANGES, Overruns, Timeline
+from dashboard.domain.tables import write_csv
 from dashboard.show.charts.figure import (
     BUTTONS,
     GAP,
@@ -22,8 +23,6 @@ from dashboard.show.charts.figure import (
     plain_name,
     typed,
 )
-from dashboard.show.charts.overruns import RANGES, Overruns
-from dashboard.show.charts.rejection_timeline import NO_MODULE, Timeline
 
 HEIGHT: Final = 300
 OVERRUN_HEIGHT: Final = 220

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 import pandas as pd
 
+from dashboard.application.fees import FeeLines, NetworkLine
 from dashboard.domain.foreign_text import visible
-from dashboard.domain.quantity import WEI_PER_GWEI, NetworkId
-from dashboard.domain.spreadsheet import write_csv
+from dashboard.domain.quantity import WEI_PER_GWEI
+from dashboard.domain.tables import write_csv
 from dashboard.show.charts.figure import (
     BUTTONS,
     LONGEST_NAME,
     Drawing,
     DrawnFigure,
     PlotlyJson,
+    drawn_once,
     plain_layout,
     plain_name,
     typed,
 )
-from dashboard.store.fees.steps import FeeMeans
 from dashboard.store.schema.columns import moment_of
 
 HEIGHT: Final = 400
@@ -33,22 +34,14 @@ _COLOURS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b8860b", "#3d9a
 _DASHES: Final = ("solid", "dash", "dot")
 
 
-class NetworkLine(NamedTuple):
-    """The fee of one network during a time range.
-
-    `of` says which fee that is, `place` which of all networks it is, whoever else is drawn.
-    """
-
-    network_id: NetworkId
-    name: str
-    of: str
-    steps: FeeMeans
-    place: int = 0
-
-
 def line_look(place: int) -> tuple[str, str]:
     """Return colour and dash of the line of a network."""
     return _COLOURS[place % len(_COLOURS)], _DASHES[place // len(_COLOURS) % len(_DASHES)]
+
+
+def drawing_of(found: FeeLines) -> Drawing:
+    """Return the picture of several fees, drawn once for all who see the same answer."""
+    return drawn_once(found, lambda: side_by_side(found.lines, found.since, found.until))
 
 
 def side_by_side(lines: Sequence[NetworkLine], since: datetime, until: datetime) -> Drawing:

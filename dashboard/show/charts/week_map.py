@@ -9,9 +9,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from dashboard.domain.cheap_hours import CHEAP_LENGTH, WEEKDAYS, UsualWeek
+from dashboard.application.text import fee, unit_of
+from dashboard.domain.fees.cheap_hours import CHEAP_LENGTH, WEEKDAYS, UsualWeek
 from dashboard.domain.quantity import NetworkId, Wei
-from dashboard.domain.spreadsheet import write_csv
+from dashboard.domain.tables import write_csv
 from dashboard.show.charts.figure import (
     BUTTONS,
     LINE,
@@ -22,7 +23,6 @@ from dashboard.show.charts.figure import (
     plain_layout,
     typed,
 )
-from dashboard.show.text import fee, unit_of
 
 HEIGHT: Final = 300
 CSV_COLUMNS: Final = ("network_id", "time_zone", "weekday", "begins_at", "median_wei")

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, TypeVar
 
 import streamlit as st
 
-from dashboard.domain.audit import LONGEST_NAME, Actor, parse_name
+from dashboard.application.application import Application
+from dashboard.application.text import sentence
+from dashboard.domain.alerts.rule import Rule
+from dashboard.domain.alerts.rule_table import RuleDifference, Rules, merged_with, read_rule
 from dashboard.domain.foreign_text import visible
 from dashboard.domain.formatting import capitalized
+from dashboard.domain.people.access import LONGEST_NAME, Actor, parse_name
 from dashboard.errors import InputError, StoreError
 from dashboard.show.parts.notices import notice
-from dashboard.show.queries.page_queries import PageQueries
-from dashboard.show.text import sentence
 
 _NAME: Final = "name_of_who_acts"
 _TAKEN: Final = "names_taken"
@@ -79,7 +81,7 @@ def known_actor(now: datetime) -> Actor | None:
 
 def act(
     change: Callable[[Actor], _Result],
-    queries: PageQueries,
+    queries: Application,
     failed: str,
     done: Callable[[_Result], Done] | None = None,
 ) -> None:
@@ -100,7 +102,7 @@ def act(
         st.rerun()
 
 
-def done_shown(queries: PageQueries) -> None:
+def done_shown(queries: Application) -> None:
     """Say what the last act did, for some minutes, and offer to take it back where that is sane."""
     held: tuple[datetime, Done] | None = st.session_state.get(_DONE)
     if held is None:
@@ -121,3 +123,29 @@ def done_shown(queries: PageQueries) -> None:
 def _note_undo() -> None:
     """Note the press: a run that is cut short by another one loses what a button returned."""
     st.session_state[_UNDO_PRESSED] = True
+
+
+def undone(queries: Application, found: Sequence[RuleDifference]) -> Done:
+    """Say what was changed; taken back, the rules that differ are what they were."""
+    if not found:
+        return Done("Nothing had to change")
+
+    def edit(held: Rules) -> Rules:
+        new = {each.name for each in found if each.before is None}
+        return merged_with(_before(found))(tuple(each for each in held if each.name not in new))
+
+    def undo(by: Actor) -> list[RuleDifference]:
+        return queries.rules.change(edit, by)
+
+    return Done("; ".join(map(_words, found)), undo)
+
+
+def _before(found: Sequence[RuleDifference]) -> list[Rule]:
+    rules = (read_rule(each.name, each.before) for each in found if each.before is not None)
+    return [each for each in rules if isinstance(each, Rule)]
+
+
+def _words(each: RuleDifference) -> str:
+    if each.before is None:
+        return f"the rule {each.name} is added"
+    return f"the rule {each.name} is {'removed' if each.after is None else 'changed'}"

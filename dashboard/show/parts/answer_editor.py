@@ -7,25 +7,24 @@ from typing import Final
 
 import streamlit as st
 
-from dashboard.domain.answer_template import LONGEST_FILE, PLACEHOLDERS, Voice
+from dashboard.application.answers import AnswerContext, AnswerFileState, answer_text
+from dashboard.application.application import Application
+from dashboard.application.text import sentence, short_hash
 from dashboard.domain.foreign_text import visible
+from dashboard.domain.markup import element
 from dashboard.domain.quantity import TxHash
+from dashboard.domain.rejections.answer_template import LONGEST_FILE, PLACEHOLDERS, Voice
 from dashboard.errors import InputError
 from dashboard.show.parts.acting import Done, act, name_input
-from dashboard.show.parts.heading import section
-from dashboard.show.parts.markup import element
+from dashboard.show.parts.frame import section
 from dashboard.show.parts.notices import notice, store_errors_shown
 from dashboard.show.parts.table import table
-from dashboard.show.queries.answers import AnswerFileState
-from dashboard.show.queries.customer_answer import AnswerContext, answer_text
-from dashboard.show.queries.page_queries import PageQueries
-from dashboard.show.text import sentence, short_hash
 
 _FILE: Final = "answer_file"
 _SEEN: Final = "answer_file_seen"
 
 
-def template_mistakes_shown(queries: PageQueries) -> None:
+def template_mistakes_shown(queries: Application) -> None:
     """Say what is wrong with the file in force; the built-in texts stand in for it then."""
     for mistake in queries.answers.state().mistakes[:1]:
         said = f"{sentence(visible(mistake))} The built-in texts are used until it is corrected."
@@ -33,7 +32,7 @@ def template_mistakes_shown(queries: PageQueries) -> None:
 
 
 @st.dialog("Edit the texts for customers and engineers", width="large")
-def answer_editor(queries: PageQueries, tx_hash: TxHash, context: AnswerContext) -> None:
+def answer_editor(queries: Application, tx_hash: TxHash, context: AnswerContext) -> None:
     """Let a person change the file, and say on which line a mistake is.
 
     The preview is what a transaction's customer, and an engineer, would read.
@@ -66,7 +65,7 @@ def answer_editor(queries: PageQueries, tx_hash: TxHash, context: AnswerContext)
         st.html(table(("Placeholder", "Stands for"), rows, "Placeholders"))
 
 
-def _preview(queries: PageQueries, text: str, tx_hash: TxHash, context: AnswerContext) -> None:
+def _preview(queries: Application, text: str, tx_hash: TxHash, context: AnswerContext) -> None:
     """Show what the texts would say of a transaction; nothing is saved."""
     try:
         found = queries.answers.check(text)
@@ -86,14 +85,14 @@ def _preview(queries: PageQueries, text: str, tx_hash: TxHash, context: AnswerCo
         st.code(written, language=None, wrap_lines=True)
 
 
-def _reset(queries: PageQueries, state: AnswerFileState) -> None:
+def _reset(queries: Application, state: AnswerFileState) -> None:
     with st.popover("Back to the built-in texts"):
         st.text("Remove your texts, and use the built-in ones? This cannot be undone.")
         if st.button("Remove our texts", key="remove-texts", type="primary"):
             _change(queries, None, state, "The built-in texts are in force again")
 
 
-def _change(queries: PageQueries, text: str | None, state: AnswerFileState, said: str) -> None:
+def _change(queries: Application, text: str | None, state: AnswerFileState, said: str) -> None:
     """Change the file, unless it is no more what the person saw; the next press has seen `state`.
 
     What somebody else saved meanwhile is shown, so that nobody's words are lost.

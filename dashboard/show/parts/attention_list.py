@@ -7,11 +7,11 @@ from typing import Final
 
 import streamlit as st
 
+from dashboard.application.attention import Attention, Remedy
+from dashboard.domain.markup import Markup, element, join
 from dashboard.show.parts.badges import badge, severity_sign
+from dashboard.show.parts.frame import NETWORK
 from dashboard.show.parts.incident_list import INCIDENT
-from dashboard.show.parts.markup import Markup, element, join
-from dashboard.show.parts.network_chooser import NETWORK
-from dashboard.show.queries.attention import Attention, Remedy
 
 MOST: Final = 4
 """Lines that are shown; the others are counted."""

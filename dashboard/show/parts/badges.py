@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from dashboard.domain.incident import IncidentState
-from dashboard.domain.rule import Severity
-from dashboard.domain.verdict import VerdictKind
-from dashboard.show.parts.markup import Markup, element, join
-from dashboard.show.queries.network_status import Activity, NetworkStatus
-from dashboard.show.queries.source_health import OperationState
+from dashboard.application.network_status import Activity, NetworkStatus
+from dashboard.application.source_health import OperationState
+from dashboard.domain.alerts.incident import IncidentState
+from dashboard.domain.alerts.rule import Severity
+from dashboard.domain.markup import Markup, element, join
+from dashboard.domain.tracking.verdict import VerdictKind
 
 _ACTIVITIES: Final = {
     Activity.BUSY: ("busy", "▲", "Busy"),

@@ -1,10 +1,11 @@
-"""A chart that is redrawn in its place: the label at the pointer and the zoom survive a refresh."""
+"""A chart that is redrawn in its place, and the time that a reader chose in it by dragging."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -14,7 +15,11 @@ from streamlit.components.v2.get_bidi_component_manager import get_bidi_componen
 from streamlit.components.v2.manifest_scanner import ComponentConfig, ComponentManifest
 from streamlit.components.v2.types import ComponentRenderer
 
+from dashboard.application.fee_timeline import Zoom, zoomed
+from dashboard.errors import WireError
 from dashboard.show.charts.figure import Drawing, with_picture
+from dashboard.show.parts.notices import notice
+from dashboard.wire.decoding import format_timestamp, parse_timestamp
 
 _COMPONENT: Final = ComponentConfig("chart", "assets")
 _MANIFEST: Final = ComponentManifest("linewatch", "1", [_COMPONENT])
@@ -80,3 +85,83 @@ def _renderer() -> ComponentRenderer:
 def _library() -> str:
     """Return the name of the file in which Streamlit brings Plotly; it changes with its content."""
     return next(_LIBRARIES.glob("PlotlyChart.*.js")).name
+
+
+FROM: Final = "from"
+TO: Final = "to"
+_OF_RANGE: Final = "time_range_before"
+_FEES: Final = "fees"
+
+_ALL: Final = "all"
+
+
+def chosen_zoom(time_range: str, now: datetime, page: str = _FEES) -> Zoom | None:
+    """Return the time that the address names; None where it names none, or none that is drawn.
+
+    Choosing another time range on that page ends it.
+    """
+    key = f"{_OF_RANGE}_{page}"
+    before = st.session_state.get(key)
+    st.session_state[key] = time_range
+    if before not in {None, time_range}:
+        whole_range()
+    since, until = st.query_params.get(FROM), st.query_params.get(TO)
+    if since is None and until is None:
+        return None
+    try:
+        zoom = zoomed(parse_timestamp(since or ""), parse_timestamp(until or ""), now)
+    except WireError:
+        zoom = None
+    if zoom is None:
+        notice(
+            "busy",
+            "Part of the address was ignored:",
+            "from and to are no time that a chart shows; write them as 2026-11-20T12:00:00Z, at "
+            "least 20 seconds apart.",
+        )
+    return zoom
+
+
+def whole_range() -> None:
+    """Show the time range that is chosen again, instead of a part of it."""
+    for name in (FROM, TO):
+        st.query_params.pop(name, None)
+
+
+def dragging(zoom: Zoom | None, now: datetime) -> Dragging:
+    """Return what dragging along a chart does: the time goes into the address."""
+    shown = _ALL if zoom is None else zoom.name
+    return Dragging(shown, lambda edges: _put_into_address(edges, now))
+
+
+def unzoom_button(zoom: Zoom | None, time_range: str) -> None:
+    """Offer to show all of a time range again, while a part of it is shown."""
+    if zoom is not None:
+        st.button(f"Back to the last {time_range}", key="unzoom", on_click=whole_range)
+
+
+def _put_into_address(edges: Sequence[Any] | None, now: datetime) -> None:
+    """Put what was dragged into the address; none takes it out."""
+    if edges is None:
+        whole_range()
+        return
+    zoom_to(dragged(edges, now))
+
+
+def zoom_to(zoom: Zoom | None) -> None:
+    """Put a time into the address; where there is none, leave it as it is."""
+    if zoom is not None:
+        st.query_params.update(
+            {FROM: format_timestamp(zoom.since), TO: format_timestamp(zoom.until)}
+        )
+
+
+def dragged(edges: Sequence[Any], now: datetime) -> Zoom | None:
+    """Read the edges of what was dragged, as Plotly writes moments, to the second."""
+    try:
+        since, until = (
+            datetime.fromisoformat(str(each)).replace(tzinfo=UTC, microsecond=0) for each in edges
+        )
+    except ValueError:
+        return None
+    return zoomed(since, until, now)

@@ -8,18 +8,18 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import streamlit as st
 
-from dashboard.domain.busy_context import USUAL_DAYS
-from dashboard.domain.cheap_hours import UsualWeek
+from dashboard.application.network_status import NetworkStatus
+from dashboard.application.overview import UsualNow
+from dashboard.domain.fees.cheap_hours import UsualWeek
+from dashboard.domain.fees.spells import USUAL_DAYS
 from dashboard.domain.formatting import capitalized
+from dashboard.domain.markup import element, join
 from dashboard.domain.quantity import NetworkId
-from dashboard.show.charts.fee_table import FOUR_DIGITS
+from dashboard.show.charts.fee_chart import FOUR_DIGITS
 from dashboard.show.charts.week_map import HEIGHT, week_csv, week_drawing, week_table
 from dashboard.show.parts.chart import chart
 from dashboard.show.parts.list_page import choice_filter, file_button
-from dashboard.show.parts.markup import element, join
 from dashboard.show.parts.notices import empty
-from dashboard.show.queries.network_status import NetworkStatus
-from dashboard.show.queries.overview import UsualNow
 
 _UTC: Final = "UTC"
 _LOCAL: Final = "Local time"

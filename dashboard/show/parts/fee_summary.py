@@ -8,17 +8,17 @@ from datetime import datetime, timedelta
 import numpy as np
 import streamlit as st
 
-from dashboard.domain.coverage import Stretch
+from dashboard.application.fee_timeline import FeeTimeline, busy_in_words
+from dashboard.application.network_status import NetworkProfile, PolledValue
+from dashboard.application.text import age, exact_fee, fee, share, span
+from dashboard.domain.fees.gas import FeeSuggestion, SuggestedGasFees
 from dashboard.domain.foreign_text import visible
 from dashboard.domain.formatting import counted
-from dashboard.domain.gas import FeeSuggestion, SuggestedGasFees
+from dashboard.domain.health.coverage import Stretch
+from dashboard.domain.markup import Markup, element, join
 from dashboard.domain.quantity import Wei
-from dashboard.domain.transaction_cost import USUAL_ACTIONS, cost_of, in_coin, in_money
-from dashboard.show.charts.fee_timeline import FeeTimeline, busy_in_words
-from dashboard.show.parts.markup import Markup, element, join
+from dashboard.domain.tracking.transaction_cost import USUAL_ACTIONS, cost_of, in_coin, in_money
 from dashboard.show.parts.table import table
-from dashboard.show.queries.network_status import NetworkProfile, PolledValue
-from dashboard.show.text import age, exact_fee, fee, share, span
 from dashboard.store.fees.steps import FeeStep
 
 _TREND_LENGTH = 40

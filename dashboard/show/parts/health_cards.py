@@ -6,26 +6,26 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Final
 
-from dashboard.domain.foreign_text import visible
-from dashboard.domain.formatting import counted
-from dashboard.domain.mail_outage import MailTrouble
-from dashboard.domain.notification import DeliveryResult
-from dashboard.domain.recipients import RecipientStatus
-from dashboard.domain.store_size import KindSize, StoreSize
-from dashboard.show.parts.badges import badge
-from dashboard.show.parts.markup import Markup, element, join
-from dashboard.show.parts.table import table
-from dashboard.show.queries.health import (
+from dashboard.application.deliveries import pending_changes_words
+from dashboard.application.health import (
     NotificationHealth,
     StorageHealth,
     WorkerHealth,
     is_disk_short,
     is_mail_late,
 )
-from dashboard.show.queries.notification_words import pending_changes_words
-from dashboard.show.text import age, moment, moment_near, sentence, size, span
+from dashboard.application.text import age, moment, moment_near, sentence, size, span
+from dashboard.domain.alerts.notification import DeliveryResult
+from dashboard.domain.foreign_text import visible
+from dashboard.domain.formatting import counted
+from dashboard.domain.health.retention import KindSize, StoreSize
+from dashboard.domain.health.troubles import MailTrouble
+from dashboard.domain.markup import Markup, element, join
+from dashboard.domain.people.recipients import RecipientStatus
+from dashboard.show.parts.badges import badge
+from dashboard.show.parts.table import table
 from dashboard.store.health import MailState, StoreContents
-from dashboard.store.monitoring.heartbeats import LastHeartbeat
+from dashboard.store.monitoring.upkeep import LastHeartbeat
 
 _KIND_COLUMNS: Final = ("Kind", "Size", "Growth")
 _TEN_YEARS: Final = timedelta(days=3650)

@@ -1,23 +1,36 @@
-"""Incidents in a list: what is open, who was notified, who owns it, and what can be done."""
+"""Incidents in a list: what is open, who was notified and owns it, and what a person can do."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Final
+from uuid import uuid5
 
 import streamlit as st
 
-from dashboard.domain.audit import LONGEST_NAME
+from dashboard.application.application import Application
+from dashboard.application.incident_words import (
+    owner_words,
+    reach_words,
+    size_words,
+    upcoming_words,
+)
+from dashboard.application.silences import matchers_of
+from dashboard.application.text import moment, moment_near, span
+from dashboard.domain.alerts.incident import LONGEST_NOTE, Incident, IncidentResponse, IncidentState
+from dashboard.domain.alerts.rule import Severity
+from dashboard.domain.alerts.rule_text import LONGEST_TITLE
+from dashboard.domain.alerts.silence import Silence, SilenceKind, SilenceRequest
 from dashboard.domain.foreign_text import visible
 from dashboard.domain.formatting import counted
-from dashboard.domain.incident import Incident, IncidentState
-from dashboard.domain.incident_title import LONGEST_TITLE
+from dashboard.domain.markup import Markup, element, join
+from dashboard.domain.people.access import LONGEST_NAME, Actor
 from dashboard.domain.quantity import NetworkId
-from dashboard.domain.rule import Severity
+from dashboard.show.parts.acting import Done, act, is_named, take_name
 from dashboard.show.parts.badges import incident_badge, severity_badge
-from dashboard.show.parts.heading import section
-from dashboard.show.parts.incident_acts import incident_acts
+from dashboard.show.parts.frame import section
 from dashboard.show.parts.list_page import (
     ANY,
     choice_filter,
@@ -25,16 +38,7 @@ from dashboard.show.parts.list_page import (
     filter_bar,
     select_filter,
 )
-from dashboard.show.parts.markup import Markup, element, join
 from dashboard.show.parts.notices import empty
-from dashboard.show.queries.incident_words import (
-    owner_words,
-    reach_words,
-    size_words,
-    upcoming_words,
-)
-from dashboard.show.queries.page_queries import PageQueries
-from dashboard.show.text import moment, moment_near, span
 from dashboard.store.alerts.incident_list import FinishedFilter, IncidentStory
 from dashboard.store.alerts.incidents import OpenCounts
 
@@ -51,7 +55,7 @@ _ENDED: Final = {
 }
 
 
-def open_incidents_part(queries: PageQueries, network_id: NetworkId | None, here: st.Page) -> None:
+def open_incidents_part(queries: Application, network_id: NetworkId | None, here: st.Page) -> None:
     """Show the open incidents, the most urgent first, with what can be done."""
     with st.container(key="card-incidents", gap="small"):
         section("Open incidents", "The most urgent come first.")
@@ -67,7 +71,7 @@ def open_incidents_part(queries: PageQueries, network_id: NetworkId | None, here
             _row(queries, each, here)
 
 
-def _row(queries: PageQueries, story: IncidentStory, here: st.Page) -> None:
+def _row(queries: Application, story: IncidentStory, here: st.Page) -> None:
     incident = story.incident
     with st.container(
         key=f"incident-{incident.severity}-{incident.incident_id}",
@@ -92,7 +96,7 @@ def story_link(incident: Incident, here: st.Page) -> None:
     st.page_link(here, label="Story", icon="", query_params={INCIDENT: str(incident.incident_id)})
 
 
-def incident_markup(queries: PageQueries, story: IncidentStory) -> Markup:
+def incident_markup(queries: Application, story: IncidentStory) -> Markup:
     """Build one line on what it is and how urgent, and one on who was notified and who owns it."""
     incident, now = story.incident, queries.now()
     head = element(
@@ -140,7 +144,7 @@ def _facts(story: IncidentStory, now: datetime) -> Iterator[str]:
 
 
 def finished_incidents_part(
-    queries: PageQueries, network_id: NetworkId | None, here: st.Page
+    queries: Application, network_id: NetworkId | None, here: st.Page
 ) -> None:
     """Show the incidents that ended lately, filtered by time, rule and severity."""
     with st.container(key="card-over", gap="small"):
@@ -162,7 +166,7 @@ def finished_incidents_part(
                 story_link(each.incident, here)
 
 
-def _filter(queries: PageQueries) -> FinishedFilter:
+def _filter(queries: Application) -> FinishedFilter:
     with filter_bar():
         ended = choice_filter("Ended in the last", list(_ENDED), "ended", "7 d")
         severities = [ANY, *(each.value.capitalize() for each in Severity)]
@@ -187,3 +191,172 @@ def open_headline(counts: OpenCounts, now: datetime) -> str:
     if counts.many == 1:
         return f"{many} open and unassigned, for {oldest}."
     return f"{many} open; {counts.unassigned:,} unassigned, the oldest for {oldest}."
+
+
+_LENGTHS: Final = {
+    "1 h": timedelta(hours=1),
+    "8 h": timedelta(hours=8),
+    "24 h": timedelta(hours=24),
+}
+_FAILED: Final = "Nothing was changed."
+
+
+def incident_acts(queries: Application, incident: Incident) -> None:
+    """Offer what can be done, side by side: one press acknowledges, once the name is known."""
+    key = str(incident.incident_id)
+    if incident.owner:
+        _unacknowledge(queries, incident)
+    elif is_named():
+        is_pressed = st.button("Acknowledge", key=f"acknowledge-{key}", type="primary")
+        note = st.session_state.pop(f"named-{key}", None)
+        if is_pressed or note is not None:
+            _acknowledge(queries, incident, note or "")
+    else:
+        _with_name(queries, incident)
+    for label, name, content in (
+        ("Silence", "silencing", _silence_form),
+        ("More", "more", _more),
+    ):
+        popover = st.popover(label, key=f"{name}-{key}", on_change="rerun")
+        if popover.open:
+            with popover:
+                content(queries, incident)
+
+
+def _with_name(queries: Application, incident: Incident) -> None:
+    """Ask for the name together with the first act."""
+    key = str(incident.incident_id)
+    popover = st.popover("Acknowledge", key=f"naming-{key}", type="primary", on_change="rerun")
+    if not popover.open:
+        return
+    with popover, st.form(f"name-{key}", border=False):
+        st.text_input("Your name", key=f"who-{key}", max_chars=LONGEST_NAME)
+        st.text_input("Note (optional)", key=f"first-note-{key}", max_chars=LONGEST_NOTE)
+        is_pressed = st.form_submit_button(
+            "Acknowledge", type="primary", on_click=_take_name, args=(key,)
+        )
+    if is_pressed:
+        _acknowledge(queries, incident, "")
+
+
+def _take_name(key: str) -> None:
+    """Remember the name before the page is drawn again, which then acts with it at once."""
+    take_name(str(st.session_state.get(f"who-{key}") or ""))
+    if is_named():
+        st.session_state[f"named-{key}"] = st.session_state.get(f"first-note-{key}") or ""
+
+
+def _acknowledge(queries: Application, incident: Incident, note: str) -> None:
+    ask, incident_id = queries.incidents, incident.incident_id
+    act(
+        lambda by: ask.acknowledge(incident_id, by, note),
+        queries,
+        _FAILED,
+        _said(queries, "is acknowledged by {owner}", partial(ask.unacknowledge, incident_id)),
+    )
+
+
+def _unacknowledge(queries: Application, incident: Incident) -> None:
+    ask, incident_id = queries.incidents, incident.incident_id
+    if st.button("Unacknowledge", key=f"unacknowledge-{incident_id}", help="Nobody owns it then"):
+        act(
+            lambda by: ask.unacknowledge(incident_id, by),
+            queries,
+            _FAILED,
+            _said(
+                queries,
+                "is unassigned",
+                lambda by: ask.hand_over(incident_id, incident.owner, by),
+            ),
+        )
+
+
+def _silence_form(queries: Application, incident: Incident) -> None:
+    key = str(incident.incident_id)
+    st.caption("Nobody is notified of it, or of more like it, for this long.")
+    length = st.segmented_control(
+        "For", list(_LENGTHS), default="1 h", required=True, key=f"for-{key}"
+    )
+    reason = st.text_input("Reason (optional)", key=f"reason-{key}", max_chars=LONGEST_NOTE) or ""
+    if st.button("Silence it", key=f"silence-{key}", type="primary"):
+        wanted = _LENGTHS[length]
+        act(
+            lambda by: _silence(queries, incident, wanted, reason, by),
+            queries,
+            _FAILED,
+            lambda silence: _silenced(queries, incident, silence),
+        )
+
+
+def _silence(
+    queries: Application, incident: Incident, length: timedelta, reason: str, by: Actor
+) -> Silence:
+    wish = SilenceRequest(
+        uuid5(incident.incident_id, f"{by.name} {by.at}"),
+        SilenceKind.SILENCE,
+        matchers_of(incident),
+        by.at,
+        by.at + length,
+        reason or f"by {by.name} on the page Alerts",
+    )
+    return queries.silences.add(wish, by)[0]
+
+
+def _silenced(queries: Application, incident: Incident, silence: Silence) -> Done:
+    until = moment_near(silence.over_at, queries.now())
+    return Done(
+        f"“{queries.incidents.title_of(incident)}” is silenced until {until}",
+        partial(queries.silences.end, silence.wish.kind, silence.silence_id),
+    )
+
+
+def _more(queries: Application, incident: Incident) -> None:
+    """Offer what is needed less: a note, another person, and the end."""
+    key, ask = str(incident.incident_id), queries.incidents
+    incident_id, owner = incident.incident_id, incident.owner
+    note = st.text_input("Note (optional)", key=f"note-{key}", max_chars=LONGEST_NOTE) or ""
+    if not owner and st.button("Acknowledge with this note", key=f"acknowledge-note-{key}"):
+        _acknowledge(queries, incident, note)
+    to = st.text_input(
+        "To whom", key=f"to-{key}", max_chars=LONGEST_NAME, help="A recipient is notified of it"
+    )
+    if st.button("Hand over", key=f"hand-over-{key}"):
+        back = partial(_back_to, queries, incident) if owner else partial(_free, queries, incident)
+        act(
+            lambda by: ask.hand_over(incident_id, to or "", by, note),
+            queries,
+            _FAILED,
+            _said(queries, "is handed over to {owner}", back),
+        )
+    if st.button(
+        "Resolve", key=f"resolve-{key}", help="Permanently: what follows is a new incident"
+    ):
+        act(
+            lambda by: ask.resolve(incident_id, by, note),
+            queries,
+            _FAILED,
+            _said(queries, "is resolved", None),
+        )
+
+
+def _back_to(queries: Application, incident: Incident, by: Actor) -> IncidentResponse:
+    return queries.incidents.hand_over(incident.incident_id, incident.owner, by)
+
+
+def _free(queries: Application, incident: Incident, by: Actor) -> IncidentResponse:
+    return queries.incidents.unacknowledge(incident.incident_id, by)
+
+
+def _said(
+    queries: Application, what: str, undo: Callable[[Actor], object] | None
+) -> Callable[[IncidentResponse], Done]:
+    """Say of a response what became of the incident; `what` may name its {owner}."""
+
+    def said(response: IncidentResponse) -> Done:
+        title = queries.incidents.title_of(response.incident)
+        so = f"“{title}” {what.replace('{owner}', response.incident.owner)}."
+        notified = queries.incidents.owner_notified(response)
+        also = queries.incidents.with_it(response.others)
+        return Done(" ".join(filter(None, (so, notified, also))).removesuffix("."), undo)
+
+    return said

@@ -8,32 +8,32 @@ from typing import Final
 
 import streamlit as st
 
-from dashboard.domain.foreign_text import visible
-from dashboard.domain.incident import Incident
-from dashboard.domain.incident_title import LONGEST_TITLE
-from dashboard.domain.matcher import MatchedProperty
-from dashboard.domain.notification import NotificationState
-from dashboard.domain.quantity import NetworkId
-from dashboard.domain.rule import RuleKind
-from dashboard.show.charts.fee_table import fee_csv
-from dashboard.show.parts.badges import incident_badge, severity_badge
-from dashboard.show.parts.chart import chart
-from dashboard.show.parts.counts import Bar, bars
-from dashboard.show.parts.heading import heading, section
-from dashboard.show.parts.incident_acts import incident_acts
-from dashboard.show.parts.list_page import file_button
-from dashboard.show.parts.markup import Markup, breakable, element, join
-from dashboard.show.parts.table import table
-from dashboard.show.queries.fees import FeeView
-from dashboard.show.queries.incident_words import (
+from dashboard.application.application import Application
+from dashboard.application.fees import FeeView
+from dashboard.application.incident_words import (
     event_words,
     owner_words,
     state_remarks,
     upcoming_words,
     withheld_words,
 )
-from dashboard.show.queries.page_queries import PageQueries
-from dashboard.show.text import moment, moment_near, span
+from dashboard.application.text import moment, moment_near, span
+from dashboard.domain.alerts.incident import Incident
+from dashboard.domain.alerts.matcher import MatchedProperty
+from dashboard.domain.alerts.notification import NotificationState
+from dashboard.domain.alerts.rule import RuleKind
+from dashboard.domain.alerts.rule_text import LONGEST_TITLE
+from dashboard.domain.foreign_text import visible
+from dashboard.domain.markup import Markup, breakable, element, join
+from dashboard.domain.quantity import NetworkId
+from dashboard.show.charts.fee_chart import drawing_of, fee_csv
+from dashboard.show.parts.badges import incident_badge, severity_badge
+from dashboard.show.parts.chart import chart
+from dashboard.show.parts.counts import Bar, bars
+from dashboard.show.parts.frame import heading, section
+from dashboard.show.parts.incident_list import incident_acts
+from dashboard.show.parts.list_page import file_button
+from dashboard.show.parts.table import table
 from dashboard.store.alerts.incident_list import IncidentStory, NotifiedRecipient
 
 _STATES: Final = (
@@ -55,7 +55,7 @@ Pages = Mapping[str, st.Page]
 """The pages that a story leads to: alerts, fees, rejections, health."""
 
 
-def incident_story_part(queries: PageQueries, story: IncidentStory, pages: Pages) -> None:
+def incident_story_part(queries: Application, story: IncidentStory, pages: Pages) -> None:
     """Show one incident, open or resolved."""
     incident, now = story.incident, queries.now()
     heading(visible(queries.incidents.title_of(incident), LONGEST_TITLE), _answer(story, now))
@@ -136,7 +136,7 @@ def _recipient(
     return (breakable(visible(each.recipient.address, _LONGEST_ADDRESS)), *counts, last)
 
 
-def _chart(queries: PageQueries, incident: Incident) -> None:
+def _chart(queries: Application, incident: Incident) -> None:
     """Show the fee while it lasted, or when its changes happened."""
     network_id, kind = incident.network_id, RuleKind(incident.kind)
     until = incident.resolved_at or queries.now()
@@ -145,7 +145,7 @@ def _chart(queries: PageQueries, incident: Incident) -> None:
         if view is not None:
             section("The fee at that time")
             key, name = f"chart-{incident.incident_id}", f"incident-{incident.incident_id}"
-            chart(view.drawing, key, _CHART_HEIGHT, name)
+            chart(drawing_of(view), key, _CHART_HEIGHT, name)
             _csv(view, network_id, name)
             return
     times = queries.incidents.change_times(incident.incident_id)
@@ -180,7 +180,7 @@ def _bars(times: Sequence[datetime], since: datetime, until: datetime) -> Markup
     return bars(drawn, ("changes",), words)
 
 
-def _links(queries: PageQueries, incident: Incident, pages: Pages) -> None:
+def _links(queries: Application, incident: Incident, pages: Pages) -> None:
     group = dict(incident.group)
     network_id, kind = incident.network_id, RuleKind(incident.kind)
     of_network = {} if network_id is None else {"network": queries.network_name(network_id)}

@@ -8,9 +8,9 @@ from typing import Final
 
 import streamlit as st
 
-from dashboard.show.parts.markup import element
-from dashboard.show.queries.page_queries import PageQueries
-from dashboard.show.text import moment_near
+from dashboard.application.application import Application
+from dashboard.application.text import moment_near
+from dashboard.domain.markup import element
 
 SEEN: Final = "seen"
 """The parameter of the address that says when one last looked, in seconds since 1970."""
@@ -20,7 +20,7 @@ _SECONDS: Final = re.compile(r"\d{1,11}", re.ASCII)
 _LAST_LOOK: Final = "last_look"
 
 
-def last_look(queries: PageQueries, now: datetime) -> None:
+def last_look(queries: Application, now: datetime) -> None:
     """Count what is new since then, with a button that says it was seen."""
     since = _since(now)
     changes = queries.overview.changes_since(since)

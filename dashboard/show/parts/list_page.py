@@ -1,18 +1,15 @@
-"""The parts of a page with a list: filters kept in the address, pages of rows, a CSV file.
-
-Streamlit keeps a choice by its key when the visitor goes to another page. So two pages share a
-key, which is also the parameter of the address, only where they share the choice (`RANGE`).
-"""
+"""The parts of a page with a list: filters kept in the address, chips, pages of rows, open rows."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from dashboard.domain.search import LONGEST_SEARCH
+from dashboard.domain.markup import plain_label
+from dashboard.domain.rejections.search import LONGEST_SEARCH
 
 RANGE: Final = "range"
 """The parameter of the address for the length of time that Overview and Fees show."""
@@ -133,3 +130,66 @@ def file_button(
         disabled=disabled,
         help=note,
     )
+
+
+_LONGEST_VALUE: Final = 48
+
+
+class Chip(NamedTuple):
+    """One filter that is on: what it is about, its value, which may be foreign, and how it ends."""
+
+    name: str
+    value: str
+    remove: Callable[[], None]
+
+
+def filter_chips(chips: Sequence[Chip]) -> None:
+    """Show the filters that are on; where there are none, nothing."""
+    if not chips:
+        return
+    with st.container(key="chips", horizontal=True, vertical_alignment="center", gap="xsmall"):
+        for chip in chips:
+            st.button(
+                f"{chip.name}: **{plain_label(chip.value, _LONGEST_VALUE)}**",
+                key=f"chip-{chip.name}",
+                icon=":material/close:",
+                icon_position="right",
+                help=f"Remove the filter {chip.name.lower()}",
+                on_click=chip.remove,
+            )
+        if len(chips) > 1:
+            st.button("Clear all", key="chip-all", type="tertiary", on_click=_remove, args=(chips,))
+
+
+def _remove(chips: Sequence[Chip]) -> None:
+    for chip in chips:
+        chip.remove()
+
+
+OPEN: Final = "open"
+"""The parameter of the address that names the open row, such as `?open=59144`."""
+
+
+def opened() -> str:
+    """Return what the open row is about, as the address has it; empty for none."""
+    return str(st.query_params.get(OPEN, ""))
+
+
+def open_button(subject: str, label: str, *, is_open: bool) -> None:
+    """Cover the row of a subject: a click on it, or Enter, opens or closes it.
+
+    `label` is Markdown and says what is opened.
+    """
+    st.button(
+        f"{'Close' if is_open else 'Open'} {label}",
+        key=f"open-{subject}",
+        on_click=_toggle,
+        args=(subject,),
+    )
+
+
+def _toggle(subject: str) -> None:
+    if opened() == subject:
+        del st.query_params[OPEN]
+    else:
+        st.query_params[OPEN] = subject

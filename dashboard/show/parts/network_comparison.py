@@ -7,18 +7,18 @@ from typing import Final
 
 import streamlit as st
 
-from dashboard.domain.busy_context import difference_in_words
-from dashboard.domain.cheap_hours import UsualWeek
-from dashboard.domain.grounds import Signal
-from dashboard.domain.transaction_cost import cost_of, in_coin, in_money
+from dashboard.application.network_status import NetworkFigures, NetworkProfile, NetworkStatus
+from dashboard.application.overview import UsualNow, above_usual
+from dashboard.application.text import fee
+from dashboard.domain.alerts.grounds import Signal
+from dashboard.domain.fees.cheap_hours import UsualWeek
+from dashboard.domain.fees.spells import difference_in_words
+from dashboard.domain.markup import plain_label
+from dashboard.domain.tracking.transaction_cost import cost_of, in_coin, in_money
 from dashboard.show.charts.side_by_side import line_look
 from dashboard.show.parts.badges import network_badges
-from dashboard.show.parts.markup import plain_label
-from dashboard.show.parts.network_chooser import choose_network
+from dashboard.show.parts.frame import choose_network
 from dashboard.show.parts.table import row_cells, row_head
-from dashboard.show.queries.network_status import NetworkFigures, NetworkProfile, NetworkStatus
-from dashboard.show.queries.overview import UsualNow, above_usual
-from dashboard.show.text import fee
 
 BESIDE: Final = "beside"
 """The parameter of the address that names the networks that are drawn, by their ids."""

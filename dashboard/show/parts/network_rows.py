@@ -1,30 +1,26 @@
-"""Many networks, one row each: state, fees beside what is usual, a day's line, rejections, age."""
+"""Many networks, one row each; and the wall, which shows them large and dark from afar."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
 import streamlit as st
 
-from dashboard.domain.busy_context import difference_in_words
+from dashboard.application.attention import Attention
+from dashboard.application.network_status import NetworkProfile, NetworkStatus
+from dashboard.application.overview import DayLine, HourlyRejections, UsualNow, above_usual, lasting
+from dashboard.application.text import age, exact_fee, fee, moment, share
+from dashboard.domain.alerts.grounds import Signal
+from dashboard.domain.fees.spells import difference_in_words
 from dashboard.domain.foreign_text import visible
-from dashboard.domain.grounds import Signal
-from dashboard.show.parts.badges import network_badges
-from dashboard.show.parts.markup import Markup, element, join, plain_label
-from dashboard.show.parts.open_row import open_button
-from dashboard.show.parts.sparkline import sparkline
+from dashboard.domain.markup import Markup, element, join, plain_label
+from dashboard.show.parts.badges import network_badges, severity_kind
+from dashboard.show.parts.list_page import open_button
+from dashboard.show.parts.pictures import sparkline
 from dashboard.show.parts.table import row_cells, row_head
-from dashboard.show.queries.attention import lasting
-from dashboard.show.queries.network_status import NetworkProfile, NetworkStatus
-from dashboard.show.queries.overview import (
-    DayLine,
-    HourlyRejections,
-    UsualNow,
-    above_usual,
-)
-from dashboard.show.text import age, exact_fee, fee, moment, share
 
 _HEADS: Final = (
     "Network",
@@ -150,3 +146,64 @@ def _age(row: NetworkRow, now: datetime) -> Markup:
         return element("small", "never seen")
     stale = "stale, " if polled.is_stale(now) else ""
     return element("span", f"{stale}{age(polled.asked_at, now)}", title=moment(polled.asked_at))
+
+
+WALL: Final = "wall"
+"""The parameter of the address that shows the wall: `?wall=1`."""
+
+
+def wall(
+    rows: Sequence[NetworkRow], needed: Sequence[Attention], summary: str, now: datetime
+) -> None:
+    """Show a tile for each network, in the order given, and what needs attention above."""
+    said = needed[0].headline.removesuffix(":") if needed else "Nothing needs attention now."
+    urgency = f"lw-wall-{severity_kind(needed[0].severity)}" if needed else None
+    more = len(needed) - 1
+    others = element("a", f"{more:,} more", href=".", target="_self")
+    rest = join(" · ", others) if more > 0 else ""
+    head = element(
+        "header",
+        element("h1", summary),
+        element("p", said, rest, class_=urgency),
+        element("p", moment(now), class_="lw-end"),
+    )
+    tiles = element("div", *(_tile(each, now) for each in rows), class_="lw-wall-tiles")
+    st.html(element("div", head, tiles, class_="lw-wall"))
+
+
+def _tile(row: NetworkRow, now: datetime) -> Markup:
+    status, figures = row.status, row.status.figures
+    value, polled = figures.judged_fee, figures.base_fee
+    number, unit = ("–", "") if value is None else fee(value)
+    difference = above_usual(figures, row.usual)
+    usual = "" if difference is None else difference_in_words(difference)
+    is_stale = polled is not None and polled.is_stale(now)
+    kind = "failing" if figures.failures else status.activity.name.lower()
+    seen = "never seen" if polled is None else age(polled.asked_at, now)
+    return element(
+        "section",
+        element(
+            "div",
+            element("h2", status.profile.name),
+            network_badges(status),
+            element("span", lasting(status, now)),
+            class_="lw-card-head",
+        ),
+        element("p", number, " ", element("small", unit), class_="lw-wall-fee"),
+        element("p", usual),
+        day_picture(row),
+        element(
+            "p",
+            element("span", _counted_rejections(row)),
+            element("span", f"{'stale, ' if is_stale else ''}{seen}", class_="lw-end"),
+            class_="lw-row",
+        ),
+        class_=f"lw-wall-tile is-{kind}{' is-old' if is_stale else ''}",
+    )
+
+
+def _counted_rejections(row: NetworkRow) -> str:
+    if row.hourly is None:
+        return "rejections not asked"
+    more = "" if row.hourly.watched.is_whole else " or more"
+    return f"{row.hourly.count:,}{more} rejected in 1 h"

@@ -7,13 +7,22 @@ from datetime import datetime
 
 import streamlit as st
 
+from dashboard.application.network_status import NetworkFigures, NetworkStatus, PolledValue
+from dashboard.application.text import (
+    age,
+    exact_fee,
+    fee,
+    moment,
+    moment_near,
+    period,
+    sentence,
+    share,
+)
 from dashboard.domain.formatting import capitalized
+from dashboard.domain.markup import Markup, element, join
 from dashboard.domain.quantity import Wei
 from dashboard.show.parts.badges import flat_badge, network_badges, simulated_badge
-from dashboard.show.parts.markup import Markup, element, join
-from dashboard.show.queries.network_status import NetworkFigures, NetworkStatus, PolledValue
-from dashboard.show.text import age, exact_fee, fee, moment, moment_near, period, sentence, share
-from dashboard.store.monitoring.upstream_failures import StandingFailure
+from dashboard.store.monitoring.answer_counts import StandingFailure
 
 
 def network_head(status: NetworkStatus, now: datetime) -> None:

@@ -9,15 +9,15 @@ from typing import Final
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from dashboard.application.network_status import NetworkProfile
+from dashboard.application.text import sentence
 from dashboard.domain.foreign_text import visible
 from dashboard.domain.formatting import counted
-from dashboard.domain.paste import Paste, WrongText
+from dashboard.domain.markup import Markup, element, join
+from dashboard.domain.tracking.paste import Paste, WrongText
 from dashboard.errors import StoreError
 from dashboard.show.parts.badges import simulated_badge
-from dashboard.show.parts.heading import HEADED, heading
-from dashboard.show.parts.markup import Markup, element, join
-from dashboard.show.queries.network_status import NetworkProfile
-from dashboard.show.text import sentence
+from dashboard.show.parts.frame import HEADED, heading
 
 _SEEN: Final = "simulated_notice_seen"
 

@@ -9,30 +9,31 @@ from uuid import UUID
 
 import streamlit as st
 
-from dashboard.domain.condition import State, SubjectKind
-from dashboard.domain.foreign_text import visible
-from dashboard.domain.formatting import counted
-from dashboard.domain.notification import DeliveryAttempt, Notification, NotificationState
-from dashboard.domain.quantity import NetworkId
-from dashboard.domain.reason_labels import name_of
-from dashboard.domain.reason_parser import parse_reason
-from dashboard.show.parts.acting import Done, act
-from dashboard.show.parts.badges import badge
-from dashboard.show.parts.heading import section
-from dashboard.show.parts.incident_list import INCIDENT
-from dashboard.show.parts.markup import Markup, breakable, element, join
-from dashboard.show.parts.table import lookup_link, table
-from dashboard.show.queries.alerts import DeadSummary, NotificationHistory, VerificationMail
-from dashboard.show.queries.context import QueryContext
-from dashboard.show.queries.notification_words import (
+from dashboard.application.application import Application
+from dashboard.application.context import QueryContext
+from dashboard.application.deliveries import (
+    DeadSummary,
+    NotificationHistory,
+    VerificationMail,
     attempts_words,
     reported_words,
     verification_words,
 )
-from dashboard.show.queries.page_queries import PageQueries
-from dashboard.show.text import moment, since_when
+from dashboard.application.text import moment, since_when
+from dashboard.domain.alerts.condition import State, SubjectKind
+from dashboard.domain.alerts.notification import DeliveryAttempt, Notification, NotificationState
+from dashboard.domain.foreign_text import visible
+from dashboard.domain.formatting import counted
+from dashboard.domain.markup import Markup, breakable, element, join
+from dashboard.domain.quantity import NetworkId
+from dashboard.domain.rejections.reasons import name_of, parse_reason
+from dashboard.show.parts.acting import Done, act
+from dashboard.show.parts.badges import badge
+from dashboard.show.parts.frame import section
+from dashboard.show.parts.incident_list import INCIDENT
+from dashboard.show.parts.table import lookup_link, table
 from dashboard.store.alerts.alert_status import OpenIncident
-from dashboard.store.alerts.held_notifications import DeadNotifications
+from dashboard.store.alerts.release import DeadNotifications
 
 _COLUMNS: Final = ("Created (UTC)", "What", "To", "State", "Attempts")
 _CONDITION_STATES: Final = {
@@ -222,7 +223,7 @@ def incident_row(incident: OpenIncident, context: QueryContext, now: datetime) -
     )
 
 
-def dead_part(queries: PageQueries) -> None:
+def dead_part(queries: Application) -> None:
     """Show what is dead by address with its last answer, and offer to send it again."""
     dead = queries.alerts.dead(_LATEST_DEAD)
     with st.container(key="card-dead", gap="small"):
@@ -270,7 +271,7 @@ def _outcome(notification: Notification) -> Markup:
     return element("div", visible(notification.outcome, _LONGEST_ANSWER), class_="lw-quiet")
 
 
-def _dead_row(queries: PageQueries, dead: _Dead) -> None:
+def _dead_row(queries: Application, dead: _Dead) -> None:
     with st.container(
         key=f"dead-{dead.which}", horizontal=True, vertical_alignment="center", gap="small"
     ):

@@ -9,22 +9,25 @@ from typing import Final, NamedTuple
 
 import streamlit as st
 
-from dashboard.domain.active_hours import WeekSpan
-from dashboard.domain.audit import Actor
-from dashboard.domain.digest import DigestTime
+from dashboard.application.application import Application
+from dashboard.application.recipients import (
+    ListedRecipient,
+    hours_words,
+    status_words,
+    unreached_words,
+)
+from dashboard.application.text import age
+from dashboard.domain.alerts.notification import DigestTime, Recipient
 from dashboard.domain.foreign_text import visible
 from dashboard.domain.formatting import capitalized
-from dashboard.domain.notification import Recipient
-from dashboard.domain.recipients import RecipientProfile, RecipientStatus
+from dashboard.domain.markup import Markup, element, join
+from dashboard.domain.people.access import Actor
+from dashboard.domain.people.active_hours import WeekSpan
+from dashboard.domain.people.recipients import RecipientProfile, RecipientStatus
 from dashboard.show.parts.acting import Done, act
 from dashboard.show.parts.badges import badge
-from dashboard.show.parts.heading import section
-from dashboard.show.parts.markup import Markup, element, join
+from dashboard.show.parts.frame import section
 from dashboard.show.parts.notices import notice
-from dashboard.show.queries.page_queries import PageQueries
-from dashboard.show.queries.recipient_words import hours_words, status_words, unreached_words
-from dashboard.show.queries.recipients import ListedRecipient
-from dashboard.show.text import age
 
 _BADGES: Final = {
     RecipientStatus.TRUSTED: ("calm", "✓", "From the settings"),
@@ -39,7 +42,7 @@ _LONGEST_HOURS: Final = 2_000
 _UNCHANGED: Final = "Nothing was changed."
 
 
-def unreached_shown(queries: PageQueries) -> None:
+def unreached_shown(queries: Application) -> None:
     """Warn of rules that reach nobody, since nothing may be sent to any of their recipients."""
     found = queries.recipients.unreached()
     if found:
@@ -51,7 +54,7 @@ def unreached_shown(queries: PageQueries) -> None:
         )
 
 
-def recipients_part(queries: PageQueries) -> None:
+def recipients_part(queries: Application) -> None:
     """Show every recipient, and offer to verify, to turn off and on, and to say at which hours."""
     listed = queries.recipients.all()
     with st.container(key="card-recipients", gap="small"):
@@ -66,7 +69,7 @@ def recipients_part(queries: PageQueries) -> None:
                 _hours_form(queries, changeable)
 
 
-def _row(queries: PageQueries, each: ListedRecipient, now: datetime) -> None:
+def _row(queries: Application, each: ListedRecipient, now: datetime) -> None:
     name = f"{each.recipient.channel} {each.recipient.address}"
     recipients, recipient = queries.recipients, each.recipient
     with st.container(
@@ -94,7 +97,7 @@ def _row(queries: PageQueries, each: ListedRecipient, now: datetime) -> None:
         _offer(queries, recipient, button)
 
 
-def _offer_verification(queries: PageQueries, recipient: Recipient, name: str) -> None:
+def _offer_verification(queries: Application, recipient: Recipient, name: str) -> None:
     code = st.text_input(
         "Code",
         key=f"code-{name}",
@@ -120,7 +123,7 @@ class _Button(NamedTuple):
     undo: Callable[[Actor], object] | None = None
 
 
-def _offer(queries: PageQueries, recipient: Recipient, button: _Button) -> None:
+def _offer(queries: Application, recipient: Recipient, button: _Button) -> None:
     if st.button(button.label, key=button.key):
         said = button.said.replace("{}", recipient.address)
         act(button.change, queries, _UNCHANGED, lambda _: Done(said, button.undo))
@@ -150,7 +153,7 @@ def _badge_of(each: ListedRecipient) -> tuple[str, str, str]:
     return _SUSPECT if each.suspect and gets_messages else _BADGES[each.status]
 
 
-def _hours_form(queries: PageQueries, listed: Sequence[ListedRecipient]) -> None:
+def _hours_form(queries: Application, listed: Sequence[ListedRecipient]) -> None:
     with st.form("recipient-hours", border=False):
         chosen = st.selectbox(
             "Recipient",

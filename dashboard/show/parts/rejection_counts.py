@@ -12,12 +12,17 @@ from typing import Any, Final
 
 import streamlit as st
 
+from dashboard.application.application import Application
+from dashboard.application.fee_timeline import Zoom, zoomed
+from dashboard.application.rejection_timeline import Overruns, Shown, SplitBy, Timeline
+from dashboard.application.rejections import LATEST_SORTED, RejectionSummary
+from dashboard.application.text import share
 from dashboard.domain.foreign_text import visible
 from dashboard.domain.formatting import counted
-from dashboard.domain.reason_labels import KIND_NAMES
-from dashboard.domain.rejection_filter import RejectionFilter
+from dashboard.domain.markup import Markup, breakable, element
+from dashboard.domain.rejections.reasons import KIND_NAMES
+from dashboard.domain.rejections.search import RejectionFilter
 from dashboard.show.charts.figure import LONGEST_NAME, with_picture
-from dashboard.show.charts.overruns import Overruns
 from dashboard.show.charts.rejection_chart import (
     HEIGHT,
     OVERRUN_HEIGHT,
@@ -28,19 +33,12 @@ from dashboard.show.charts.rejection_chart import (
     timeline_legend,
     timeline_rows,
 )
-from dashboard.show.charts.rejection_timeline import Shown, SplitBy, Timeline
-from dashboard.show.parts.chart import chart
-from dashboard.show.parts.chart_zoom import whole_range, zoom_to
-from dashboard.show.parts.count_list import CountRow, count_list
-from dashboard.show.parts.heading import section
+from dashboard.show.parts.chart import chart, whole_range, zoom_to
+from dashboard.show.parts.counts import CountRow, count_list
+from dashboard.show.parts.frame import section
 from dashboard.show.parts.list_page import choice_filter, file_button
-from dashboard.show.parts.markup import Markup, breakable, element
 from dashboard.show.parts.notices import empty
 from dashboard.show.parts.table import table
-from dashboard.show.queries.page_queries import PageQueries
-from dashboard.show.queries.rejections import LATEST_SORTED, RejectionSummary
-from dashboard.show.text import share
-from dashboard.show.time_ranges import Zoom, zoomed
 from dashboard.store.rejections.counts import LATEST_RANKED, GroupCounts, Grouping
 
 SPLIT: Final = "by"
@@ -71,7 +69,7 @@ class Narrowing:
     time: Callable[[], None]
 
 
-def timeline_part(queries: PageQueries, narrowing: Narrowing, words: str) -> None:
+def timeline_part(queries: Application, narrowing: Narrowing, words: str) -> None:
     """Show when rejections arrived; a click on a bar, or a drag, shows that time alone."""
     splits = [each for each in SplitBy if each is not SplitBy.NETWORK or _are_several(queries)]
     with st.container(horizontal=True, vertical_alignment="center", key="head-when"):
@@ -142,7 +140,7 @@ def time_of_bar(timeline: Timeline, number: int, now: datetime) -> Zoom | None:
     return zoomed(since.replace(microsecond=0), until, now.replace(microsecond=0))
 
 
-def modules_part(queries: PageQueries, narrowing: Narrowing) -> None:
+def modules_part(queries: Application, narrowing: Narrowing) -> None:
     """Rank the modules, each beside the time before; apart, reasons that name none."""
     of_all = replace(narrowing.wanted, module=None, reason_kind=None)
     summary = queries.rejections.summary(of_all, narrowing.shown)
@@ -183,7 +181,7 @@ def _without_module(summary: RejectionSummary, narrowing: Narrowing) -> None:
     count_list("kinds", rows, chosen, narrowing.module)
 
 
-def overruns_part(queries: PageQueries, narrowing: Narrowing) -> None:
+def overruns_part(queries: Application, narrowing: Narrowing) -> None:
     """Show by how far transactions went over their limits."""
     overruns = queries.rejections.overruns(narrowing.wanted, narrowing.shown)
     with st.container(key="card-overruns", gap="small", height="stretch"):
@@ -210,7 +208,7 @@ def _overruns_in_words(overruns: Overruns) -> str:
     return f"{overruns.total:,} of {latest} name both numbers.{largest}"
 
 
-def stages_part(queries: PageQueries, narrowing: Narrowing) -> None:
+def stages_part(queries: Application, narrowing: Narrowing) -> None:
     """Count by the stage at which the transaction was rejected."""
     of_all = replace(narrowing.wanted, tx_rejection_stage=None)
     counted = queries.rejections.groups(of_all, narrowing.shown, Grouping.STAGE)
@@ -220,7 +218,7 @@ def stages_part(queries: PageQueries, narrowing: Narrowing) -> None:
     count_list("stages", rows, None if stage is None else stage.value, narrowing.stage)
 
 
-def networks_part(queries: PageQueries, narrowing: Narrowing) -> None:
+def networks_part(queries: Application, narrowing: Narrowing) -> None:
     """Count by network, where there are several."""
     if not _are_several(queries):
         return
@@ -236,12 +234,12 @@ def networks_part(queries: PageQueries, narrowing: Narrowing) -> None:
     count_list("networks", rows, chosen, narrowing.network)
 
 
-def _are_several(queries: PageQueries) -> bool:
+def _are_several(queries: Application) -> bool:
     """Whether rejections of several networks are counted."""
     return sum(each.has_exclusion for each in queries.networks) >= _FEWEST
 
 
-def senders_part(queries: PageQueries, narrowing: Narrowing) -> None:
+def senders_part(queries: Application, narrowing: Narrowing) -> None:
     """Rank the senders, where there are several; folded while none stands out."""
     counted = queries.rejections.senders(replace(narrowing.wanted, sender=None), narrowing.shown)
     if counted.of < _FEWEST:

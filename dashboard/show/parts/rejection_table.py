@@ -1,4 +1,4 @@
-"""Rejections: the newest as rows, many as a table, one version in full, and unknown reasons."""
+"""Rejections as rows: the newest, many as a table, one version in full, and a prover module."""
 
 from __future__ import annotations
 
@@ -9,15 +9,22 @@ from typing import Final
 
 import streamlit as st
 
-from dashboard.domain.exclusion import CLOCK_IS_WRONG, StoredRejection
+from dashboard.application.network_status import NetworkProfile
+from dashboard.application.text import age, moment, short_hash, span
 from dashboard.domain.foreign_text import visible
-from dashboard.domain.reason_explanation import explain, overrun
-from dashboard.domain.reason_labels import name_of
-from dashboard.domain.reason_parser import Reason, ReasonKind
-from dashboard.show.parts.markup import Markup, breakable, element, join
+from dashboard.domain.markup import Markup, breakable, element, join
+from dashboard.domain.rejections.exclusion import CLOCK_IS_WRONG, StoredRejection
+from dashboard.domain.rejections.reasons import (
+    ModuleLimits,
+    Reason,
+    ReasonKind,
+    explain,
+    name_of,
+    overrun,
+    purpose_of,
+)
+from dashboard.show.parts.frame import section
 from dashboard.show.parts.table import table
-from dashboard.show.queries.network_status import NetworkProfile
-from dashboard.show.text import age, moment, short_hash, span
 from dashboard.store.rejections.unparsed_reasons import UnparsedReason
 
 _ROW_REASON_LENGTH: Final = 160
@@ -246,3 +253,62 @@ def unknown_reason_table(reasons: Sequence[UnparsedReason]) -> Markup:
         for each in reasons
     ]
     return table(_REASON_COLUMNS, rows, "Unknown reasons")
+
+
+LIMITS: Final = "limits"
+"""The parameter of the address that names the table of limits."""
+
+
+def module_card(module: str, tables: Sequence[ModuleLimits], usual: ModuleLimits | None) -> None:
+    """Show a module; `usual` is the table of limits that its network has."""
+    with st.container(key="card-module", gap="small"):
+        with st.container(horizontal=True, vertical_alignment="center", key="head-module"):
+            section(module, _purpose(module))
+            table = _chosen_table(tables, usual)
+        if table is not None:
+            st.html(_limit(module, table))
+
+
+def _purpose(module: str) -> str:
+    purpose = purpose_of(module)
+    if purpose is None:
+        return "A prover module of which only the name is public."
+    return f"A prover module. What it works on: {purpose}."
+
+
+def _chosen_table(
+    tables: Sequence[ModuleLimits], usual: ModuleLimits | None
+) -> ModuleLimits | None:
+    by_title = {each.title: each for each in tables}
+    if not by_title:
+        return None
+    first = tables[0] if usual is None else usual
+    title = st.selectbox(
+        "Limits by",
+        list(by_title),
+        index=list(by_title).index(first.title),
+        key=LIMITS,
+        bind="query-params",
+        label_visibility="collapsed",
+        width=320,
+    )
+    return by_title.get(title, first)
+
+
+def _limit(module: str, table: ModuleLimits) -> Markup:
+    limit = table.limit_of(module)
+    if limit is None:
+        said = join("This table does not name ", element("b", module), ".")
+    elif limit == 0:
+        said = join(
+            "Limit ", element("b", "0"), ": the network cannot prove this operation at all."
+        )
+    else:
+        said = join("Limit ", element("b", f"{limit:,}"), " lines in one transaction.")
+    quiet = element(
+        "small",
+        f" By {table.title}. Limits change with the releases of nodes; where a reason names one, "
+        "that is what the node used.",
+        title=table.source,
+    )
+    return element("p", said, quiet, class_="lw-lede")

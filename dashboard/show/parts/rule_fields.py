@@ -12,12 +12,12 @@ from typing import Any, Final
 
 import streamlit as st
 
-from dashboard.domain.exclusion import RejectionStage
-from dashboard.domain.grounds import Signal
+from dashboard.domain.alerts.grounds import Signal
+from dashboard.domain.alerts.rule import DEFAULT_GROUP, BudgetPeriod, Dimension, RuleKind, Severity
+from dashboard.domain.alerts.rule_keys import FIGURES
+from dashboard.domain.alerts.rule_table import RuleTable
 from dashboard.domain.quantity import NetworkId
-from dashboard.domain.rule import DEFAULT_GROUP, BudgetPeriod, Dimension, RuleKind, Severity
-from dashboard.domain.rule_measures import FIGURES
-from dashboard.domain.rule_table import RuleTable
+from dashboard.domain.rejections.exclusion import RejectionStage
 
 _LONGEST: Final = 2_000
 

@@ -8,23 +8,34 @@ from typing import Final, TypeAlias
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from dashboard.domain.audit import Actor
-from dashboard.domain.foreign_text import visible
-from dashboard.domain.formatting import capitalized
-from dashboard.domain.rule import Rule, RuleKind
-from dashboard.domain.rule_changes import RuleDifference, added, changed, found_rule, removed
-from dashboard.domain.rule_preview import RulePreview
-from dashboard.domain.rule_table import RuleRemark, RuleTable, write_rule
-from dashboard.domain.rule_text import (
+from dashboard.application.application import Application
+from dashboard.application.rules import LATELY, zone_of
+from dashboard.application.text import sentence, span
+from dashboard.domain.alerts.rule import Rule, RuleKind
+from dashboard.domain.alerts.rule_preview import RulePreview
+from dashboard.domain.alerts.rule_table import (
+    RuleDifference,
+    RuleRemark,
+    RuleTable,
+    added,
+    changed,
+    found_rule,
+    removed,
+    write_rule,
+)
+from dashboard.domain.alerts.rule_text import (
     differences_in_words,
     group_in_words,
     preview_in_words,
     rule_in_words,
 )
+from dashboard.domain.foreign_text import visible
+from dashboard.domain.formatting import capitalized
+from dashboard.domain.markup import element, join
+from dashboard.domain.people.access import Actor
 from dashboard.errors import InputError
-from dashboard.show.parts.acting import Done, act
-from dashboard.show.parts.heading import section
-from dashboard.show.parts.markup import element, join
+from dashboard.show.parts.acting import Done, act, undone
+from dashboard.show.parts.frame import section
 from dashboard.show.parts.notices import notice
 from dashboard.show.parts.rule_fields import (
     GROUPING,
@@ -35,11 +46,7 @@ from dashboard.show.parts.rule_fields import (
     RuleField,
     ask,
 )
-from dashboard.show.parts.rule_undo import undone
 from dashboard.show.parts.table import table
-from dashboard.show.queries.page_queries import PageQueries
-from dashboard.show.queries.rules import LATELY, zone_of
-from dashboard.show.text import sentence, span
 
 RULE: Final = "rule"
 """The parameter of the address that names the rule in the form."""
@@ -65,7 +72,7 @@ Places: TypeAlias = dict[str, DeltaGenerator]
 """Where mistakes are said: below the field of each key, and at the top under an empty key."""
 
 
-def rule_form(queries: PageQueries, name: str, like: str) -> None:
+def rule_form(queries: Application, name: str, like: str) -> None:
     """Show the form of a rule, or of a new one, which may be a copy."""
     try:
         before = None if name == NEW else _rule(queries, name)
@@ -89,12 +96,12 @@ def rule_form(queries: PageQueries, name: str, like: str) -> None:
             _mistakes(places, found)
 
 
-def _rule(queries: PageQueries, name: str) -> Rule:
+def _rule(queries: Application, name: str) -> Rule:
     return found_rule(tuple(each.rule for each in queries.rules.in_force()), name)
 
 
 def _asked(
-    queries: PageQueries, before: Rule | None, held: RuleTable, prefix: str, places: Places
+    queries: Application, before: Rule | None, held: RuleTable, prefix: str, places: Places
 ) -> tuple[str, RuleTable]:
     """Ask for everything that rules of the chosen kind have; return the name and the table."""
     with st.container(horizontal=True, gap="small"):
@@ -121,7 +128,7 @@ def _name(prefix: str) -> str:
 
 
 def _group(
-    queries: PageQueries,
+    queries: Application,
     fields: Sequence[RuleField],
     held: RuleTable,
     prefix: str,
@@ -159,7 +166,7 @@ def _tried(prefix: str, *, shows: bool) -> None:
 
 
 def _buttons(
-    queries: PageQueries, before: Rule | None, found: Rule | list[RuleRemark], prefix: str
+    queries: Application, before: Rule | None, found: Rule | list[RuleRemark], prefix: str
 ) -> None:
     with st.container(key="rule-acts-form", horizontal=True, gap="small"):
         st.button(
@@ -189,7 +196,7 @@ def _buttons(
         act(save, queries, "Nothing was saved.", lambda each: undone(queries, each))
 
 
-def _remove(queries: PageQueries, before: Rule, prefix: str) -> None:
+def _remove(queries: Application, before: Rule, prefix: str) -> None:
     popover = st.popover("Remove", key=f"{prefix}-removing", on_change="rerun")
     if not popover.open:
         return
@@ -214,7 +221,7 @@ def _leave() -> Done | None:
     return None
 
 
-def _preview(queries: PageQueries, before: Rule | None, rule: Rule) -> None:
+def _preview(queries: Application, before: Rule | None, rule: Rule) -> None:
     """Show the rule as a sentence, what would change, and when it would have fired."""
     old = None if before is None else write_rule(before)
     difference = RuleDifference(rule.name, old, write_rule(rule))
@@ -235,7 +242,7 @@ def _preview(queries: PageQueries, before: Rule | None, rule: Rule) -> None:
         _firings(queries, found)
 
 
-def _firings(queries: PageQueries, found: RulePreview) -> None:
+def _firings(queries: Application, found: RulePreview) -> None:
     rows = [
         (
             f"{each.at:%d %b %H:%M:%S}",

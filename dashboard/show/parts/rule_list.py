@@ -7,23 +7,22 @@ from typing import Final
 
 import streamlit as st
 
-from dashboard.domain.audit import LONGEST_NAME, Actor
+from dashboard.application.application import Application
+from dashboard.application.rules import RuleState
+from dashboard.application.text import moment, sentence
+from dashboard.domain.alerts.incident import IncidentState
+from dashboard.domain.alerts.rule_table import RuleDifference, replaced_by, turned
+from dashboard.domain.alerts.rule_text import differences_in_words, rule_in_words
 from dashboard.domain.foreign_text import visible
 from dashboard.domain.formatting import capitalized
-from dashboard.domain.incident import IncidentState
-from dashboard.domain.rule_changes import RuleDifference, replaced_by, turned
-from dashboard.domain.rule_text import differences_in_words, rule_in_words
+from dashboard.domain.markup import Markup, element, join
+from dashboard.domain.people.access import LONGEST_NAME, Actor
 from dashboard.errors import InputError
-from dashboard.show.parts.acting import act
+from dashboard.show.parts.acting import act, undone
 from dashboard.show.parts.badges import badge, incident_badge, severity_badge
-from dashboard.show.parts.heading import section
-from dashboard.show.parts.markup import Markup, element, join
+from dashboard.show.parts.frame import section
 from dashboard.show.parts.notices import notice
 from dashboard.show.parts.rule_form import LIKE, NEW, RULE, rule_form
-from dashboard.show.parts.rule_undo import undone
-from dashboard.show.queries.page_queries import PageQueries
-from dashboard.show.queries.rule_states import RuleState
-from dashboard.show.text import moment, sentence
 from dashboard.store.alerts.rules import StoredRule
 
 _OFF: Final = ("mute", "·", "Off")
@@ -33,7 +32,7 @@ _LONGEST_FILE: Final = 100_000
 _FILE: Final = "rule_file"
 
 
-def rules_part(queries: PageQueries, here: st.Page) -> None:
+def rules_part(queries: Application, here: st.Page) -> None:
     """Show the rules in force as sentences, or the form of the one that the address names."""
     name = st.query_params.get(RULE, "")
     if name:
@@ -56,7 +55,7 @@ def rules_part(queries: PageQueries, here: st.Page) -> None:
             _file(queries)
 
 
-def _states(queries: PageQueries) -> defaultdict[str, Counter[IncidentState]]:
+def _states(queries: Application) -> defaultdict[str, Counter[IncidentState]]:
     """Count the open incidents of each rule by where they stand."""
     found: defaultdict[str, Counter[IncidentState]] = defaultdict(Counter)
     for each in queries.incidents.open():
@@ -65,7 +64,7 @@ def _states(queries: PageQueries) -> defaultdict[str, Counter[IncidentState]]:
 
 
 def _row(
-    queries: PageQueries,
+    queries: Application,
     stored: StoredRule,
     states: Counter[IncidentState],
     standing: RuleState,
@@ -99,7 +98,7 @@ def _row(
 
 
 def rule_markup(
-    queries: PageQueries,
+    queries: Application,
     stored: StoredRule,
     states: Counter[IncidentState],
     standing: RuleState,
@@ -130,7 +129,7 @@ def _standing(state: IncidentState, many: int, severity: str) -> Markup:
     return join(incident_badge(state, severity), count)
 
 
-def _file(queries: PageQueries) -> None:
+def _file(queries: Application) -> None:
     file = queries.rules.as_file()
     if len(file) > _LONGEST_FILE:  # a field would cut it off, and saving it would remove rules
         said = f"They are {len(file):,} characters: use `linewatch rules export` and `import`."
@@ -158,7 +157,7 @@ def _file(queries: PageQueries) -> None:
         )
 
 
-def _show_changes(queries: PageQueries, text: str) -> None:
+def _show_changes(queries: Application, text: str) -> None:
     try:
         found = queries.rules.plan(replaced_by(queries.rules.read_file(text)))
     except InputError as mistake:
@@ -168,7 +167,7 @@ def _show_changes(queries: PageQueries, text: str) -> None:
     st.html(join(*(element("div", visible(line)) for line in lines or ["Nothing changes."])))
 
 
-def _save(queries: PageQueries, text: str, by: Actor) -> list[RuleDifference]:
+def _save(queries: Application, text: str, by: Actor) -> list[RuleDifference]:
     found = queries.rules.change(replaced_by(queries.rules.read_file(text)), by)
     st.session_state.pop(_FILE, None)
     return found

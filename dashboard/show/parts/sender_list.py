@@ -6,18 +6,18 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from dashboard.application.application import Application
+from dashboard.application.text import age, moment, sentence
 from dashboard.domain.foreign_text import visible
-from dashboard.domain.listed_transaction import LONGEST_LABEL
+from dashboard.domain.markup import Markup, element
 from dashboard.domain.quantity import Address, NetworkId
+from dashboard.domain.tracking.paste import LONGEST_LABEL
 from dashboard.errors import InputError, StoreError
-from dashboard.show.parts.markup import Markup, element
 from dashboard.show.parts.notices import change_stored, notice
-from dashboard.show.queries.page_queries import PageQueries
-from dashboard.show.text import age, moment, sentence
 from dashboard.store.tracking.senders import WatchedSender
 
 
-def senders_part(queries: PageQueries, network_ids: Sequence[NetworkId]) -> None:
+def senders_part(queries: Application, network_ids: Sequence[NetworkId]) -> None:
     """Show the form, and below it who is watched on these networks."""
     with st.form("watch_sender", border=False):
         text = st.text_input("Address", key="sender_address", placeholder="0x…")
@@ -34,7 +34,7 @@ def senders_part(queries: PageQueries, network_ids: Sequence[NetworkId]) -> None
             _row(queries, each)
 
 
-def _watch(queries: PageQueries, text: str, label: str, network_ids: Sequence[NetworkId]) -> None:
+def _watch(queries: Application, text: str, label: str, network_ids: Sequence[NetworkId]) -> None:
     if not text.strip():
         notice("busy", "Nobody was added.", "Give the address of the sender: 0x and 40 digits.")
         return
@@ -54,7 +54,7 @@ def _watch(queries: PageQueries, text: str, label: str, network_ids: Sequence[Ne
         )
 
 
-def _row(queries: PageQueries, each: WatchedSender) -> None:
+def _row(queries: Application, each: WatchedSender) -> None:
     with st.container(
         key=f"sender-{each.sender}", horizontal=True, vertical_alignment="top", gap="small"
     ):
@@ -64,7 +64,7 @@ def _row(queries: PageQueries, each: WatchedSender) -> None:
             change_stored(lambda: queries.senders.unwatch(each.sender))
 
 
-def _sender_markup(queries: PageQueries, each: WatchedSender) -> Markup:
+def _sender_markup(queries: Application, each: WatchedSender) -> Markup:
     networks = ", ".join(queries.network_name(network_id) for network_id in each.network_ids)
     label = element("b", visible(each.label, LONGEST_LABEL)) if each.label else Markup()
     since = element("span", f"on {networks}, since {age(each.watched_at, queries.now())}")

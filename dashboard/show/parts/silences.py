@@ -11,26 +11,26 @@ from uuid import uuid4
 
 import streamlit as st
 
-from dashboard.domain.audit import LONGEST_NAME, Actor
-from dashboard.domain.exclusion import RejectionStage
-from dashboard.domain.foreign_text import visible
-from dashboard.domain.matcher import MatchedProperty
-from dashboard.domain.rule import Severity
-from dashboard.domain.silence import (
+from dashboard.application.application import Application
+from dashboard.application.text import moment, moment_near, sentence, span
+from dashboard.domain.alerts.matcher import MatchedProperty
+from dashboard.domain.alerts.rule import Severity
+from dashboard.domain.alerts.silence import (
     LONGEST_REASON,
     Silence,
     SilenceKind,
     SilenceRequest,
     SilenceState,
 )
+from dashboard.domain.foreign_text import visible
+from dashboard.domain.markup import Markup, element, join
+from dashboard.domain.people.access import LONGEST_NAME, Actor
+from dashboard.domain.rejections.exclusion import RejectionStage
 from dashboard.errors import InputError
 from dashboard.show.parts.acting import Done, act
 from dashboard.show.parts.badges import badge
-from dashboard.show.parts.heading import section
-from dashboard.show.parts.markup import Markup, element, join
+from dashboard.show.parts.frame import section
 from dashboard.show.parts.notices import notice
-from dashboard.show.queries.page_queries import PageQueries
-from dashboard.show.text import moment, moment_near, sentence, span
 
 _ANY: Final = "Any"
 _LENGTHS: Final = {
@@ -63,7 +63,7 @@ _NARROW: Final = 230
 """Pixels of a field, so that several stand side by side."""
 
 
-def silences_part(queries: PageQueries) -> None:
+def silences_part(queries: Application) -> None:
     """Show what is silenced or held now and what is planned, and offer to add to it."""
     stored, now = queries.silences.stored(), queries.now()
     with st.container(key="card-silences", gap="small"):
@@ -82,7 +82,7 @@ def silences_part(queries: PageQueries) -> None:
             st.html(_finished(queries, stored.finished))
 
 
-def _row(queries: PageQueries, silence: Silence, now: datetime) -> None:
+def _row(queries: Application, silence: Silence, now: datetime) -> None:
     with st.container(
         key=f"silence-{silence.silence_id}", horizontal=True, vertical_alignment="top", gap="small"
     ):
@@ -97,7 +97,7 @@ def _row(queries: PageQueries, silence: Silence, now: datetime) -> None:
             )
 
 
-def silence_markup(queries: PageQueries, silence: Silence, now: datetime) -> Markup:
+def silence_markup(queries: Application, silence: Silence, now: datetime) -> Markup:
     """Build what is said of one: its state, what it covers, until when, by whom and why."""
     mark = badge(*_BADGES.get((silence.kind, silence.state(now)), _OVER))
     scope = element("span", visible(queries.silences.scope_of(silence), _LONGEST_LIST))
@@ -131,7 +131,7 @@ def _weekly(silence: Silence) -> str:
     return f"; every week {silence.wish.weekly} until {moment(silence.over_at)}"
 
 
-def _finished(queries: PageQueries, silences: tuple[Silence, ...]) -> Markup:
+def _finished(queries: Application, silences: tuple[Silence, ...]) -> Markup:
     now = queries.now()
     rows = (element("div", silence_markup(queries, each, now)) for each in silences)
     return element("details", element("summary", "Expired"), *rows, class_="lw-more")
@@ -163,7 +163,7 @@ class _SilenceForm:
     reason: str
     covers_all: bool
 
-    def wish(self, queries: PageQueries, now: datetime) -> SilenceRequest:
+    def wish(self, queries: Application, now: datetime) -> SilenceRequest:
         """Return what is asked for; InputError for what cannot be read."""
         matchers = queries.silences.read_matchers(self.texts)
         starts_at = now if self.starts_at is None else self.starts_at
@@ -179,7 +179,7 @@ class _SilenceForm:
         )
 
 
-def _form(queries: PageQueries) -> None:
+def _form(queries: Application) -> None:
     st.session_state.setdefault(_REQUEST, uuid4())  # pressed twice, it is stored once
     with st.form("silence", border=False):
         kind = st.radio(
@@ -214,7 +214,7 @@ def _form(queries: PageQueries) -> None:
         act(lambda by: _save(queries, form, by), queries, "Nothing was saved.", _saved(queries))
 
 
-def _preview(queries: PageQueries, form: _SilenceForm) -> None:
+def _preview(queries: Application, form: _SilenceForm) -> None:
     """Say what it would have matched lately; nothing is saved."""
     try:
         wish = form.wish(queries, queries.now())
@@ -259,7 +259,7 @@ def _items(text: str, separator: str) -> list[str]:
     return [each for each in text.split(separator) if each.strip()]
 
 
-def _matcher_inputs(queries: PageQueries) -> tuple[str, ...]:
+def _matcher_inputs(queries: Application) -> tuple[str, ...]:
     """Ask for the value of each property; return what was given, as people type matchers."""
     known = {
         MatchedProperty.NETWORK: [each.name for each in queries.networks],
@@ -285,7 +285,7 @@ def _matcher_inputs(queries: PageQueries) -> tuple[str, ...]:
     return (*given, *_items(more or "", ","))
 
 
-def _saved(queries: PageQueries) -> Callable[[Silence], Done]:
+def _saved(queries: Application) -> Callable[[Silence], Done]:
     """Say what was made; taken back, it ends at once."""
 
     def said(silence: Silence) -> Done:
@@ -299,7 +299,7 @@ def _saved(queries: PageQueries) -> Callable[[Silence], Done]:
     return said
 
 
-def _save(queries: PageQueries, form: _SilenceForm, by: Actor) -> Silence:
+def _save(queries: Application, form: _SilenceForm, by: Actor) -> Silence:
     wish = form.wish(queries, by.at)
     silence, _ = queries.silences.add(wish, by, covers_all=form.covers_all)
     del st.session_state[_REQUEST]

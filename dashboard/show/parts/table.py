@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dashboard.application.text import short_hash
+from dashboard.domain.markup import Markup, element
 from dashboard.domain.quantity import TxHash
-from dashboard.show.parts.markup import Markup, element
-from dashboard.show.text import short_hash
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]], name: str) -> Markup:

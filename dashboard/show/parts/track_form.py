@@ -9,31 +9,34 @@ from typing import Final, TypeAlias
 
 import streamlit as st
 
+from dashboard.application.application import Application
+from dashboard.application.text import sentence
 from dashboard.domain.foreign_text import visible
 from dashboard.domain.formatting import counted
-from dashboard.domain.listed_transaction import (
+from dashboard.domain.markup import Markup
+from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.domain.tables import read_spreadsheet, write_csv
+from dashboard.domain.tracking.paste import (
     LONGEST_CASE_ID,
     LONGEST_LABEL,
     LONGEST_NOTE,
     LONGEST_OWNER,
+    LONGEST_TAGS,
+    TAGS_LEFT_OUT,
     CommonRemarks,
     ListedTransaction,
+    Paste,
+    typed_tags,
+    written_tags,
 )
-from dashboard.domain.paste import Paste
-from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.domain.spreadsheet import read_spreadsheet, write_csv
-from dashboard.domain.tags import LONGEST_TAGS, TAGS_LEFT_OUT, typed_tags, written_tags
-from dashboard.domain.track_file import read_track_file
-from dashboard.domain.track_list import KNOWN_COLUMNS, TrackList, in_words
+from dashboard.domain.tracking.track_file import read_track_file
+from dashboard.domain.tracking.track_list import KNOWN_COLUMNS, TrackList, in_words
 from dashboard.errors import InputError, StoreError
 from dashboard.show.parts.acting import known_actor
-from dashboard.show.parts.heading import section
+from dashboard.show.parts.frame import section
 from dashboard.show.parts.list_page import file_button
-from dashboard.show.parts.markup import Markup
 from dashboard.show.parts.notices import notice, unusable_texts
 from dashboard.show.parts.table import lookup_link, table
-from dashboard.show.queries.page_queries import PageQueries
-from dashboard.show.text import sentence
 from dashboard.store.tracking.transactions import TrackResult
 
 MOST_AT_ONCE: Final = 10_000
@@ -79,7 +82,7 @@ class TrackReport:
         return sorted([*taken, *again, *wrong], key=lambda line: line[0])
 
 
-def track_list_form(queries: PageQueries, network_ids: Sequence[NetworkId]) -> None:
+def track_list_form(queries: Application, network_ids: Sequence[NetworkId]) -> None:
     """Show both forms, and below them the report of the last list."""
     pasted, filed = st.tabs(["Paste", "File"])
     with pasted, st.form("track_paste", border=False, clear_on_submit=False):
@@ -107,7 +110,7 @@ def track_list_form(queries: PageQueries, network_ids: Sequence[NetworkId]) -> N
 
 
 def _track_pasted(
-    queries: PageQueries,
+    queries: Application,
     text: str,
     attempted_at: datetime | None,
     texts: Sequence[str],
@@ -127,7 +130,7 @@ def _track_pasted(
     _track_text(queries, text, network_ids, common)
 
 
-def _file_form(queries: PageQueries, network_ids: Sequence[NetworkId]) -> None:
+def _file_form(queries: Application, network_ids: Sequence[NetworkId]) -> None:
     with st.form("track_file", border=False):
         upload = st.file_uploader(
             "CSV with a column tx_hash, or JSON; the other columns are optional",
@@ -154,7 +157,7 @@ def _file_form(queries: PageQueries, network_ids: Sequence[NetworkId]) -> None:
     )
 
 
-def _track_file(queries: PageQueries, octets: bytes, network_ids: Sequence[NetworkId]) -> None:
+def _track_file(queries: Application, octets: bytes, network_ids: Sequence[NetworkId]) -> None:
     try:
         text = read_spreadsheet(octets)
     except InputError as mistake:
@@ -167,7 +170,7 @@ def _track_file(queries: PageQueries, octets: bytes, network_ids: Sequence[Netwo
 
 
 def _track_text(
-    queries: PageQueries,
+    queries: Application,
     text: str,
     network_ids: Sequence[NetworkId],
     common: CommonRemarks | None = None,
@@ -182,7 +185,7 @@ def _track_text(
     _track_list(queries, listed if common is None else listed.with_common(common), network_ids)
 
 
-def _track_list(queries: PageQueries, listed: TrackList, network_ids: Sequence[NetworkId]) -> None:
+def _track_list(queries: Application, listed: TrackList, network_ids: Sequence[NetworkId]) -> None:
     st.session_state.pop(_REPORT, None)
     if len(listed.transactions) > MOST_AT_ONCE:
         text = f"It holds {len(listed.transactions):,}; give at most {MOST_AT_ONCE:,} at once."
@@ -248,7 +251,7 @@ def _plain(what: ListedTransaction | str) -> str:
     return what if isinstance(what, str) else str(what.tx_hash)
 
 
-def track_form(queries: PageQueries, hashes: Sequence[TxHash], case_id: str) -> None:
+def track_form(queries: Application, hashes: Sequence[TxHash], case_id: str) -> None:
     """Offer to track the hashes, with a label, a case id and the time of the attempt."""
     count = "this transaction" if len(hashes) == 1 else f"these {len(hashes):,} transactions"
     with st.form("track", border=False):
@@ -280,7 +283,7 @@ def is_future(attempted_at: datetime | None, now: datetime) -> bool:
 
 
 def _track(
-    queries: PageQueries,
+    queries: Application,
     hashes: Sequence[TxHash],
     attempted_at: datetime | None,
     texts: tuple[str, str],

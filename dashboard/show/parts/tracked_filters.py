@@ -8,19 +8,28 @@ from typing import Final
 
 import streamlit as st
 
+from dashboard.application.application import Application
 from dashboard.domain.foreign_text import visible
-from dashboard.domain.listed_transaction import LONGEST_CASE_ID, LONGEST_LABEL, LONGEST_OWNER
-from dashboard.domain.tags import LONGEST_TAG
-from dashboard.domain.tracking_need import Need
+from dashboard.domain.markup import plain_label
+from dashboard.domain.tracking.paste import (
+    LONGEST_CASE_ID,
+    LONGEST_LABEL,
+    LONGEST_OWNER,
+    LONGEST_TAG,
+)
+from dashboard.domain.tracking.verdict import Need
 from dashboard.show.parts.acting import Done, act
-from dashboard.show.parts.filter_chips import Chip, filter_chips
-from dashboard.show.parts.list_page import choice_filter, filter_bar, search_filter
-from dashboard.show.parts.markup import plain_label
-from dashboard.show.parts.network_chooser import ALL as ALL_NETWORKS
-from dashboard.show.parts.network_chooser import NETWORK, choose_network, chosen_network_id
-from dashboard.show.queries.page_queries import PageQueries
+from dashboard.show.parts.frame import ALL as ALL_NETWORKS
+from dashboard.show.parts.frame import NETWORK, choose_network, chosen_network_id
+from dashboard.show.parts.list_page import (
+    Chip,
+    choice_filter,
+    filter_bar,
+    filter_chips,
+    search_filter,
+)
 from dashboard.store.tracking.groups import GroupedBy
-from dashboard.store.tracking.saved_filters import LONGEST_FILTER_NAME, SavedFilter
+from dashboard.store.tracking.saved import LONGEST_FILTER_NAME, SavedFilter
 
 RECORD: Final = "record"
 SEARCH: Final = "tracked_search"
@@ -51,7 +60,7 @@ _NEWER: Final = "tracked_newer"
 """From which page of the list each older one was opened in this session."""
 
 
-def tracked_filters(queries: PageQueries) -> None:
+def tracked_filters(queries: Application) -> None:
     """Show the filters that people set, those that are saved, and a chip for each that is on."""
     with filter_bar():
         choice_filter("On record", list(RECORDS), RECORD, ALL)
@@ -179,7 +188,7 @@ def _parameters() -> dict[str, str]:
     return {key: value for key, value in said.items() if value and value not in {ALL, ALL_NETWORKS}}
 
 
-def _saved(queries: PageQueries) -> None:
+def _saved(queries: Application) -> None:
     saved = queries.tracked.saved_filters()
     if not (saved or filter_is_on()):
         return
@@ -202,7 +211,7 @@ def _saved(queries: PageQueries) -> None:
                 _remove_form(queries, saved)
 
 
-def _apply(queries: PageQueries, wanted: SavedFilter) -> None:
+def _apply(queries: Application, wanted: SavedFilter) -> None:
     back_to_latest()
     named = wanted.parameters.get(NETWORK)
     networks = {str(each.network_id): each for each in queries.networks}
@@ -211,7 +220,7 @@ def _apply(queries: PageQueries, wanted: SavedFilter) -> None:
         _set(key, wanted.parameters.get(key, ""))
 
 
-def _save_form(queries: PageQueries) -> None:
+def _save_form(queries: Application) -> None:
     with st.form("save_filter", border=False):
         name = st.text_input("Name, seen by everybody", max_chars=LONGEST_FILTER_NAME)
         if st.form_submit_button("Save", type="primary"):
@@ -226,7 +235,7 @@ def _save_form(queries: PageQueries) -> None:
             )
 
 
-def _remove_form(queries: PageQueries, saved: tuple[SavedFilter, ...]) -> None:
+def _remove_form(queries: Application, saved: tuple[SavedFilter, ...]) -> None:
     with st.form("remove_filter", border=False):
         names = [each.name for each in saved]
         name = st.selectbox(

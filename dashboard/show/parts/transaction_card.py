@@ -8,20 +8,15 @@ from typing import Final
 
 import streamlit as st
 
-from dashboard.domain.answer_template import Voice
+from dashboard.application.answers import AnswerContext, FindingGroup, answer_text, finding_groups
+from dashboard.application.transaction_summary import NetworkFinding, TransactionSummary
 from dashboard.domain.foreign_text import visible
+from dashboard.domain.markup import Markup, element, join
+from dashboard.domain.rejections.answer_template import Voice
 from dashboard.show.parts.badges import badge, verdict_badge
-from dashboard.show.parts.heading import section
+from dashboard.show.parts.frame import section
 from dashboard.show.parts.list_page import choice_filter
-from dashboard.show.parts.markup import Markup, element, join
 from dashboard.show.parts.rejection_table import version_in_full
-from dashboard.show.queries.customer_answer import (
-    AnswerContext,
-    FindingGroup,
-    answer_text,
-    finding_groups,
-)
-from dashboard.show.queries.transaction_summary import NetworkFinding, TransactionSummary
 
 _VOICES: Final = {voice.value.capitalize(): voice for voice in Voice}
 

@@ -6,22 +6,21 @@ from datetime import datetime
 
 import streamlit as st
 
-from dashboard.domain.busy_context import USUAL_DAYS, UsualFee, difference_in_words
-from dashboard.domain.gas import FeeSuggestion, SuggestedGasFees
-from dashboard.domain.quantity import Wei
-from dashboard.domain.transaction_cost import cost_of, in_coin, in_money
-from dashboard.show.parts.badges import flat_badge, network_badges, simulated_badge
-from dashboard.show.parts.markup import Markup, element, join
-from dashboard.show.queries.attention import verdict_in_words
-from dashboard.show.queries.network_status import (
+from dashboard.application.network_status import (
     Activity,
     NetworkFigures,
     NetworkProfile,
     NetworkStatus,
     PolledValue,
 )
-from dashboard.show.queries.overview import UsualNow, above_usual
-from dashboard.show.text import age, exact_fee, fee, moment, period, share
+from dashboard.application.overview import UsualNow, above_usual, verdict_in_words
+from dashboard.application.text import age, exact_fee, fee, moment, period, share
+from dashboard.domain.fees.gas import FeeSuggestion, SuggestedGasFees
+from dashboard.domain.fees.spells import USUAL_DAYS, UsualFee, difference_in_words
+from dashboard.domain.markup import Markup, element, join
+from dashboard.domain.quantity import Wei
+from dashboard.domain.tracking.transaction_cost import cost_of, in_coin, in_money
+from dashboard.show.parts.badges import flat_badge, network_badges, simulated_badge
 
 
 def verdict(status: NetworkStatus, usual: UsualNow, incidents: int, now: datetime) -> None:

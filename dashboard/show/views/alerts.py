@@ -10,16 +10,25 @@ from typing import Final
 
 import streamlit as st
 
+from dashboard.application import application
+from dashboard.application.application import Application
+from dashboard.application.deliveries import (
+    notification_filter,
+    notifications_are,
+    pending_changes_words,
+)
+from dashboard.application.incident_words import withheld_words
+from dashboard.application.text import age, moment, moment_near, sentence
+from dashboard.domain.alerts.notification import Notification, NotificationState
 from dashboard.domain.foreign_text import visible
 from dashboard.domain.formatting import capitalized
-from dashboard.domain.notification import Notification, NotificationState
+from dashboard.domain.markup import join
 from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.domain.rejection_filter import HashRange
+from dashboard.domain.rejections.search import HashRange
 from dashboard.errors import InputError
 from dashboard.show.parts.acting import done_shown, name_input
-from dashboard.show.parts.address import live
 from dashboard.show.parts.counts import Tile, tiles
-from dashboard.show.parts.heading import heading, section
+from dashboard.show.parts.frame import chosen_network_id, heading, live, section
 from dashboard.show.parts.incident_list import (
     INCIDENT,
     finished_incidents_part,
@@ -33,8 +42,6 @@ from dashboard.show.parts.list_page import (
     page_of_rows,
     search_filter,
 )
-from dashboard.show.parts.markup import join
-from dashboard.show.parts.network_chooser import chosen_network_id
 from dashboard.show.parts.notices import (
     empty,
     missing_links_shown,
@@ -51,12 +58,6 @@ from dashboard.show.parts.recipients import recipients_part, unreached_shown
 from dashboard.show.parts.rule_form import LIKE, RULE
 from dashboard.show.parts.rule_list import rules_part
 from dashboard.show.parts.silences import silences_part
-from dashboard.show.queries import page_queries
-from dashboard.show.queries.alerts import notification_filter
-from dashboard.show.queries.incident_words import withheld_words
-from dashboard.show.queries.notification_words import notifications_are, pending_changes_words
-from dashboard.show.queries.page_queries import PageQueries
-from dashboard.show.text import age, moment, moment_near, sentence
 from dashboard.show.views import fees, health, rejections
 from dashboard.store.alerts.alert_status import NotificationCounts
 from dashboard.store.alerts.notification_search import NotificationFilter
@@ -83,7 +84,7 @@ def as_page() -> st.Page:
 
 def page() -> None:
     """Show one incident, or the chosen section of the page; each refreshes by itself."""
-    queries = page_queries.current()
+    queries = application.current()
     with store_errors_shown():
         _write_address()
         if INCIDENT in st.query_params:
@@ -123,7 +124,7 @@ def _write_address() -> None:
 @live(REFRESH)
 def _head() -> None:
     """Answer at first sight what fired, what is unassigned, and whether everything was sent."""
-    queries = page_queries.current()
+    queries = application.current()
     with store_errors_shown("Alerts"):
         now = queries.now()
         opened = queries.incidents.open_counts(chosen_network_id(queries.networks))
@@ -136,7 +137,7 @@ def _head() -> None:
 
 @live(REFRESH)
 def _incident() -> None:
-    queries = page_queries.current()
+    queries = application.current()
     with store_errors_shown():
         try:
             found = queries.incidents.named(st.query_params.get(INCIDENT, ""))
@@ -160,7 +161,7 @@ def _pages() -> dict[str, st.Page]:
 
 @live(REFRESH)
 def _incidents() -> None:
-    queries = page_queries.current()
+    queries = application.current()
     with store_errors_shown():
         now, chosen = queries.now(), chosen_network_id(queries.networks)
         open_incidents_part(queries, chosen, as_page())
@@ -172,25 +173,25 @@ def _incidents() -> None:
 @live(REFRESH)
 def _silences() -> None:
     with store_errors_shown():
-        silences_part(page_queries.current())
+        silences_part(application.current())
 
 
 @st.fragment
 def _rules() -> None:
     with store_errors_shown():
-        rules_part(page_queries.current(), as_page())
+        rules_part(application.current(), as_page())
 
 
 @live(REFRESH)
 def _recipients() -> None:
-    queries = page_queries.current()
+    queries = application.current()
     with store_errors_shown():
         recipients_part(queries)
 
 
 @live(REFRESH)
 def _deliveries() -> None:
-    queries = page_queries.current()
+    queries = application.current()
     with store_errors_shown():
         counts = queries.alerts.counts()
         _tiles(counts, queries.now())
@@ -245,7 +246,7 @@ def _tiles(counts: NotificationCounts, now: datetime) -> None:
     )
 
 
-def _networks_in_trouble(queries: PageQueries, chosen: NetworkId | None, now: datetime) -> None:
+def _networks_in_trouble(queries: Application, chosen: NetworkId | None, now: datetime) -> None:
     found = [each for each in queries.alerts.open() if chosen in {None, each.subject.network_id}]
     if not found:
         return
@@ -254,7 +255,7 @@ def _networks_in_trouble(queries: PageQueries, chosen: NetworkId | None, now: da
         st.html(join(*(incident_row(each, queries.context, now) for each in found)))
 
 
-def _notifications(queries: PageQueries, counts: NotificationCounts) -> None:
+def _notifications(queries: Application, counts: NotificationCounts) -> None:
     wanted = _filter(queries)
     total = queries.alerts.count(wanted)
 
@@ -281,7 +282,7 @@ def _notifications(queries: PageQueries, counts: NotificationCounts) -> None:
         _verification_mails(queries, wanted)
 
 
-def _verification_mails(queries: PageQueries, wanted: NotificationFilter) -> None:
+def _verification_mails(queries: Application, wanted: NotificationFilter) -> None:
     """Show what became of the mails that ask addresses for their verification."""
     found = queries.alerts.verification_mails(wanted)
     if found:
@@ -289,7 +290,7 @@ def _verification_mails(queries: PageQueries, wanted: NotificationFilter) -> Non
         st.html(verification_table(found[:ROWS], queries.now()))
 
 
-def _filter(queries: PageQueries) -> NotificationFilter:
+def _filter(queries: Application) -> NotificationFilter:
     with filter_bar():
         state = choice_filter("State", list(_STATES), STATE, _ALL)
         text = search_filter(
@@ -300,7 +301,7 @@ def _filter(queries: PageQueries) -> NotificationFilter:
     return replace(wanted, state=_STATES[state])
 
 
-def _about_hash(queries: PageQueries, tx_hash: TxHash) -> None:
+def _about_hash(queries: Application, tx_hash: TxHash) -> None:
     """Answer for one transaction, whatever else is filtered."""
     wanted = NotificationFilter(tx_hashes=HashRange.of(tx_hash))
     found = queries.alerts.page(wanted, 1, ROWS)

@@ -9,18 +9,21 @@ from typing import Final
 import pandas as pd
 import streamlit as st
 
+from dashboard.application import application
+from dashboard.application.application import Application
+from dashboard.application.fee_timeline import TimeRange, Zoom
+from dashboard.application.fees import FeeView
+from dashboard.application.network_status import NetworkProfile, NetworkStatus
+from dashboard.application.overview import network_summary
+from dashboard.application.text import moment
+from dashboard.domain.markup import element
 from dashboard.show.charts import side_by_side
-from dashboard.show.charts.fee_chart import HEIGHT
-from dashboard.show.charts.fee_table import FOUR_DIGITS, fee_csv, fee_table
-from dashboard.show.parts.address import live
-from dashboard.show.parts.chart import chart
-from dashboard.show.parts.chart_zoom import chosen_zoom, dragging, unzoom_button
+from dashboard.show.charts.fee_chart import FOUR_DIGITS, HEIGHT, drawing_of, fee_csv, fee_table
+from dashboard.show.parts.chart import chart, chosen_zoom, dragging, unzoom_button
 from dashboard.show.parts.cheap_hours import cheap_hours, chosen_zone
 from dashboard.show.parts.fee_summary import costs, story_in_words, suggestions
-from dashboard.show.parts.heading import heading, section
+from dashboard.show.parts.frame import chosen_networks, follow_choice, heading, live, section
 from dashboard.show.parts.list_page import RANGE, choice_filter, file_button
-from dashboard.show.parts.markup import element
-from dashboard.show.parts.network_chooser import chosen_networks, follow_choice
 from dashboard.show.parts.network_comparison import (
     chosen_lines,
     comparison_head,
@@ -28,13 +31,6 @@ from dashboard.show.parts.network_comparison import (
 )
 from dashboard.show.parts.network_strip import network_figures, network_head
 from dashboard.show.parts.notices import empty, no_network, store_errors_shown
-from dashboard.show.queries import page_queries
-from dashboard.show.queries.fees import FeeView
-from dashboard.show.queries.network_status import NetworkProfile, NetworkStatus
-from dashboard.show.queries.network_summary import network_summary
-from dashboard.show.queries.page_queries import PageQueries
-from dashboard.show.text import moment
-from dashboard.show.time_ranges import TimeRange, Zoom
 
 REFRESH: Final = timedelta(seconds=4)
 CHART: Final = "Chart"
@@ -55,7 +51,7 @@ def page() -> None:
 @live(REFRESH)
 def _live() -> None:
     follow_choice()
-    queries = page_queries.current()
+    queries = application.current()
     now = queries.now()
     with store_errors_shown("Fees"):
         chosen = chosen_networks(queries.networks)
@@ -91,7 +87,7 @@ def _chosen_form() -> str:
 
 
 def _one(
-    queries: PageQueries,
+    queries: Application,
     status: NetworkStatus,
     time_range: TimeRange,
     now: datetime,
@@ -121,7 +117,7 @@ def _one(
 
 
 def _fees(
-    queries: PageQueries,
+    queries: Application,
     status: NetworkStatus,
     time_range: TimeRange,
     now: datetime,
@@ -171,7 +167,7 @@ def _file_name(view: FeeView, profile: NetworkProfile, shown: str) -> str:
 def _chart(view: FeeView, profile: NetworkProfile, zoom: Zoom | None, now: datetime) -> None:
     file_name = _file_name(view, profile, "chart")
     key = f"fees-{profile.network_id}"
-    chart(view.drawing, key, HEIGHT, file_name, dragging(zoom, now))
+    chart(drawing_of(view), key, HEIGHT, file_name, dragging(zoom, now))
 
 
 def _table_of(rows: pd.DataFrame) -> None:
@@ -184,7 +180,7 @@ def _table_of(rows: pd.DataFrame) -> None:
 
 
 def _many(
-    queries: PageQueries,
+    queries: Application,
     statuses: Sequence[NetworkStatus],
     time_range: TimeRange,
     now: datetime,
@@ -211,7 +207,8 @@ def _many(
             _table_of(side_by_side.lines_table(found.lines))
         else:
             height = side_by_side.HEIGHT
-            chart(found.drawing, "side-by-side", height, "networks", dragging(zoom, now))
+            drawing = side_by_side.drawing_of(found)
+            chart(drawing, "side-by-side", height, "networks", dragging(zoom, now))
         file_button(
             lambda: side_by_side.lines_csv(found.lines),
             f"networks-{time_range.name}.csv".replace(" ", "-"),
@@ -221,7 +218,7 @@ def _many(
     _compared(queries, statuses)
 
 
-def _compared(queries: PageQueries, statuses: Sequence[NetworkStatus]) -> None:
+def _compared(queries: Application, statuses: Sequence[NetworkStatus]) -> None:
     """Say of each network what it costs now, and when it is cheap."""
     with st.container(key="card-hours", gap=None):
         with st.container(horizontal=True, vertical_alignment="center", key="hours-head"):

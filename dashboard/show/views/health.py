@@ -9,15 +9,23 @@ from typing import Final
 
 import streamlit as st
 
+from dashboard.application import application
+from dashboard.application.application import Application
+from dashboard.application.attention import Attention, health_troubles
+from dashboard.application.health import Health, SourceRecords
+from dashboard.application.source_health import NetworkHealth, Spending
+from dashboard.application.text import moment
 from dashboard.domain.formatting import counted
+from dashboard.domain.markup import element, join
 from dashboard.domain.quantity import NetworkId
-from dashboard.show.parts.address import live
 from dashboard.show.parts.attention_list import attention_list
-from dashboard.show.parts.gap_timeline import MOST_LISTED, gap_table, gap_timeline
-from dashboard.show.parts.heading import heading, section
+from dashboard.show.parts.frame import chosen_networks, heading, live, section
 from dashboard.show.parts.health_cards import kinds_part, mail_part, store_part, worker_part
 from dashboard.show.parts.health_sources import (
+    MOST_LISTED,
     SourceHistory,
+    gap_table,
+    gap_timeline,
     legend_of,
     network_head,
     sorted_by_state,
@@ -25,22 +33,13 @@ from dashboard.show.parts.health_sources import (
     source_rows_head,
     source_table,
 )
-from dashboard.show.parts.markup import element, join
-from dashboard.show.parts.network_chooser import chosen_networks
+from dashboard.show.parts.list_page import opened
 from dashboard.show.parts.notices import (
     missing_links_shown,
     no_network,
     store_errors_shown,
 )
 from dashboard.show.parts.notification_table import incident_row
-from dashboard.show.parts.open_row import opened
-from dashboard.show.queries import page_queries
-from dashboard.show.queries.attention import Attention, health_troubles
-from dashboard.show.queries.health import Health, SourceRecords
-from dashboard.show.queries.page_queries import PageQueries
-from dashboard.show.queries.source_health import NetworkHealth
-from dashboard.show.queries.spending import Spending
-from dashboard.show.text import moment
 from dashboard.show.views import alerts
 
 REFRESH: Final = timedelta(seconds=4)
@@ -60,7 +59,7 @@ def page() -> None:
 
 @live(REFRESH)
 def _live() -> None:
-    queries = page_queries.current()
+    queries = application.current()
     now = queries.now()
     with store_errors_shown("Health"):
         health = queries.health.health()
@@ -90,7 +89,7 @@ def _attention(troubles: Sequence[Attention]) -> None:
             attention_list(troubles, alerts.as_page(), most=len(troubles), with_advice=True)
 
 
-def _sources(queries: PageQueries, now: datetime) -> None:
+def _sources(queries: Application, now: datetime) -> None:
     """Show how every source answers, of many networks one row each."""
     if not queries.networks:
         return
@@ -111,7 +110,7 @@ def _sources(queries: PageQueries, now: datetime) -> None:
                 st.html(legend_of(history.records, ids))
 
 
-def _history(queries: PageQueries) -> SourceHistory:
+def _history(queries: Application) -> SourceHistory:
     """Return what the store says of answers and costs; where it does not, say so."""
     records: SourceRecords | None = None
     spending: Mapping[NetworkId, Spending] | None = None
@@ -123,7 +122,7 @@ def _history(queries: PageQueries) -> SourceHistory:
 
 
 def _rows(
-    queries: PageQueries, networks: Sequence[NetworkHealth], history: SourceHistory, now: datetime
+    queries: Application, networks: Sequence[NetworkHealth], history: SourceHistory, now: datetime
 ) -> None:
     with st.container(key="networks", gap=None):
         source_rows_head()
@@ -136,7 +135,7 @@ def _rows(
 
 
 def _questions(
-    queries: PageQueries, network: NetworkHealth, history: SourceHistory, now: datetime
+    queries: Application, network: NetworkHealth, history: SourceHistory, now: datetime
 ) -> None:
     st.html(source_table(network, history, now))
     with store_errors_shown():
@@ -150,7 +149,7 @@ def _questions(
             st.html(join(label, *rows))
 
 
-def _coverage(queries: PageQueries, now: datetime) -> None:
+def _coverage(queries: Application, now: datetime) -> None:
     """Show when something was not watched."""
     if not queries.networks:
         return
@@ -167,7 +166,7 @@ def _coverage(queries: PageQueries, now: datetime) -> None:
                 st.html(gap_table(listed[:MOST_LISTED], queries.context, now))
 
 
-def _installation(queries: PageQueries, health: Health, now: datetime) -> None:
+def _installation(queries: Application, health: Health, now: datetime) -> None:
     worker, mail, store = st.columns(3, gap="small")
     is_space_low = health.storage is not None and health.storage.is_space_low
     with worker, st.container(key="card-worker", height="stretch"), store_errors_shown():
@@ -179,7 +178,7 @@ def _installation(queries: PageQueries, health: Health, now: datetime) -> None:
         _storage(queries)
 
 
-def _storage(queries: PageQueries) -> None:
+def _storage(queries: Application) -> None:
     storage, contents = queries.health.storage(), None
     with store_errors_shown():
         contents = queries.health.contents()

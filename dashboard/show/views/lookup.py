@@ -12,36 +12,36 @@ from typing import Final, TypeAlias
 
 import streamlit as st
 
+from dashboard.application import application
+from dashboard.application.answers import AnswerContext, leading_verdict
+from dashboard.application.application import Application
+from dashboard.application.lookup import asking_cost, lookup_csv, lookup_json
+from dashboard.application.transaction_summary import TransactionSummary, with_unsaved
 from dashboard.domain.formatting import counted
+from dashboard.domain.markup import element
 from dashboard.domain.quantity import TxHash
-from dashboard.domain.verdict import VerdictKind
+from dashboard.domain.tracking.verdict import VerdictKind
 from dashboard.errors import StoreError
 from dashboard.show.parts.acting import done_shown
-from dashboard.show.parts.address import live
 from dashboard.show.parts.answer_editor import answer_editor, template_mistakes_shown
-from dashboard.show.parts.heading import heading
-from dashboard.show.parts.list_page import choice_filter, file_button, page_of_rows
-from dashboard.show.parts.live_lookup import ask, question_result, unsaved_answers
-from dashboard.show.parts.lookup_question import (
+from dashboard.show.parts.frame import heading, live
+from dashboard.show.parts.list_page import choice_filter, file_button, opened, page_of_rows
+from dashboard.show.parts.lookup import (
     LookupAddress,
     LookupQuestion,
+    ask,
     ask_for,
+    lookup_row,
+    lookup_rows_head,
     question_form,
     question_now,
+    question_result,
     take_question,
+    unsaved_answers,
 )
-from dashboard.show.parts.lookup_rows import lookup_row, lookup_rows_head
-from dashboard.show.parts.markup import element
 from dashboard.show.parts.notices import empty, notice, store_errors_shown, unusable_texts
-from dashboard.show.parts.open_row import opened
 from dashboard.show.parts.track_form import track_form
 from dashboard.show.parts.transaction_card import transaction_card
-from dashboard.show.queries import page_queries
-from dashboard.show.queries.customer_answer import AnswerContext, leading_verdict
-from dashboard.show.queries.lookup_files import lookup_csv, lookup_json
-from dashboard.show.queries.lookup_page import asking_cost
-from dashboard.show.queries.page_queries import PageQueries
-from dashboard.show.queries.transaction_summary import TransactionSummary, with_unsaved
 
 REFRESH: Final = timedelta(seconds=5)
 REFRESH_OF_MANY: Final = timedelta(seconds=30)
@@ -65,7 +65,7 @@ def as_page() -> st.Page:
 
 def page() -> None:
     """Show the field, and below it the answer to what was asked in it or by the address."""
-    queries = page_queries.current()
+    queries = application.current()
     heading("Lookup", "What happened to a transaction, and what to tell a customer.")
     take_question(queries)
     question_form()
@@ -98,11 +98,11 @@ def search(text: str) -> None:
 
     Its address is known before: each address on the way would be a step of Back.
     """
-    address = ask_for(page_queries.current(), text, "", is_typed=False)
+    address = ask_for(application.current(), text, "", is_typed=False)
     st.switch_page(as_page(), query_params=address.parameters())
 
 
-def _asked_by_itself(queries: PageQueries, asked: LookupQuestion) -> Sequence[TxHash]:
+def _asked_by_itself(queries: Application, asked: LookupQuestion) -> Sequence[TxHash]:
     """Return what is asked by itself, once: of few transactions those without a fresh answer.
 
     Of many those without any answer, and only where somebody pasted them.
@@ -118,7 +118,7 @@ def _asked_by_itself(queries: PageQueries, asked: LookupQuestion) -> Sequence[Tx
     return [each.tx_hash for each in known if each.unanswered_since(since) and not each.is_settled]
 
 
-def _worth_asking(queries: PageQueries, asked: LookupQuestion) -> Sequence[TxHash]:
+def _worth_asking(queries: Application, asked: LookupQuestion) -> Sequence[TxHash]:
     """Return what a press asks about: of many those without any answer, else all with open ends."""
     if not asked.is_long:
         return asked.hashes
@@ -126,7 +126,7 @@ def _worth_asking(queries: PageQueries, asked: LookupQuestion) -> Sequence[TxHas
     return _unanswered(known) or [each.tx_hash for each in known if not each.is_settled]
 
 
-def _readable(queries: PageQueries, asked: LookupQuestion) -> Sequence[TransactionSummary]:
+def _readable(queries: Application, asked: LookupQuestion) -> Sequence[TransactionSummary]:
     """Read what is known; nothing where the store cannot be read, which the answers show."""
     with suppress(StoreError):
         return _known(queries, asked)
@@ -137,7 +137,7 @@ def _unanswered(known: Sequence[TransactionSummary]) -> Sequence[TxHash]:
     return [each.tx_hash for each in known if leading_verdict(each) in _UNANSWERED]
 
 
-def _actions(queries: PageQueries, asked: LookupQuestion) -> Sequence[TxHash]:
+def _actions(queries: Application, asked: LookupQuestion) -> Sequence[TxHash]:
     """Offer what can be done with a look-up; return what somebody wants to ask about now."""
     hashes, wanted = asked.hashes, _worth_asking(queries, asked)
     with st.container(horizontal=True, gap="small", key="lookup-acts"):
@@ -163,7 +163,7 @@ def _actions(queries: PageQueries, asked: LookupQuestion) -> Sequence[TxHash]:
     return wanted if is_asked else ()
 
 
-def _files(queries: PageQueries, hashes: Sequence[TxHash]) -> None:
+def _files(queries: Application, hashes: Sequence[TxHash]) -> None:
     """Offer the whole look-up as files, written when somebody asks for them.
 
     They are written outside the session, so what it knows is handed over here.
@@ -188,7 +188,7 @@ def _files(queries: PageQueries, hashes: Sequence[TxHash]) -> None:
     )
 
 
-def _context(queries: PageQueries) -> AnswerContext:
+def _context(queries: Application) -> AnswerContext:
     return AnswerContext(
         queries.now(),
         LookupAddress.current().case_id,
@@ -198,7 +198,7 @@ def _context(queries: PageQueries) -> AnswerContext:
 
 
 def _answers(asked: LookupQuestion) -> None:
-    queries = page_queries.current()
+    queries = application.current()
     if not asked.hashes:
         empty(
             "Paste a transaction hash, and press Enter",
@@ -217,12 +217,12 @@ def _answers(asked: LookupQuestion) -> None:
             transaction_card(summaries[0], _context(queries))
 
 
-def _known(queries: PageQueries, asked: LookupQuestion) -> Sequence[TransactionSummary]:
+def _known(queries: Application, asked: LookupQuestion) -> Sequence[TransactionSummary]:
     """Read what is known; of many, a click on a row finds what the last run of the page read."""
     return (queries.recent_summaries if asked.is_long else queries.summaries)(asked.hashes)
 
 
-def _many(queries: PageQueries, summaries: Sequence[TransactionSummary]) -> None:
+def _many(queries: Application, summaries: Sequence[TransactionSummary]) -> None:
     """Show the counts, then a row for each; one opens in place."""
     kinds = list(map(leading_verdict, summaries))
     with st.container(key="card-rows", gap=None):
@@ -237,7 +237,7 @@ def _many(queries: PageQueries, summaries: Sequence[TransactionSummary]) -> None
         page_of_rows(len(shown), ROWS, _PAGE, lambda number: _rows(queries, shown, number))
 
 
-def _rows(queries: PageQueries, shown: Sequence[TransactionSummary], number: int) -> None:
+def _rows(queries: Application, shown: Sequence[TransactionSummary], number: int) -> None:
     open_hash, context = opened(), _context(queries)
     for each in shown[(number - 1) * ROWS : number * ROWS]:
         is_open = open_hash == str(each.tx_hash)

@@ -9,26 +9,31 @@ from typing import Final
 
 import streamlit as st
 
+from dashboard.application import application
+from dashboard.application.application import Application
+from dashboard.application.fee_timeline import TIME_RANGES
+from dashboard.application.fees import FeeView
+from dashboard.application.network_status import Activity, NetworkProfile, NetworkStatus
+from dashboard.application.overview import RejectedAgain, network_summary, worst_first
+from dashboard.application.text import moment
+from dashboard.domain.markup import Markup, element
 from dashboard.domain.quantity import NetworkId
-from dashboard.show.charts.fee_table import fee_csv
-from dashboard.show.parts.address import live
+from dashboard.show.charts.fee_chart import drawing_of, fee_csv
 from dashboard.show.parts.attention_list import attention_list
-from dashboard.show.parts.chart import chart
-from dashboard.show.parts.chart_zoom import chosen_zoom, dragging, unzoom_button
+from dashboard.show.parts.chart import chart, chosen_zoom, dragging, unzoom_button
 from dashboard.show.parts.fee_summary import caveats_in_words
-from dashboard.show.parts.heading import heading, section
+from dashboard.show.parts.frame import NETWORK, chosen_networks, heading, live, section
 from dashboard.show.parts.last_look import last_look
-from dashboard.show.parts.list_page import RANGE, choice_filter, file_button
-from dashboard.show.parts.markup import Markup, element
-from dashboard.show.parts.network_chooser import NETWORK, chosen_networks
+from dashboard.show.parts.list_page import RANGE, choice_filter, file_button, opened
 from dashboard.show.parts.network_rows import (
+    WALL,
     NetworkRow,
     network_row,
     network_rows_head,
     row_markup,
+    wall,
 )
 from dashboard.show.parts.notices import empty, no_network, store_errors_shown
-from dashboard.show.parts.open_row import opened
 from dashboard.show.parts.rejection_table import (
     LineContext,
     coverage,
@@ -36,20 +41,6 @@ from dashboard.show.parts.rejection_table import (
     rejection_line,
 )
 from dashboard.show.parts.verdict import verdict
-from dashboard.show.parts.wall import WALL, wall
-from dashboard.show.queries import page_queries
-from dashboard.show.queries.attention import worst_first
-from dashboard.show.queries.fees import FeeView
-from dashboard.show.queries.network_status import (
-    Activity,
-    NetworkProfile,
-    NetworkStatus,
-)
-from dashboard.show.queries.network_summary import network_summary
-from dashboard.show.queries.overview import RejectedAgain
-from dashboard.show.queries.page_queries import PageQueries
-from dashboard.show.text import moment
-from dashboard.show.time_ranges import TIME_RANGES
 from dashboard.show.views import alerts, fees, health, lookup, rejections
 
 REFRESH: Final = timedelta(seconds=4)
@@ -85,7 +76,7 @@ def page() -> None:
 
 @live(REFRESH)
 def _live() -> None:
-    queries = page_queries.current()
+    queries = application.current()
     with store_errors_shown("Overview"):
         chosen = chosen_networks(queries.networks)
         now, known = queries.statuses_as_of()
@@ -114,7 +105,7 @@ def _live() -> None:
             st.page_link(as_page(), label="Wall mode", icon="", query_params=wall_address)
 
 
-def _one(queries: PageQueries, status: NetworkStatus, now: datetime) -> None:
+def _one(queries: Application, status: NetworkStatus, now: datetime) -> None:
     """Show one network: verdict, what needs attention, chart, and the newest rejections beside."""
     profile = status.profile
     with st.container(key=f"card-verdict-{profile.network_id}", gap="small"):
@@ -129,7 +120,7 @@ def _one(queries: PageQueries, status: NetworkStatus, now: datetime) -> None:
         _rejections(queries, [profile], now)
 
 
-def _many(queries: PageQueries, statuses: Sequence[NetworkStatus], now: datetime) -> None:
+def _many(queries: Application, statuses: Sequence[NetworkStatus], now: datetime) -> None:
     """Show one row for each network, the worst first, and below what needs attention."""
     counts = {each: found.count for each, found in queries.overview.hourly().items()}
     ranked = _ranked(queries, statuses)
@@ -152,7 +143,7 @@ def _many(queries: PageQueries, statuses: Sequence[NetworkStatus], now: datetime
         _rejections(queries, [each.profile for each in statuses], now)
 
 
-def _ranked(queries: PageQueries, statuses: Sequence[NetworkStatus]) -> list[NetworkStatus]:
+def _ranked(queries: Application, statuses: Sequence[NetworkStatus]) -> list[NetworkStatus]:
     """Put the worst first."""
     hourly = queries.overview.hourly()
     counts = {each: found.count for each, found in hourly.items()}
@@ -161,13 +152,13 @@ def _ranked(queries: PageQueries, statuses: Sequence[NetworkStatus]) -> list[Net
     )
 
 
-def _drawn_row(queries: PageQueries, status: NetworkStatus, now: datetime) -> Markup:
+def _drawn_row(queries: Application, status: NetworkStatus, now: datetime) -> Markup:
     """Return what the row shows: one for all who look at the same moment."""
     key = ("row", status.profile.network_id, now)
     return Markup(queries.drawn.get(key, lambda: row_markup(_row(queries, status), now)))
 
 
-def _row(queries: PageQueries, status: NetworkStatus) -> NetworkRow:
+def _row(queries: Application, status: NetworkStatus) -> NetworkRow:
     line = queries.overview.day_line(status) if status.profile.has_gas else None
     hourly = queries.overview.hourly().get(status.profile.network_id)
     return NetworkRow(status, queries.overview.usual(status), line, hourly)
@@ -195,7 +186,7 @@ def _is_of(kind: str, status: NetworkStatus, rejections_of: dict[NetworkId, int]
             return True
 
 
-def _opened(queries: PageQueries, status: NetworkStatus, now: datetime) -> None:
+def _opened(queries: Application, status: NetworkStatus, now: datetime) -> None:
     """Show a network below its row, as if it were the only one."""
     profile = status.profile
     with st.container(key=f"opened-{profile.network_id}", gap="small"):
@@ -203,18 +194,18 @@ def _opened(queries: PageQueries, status: NetworkStatus, now: datetime) -> None:
         _chart_card(queries, status, now)
 
 
-def _verdict(queries: PageQueries, status: NetworkStatus, now: datetime) -> None:
+def _verdict(queries: Application, status: NetworkStatus, now: datetime) -> None:
     incidents = queries.incidents.count_open(status.profile.network_id)
     verdict(status, queries.overview.usual(status), incidents, now)
 
 
-def _attention(queries: PageQueries, statuses: Sequence[NetworkStatus], now: datetime) -> None:
+def _attention(queries: Application, statuses: Sequence[NetworkStatus], now: datetime) -> None:
     """Show what needs attention, with the way to the page that helps."""
     needed = queries.needed_attention(statuses, now)
     attention_list(needed, alerts.as_page(), health.as_page())
 
 
-def _chart_card(queries: PageQueries, status: NetworkStatus, now: datetime) -> None:
+def _chart_card(queries: Application, status: NetworkStatus, now: datetime) -> None:
     """Chart the fee that decides busyness, and lead to what else is known."""
     profile = status.profile
     view = _fee_chart(queries, status, now) if profile.has_gas else None
@@ -238,7 +229,7 @@ def _chart_card(queries: PageQueries, status: NetworkStatus, now: datetime) -> N
             )
 
 
-def _fee_chart(queries: PageQueries, status: NetworkStatus, now: datetime) -> FeeView | None:
+def _fee_chart(queries: Application, status: NetworkStatus, now: datetime) -> FeeView | None:
     """Chart the fee that decides busyness, as the page Fees does; return what is shown."""
     profile = status.profile
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="chart-head"):
@@ -259,14 +250,14 @@ def _fee_chart(queries: PageQueries, status: NetworkStatus, now: datetime) -> Fe
         return None
     title.html(element("h3", f"{view.name}, {shown}", class_="lw-subhead"))
     key = f"base-fee-{profile.network_id}"
-    chart(view.drawing, key, CHART_HEIGHT, key, dragging(zoom, now))
+    chart(drawing_of(view), key, CHART_HEIGHT, key, dragging(zoom, now))
     caveats = caveats_in_words(view.story)
     if caveats:
         st.html(element("p", caveats, class_="lw-quiet"))
     return view
 
 
-def _rejections(queries: PageQueries, chosen: Sequence[NetworkProfile], now: datetime) -> None:
+def _rejections(queries: Application, chosen: Sequence[NetworkProfile], now: datetime) -> None:
     section("Newest rejections", coverage(chosen))
     newest = queries.overview.newest(NEWEST, chosen[0].network_id if len(chosen) == 1 else None)
     if not newest:
@@ -290,7 +281,7 @@ def _rejections(queries: PageQueries, chosen: Sequence[NetworkProfile], now: dat
 
 
 def _drawn_line(
-    queries: PageQueries, found: RejectedAgain, now: datetime, *, is_tracked: bool, is_named: bool
+    queries: Application, found: RejectedAgain, now: datetime, *, is_tracked: bool, is_named: bool
 ) -> Markup:
     """Return what a line shows, likewise; `is_named`: with its network."""
     stored = found.latest

@@ -11,30 +11,42 @@ from typing import Final
 
 import streamlit as st
 
-from dashboard.domain.exclusion import RejectionStage
-from dashboard.domain.quantity import NetworkId
-from dashboard.domain.reason_labels import KIND_NAMES
-from dashboard.domain.rejection_filter import RejectionFilter
-from dashboard.show.charts.rejection_timeline import PERIODS, Shown
-from dashboard.show.parts.address import live
-from dashboard.show.parts.chart_zoom import chosen_zoom, whole_range
-from dashboard.show.parts.filter_chips import Chip, filter_chips
-from dashboard.show.parts.heading import heading, section
-from dashboard.show.parts.list_page import (
-    ANY,
-    choice_filter,
-    file_button,
-    filter_bar,
-    page_of_rows,
-    search_filter,
-    select_filter,
+from dashboard.application import application
+from dashboard.application.application import Application
+from dashboard.application.fee_timeline import Zoom
+from dashboard.application.network_status import NetworkProfile
+from dashboard.application.rejection_timeline import PERIODS, Shown, many_rejections, trend_words
+from dashboard.application.rejections import (
+    MOST_EXPORTED,
+    RejectionSummary,
+    rejection_filter,
+    rejections_csv,
 )
-from dashboard.show.parts.module_card import module_card
-from dashboard.show.parts.network_chooser import (
+from dashboard.application.text import moment
+from dashboard.domain.quantity import NetworkId
+from dashboard.domain.rejections.exclusion import RejectionStage
+from dashboard.domain.rejections.reasons import KIND_NAMES
+from dashboard.domain.rejections.search import RejectionFilter
+from dashboard.show.parts.chart import chosen_zoom, whole_range
+from dashboard.show.parts.frame import (
     choose_network,
     chosen_network_id,
     chosen_network_name,
     follow_choice,
+    heading,
+    live,
+    section,
+)
+from dashboard.show.parts.list_page import (
+    ANY,
+    Chip,
+    choice_filter,
+    file_button,
+    filter_bar,
+    filter_chips,
+    page_of_rows,
+    search_filter,
+    select_filter,
 )
 from dashboard.show.parts.notices import empty, store_errors_shown
 from dashboard.show.parts.rejection_counts import (
@@ -49,21 +61,10 @@ from dashboard.show.parts.rejection_counts import (
 from dashboard.show.parts.rejection_table import (
     RowContext,
     coverage,
+    module_card,
     rejection_row,
     unknown_reason_table,
 )
-from dashboard.show.queries import page_queries
-from dashboard.show.queries.network_status import NetworkProfile
-from dashboard.show.queries.page_queries import PageQueries
-from dashboard.show.queries.rejection_trend import many_rejections, trend_words
-from dashboard.show.queries.rejections import (
-    MOST_EXPORTED,
-    RejectionSummary,
-    rejection_filter,
-    rejections_csv,
-)
-from dashboard.show.text import moment
-from dashboard.show.time_ranges import Zoom
 from dashboard.show.views import lookup
 
 URL_PATH: Final = "rejections"
@@ -103,7 +104,7 @@ class _Chosen:
 
 @live(REFRESH)
 def _live() -> None:
-    queries = page_queries.current()
+    queries = application.current()
     follow_choice()
     head = st.container()
     with store_errors_shown("Rejections", head):
@@ -133,7 +134,7 @@ def _live() -> None:
         _unknown_reasons(queries, chosen.wanted.network_id)
 
 
-def _choose(queries: PageQueries, network_id: NetworkId | None) -> _Chosen:
+def _choose(queries: Application, network_id: NetworkId | None) -> _Chosen:
     """Offer the filters; modules to choose from are those that reasons name in this time."""
     with filter_bar():
         period_name = choice_filter("Time", list(PERIODS), PERIOD, USUAL_PERIOD)
@@ -167,7 +168,7 @@ def _modules(everything: RejectionSummary) -> list[str]:
 
 
 def _chips(
-    queries: PageQueries,
+    queries: Application,
     zoom: Zoom | None,
     stage: str,
     module: str,
@@ -212,7 +213,7 @@ def _choose_network(profile: NetworkProfile | None) -> None:
     _from_first_page()
 
 
-def _narrowing(queries: PageQueries, chosen: _Chosen) -> Narrowing:
+def _narrowing(queries: Application, chosen: _Chosen) -> Narrowing:
     """Return what parts need to show counts, and what a click on one of them does."""
 
     def network(value: str) -> None:
@@ -231,7 +232,7 @@ def _narrowing(queries: PageQueries, chosen: _Chosen) -> Narrowing:
     )
 
 
-def _nothing_yet(queries: PageQueries) -> None:
+def _nothing_yet(queries: Application) -> None:
     empty(
         "No rejection seen in this time",
         f"Covered: {coverage(queries.networks)} Choose a longer time, or track a transaction on "
@@ -239,7 +240,7 @@ def _nothing_yet(queries: PageQueries) -> None:
     )
 
 
-def _list(queries: PageQueries, chosen: _Chosen, summary: RejectionSummary) -> None:
+def _list(queries: Application, chosen: _Chosen, summary: RejectionSummary) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="head-list"):
         section(many_rejections(summary.total), coverage(queries.networks))
         _download(queries, chosen, summary)
@@ -250,7 +251,7 @@ def _list(queries: PageQueries, chosen: _Chosen, summary: RejectionSummary) -> N
         page_of_rows(summary.total, ROWS, PAGE_NUMBER, _drawing_rows(queries, chosen))
 
 
-def _drawing_rows(queries: PageQueries, chosen: _Chosen) -> Callable[[int], None]:
+def _drawing_rows(queries: Application, chosen: _Chosen) -> Callable[[int], None]:
     is_one = chosen.wanted.network_id is not None or len(queries.networks) < _FEWEST
     leads_to = lookup.as_page()
 
@@ -264,7 +265,7 @@ def _drawing_rows(queries: PageQueries, chosen: _Chosen) -> Callable[[int], None
     return draw
 
 
-def _download(queries: PageQueries, chosen: _Chosen, summary: RejectionSummary) -> None:
+def _download(queries: Application, chosen: _Chosen, summary: RejectionSummary) -> None:
     def write() -> str:
         found = queries.rejections.page(chosen.wanted, chosen.shown, 1, MOST_EXPORTED)
         return rejections_csv(found, queries.context)
@@ -278,7 +279,7 @@ def _download(queries: PageQueries, chosen: _Chosen, summary: RejectionSummary) 
     )
 
 
-def _breakdowns(queries: PageQueries, narrowing: Narrowing) -> None:
+def _breakdowns(queries: Application, narrowing: Narrowing) -> None:
     """Show what is counted by module, overrun, stage, network and sender; each fails alone."""
     parts = (modules_part, overruns_part, _stages_and_networks)
     for column, part in zip(st.columns(3, gap="medium"), parts, strict=True):
@@ -288,13 +289,13 @@ def _breakdowns(queries: PageQueries, narrowing: Narrowing) -> None:
         senders_part(queries, narrowing)
 
 
-def _stages_and_networks(queries: PageQueries, narrowing: Narrowing) -> None:
+def _stages_and_networks(queries: Application, narrowing: Narrowing) -> None:
     with st.container(key="card-stages", gap="xsmall", height="stretch"):
         stages_part(queries, narrowing)
         networks_part(queries, narrowing)
 
 
-def _unknown_reasons(queries: PageQueries, network_id: NetworkId | None) -> None:
+def _unknown_reasons(queries: Application, network_id: NetworkId | None) -> None:
     with store_errors_shown():
         unknown = queries.rejections.unknown_reasons(network_id)
         if unknown:

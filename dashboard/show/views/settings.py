@@ -10,16 +10,15 @@ from typing import Final
 
 import streamlit as st
 
+from dashboard.application import application
+from dashboard.application.context import ConfigurationState, ShownSetting
+from dashboard.application.text import moment
 from dashboard.domain.foreign_text import visible
-from dashboard.show.parts.address import live
-from dashboard.show.parts.heading import heading, section
+from dashboard.domain.markup import Markup, breakable, element, join, plain_label
+from dashboard.show.parts.frame import heading, live, section
 from dashboard.show.parts.list_page import filter_bar, search_filter
-from dashboard.show.parts.markup import Markup, breakable, element, join, plain_label
 from dashboard.show.parts.notices import empty, notice
 from dashboard.show.parts.table import table
-from dashboard.show.queries import page_queries
-from dashboard.show.queries.settings import ConfigurationState, ShownSetting
-from dashboard.show.text import moment
 
 SEARCH: Final = "setting"
 REFRESH: Final = timedelta(seconds=15)
@@ -40,7 +39,7 @@ def page() -> None:
 
 @live(REFRESH)
 def _live() -> None:
-    read = page_queries.current().context.settings.configuration
+    read = application.current().context.settings.configuration
     if read is None:
         heading("Settings", "This process was started without a configuration.")
         return

@@ -9,22 +9,26 @@ from typing import Final
 
 import streamlit as st
 
+from dashboard.application import application
+from dashboard.application.application import Application
+from dashboard.application.text import moment
+from dashboard.application.tracked import MOST_AT_ONCE, TrackedCounts, tracked_filter
 from dashboard.domain.formatting import counted
 from dashboard.domain.quantity import NetworkId
-from dashboard.domain.tags import typed_tags
+from dashboard.domain.tracking.paste import typed_tags
 from dashboard.errors import InputError, StoreError
 from dashboard.show.parts.acting import done_shown, name_input
-from dashboard.show.parts.address import live
-from dashboard.show.parts.heading import heading, section
-from dashboard.show.parts.network_chooser import (
+from dashboard.show.parts.frame import (
     chosen_network_id,
     chosen_networks,
     follow_choice,
+    heading,
+    live,
+    section,
 )
 from dashboard.show.parts.notices import empty, no_network, store_errors_shown
 from dashboard.show.parts.sender_list import senders_part
 from dashboard.show.parts.track_form import track_list_form
-from dashboard.show.parts.tracked_acts import MOST_SAVED, acts
 from dashboard.show.parts.tracked_filters import (
     FIELDS,
     GROUP,
@@ -44,18 +48,15 @@ from dashboard.show.parts.tracked_filters import (
     value_of,
 )
 from dashboard.show.parts.tracked_list import (
+    MOST_SAVED,
+    acts,
     group_rows,
     need_buttons,
     needed_rows,
     tracked_rows,
 )
-from dashboard.show.queries import page_queries
-from dashboard.show.queries.page_queries import PageQueries
-from dashboard.show.queries.tracked import MOST_AT_ONCE, TrackedCounts, tracked_filter
-from dashboard.show.text import moment
 from dashboard.show.views import lookup
-from dashboard.store.tracking.groups import GroupedBy
-from dashboard.store.tracking.needs import MOST_LOOKED_AT, NeedNow
+from dashboard.store.tracking.groups import MOST_LOOKED_AT, GroupedBy, NeedNow
 from dashboard.store.tracking.search import RecordStatus, TrackedFilter
 
 URL_PATH: Final = "tracked"
@@ -80,7 +81,7 @@ def as_page() -> st.Page:
 
 def page() -> None:
     """Show what needs attention, then what is tracked; forms are folded between them."""
-    queries = page_queries.current()
+    queries = application.current()
     head = st.container()
     _forms(queries)
     _live()
@@ -88,7 +89,7 @@ def page() -> None:
         _head()
 
 
-def _forms(queries: PageQueries) -> None:
+def _forms(queries: Application) -> None:
     """Fold the forms away, unless nothing is tracked yet."""
     is_new = False
     with suppress(StoreError):  # The list says that the store cannot be read
@@ -116,7 +117,7 @@ def _forms(queries: PageQueries) -> None:
             )
 
 
-def _track_list_form(queries: PageQueries) -> None:
+def _track_list_form(queries: Application) -> None:
     network_ids = [
         profile.network_id for profile in chosen_networks(queries.networks) if profile.has_exclusion
     ]
@@ -133,7 +134,7 @@ def _track_list_form(queries: PageQueries) -> None:
 
 @live(REFRESH)
 def _head() -> None:
-    queries = page_queries.current()
+    queries = application.current()
     with store_errors_shown("Tracked"):
         counts = queries.tracked.counts(chosen_network_id(queries.networks))
         heading("Tracked", f"{headline(counts)} As of {moment(queries.now())}.")
@@ -151,7 +152,7 @@ def headline(counts: TrackedCounts) -> str:
 
 @live(REFRESH)
 def _live() -> None:
-    queries = page_queries.current()
+    queries = application.current()
     follow_choice()
     with store_errors_shown():
         network_id = chosen_network_id(queries.networks)
@@ -176,7 +177,7 @@ def _live() -> None:
                 _list(queries, _filter(queries, network_id))
 
 
-def _needed(queries: PageQueries, network_id: NetworkId | None) -> None:
+def _needed(queries: Application, network_id: NetworkId | None) -> None:
     """Show the most urgent of what needs attention, and the way to all of it."""
     counts = queries.tracked.needs(network_id)
     with st.container(key="card-needed", gap="small"):
@@ -189,7 +190,7 @@ def _needed(queries: PageQueries, network_id: NetworkId | None) -> None:
         needed_rows(needed, queries.now(), lookup.as_page())
 
 
-def _filter(queries: PageQueries, network_id: NetworkId | None) -> TrackedFilter:
+def _filter(queries: Application, network_id: NetworkId | None) -> TrackedFilter:
     """Read the filters that are on."""
     found = tracked_filter(queries.context, network_id, value_of(SEARCH))
     need = chosen_need()
@@ -215,7 +216,7 @@ def _tag(text: str) -> str:
     return min(tags) if len(tags) == 1 else text
 
 
-def _list(queries: PageQueries, wanted: TrackedFilter) -> None:
+def _list(queries: Application, wanted: TrackedFilter) -> None:
     total = queries.tracked.count(wanted)
     if not total:
         empty("No transaction matches these filters", "Remove a filter to see more.")
@@ -245,7 +246,7 @@ def _list(queries: PageQueries, wanted: TrackedFilter) -> None:
             )
 
 
-def _groups(queries: PageQueries, by: GroupedBy) -> None:
+def _groups(queries: Application, by: GroupedBy) -> None:
     """Show groups in the order of their names, so many at once."""
     after = str(st.session_state.get(_GROUPS_AFTER, {}).get(by, ""))
     found = queries.tracked.groups(by, after, GROUPS + 1)

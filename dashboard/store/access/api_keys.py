@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, or_, select, update
 
-from dashboard.domain.api_key import KeyLimits
+from dashboard.domain.people.access import KeyLimits
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.engine.upsert import insert_new, upsert_sums
 from dashboard.store.schema import api_key_credentials, api_key_uses, api_keys, installation

@@ -9,7 +9,7 @@ from typing import Final
 
 from sqlalchemy import ColumnElement, Connection, delete, or_, select, update
 
-from dashboard.domain.audit import Action, AuditEntry, Detail
+from dashboard.domain.people.access import Action, AuditEntry, Detail
 from dashboard.store.schema import audit_log, installation
 
 _LOOKED_BACK: Final = 10_000

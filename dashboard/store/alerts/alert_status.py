@@ -1,28 +1,46 @@
-"""The status of alerting: open incidents of networks, and notifications counted by state."""
+"""The status of alerting: what is open, silent, waiting or failing, and outages of mail."""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Final, NamedTuple
+from datetime import datetime, timedelta
+from typing import Any, Final, NamedTuple
 
-from sqlalchemy import Connection, case, func, or_, select
+from sqlalchemy import Connection, Select, case, func, or_, select, update
 
-from dashboard.domain.condition import Condition, State, Subject, SubjectKind
-from dashboard.domain.grounds import Grounds, SilenceGrounds
-from dashboard.domain.incident import IncidentState
-from dashboard.domain.notification import NotificationState
-from dashboard.domain.rule import Severity
+from dashboard.domain.alerts.condition import (
+    LONGEST_DIMENSION,
+    Condition,
+    State,
+    Subject,
+    SubjectKind,
+    Transition,
+)
+from dashboard.domain.alerts.grounds import DeliveryGrounds, Grounds, SilenceGrounds
+from dashboard.domain.alerts.incident import IncidentState
+from dashboard.domain.alerts.notification import DeliveryResult, NotificationState, Recipient
+from dashboard.domain.alerts.route import SOURCES, SilentSource
+from dashboard.domain.alerts.rule import Severity
+from dashboard.domain.alerts.rule_keys import MAIL
+from dashboard.domain.fees.gas import GasSource
+from dashboard.domain.health.troubles import MailOutage, MailTrouble
+from dashboard.domain.people.recipients import mailbox_of
+from dashboard.domain.quantity import NetworkId
 from dashboard.store.alerts.conditions import grounds_of_row, subject_of
-from dashboard.store.alerts.held_notifications import count_held
 from dashboard.store.alerts.notification_claims import IS_PENDING
+from dashboard.store.alerts.release import count_held
+from dashboard.store.engine.upsert import insert_new
 from dashboard.store.schema import (
     conditions,
+    deliveries,
     incident_transitions,
     incidents,
+    mail_outages,
+    notification_members,
     notifications,
     outbox,
+    suggested_gas_fees,
     transitions,
 )
 
@@ -174,3 +192,146 @@ def notification_counts(connection: Connection, since: datetime) -> Notification
         in_delivery_since=closed_at,
         pending_changes=connection.scalar(not_expanded) or 0,
     )
+
+
+_KNOWN: Final = "the message that mail failed came by mail, so it said that mail works again"
+
+_ITSELF: Final = "it is about this very address, from which messages come back"
+
+
+def failing_deliveries(connection: Connection) -> dict[str, DeliveryGrounds]:
+    """Return what each channel does not take, with the answer to its oldest notification."""
+    column = notifications.c
+    failing = (IS_PENDING, column.attempts > 0)
+    of_channels = select(column.channel, func.count(), func.min(column.created_at)).where(*failing)
+    found = {}
+    for channel, many, oldest in connection.execute(of_channels.group_by(column.channel)).all():
+        answer = select(column.outcome).where(*failing, column.channel == channel)
+        outcome = connection.scalar(answer.order_by(column.created_at).limit(1))
+        found[channel] = DeliveryGrounds(many, oldest, outcome or "")
+    return found
+
+
+def needless(connection: Connection, recipient: Recipient, change: Transition) -> str:
+    """Return why a recipient need not be notified of a change; empty where they do."""
+    if change.subject.kind is SubjectKind.ADDRESS and recipient.channel == MAIL:
+        address = mailbox_of(recipient).address[:LONGEST_DIMENSION]
+        return _ITSELF if address == change.subject.dimension else ""
+    return _known_recovery(connection, recipient, change)
+
+
+def _known_recovery(connection: Connection, recipient: Recipient, end: Transition) -> str:
+    """Return why a recipient need not be notified that mail is taken again; empty where they do.
+
+    The message that it failed came by mail itself, and no attempt failed since. Over other
+    channels programs are notified, which need the end.
+    """
+    if (end.after, end.subject.dimension, recipient.channel) != (State.DELIVERING, MAIL, MAIL):
+        return ""
+    attempt, member, begun = deliveries.c, notification_members.c, transitions.c
+    opening = select(begun.opening_id).where(begun.transition_id == end.transition_id)
+    sent = (
+        select(func.max(attempt.delivery_id))
+        .join(notification_members, member.notification_id == attempt.notification_id)
+        .where(attempt.result == DeliveryResult.SENT)
+        .where(member.channel == recipient.channel, member.address == recipient.address)
+        .where(member.transition_id == opening.scalar_subquery())
+    )
+    found = connection.scalar(sent)
+    if found is None:
+        return ""
+    failed_later = (
+        select(attempt.delivery_id)
+        .join(notifications, notifications.c.notification_id == attempt.notification_id)
+        .where(notifications.c.channel == MAIL, attempt.delivery_id > found)
+        .where(attempt.result == DeliveryResult.DEFERRED)
+    )
+    return _KNOWN if connection.scalar(failed_later.limit(1)) is None else ""
+
+
+def mail_trouble(connection: Connection, channel: str) -> MailTrouble | None:
+    """Return what fails on a channel since its last success; None where nothing does."""
+    is_used = select(notifications.c.channel).where(notifications.c.channel == channel).limit(1)
+    if connection.scalar(is_used) is None:
+        return None
+    last_sent = connection.scalar(_attempts(channel, DeliveryResult.SENT).limit(1)) or 0
+    failed = _attempts(channel, DeliveryResult.DEFERRED).where(deliveries.c.delivery_id > last_sent)
+    column = deliveries.c
+    rows = failed.with_only_columns(column.attempted_at, column.outcome)
+    first = connection.execute(rows.order_by(None).order_by(column.delivery_id).limit(1)).first()
+    last = connection.execute(rows.limit(1)).first()
+    if first is None or last is None:
+        return None
+    pending = select(func.count()).where(IS_PENDING, notifications.c.channel == channel)
+    count = connection.scalar(pending) or 0
+    return MailTrouble(last_sent, first.attempted_at, count, last.outcome)
+
+
+def was_sent_after(connection: Connection, channel: str, delivery_id: int) -> bool:
+    """Whether a message was taken after an attempt."""
+    sent = _attempts(channel, DeliveryResult.SENT).where(deliveries.c.delivery_id > delivery_id)
+    return connection.scalar(sent.limit(1)) is not None
+
+
+def unreported_outage(connection: Connection) -> MailOutage | None:
+    """Return the outage of which something is still to be reported, the oldest first."""
+    column = mail_outages.c
+    query = select(mail_outages).where(column.end_reported_at.is_(None)).order_by(column.since)
+    row = connection.execute(query.limit(1)).first()
+    if row is None:
+        return None
+    return MailOutage(row.after_delivery, row.since, row.reported_at, row.ended_at)
+
+
+def begin_outage(connection: Connection, trouble: MailTrouble) -> None:
+    """Write down that there is an outage."""
+    row = {"after_delivery": trouble.after_delivery, "since": trouble.since}
+    insert_new(connection, mail_outages, row)
+
+
+def note_outage(connection: Connection, outage: MailOutage, **times: datetime) -> None:
+    """Write down what happened to an outage: `reported_at`, `ended_at`, `end_reported_at`."""
+    mine = mail_outages.c.after_delivery == outage.after_delivery
+    connection.execute(update(mail_outages).where(mine).values(**times))
+
+
+def _attempts(channel: str, result: DeliveryResult) -> Select[Any]:
+    """Select the attempts of a channel with a result, the latest first.
+
+    They are walked along from the latest: a join would go through all notifications of the channel.
+    """
+    column = deliveries.c
+    of_notification = notifications.c.notification_id == column.notification_id
+    made_by = select(notifications.c.channel).where(of_notification).scalar_subquery()
+    attempts = select(column.delivery_id).where(column.result == result, made_by == channel)
+    return attempts.order_by(column.delivery_id.desc())
+
+
+_REPLACED_FOR: Final = timedelta(minutes=5)
+"""How long fees that a node gave instead count as known."""
+
+
+def silent_sources(connection: Connection, now: datetime) -> list[SilentSource]:
+    """Return the APIs that are silent and the networks whose fees are stale, APIs first."""
+    column = conditions.c
+    of_kinds = or_(*(column.subject.between(f"{kind}:", f"{kind};") for kind in SOURCES))
+    is_silent = column.state.in_([State.SILENT, State.STALE])
+    query = select(column.kind, column.network_id, column.since).where(of_kinds, is_silent)
+    found = [
+        SilentSource(
+            SubjectKind(row.kind),
+            row.network_id,
+            row.since,
+            row.kind == SubjectKind.GAS_API and _is_replaced(connection, row.network_id, now),
+        )
+        for row in connection.execute(query)
+    ]
+    return sorted(found, key=lambda each: (SOURCES.index(each.kind), each.network_id))
+
+
+def _is_replaced(connection: Connection, network_id: NetworkId, now: datetime) -> bool:
+    column = suggested_gas_fees.c
+    lately = (column.network_id == network_id, column.asked_at > now - _REPLACED_FOR)
+    query = select(column.source).where(*lately, column.asked_at <= now)
+    latest = connection.scalar(query.order_by(column.asked_at.desc()).limit(1))
+    return bool(latest == GasSource.NODE_INSTEAD)

@@ -8,11 +8,11 @@ from uuid import UUID
 
 from sqlalchemy import Connection, RowMapping, insert, select, update
 
-from dashboard.domain.incident import IncidentState
-from dashboard.domain.notification import NotificationState, Precedence, Recipient
-from dashboard.domain.notification_pace import LARGEST_MEMBERS
-from dashboard.domain.recipients import NOT_VERIFIED, RecipientDirectory, mailbox_of
-from dashboard.domain.route import BY_QUIET_HOURS
+from dashboard.domain.alerts.incident import IncidentState
+from dashboard.domain.alerts.notification import NotificationState, Precedence, Recipient
+from dashboard.domain.alerts.pace import LARGEST_MEMBERS
+from dashboard.domain.alerts.route import BY_QUIET_HOURS
+from dashboard.domain.people.recipients import NOT_VERIFIED, RecipientDirectory, mailbox_of
 from dashboard.store.alerts.notifications import message_id_of, notification_id_of
 from dashboard.store.alerts.recipients import note_summary
 from dashboard.store.engine.upsert import insert_all_new

@@ -10,8 +10,8 @@ from typing import Any, Final
 import msgspec
 from sqlalchemy import Connection, RowMapping, Table, or_, select, update
 
-from dashboard.domain.condition import Condition, State, Subject, SubjectKind, Transition
-from dashboard.domain.grounds import (
+from dashboard.domain.alerts.condition import Condition, State, Subject, SubjectKind, Transition
+from dashboard.domain.alerts.grounds import (
     AgeGrounds,
     BounceGrounds,
     CreditGrounds,

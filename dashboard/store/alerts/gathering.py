@@ -10,9 +10,8 @@ from uuid import UUID
 
 from sqlalchemy import Connection, Table, and_, insert, select, update
 
-from dashboard.domain.condition import Transition
-from dashboard.domain.formatting import span
-from dashboard.domain.incident import (
+from dashboard.domain.alerts.condition import Transition
+from dashboard.domain.alerts.incident import (
     Incident,
     IncidentEvent,
     IncidentEventKind,
@@ -22,12 +21,13 @@ from dashboard.domain.incident import (
     incident_key,
     open_incident,
 )
-from dashboard.domain.incident_timers import timed
-from dashboard.domain.notification import NotificationKind, NotificationState, Recipient
-from dashboard.domain.notification_pace import LARGEST_MEMBERS, precedence_of
-from dashboard.domain.recipients import RecipientDirectory
-from dashboard.domain.route import RuleRoute, held_for
-from dashboard.store.alerts.failing_deliveries import needless
+from dashboard.domain.alerts.incident_timers import timed
+from dashboard.domain.alerts.notification import NotificationKind, NotificationState, Recipient
+from dashboard.domain.alerts.pace import LARGEST_MEMBERS, precedence_of
+from dashboard.domain.alerts.route import RuleRoute, held_for
+from dashboard.domain.formatting import span
+from dashboard.domain.people.recipients import RecipientDirectory
+from dashboard.store.alerts.alert_status import needless
 from dashboard.store.alerts.incidents import (
     add_events,
     insert_incident,

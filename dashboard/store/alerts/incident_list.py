@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
@@ -11,14 +11,25 @@ from uuid import UUID
 
 from sqlalchemy import ColumnElement, Connection, Select, case, exists, func, select, true
 
-from dashboard.domain.incident import Incident, IncidentEvent, IncidentState
-from dashboard.domain.incident_response import IncidentResponse
-from dashboard.domain.incident_timers import Upcoming
-from dashboard.domain.muting import SilentSource
-from dashboard.domain.notification import NotificationState, Recipient
+from dashboard.domain.alerts.incident import (
+    Incident,
+    IncidentEvent,
+    IncidentResponse,
+    IncidentState,
+)
+from dashboard.domain.alerts.incident_timers import Upcoming
+from dashboard.domain.alerts.matcher import (
+    ChangeFacts,
+    Matcher,
+    RuleFacts,
+    facts_of,
+    facts_of_group,
+)
+from dashboard.domain.alerts.notification import NotificationState, Recipient
+from dashboard.domain.alerts.route import SilentSource
+from dashboard.domain.alerts.rule import URGENCY
+from dashboard.domain.alerts.silence import Silence
 from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.domain.rule import URGENCY
-from dashboard.domain.silence import Silence
 from dashboard.store.alerts.incidents import (
     add_events,
     incident_events_of,
@@ -27,6 +38,7 @@ from dashboard.store.alerts.incidents import (
     of_network,
     save_incident,
 )
+from dashboard.store.alerts.outbox import entries_of_incident
 from dashboard.store.schema import (
     conditions,
     incident_transitions,
@@ -302,3 +314,25 @@ def _withheld(
         recipient = Recipient(row.channel, row.address)
         found[row.incident_id].append(WithheldChanges(recipient, row.reason, row.many))
     return found
+
+
+_MOST_CHANGES: Final = 200
+
+
+def facts_of_incident(
+    connection: Connection, incident: Incident, matchers: Iterable[Matcher]
+) -> list[ChangeFacts]:
+    """Return what these matchers have to fit, all of it, to fit an incident as a whole.
+
+    That is what its group says, unless a matcher names another property, such as a tag: then it is
+    what its latest changes are, at most 200.
+    """
+    rule = RuleFacts(incident.rule, incident.severity)
+    shared = facts_of_group(incident.group, rule)
+    if all(each.about in shared for each in matchers):
+        return [shared]
+    entries = entries_of_incident(connection, incident.incident_id, _MOST_CHANGES)
+    each_facts = [facts_of(entry.change, rule) for entry in entries]
+    return [facts for at, facts in enumerate(each_facts) if facts not in each_facts[:at]] or [
+        shared
+    ]

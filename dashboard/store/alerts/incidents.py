@@ -26,10 +26,15 @@ from sqlalchemy import (
     update,
 )
 
-from dashboard.domain.condition import INSTALLATION
-from dashboard.domain.incident import Incident, IncidentEvent, IncidentEventKind, IncidentState
+from dashboard.domain.alerts.condition import INSTALLATION
+from dashboard.domain.alerts.incident import (
+    Incident,
+    IncidentEvent,
+    IncidentEventKind,
+    IncidentState,
+)
+from dashboard.domain.alerts.rule import URGENCY, RuleKind, Severity
 from dashboard.domain.quantity import NetworkId
-from dashboard.domain.rule import URGENCY, RuleKind, Severity
 from dashboard.errors import StoreError
 from dashboard.store.schema import incident_events, incidents
 

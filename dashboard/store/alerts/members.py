@@ -15,14 +15,14 @@ from uuid import UUID
 
 from sqlalchemy import Connection, func, select
 
-from dashboard.domain.incident import Incident
-from dashboard.domain.notification import (
+from dashboard.domain.alerts.incident import Incident
+from dashboard.domain.alerts.notification import (
     FIRST_MEMBERS,
     Notification,
     NotificationMember,
     NotificationState,
 )
-from dashboard.domain.notification_pace import LARGEST_MEMBERS
+from dashboard.domain.alerts.pace import LARGEST_MEMBERS
 from dashboard.store.alerts.incidents import incidents_by_id
 from dashboard.store.alerts.notifications import member_of, select_transitions
 from dashboard.store.engine.engine import Store

@@ -31,14 +31,14 @@ from sqlalchemy import (
     update,
 )
 
-from dashboard.domain.notification import (
+from dashboard.domain.alerts.notification import (
     DeliveryResult,
     Notification,
     NotificationKind,
     NotificationState,
     Recipient,
 )
-from dashboard.domain.notification_pace import Closing
+from dashboard.domain.alerts.pace import Closing
 from dashboard.store.alerts.members import with_members
 from dashboard.store.alerts.notifications import (
     notification_of,

@@ -11,11 +11,10 @@ from uuid import UUID
 
 from sqlalchemy import ColumnElement, Connection, and_, exists, false, func, or_, select
 
-from dashboard.domain.condition import State
-from dashboard.domain.notification import Notification, NotificationState
+from dashboard.domain.alerts.condition import State
+from dashboard.domain.alerts.notification import Notification, NotificationState
 from dashboard.domain.quantity import NetworkId
-from dashboard.domain.rejection_filter import HashRange
-from dashboard.domain.search import bare_beginning
+from dashboard.domain.rejections.search import HashRange, bare_beginning
 from dashboard.store.alerts.notifications import notification_of, select_notifications
 from dashboard.store.schema import (
     conditions,

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import secrets
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID, uuid5
 
-from sqlalchemy import Connection, RowMapping, Select, select
+from sqlalchemy import Connection, RowMapping, Select, select, update
 
-from dashboard.domain.condition import Opening, Transition
-from dashboard.domain.exclusion import StoredRejection
-from dashboard.domain.notification import (
+from dashboard.domain.alerts.condition import Opening, Transition
+from dashboard.domain.alerts.notification import (
     NO_DOMAIN,
     DeliveryAttempt,
     DeliveryResult,
@@ -22,12 +23,15 @@ from dashboard.domain.notification import (
     NotificationState,
     Recipient,
 )
-from dashboard.domain.rule import ObservedChange
-from dashboard.domain.tags import tags_in
+from dashboard.domain.alerts.rule import ObservedChange
+from dashboard.domain.alerts.signed_link import KEY_LENGTH
+from dashboard.domain.rejections.exclusion import StoredRejection
+from dashboard.domain.tracking.paste import tags_in
 from dashboard.store.alerts.conditions import transition_of
-from dashboard.store.alerts.link_key import ensure_link_key
+from dashboard.store.alerts.recipients import recipient_of_verification
 from dashboard.store.schema import (
     deliveries,
+    installation,
     notification_members,
     notifications,
     rejections,
@@ -162,3 +166,57 @@ def deliveries_by_notification(
         attempt = DeliveryAttempt(row.attempted_at, DeliveryResult(row.result), row.outcome)
         found[row.notification_id].append(attempt)
     return found
+
+
+def link_key(connection: Connection) -> bytes | None:
+    """Return the key, None before the first one was made."""
+    found: bytes | None = connection.scalar(select(installation.c.link_key))
+    return found
+
+
+def renew_link_key(connection: Connection, new: bytes) -> None:
+    """Let another key sign from now on: what was signed with the one before is forged then."""
+    connection.execute(update(installation).values(link_key=new))
+
+
+def make_link_key(connection: Connection, new: bytes) -> bytes:
+    """Keep `new` as the key unless there is one; return the key that is kept.
+
+    A backup holds it, so that links keep their meaning after a restore.
+    """
+    first = update(installation).where(installation.c.link_key.is_(None))
+    connection.execute(first.values(link_key=new))
+    kept = link_key(connection)
+    assert kept is not None  # noqa: S101 - a store has exactly one row of its installation
+    return kept
+
+
+def ensure_link_key(connection: Connection) -> bytes:
+    """Return the key, made now where none could be kept before."""
+    return link_key(connection) or make_link_key(connection, secrets.token_bytes(KEY_LENGTH))
+
+
+@dataclass(frozen=True, slots=True)
+class SentMessage:
+    """To whom a message was sent, or tried to be.
+
+    Others can compute the Message-ID of one that `is_guessable`: release 0.1.0 sent it, with the
+    id of its notification.
+    """
+
+    recipient: Recipient
+    is_guessable: bool = False
+
+
+def sent_message(connection: Connection, message_id: str) -> SentMessage | None:
+    """Return what is known of a message; None for one that was never tried to be sent."""
+    column = notifications.c
+    query = select(column.notification_id, column.channel, column.address).where(
+        column.message_id == message_id, column.attempts > 0
+    )
+    row = connection.execute(query).first()
+    if row is None:
+        recipient = recipient_of_verification(connection, message_id)
+        return None if recipient is None else SentMessage(recipient)
+    is_guessable = message_id.startswith(f"<{row.notification_id}@")
+    return SentMessage(Recipient(row.channel, row.address), is_guessable)

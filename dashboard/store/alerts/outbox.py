@@ -9,14 +9,14 @@ from uuid import UUID
 
 from sqlalchemy import Connection, select, update
 
-from dashboard.domain.condition import Transition
-from dashboard.domain.notification import NO_DOMAIN
-from dashboard.domain.recipients import RecipientDirectory
-from dashboard.domain.route import RuleRoute
-from dashboard.domain.rule import ObservedChange
+from dashboard.domain.alerts.condition import Transition
+from dashboard.domain.alerts.notification import NO_DOMAIN
+from dashboard.domain.alerts.route import RuleRoute
+from dashboard.domain.alerts.rule import ObservedChange
+from dashboard.domain.people.recipients import RecipientDirectory
 from dashboard.store.alerts.gathering import Gathering
-from dashboard.store.alerts.held_notifications import is_uncertain, restored_at
 from dashboard.store.alerts.notifications import change_of, select_changes
+from dashboard.store.alerts.release import is_uncertain, restored_at
 from dashboard.store.schema import (
     incident_transitions,
     notification_members,

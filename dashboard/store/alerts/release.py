@@ -4,32 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Final
+from datetime import datetime, timedelta
+from typing import Final, TypeAlias
 from uuid import UUID
 
 from sqlalchemy import (
     Connection,
     RowMapping,
     delete,
+    exists,
     func,
     literal_column,
     select,
     update,
 )
 
-from dashboard.domain.condition import Subject
-from dashboard.domain.incident import Incident
-from dashboard.domain.notification import NotificationKind, Precedence, Recipient
-from dashboard.domain.notification_pace import HOUR, Closing, OpenNotification, RecipientTraffic
+from dashboard.domain.alerts.condition import Subject, SubjectKind, Transition
+from dashboard.domain.alerts.incident import Incident
+from dashboard.domain.alerts.notification import (
+    NotificationKind,
+    NotificationState,
+    Precedence,
+    Recipient,
+)
+from dashboard.domain.alerts.pace import HOUR, Closing, OpenNotification, RecipientTraffic
+from dashboard.domain.alerts.route import RuleRoute, window_key
 from dashboard.domain.quantity import NetworkId
-from dashboard.domain.route import RuleRoute, window_key
+from dashboard.domain.rejections.exclusion import StoredRejection
 from dashboard.store.alerts.incidents import incident_of
 from dashboard.store.alerts.notifications import select_notifications
 from dashboard.store.engine.upsert import insert_all_new
 from dashboard.store.schema import (
+    addresses_off,
     conditions,
     incidents,
+    installation,
     notification_incidents,
     notification_members,
     notifications,
@@ -281,3 +290,103 @@ def _first_of_incident(connection: Connection, row: RowMapping) -> RowMapping | 
         .limit(1)
     )
     return connection.execute(first).mappings().one_or_none()
+
+
+SETTLING: Final = timedelta(minutes=15)
+"""How long after a restore a transition of a network may have been notified before: its condition
+lasted already, which the backup does not know."""
+
+DeadNotifications: TypeAlias = UUID | str
+"""One dead notification, by its id, or all to an address."""
+
+_DISCARDED: Final = "not sent: discarded after a restore"
+# Written out, so that the planner sees that the partial index fits.
+_IS_HELD: Final = notifications.c.state == literal_column("'held'")
+
+
+def restored_at(connection: Connection) -> datetime | None:
+    """Return when a backup was restored; None where that left nothing held, or none was."""
+    moment: datetime | None = connection.scalar(select(installation.c.restored_at))
+    return moment
+
+
+def is_uncertain(
+    transition: Transition, rejection: StoredRejection | None, restored: datetime | None
+) -> bool:
+    """Whether the store that a backup replaced may have notified people of a change already.
+
+    A rejection counts by its own time, however late it is seen.
+    """
+    if restored is None:
+        return False
+    if transition.subject.kind is not SubjectKind.TRANSACTION:
+        return transition.at <= restored + SETTLING
+    happened_at = transition.at if rejection is None else rejection.record.timestamp
+    return happened_at <= restored
+
+
+def hold_pending(connection: Connection) -> int:
+    """Hold every notification that is pending; return how many."""
+    pending = update(notifications).where(notifications.c.state == NotificationState.PENDING)
+    return connection.execute(
+        pending.values(state=NotificationState.HELD, claimed_by=None)
+    ).rowcount
+
+
+def count_held(connection: Connection) -> int:
+    """Count what is held."""
+    # A column that stands in no other index lets SQLite take the partial one, which is short.
+    count = select(func.count(notifications.c.notification_id)).where(_IS_HELD)
+    return connection.scalar(count) or 0
+
+
+def release_held(connection: Connection, now: datetime) -> int:
+    """Make what is held pending, and hold nothing any more; return how many."""
+    connection.execute(update(installation).values(restored_at=None))
+    held = update(notifications).where(_IS_HELD)
+    pending = held.values(state=NotificationState.PENDING, next_attempt_at=now)
+    return connection.execute(pending).rowcount
+
+
+def count_dead_by_address(connection: Connection, since: datetime) -> dict[str, int]:
+    """Count the dead notifications by address, of those made from `since` on."""
+    column = notifications.c
+    dead = select(column.address, func.count()).where(
+        column.state == NotificationState.DEAD, column.created_at >= since
+    )
+    rows = connection.execute(dead.group_by(column.address).order_by(column.address))
+    return {address: count for address, count in rows}  # noqa: C416 - a Row is no pair for dict()
+
+
+def resend(connection: Connection, which: DeadNotifications, now: datetime) -> int:
+    """Make dead notifications pending again, as if not tried yet; return how many.
+
+    Those to an address that is off stay dead.
+    """
+    column = notifications.c.address if isinstance(which, str) else notifications.c.notification_id
+    is_off = exists().where(
+        addresses_off.c.channel == notifications.c.channel,
+        addresses_off.c.address == notifications.c.address,
+    )
+    dead = update(notifications).where(
+        column == which, notifications.c.state == NotificationState.DEAD, ~is_off
+    )
+    pending = dead.values(
+        state=NotificationState.PENDING,
+        attempts=0,
+        claimed_by=None,
+        closed_by=None,
+        next_attempt_at=now,
+    )
+    return connection.execute(pending).rowcount
+
+
+def discard_held(connection: Connection) -> int:
+    """Mark what is held as dead, which keeps it on record; return how many.
+
+    What is uncertain after that is held all the same.
+    """
+    held = update(notifications).where(_IS_HELD)
+    return connection.execute(
+        held.values(state=NotificationState.DEAD, outcome=_DISCARDED)
+    ).rowcount

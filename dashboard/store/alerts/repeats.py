@@ -10,18 +10,18 @@ from uuid import UUID, uuid5
 
 from sqlalchemy import Connection, RowMapping, delete, func, select, true
 
-from dashboard.domain.incident import Incident
-from dashboard.domain.notification import (
+from dashboard.domain.alerts.incident import Incident
+from dashboard.domain.alerts.notification import (
     NO_DOMAIN,
     NotificationKind,
     NotificationMember,
     NotificationState,
     Recipient,
 )
-from dashboard.domain.notification_pace import precedence_of_kind
-from dashboard.domain.recipients import RecipientDirectory
-from dashboard.domain.route import BY_QUIET_HOURS
-from dashboard.domain.silence import SILENCED
+from dashboard.domain.alerts.pace import precedence_of_kind
+from dashboard.domain.alerts.route import BY_QUIET_HOURS
+from dashboard.domain.alerts.silence import SILENCED
+from dashboard.domain.people.recipients import RecipientDirectory
 from dashboard.store.alerts.incidents import incidents_by_id
 from dashboard.store.alerts.notifications import member_of, message_id_of, select_transitions
 from dashboard.store.engine.upsert import insert_new

@@ -1,20 +1,23 @@
-"""The rules of an installation: stored as people gave them, or the default ones."""
+"""The rules of an installation, stored, and the past transitions that they would have taken."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
-from sqlalchemy import Connection, delete, select
+from sqlalchemy import Connection, delete, or_, select
 
-from dashboard.domain.audit import Actor
-from dashboard.domain.rule import DEFAULT_RULES, Rule
-from dashboard.domain.rule_table import read_rule, write_rule
+from dashboard.domain.alerts.condition import SubjectKind
+from dashboard.domain.alerts.rule import DEFAULT_RULES, ObservedChange, Rule
+from dashboard.domain.alerts.rule_table import read_rule, write_rule
+from dashboard.domain.people.access import Actor
 from dashboard.errors import SchemaMismatch
 from dashboard.store.alerts.incidents import look_at_all
+from dashboard.store.alerts.notifications import change_of, select_changes
 from dashboard.store.engine.upsert import upsert
-from dashboard.store.schema import rules
+from dashboard.store.schema import rules, transitions
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,3 +77,22 @@ def _rule_of(name: str, body: object) -> Rule:
         f"the stored rule {name} was written by another version of Linewatch "
         f"({key} {remark}): upgrade Linewatch, or replace it with `linewatch rules import`"
     )
+
+
+MOST_TRANSITIONS: Final = 20_000
+"""Transitions that are read at most, the latest ones."""
+
+
+def past_transitions(
+    connection: Connection, kinds: Iterable[SubjectKind], since: datetime, until: datetime
+) -> list[ObservedChange]:
+    """Return the transitions of some kinds of subjects, oldest first."""
+    column = transitions.c
+    of_kinds = or_(*(column.subject.between(f"{kind}:", f"{kind};") for kind in kinds))
+    query = (
+        select_changes()
+        .where(of_kinds, column.at > since, column.at <= until)
+        .order_by(column.at.desc())
+        .limit(MOST_TRANSITIONS)
+    )
+    return [change_of(row) for row in connection.execute(query).mappings()][::-1]

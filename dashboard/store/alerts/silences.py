@@ -9,11 +9,11 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy import Connection, Row, func, select, update
 
-from dashboard.domain.active_hours import ActiveHours, WeeklyHours, WeekSpan
-from dashboard.domain.audit import Actor
-from dashboard.domain.matcher import MatchedProperty, Matcher
-from dashboard.domain.notification import NotificationState
-from dashboard.domain.silence import Silence, SilenceKind, SilenceRequest, SilenceState
+from dashboard.domain.alerts.matcher import MatchedProperty, Matcher
+from dashboard.domain.alerts.notification import NotificationState
+from dashboard.domain.alerts.silence import Silence, SilenceKind, SilenceRequest, SilenceState
+from dashboard.domain.people.access import Actor
+from dashboard.domain.people.active_hours import ActiveHours, WeeklyHours, WeekSpan
 from dashboard.store.engine.upsert import insert_new
 from dashboard.store.schema import notifications, silences
 

@@ -1,15 +1,16 @@
-"""Which database a store lives in: a SQLite file, or a PostgreSQL server that machines share."""
+"""Which database a store lives in, SQLite or PostgreSQL, and its errors turned into ours."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from datetime import timedelta
 from typing import Any, Final, Protocol
 
 from sqlalchemy import URL, Connection, Engine
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError
+from sqlalchemy.exc import ArgumentError, DBAPIError, StatementError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from dashboard.errors import StoreError, StoreUnavailable
 from dashboard.store.engine.lease_clock import BootMoment
@@ -120,3 +121,28 @@ def _database(url: URL) -> Database:
             return PostgresqlServer(url)
         case other:
             raise StoreError(f"store.url names {other}, which is not supported: write {_EXAMPLES}")
+
+
+@contextmanager
+def store_errors(database: Database) -> Iterator[None]:
+    """Raise StoreError trees for whatever the database raises."""
+    try:
+        yield
+    except DBAPIError as error:
+        raise translated(database, error.orig) from error
+    except PoolTimeout as error:
+        raise StoreUnavailable(
+            f"{database.name} cannot be used now: this process has been writing for too long; "
+            "try again"
+        ) from error
+    except database.driver_error as error:  # of a statement that went below SQLAlchemy
+        raise translated(database, error) from error
+    except StatementError as error:
+        # Not the database's refusal but a value of ours that it cannot keep: a mistake in code.
+        raise error.orig or error from error
+
+
+def translated(database: Database, error: BaseException | None) -> StoreError:
+    """Return the error of ours that stands for one of the driver."""
+    known = None if error is None else database.unavailable(error)
+    return known or StoreError(f"{database.name} refused what was asked ({error})")

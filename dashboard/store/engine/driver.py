@@ -27,8 +27,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import TypeEngine
 
+from dashboard.store.engine.database import translated
 from dashboard.store.engine.engine import database_of
-from dashboard.store.engine.errors import translated
 from dashboard.store.schema.columns import Exact
 
 Row: TypeAlias = tuple[Any, ...]

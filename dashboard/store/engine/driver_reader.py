@@ -9,8 +9,7 @@ from typing import Any
 from sqlalchemy import Engine
 
 from dashboard.errors import StoreError
-from dashboard.store.engine.database import Database
-from dashboard.store.engine.errors import store_errors, translated
+from dashboard.store.engine.database import Database, store_errors, translated
 
 
 class DriverReader:

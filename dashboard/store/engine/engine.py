@@ -14,9 +14,8 @@ from sqlalchemy import Connection, Engine, inspect, select, text
 
 from dashboard.errors import ForeignStore, SchemaMismatch, StoreError, StoreUnavailable
 from dashboard.store.engine.connection import DATABASE
-from dashboard.store.engine.database import PATIENCE, Database, database_at
+from dashboard.store.engine.database import PATIENCE, Database, database_at, store_errors
 from dashboard.store.engine.driver_reader import DriverReader
-from dashboard.store.engine.errors import store_errors
 from dashboard.store.engine.lease_clock import BootClock, BootMoment
 from dashboard.store.engine.move_progress import refuse_moved_store
 from dashboard.store.schema import REVISION, installation

@@ -16,8 +16,16 @@ from sqlalchemy.pool import NullPool
 
 from dashboard.errors import StoreError, StoreUnavailable
 from dashboard.store.engine.connection import DATABASE, store_in_use_error
-from dashboard.store.engine.corruption_check import DAMAGED, PRIMARY, find_corruption
-from dashboard.store.engine.disk import FULL, is_full, make_file, make_folder, probe_space
+from dashboard.store.engine.disk import (
+    DAMAGED,
+    FULL,
+    PRIMARY,
+    find_corruption,
+    is_full,
+    make_file,
+    make_folder,
+    probe_space,
+)
 from dashboard.store.engine.lease_clock import BootMoment, boot_clock
 
 _ANY_PAGE: Final = "PRAGMA user_version"

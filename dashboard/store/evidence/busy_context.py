@@ -7,23 +7,23 @@ from typing import Final
 
 from sqlalchemy import Connection
 
-from dashboard.domain.busy_context import (
+from dashboard.domain.alerts.grounds import FeeGrounds, Signal
+from dashboard.domain.fees.cheap_hours import HourFee
+from dashboard.domain.fees.rollup import FeeSeries, RollupLevel
+from dashboard.domain.fees.spells import (
     USUAL_DAYS,
     USUAL_WINDOW,
     BusyContext,
+    BusyTime,
     FeePoint,
     UsualFee,
     UsualSpells,
     usual_fee,
     usual_spells,
 )
-from dashboard.domain.cheap_hours import HourFee
-from dashboard.domain.coverage import Watched
-from dashboard.domain.fee_rollup import FeeSeries, RollupLevel
-from dashboard.domain.grounds import FeeGrounds, Signal
+from dashboard.domain.health.coverage import Watched
 from dashboard.domain.quantity import NetworkId
-from dashboard.domain.spells import BusyTime
-from dashboard.store.fees.busy_spells import spells_between
+from dashboard.store.fees.busy_window import spells_between
 from dashboard.store.fees.rollups import medians_at, medians_between
 from dashboard.store.fees.series import ChartRange, fee_steps
 from dashboard.store.fees.stored_fees import SeriesKey

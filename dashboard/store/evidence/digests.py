@@ -10,15 +10,20 @@ from uuid import UUID, uuid5
 
 from sqlalchemy import Connection, insert
 
-from dashboard.domain.condition import INSTALLATION, State, Subject, SubjectKind, Transition
-from dashboard.domain.coverage import Watched, WatchedTime
-from dashboard.domain.digest import DigestTime
-from dashboard.domain.grounds import DigestGrounds, NetworkDigest
-from dashboard.domain.notification import NotificationKind, NotificationState, Precedence, Recipient
+from dashboard.domain.alerts.condition import INSTALLATION, State, Subject, SubjectKind, Transition
+from dashboard.domain.alerts.grounds import DigestGrounds, NetworkDigest
+from dashboard.domain.alerts.notification import (
+    DigestTime,
+    NotificationKind,
+    NotificationState,
+    Precedence,
+    Recipient,
+)
+from dashboard.domain.alerts.rule_keys import MAIL
+from dashboard.domain.health.coverage import Watched, WatchedTime
+from dashboard.domain.people.recipients import RecipientDirectory
 from dashboard.domain.quantity import NetworkId
-from dashboard.domain.recipients import RecipientDirectory
-from dashboard.domain.rejection_filter import RejectionFilter
-from dashboard.domain.rule_keys import MAIL
+from dashboard.domain.rejections.search import RejectionFilter
 from dashboard.store.alerts.conditions import insert_transition
 from dashboard.store.alerts.incidents import count_opened, open_counts
 from dashboard.store.alerts.notifications import message_id_of, notification_id_of

@@ -1,4 +1,4 @@
-"""All that is stored about a hash on each network, from which its verdict follows."""
+"""All that is stored about a hash, or about a change that a message names."""
 
 from __future__ import annotations
 
@@ -9,16 +9,23 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, select
 
-from dashboard.domain.exclusion import StoredRejection
-from dashboard.domain.observation import Failure, FailureKind
+from dashboard.domain.alerts.condition import Transition
+from dashboard.domain.alerts.incident import NotifiedChange
+from dashboard.domain.health.observation import Failure, FailureKind
 from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.domain.verdict import Evidence
-from dashboard.store.rejections.read import versions_among
+from dashboard.domain.rejections.exclusion import StoredRejection
+from dashboard.domain.tracking.verdict import Evidence
+from dashboard.store.alerts.conditions import transition_of
+from dashboard.store.rejections.archive import versions_among
 from dashboard.store.schema import (
     checks,
+    outbox,
+    rejections,
     tracked_hashes,
+    transitions,
     watched_cohorts,
 )
+from dashboard.store.schema.rejections import stored_rejection
 from dashboard.store.tracking.follow_ups import follow_ups_among, receipt_failures_among
 
 
@@ -85,3 +92,58 @@ def _evidence(known: Evidence, check: Row[Any] | None) -> Evidence:
         failing_since=check.failing_since,
         failure=failure,
     )
+
+
+def with_labels(connection: Connection, changes: Sequence[NotifiedChange]) -> list[NotifiedChange]:
+    """Return the changes with what people said of their transactions; at most 500 at a time."""
+    column = tracked_hashes.c
+    hashes = {each.transition.subject.tx_hash for each in changes} - {None}
+    query = select(column.tx_hash, column.label, column.attempted_at)
+    rows = connection.execute(query.where(column.tx_hash.in_(hashes)))
+    tracked = {tx_hash: (label, attempted_at) for tx_hash, label, attempted_at in rows}
+    found = []
+    for each in changes:
+        label, attempted_at = tracked.get(each.transition.subject.tx_hash, ("", None))
+        found.append(replace(each, label=label, attempted_at=attempted_at))
+    return found
+
+
+def with_previous(connection: Connection, change: NotifiedChange) -> NotifiedChange:
+    """Return a changed record with the one that was known before, where that is still kept."""
+    if not change.is_changed_record:
+        return change
+    return replace(change, previous=_previous(connection, change.transition))
+
+
+def with_ends(connection: Connection, changes: Sequence[NotifiedChange]) -> list[NotifiedChange]:
+    """Return the changes with what ended what they opened, of networks; at most 500 at a time."""
+    opened = {
+        each.transition.transition_id
+        for each in changes
+        if each.transition.after.is_open and each.transition.subject.tx_hash is None
+    }
+    column = transitions.c
+    query = select(transitions).where(
+        column.opening_id.in_(opened), column.transition_id.not_in(opened)
+    )
+    rows = connection.execute(query.order_by(column.at)).mappings() if opened else ()
+    later = {row[column.opening_id]: transition_of(row) for row in rows}
+    ends = {key: each for key, each in later.items() if not each.after.is_open}
+    return [replace(each, ended=ends.get(each.transition.transition_id)) for each in changes]
+
+
+def _previous(connection: Connection, transition: Transition) -> StoredRejection | None:
+    """Return the rejection behind the last transition of the same subject before this one."""
+    column = transitions.c
+    entry = outbox.c.outbox_id
+    own = select(entry).where(outbox.c.transition_id == transition.transition_id).scalar_subquery()
+    query = (
+        select(rejections)
+        .join(transitions, column.rejection_id == rejections.c.rejection_id)
+        .join(outbox, outbox.c.transition_id == column.transition_id)
+        .where(column.subject == transition.subject.key(), entry < own)
+        .order_by(entry.desc())
+        .limit(1)
+    )
+    row = connection.execute(query).mappings().one_or_none()
+    return None if row is None else stored_rejection(row)

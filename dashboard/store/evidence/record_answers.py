@@ -1,4 +1,4 @@
-"""Record what networks answered about hashes, to polls and to look-ups."""
+"""Record what networks answered about hashes, and save rejections with their cohorts marked."""
 
 from __future__ import annotations
 
@@ -9,13 +9,16 @@ from datetime import datetime
 
 from sqlalchemy import Connection, select
 
-from dashboard.domain.observation import ExclusionAnswer, Operation
+from dashboard.domain.health.observation import ExclusionAnswer, Operation
 from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.domain.rejections.exclusion import RejectedTransaction, RejectionSource, SaveStatus
 from dashboard.errors import StoreError, StoreUnavailable
 from dashboard.store.engine.batching import portions
-from dashboard.store.monitoring.upstream_failures import record_answer, record_failure
+from dashboard.store.monitoring.answer_counts import record_answer, record_failure
+from dashboard.store.rejections import save
+from dashboard.store.rejections.save import LocatedReport
 from dashboard.store.schema import cohorts, tracked_hashes, watched_cohorts
-from dashboard.store.tracking.cohorts import Cohort, PollResult
+from dashboard.store.tracking.cohorts import Cohort, PollResult, mark_rejected
 from dashboard.store.tracking.poll_results import record_poll_results, record_untracked_results
 
 
@@ -113,3 +116,27 @@ def _note_network(
         record_answer(connection, network_id, operation, asked_at)
     elif failures:
         record_failure(connection, network_id, asked_at, (operation, failures[0]))
+
+
+def save_polled(
+    connection: Connection, network_id: NetworkId, record: RejectedTransaction, now: datetime
+) -> int:
+    """Save a version that a poll answered; return its id, the same for the same version."""
+    mark_rejected(connection, network_id, [record.tx_hash])
+    return save.save_polled(connection, network_id, record, now)
+
+
+def save_reports(
+    connection: Connection,
+    located: Sequence[LocatedReport],
+    now: datetime,
+    source: RejectionSource = RejectionSource.REPORTED,
+) -> list[SaveStatus]:
+    """Save what nodes report, in this order; the same reason for the same hash changes nothing.
+
+    A version that was polled before it was reported is marked as reported.
+    """
+    saved = save.save_reports(connection, located, now, source)
+    for network_id, hashes in saved.new_hashes().items():
+        mark_rejected(connection, network_id, hashes)
+    return saved.statuses

@@ -1,28 +1,23 @@
-"""Recent fees: the newest fees of a network, kept sorted in memory and equal to what is stored.
-
-Read once, they are updated with what each transaction saves. One statement, which reads four
-numbers off the ends of indexes, shows whether anybody else has changed what is stored; then they
-are read again. Of those who change it,
-
-- another worker has been given a lease, and has counted `last_token` on by that;
-- a history that is put in counts it on as well, and so does a restored backup;
-- retention deletes the oldest first, so the oldest one is not the same any more.
-"""
+"""The newest fees of a network, kept sorted in memory, and its busy spells as stored."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from threading import Lock
 from typing import Final, NamedTuple
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, func, select, update
 
-from dashboard.domain.fee_percentiles import RankedFees, TimedFees
-from dashboard.domain.fee_rollup import FeeSeries, SavedFee, SavedFees, TimedFee
+from dashboard.domain.alerts.condition import State, Transition
+from dashboard.domain.fees.percentiles import RankedFees, TimedFees
+from dashboard.domain.fees.rollup import FeeSeries, SavedFee, SavedFees, TimedFee
+from dashboard.domain.fees.spells import Spell
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.engine.driver import read_rows
+from dashboard.store.engine.upsert import insert_all_new
+from dashboard.store.schema import busy_spells
 from dashboard.store.schema.columns import milliseconds_of
 
 _FAR: Final = 10
@@ -180,3 +175,49 @@ class BusyWindow:
     def priority_fees(self, connection: Connection, now: datetime) -> RankedFees:
         """Return the medium suggested priority fees until now."""
         return self._priority_fees.read(connection, now)
+
+
+def save_spell(connection: Connection, transition: Transition) -> None:
+    """Save the spell that a transition of busyness begins, or the end of the one that it ends."""
+    network_id, at = transition.subject.network_id, transition.began_at
+    if transition.after is State.BUSY:
+        save_spells(connection, network_id, [Spell(at)])
+    elif transition.before is State.BUSY:
+        column = busy_spells.c
+        lasting = update(busy_spells).where(
+            column.network_id == network_id, column.ends_at.is_(None)
+        )
+        is_end_known = transition.after is State.CALM
+        connection.execute(lasting.values(ends_at=at, is_end_known=is_end_known))
+
+
+def save_spells(connection: Connection, network_id: NetworkId, spells: Iterable[Spell]) -> None:
+    """Save spells of a network; one that begins when another does is left out."""
+    rows = [
+        {
+            "network_id": network_id,
+            "begins_at": each.begins_at,
+            "ends_at": each.ends_at,
+            "is_end_known": each.is_end_known,
+        }
+        for each in spells
+    ]
+    insert_all_new(connection, busy_spells, rows)
+
+
+def spells_between(
+    connection: Connection, network_id: NetworkId, since: datetime, until: datetime
+) -> list[Spell]:
+    """Return the busy spells of which a part lies in a time, oldest first, each whole."""
+    column = busy_spells.c
+    last = select(func.max(column.begins_at)).where(
+        column.network_id == network_id, column.begins_at <= since
+    )
+    begins_from = connection.scalar(last) or since
+    query = (
+        select(column.begins_at, column.ends_at, column.is_end_known)
+        .where(column.network_id == network_id, column.begins_at.between(begins_from, until))
+        .order_by(column.begins_at)
+    )
+    found = (Spell(*row) for row in connection.execute(query))
+    return [each for each in found if each.ends_at is None or each.ends_at > since]

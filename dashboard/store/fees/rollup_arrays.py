@@ -13,8 +13,7 @@ from typing import Any, Final, Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from dashboard.domain.fee_histogram import PARTS, PARTS_BITS
-from dashboard.domain.fee_rollup import RollupLevel
+from dashboard.domain.fees.rollup import PARTS, PARTS_BITS, RollupLevel
 from dashboard.store.engine.driver import Row
 
 Integers: TypeAlias = npt.NDArray[np.int64]

@@ -13,8 +13,8 @@ from typing import Any, Final
 
 from sqlalchemy import Connection
 
-from dashboard.domain.fee_histogram import FeeHistogram
-from dashboard.domain.fee_rollup import (
+from dashboard.domain.fees.rollup import (
+    FeeHistogram,
     FeeRollup,
     RolledUp,
     RollupLevel,

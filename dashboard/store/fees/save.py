@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, RowMapping, Table, select
 
-from dashboard.domain.fee_rollup import FeeSeries, SavedFee, SavedFees, TimedFee
-from dashboard.domain.gas import FeeSuggestion, GasObservation, GasSource, SuggestedGasFees
-from dashboard.domain.observation import Operation
+from dashboard.domain.fees.gas import FeeSuggestion, GasObservation, GasSource, SuggestedGasFees
+from dashboard.domain.fees.rollup import FeeSeries, SavedFee, SavedFees, TimedFee
+from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.store.engine.driver import read_rows
 from dashboard.store.engine.upsert import insert_all_new, insert_new, upsert

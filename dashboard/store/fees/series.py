@@ -16,8 +16,8 @@ from typing import Final, NamedTuple
 
 from sqlalchemy import Connection
 
-from dashboard.domain.fee_rollup import FeeRollup, FeeSeries, RollupLevel, TimedFee
-from dashboard.domain.observation import Operation
+from dashboard.domain.fees.rollup import FeeRollup, FeeSeries, RollupLevel, TimedFee
+from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.engine.driver import Row
 from dashboard.store.fees.rollups import (

@@ -11,13 +11,13 @@ from typing import Any, Final, NamedTuple
 
 from sqlalchemy import Connection, Select, select
 
-from dashboard.domain.fee_percentiles import RankedFees
-from dashboard.domain.fee_rollup import FeeSeries, TimedFee
-from dashboard.domain.gas import GasSource
-from dashboard.domain.observation import Operation
+from dashboard.domain.alerts.rule import FeeMeasure
+from dashboard.domain.fees.gas import GasSource
+from dashboard.domain.fees.percentiles import RankedFees
+from dashboard.domain.fees.rollup import FeeSeries, TimedFee
+from dashboard.domain.fees.spells import JudgedValue
+from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import NetworkId, Wei
-from dashboard.domain.rule import FeeMeasure
-from dashboard.domain.spells import JudgedValue
 from dashboard.store.engine.driver import read_rows
 from dashboard.store.schema import fee_percentiles, suggested_gas_fees
 from dashboard.store.schema.columns import milliseconds_of, moment_of

@@ -23,7 +23,7 @@ from sqlalchemy import (
 )
 
 from dashboard.domain.quantity import Address
-from dashboard.domain.tags import tags_in
+from dashboard.domain.tracking.paste import tags_in
 from dashboard.store.maintenance.finding import Finding, first_of, rebuildable
 from dashboard.store.rejections.counter_steps import CounterStep
 from dashboard.store.rejections.counters import MANY, MOST_MODULES, OTHERS, recomputed_counters

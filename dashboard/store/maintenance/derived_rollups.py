@@ -14,7 +14,7 @@ from typing import Final, NamedTuple, TypeAlias
 import numpy as np
 from sqlalchemy import Connection
 
-from dashboard.domain.fee_rollup import FeeRollup, FeeSeries, RolledUp, RollupLevel
+from dashboard.domain.fees.rollup import FeeRollup, FeeSeries, RolledUp, RollupLevel
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.engine.driver import Row, read_rows
 from dashboard.store.fees.rollup_arrays import FeeArrays, RollupArrays

@@ -9,12 +9,11 @@ from alembic import command
 from alembic.config import Config
 from sqlalchemy import Connection, func, inspect, select
 
-from dashboard.domain.audit import Action, Actor
+from dashboard.domain.people.access import Action, Actor
 from dashboard.errors import StoreError
 from dashboard.store.access.audit_log import note_action
-from dashboard.store.engine.database import PATIENCE, database_at
+from dashboard.store.engine.database import PATIENCE, database_at, store_errors
 from dashboard.store.engine.engine import refuse_foreign, stored_revision
-from dashboard.store.engine.errors import store_errors
 from dashboard.store.schema import REVISION, installation
 from dashboard.store.schema.revisions import refuse_unknown_schema
 

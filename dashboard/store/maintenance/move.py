@@ -10,12 +10,11 @@ from uuid import UUID
 
 from sqlalchemy import Connection, inspect
 
-from dashboard.domain.audit import Action, Actor
+from dashboard.domain.people.access import Action, Actor
 from dashboard.errors import ForeignStore, InputError, LinewatchError, SchemaMismatch, StoreError
 from dashboard.store.access.audit_log import note_action
-from dashboard.store.engine.database import Database, database_at
+from dashboard.store.engine.database import Database, database_at, store_errors
 from dashboard.store.engine.engine import refuse_foreign, stored_revision
-from dashboard.store.engine.errors import store_errors
 from dashboard.store.engine.move_progress import (
     MoveProgress,
     MoveState,
@@ -24,8 +23,7 @@ from dashboard.store.engine.move_progress import (
     refuse_moved_store,
 )
 from dashboard.store.engine.sqlite import SqliteFile
-from dashboard.store.maintenance.backup import finished_as
-from dashboard.store.maintenance.backup_file import address_of, open_backup
+from dashboard.store.maintenance.backup import address_of, finished_as, open_backup
 from dashboard.store.maintenance.copy import copy_store
 from dashboard.store.maintenance.migrate import bring_up
 from dashboard.store.maintenance.verify import count_rows

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from sqlalchemy import Connection, Table
 
-from dashboard.domain.audit import Action, Actor
+from dashboard.domain.people.access import Action, Actor
 from dashboard.store.access.audit_log import note_action
 from dashboard.store.engine.engine import Store
 from dashboard.store.maintenance.derived_cohorts import rebuild_cohorts, wrong_cohorts

@@ -17,18 +17,17 @@ from uuid import UUID
 
 from sqlalchemy import Connection, func, inspect, select, text, update
 
-from dashboard.domain.audit import Action, Actor, Detail
+from dashboard.domain.people.access import Action, Actor, Detail
 from dashboard.errors import ForeignStore, StoreError, StoreUnavailable
 from dashboard.store.access.audit_log import note_action
-from dashboard.store.alerts.held_notifications import hold_pending
+from dashboard.store.alerts.release import hold_pending
 from dashboard.store.engine.connection import store_in_use_error
-from dashboard.store.engine.database import Database, database_at
+from dashboard.store.engine.database import Database, database_at, store_errors
 from dashboard.store.engine.disk import force_to_disk
 from dashboard.store.engine.engine import installation_id, open_store
-from dashboard.store.engine.errors import store_errors
 from dashboard.store.engine.move_progress import MoveState, move_progress
 from dashboard.store.engine.sqlite import SqliteFile
-from dashboard.store.maintenance.backup_file import address_of, open_backup
+from dashboard.store.maintenance.backup import address_of, open_backup
 from dashboard.store.maintenance.copy import copy_store
 from dashboard.store.maintenance.migrate import bring_up, migrate
 from dashboard.store.maintenance.rebuild import rebuild, unreadable, wrong_derived

@@ -19,14 +19,14 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import DBAPIError
 
-from dashboard.domain.incident import IncidentState
-from dashboard.domain.notification import NotificationState
-from dashboard.domain.store_size import StoreKind
-from dashboard.store.engine.corruption_check import raise_if_unread
+from dashboard.domain.alerts.incident import IncidentState
+from dashboard.domain.alerts.notification import NotificationState
+from dashboard.domain.health.retention import StoreKind
+from dashboard.store.engine.disk import raise_if_unread
 from dashboard.store.maintenance.copy import read_table
 from dashboard.store.maintenance.finding import RESTORE, Finding
 from dashboard.store.maintenance.rebuild import Progress, no_report, unreadable, wrong_derived
-from dashboard.store.rejections.lookup import record_of
+from dashboard.store.rejections.known_hashes import record_of
 from dashboard.store.rejections.save import version_digest
 from dashboard.store.schema import (
     incidents,

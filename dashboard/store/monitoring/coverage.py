@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Row, or_, select, update
 
-from dashboard.domain.coverage import (
+from dashboard.domain.health.coverage import (
     CoverageChange,
     Covered,
     Gap,

@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Row, Table, delete, func, select
 
-from dashboard.domain.clock_jump import CONFIRMED_BY, ClockJump, unconfirmed_jump
-from dashboard.domain.store_size import KindSize, StoreKind, StoreSize, growth_of
+from dashboard.domain.health.retention import KindSize, StoreKind, StoreSize, growth_of
+from dashboard.domain.health.troubles import CONFIRMED_BY, ClockJump, unconfirmed_jump
 from dashboard.store.engine.upsert import upsert
 from dashboard.store.schema import metadata, store_growth
 

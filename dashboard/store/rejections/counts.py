@@ -28,8 +28,8 @@ from sqlalchemy import (
 )
 
 from dashboard.domain.quantity import NetworkId
-from dashboard.domain.reason_parser import ReasonKind
-from dashboard.domain.rejection_filter import RejectionFilter
+from dashboard.domain.rejections.reasons import ReasonKind
+from dashboard.domain.rejections.search import RejectionFilter
 from dashboard.store.rejections.counter_steps import (
     STEP_LENGTHS,
     CountedRange,

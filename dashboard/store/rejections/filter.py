@@ -10,8 +10,8 @@ from typing import Any
 from sqlalchemy import ColumnElement, Select, literal_column, select
 
 from dashboard.domain.quantity import NetworkId
-from dashboard.domain.rejection_filter import RejectionFilter
-from dashboard.store.engine.expressions import holds_text, without_index
+from dashboard.domain.rejections.search import RejectionFilter
+from dashboard.store.engine.upsert import holds_text, without_index
 from dashboard.store.schema import rejections, tracked_hashes
 from dashboard.store.shown_search import hash_in_range, matches_search, rejection_in_range
 

@@ -1,17 +1,20 @@
-"""Which hashes have rejections, held in memory: most look-ups ask about others.
-
-Of each hash only the first four bytes are held, 65 bytes of memory with all that a set needs.
-Two hashes that begin alike, one in 4,000 questions at 1 M rejections, cost a look into the
-table; so do those whose rejections were deleted. A hash that is on record is never missed.
-"""
+"""Which hashes have rejections, held in memory, and what a served look-up asks of the rest."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Final, NamedTuple, Protocol, TypeAlias
+from collections.abc import Collection, Iterable, Iterator
+from datetime import datetime, timedelta
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
+from dashboard.domain.quantity import Address, NetworkId, TxHash
+from dashboard.domain.rejections.exclusion import (
+    LARGEST_LEAD,
+    QUERYABLE_WINDOW,
+    RejectedTransaction,
+    RejectionStage,
+)
 from dashboard.store.engine.engine import Store
-from dashboard.store.rejections.lookup import RejectionReader
+from dashboard.store.schema.columns import milliseconds_of, moment_of, unescape
 
 _CATCHING_UP: Final = 2_000
 """Rejections that are added at once: a millisecond, for which all other callers wait."""
@@ -98,3 +101,112 @@ class KnownHashes:
 def head_of(tx_hash: bytes) -> int:
     """Return the first four bytes as a number, least significant byte first."""
     return int.from_bytes(tx_hash[:4], "little")
+
+
+_NEWEST: Final = "SELECT coalesce(max(rejection_id), 0) FROM rejections"
+_HASHES: Final = "SELECT tx_hash FROM rejections"
+_ARRIVALS: Final = (
+    "SELECT rejection_id, tx_hash FROM rejections WHERE rejection_id > ? "
+    "ORDER BY rejection_id LIMIT ?"
+)
+_LEAD: Final = LARGEST_LEAD // timedelta(milliseconds=1)
+_VERSIONS: Final = (
+    "SELECT network_id, timestamp, rejection_id, tx_hash, sender, nonce, tx_rejection_stage, "
+    "reason_message, block_number, first_seen_at FROM rejections "
+    "WHERE tx_hash = ? AND timestamp >= ? "
+    "AND (timestamp - first_seen_at <= ? OR first_seen_at >= ?) LIMIT ?"
+)
+_VERSIONS_OF_MANY: Final = (
+    _VERSIONS.replace("tx_hash = ?", "tx_hash = ANY(%s)").replace("?", "%s")  # only for PostgreSQL
+)
+_MOST_VERSIONS: Final = 100
+"""Versions of one hash that are compared here: SQLite takes longer to sort a few rows."""
+
+
+class TooManyVersions(Exception):
+    """A hash has more versions than are worth comparing here: ask `read.queryable_record`."""
+
+
+class RejectionReader:
+    """Reads from one thread at a time, and never waits for a lock: it fails instead."""
+
+    def __init__(self, store: Store) -> None:
+        """Take a connection of its own at the first question."""
+        self._reader = store.driver_reader()
+        mark = self._reader.parameter
+        self._arrivals = _ARRIVALS.replace("?", mark)
+        self._versions = _VERSIONS.replace("?", mark)
+        self.is_near = self._reader.is_near
+
+    def newest(self) -> int:
+        """Return the highest id on record, 0 where there is none."""
+        newest: int = self._reader.rows(_NEWEST, ())[0][0]
+        return newest
+
+    def hashes(self) -> Iterator[bytes]:
+        """Return the hash of every rejection, some of them several times."""
+        for (tx_hash,) in self._reader.stream(_HASHES):
+            yield tx_hash
+
+    def arrivals(self, after: int, limit: int) -> list[tuple[int, bytes]]:
+        """Return id and hash of at most `limit` rejections that came after the id `after`.
+
+        No rejection that was committed before this call is ever passed over.
+        """
+        return self._reader.rows(self._arrivals, (after, limit))
+
+    def queryable_record(
+        self, networks: Collection[NetworkId], tx_hash: TxHash, now: datetime
+    ) -> RejectedTransaction | None:
+        """Answer as `read.queryable_record` does, or raise TooManyVersions."""
+        since = milliseconds_of(now - QUERYABLE_WINDOW)
+        rows = self._reader.rows(
+            self._versions, (bytes(tx_hash), since, _LEAD, since, _MOST_VERSIONS)
+        )
+        if len(rows) == _MOST_VERSIONS:
+            raise TooManyVersions
+        own = [row for row in rows if row[0] in networks]
+        return record_of(max(own, key=_rank)) if own else None
+
+    def queryable_records(
+        self, networks: Collection[NetworkId], hashes: Collection[TxHash], now: datetime
+    ) -> dict[TxHash, RejectedTransaction]:
+        """Return what `queryable_record` finds of each; one query where the database is remote."""
+        if self.is_near:
+            found = ((each, self.queryable_record(networks, each, now)) for each in hashes)
+            return {tx_hash: record for tx_hash, record in found if record is not None}
+        since, limit = milliseconds_of(now - QUERYABLE_WINDOW), _MOST_VERSIONS * len(hashes)
+        wanted = [bytes(tx_hash) for tx_hash in set(hashes)]
+        rows = self._reader.rows(_VERSIONS_OF_MANY, (wanted, since, _LEAD, since, limit))
+        if len(rows) == limit:
+            raise TooManyVersions
+        last: dict[TxHash, tuple[Any, ...]] = {}
+        for row in sorted(rows, key=_rank):
+            if row[0] in networks:
+                last[TxHash(row[3])] = row
+        return {tx_hash: record_of(row) for tx_hash, row in last.items()}
+
+    def close(self) -> None:
+        """Close the connection; the next question takes another."""
+        self._reader.close()
+
+
+def _rank(row: tuple[Any, ...]) -> tuple[bool, int, int]:
+    """Rank as `NEWEST_CLAIM_FIRST` does; the greatest is shown."""
+    claimed, arrived, rejection_id = row[1], row[-1], row[2]
+    is_dated_ahead = claimed - arrived > _LEAD
+    return not is_dated_ahead, arrived if is_dated_ahead else claimed, rejection_id
+
+
+def record_of(row: tuple[Any, ...]) -> RejectedTransaction:
+    """Read the columns that `_VERSIONS` names, up to the block."""
+    _, timestamp, _, tx_hash, sender, nonce, stage, reason, block, *_ = row
+    return RejectedTransaction(
+        TxHash(tx_hash),
+        Address(sender),
+        int.from_bytes(nonce, "big"),
+        RejectionStage(stage),
+        unescape(reason),
+        moment_of(timestamp),
+        block,
+    )

@@ -15,7 +15,8 @@ from sqlalchemy import (
     update,
 )
 
-from dashboard.domain.exclusion import (
+from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.domain.rejections.exclusion import (
     RejectedTransaction,
     RejectionReport,
     RejectionSource,
@@ -23,8 +24,7 @@ from dashboard.domain.exclusion import (
     SaveStatus,
     SignedTransaction,
 )
-from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.domain.reason_parser import parse_reason
+from dashboard.domain.rejections.reasons import parse_reason
 from dashboard.store.engine.upsert import insert_all_new, insert_new
 from dashboard.store.rejections.counters import count_inserted
 from dashboard.store.schema import (

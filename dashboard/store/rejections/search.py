@@ -8,8 +8,8 @@ from typing import Final
 
 from sqlalchemy import Connection, func, select
 
-from dashboard.domain.exclusion import StoredRejection
-from dashboard.domain.rejection_filter import RejectionFilter
+from dashboard.domain.rejections.exclusion import StoredRejection
+from dashboard.domain.rejections.search import RejectionFilter
 from dashboard.store.rejections.counts import has_counters, rows_to_count
 from dashboard.store.rejections.filter import latest_first
 from dashboard.store.schema import rejections

@@ -9,7 +9,7 @@ from typing import Final
 from sqlalchemy import Connection, func, literal_column, select
 
 from dashboard.domain.quantity import NetworkId
-from dashboard.store.engine.expressions import without_index
+from dashboard.store.engine.upsert import without_index
 from dashboard.store.schema import rejections
 from dashboard.store.schema.columns import Moment
 

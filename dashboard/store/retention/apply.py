@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import NamedTuple
 
-from dashboard.domain.retention import Before
+from dashboard.domain.health.retention import Before
 from dashboard.store.access.audit_log import allow_purge_before, purge_allowed
 from dashboard.store.engine.batching import AdaptiveBatches
 from dashboard.store.engine.engine import Store
@@ -23,7 +23,7 @@ from dashboard.store.retention.purge_monitoring import (
 )
 from dashboard.store.retention.purge_notifications import purge_notifications
 from dashboard.store.retention.purge_rejections import purge_rejections
-from dashboard.store.tracking.saved_lookups import purge_saved_lookups
+from dashboard.store.tracking.saved import purge_saved_lookups
 
 
 class PurgeBatch(NamedTuple):

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from sqlalchemy import Column, Connection, Table, delete, select
 
-from dashboard.domain.fee_rollup import RollupLevel
+from dashboard.domain.fees.rollup import RollupLevel
 from dashboard.store.engine.batching import AdaptiveBatches, after_row
 from dashboard.store.engine.engine import Store
 from dashboard.store.schema import (

@@ -10,8 +10,8 @@ from uuid import UUID
 
 from sqlalchemy import Connection, delete, exists, func, select, update
 
-from dashboard.domain.condition import SubjectKind
-from dashboard.domain.notification import NotificationState
+from dashboard.domain.alerts.condition import SubjectKind
+from dashboard.domain.alerts.notification import NotificationState
 from dashboard.store.engine.batching import PORTION, AdaptiveBatches
 from dashboard.store.engine.engine import Store
 from dashboard.store.rejections.save import watched_among

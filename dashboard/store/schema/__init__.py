@@ -15,7 +15,7 @@ from dashboard.store.schema.alerts import (
     outbox,
     transitions,
 )
-from dashboard.store.schema.base import metadata
+from dashboard.store.schema.columns import metadata
 from dashboard.store.schema.fees import (
     base_fee_histories,
     busy_spells,

@@ -15,8 +15,7 @@ from sqlalchemy import (
     Table,
 )
 
-from dashboard.store.schema.base import key, metadata, needed
-from dashboard.store.schema.columns import Digest, ForeignText, Moment, RowId
+from dashboard.store.schema.columns import Digest, ForeignText, Moment, RowId, key, metadata, needed
 
 api_keys = Table(
     "api_keys",

@@ -19,8 +19,16 @@ from sqlalchemy import (
     false,
 )
 
-from dashboard.store.schema.base import key, metadata, needed
-from dashboard.store.schema.columns import ForeignText, Hash, Moment, Network, RowId
+from dashboard.store.schema.columns import (
+    ForeignText,
+    Hash,
+    Moment,
+    Network,
+    RowId,
+    key,
+    metadata,
+    needed,
+)
 
 conditions = Table(
     "conditions",

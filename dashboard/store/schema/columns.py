@@ -1,4 +1,4 @@
-"""Column types: exact values of the domain in forms that SQLite and PostgreSQL both keep."""
+"""What all tables share: one collection, predictable names, and exact types of columns."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, TypeVar
 
-from sqlalchemy import BigInteger, Dialect, Integer, LargeBinary, Text
+from sqlalchemy import BigInteger, Column, Dialect, Integer, LargeBinary, MetaData, Text
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
 from dashboard.domain.quantity import Address, TxHash
@@ -98,3 +98,23 @@ WeiAmount: Final = BigInteger()
 
 RowId: Final = BigInteger().with_variant(Integer(), "sqlite")
 """A number given by the database; SQLite counts up only in a column that is called INTEGER."""
+
+
+metadata = MetaData(
+    naming_convention={
+        "pk": "pk_%(table_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+    }
+)
+
+
+def needed(name: str, kind: Any, *more: Any, **options: Any) -> Column[Any]:  # noqa: ANN401 - as SQLAlchemy's Column takes them
+    """Make a column that always has a value."""
+    return Column(name, kind, *more, nullable=False, **options)
+
+
+def key(name: str, kind: Any, *more: Any, **options: Any) -> Column[Any]:  # noqa: ANN401 - as SQLAlchemy's Column takes them
+    """Make a column of the primary key."""
+    return Column(name, kind, *more, primary_key=True, **options)

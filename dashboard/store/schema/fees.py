@@ -17,9 +17,18 @@ from sqlalchemy import (
     Table,
 )
 
-from dashboard.domain.gas import GasSource
-from dashboard.store.schema.base import key, metadata, needed
-from dashboard.store.schema.columns import Duration, Exact, ForeignText, Moment, Network, WeiAmount
+from dashboard.domain.fees.gas import GasSource
+from dashboard.store.schema.columns import (
+    Duration,
+    Exact,
+    ForeignText,
+    Moment,
+    Network,
+    WeiAmount,
+    key,
+    metadata,
+    needed,
+)
 
 _LEVELS: Final = tuple(
     column

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import BigInteger, Column, String, Table, Text, Uuid
 
-from dashboard.store.schema.base import key, metadata, needed
-from dashboard.store.schema.columns import Digest, Moment
+from dashboard.store.schema.columns import Digest, Moment, key, metadata, needed
 
 # One row: whose store this is, the last fencing token that any lease was given, how often the API
 # keys were changed, when a backup was restored last, how far a move is or where it went, before

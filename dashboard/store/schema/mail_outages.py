@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import Column, Table
 
-from dashboard.store.schema.base import key, metadata, needed
-from dashboard.store.schema.columns import Moment, RowId
+from dashboard.store.schema.columns import Moment, RowId, key, metadata, needed
 
 # One that ended before it was reported has both times of reports, so that nobody hears of it.
 mail_outages = Table(

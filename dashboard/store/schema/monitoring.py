@@ -6,9 +6,8 @@ from typing import Final
 
 from sqlalchemy import BigInteger, Boolean, Column, Index, Integer, String, Table
 
-from dashboard.domain.answer_counts import LIMITS
-from dashboard.store.schema.base import key, metadata, needed
-from dashboard.store.schema.columns import ForeignText, Moment, Network
+from dashboard.domain.health.observation import LIMITS
+from dashboard.store.schema.columns import ForeignText, Moment, Network, key, metadata, needed
 
 # Since when a part of a network is watched without a pause, until when it surely was, and when that
 # began for the first time.

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import JSON, Column, Index, Integer, String, Table
 
-from dashboard.store.schema.base import key, metadata, needed
-from dashboard.store.schema.columns import ForeignText, Moment
+from dashboard.store.schema.columns import ForeignText, Moment, key, metadata, needed
 
 addresses_off = Table(
     "addresses_off",

@@ -19,14 +19,13 @@ from sqlalchemy import (
     false,
 )
 
-from dashboard.domain.exclusion import (
+from dashboard.domain.rejections.exclusion import (
     ModuleOverflow,
     RejectedTransaction,
     RejectionSource,
     RejectionStage,
     StoredRejection,
 )
-from dashboard.store.schema.base import key, metadata, needed
 from dashboard.store.schema.columns import (
     Account,
     Digest,
@@ -36,6 +35,9 @@ from dashboard.store.schema.columns import (
     Network,
     RowId,
     Unsigned,
+    key,
+    metadata,
+    needed,
 )
 
 # Digests stand in for texts in the unique keys: an index of PostgreSQL takes no long ones.

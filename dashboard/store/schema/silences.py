@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import JSON, Column, Index, String, Table, Uuid
 
-from dashboard.store.schema.base import key, metadata, needed
-from dashboard.store.schema.columns import ForeignText, Moment, RowId
+from dashboard.store.schema.columns import ForeignText, Moment, RowId, key, metadata, needed
 
 # It lasts only in the hours `weekly` of every week, in `zone`; without any it lasts throughout.
 # `request_id` is chosen by the caller, so that a repeated request finds what the first one made.

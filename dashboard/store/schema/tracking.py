@@ -19,7 +19,6 @@ from sqlalchemy import (
     or_,
 )
 
-from dashboard.store.schema.base import key, metadata, needed
 from dashboard.store.schema.columns import (
     Account,
     Digest,
@@ -29,6 +28,9 @@ from dashboard.store.schema.columns import (
     Network,
     RowId,
     Unsigned,
+    key,
+    metadata,
+    needed,
 )
 
 POLL_RESULT_COLUMNS: Final = (

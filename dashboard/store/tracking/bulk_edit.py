@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, bindparam, select, update
 
 from dashboard.domain.quantity import TxHash
-from dashboard.domain.tags import own_tags, written_tags
+from dashboard.domain.tracking.paste import own_tags, written_tags
 from dashboard.store.engine.batching import portions
 from dashboard.store.schema import tracked_hashes
 from dashboard.store.tracking.tag_index import count_labels, index_tags

@@ -25,7 +25,7 @@ from sqlalchemy import (
     update,
 )
 
-from dashboard.domain.observation import FailureKind
+from dashboard.domain.health.observation import FailureKind
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.store.engine.batching import portions
 from dashboard.store.schema import cohorts, tracked_hashes, watched_cohorts

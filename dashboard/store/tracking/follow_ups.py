@@ -9,15 +9,15 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Row, and_, select
 
-from dashboard.domain.included_or_replaced import (
+from dashboard.domain.health.observation import Failure, FailureKind
+from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.domain.tracking.verdict import (
     FollowUp,
     Inclusion,
     InclusionAnswer,
     InclusionQuestion,
     conclude_follow_up,
 )
-from dashboard.domain.observation import Failure, FailureKind
-from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.store.engine.batching import portions
 from dashboard.store.engine.upsert import upsert
 from dashboard.store.schema import follow_ups, rejections, tracked_hashes, watched_cohorts

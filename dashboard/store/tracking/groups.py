@@ -1,8 +1,9 @@
-"""Groups of tracked transactions: those of one label, case, owner or tag, and how many they are."""
+"""Groups of tracked transactions, and those that need attention."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final
 
@@ -10,13 +11,28 @@ from sqlalchemy import (
     Column,
     ColumnElement,
     Connection,
+    Select,
+    and_,
+    exists,
     func,
     literal,
     literal_column,
+    or_,
     select,
 )
 
-from dashboard.store.schema import tracked_hashes, tracked_tags
+from dashboard.domain.quantity import NetworkId
+from dashboard.domain.tracking.verdict import ENDS_WITHIN, SILENT_AFTER, WATCHED_FOR, Need
+from dashboard.store.engine.upsert import without_index
+from dashboard.store.schema import (
+    UNANSWERED,
+    cohorts,
+    follow_ups,
+    tracked_hashes,
+    tracked_tags,
+    watched_cohorts,
+)
+from dashboard.store.schema.columns import Moment
 
 MOST_COUNTED: Final = 1000
 """Transactions of a group that are counted."""
@@ -70,3 +86,75 @@ def groups_of(connection: Connection, by: GroupedBy, after: str, limit: int) -> 
 def _count(connection: Connection, column: Column[Any], name: str) -> int:
     some = select(literal(1)).where(column == name, column != _NONE).limit(MOST_COUNTED + 1)
     return connection.scalars(select(func.count()).select_from(some.subquery())).one()
+
+
+MOST_LOOKED_AT: Final = 1000
+"""Transactions of a kind that are looked at, so that a storm slows no page."""
+
+MOST_NETWORKS: Final = 12
+"""Networks on which a transaction is watched at most, so that each is named once."""
+
+
+@dataclass(frozen=True, slots=True)
+class NeedNow:
+    """A kind of need, at a moment."""
+
+    need: Need
+    now: datetime
+
+
+def needing(wanted: NeedNow, network_id: NetworkId | None) -> Select[Any]:
+    """Select the ids of those that need attention, the most urgent first.
+
+    One that is watched on several networks may come several times.
+
+    Of each kind only `MOST_LOOKED_AT` are looked at: rejected ones from the latest, silent ones
+    from the longest silent, ending ones from the soonest.
+    """
+    watched, column = watched_cohorts.c, tracked_hashes.c
+    is_latest_first = wanted.need is Need.REJECTED
+    rank = watched.cohort_id if is_latest_first else watched.born_at
+    born_at = without_index(watched.born_at) if is_latest_first else watched.born_at
+    query = (
+        select(column.tracked_id, column.tx_hash, rank.label("rank"))
+        .select_from(watched_cohorts.join(tracked_hashes, column.cohort_id == watched.cohort_id))
+        .where(born_at > literal(wanted.now - WATCHED_FOR, Moment), *_conditions(wanted))
+        .order_by(rank.desc() if is_latest_first else rank)
+    )
+    if network_id is not None:
+        query = query.where(watched.network_id == network_id)
+    found = query.limit(MOST_LOOKED_AT).subquery().c
+    settled = follow_ups.c
+    has_ended = exists().where(
+        settled.tx_hash == found.tx_hash,
+        or_(settled.block_number.is_not(None), settled.replaced_since < settled.answered_at),
+    )
+    order = found.rank.desc() if is_latest_first else found.rank
+    return select(found.tracked_id).where(~has_ended).order_by(order)
+
+
+def count_needing(connection: Connection, wanted: NeedNow, network_id: NetworkId | None) -> int:
+    """Count those that need attention, among those that are looked at."""
+    found = needing(wanted, network_id).subquery().c.tracked_id
+    return connection.scalars(select(func.count(found.distinct()))).one()
+
+
+def ids_needing(
+    connection: Connection, wanted: NeedNow, network_id: NetworkId | None, limit: int
+) -> list[int]:
+    """Return the ids of the most urgent ones."""
+    found = connection.scalars(needing(wanted, network_id).limit(limit * MOST_NETWORKS))
+    return list(dict.fromkeys(found))[:limit]
+
+
+def _conditions(wanted: NeedNow) -> list[ColumnElement[bool]]:
+    watched = watched_cohorts.c
+    if wanted.need is Need.REJECTED:
+        return [watched.is_rejected]
+    if wanted.need is Need.ENDING:
+        ends = wanted.now - WATCHED_FOR + ENDS_WITHIN
+        has_record = exists().where(cohorts.c.cohort_id == watched.cohort_id, cohorts.c.is_rejected)
+        return [watched.born_at <= literal(ends, Moment), ~has_record]
+    since = wanted.now - SILENT_AFTER
+    never = and_(watched.last_answered_at.is_(None), watched.watched_at <= since)
+    return [UNANSWERED, or_(watched.failing_since <= since, never), ~watched.is_rejected]

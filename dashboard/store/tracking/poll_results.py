@@ -24,7 +24,7 @@ from sqlalchemy import (
     update,
 )
 
-from dashboard.domain.observation import ExclusionAnswer, Failure
+from dashboard.domain.health.observation import ExclusionAnswer, Failure
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.store.engine.batching import portions
 from dashboard.store.engine.upsert import upsert

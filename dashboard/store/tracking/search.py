@@ -27,10 +27,9 @@ from sqlalchemy import (
 )
 
 from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.domain.rejection_filter import HashRange
-from dashboard.domain.search import bare_beginning
+from dashboard.domain.rejections.search import HashRange, bare_beginning
 from dashboard.store.engine.batching import portions
-from dashboard.store.engine.expressions import without_index
+from dashboard.store.engine.upsert import without_index
 from dashboard.store.schema import (
     cohorts,
     rejections,
@@ -41,7 +40,7 @@ from dashboard.store.schema import (
 )
 from dashboard.store.schema.columns import escape
 from dashboard.store.shown_search import hash_or_sender_in_range, shows_words
-from dashboard.store.tracking.needs import NeedNow, needing
+from dashboard.store.tracking.groups import NeedNow, needing
 from dashboard.store.tracking.transactions import (
     TrackedTransaction,
     read_tracked,

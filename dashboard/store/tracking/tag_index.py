@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from sqlalchemy import Connection, delete, insert, select
 
 from dashboard.domain.quantity import TxHash
-from dashboard.domain.tags import tags_in
+from dashboard.domain.tracking.paste import tags_in
 from dashboard.store.engine.batching import portions
 from dashboard.store.engine.upsert import upsert_sums
 from dashboard.store.schema import tracked_hashes, tracked_labels, tracked_tags

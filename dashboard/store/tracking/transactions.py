@@ -20,9 +20,9 @@ from sqlalchemy import (
 )
 
 from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.domain.tags import MOST_TAGS, tags_in, written_tags
-from dashboard.domain.track_file import FiledTransaction
-from dashboard.domain.tracking_need import WATCHED_FOR
+from dashboard.domain.tracking.paste import MOST_TAGS, tags_in, written_tags
+from dashboard.domain.tracking.track_file import FiledTransaction
+from dashboard.domain.tracking.verdict import WATCHED_FOR
 from dashboard.errors import InputError
 from dashboard.store.engine.batching import portions
 from dashboard.store.engine.driver import insert_many

@@ -15,14 +15,12 @@ from uuid import uuid4
 import anyio
 
 from dashboard.detect.condition_start_end import ConditionRules
-from dashboard.domain.observation import ExclusionAnswer
+from dashboard.domain.health.observation import ExclusionAnswer
 from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.poll.cadence import CadencePolicy
 from dashboard.poll.conditions import Conditions
-from dashboard.poll.exclusion import ExclusionPoll
-from dashboard.poll.exclusion_queue import ExclusionQueue
-from dashboard.poll.lease import Lease
-from dashboard.poll.network_store import NetworkStore
-from dashboard.poll.next_check import CadencePolicy
+from dashboard.poll.exclusion import ExclusionPoll, ExclusionQueue
+from dashboard.poll.lease import Lease, NetworkStore
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.maintenance.migrate import migrate
 from tests.bench.expected_replies import NETWORK

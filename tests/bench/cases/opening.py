@@ -15,7 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-from dashboard.show.queries.page_queries import PageQueries
+from dashboard.application.application import Application
 from dashboard.store.engine.engine import open_store
 from dashboard.store.maintenance.migrate import migrate
 from dashboard.store.schema import REVISION, signed_transactions
@@ -49,7 +49,7 @@ def run(scene: Scene) -> Result:
             begun = time.perf_counter()
             with closing(open_store(f"sqlite:///{file}")) as store:
                 opened.append(time.perf_counter() - begun)
-                queries = PageQueries(store, CARDS, None, lambda: datetime.now(UTC))
+                queries = Application(store, CARDS, None, lambda: datetime.now(UTC))
                 queries.network_statuses()
                 queries.health.health()
                 asked.append(time.perf_counter() - begun)

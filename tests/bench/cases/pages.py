@@ -9,13 +9,13 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
-from dashboard.domain.exclusion import RejectionStage
-from dashboard.domain.notification import NotificationState
-from dashboard.domain.rejection_filter import HashRange, RejectionFilter
-from dashboard.show.charts.rejection_timeline import PERIODS, Period, SplitBy
-from dashboard.show.queries.network_status import NetworkStatus
-from dashboard.show.queries.page_queries import PageQueries
-from dashboard.show.time_ranges import TIME_RANGES, TimeRange
+from dashboard.application.application import Application
+from dashboard.application.fee_timeline import TIME_RANGES, TimeRange
+from dashboard.application.network_status import NetworkStatus
+from dashboard.application.rejection_timeline import PERIODS, Period, SplitBy
+from dashboard.domain.alerts.notification import NotificationState
+from dashboard.domain.rejections.exclusion import RejectionStage
+from dashboard.domain.rejections.search import HashRange, RejectionFilter
 from dashboard.store.alerts.incident_list import FinishedFilter
 from dashboard.store.alerts.notification_search import NotificationFilter
 from dashboard.store.engine.engine import Store, open_store
@@ -42,7 +42,7 @@ _HOUR: Final = next(each for each in TIME_RANGES if each.length == timedelta(hou
 _LAST: Final = 0.95
 _ROWS: Final = 25
 
-Ask = Callable[[PageQueries], object]
+Ask = Callable[[Application], object]
 
 
 class Timed(NamedTuple):
@@ -62,7 +62,7 @@ def run(scene: Scene) -> Result:
         scene.peer("worker", "writer", cores()[0], paged.file),
         closing(open_store(f"sqlite:///{paged.file}")) as store,
     ):
-        statuses = PageQueries(store, TWELVE, None, lambda: paged.until).network_statuses()
+        statuses = Application(store, TWELVE, None, lambda: paged.until).network_statuses()
         timed = [
             _time(store, paged.until, page, question, ask, rounds)
             for page, question, ask in _questions(paged, statuses)
@@ -88,7 +88,7 @@ def run(scene: Scene) -> Result:
 def _time(store: Store, now: datetime, page: str, question: str, ask: Ask, rounds: int) -> Timed:
     took = []
     for _ in range(rounds):
-        queries = PageQueries(store, TWELVE, None, lambda: now)
+        queries = Application(store, TWELVE, None, lambda: now)
         begun = time.perf_counter()
         ask(queries)
         took.append(1000 * (time.perf_counter() - begun))
@@ -99,7 +99,7 @@ def _time(store: Store, now: datetime, page: str, question: str, ask: Ask, round
 def _questions(
     paged: PagedStore, statuses: Sequence[NetworkStatus]
 ) -> Iterator[tuple[str, str, Ask]]:
-    yield "Overview", "states of twelve networks", PageQueries.network_statuses
+    yield "Overview", "states of twelve networks", Application.network_statuses
     yield (
         "Overview",
         "charts of an hour, of three networks",

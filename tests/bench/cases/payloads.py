@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from dashboard.show.time_ranges import TIME_RANGES, TimeRange
+from dashboard.application.fee_timeline import TIME_RANGES, TimeRange
+from dashboard.show.charts.fee_chart import drawing_of
 from dashboard.store.engine.engine import Store
 from tests.bench.fee_history import YEAR, asked_anew, past_year
 from tests.bench.setup import Scene
@@ -36,7 +37,7 @@ def run(scene: Scene) -> Result:
 def _payload(store: Store, span: TimeRange) -> tuple[int, int, int]:
     """Return the length of the JSON, how many numbers of traces stand in lists, and the steps."""
     view = asked_anew(store, span)
-    payload = view.drawing.figure.to_json()
+    payload = drawing_of(view).figure.to_json()
     traces = json.loads(payload)["data"]
     return len(payload), sum(1 for _ in _listed(traces)), len(view.story.steps)
 

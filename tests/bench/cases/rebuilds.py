@@ -10,8 +10,8 @@ from typing import Final
 
 from sqlalchemy import Connection, delete, func, or_, select
 
-from dashboard.domain.audit import Actor
-from dashboard.domain.fee_rollup import RollupLevel
+from dashboard.domain.fees.rollup import RollupLevel
+from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.maintenance.rebuild import Rebuilt, rebuild

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
-from dashboard.domain.exclusion import RejectedTransaction
+from dashboard.domain.rejections.exclusion import RejectedTransaction
 from tests.bench.alerting import (
     RECIPIENTS,
     Site,

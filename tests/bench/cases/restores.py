@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from dashboard.domain.audit import Actor
+from dashboard.domain.people.access import Actor
 from dashboard.store.engine.engine import open_store
 from dashboard.store.maintenance.backup import back_up
 from dashboard.store.maintenance.restore import restore

@@ -15,9 +15,9 @@ from typing import Final
 
 import numpy as np
 
-from dashboard.devnet.demo_fees import DemoFees
-from dashboard.devnet.networks import DEVNET
-from dashboard.domain.fee_percentiles import FeeWindow
+from dashboard.devnet.demo import DemoFees
+from dashboard.devnet.genesis import DEVNET
+from dashboard.domain.fees.percentiles import FeeWindow
 from dashboard.domain.quantity import Wei
 from tests.bench.fee_history import SEED, UNTIL
 from tests.bench.rounds import Median, WrongAnswerError

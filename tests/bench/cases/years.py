@@ -15,7 +15,8 @@ import pandas as pd
 import plotly.io
 from plotly.tools import return_figure_from_figure_or_data
 
-from dashboard.show.queries.fees import FeeView
+from dashboard.application.fees import FeeView
+from dashboard.show.charts.fee_chart import drawing_of
 from dashboard.store.fees.steps import FeeSteps
 from tests.bench.fee_history import (
     YEAR,
@@ -102,7 +103,7 @@ def _ratio(took: dict[str, Took], peer: str) -> float:
 
 def _sent(view: FeeView) -> str:
     """Write the figure as Streamlit does."""
-    figure = return_figure_from_figure_or_data(view.drawing.figure, validate_figure=True)
+    figure = return_figure_from_figure_or_data(drawing_of(view).figure, validate_figure=True)
     return str(plotly.io.to_json(figure, validate=False))
 
 

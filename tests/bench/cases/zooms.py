@@ -9,7 +9,7 @@ from typing import Final, Literal, TypeAlias
 
 from playwright.sync_api import Browser
 
-from dashboard.show.time_ranges import TIME_RANGES, TimeRange
+from dashboard.application.fee_timeline import TIME_RANGES, TimeRange
 from tests.bench.rounds import Median
 from tests.bench.setup import Scene
 from tests.bench.table import Promise, Result

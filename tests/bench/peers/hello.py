@@ -11,11 +11,11 @@ from typing import Any, Final
 
 from dashboard.cli.main import main
 from dashboard.serve import app, router
-from dashboard.serve.gas.api import GasApi
-from dashboard.serve.http_reply import json_reply
+from dashboard.serve.gas import GasApi
 from dashboard.serve.keys.key_ring import ApiKey
 from dashboard.serve.rpc.dispatch import Dispatcher, MessageAnswer
-from dashboard.serve.subscriptions.subscription import Session
+from dashboard.serve.subscriptions import Session
+from dashboard.transport.http_reply import json_reply
 from dashboard.wire.exclusion import GET_STATUS
 from tests.bench.expected_replies import METHOD
 

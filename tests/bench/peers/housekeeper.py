@@ -13,7 +13,7 @@ import time
 from datetime import datetime
 from pathlib import Path
 
-from dashboard.domain.retention import Before
+from dashboard.domain.health.retention import Before
 from dashboard.store.engine.batching import AdaptiveBatches
 from dashboard.store.engine.engine import open_store
 from dashboard.store.retention.apply import apply_retention

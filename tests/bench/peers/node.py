@@ -12,8 +12,14 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from dashboard.wire.jsonrpc import Request, batch_reply, error_reply, parse_message, result_reply
-from dashboard.wire.jsonrpc_errors import RpcError
+from dashboard.wire.jsonrpc import (
+    Request,
+    RpcError,
+    batch_reply,
+    error_reply,
+    parse_message,
+    result_reply,
+)
 from dashboard.wire.node import encode_block, encode_fee_history, encode_quantity
 from tests.bench.expected_replies import NETWORK
 from tests.bench.mined_chain import FIRST_HEAD, fee_history, header

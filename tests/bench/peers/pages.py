@@ -19,22 +19,22 @@ import uvicorn
 from starlette.middleware import Middleware
 from starlette.types import ASGIApp
 
-from dashboard.serve.transport.connection_limits import ConnectionLimiter, ConnectionLimits
-from dashboard.serve.transport.http_connection import LimitedHttpConnection, ServeConfig
-from dashboard.show.preload import warm_up
-from dashboard.show.queries import page_queries
-from dashboard.show.queries.page_queries import PageQueries
-from dashboard.show.web.headers import StrictHeaders
-from dashboard.show.web.page_files import PageFiles
-from dashboard.show.web.site_map import SiteMap
+from dashboard import show
+from dashboard.application import application
+from dashboard.application.application import Application
+from dashboard.show.streamlit_runtime import warm_up
 from dashboard.store.engine.engine import open_store
-from dashboard.wiring.event_loop import RestingLoop
+from dashboard.transport.connection_limits import ConnectionLimiter, ConnectionLimits
+from dashboard.transport.event_loop import RestingLoop
+from dashboard.transport.http_connection import LimitedHttpConnection, ServeConfig
+from dashboard.web.files import PageFiles, SiteMap
+from dashboard.web.gate import StrictHeaders
 from dashboard.wiring.page_connection import PageWebSocketConnection
 from tests.bench.pages_store import TWELVE
 from tests.bench.watched_networks import watch_once
 
 _PERIOD: Final = 12.0
-_PAGES: Final = Path(page_queries.__file__).parents[1] / "main.py"
+_PAGES: Final = Path(show.__file__).parent / "main.py"
 
 
 def serve(port: int, file: str, ended: datetime, script: Path) -> None:
@@ -53,7 +53,7 @@ def serve(port: int, file: str, ended: datetime, script: Path) -> None:
                 while not stop.wait(_PERIOD):
                     watch_once(store, now())
 
-            page_queries.register(PageQueries(store, TWELVE, None, now))
+            application.register(Application(store, TWELVE, None, now))
             watch_once(store, now())
             watcher = threading.Thread(target=watch)
             watcher.start()

@@ -9,10 +9,10 @@ import threading
 from datetime import UTC, datetime
 from typing import Final
 
-from dashboard.domain.exclusion import RejectedTransaction, RejectionStage
 from dashboard.domain.quantity import Address, TxHash
+from dashboard.domain.rejections.exclusion import RejectedTransaction, RejectionStage
 from dashboard.store.engine.engine import Store, open_store
-from dashboard.store.evidence.save_rejections import save_polled
+from dashboard.store.evidence.record_answers import save_polled
 from tests.bench.expected_replies import NETWORK
 
 AT_ONCE: Final = 20

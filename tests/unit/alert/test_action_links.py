@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from dashboard.alert.compose import ActionLinks, Links, actions_of, compose
-from dashboard.alert.template_loader import load_templates
-from dashboard.domain.condition import State
-from dashboard.domain.notification import NotificationKind, Recipient
-from dashboard.domain.signed_link import LinkPurpose, SignedLink, read_link
+from dashboard.alert.message_writer import load_templates
+from dashboard.domain.alerts.condition import State
+from dashboard.domain.alerts.notification import NotificationKind, Recipient
+from dashboard.domain.alerts.signed_link import LinkPurpose, SignedLink, read_link
 from tests.builders import A_MOMENT, a_notification, a_transition, an_id, an_incident
 
 KEY = b"k" * 32

@@ -10,9 +10,9 @@ from dashboard.alert.channels.alertmanager import FIRES_FOR, REJECTION_FIRES_FOR
 from dashboard.alert.compose import Links, NetworkName
 from dashboard.alert.facts import facts_of
 from dashboard.alert.message import Message
-from dashboard.alert.trial_message import message_of_trial
-from dashboard.domain.audit import Actor
-from dashboard.domain.condition import INSTALLATION, State, Subject, SubjectKind
+from dashboard.alert.own_messages import message_of_trial
+from dashboard.domain.alerts.condition import INSTALLATION, State, Subject, SubjectKind
+from dashboard.domain.people.access import Actor
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_notification, a_transition, seconds
 
 NETWORKS = {A_NETWORK: NetworkName("devnet")}

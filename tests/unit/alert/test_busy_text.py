@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import UTC, timedelta
 from typing import Any
 
-from dashboard.alert.busy_text import describe_busy
-from dashboard.domain.busy_context import BusyContext, FeePoint, UsualSpells
-from dashboard.domain.grounds import FeeGrounds, Signal
+from dashboard.alert.change_text import describe_busy
+from dashboard.domain.alerts.grounds import FeeGrounds, Signal
+from dashboard.domain.fees.spells import BusyContext, FeePoint, UsualSpells
 from dashboard.domain.quantity import Wei
 from tests.builders import A_MOMENT, GWEI, suggested_gas_fees
 

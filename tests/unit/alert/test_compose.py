@@ -12,14 +12,13 @@ from hypothesis import strategies as st
 
 from dashboard.alert.compose import Links, MessageFacts, MessageTemplates, NetworkName, compose
 from dashboard.alert.message import Message
-from dashboard.alert.template_loader import load_templates
-from dashboard.domain.condition import State, Subject, SubjectKind
-from dashboard.domain.exclusion import RejectedTransaction, RejectionStage
-from dashboard.domain.grounds import Grounds
-from dashboard.domain.incident import IncidentEvent, IncidentEventKind
-from dashboard.domain.notification import NotificationKind
-from dashboard.domain.notified_change import NotifiedChange
+from dashboard.alert.message_writer import load_templates
+from dashboard.domain.alerts.condition import State, Subject, SubjectKind
+from dashboard.domain.alerts.grounds import Grounds
+from dashboard.domain.alerts.incident import IncidentEvent, IncidentEventKind, NotifiedChange
+from dashboard.domain.alerts.notification import NotificationKind
 from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.domain.rejections.exclusion import RejectedTransaction, RejectionStage
 from tests.builders import (
     A_MOMENT,
     A_NETWORK,

@@ -7,16 +7,16 @@ from collections import Counter
 from datetime import timedelta
 
 from dashboard.alert.deliver import Deliverer, DeliveryPolicy
-from dashboard.alert.delivery_retry import RetryRule
+from dashboard.alert.delivery_queue import RetryRule
 from dashboard.alert.message import always
 from dashboard.alert.notify import Notifier, expand_outbox
-from dashboard.domain.condition import State
-from dashboard.domain.notification import DeliveryResult, NotificationState
-from dashboard.domain.rule import GROUP_WAIT
+from dashboard.domain.alerts.condition import State
+from dashboard.domain.alerts.notification import DeliveryResult, NotificationState
+from dashboard.domain.alerts.rule import GROUP_WAIT
 from dashboard.errors import DeliveryDeferred, DeliveryRefused
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.save_rejections import save_polled
+from dashboard.store.evidence.record_answers import save_polled
 from tests.builders import A_MOMENT, A_NETWORK, a_record, a_transition, an_id
 from tests.delivery_checks import (
     LEASE,

@@ -10,14 +10,17 @@ from datetime import timedelta
 import pytest
 from structlog.testing import capture_logs
 
-from dashboard.alert.deliver import Deliverer
-from dashboard.alert.delivery_attempt import Sending
-from dashboard.alert.delivery_queue import QueueLimits
-from dashboard.alert.delivery_retry import RetryRule
+from dashboard.alert.deliver import Deliverer, Sending
+from dashboard.alert.delivery_queue import QueueLimits, RetryRule
 from dashboard.alert.message import Message
 from dashboard.alert.notify import expand_outbox
-from dashboard.domain.condition import State
-from dashboard.domain.notification import DeliveryResult, Notification, NotificationState, Recipient
+from dashboard.domain.alerts.condition import State
+from dashboard.domain.alerts.notification import (
+    DeliveryResult,
+    Notification,
+    NotificationState,
+    Recipient,
+)
 from dashboard.errors import (
     DeliveryBlocked,
     DeliveryDeferred,

@@ -7,8 +7,8 @@ from dataclasses import replace
 from datetime import timedelta
 
 from dashboard.alert.deliver import Deliverer
-from dashboard.alert.delivery_retry import RetryRule
-from dashboard.domain.notification import DeliveryResult, NotificationState
+from dashboard.alert.delivery_queue import RetryRule
+from dashboard.domain.alerts.notification import DeliveryResult, NotificationState
 from dashboard.errors import DeliveryBlocked, DeliveryDeferred
 from dashboard.store.engine.engine import Store
 from tests.delivery_checks import PATIENT, make_pending, notifications, states, take_worker_lease

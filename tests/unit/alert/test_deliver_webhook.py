@@ -6,10 +6,9 @@ from datetime import timedelta
 
 from dashboard.alert.channels.http_exchange import HttpRules, parse_target
 from dashboard.alert.channels.webhook import WebhookChannel
-from dashboard.alert.deliver import Deliverer
-from dashboard.alert.delivery_attempt import Sending
+from dashboard.alert.deliver import Deliverer, Sending
 from dashboard.alert.message import Channel
-from dashboard.domain.notification import NotificationState, Recipient
+from dashboard.domain.alerts.notification import NotificationState, Recipient
 from dashboard.domain.secret import Secret
 from dashboard.store.engine.engine import Store
 from tests.delivery_checks import HASTY, make_pending, notifications, take_worker_lease

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from dashboard.alert.delivery_queue import DeliveryQueue, QueueLimits
-from dashboard.domain.notification import Notification, Recipient
+from dashboard.domain.alerts.notification import Notification, Recipient
 from tests.builders import a_notification, an_id
 from tests.recording_channel import ONCALL, OTHERS
 

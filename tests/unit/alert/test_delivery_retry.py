@@ -6,8 +6,8 @@ from datetime import timedelta
 
 import pytest
 
-from dashboard.alert.delivery_retry import FAILURES_BEFORE_PAUSE, RetryRule, RetryTimes, is_over
-from dashboard.domain.notification import Notification
+from dashboard.alert.delivery_queue import FAILURES_BEFORE_PAUSE, RetryRule, RetryTimes, is_over
+from dashboard.domain.alerts.notification import Notification
 from tests.builders import A_MOMENT, a_notification, an_id, seconds
 from tests.fake_clock import FakeClock
 from tests.recording_channel import ONCALL, OTHERS

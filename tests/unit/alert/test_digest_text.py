@@ -8,7 +8,7 @@ from datetime import UTC, timedelta
 import pytest
 
 from dashboard.alert.digest_text import describe_digest
-from dashboard.domain.grounds import DigestGrounds, NetworkDigest
+from dashboard.domain.alerts.grounds import DigestGrounds, NetworkDigest
 from dashboard.domain.quantity import NetworkId
 from tests.builders import A_MOMENT, ANOTHER_NETWORK
 from tests.mail_samples import mail_sample

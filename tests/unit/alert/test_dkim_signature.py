@@ -10,8 +10,7 @@ import dkim
 import pytest
 from Crypto.PublicKey import RSA
 
-from dashboard.alert.channels.dkim_signature import DkimSigner, read_dkim_key
-from dashboard.alert.channels.mime import parse_sender, write_message
+from dashboard.alert.channels.mime import DkimSigner, parse_sender, read_dkim_key, write_message
 from dashboard.alert.channels.smtp import Security, SmtpChannel, SmtpServer
 from dashboard.domain.secret import Secret
 from dashboard.errors import InputError

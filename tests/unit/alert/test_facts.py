@@ -11,14 +11,9 @@ import pytest
 from dashboard.alert.compose import Links, NetworkName, compose
 from dashboard.alert.facts import facts_of, with_facts
 from dashboard.alert.message import Message
-from dashboard.alert.template_loader import load_templates
-from dashboard.domain.condition import (
-    INSTALLATION,
-    State,
-    Subject,
-    SubjectKind,
-)
-from dashboard.domain.notification import Notification, NotificationKind, NotificationMember
+from dashboard.alert.message_writer import load_templates
+from dashboard.domain.alerts.condition import INSTALLATION, State, Subject, SubjectKind
+from dashboard.domain.alerts.notification import Notification, NotificationKind, NotificationMember
 from tests.builders import (
     A_MOMENT,
     A_NETWORK,

@@ -14,14 +14,13 @@ from hypothesis import strategies as st
 from dashboard.alert.compose import Links, NetworkName
 from dashboard.alert.gathered_text import compose_gathered
 from dashboard.alert.message import Message
-from dashboard.alert.template_loader import load_templates
-from dashboard.domain.condition import INSTALLATION, State, Subject, SubjectKind
-from dashboard.domain.exclusion import RejectionStage
-from dashboard.domain.grounds import InclusionGrounds
-from dashboard.domain.incident import IncidentState
-from dashboard.domain.notification import Notification
-from dashboard.domain.notified_change import NotifiedChange
+from dashboard.alert.message_writer import load_templates
+from dashboard.domain.alerts.condition import INSTALLATION, State, Subject, SubjectKind
+from dashboard.domain.alerts.grounds import InclusionGrounds
+from dashboard.domain.alerts.incident import IncidentState, NotifiedChange
+from dashboard.domain.alerts.notification import Notification
 from dashboard.domain.quantity import NetworkId
+from dashboard.domain.rejections.exclusion import RejectionStage
 from tests.builders import (
     A_MOMENT,
     A_NETWORK,

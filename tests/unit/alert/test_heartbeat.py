@@ -7,14 +7,14 @@ from datetime import timedelta
 import pytest
 
 from dashboard.alert.channels.http_exchange import HttpRules, parse_target
-from dashboard.alert.heartbeat import Heartbeat
 from dashboard.alert.message import always
-from dashboard.domain.coverage import CoverageChange, Covered, Gap, GapCause, Watched
+from dashboard.alert.side_tasks import Heartbeat
+from dashboard.domain.health.coverage import CoverageChange, Covered, Gap, GapCause, Watched
 from dashboard.domain.secret import Secret
 from dashboard.errors import DeliveryWithheld
 from dashboard.store.engine.engine import Store
 from dashboard.store.monitoring.coverage import save_coverage
-from dashboard.store.monitoring.heartbeats import LastHeartbeat, last_heartbeat
+from dashboard.store.monitoring.upkeep import LastHeartbeat, last_heartbeat
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, seconds
 from tests.fake_clock import FakeClock
 from tests.waiting import PATIENCE

@@ -9,16 +9,15 @@ import pytest
 from sqlalchemy import select, update
 
 from dashboard.alert.compose import Links, NetworkName
-from dashboard.alert.message_writer import MessageWriter
-from dashboard.alert.template_loader import load_templates
-from dashboard.domain.active_hours import ActiveHours, WeekSpan
-from dashboard.domain.audit import Actor
-from dashboard.domain.condition import State
-from dashboard.domain.matcher import MatchedProperty, Matcher
-from dashboard.domain.notification import NotificationKind, Recipient
-from dashboard.domain.notification_pace import Pace
-from dashboard.domain.rule import Rule, RuleKind
-from dashboard.domain.silence import SilenceKind, SilenceRequest
+from dashboard.alert.message_writer import MessageWriter, load_templates
+from dashboard.domain.alerts.condition import State
+from dashboard.domain.alerts.matcher import MatchedProperty, Matcher
+from dashboard.domain.alerts.notification import NotificationKind, Recipient
+from dashboard.domain.alerts.pace import Pace
+from dashboard.domain.alerts.rule import Rule, RuleKind
+from dashboard.domain.alerts.silence import SilenceKind, SilenceRequest
+from dashboard.domain.people.access import Actor
+from dashboard.domain.people.active_hours import ActiveHours, WeekSpan
 from dashboard.errors import DeliveryBlocked
 from dashboard.store.alerts.silences import add_silence, end_silence
 from dashboard.store.engine.engine import Store

@@ -9,17 +9,17 @@ from uuid import UUID
 
 import pytest
 
-from dashboard.domain.active_hours import ActiveHours, WeekSpan
-from dashboard.domain.audit import Action, Actor
-from dashboard.domain.condition import State, Subject, SubjectKind
-from dashboard.domain.grounds import InclusionGrounds
-from dashboard.domain.notification import NotificationKind
-from dashboard.domain.rule import DEFAULT_RULES, Rule, RuleKind, RuleScope, Severity
-from dashboard.domain.signed_link import LinkPurpose, SignedLink
-from dashboard.domain.silence import SilenceKind, SilenceRequest
-from dashboard.show.queries.incidents import IncidentQueries
-from dashboard.show.queries.signed_links import LinkForm, LinkQueries
-from dashboard.show.queries.silences import matchers_of
+from dashboard.application.incidents import IncidentQueries
+from dashboard.application.signed_links import LinkForm, LinkQueries
+from dashboard.application.silences import matchers_of
+from dashboard.domain.alerts.condition import State, Subject, SubjectKind
+from dashboard.domain.alerts.grounds import InclusionGrounds
+from dashboard.domain.alerts.notification import NotificationKind
+from dashboard.domain.alerts.rule import DEFAULT_RULES, Rule, RuleKind, RuleScope, Severity
+from dashboard.domain.alerts.signed_link import LinkPurpose, SignedLink
+from dashboard.domain.alerts.silence import SilenceKind, SilenceRequest
+from dashboard.domain.people.access import Action, Actor
+from dashboard.domain.people.active_hours import ActiveHours, WeekSpan
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.silences import add_silence

@@ -8,19 +8,17 @@ from datetime import timedelta
 import pytest
 
 from dashboard.alert.compose import Links
-from dashboard.alert.message_writer import MessageWriter
-from dashboard.alert.template_loader import load_templates
-from dashboard.domain.active_hours import ActiveHours, WeekSpan
-from dashboard.domain.audit import Actor
-from dashboard.domain.condition import State
-from dashboard.domain.incident import IncidentState
-from dashboard.domain.incident_response import acknowledge
-from dashboard.domain.matcher import MatchedProperty, Matcher
-from dashboard.domain.notification import NotificationKind
-from dashboard.domain.rule import DEFAULT_RULES, Rule, RuleKind, Severity
-from dashboard.domain.rule_changes import RuleEdit, changed, replaced_by, turned
-from dashboard.domain.silence import SilenceKind
-from dashboard.show.queries.incidents import IncidentQueries
+from dashboard.alert.message_writer import MessageWriter, load_templates
+from dashboard.application.incidents import IncidentQueries
+from dashboard.domain.alerts.condition import State
+from dashboard.domain.alerts.incident import IncidentState, acknowledge
+from dashboard.domain.alerts.matcher import MatchedProperty, Matcher
+from dashboard.domain.alerts.notification import NotificationKind
+from dashboard.domain.alerts.rule import DEFAULT_RULES, Rule, RuleKind, Severity
+from dashboard.domain.alerts.rule_table import RuleEdit, changed, replaced_by, turned
+from dashboard.domain.alerts.silence import SilenceKind
+from dashboard.domain.people.access import Actor
+from dashboard.domain.people.active_hours import ActiveHours, WeekSpan
 from dashboard.store.alerts.incident_list import (
     respond,
     withheld_about,

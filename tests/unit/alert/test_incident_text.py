@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from dashboard.alert.compose import Links, MessageFacts, NetworkName, compose
 from dashboard.alert.incident_text import describe_over
 from dashboard.alert.message import Message
-from dashboard.alert.template_loader import load_templates
-from dashboard.domain.busy_context import BusyContext, FeePoint, UsualSpells
-from dashboard.domain.condition import (
+from dashboard.alert.message_writer import load_templates
+from dashboard.domain.alerts.condition import (
     INSTALLATION,
     Opening,
     State,
@@ -21,7 +20,7 @@ from dashboard.domain.condition import (
     SubjectKind,
     Transition,
 )
-from dashboard.domain.grounds import (
+from dashboard.domain.alerts.grounds import (
     AgeGrounds,
     FeeGrounds,
     Grounds,
@@ -29,9 +28,10 @@ from dashboard.domain.grounds import (
     SilenceGrounds,
     SpaceGrounds,
 )
-from dashboard.domain.notification import Notification
-from dashboard.domain.notified_change import NotifiedChange
-from dashboard.domain.observation import Operation
+from dashboard.domain.alerts.incident import NotifiedChange
+from dashboard.domain.alerts.notification import Notification
+from dashboard.domain.fees.spells import BusyContext, FeePoint, UsualSpells
+from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import NetworkId, Wei
 from tests.builders import (
     A_MOMENT,

@@ -9,14 +9,13 @@ import pytest
 
 from dashboard.alert.compose import Links, NetworkName
 from dashboard.alert.message import Message
-from dashboard.alert.message_writer import MessageWriter
-from dashboard.alert.template_loader import load_templates
-from dashboard.domain.condition import State, Subject, SubjectKind
-from dashboard.domain.grounds import FeeGrounds, Signal, SilenceGrounds
-from dashboard.domain.notification import Notification
-from dashboard.domain.notification_pace import Pace
+from dashboard.alert.message_writer import MessageWriter, load_templates
+from dashboard.domain.alerts.condition import State, Subject, SubjectKind
+from dashboard.domain.alerts.grounds import FeeGrounds, Signal, SilenceGrounds
+from dashboard.domain.alerts.notification import Notification
+from dashboard.domain.alerts.pace import Pace
+from dashboard.domain.alerts.rule import Rule, RuleKind
 from dashboard.domain.quantity import Wei
-from dashboard.domain.rule import Rule, RuleKind
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.engine.engine import Store
 from tests.alert_watch import Watch

@@ -9,9 +9,8 @@ import pytest
 from dashboard.alert.change_text import IncidentText
 from dashboard.alert.compose import NetworkName, text_of
 from dashboard.alert.incident_text import describe
-from dashboard.domain.condition import INSTALLATION, State, Subject, SubjectKind, Transition
-from dashboard.domain.coverage import GapCause
-from dashboard.domain.grounds import (
+from dashboard.domain.alerts.condition import INSTALLATION, State, Subject, SubjectKind, Transition
+from dashboard.domain.alerts.grounds import (
     BounceGrounds,
     CreditGrounds,
     DeliveryGrounds,
@@ -22,7 +21,8 @@ from dashboard.domain.grounds import (
     RateGrounds,
     Signal,
 )
-from dashboard.domain.notified_change import NotifiedChange
+from dashboard.domain.alerts.incident import NotifiedChange
+from dashboard.domain.health.coverage import GapCause
 from dashboard.domain.quantity import Wei
 from tests.builders import A_MOMENT, A_NETWORK, GWEI, a_transition
 

@@ -8,17 +8,16 @@ from contextlib import contextmanager
 import pytest
 
 from dashboard.alert.compose import Links, NetworkName
-from dashboard.alert.message_writer import MessageWriter
+from dashboard.alert.message_writer import MessageWriter, load_templates
 from dashboard.alert.notify import expand_outbox
-from dashboard.alert.template_loader import load_templates
-from dashboard.domain.condition import State, Subject, SubjectKind
-from dashboard.domain.gas import GasObservation
-from dashboard.domain.grounds import FeeGrounds, Signal, SilenceGrounds
+from dashboard.domain.alerts.condition import State, Subject, SubjectKind
+from dashboard.domain.alerts.grounds import FeeGrounds, Signal, SilenceGrounds
+from dashboard.domain.alerts.signed_link import LinkFault, SignedLink, read_link
+from dashboard.domain.fees.gas import GasObservation
+from dashboard.domain.people.recipients import ConfiguredRecipients
 from dashboard.domain.quantity import Wei
-from dashboard.domain.recipients import ConfiguredRecipients
-from dashboard.domain.signed_link import LinkFault, SignedLink, read_link
 from dashboard.errors import DeliveryDeferred, StoreUnavailable
-from dashboard.store.alerts.link_key import renew_link_key
+from dashboard.store.alerts.notifications import renew_link_key
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.store.gas import save_gas

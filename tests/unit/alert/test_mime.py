@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from dashboard.alert.channels.mime import one_line, parse_sender, write_message
 from dashboard.alert.message import Attachment, InlineImage, Message, MessageHeaders
-from dashboard.domain.mail_address import MailAddress
+from dashboard.domain.people.recipients import MailAddress
 from dashboard.errors import DeliveryBlocked, InputError
 from tests.received_mail import read_mail
 from tests.recording_channel import MESSAGE, SENDER, some_headers

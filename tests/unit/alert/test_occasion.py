@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from dashboard.alert.occasion import Occasion, occasion_of
-from dashboard.domain.condition import State, Subject, SubjectKind
-from dashboard.domain.incident import IncidentEvent, IncidentEventKind, IncidentState
-from dashboard.domain.notification import Notification, NotificationKind
-from dashboard.domain.rule import Severity
+from dashboard.domain.alerts.condition import State, Subject, SubjectKind
+from dashboard.domain.alerts.incident import IncidentEvent, IncidentEventKind, IncidentState
+from dashboard.domain.alerts.notification import Notification, NotificationKind
+from dashboard.domain.alerts.rule import Severity
 from tests.builders import A_MOMENT, A_NETWORK, a_notification, a_transition, an_id, an_incident
 
 HALF_AN_HOUR = timedelta(minutes=30)

@@ -7,17 +7,17 @@ from datetime import timedelta
 
 import pytest
 
-from dashboard.domain.condition import State
-from dashboard.domain.coverage import CoverageChange, Covered, Watched
-from dashboard.domain.incident import IncidentState
-from dashboard.domain.notification import NotificationKind
-from dashboard.domain.rule import Rule, RuleKind
-from dashboard.domain.rule_changes import turned
-from dashboard.domain.silence import SilenceKind
-from dashboard.show.queries.context import QueryContext
-from dashboard.show.queries.incident_words import state_remarks
-from dashboard.show.queries.incidents import IncidentQueries
-from dashboard.show.queries.network_status import NetworkProfile
+from dashboard.application.context import QueryContext
+from dashboard.application.incident_words import state_remarks
+from dashboard.application.incidents import IncidentQueries
+from dashboard.application.network_status import NetworkProfile
+from dashboard.domain.alerts.condition import State
+from dashboard.domain.alerts.incident import IncidentState
+from dashboard.domain.alerts.notification import NotificationKind
+from dashboard.domain.alerts.rule import Rule, RuleKind
+from dashboard.domain.alerts.rule_table import turned
+from dashboard.domain.alerts.silence import SilenceKind
+from dashboard.domain.health.coverage import CoverageChange, Covered, Watched
 from dashboard.store.alerts.incident_list import finished_incident_stories
 from dashboard.store.engine.engine import Store
 from dashboard.store.monitoring.coverage import save_coverage

@@ -9,14 +9,13 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from dashboard.alert.compose import Links, NetworkName
-from dashboard.alert.message_writer import MessageWriter
-from dashboard.alert.template_loader import load_templates
-from dashboard.domain.active_hours import WeekSpan
-from dashboard.domain.condition import State
-from dashboard.domain.notification import Notification, Recipient
-from dashboard.domain.notification_pace import Pace
-from dashboard.domain.recipients import QUIET_HOURS, ConfiguredRecipients, RecipientProfile
-from dashboard.domain.rule import Rule, RuleKind, Severity
+from dashboard.alert.message_writer import MessageWriter, load_templates
+from dashboard.domain.alerts.condition import State
+from dashboard.domain.alerts.notification import Notification, Recipient
+from dashboard.domain.alerts.pace import Pace
+from dashboard.domain.alerts.rule import Rule, RuleKind, Severity
+from dashboard.domain.people.active_hours import WeekSpan
+from dashboard.domain.people.recipients import QUIET_HOURS, ConfiguredRecipients, RecipientProfile
 from dashboard.store.engine.engine import Store
 from tests.alert_watch import Watch
 from tests.builders import A_NETWORK, a_notification

@@ -12,25 +12,27 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from dashboard.alert.bounce_mailbox import MaildirMailbox
+from dashboard.alert.bounce_mailbox import BounceReader, MaildirMailbox
 from dashboard.alert.channels.smtp import Security, SmtpChannel, SmtpServer
-from dashboard.alert.deliver import Deliverer
-from dashboard.alert.delivery_attempt import Sending
+from dashboard.alert.deliver import Deliverer, Sending
 from dashboard.alert.message import always
 from dashboard.alert.notify import Notifier
-from dashboard.alert.turn_off_bounced import BounceReader
 from dashboard.alert.verification_mails import VerificationMails
-from dashboard.domain.address_off import OffCause
-from dashboard.domain.audit import Action, Actor
-from dashboard.domain.notification import NotificationState, Recipient
-from dashboard.domain.recipients import NOT_VERIFIED, ConfiguredRecipients, RecipientStatus
-from dashboard.domain.rule import Rule, RuleKind, Severity
-from dashboard.domain.verification import MOST_ATTEMPTS, MOST_HOURLY, VALID_FOR, code_of
+from dashboard.application.context import PageSettings, QueryContext
+from dashboard.application.recipients import RecipientQueries
+from dashboard.domain.alerts.notification import NotificationState, Recipient
+from dashboard.domain.alerts.rule import Rule, RuleKind, Severity
+from dashboard.domain.people.access import Action, Actor
+from dashboard.domain.people.recipients import (
+    NOT_VERIFIED,
+    ConfiguredRecipients,
+    OffCause,
+    RecipientStatus,
+)
+from dashboard.domain.people.verification import MOST_ATTEMPTS, MOST_HOURLY, VALID_FOR, code_of
 from dashboard.errors import InputError
-from dashboard.show.queries.context import PageSettings, QueryContext
-from dashboard.show.queries.recipients import RecipientQueries
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
-from dashboard.store.alerts.link_key import make_link_key
+from dashboard.store.alerts.notifications import make_link_key
 from dashboard.store.alerts.rules import save_rules
 from dashboard.store.engine.engine import Store
 from tests.bounced_mail import bounced_mail

@@ -16,12 +16,12 @@ from dashboard.alert.rejection_text import (
     describe_inclusion,
     describe_rejection,
 )
-from dashboard.domain.condition import State, Subject, SubjectKind
-from dashboard.domain.exclusion import RejectionStage, StoredRejection
-from dashboard.domain.grounds import InclusionGrounds
-from dashboard.domain.module_limits import ModuleLimits
-from dashboard.domain.notified_change import NotifiedChange
+from dashboard.domain.alerts.condition import State, Subject, SubjectKind
+from dashboard.domain.alerts.grounds import InclusionGrounds
+from dashboard.domain.alerts.incident import NotifiedChange
 from dashboard.domain.quantity import TxHash
+from dashboard.domain.rejections.exclusion import RejectionStage, StoredRejection
+from dashboard.domain.rejections.reasons import ModuleLimits
 from tests.builders import A_MOMENT, A_NETWORK, a_record, a_rejection, a_transition, seconds
 
 TX_HASH = TxHash.parse("0x2d6a" + "4b" * 28 + "800e")

@@ -6,13 +6,12 @@ from dataclasses import replace
 from datetime import timedelta
 
 from dashboard.alert.compose import Links
-from dashboard.alert.message_writer import MessageWriter
+from dashboard.alert.message_writer import MessageWriter, load_templates
 from dashboard.alert.rejection_text import shorten_hash
-from dashboard.alert.template_loader import load_templates
-from dashboard.domain.condition import State
-from dashboard.domain.notification import NotificationKind
-from dashboard.domain.notification_pace import Pace
-from dashboard.domain.rule import Dimension, Rule, RuleKind
+from dashboard.domain.alerts.condition import State
+from dashboard.domain.alerts.notification import NotificationKind
+from dashboard.domain.alerts.pace import Pace
+from dashboard.domain.alerts.rule import Dimension, Rule, RuleKind
 from dashboard.errors import DeliveryBlocked
 from dashboard.store.engine.engine import Store
 from tests.alert_watch import Watch

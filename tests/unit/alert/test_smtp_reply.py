@@ -4,12 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard.alert.channels.smtp_reply import (
-    SmtpReply,
-    is_no_mailbox,
-    is_unacceptable,
-    reply_text,
-)
+from dashboard.alert.channels.smtp import SmtpReply, is_no_mailbox, is_unacceptable, reply_text
 
 
 @pytest.mark.parametrize(

@@ -12,21 +12,20 @@ from sqlalchemy import select, update
 
 from dashboard.alert.bounce_mailbox import (
     BounceMailbox,
+    BounceReader,
     ImapMailbox,
     ImapServer,
     MaildirMailbox,
 )
 from dashboard.alert.deliver import Deliverer
 from dashboard.alert.message import always
-from dashboard.alert.turn_off_bounced import BounceReader
-from dashboard.domain.address_off import OffCause
-from dashboard.domain.audit import Action
-from dashboard.domain.notification import NotificationKind, Recipient
-from dashboard.domain.recipients import mailbox_of
+from dashboard.domain.alerts.notification import NotificationKind, Recipient
+from dashboard.domain.people.access import Action
+from dashboard.domain.people.recipients import OffCause, mailbox_of
 from dashboard.domain.secret import Secret
 from dashboard.errors import DeliveryBlocked
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
-from dashboard.store.alerts.addresses_off import list_addresses_off, list_suspect_addresses
+from dashboard.store.alerts.recipients import list_addresses_off, list_suspect_addresses
 from dashboard.store.engine.engine import Store
 from dashboard.store.schema import incidents
 from dashboard.store.schema import notifications as table

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dashboard.alert.compose import Links
-from dashboard.alert.verification_text import message_of_verification
-from dashboard.domain.notification import Recipient
-from dashboard.domain.signed_link import LinkPurpose, SignedLink, read_link
-from dashboard.domain.verification import VALID_FOR, Verification, code_of, request_mail
+from dashboard.alert.own_messages import message_of_verification
+from dashboard.domain.alerts.notification import Recipient
+from dashboard.domain.alerts.signed_link import LinkPurpose, SignedLink, read_link
+from dashboard.domain.people.verification import VALID_FOR, Verification, code_of, request_mail
 from tests.builders import A_MOMENT
 
 KEY = b"k" * 32

@@ -12,14 +12,14 @@ import pytest
 from sqlalchemy import select
 
 from dashboard.alert.notify import expand_outbox
-from dashboard.domain.active_hours import ActiveHours, WeeklyHours, WeekSpan
-from dashboard.domain.address_off import AddressOff, OffCause
-from dashboard.domain.audit import Actor
-from dashboard.domain.matcher import MatchedProperty, Matcher
-from dashboard.domain.notification import Notification, NotificationState, Recipient
-from dashboard.domain.silence import Silence, SilenceKind, SilenceRequest
-from dashboard.store.alerts.addresses_off import list_addresses_off, turn_off, turn_on
-from dashboard.store.alerts.held_notifications import resend
+from dashboard.domain.alerts.matcher import MatchedProperty, Matcher
+from dashboard.domain.alerts.notification import Notification, NotificationState, Recipient
+from dashboard.domain.alerts.silence import Silence, SilenceKind, SilenceRequest
+from dashboard.domain.people.access import Actor
+from dashboard.domain.people.active_hours import ActiveHours, WeeklyHours, WeekSpan
+from dashboard.domain.people.recipients import AddressOff, OffCause
+from dashboard.store.alerts.recipients import list_addresses_off, turn_off, turn_on
+from dashboard.store.alerts.release import resend
 from dashboard.store.alerts.silences import add_silence
 from dashboard.store.engine.engine import Store
 from dashboard.store.schema import notification_members

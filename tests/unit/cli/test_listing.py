@@ -8,7 +8,7 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from dashboard.cli.listing import Listing, Output, output, print_list
+from dashboard.cli.output import Listing, Output, output, print_list
 from dashboard.errors import InputError
 
 

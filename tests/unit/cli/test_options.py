@@ -6,10 +6,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from dashboard.application.network_status import NetworkProfile
 from dashboard.cli.options import chosen, chosen_id, chosen_ones, moment, prover_module
 from dashboard.domain.quantity import NetworkId
 from dashboard.errors import InputError
-from dashboard.show.queries.network_status import NetworkProfile
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, seconds
 
 CARDS = (

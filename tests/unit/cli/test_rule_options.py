@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard.cli.rule_options import plain_table
+from dashboard.cli.options import plain_table
 from dashboard.errors import InputError
 
 

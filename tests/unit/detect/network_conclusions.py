@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from itertools import count
 
 from dashboard.detect.condition_start_end import Conclusions, ConditionRules
-from dashboard.domain.condition import Condition, SubjectKind
+from dashboard.domain.alerts.condition import Condition, SubjectKind
 from tests.builders import A_NETWORK, an_id
 
 

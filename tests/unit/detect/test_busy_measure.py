@@ -15,9 +15,9 @@ from dashboard.detect.busy_measure import (
     is_flat,
     measure_busyness,
 )
-from dashboard.domain.condition import Condition, State, Subject, SubjectKind, Transition
-from dashboard.domain.fee_percentiles import RankedFees
-from dashboard.domain.grounds import FeeGrounds, Signal
+from dashboard.domain.alerts.condition import Condition, State, Subject, SubjectKind, Transition
+from dashboard.domain.alerts.grounds import FeeGrounds, Signal
+from dashboard.domain.fees.percentiles import RankedFees
 from dashboard.domain.quantity import Wei
 from tests.builders import A_MOMENT, A_NETWORK, an_id, seconds
 from tests.unit.detect.network_conclusions import conclusions_from

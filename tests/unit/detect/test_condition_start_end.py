@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.detect.condition_start_end import ConditionRules, Reading, conclude
-from dashboard.domain.condition import Condition, State, Subject, SubjectKind, Transition
-from dashboard.domain.grounds import FeeGrounds, Signal
+from dashboard.domain.alerts.condition import Condition, State, Subject, SubjectKind, Transition
+from dashboard.domain.alerts.grounds import FeeGrounds, Signal
+from dashboard.domain.fees.spells import HoldPeriods
 from dashboard.domain.quantity import Wei
-from dashboard.domain.spells import HoldPeriods
 from tests.builders import A_MOMENT, A_NETWORK, an_id, seconds
 from tests.unit.detect.network_conclusions import conclusions_from
 

@@ -8,8 +8,8 @@ from datetime import timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.detect.coverage import Look, conclude_coverage
-from dashboard.domain.coverage import (
+from dashboard.detect.silence import Look, conclude_coverage
+from dashboard.domain.health.coverage import (
     SHORTEST_GAP,
     CoverageChange,
     Covered,

@@ -7,11 +7,11 @@ from uuid import UUID
 
 import pytest
 
-from dashboard.detect.exclusion import conclude_exclusion
-from dashboard.domain.condition import State, Subject, Transition
-from dashboard.domain.exclusion import RejectedTransaction, RejectionStage
-from dashboard.domain.observation import ExclusionAnswer, Failure, FailureKind
+from dashboard.detect.silence import conclude_exclusion
+from dashboard.domain.alerts.condition import State, Subject, Transition
+from dashboard.domain.health.observation import ExclusionAnswer, Failure, FailureKind
 from dashboard.domain.quantity import Address, NetworkId, TxHash
+from dashboard.domain.rejections.exclusion import RejectedTransaction, RejectionStage
 
 AT = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 NEW_ID = UUID(int=7)

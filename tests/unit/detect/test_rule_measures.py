@@ -25,7 +25,7 @@ from dashboard.detect.rule_measures import (
     unmeasured,
     without_silent,
 )
-from dashboard.domain.condition import (
+from dashboard.domain.alerts.condition import (
     INSTALLATION,
     Condition,
     State,
@@ -33,8 +33,7 @@ from dashboard.domain.condition import (
     SubjectKind,
     Transition,
 )
-from dashboard.domain.coverage import Gap, GapCause, Watched
-from dashboard.domain.grounds import (
+from dashboard.domain.alerts.grounds import (
     BounceGrounds,
     CreditGrounds,
     DeliveryGrounds,
@@ -44,8 +43,7 @@ from dashboard.domain.grounds import (
     RateGrounds,
     Signal,
 )
-from dashboard.domain.quantity import NetworkId, Wei
-from dashboard.domain.rule import (
+from dashboard.domain.alerts.rule import (
     BudgetPeriod,
     CreditMeasure,
     Dimension,
@@ -56,7 +54,9 @@ from dashboard.domain.rule import (
     RuleKind,
     RuleScope,
 )
-from dashboard.domain.spells import SpellState
+from dashboard.domain.fees.spells import SpellState
+from dashboard.domain.health.coverage import Gap, GapCause, Watched
+from dashboard.domain.quantity import NetworkId, Wei
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, an_id, seconds
 
 RATE = RateMeasure(50, seconds(600), Dimension.MODULE)

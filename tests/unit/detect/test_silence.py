@@ -16,9 +16,9 @@ from dashboard.detect.silence import (
     detect_silence,
     detect_staleness,
 )
-from dashboard.domain.condition import Condition, State, SubjectKind
-from dashboard.domain.grounds import AgeGrounds, SilenceGrounds
-from dashboard.domain.observation import Operation
+from dashboard.domain.alerts.condition import Condition, State, SubjectKind
+from dashboard.domain.alerts.grounds import AgeGrounds, SilenceGrounds
+from dashboard.domain.health.observation import Operation
 from tests.builders import A_MOMENT, seconds
 from tests.unit.detect.network_conclusions import conclusions_from
 

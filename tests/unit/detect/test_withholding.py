@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
-from dashboard.detect.withholding import withhold
-from dashboard.domain.active_hours import ActiveHours, WeekSpan
-from dashboard.domain.matcher import MatchedProperty, Matcher
-from dashboard.domain.route import RuleRoute
-from dashboard.domain.rule import ObservedChange
-from dashboard.domain.silence import Silence, SilenceKind, SilenceRequest
+from dashboard.detect.routing import withhold
+from dashboard.domain.alerts.matcher import MatchedProperty, Matcher
+from dashboard.domain.alerts.route import RuleRoute
+from dashboard.domain.alerts.rule import ObservedChange
+from dashboard.domain.alerts.silence import Silence, SilenceKind, SilenceRequest
+from dashboard.domain.people.active_hours import ActiveHours, WeekSpan
 from tests.builders import A_MOMENT, a_rejection, a_transition, an_id
 
 HOUR = timedelta(hours=1)

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from eth_account import Account
 
-from dashboard.devnet.accepted_transactions import AcceptedTransactions
+from dashboard.devnet.admission import AcceptedTransactions
 from dashboard.devnet.app import answer_body
 from dashboard.devnet.chain import BLOCK_SECONDS, DEVNET_ID, Chain, Genesis
 from dashboard.devnet.methods import Methods

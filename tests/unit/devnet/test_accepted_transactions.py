@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.devnet.accepted_transactions import AcceptedTransaction, AcceptedTransactions
-from dashboard.domain.exclusion import SignedTransaction
+from dashboard.devnet.admission import AcceptedTransaction, AcceptedTransactions
 from dashboard.domain.quantity import Address, NetworkId, TxHash
+from dashboard.domain.rejections.exclusion import SignedTransaction
 from dashboard.errors import RoleError, StoreUnavailable
 
 SENDER = Address(b"\x33" * 20)

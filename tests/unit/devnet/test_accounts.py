@@ -8,9 +8,8 @@ from eth_account import Account as Wallet
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.devnet.accounts import Payment, SimulatedAccount
-from dashboard.devnet.chain import DEVNET_ID
-from dashboard.devnet.seeded_random import SeededRandom
+from dashboard.devnet.blockspace import Payment, SimulatedAccount
+from dashboard.devnet.chain import DEVNET_ID, SeededRandom
 from dashboard.domain.quantity import Address, Wei
 from dashboard.wire.transaction import decode_transaction
 

@@ -9,13 +9,12 @@ from pathlib import Path
 import pytest
 from eth_account import Account as Wallet
 
-from dashboard.devnet.accounts import Payment, SimulatedAccount
-from dashboard.devnet.chain import DEVNET_ID
-from dashboard.devnet.rpc_results import contract_of
-from dashboard.devnet.seeded_random import SeededRandom
+from dashboard.devnet.blockspace import Payment, SimulatedAccount
+from dashboard.devnet.chain import DEVNET_ID, SeededRandom
+from dashboard.devnet.methods import contract_of
 from dashboard.devnet.traffic import Traffic
-from dashboard.domain.exclusion import SignedTransaction
 from dashboard.domain.quantity import WEI_PER_GWEI, Address, TxHash, Wei
+from dashboard.domain.rejections.exclusion import SignedTransaction
 from tests.unit.devnet.small_devnet import HEAD, KEY, SENDER, Devnet, a_transaction
 
 GWEI = WEI_PER_GWEI

@@ -10,7 +10,7 @@ import httpx
 import pytest
 from starlette.types import ASGIApp, Message
 
-from dashboard.devnet.accepted_transactions import AcceptedTransactions
+from dashboard.devnet.admission import AcceptedTransactions
 from dashboard.devnet.app import LARGEST_BATCH, LARGEST_BODY, build_app
 from tests.unit.devnet.small_devnet import ManualClock, a_chain
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.devnet.chain import GAS_LIMIT
-from dashboard.domain.fee_percentiles import FeeWindow
-from dashboard.domain.fee_suggestion import next_base_fee
+from dashboard.domain.fees.percentiles import FeeWindow
+from dashboard.domain.fees.suggestion import next_base_fee
 from dashboard.domain.quantity import WEI_PER_GWEI
 from tests.unit.devnet.small_devnet import BEGIN, a_chain
 

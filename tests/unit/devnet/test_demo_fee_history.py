@@ -10,16 +10,15 @@ from itertools import islice, pairwise
 import numpy as np
 import pytest
 
-from dashboard.devnet.chain import DEVNET_ID
-from dashboard.devnet.demo_fee_history import DemoFeeHistory, FeesOfDays
-from dashboard.devnet.fee_demand import Int64Array
-from dashboard.devnet.networks import CALM, DEVNET, FLAT, SIMULATED, SimulatedNetwork
-from dashboard.domain.fee_percentiles import FeeWindow
-from dashboard.domain.fee_rollup import FeeSeries
-from dashboard.domain.gas import GasSource
-from dashboard.domain.observation import Operation
+from dashboard.devnet.chain import DEVNET_ID, Int64Array
+from dashboard.devnet.demo import DemoFeeHistory, FeesOfDays
+from dashboard.devnet.genesis import CALM, DEVNET, FLAT, SIMULATED, SimulatedNetwork
+from dashboard.domain.fees.gas import GasSource
+from dashboard.domain.fees.percentiles import FeeWindow
+from dashboard.domain.fees.rollup import FeeSeries
+from dashboard.domain.fees.spells import HoldPeriods, JudgedValue, spells_of
+from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import Wei
-from dashboard.domain.spells import HoldPeriods, JudgedValue, spells_of
 from tests.builders import A_MOMENT, seconds
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)

@@ -6,8 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dashboard.devnet.fee_demand import FeeDemand
-from dashboard.devnet.seeded_random import SeededRandom
+from dashboard.devnet.chain import FeeDemand, SeededRandom
 
 MOMENTS = st.lists(st.integers(1_500_000_000, 1_500_600_000), min_size=1, max_size=20, unique=True)
 

@@ -11,7 +11,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from dashboard.devnet.chain import DEVNET_ID, GAS_LIMIT
-from dashboard.domain.fee_suggestion import next_base_fee
+from dashboard.domain.fees.suggestion import next_base_fee
 from dashboard.domain.quantity import Wei
 from tests.unit.devnet.small_devnet import HEAD, SENDER, Devnet, Json
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from dashboard.devnet.reward_percentiles import gas_weighted
+from dashboard.devnet.blockspace import gas_weighted
 from dashboard.domain.quantity import Wei
 
 TIPS = [(Wei(30), 70), (Wei(10), 10), (Wei(20), 20)]

@@ -18,8 +18,8 @@ from dashboard.devnet.traffic import (
     Track,
     Traffic,
 )
-from dashboard.domain.exclusion import RejectionReport, RejectionStage
-from dashboard.domain.reason_parser import Reason, ReasonKind, parse_reason
+from dashboard.domain.rejections.exclusion import RejectionReport, RejectionStage
+from dashboard.domain.rejections.reasons import Reason, ReasonKind, parse_reason
 from dashboard.wire.rejection_report import decode_report, encode_report
 from dashboard.wire.transaction import decode_transaction
 from tests.unit.devnet.small_devnet import BEGIN, a_chain

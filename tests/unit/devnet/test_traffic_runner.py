@@ -12,9 +12,9 @@ import anyio
 import pytest
 from structlog.testing import capture_logs
 
-from dashboard.devnet.traffic_runner import TrafficRunner
-from dashboard.domain.exclusion import RejectionReport, SaveStatus
+from dashboard.devnet.traffic import TrafficRunner
 from dashboard.domain.quantity import TxHash
+from dashboard.domain.rejections.exclusion import RejectionReport, SaveStatus
 from dashboard.errors import StoreUnavailable, UpstreamUnavailable
 from tests.unit.devnet.small_devnet import Devnet, ManualClock
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dashboard.domain.active_hours import ActiveHours, WeeklyHours, WeekSpan
+from dashboard.domain.people.active_hours import ActiveHours, WeeklyHours, WeekSpan
 from dashboard.errors import InputError
 
 BERLIN = ZoneInfo("Europe/Berlin")

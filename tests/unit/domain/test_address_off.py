@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard.domain.address_off import AddressOff, OffCause
-from dashboard.domain.notification import Recipient
+from dashboard.domain.alerts.notification import Recipient
+from dashboard.domain.people.recipients import AddressOff, OffCause
 from tests.builders import A_MOMENT
 
 

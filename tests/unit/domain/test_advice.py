@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard.domain.advice import advise
-from dashboard.domain.included_or_replaced import FollowUp
-from dashboard.domain.module_limits import ModuleLimits
-from dashboard.domain.reason_parser import parse_reason
+from dashboard.domain.rejections.reasons import ModuleLimits, advise, parse_reason
+from dashboard.domain.tracking.verdict import FollowUp
 from tests.builders import A_MOMENT
 
 MMU_OVER = "Transaction line count for module MMU=2163904 is above the limit 2097152"

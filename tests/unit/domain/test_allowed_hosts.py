@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard.domain.allowed_hosts import AllowedHosts, origin_authority
+from dashboard.domain.addresses import AllowedHosts, origin_authority
 
 OURS = AllowedHosts(
     frozenset({"watch.example", "localhost", "192.0.2.7"}),

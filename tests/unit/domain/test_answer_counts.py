@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from dashboard.domain.answer_counts import LIMITS, AnswerCounts, times_of
+from dashboard.domain.health.observation import LIMITS, AnswerCounts, times_of
 
 MS = timedelta(milliseconds=1)
 

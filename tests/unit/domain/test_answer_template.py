@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard.domain.answer_template import (
+from dashboard.domain.rejections.answer_template import (
     BUILT_IN,
     LONGEST_TEMPLATE,
     PLACEHOLDERS,
@@ -15,8 +15,8 @@ from dashboard.domain.answer_template import (
     parse_case_id,
     template_mistakes,
 )
-from dashboard.domain.listed_transaction import LONGEST_CASE_ID
-from dashboard.domain.verdict import VerdictKind
+from dashboard.domain.tracking.paste import LONGEST_CASE_ID
+from dashboard.domain.tracking.verdict import VerdictKind
 from dashboard.errors import InputError
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.domain.api_key import (
+from dashboard.domain.people.access import (
     UNLIMITED,
     KeyLimits,
     format_rate,

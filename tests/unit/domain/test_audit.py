@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard.domain.audit import parse_name
+from dashboard.domain.people.access import parse_name
 from dashboard.errors import InputError
 
 

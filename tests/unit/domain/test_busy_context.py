@@ -6,7 +6,8 @@ from datetime import timedelta
 
 import pytest
 
-from dashboard.domain.busy_context import (
+from dashboard.domain.fees.spells import (
+    Spell,
     UsualFee,
     UsualSpells,
     difference_in_words,
@@ -14,7 +15,6 @@ from dashboard.domain.busy_context import (
     usual_spells,
 )
 from dashboard.domain.quantity import Wei
-from dashboard.domain.spells import Spell
 from tests.builders import A_MOMENT
 
 

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from dashboard.domain.cheap_hours import CheapHours, HourFee, UsualWeek, WeekChange, usual_week
+from dashboard.domain.fees.cheap_hours import CheapHours, HourFee, UsualWeek, WeekChange, usual_week
 from dashboard.domain.quantity import Wei
 from tests.builders import GWEI
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from dashboard.domain.clock_jump import CONFIRMED_BY, FURTHEST, ClockJump, unconfirmed_jump
+from dashboard.domain.health.troubles import CONFIRMED_BY, FURTHEST, ClockJump, unconfirmed_jump
 from tests.builders import A_MOMENT
 
 DAY = timedelta(days=1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dashboard.domain.condition import Subject, SubjectKind
+from dashboard.domain.alerts.condition import Subject, SubjectKind
 from dashboard.domain.quantity import NetworkId, TxHash
 
 

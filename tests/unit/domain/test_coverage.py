@@ -5,7 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from dashboard.domain.coverage import SHORTEST_GAP, Covered, Gap, GapCause, Watched, WatchedTime
+from dashboard.domain.health.coverage import (
+    SHORTEST_GAP,
+    Covered,
+    Gap,
+    GapCause,
+    Watched,
+    WatchedTime,
+)
 from tests.builders import A_MOMENT, A_NETWORK, seconds
 
 HOUR = timedelta(hours=1)

@@ -7,10 +7,9 @@ from datetime import timedelta
 
 import pytest
 
-from dashboard.domain.customer_words import plain_answer, plain_cause, plain_steps
-from dashboard.domain.included_or_replaced import FollowUp, Inclusion
-from dashboard.domain.reason_parser import parse_reason
-from dashboard.domain.verdict import Evidence, VerdictKind
+from dashboard.domain.rejections.customer_words import plain_answer, plain_cause, plain_steps
+from dashboard.domain.rejections.reasons import parse_reason
+from dashboard.domain.tracking.verdict import Evidence, FollowUp, Inclusion, VerdictKind
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record
 
 HOUR = timedelta(hours=1)

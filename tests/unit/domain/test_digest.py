@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from dashboard.domain.digest import DigestTime
+from dashboard.domain.alerts.notification import DigestTime
 from dashboard.errors import InputError
 
 ZURICH = ZoneInfo("Europe/Zurich")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from dashboard.domain.exclusion import (
+from dashboard.domain.quantity import Address, NetworkId, TxHash
+from dashboard.domain.rejections.exclusion import (
     ModuleOverflow,
     RejectedTransaction,
     RejectionReport,
@@ -12,7 +13,6 @@ from dashboard.domain.exclusion import (
     SaveStatus,
     SignedTransaction,
 )
-from dashboard.domain.quantity import Address, NetworkId, TxHash
 from tests.builders import A_MOMENT, a_rejection, seconds
 
 

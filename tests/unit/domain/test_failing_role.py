@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dashboard.domain.failing_role import FailingRole
+from dashboard.domain.health.troubles import FailingRole
 from tests.builders import A_MOMENT, seconds
 
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.domain.fee_histogram import FeeHistogram, middle_of, part_of
-from dashboard.domain.fee_percentiles import nearest_rank
+from dashboard.domain.fees.percentiles import nearest_rank
+from dashboard.domain.fees.rollup import FeeHistogram, middle_of, part_of
 from dashboard.domain.quantity import LARGEST_FEE, Wei
 
 FEES = st.integers(0, LARGEST_FEE) | st.integers(0, 300) | st.integers(10**9, 10**9 + 10**8)

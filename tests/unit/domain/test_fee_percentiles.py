@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.domain.fee_percentiles import RankedFees, TimedFees
-from dashboard.domain.fee_rollup import TimedFee
+from dashboard.domain.fees.percentiles import RankedFees, TimedFees
+from dashboard.domain.fees.rollup import TimedFee
 from dashboard.domain.quantity import Wei
 
 LENGTH = 10

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.domain.fee_rollup import (
+from dashboard.domain.fees.rollup import (
     MINUTE,
     FeeRollup,
     RolledUp,

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.domain.fee_percentiles import FeeWindow
-from dashboard.domain.fee_suggestion import FeePolicy, next_base_fee, suggest
-from dashboard.domain.gas import BlockFees
+from dashboard.domain.fees.gas import BlockFees
+from dashboard.domain.fees.percentiles import FeeWindow
+from dashboard.domain.fees.suggestion import FeePolicy, next_base_fee, suggest
 from dashboard.domain.quantity import Wei
 
 POLICY = FeePolicy()

@@ -7,7 +7,7 @@ from collections.abc import Container
 import pytest
 
 from dashboard.domain.quantity import TxHash
-from dashboard.domain.rejection_filter import HashRange
+from dashboard.domain.rejections.search import HashRange
 from dashboard.errors import InputError
 
 WHOLE = "0x" + "ab" * 32

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
-from dashboard.domain.condition import State, Subject, SubjectKind, Transition
-from dashboard.domain.incident import (
+from dashboard.domain.alerts.condition import State, Subject, SubjectKind, Transition
+from dashboard.domain.alerts.incident import (
     QUIET_AFTER,
     Incident,
     IncidentState,

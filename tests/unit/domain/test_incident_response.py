@@ -7,15 +7,17 @@ from dataclasses import replace
 
 import pytest
 
-from dashboard.domain.audit import Actor
-from dashboard.domain.incident import Incident, IncidentEventKind, IncidentState
-from dashboard.domain.incident_response import (
+from dashboard.domain.alerts.incident import (
+    Incident,
+    IncidentEventKind,
+    IncidentState,
     acknowledge,
     close_unreported,
     declare_resolved,
     hand_over,
     unacknowledge,
 )
+from dashboard.domain.people.access import Actor
 from dashboard.errors import InputError
 from tests.builders import A_MOMENT, an_id, seconds
 

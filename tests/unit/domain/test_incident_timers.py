@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
-from dashboard.domain.incident import Incident, IncidentEventKind, IncidentState, resolve
-from dashboard.domain.incident_timers import (
+from dashboard.domain.alerts.incident import Incident, IncidentEventKind, IncidentState, resolve
+from dashboard.domain.alerts.incident_timers import (
     LOOK_AGAIN,
     TIMERS,
     IncidentTimers,

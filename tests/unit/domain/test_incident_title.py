@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard.domain.incident import Group, IncidentState
-from dashboard.domain.incident_title import incident_title
-from dashboard.domain.rule import RuleKind
+from dashboard.domain.alerts.incident import Group, IncidentState
+from dashboard.domain.alerts.rule import RuleKind
+from dashboard.domain.alerts.rule_text import incident_title
 from tests.builders import A_NETWORK, an_incident
 
 DEVNET = ("network", str(A_NETWORK))

@@ -7,7 +7,7 @@ from typing import Final
 
 import pytest
 
-from dashboard.domain.included_or_replaced import (
+from dashboard.domain.tracking.verdict import (
     SETTLES_AFTER,
     FollowUp,
     Inclusion,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.domain.mail_address import MailAddress
+from dashboard.domain.people.recipients import MailAddress
 from dashboard.errors import InputError
 
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from dashboard.domain.mail_outage import MailTrouble
+from dashboard.domain.health.troubles import MailTrouble
 from tests.builders import A_MOMENT, seconds
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard.domain.condition import INSTALLATION
-from dashboard.domain.matcher import (
+from dashboard.domain.alerts.condition import INSTALLATION
+from dashboard.domain.alerts.matcher import (
     MatchedProperty,
     Matcher,
     RuleFacts,
@@ -16,7 +16,7 @@ from dashboard.domain.matcher import (
     in_words,
     parse_matcher,
 )
-from dashboard.domain.rule import ObservedChange
+from dashboard.domain.alerts.rule import ObservedChange
 from dashboard.errors import InputError
 from tests.builders import (
     A_NETWORK,

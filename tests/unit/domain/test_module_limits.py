@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dashboard.domain.module_limits import ModuleLimits
+from dashboard.domain.rejections.reasons import ModuleLimits
 
 
 def test_table_of_limits_can_be_part_of_a_key() -> None:

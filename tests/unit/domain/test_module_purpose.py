@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dashboard.domain.module_purpose import purpose_of
+from dashboard.domain.rejections.reasons import purpose_of
 
 
 def test_purpose_names_the_operations_that_take_lines() -> None:

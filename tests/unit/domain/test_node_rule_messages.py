@@ -6,9 +6,8 @@ from typing import Final
 
 import pytest
 
-from dashboard.domain.node_rule_messages import NodeRule, beginnings_of, words_of
-from dashboard.domain.reason_explanation import explain
-from dashboard.domain.reason_parser import ReasonKind, parse_reason
+from dashboard.domain.rejections.node_rule_messages import NodeRule, beginnings_of, words_of
+from dashboard.domain.rejections.reasons import ReasonKind, explain, parse_reason
 
 ACCOUNT: Final = f"0x{'cd' * 20}"
 LISTED: Final = "is blocked as appearing on the SDN or other legally prohibited list"

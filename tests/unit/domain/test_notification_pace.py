@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.domain.condition import State, Subject, SubjectKind
-from dashboard.domain.notification import Delay, NotificationKind, Precedence, Recipient
-from dashboard.domain.notification_pace import (
+from dashboard.domain.alerts.condition import State, Subject, SubjectKind
+from dashboard.domain.alerts.notification import Delay, NotificationKind, Precedence, Recipient
+from dashboard.domain.alerts.pace import (
     FEW,
     HOUR,
     Closing,

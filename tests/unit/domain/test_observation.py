@@ -5,9 +5,14 @@ from __future__ import annotations
 from datetime import timedelta
 from itertools import combinations
 
-from dashboard.domain.credit import Spent
-from dashboard.domain.gas import GasObservation, GasSource
-from dashboard.domain.observation import Failure, FailureKind, Operation, longest_retry_after
+from dashboard.domain.fees.gas import GasObservation, GasSource
+from dashboard.domain.health.observation import (
+    Failure,
+    FailureKind,
+    Operation,
+    Spent,
+    longest_retry_after,
+)
 from tests.builders import A_MOMENT, A_NETWORK
 
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.domain.paste import read_lookup, read_paste
 from dashboard.domain.quantity import TxHash
+from dashboard.domain.tracking.paste import read_lookup, read_paste
 from dashboard.errors import InputError
 
 ONE, TWO = "0x" + "1f" * 32, "0x" + "2e" * 32

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard.domain.public_address import is_public
+from dashboard.domain.addresses import is_public
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard.domain.reason_labels import name_of
-from dashboard.domain.reason_parser import ReasonKind
+from dashboard.domain.rejections.reasons import ReasonKind, name_of
 
 
 @pytest.mark.parametrize(

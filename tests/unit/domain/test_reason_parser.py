@@ -8,9 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.domain.module_limits import ModuleLimits
-from dashboard.domain.reason_explanation import explain, overrun
-from dashboard.domain.reason_parser import ReasonKind, parse_reason
+from dashboard.domain.rejections.reasons import (
+    ModuleLimits,
+    ReasonKind,
+    explain,
+    overrun,
+    parse_reason,
+)
 from tests.recorded import recorded
 
 HASH: Final = f"0x{'ab' * 32}"

@@ -7,23 +7,24 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from dashboard.domain.active_hours import WeekSpan
-from dashboard.domain.address_off import AddressOff, OffCause
-from dashboard.domain.audit import Actor
-from dashboard.domain.condition import State, Subject, SubjectKind
-from dashboard.domain.notification import Recipient
-from dashboard.domain.recipients import (
+from dashboard.domain.alerts.condition import State, Subject, SubjectKind
+from dashboard.domain.alerts.notification import Recipient
+from dashboard.domain.alerts.route import RuleRoute, held_for
+from dashboard.domain.people.access import Actor
+from dashboard.domain.people.active_hours import WeekSpan
+from dashboard.domain.people.recipients import (
     NOT_VERIFIED,
     QUIET_HOURS,
+    AddressOff,
     ConfiguredRecipients,
+    OffCause,
     RecipientDirectory,
     RecipientProfile,
     RecipientStatus,
     is_called,
     mailbox_of,
 )
-from dashboard.domain.route import RuleRoute, held_for
-from dashboard.domain.verification import Verification, verified
+from dashboard.domain.people.verification import Verification, verified
 from tests.builders import A_MOMENT, A_NETWORK, a_transition
 
 OPS = Recipient("mail", "ops@example.org")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard.domain.exclusion import RejectionStage
-from dashboard.domain.reason_parser import ReasonKind, parse_reason
-from dashboard.domain.rejection_filter import HashRange, RejectionFilter
+from dashboard.domain.rejections.exclusion import RejectionStage
+from dashboard.domain.rejections.reasons import ReasonKind, parse_reason
+from dashboard.domain.rejections.search import HashRange, RejectionFilter
 from tests.builders import (
     A_MOMENT,
     A_NETWORK,

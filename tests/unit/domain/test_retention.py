@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from dashboard.domain.retention import Before, Retention
+from dashboard.domain.health.retention import Before, Retention
 
 NOW = datetime(2026, 11, 20, 12, 34, 56, 789_000, tzinfo=UTC)
 

@@ -6,10 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from dashboard.domain.condition import INSTALLATION, State, Subject, SubjectKind
-from dashboard.domain.exclusion import RejectionStage
-from dashboard.domain.grounds import RateGrounds
-from dashboard.domain.rule import (
+from dashboard.domain.alerts.condition import INSTALLATION, State, Subject, SubjectKind
+from dashboard.domain.alerts.grounds import RateGrounds
+from dashboard.domain.alerts.rule import (
     DEFAULT_RULES,
     Dimension,
     ObservedChange,
@@ -23,7 +22,8 @@ from dashboard.domain.rule import (
     subject_kinds,
     takes_all_reports,
 )
-from dashboard.domain.tags import tags_in
+from dashboard.domain.rejections.exclusion import RejectionStage
+from dashboard.domain.tracking.paste import tags_in
 from tests.builders import (
     A_NETWORK,
     ANOTHER_NETWORK,

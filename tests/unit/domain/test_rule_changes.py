@@ -6,9 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from dashboard.domain.quantity import NetworkId
-from dashboard.domain.rule import Dimension, Rule, RuleKind, RuleScope, Severity
-from dashboard.domain.rule_changes import (
+from dashboard.domain.alerts.rule import Dimension, Rule, RuleKind, RuleScope, Severity
+from dashboard.domain.alerts.rule_table import (
     RuleDifference,
     added,
     changed,
@@ -19,6 +18,7 @@ from dashboard.domain.rule_changes import (
     turned,
     why_closed,
 )
+from dashboard.domain.quantity import NetworkId
 from dashboard.errors import InputError
 from tests.builders import an_incident, seconds
 

@@ -12,10 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.detect.condition_start_end import Reading, conclude
-from dashboard.domain.condition import Condition, State, Subject, SubjectKind, Transition
-from dashboard.domain.grounds import Signal
-from dashboard.domain.quantity import Wei
-from dashboard.domain.rule import (
+from dashboard.domain.alerts.condition import Condition, State, Subject, SubjectKind, Transition
+from dashboard.domain.alerts.grounds import Signal
+from dashboard.domain.alerts.rule import (
     Dimension,
     FeeMeasure,
     ObservedChange,
@@ -23,7 +22,7 @@ from dashboard.domain.rule import (
     Rule,
     RuleKind,
 )
-from dashboard.domain.rule_preview import (
+from dashboard.domain.alerts.rule_preview import (
     Excess,
     FeeSpread,
     Firing,
@@ -35,8 +34,9 @@ from dashboard.domain.rule_preview import (
     judged_steps,
     rate_spells,
 )
-from dashboard.domain.rule_text import group_in_words, preview_in_words
-from dashboard.domain.spells import HoldPeriods, JudgedValue
+from dashboard.domain.alerts.rule_text import group_in_words, preview_in_words
+from dashboard.domain.fees.spells import HoldPeriods, JudgedValue
+from dashboard.domain.quantity import Wei
 from tests.builders import (
     A_MOMENT,
     A_NETWORK,

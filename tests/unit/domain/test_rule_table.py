@@ -10,12 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.domain.active_hours import ActiveHours, WeekSpan
-from dashboard.domain.exclusion import RejectionStage
-from dashboard.domain.grounds import Signal
-from dashboard.domain.notification import Recipient
-from dashboard.domain.quantity import LARGEST_FEE, Address, NetworkId, Wei
-from dashboard.domain.rule import (
+from dashboard.domain.alerts.grounds import Signal
+from dashboard.domain.alerts.notification import Recipient
+from dashboard.domain.alerts.rule import (
     DEFAULT_RULES,
     BudgetPeriod,
     CreditMeasure,
@@ -29,8 +26,11 @@ from dashboard.domain.rule import (
     RuleScope,
     Severity,
 )
-from dashboard.domain.rule_table import KEYS, RuleNames, RuleRemark, read_rule, write_rule
-from dashboard.domain.toml_text import write_toml
+from dashboard.domain.alerts.rule_table import KEYS, RuleNames, RuleRemark, read_rule, write_rule
+from dashboard.domain.people.active_hours import ActiveHours, WeekSpan
+from dashboard.domain.quantity import LARGEST_FEE, Address, NetworkId, Wei
+from dashboard.domain.rejections.exclusion import RejectionStage
+from dashboard.domain.tables import write_toml
 from tests.builders import A_NETWORK
 
 RATE = {"kind": "rejection-rate", "more_than": 5, "window": "5m"}

@@ -6,12 +6,9 @@ from datetime import timedelta
 
 import pytest
 
-from dashboard.domain.active_hours import ActiveHours, WeekSpan
-from dashboard.domain.exclusion import RejectionStage
-from dashboard.domain.grounds import Signal
-from dashboard.domain.notification import Recipient
-from dashboard.domain.quantity import Wei
-from dashboard.domain.rule import (
+from dashboard.domain.alerts.grounds import Signal
+from dashboard.domain.alerts.notification import Recipient
+from dashboard.domain.alerts.rule import (
     BudgetPeriod,
     CreditMeasure,
     Dimension,
@@ -22,13 +19,16 @@ from dashboard.domain.rule import (
     RuleKind,
     RuleScope,
 )
-from dashboard.domain.rule_changes import RuleDifference
-from dashboard.domain.rule_text import (
+from dashboard.domain.alerts.rule_table import RuleDifference
+from dashboard.domain.alerts.rule_text import (
     differences_in_words,
     recipients_in_words,
     rule_in_words,
     scope_in_words,
 )
+from dashboard.domain.people.active_hours import ActiveHours, WeekSpan
+from dashboard.domain.quantity import Wei
+from dashboard.domain.rejections.exclusion import RejectionStage
 from tests.builders import A_NETWORK
 
 

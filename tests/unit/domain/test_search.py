@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dashboard.domain.quantity import Address, TxHash
-from dashboard.domain.rejection_filter import HashRange
-from dashboard.domain.search import Search, bare_beginning, parse_search
+from dashboard.domain.rejections.search import HashRange, Search, bare_beginning, parse_search
 
 DIGITS = "348e063007d4a029b4c3845c4e78a3f3fd82284b692556d5dfc5209fb0d4a388"
 SENDER = "0x79900286d34f6453c226c8894b1aaf6b74fb2d63"

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard.domain.node_rule_messages import NodeRule, beginnings_of, words_of
-from dashboard.domain.reason_labels import KIND_NAMES
-from dashboard.domain.reason_parser import ReasonKind
-from dashboard.domain.shown_words import forms_shown_with, words_of_search
+from dashboard.domain.rejections.node_rule_messages import NodeRule, beginnings_of, words_of
+from dashboard.domain.rejections.reasons import KIND_NAMES, ReasonKind
+from dashboard.domain.rejections.search import forms_shown_with, words_of_search
 
 
 @pytest.mark.parametrize(

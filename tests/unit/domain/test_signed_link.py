@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.domain.notification import Recipient
-from dashboard.domain.signed_link import LinkFault, LinkPurpose, SignedLink, read_link, sign
+from dashboard.domain.alerts.notification import Recipient
+from dashboard.domain.alerts.signed_link import LinkFault, LinkPurpose, SignedLink, read_link, sign
 from tests.builders import A_MOMENT, an_id, seconds
 
 KEY = b"k" * 32

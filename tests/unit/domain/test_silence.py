@@ -9,9 +9,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from dashboard.domain.active_hours import ActiveHours, WeeklyHours, WeekSpan
-from dashboard.domain.matcher import MatchedProperty, Matcher
-from dashboard.domain.silence import (
+from dashboard.domain.alerts.matcher import MatchedProperty, Matcher
+from dashboard.domain.alerts.silence import (
     Silence,
     SilenceKind,
     SilenceRequest,
@@ -21,6 +20,7 @@ from dashboard.domain.silence import (
     silenced_all_by,
     silenced_by,
 )
+from dashboard.domain.people.active_hours import ActiveHours, WeeklyHours, WeekSpan
 from dashboard.errors import InputError
 from tests.builders import A_MOMENT, an_id
 

@@ -8,8 +8,7 @@ from itertools import pairwise
 
 import pytest
 
-from dashboard.domain.coverage import WatchedTime
-from dashboard.domain.spells import (
+from dashboard.domain.fees.spells import (
     BusyTime,
     HoldPeriods,
     JudgedValue,
@@ -19,6 +18,7 @@ from dashboard.domain.spells import (
     longest_silence,
     spells_of,
 )
+from dashboard.domain.health.coverage import WatchedTime
 from tests.builders import A_MOMENT
 
 HOLDS = HoldPeriods(timedelta(minutes=1), timedelta(minutes=5))

@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dashboard.domain.foreign_text import visible
-from dashboard.domain.spreadsheet import cell, read_spreadsheet, without_mark, write_csv
+from dashboard.domain.tables import cell, read_spreadsheet, without_mark, write_csv
 from dashboard.errors import InputError
 
 _TEXT = "hash;Zürich\r\n"

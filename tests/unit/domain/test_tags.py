@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard.domain.tags import own_tags, tags_in, typed_tags, written_tags
+from dashboard.domain.tracking.paste import own_tags, tags_in, typed_tags, written_tags
 from dashboard.errors import InputError
 
 

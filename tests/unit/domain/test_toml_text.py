@@ -7,7 +7,7 @@ import tomllib
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.domain.toml_text import write_toml
+from dashboard.domain.tables import write_toml
 
 texts = st.text(st.characters(codec="utf-8"), max_size=30)
 plain = st.one_of(texts, st.booleans(), st.integers(-(2**63), 2**63 - 1))

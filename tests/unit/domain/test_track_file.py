@@ -9,11 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.domain.listed_transaction import ListedTransaction
-from dashboard.domain.paste import MOST_PIECES
 from dashboard.domain.quantity import NetworkId
-from dashboard.domain.tags import written_tags
-from dashboard.domain.track_file import (
+from dashboard.domain.tracking.paste import MOST_PIECES, ListedTransaction, written_tags
+from dashboard.domain.tracking.track_file import (
     FiledTransaction,
     read_track_file,
     write_track_csv,

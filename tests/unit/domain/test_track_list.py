@@ -8,9 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.domain.listed_transaction import CommonRemarks, ListedTransaction
-from dashboard.domain.tags import MOST_TAGS, TAGS_LEFT_OUT
-from dashboard.domain.track_list import TrackList, in_words, track_lists
+from dashboard.domain.tracking.paste import (
+    MOST_TAGS,
+    TAGS_LEFT_OUT,
+    CommonRemarks,
+    ListedTransaction,
+)
+from dashboard.domain.tracking.track_list import TrackList, in_words, track_lists
 from tests.builders import A_MOMENT, A_NETWORK, a_hash
 
 ATTEMPT = datetime(2026, 11, 20, 10, 0, tzinfo=UTC)

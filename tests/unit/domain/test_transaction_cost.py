@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dashboard.domain.quantity import Wei
-from dashboard.domain.transaction_cost import (
+from dashboard.domain.tracking.transaction_cost import (
     CoinPrice,
     cost_of,
     in_coin,

@@ -8,16 +8,22 @@ from typing import Any, Final
 
 import pytest
 
-from dashboard.domain.exclusion import (
+from dashboard.domain.health.observation import Failure, FailureKind
+from dashboard.domain.quantity import Address, NetworkId, TxHash
+from dashboard.domain.rejections.exclusion import (
     QUERYABLE_WINDOW,
     REPORTING_DELAY,
     RejectedTransaction,
     RejectionStage,
 )
-from dashboard.domain.included_or_replaced import FollowUp, Inclusion
-from dashboard.domain.observation import Failure, FailureKind
-from dashboard.domain.quantity import Address, NetworkId, TxHash
-from dashboard.domain.verdict import Evidence, Verdict, VerdictKind, conclude
+from dashboard.domain.tracking.verdict import (
+    Evidence,
+    FollowUp,
+    Inclusion,
+    Verdict,
+    VerdictKind,
+    conclude,
+)
 
 HASH: Final = TxHash(bytes(32))
 NOW: Final = datetime(2026, 11, 20, 12, tzinfo=UTC)

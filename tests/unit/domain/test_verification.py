@@ -7,14 +7,14 @@ from datetime import timedelta
 
 import pytest
 
-from dashboard.domain.audit import Actor
-from dashboard.domain.notification import (
+from dashboard.domain.alerts.notification import (
     DeliveryAttempt,
     DeliveryResult,
     NotificationState,
     Recipient,
 )
-from dashboard.domain.verification import (
+from dashboard.domain.people.access import Actor
+from dashboard.domain.people.verification import (
     MOST_ATTEMPTS,
     MOST_HOURLY,
     MOST_REQUESTS,

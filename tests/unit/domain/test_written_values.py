@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dashboard.domain.formatting import read_duration, read_fee, write_duration, write_fee
 from dashboard.domain.quantity import LARGEST_FEE, Wei
-from dashboard.domain.written_values import read_duration, read_fee, write_duration, write_fee
 from dashboard.errors import InputError
 
 

@@ -6,8 +6,8 @@ from datetime import timedelta
 from uuid import uuid4
 
 from dashboard.detect.condition_start_end import ConditionRules
-from dashboard.domain.condition import State, Transition
-from dashboard.domain.observation import Operation
+from dashboard.domain.alerts.condition import State, Transition
+from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import Wei
 from dashboard.errors import UpstreamUnavailable
 from dashboard.poll.conditions import Conditions

@@ -6,14 +6,12 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from uuid import uuid4
 
-from dashboard.domain.condition import State, Subject
+from dashboard.domain.alerts.condition import State, Subject
 from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.domain.verdict import Evidence
-from dashboard.poll.exclusion import ExclusionPoll
-from dashboard.poll.exclusion_queue import ExclusionQueue
-from dashboard.poll.lease import Lease
-from dashboard.poll.network_store import NetworkStore
-from dashboard.poll.next_check import CadencePolicy
+from dashboard.domain.tracking.verdict import Evidence
+from dashboard.poll.cadence import CadencePolicy
+from dashboard.poll.exclusion import ExclusionPoll, ExclusionQueue
+from dashboard.poll.lease import Lease, NetworkStore
 from dashboard.store.alerts.conditions import current_state
 from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.engine import Store

@@ -5,20 +5,16 @@ from __future__ import annotations
 from datetime import datetime
 from uuid import uuid4
 
-from dashboard.domain.audit import Actor
-from dashboard.domain.condition import State, Subject
-from dashboard.domain.gas import GasObservation
+from dashboard.domain.alerts.condition import State, Subject
+from dashboard.domain.alerts.rule import Rule
+from dashboard.domain.fees.gas import GasObservation
+from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import Wei
-from dashboard.domain.rule import (
-    Rule,
-)
 from dashboard.poll.lease import Lease, Term
-from dashboard.poll.measured_rules import MeasuredRules
-from dashboard.poll.peer_certificates import PeerCertificates
-from dashboard.poll.rule_reader import RuleReader
+from dashboard.poll.measured_rules import MeasuredRules, PeerCertificates, RuleReader
 from dashboard.store.alerts.rules import save_rules
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.save_rejections import save_polled
+from dashboard.store.evidence.record_answers import save_polled
 from dashboard.store.gas import save_gas
 from tests.builders import (
     A_MOMENT,

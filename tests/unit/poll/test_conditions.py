@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard.domain.condition import State, Subject, SubjectKind
-from dashboard.domain.grounds import AgeGrounds, FeeGrounds, Signal
-from dashboard.domain.observation import Operation
+from dashboard.domain.alerts.condition import State, Subject, SubjectKind
+from dashboard.domain.alerts.grounds import AgeGrounds, FeeGrounds, Signal
+from dashboard.domain.fees.spells import Spell
+from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import Wei
-from dashboard.domain.spells import Spell
 from dashboard.store.alerts.conditions import current_condition
-from dashboard.store.fees.busy_spells import spells_between
+from dashboard.store.fees.busy_window import spells_between
 from tests.builders import A_NETWORK, GWEI, seconds
 from tests.unit.poll.condition_scene import (
     LONG,

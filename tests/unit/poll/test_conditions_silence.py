@@ -6,15 +6,15 @@ from datetime import timedelta
 
 import pytest
 
-from dashboard.domain.condition import State, SubjectKind
-from dashboard.domain.grounds import AgeGrounds, FeeGrounds, Signal, SilenceGrounds
-from dashboard.domain.observation import Operation
+from dashboard.domain.alerts.condition import State, SubjectKind
+from dashboard.domain.alerts.grounds import AgeGrounds, FeeGrounds, Signal, SilenceGrounds
+from dashboard.domain.fees.spells import Spell
+from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import Wei
-from dashboard.domain.spells import Spell
 from dashboard.errors import UpstreamThrottled
 from dashboard.poll.lease import LeaseLost
 from dashboard.store.engine.leases import release
-from dashboard.store.fees.busy_spells import spells_between
+from dashboard.store.fees.busy_window import spells_between
 from tests.builders import A_NETWORK, GWEI, a_suggestion, seconds, suggested_gas_fees
 from tests.scripted_upstreams import ScriptedGas
 from tests.unit.poll.condition_scene import (

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from dashboard.poll.cost import Cost, calls_per_transaction, gas_calls_per_day
+from dashboard.poll.cadence import CadencePolicy
 from dashboard.poll.gas import GasPeriods
-from dashboard.poll.next_check import CadencePolicy
+from dashboard.poll.trial import Cost, calls_per_transaction, gas_calls_per_day
 from tests.builders import seconds
 
 

@@ -6,20 +6,19 @@ from datetime import timedelta
 
 import pytest
 
-from dashboard.domain.coverage import Gap, GapCause, Watched
-from dashboard.domain.credit import Spent
-from dashboard.domain.gas import GasObservation, GasSource
-from dashboard.domain.observation import Operation
-from dashboard.poll.coverage import CoverageWatch
+from dashboard.domain.fees.gas import GasObservation, GasSource
+from dashboard.domain.health.coverage import Gap, GapCause, Watched
+from dashboard.domain.health.observation import Operation, Spent
+from dashboard.poll.conditions import CoverageWatch
 from dashboard.poll.gas import GasArchive
 from dashboard.poll.lease import LeaseLost
 from dashboard.poll.lookup import LiveLookup
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import release
 from dashboard.store.gas import save_gas
+from dashboard.store.monitoring.answer_counts import record_answer, record_failure
 from dashboard.store.monitoring.coverage import gaps
-from dashboard.store.monitoring.credits import spent_since
-from dashboard.store.monitoring.upstream_failures import record_answer, record_failure
+from dashboard.store.monitoring.upkeep import spent_since
 from dashboard.upstream.meter import Meter
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, an_id, seconds, suggested_gas_fees
 from tests.fake_clock import FakeClock

@@ -8,9 +8,9 @@ from uuid import uuid4
 import pytest
 
 from dashboard.detect.condition_start_end import ConditionRules
-from dashboard.domain.condition import INSTALLATION, State, Subject, SubjectKind
-from dashboard.poll.disk_space import DiskSpace
+from dashboard.domain.alerts.condition import INSTALLATION, State, Subject, SubjectKind
 from dashboard.poll.lease import Lease, LeaseLost
+from dashboard.poll.measured_rules import DiskSpace
 from dashboard.store.engine.engine import Store
 from tests.builders import seconds
 from tests.fake_clock import FakeClock

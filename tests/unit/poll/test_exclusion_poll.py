@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from dashboard.domain.condition import State
+from dashboard.domain.alerts.condition import State
 from dashboard.poll.exclusion import ExclusionPoll
 from dashboard.store.engine.engine import Store
 from tests.builders import ANOTHER_NETWORK, a_hash, a_record

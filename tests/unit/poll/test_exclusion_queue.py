@@ -7,9 +7,9 @@ from datetime import timedelta
 
 import pytest
 
-from dashboard.domain.observation import FailureKind
-from dashboard.poll.exclusion_queue import ExclusionQueue, ScheduledCohort
-from dashboard.poll.next_check import CadencePolicy
+from dashboard.domain.health.observation import FailureKind
+from dashboard.poll.cadence import CadencePolicy
+from dashboard.poll.exclusion import ExclusionQueue, ScheduledCohort
 from dashboard.store.tracking.cohorts import PollResult
 from tests.builders import seconds
 

@@ -6,9 +6,15 @@ from datetime import timedelta
 
 import pytest
 
-from dashboard.domain.answer_counts import AnswerCounts, times_of
-from dashboard.domain.condition import State
-from dashboard.domain.observation import ExclusionAnswer, Failure, FailureKind, Operation
+from dashboard.domain.alerts.condition import State
+from dashboard.domain.health.observation import (
+    AnswerCounts,
+    ExclusionAnswer,
+    Failure,
+    FailureKind,
+    Operation,
+    times_of,
+)
 from dashboard.errors import StoreUnavailable
 from dashboard.poll.exclusion import ExclusionPoll
 from dashboard.poll.lease import LeaseLost

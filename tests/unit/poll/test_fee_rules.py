@@ -8,16 +8,12 @@ from random import Random
 
 import pytest
 
-from dashboard.domain.condition import State, Subject, SubjectKind
-from dashboard.domain.gas import GasObservation
-from dashboard.domain.grounds import Signal
+from dashboard.application.rule_preview import preview_rule
+from dashboard.domain.alerts.condition import State, Subject, SubjectKind
+from dashboard.domain.alerts.grounds import Signal
+from dashboard.domain.alerts.rule import FeeMeasure, Rule, RuleKind
+from dashboard.domain.fees.gas import GasObservation
 from dashboard.domain.quantity import Wei
-from dashboard.domain.rule import (
-    FeeMeasure,
-    Rule,
-    RuleKind,
-)
-from dashboard.show.queries.rule_preview import preview_rule
 from dashboard.store.gas import save_gas
 from tests.builders import (
     A_NETWORK,

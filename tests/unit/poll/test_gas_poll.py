@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from dashboard.domain.observation import FailureKind, Operation
+from dashboard.domain.health.observation import FailureKind, Operation
 from dashboard.errors import UpstreamThrottled, UpstreamUnavailable
 from dashboard.poll.gas import GasArchive, GasPeriods, GasPoll
 from dashboard.poll.lease import Lease, LeaseLost

@@ -7,9 +7,8 @@ from datetime import timedelta
 import anyio
 import pytest
 
-from dashboard.domain.answer_counts import AnswerCounts, times_of
-from dashboard.domain.gas import GasSource, SuggestedGasFees
-from dashboard.domain.observation import Operation
+from dashboard.domain.fees.gas import GasSource, SuggestedGasFees
+from dashboard.domain.health.observation import AnswerCounts, Operation, times_of
 from dashboard.domain.quantity import Wei
 from dashboard.errors import UpstreamThrottled, UpstreamUnavailable
 from dashboard.poll.gas import GasArchive, GasAsker, GasPeriods, GasPoll

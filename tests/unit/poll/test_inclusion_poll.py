@@ -8,27 +8,26 @@ from uuid import uuid4
 
 import pytest
 
-from dashboard.domain.condition import State, Subject, SubjectKind
-from dashboard.domain.grounds import InclusionGrounds
-from dashboard.domain.included_or_replaced import (
+from dashboard.domain.alerts.condition import State, Subject, SubjectKind
+from dashboard.domain.alerts.grounds import InclusionGrounds
+from dashboard.domain.health.observation import Operation
+from dashboard.domain.quantity import Address, TxHash
+from dashboard.domain.tracking.verdict import (
     SETTLES_AFTER,
     Inclusion,
     InclusionAnswer,
     InclusionQuestion,
+    VerdictKind,
+    conclude,
 )
-from dashboard.domain.observation import Operation
-from dashboard.domain.quantity import Address, TxHash
-from dashboard.domain.verdict import VerdictKind, conclude
 from dashboard.errors import StoreError
-from dashboard.poll.inclusion import FOLLOW_UP_CADENCE, InclusionPoll
-from dashboard.poll.lease import Lease, LeaseLost
-from dashboard.poll.network_store import NetworkStore
-from dashboard.poll.receipt_queue import ReceiptQueue
+from dashboard.poll.inclusion import FOLLOW_UP_CADENCE, InclusionPoll, ReceiptQueue
+from dashboard.poll.lease import Lease, LeaseLost, NetworkStore
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import release
-from dashboard.store.evidence.save_rejections import save_polled
-from dashboard.store.monitoring.upstream_failures import read_standing_failures
+from dashboard.store.evidence.record_answers import save_polled
+from dashboard.store.monitoring.answer_counts import read_standing_failures
 from tests.builders import (
     A_NETWORK,
     ANOTHER_NETWORK,

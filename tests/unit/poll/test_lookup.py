@@ -9,14 +9,20 @@ from uuid import uuid4
 
 import pytest
 
-from dashboard.domain.included_or_replaced import Inclusion, InclusionAnswer, InclusionQuestion
-from dashboard.domain.observation import ExclusionAnswer, Failure, FailureKind
-from dashboard.domain.verdict import Evidence, VerdictKind, conclude
+from dashboard.domain.health.observation import ExclusionAnswer, Failure, FailureKind
+from dashboard.domain.tracking.verdict import (
+    Evidence,
+    Inclusion,
+    InclusionAnswer,
+    InclusionQuestion,
+    VerdictKind,
+    conclude,
+)
 from dashboard.poll.lookup import LiveLookup
 from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.record_answers import AnswersNotSaved, record_lookup
-from dashboard.store.monitoring.upstream_failures import read_standing_failures
+from dashboard.store.monitoring.answer_counts import read_standing_failures
 from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, a_record, seconds
 from tests.flaky_store import FlakyStore

@@ -8,13 +8,9 @@ from datetime import datetime, timedelta
 import pytest
 from sqlalchemy import update
 
-from dashboard.domain.address_off import SuspectAddress
-from dashboard.domain.api_key import KeyLimits
-from dashboard.domain.condition import State, Subject, SubjectKind
-from dashboard.domain.coverage import CoverageChange, Covered, Gap, GapCause, Watched
-from dashboard.domain.credit import Spent
-from dashboard.domain.notification import NotificationState, Recipient
-from dashboard.domain.rule import (
+from dashboard.domain.alerts.condition import State, Subject, SubjectKind
+from dashboard.domain.alerts.notification import NotificationState, Recipient
+from dashboard.domain.alerts.rule import (
     BudgetPeriod,
     CreditMeasure,
     ExpiryMeasure,
@@ -23,13 +19,17 @@ from dashboard.domain.rule import (
     RuleKind,
     RuleScope,
 )
+from dashboard.domain.health.coverage import CoverageChange, Covered, Gap, GapCause, Watched
+from dashboard.domain.health.observation import Spent
+from dashboard.domain.people.access import KeyLimits
+from dashboard.domain.people.recipients import SuspectAddress
 from dashboard.poll.lease import LeaseLost
 from dashboard.store.access.api_keys import Credential, create_key, rotate_key
-from dashboard.store.alerts.addresses_off import end_suspicion, suspect
 from dashboard.store.alerts.conditions import record_transition
+from dashboard.store.alerts.recipients import end_suspicion, suspect
 from dashboard.store.engine.engine import Store
 from dashboard.store.monitoring.coverage import save_coverage
-from dashboard.store.monitoring.credits import record_credits
+from dashboard.store.monitoring.upkeep import record_credits
 from dashboard.store.schema import notifications
 from tests.builders import (
     A_MOMENT,

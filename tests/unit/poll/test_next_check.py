@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.poll.next_check import CadencePolicy, next_check, next_try
+from dashboard.poll.cadence import CadencePolicy, next_check, next_try
 
 POLICY = CadencePolicy(shortest_interval=timedelta(seconds=2))
 END = POLICY.last_age

@@ -7,8 +7,8 @@ from datetime import timedelta
 import pytest
 
 from dashboard.domain.quantity import TxHash
-from dashboard.poll.next_check import CadencePolicy
-from dashboard.poll.receipt_queue import ReceiptQueue, ScheduledHash, ScheduledHashes
+from dashboard.poll.cadence import CadencePolicy
+from dashboard.poll.inclusion import ReceiptQueue, ScheduledHash, ScheduledHashes
 from tests.builders import a_hash, seconds
 
 POLICY = CadencePolicy(shortest_interval=seconds(2))

@@ -7,10 +7,10 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import text
 
-from dashboard.domain.audit import Action
-from dashboard.domain.clock_jump import CONFIRMED_BY
-from dashboard.domain.gas import GasObservation
-from dashboard.domain.retention import Retention
+from dashboard.domain.fees.gas import GasObservation
+from dashboard.domain.health.retention import Retention
+from dashboard.domain.health.troubles import CONFIRMED_BY
+from dashboard.domain.people.access import Action
 from dashboard.errors import StoreError
 from dashboard.poll.clocks import Clocks
 from dashboard.poll.retention_rounds import ROUND_EVERY, RetentionRounds

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dashboard.domain.observation import Operation
+from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import NetworkId
 from dashboard.errors import UpstreamRefused, UpstreamUnavailable
 from dashboard.poll.trial import Trial, TrialOutcome, TrialResult

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from dashboard.domain.gas import FeeSuggestion, SuggestedGasFees
+from dashboard.domain.fees.gas import FeeSuggestion, SuggestedGasFees
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.errors import UpstreamUnavailable
+from dashboard.upstream.failover import NodeStatus
 from dashboard.upstream.gas_oracle import ChainFees
-from dashboard.upstream.node_status import NodeStatus
 from dashboard.wire.node import BlockHeader
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)

@@ -9,12 +9,10 @@ import pytest
 
 from dashboard.domain.secret import Secret
 from dashboard.serve.counters import Counters
-from dashboard.serve.keys.key_rate_limits import KeyLimiter
-from dashboard.serve.keys.key_ring import ApiKey, KeyRing
+from dashboard.serve.keys.key_ring import ApiKey, KeyLimiter, KeyRing
 from dashboard.serve.rpc import websocket_endpoint
-from dashboard.serve.rpc.dispatch import Dispatcher
-from dashboard.serve.rpc.http_endpoint import HttpEndpoint
-from dashboard.serve.subscriptions.subscription import SessionLimits
+from dashboard.serve.rpc.dispatch import Dispatcher, HttpEndpoint
+from dashboard.serve.subscriptions import SessionLimits
 from tests.unit.serve.asgi_connection import Connection
 
 pytestmark = pytest.mark.anyio

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard.domain.answer_template import BUILT_IN, LONGEST_FILE, Voice, built_in_file
-from dashboard.domain.verdict import VerdictKind
-from dashboard.settings.answer_file import read_answer_file
+from dashboard.domain.rejections.answer_template import BUILT_IN, LONGEST_FILE, Voice, built_in_file
+from dashboard.domain.tracking.verdict import VerdictKind
+from dashboard.settings.own_files import read_answer_file
 
 
 def test_built_in_file_says_the_built_in_templates() -> None:

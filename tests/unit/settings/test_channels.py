@@ -8,7 +8,7 @@ import pytest
 
 from dashboard.alert.channels.alertmanager import AlertmanagerChannel
 from dashboard.alert.channels.apprise_service import AppriseChannel
-from dashboard.domain.notification import Recipient
+from dashboard.domain.alerts.notification import Recipient
 from dashboard.domain.secret import Secret
 from dashboard.settings.listing import effective_settings
 from dashboard.wiring.channels import default_recipients, open_channels, recipient_named

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.domain.fee_suggestion import FeePolicy
+from dashboard.domain.fees.suggestion import FeePolicy
 from dashboard.errors import SettingsError
 from dashboard.settings.listing import effective_settings
 from dashboard.wiring.networks import fee_policy, networks_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard.settings.hosts import host_of, origin_of
+from dashboard.settings.values import host_of, origin_of
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dashboard.domain.api_key import KeyLimits
+from dashboard.domain.people.access import KeyLimits
 from dashboard.domain.quantity import NetworkId
 from dashboard.settings.key_limits import limits_of_key
 from tests.unit.settings.configuration_files import loaded

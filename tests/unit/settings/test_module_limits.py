@@ -9,7 +9,7 @@ import pytest
 
 from dashboard.errors import SettingsError
 from dashboard.settings import NetworkSettings
-from dashboard.settings.module_limits import limits_of, table_names
+from dashboard.settings.presets import limits_of, table_names
 
 LINEA = 59144
 

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.domain.active_hours import WeekSpan
-from dashboard.domain.digest import DigestTime
-from dashboard.domain.notification import Recipient
-from dashboard.domain.recipients import RecipientProfile
+from dashboard.domain.alerts.notification import DigestTime, Recipient
+from dashboard.domain.people.active_hours import WeekSpan
+from dashboard.domain.people.recipients import RecipientProfile
 from dashboard.wiring.channels import configured_recipients
 from tests.unit.settings.configuration_files import loaded, read
 

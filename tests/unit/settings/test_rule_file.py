@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard.domain.rule import RuleKind
-from dashboard.domain.rule_table import RuleNames
-from dashboard.settings.rule_file import read_rule_file
+from dashboard.domain.alerts.rule import RuleKind
+from dashboard.domain.alerts.rule_table import RuleNames
+from dashboard.settings.own_files import read_rule_file
 
 GOOD = """\
 [rules.night-shift]

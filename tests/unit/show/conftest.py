@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.show.queries.page_queries import PageQueries
+from dashboard.application.application import Application
 from dashboard.store.engine.engine import Store
 from tests.browser.seeded_store import SILENT, SIMULATED, seed
 from tests.builders import A_MOMENT
@@ -21,6 +21,6 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 @pytest.fixture
-def queries(store: Store) -> PageQueries:
+def queries(store: Store) -> Application:
     """Ask it at `A_MOMENT`, of a network that answers and one that is silent."""
-    return PageQueries(store, (SIMULATED, SILENT), None, lambda: A_MOMENT)
+    return Application(store, (SIMULATED, SILENT), None, lambda: A_MOMENT)

@@ -8,11 +8,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from dashboard.domain.coverage import WatchedTime
-from dashboard.domain.fee_percentiles import nearest_rank
+from dashboard.application.fee_timeline import FeeTimeline
+from dashboard.domain.fees.percentiles import nearest_rank
+from dashboard.domain.fees.spells import BusyTime, Spell
+from dashboard.domain.health.coverage import WatchedTime
 from dashboard.domain.quantity import Wei
-from dashboard.domain.spells import BusyTime, Spell
-from dashboard.show.charts.fee_timeline import FeeTimeline
 from dashboard.store.fees.steps import FeeStep, FeeSteps
 from dashboard.store.schema.columns import milliseconds_of
 from tests.builders import A_MOMENT, seconds

@@ -9,38 +9,39 @@ from typing import Final
 
 from streamlit.testing.v1 import AppTest
 
+from dashboard import show
+from dashboard.application import application
+from dashboard.application.application import Application
 from dashboard.errors import StoreUnavailable
-from dashboard.show.queries import page_queries
-from dashboard.show.queries.page_queries import PageQueries
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from tests.waiting import PATIENCE
 
-_ALL_PAGES: Final = Path(page_queries.__file__).parents[1] / "main.py"
+_ALL_PAGES: Final = Path(show.__file__).parent / "main.py"
 _SCRIPT: Final = """
 import streamlit as st
-from dashboard.show.queries import page_queries
-from dashboard.show.parts.network_chooser import network_chooser
+from dashboard.application import application
+from dashboard.show.parts.frame import network_chooser
 from dashboard.show.views import lookup, {page}
 
 st.navigation([{page}.as_page(), lookup.as_page()])
-network_chooser(page_queries.current().networks)
+network_chooser(application.current().networks)
 {page}.page()
 """
 
 
-def visit(page: str, queries: PageQueries, /, **address: str) -> AppTest:
+def visit(page: str, queries: Application, /, **address: str) -> AppTest:
     """Open a page with these parameters in its address."""
-    page_queries.register(queries)
+    application.register(queries)
     opened = AppTest.from_string(_SCRIPT.format(page=page), default_timeout=PATIENCE)
     for name, value in address.items():
         opened.query_params[name] = value
     return opened.run()
 
 
-def open_page(queries: PageQueries, *hashes: str) -> AppTest:
+def open_page(queries: Application, *hashes: str) -> AppTest:
     """Run the script as a visitor of Overview or, with hashes in the address, of Lookup."""
-    page_queries.register(queries)
+    application.register(queries)
     page = AppTest.from_file(str(_ALL_PAGES), default_timeout=PATIENCE)
     if hashes:
         page.query_params["tx"] = list(hashes)

@@ -10,13 +10,13 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dashboard.alert.notify import expand_outbox
-from dashboard.domain.audit import Action, Actor
-from dashboard.domain.condition import State, Subject, SubjectKind, Transition
-from dashboard.domain.grounds import SilenceGrounds
-from dashboard.domain.incident import IncidentState
-from dashboard.domain.matcher import MatchedProperty, Matcher
-from dashboard.domain.silence import SilenceKind, SilenceRequest
-from dashboard.show.queries.page_queries import PageQueries
+from dashboard.application.application import Application
+from dashboard.domain.alerts.condition import State, Subject, SubjectKind, Transition
+from dashboard.domain.alerts.grounds import SilenceGrounds
+from dashboard.domain.alerts.incident import IncidentState
+from dashboard.domain.alerts.matcher import MatchedProperty, Matcher
+from dashboard.domain.alerts.silence import SilenceKind, SilenceRequest
+from dashboard.domain.people.access import Action, Actor
 from dashboard.show.views.alerts import headline
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.alerts.alert_status import NotificationCounts, notification_counts
@@ -47,7 +47,7 @@ def empty_store(tmp_path: Path) -> Iterator[Store]:
         yield opened
 
 
-def test_page_says_first_what_is_pending_and_what_is_dead(queries: PageQueries) -> None:
+def test_page_says_first_what_is_pending_and_what_is_dead(queries: Application) -> None:
     words = words_of(visit("alerts", queries))
 
     assert (
@@ -55,7 +55,7 @@ def test_page_says_first_what_is_pending_and_what_is_dead(queries: PageQueries) 
     )
 
 
-def test_page_names_what_lasts_on_networks(queries: PageQueries) -> None:
+def test_page_names_what_lasts_on_networks(queries: Application) -> None:
     words = words_of(visit("alerts", queries))
 
     assert "gas API of Linea" in words
@@ -63,7 +63,7 @@ def test_page_names_what_lasts_on_networks(queries: PageQueries) -> None:
 
 
 def test_incident_about_to_end_says_so_alike_on_every_page(
-    queries: PageQueries, store: Store
+    queries: Application, store: Store
 ) -> None:
     with store.write() as writing:
         set_turning_since(
@@ -80,7 +80,7 @@ def test_incident_about_to_end_says_so_alike_on_every_page(
 
 
 def test_silence_begins_for_alerts_when_health_says_it_began(
-    queries: PageQueries, store: Store
+    queries: Application, store: Store
 ) -> None:
     grounds = SilenceGrounds(NOW - 6 * MINUTE, "The Linea exclusion endpoint gave no answer.")
     subject = Subject(SubjectKind.EXCLUSION_API, SILENT.network_id)
@@ -94,7 +94,7 @@ def test_silence_begins_for_alerts_when_health_says_it_began(
     assert "since 11:54:00 UTC" in words
 
 
-def test_notification_says_to_whom_it_went_and_what_was_answered(queries: PageQueries) -> None:
+def test_notification_says_to_whom_it_went_and_what_was_answered(queries: Application) -> None:
     words = words_of(visit("alerts", queries, alerts_search=str(tx_hash(1))))
 
     assert f"Yes, it was sent:</strong> to {OPS.address} at 2026-11-20 12:00:00 UTC." in words
@@ -102,14 +102,14 @@ def test_notification_says_to_whom_it_went_and_what_was_answered(queries: PageQu
     assert "Message-ID &lt;" in words
 
 
-def test_pending_notification_says_why(queries: PageQueries) -> None:
+def test_pending_notification_says_why(queries: Application) -> None:
     words = words_of(visit("alerts", queries, alerts_search=str(tx_hash(3))))
 
     assert "1 of 1 pending." in words
     assert "451 4.7.1 greylisted, try again later" in words
 
 
-def test_dead_notification_says_why_and_is_inert(queries: PageQueries) -> None:
+def test_dead_notification_says_why_and_is_inert(queries: Application) -> None:
     words = words_of(visit("alerts", queries, state="Dead"))
 
     assert "550 5.1.1 no such user &lt;img" in words
@@ -117,7 +117,7 @@ def test_dead_notification_says_why_and_is_inert(queries: PageQueries) -> None:
     assert "451 4.7.1" not in words
 
 
-def test_transaction_without_a_notification_says_why(queries: PageQueries) -> None:
+def test_transaction_without_a_notification_says_why(queries: Application) -> None:
     tracked = words_of(visit("alerts", queries, alerts_search=str(tx_hash(9))))
     unknown = words_of(visit("alerts", queries, alerts_search=str(tx_hash(99))))
 
@@ -125,7 +125,7 @@ def test_transaction_without_a_notification_says_why(queries: PageQueries) -> No
     assert "It is not tracked, so nobody is notified of it." in unknown
 
 
-def test_notifications_are_found_by_recipient_network_and_sender(queries: PageQueries) -> None:
+def test_notifications_are_found_by_recipient_network_and_sender(queries: Application) -> None:
     everyone = words_of(visit("alerts", queries, alerts_search="ON-CALL@mail"))
     nobody = words_of(visit("alerts", queries, alerts_search="nobody@"))
     linea = words_of(visit("alerts", queries, network="Linea", section="Deliveries"))
@@ -139,7 +139,7 @@ def test_notifications_are_found_by_recipient_network_and_sender(queries: PageQu
 
 
 def test_page_before_the_first_notification_says_when_one_is_sent(empty_store: Store) -> None:
-    queries = PageQueries(empty_store, (SIMULATED,), None, lambda: NOW)
+    queries = Application(empty_store, (SIMULATED,), None, lambda: NOW)
 
     words = words_of(visit("alerts", queries, section="Deliveries"))
 
@@ -162,7 +162,7 @@ def test_headline_says_how_many_are_not_sent(counts: NotificationCounts, said: s
     assert headline(counts, NOW + timedelta(seconds=12)) == said
 
 
-def test_dead_notifications_can_be_sent_again(queries: PageQueries, store: Store) -> None:
+def test_dead_notifications_can_be_sent_again(queries: Application, store: Store) -> None:
     page = visit("alerts", queries, section="Deliveries")
     page.text_input(key="who_acts-0").set_value("Ada").run()
     [send] = [each for each in page.button if each.label == "Send again"]
@@ -177,7 +177,7 @@ def test_dead_notifications_can_be_sent_again(queries: PageQueries, store: Store
 
 
 def test_page_offers_to_send_nothing_again_where_nothing_was_given_up(empty_store: Store) -> None:
-    page = visit("alerts", PageQueries(empty_store, (SIMULATED,), None, lambda: NOW))
+    page = visit("alerts", Application(empty_store, (SIMULATED,), None, lambda: NOW))
 
     assert "Send again" not in [each.label for each in page.button]
 
@@ -191,7 +191,7 @@ def fill(page: AppTest, button: str = "Save", **given: str) -> AppTest:
     return pressed.click().run()
 
 
-def test_silence_is_previewed_before_it_is_saved(queries: PageQueries) -> None:
+def test_silence_is_previewed_before_it_is_saved(queries: Application) -> None:
     page = visit("alerts", queries, section="Silences")
     nothing = words_of(fill(page, "Preview", silence_module="MOON"))
     found = words_of(fill(page, "Preview", silence_module="", silence_more="module=~H*"))
@@ -204,7 +204,7 @@ def test_silence_is_previewed_before_it_is_saved(queries: PageQueries) -> None:
 
 
 def test_what_is_known_is_silenced_and_the_silence_ended(
-    queries: PageQueries, store: Store
+    queries: Application, store: Store
 ) -> None:
     saved = fill(visit("alerts", queries, section="Silences"), silence_more="stage!=P2P")
     words = words_of(saved)
@@ -233,7 +233,7 @@ def test_what_is_known_is_silenced_and_the_silence_ended(
     ],
 )
 def test_silence_that_nobody_can_have_meant_is_not_saved(
-    queries: PageQueries, given: dict[str, str], said: str
+    queries: Application, given: dict[str, str], said: str
 ) -> None:
     words = words_of(fill(visit("alerts", queries, section="Silences"), **given))
 
@@ -242,7 +242,7 @@ def test_silence_that_nobody_can_have_meant_is_not_saved(
     assert not queries.silences.stored().unfinished
 
 
-def test_maintenance_that_was_planned_says_when_it_begins(queries: PageQueries) -> None:
+def test_maintenance_that_was_planned_says_when_it_begins(queries: Application) -> None:
     page = visit("alerts", queries, section="Silences")
     page.radio(key="silence_kind").set_value(SilenceKind.MAINTENANCE)
     page.datetime_input(key="silence_from").set_value(datetime(2026, 11, 21, 22, 0))  # noqa: DTZ001 - as the widget takes it
@@ -253,7 +253,7 @@ def test_maintenance_that_was_planned_says_when_it_begins(queries: PageQueries) 
     assert "from 2026-11-21 22:00:00 UTC for 60 min" in words
 
 
-def test_weekly_maintenance_says_its_hours_and_when_they_come_next(queries: PageQueries) -> None:
+def test_weekly_maintenance_says_its_hours_and_when_they_come_next(queries: Application) -> None:
     page = visit("alerts", queries, section="Silences")
     page.radio(key="silence_kind").set_value(SilenceKind.MAINTENANCE)
     endless = words_of(fill(page, silence_weekly="sun 02:00-04:00; wed 22:00-23:00"))
@@ -266,7 +266,7 @@ def test_weekly_maintenance_says_its_hours_and_when_they_come_next(queries: Page
     assert "22:00-23:00 UTC until 2027-03-01 00:00:00 UTC" in words
 
 
-def test_incident_is_acknowledged_handed_over_and_declared_over(queries: PageQueries) -> None:
+def test_incident_is_acknowledged_handed_over_and_declared_over(queries: Application) -> None:
     [story, *_] = queries.incidents.open()
     key = story.incident.incident_id
     page = named(visit("alerts", queries))
@@ -288,7 +288,7 @@ def test_incident_is_acknowledged_handed_over_and_declared_over(queries: PageQue
     assert key not in {each.incident.incident_id for each in queries.incidents.open()}
 
 
-def test_first_act_asks_for_the_name_once(queries: PageQueries) -> None:
+def test_first_act_asks_for_the_name_once(queries: Application) -> None:
     key = queries.incidents.open()[0].incident.incident_id
     page = visit("alerts", queries)
     page.session_state[f"naming-{key}"] = True
@@ -304,7 +304,7 @@ def test_first_act_asks_for_the_name_once(queries: PageQueries) -> None:
     assert "It is as it was before." in words_of(page.button(key="undo").click().run())
 
 
-def test_acts_are_taken_back(queries: PageQueries) -> None:
+def test_acts_are_taken_back(queries: Application) -> None:
     key = queries.incidents.open()[0].incident.incident_id
     page = named(visit("alerts", queries))
 
@@ -327,7 +327,7 @@ def named(page: AppTest) -> AppTest:
     return page
 
 
-def test_incident_is_silenced_from_its_row(queries: PageQueries) -> None:
+def test_incident_is_silenced_from_its_row(queries: Application) -> None:
     [story, *_] = queries.incidents.open()
     key = story.incident.incident_id
     page = named(visit("alerts", queries))
@@ -343,7 +343,7 @@ def test_incident_is_silenced_from_its_row(queries: PageQueries) -> None:
     assert f"rule={story.incident.rule}" in queries.silences.scope_of(silence)
 
 
-def test_unknown_incident_is_said_to_be_unknown_as_it_was_written(queries: PageQueries) -> None:
+def test_unknown_incident_is_said_to_be_unknown_as_it_was_written(queries: Application) -> None:
     words = words_of(visit("alerts", queries, incident="Ops<b>"))
 
     assert "No such incident." in words
@@ -351,7 +351,7 @@ def test_unknown_incident_is_said_to_be_unknown_as_it_was_written(queries: PageQ
     assert "<b>" not in words.replace("<b>x", "")
 
 
-def test_address_that_is_off_is_shown_and_turned_on(queries: PageQueries) -> None:
+def test_address_that_is_off_is_shown_and_turned_on(queries: Application) -> None:
     queries.recipients.turn_off(OPS, Actor("<ops>", NOW), "on leave")
     page = visit("alerts", queries, section="Recipients")
     page.text_input(key="who_acts-0").set_value("Ada")
@@ -365,7 +365,7 @@ def test_address_that_is_off_is_shown_and_turned_on(queries: PageQueries) -> Non
 
 
 def test_change_that_was_silenced_says_why_nobody_was_notified(empty_store: Store) -> None:
-    queries = PageQueries(empty_store, (SIMULATED,), None, lambda: NOW)
+    queries = Application(empty_store, (SIMULATED,), None, lambda: NOW)
     wish = SilenceRequest(
         *(an_id(1), SilenceKind.SILENCE, (Matcher(MatchedProperty.MODULE, "ADD"),)),
         *(NOW, NOW + 60 * MINUTE, "known <b>"),
@@ -384,7 +384,7 @@ def test_change_that_was_silenced_says_why_nobody_was_notified(empty_store: Stor
 def test_gathered_change_is_found_by_its_hash_in_the_notification_that_names_it(
     empty_store: Store,
 ) -> None:
-    queries = PageQueries(empty_store, (SIMULATED,), None, lambda: NOW)
+    queries = Application(empty_store, (SIMULATED,), None, lambda: NOW)
     reject(empty_store, 1)
     reject(empty_store, 2)
     expand_outbox(empty_store, [OPS], lambda: NOW)

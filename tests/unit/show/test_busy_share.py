@@ -7,17 +7,16 @@ from random import Random
 
 import pytest
 
-from dashboard.domain.coverage import CoverageChange, Covered, Watched
-from dashboard.domain.gas import GasObservation
+from dashboard.application.context import QueryContext
+from dashboard.application.fee_timeline import TIME_RANGES, busy_in_words
+from dashboard.application.fees import FeeQueries
+from dashboard.application.network_status import NetworkFigures, NetworkProfile, conclude_status
+from dashboard.domain.fees.gas import GasObservation
+from dashboard.domain.fees.spells import Spell
+from dashboard.domain.health.coverage import CoverageChange, Covered, Watched
 from dashboard.domain.quantity import Wei
-from dashboard.domain.spells import Spell
-from dashboard.show.charts.fee_timeline import busy_in_words
-from dashboard.show.queries.context import QueryContext
-from dashboard.show.queries.fees import FeeQueries
-from dashboard.show.queries.network_status import NetworkFigures, NetworkProfile, conclude_status
-from dashboard.show.time_ranges import TIME_RANGES
 from dashboard.store.engine.engine import Store
-from dashboard.store.fees.busy_spells import save_spells
+from dashboard.store.fees.busy_window import save_spells
 from dashboard.store.fees.import_history import import_gas_history
 from dashboard.store.monitoring.coverage import save_coverage
 from tests.builders import A_MOMENT, A_NETWORK, suggested_gas_fees

@@ -6,9 +6,9 @@ from datetime import timedelta
 
 import pytest
 
-from dashboard.show.parts.chart_zoom import dragged
+from dashboard.application.fee_timeline import Zoom, zoomed
+from dashboard.show.parts.chart import dragged
 from dashboard.show.parts.cheap_hours import zone_named
-from dashboard.show.time_ranges import Zoom, zoomed
 from tests.builders import A_MOMENT
 
 MINUTE = timedelta(minutes=1)

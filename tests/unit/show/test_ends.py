@@ -10,17 +10,22 @@ from typing import Final
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dashboard.domain.answer_template import Voice
-from dashboard.domain.included_or_replaced import Inclusion, InclusionAnswer, InclusionQuestion
-from dashboard.domain.module_limits import ModuleLimits
+from dashboard import show
+from dashboard.application import application
+from dashboard.application.answers import AnswerContext, answer_text
+from dashboard.application.application import Application
+from dashboard.application.transaction_summary import NetworkFinding, TransactionSummary
 from dashboard.domain.quantity import Address, TxHash
-from dashboard.domain.verdict import VerdictKind
-from dashboard.show.queries import page_queries
-from dashboard.show.queries.customer_answer import AnswerContext, answer_text
-from dashboard.show.queries.page_queries import PageQueries
-from dashboard.show.queries.transaction_summary import NetworkFinding, TransactionSummary
+from dashboard.domain.rejections.answer_template import Voice
+from dashboard.domain.rejections.reasons import ModuleLimits
+from dashboard.domain.tracking.verdict import (
+    Inclusion,
+    InclusionAnswer,
+    InclusionQuestion,
+    VerdictKind,
+)
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.save_rejections import save_polled
+from dashboard.store.evidence.record_answers import save_polled
 from dashboard.store.tracking.follow_ups import record_inclusion_answers
 from tests.browser.seeded_store import SILENT, SIMULATED, tx_hash
 from tests.builders import A_MOMENT as NOW
@@ -28,15 +33,15 @@ from tests.builders import a_record
 from tests.waiting import PATIENCE
 
 MINUTE: Final = timedelta(minutes=1)
-SCRIPT: Final = Path(page_queries.__file__).parents[1] / "main.py"
+SCRIPT: Final = Path(show.__file__).parent / "main.py"
 LIMITS: Final = ModuleLimits("Devnet", "2026-05-12", "own", {"ADD": 524288})
 INCLUDED: Final = Inclusion(21_044, bytes(32), is_successful=True)
 
 
 @pytest.fixture
-def queries(store: Store) -> PageQueries:
+def queries(store: Store) -> Application:
     card = replace(SIMULATED, module_limits=LIMITS)
-    return PageQueries(store, (card, SILENT), None, lambda: NOW)
+    return Application(store, (card, SILENT), None, lambda: NOW)
 
 
 def tell(
@@ -51,15 +56,15 @@ def tell(
             record_inclusion_answers(connection, SIMULATED.network_id, at, [(question, answer)])
 
 
-def finding_of(queries: PageQueries, tx: TxHash) -> NetworkFinding:
+def finding_of(queries: Application, tx: TxHash) -> NetworkFinding:
     [summary] = queries.summaries([tx])
     [finding] = summary.conclusive_findings()
     return finding
 
 
-def lookup_page(queries: PageQueries, tx: TxHash) -> str:
+def lookup_page(queries: Application, tx: TxHash) -> str:
     """Return all words of the Lookup page of one transaction."""
-    page_queries.register(queries)
+    application.register(queries)
     page = AppTest.from_file(str(SCRIPT), default_timeout=PATIENCE)
     page.query_params["tx"] = [str(tx)]
     page.run()
@@ -69,7 +74,7 @@ def lookup_page(queries: PageQueries, tx: TxHash) -> str:
 
 
 def test_transaction_that_was_included_after_all_needs_no_next_step(
-    queries: PageQueries, store: Store
+    queries: Application, store: Store
 ) -> None:
     tell(store, 1, INCLUDED)
 
@@ -83,7 +88,7 @@ def test_transaction_that_was_included_after_all_needs_no_next_step(
     assert "Next:" not in answer
 
 
-def test_transaction_that_was_replaced_holds_nothing_up(queries: PageQueries, store: Store) -> None:
+def test_transaction_that_was_replaced_holds_nothing_up(queries: Application, store: Store) -> None:
     tell(store, 1, next_nonce=2)
 
     answer = engineers_text(queries.summaries([tx_hash(1)])[0])
@@ -94,7 +99,7 @@ def test_transaction_that_was_replaced_holds_nothing_up(queries: PageQueries, st
 
 
 def test_transaction_that_nobody_rejected_is_told_as_included(
-    queries: PageQueries, store: Store
+    queries: Application, store: Store
 ) -> None:
     tell(store, 9, INCLUDED)
 
@@ -104,7 +109,7 @@ def test_transaction_that_nobody_rejected_is_told_as_included(
     assert "Its receipt names block 21,044" in answer
 
 
-def test_nonce_behind_others_is_told_so(queries: PageQueries, store: Store) -> None:
+def test_nonce_behind_others_is_told_so(queries: Application, store: Store) -> None:
     tell(store, 2, next_nonce=0)
 
     assert (
@@ -114,7 +119,7 @@ def test_nonce_behind_others_is_told_so(queries: PageQueries, store: Store) -> N
     )
 
 
-def test_limit_that_the_sequencer_left_out_is_told_with_its_table(queries: PageQueries) -> None:
+def test_limit_that_the_sequencer_left_out_is_told_with_its_table(queries: Application) -> None:
     [summary] = queries.summaries([tx_hash(1)])
 
     assert "more lines in the prover module ADD than the limit of 524,288 (Devnet, 2026-05-12)" in (
@@ -123,7 +128,7 @@ def test_limit_that_the_sequencer_left_out_is_told_with_its_table(queries: PageQ
 
 
 def test_lookup_page_shows_the_end_instead_of_next_steps(
-    queries: PageQueries, store: Store
+    queries: Application, store: Store
 ) -> None:
     tell(store, 1, INCLUDED)
 
@@ -135,11 +140,11 @@ def test_lookup_page_shows_the_end_instead_of_next_steps(
     assert "What the sender can do" not in words
 
 
-def test_lookup_page_names_the_table_of_a_limit(queries: PageQueries) -> None:
+def test_lookup_page_names_the_table_of_a_limit(queries: Application) -> None:
     assert "524,288, by Devnet, 2026-05-12" in lookup_page(queries, tx_hash(1))
 
 
-def test_lookup_page_shows_a_replaced_transaction(queries: PageQueries, store: Store) -> None:
+def test_lookup_page_shows_a_replaced_transaction(queries: Application, store: Store) -> None:
     tell(store, 1, next_nonce=2)
 
     words = lookup_page(queries, tx_hash(1))
@@ -149,7 +154,7 @@ def test_lookup_page_shows_a_replaced_transaction(queries: PageQueries, store: S
 
 
 def test_lookup_page_says_that_a_claimed_time_cannot_be_true(
-    queries: PageQueries, store: Store
+    queries: Application, store: Store
 ) -> None:
     ahead = a_record(tx_hash=tx_hash(40), timestamp=NOW + timedelta(days=800))
     with store.write() as connection:

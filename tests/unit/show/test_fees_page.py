@@ -12,12 +12,13 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dashboard.domain.fee_rollup import FeeSeries
-from dashboard.domain.gas import GasObservation
+from dashboard.application.application import Application
+from dashboard.application.fee_timeline import TIME_RANGES
+from dashboard.domain.fees.gas import GasObservation
+from dashboard.domain.fees.rollup import FeeSeries
 from dashboard.domain.quantity import NetworkId, Wei
-from dashboard.domain.transaction_cost import CoinPrice
-from dashboard.show.queries.page_queries import PageQueries
-from dashboard.show.time_ranges import TIME_RANGES
+from dashboard.domain.tracking.transaction_cost import CoinPrice
+from dashboard.show.charts.fee_chart import drawing_of
 from dashboard.store.alerts.incidents import insert_incident
 from dashboard.store.engine.engine import Store
 from dashboard.store.fees.import_history import import_fee_years
@@ -31,7 +32,7 @@ NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 FLAT = replace(SILENT, network_id=NetworkId(8), name="Flat")
 
 
-def see_flat(store: Store, *priority_fees: int) -> PageQueries:
+def see_flat(store: Store, *priority_fees: int) -> Application:
     """See a base fee of 7 wei with these medium priority fees, the last one now."""
     with store.write() as connection:
         for number, fee in enumerate(reversed(priority_fees)):
@@ -43,7 +44,7 @@ def see_flat(store: Store, *priority_fees: int) -> PageQueries:
                 FLAT.network_id, at, fees, base_fee_percentile=level, busy_threshold=level
             )
             save_gas(connection, seen)
-    return PageQueries(store, (FLAT,), None, lambda: NOW)
+    return Application(store, (FLAT,), None, lambda: NOW)
 
 
 def chart_count(page: AppTest) -> int:
@@ -51,7 +52,7 @@ def chart_count(page: AppTest) -> int:
     return len(page.get("bidi_component"))
 
 
-def test_page_says_what_to_pay_and_no_wait_that_is_only_configured(queries: PageQueries) -> None:
+def test_page_says_what_to_pay_and_no_wait_that_is_only_configured(queries: Application) -> None:
     words = words_of(visit("fees", queries, network="Devnet"))
 
     assert "What to pay now, at most" in words
@@ -61,7 +62,7 @@ def test_page_says_what_to_pay_and_no_wait_that_is_only_configured(queries: Page
     assert "Recent blocks" not in words
 
 
-def test_page_says_what_the_chart_shows(queries: PageQueries) -> None:
+def test_page_says_what_the_chart_shows(queries: Application) -> None:
     words = words_of(visit("fees", queries, network="Devnet"))
 
     assert "Base fee, last 1 h" in words
@@ -71,30 +72,30 @@ def test_page_says_what_the_chart_shows(queries: PageQueries) -> None:
     assert "1 gap (hatched where no fee is known): 5 min from 20 Nov 11:30 UTC." in words
 
 
-def test_page_says_of_how_many_blocks_its_extremes_are(queries: PageQueries, store: Store) -> None:
+def test_page_says_of_how_many_blocks_its_extremes_are(queries: Application, store: Store) -> None:
     fast = replace(SIMULATED, block_time=SIMULATED.gas_period / 2)
 
     assert "The share of blocks that was seen is not known" in words_of(
         visit("fees", queries, network="Devnet")
     )
-    words = words_of(visit("fees", PageQueries(store, (fast,), None, lambda: NOW)))
+    words = words_of(visit("fees", Application(store, (fast,), None, lambda: NOW)))
     assert re.search(r"\d+% of the blocks were seen; the others may lie above or below.", words)
 
 
-def test_page_says_where_its_chart_begins_later_than_it_was_asked(queries: PageQueries) -> None:
+def test_page_says_where_its_chart_begins_later_than_it_was_asked(queries: Application) -> None:
     words = words_of(visit("fees", queries, network="Linea", range="1 h"))
 
     assert "Nothing was seen before 20 Nov 2026 11:39 UTC (hatched)." in words
 
 
-def test_stale_fees_are_said_to_be_stale(queries: PageQueries) -> None:
+def test_stale_fees_are_said_to_be_stale(queries: Application) -> None:
     words = words_of(visit("fees", queries, network="Linea"))
 
     assert "Stale: Linea." in words
     assert "Stale: suggested 6 min ago." in words
 
 
-def test_several_networks_stand_side_by_side_until_one_is_chosen(queries: PageQueries) -> None:
+def test_several_networks_stand_side_by_side_until_one_is_chosen(queries: Application) -> None:
     several, one = visit("fees", queries), visit("fees", queries, network="Linea")
 
     assert chart_count(several) == 1
@@ -109,7 +110,7 @@ def drawn_lines(page: AppTest) -> list[str]:
     return [each["name"] for each in sent["figure"]["data"]]
 
 
-def test_networks_to_draw_are_chosen_in_the_list_and_in_the_address(queries: PageQueries) -> None:
+def test_networks_to_draw_are_chosen_in_the_list_and_in_the_address(queries: Application) -> None:
     page = visit("fees", queries)
     assert drawn_lines(page) == ["Devnet", "Linea"]
 
@@ -121,7 +122,7 @@ def test_networks_to_draw_are_chosen_in_the_list_and_in_the_address(queries: Pag
     assert drawn_lines(linked) == ["Devnet"]
 
 
-def test_line_of_a_network_looks_the_same_whoever_else_is_drawn(queries: PageQueries) -> None:
+def test_line_of_a_network_looks_the_same_whoever_else_is_drawn(queries: Application) -> None:
     both, one = visit("fees", queries), visit("fees", queries, beside=str(SILENT.network_id))
 
     looks = [
@@ -131,14 +132,14 @@ def test_line_of_a_network_looks_the_same_whoever_else_is_drawn(queries: PageQue
     assert looks[0] == looks[1]
 
 
-def test_side_by_side_has_a_table_too(queries: PageQueries) -> None:
+def test_side_by_side_has_a_table_too(queries: Application) -> None:
     page = visit("fees", queries, **{"as": "Table"})
 
     assert chart_count(page) == 0
     assert set(page.dataframe[0].value["Network"]) == {"Devnet", "Linea"}
 
 
-def test_too_little_history_is_said_and_not_made_up(queries: PageQueries) -> None:
+def test_too_little_history_is_said_and_not_made_up(queries: Application) -> None:
     page = visit("fees", queries, network="Devnet")
     words = words_of(page)
 
@@ -160,7 +161,7 @@ def see_a_month(store: Store) -> None:
         )
 
 
-def test_page_says_when_it_is_cheaper(queries: PageQueries, store: Store) -> None:
+def test_page_says_when_it_is_cheaper(queries: Application, store: Store) -> None:
     see_a_month(store)
 
     page = visit("fees", queries, network="Devnet")
@@ -172,7 +173,7 @@ def test_page_says_when_it_is_cheaper(queries: PageQueries, store: Store) -> Non
     assert "of the 7 before" in words
 
 
-def test_week_has_a_table_too(queries: PageQueries, store: Store) -> None:
+def test_week_has_a_table_too(queries: Application, store: Store) -> None:
     see_a_month(store)
 
     page = visit("fees", queries, network="Devnet", **{"as": "Table"})
@@ -182,7 +183,7 @@ def test_week_has_a_table_too(queries: PageQueries, store: Store) -> None:
     assert week["Mon, gwei"].tolist()[2:4] == [20, 10]
 
 
-def test_chart_counts_the_incidents_of_its_network(queries: PageQueries, store: Store) -> None:
+def test_chart_counts_the_incidents_of_its_network(queries: Application, store: Store) -> None:
     with store.write() as connection:
         for network_id in (SIMULATED.network_id, SILENT.network_id):
             incident = an_incident(
@@ -196,19 +197,19 @@ def test_chart_counts_the_incidents_of_its_network(queries: PageQueries, store: 
     view = queries.fees.view(status, TIME_RANGES[1])
 
     assert view is not None
-    assert view.drawing.words.endswith("Incidents meanwhile: 1.")
+    assert drawing_of(view).words.endswith("Incidents meanwhile: 1.")
 
 
 def test_page_says_what_usual_actions_cost(store: Store) -> None:
     priced = replace(SIMULATED, coin="POL", coin_price=CoinPrice(3_000_000, "USD"))
 
-    words = words_of(visit("fees", PageQueries(store, (priced,), None, lambda: NOW)))
+    words = words_of(visit("fees", Application(store, (priced,), None, lambda: NOW)))
 
     assert "Transfer of the coin <small>21,000 gas</small>" in words
     assert re.search(r"0\.0\d+ POL <small>0\.\d+ USD</small>", words)
 
 
-def test_time_in_the_address_is_shown_in_finer_steps(queries: PageQueries) -> None:
+def test_time_in_the_address_is_shown_in_finer_steps(queries: Application) -> None:
     address = {"from": "2026-11-20T11:40:00Z", "to": "2026-11-20T11:45:00Z"}
 
     page = visit("fees", queries, network="Devnet", **address)
@@ -223,7 +224,7 @@ def test_time_in_the_address_is_shown_in_finer_steps(queries: PageQueries) -> No
     "edges", [("soon", "2026-11-20T11:45:00Z"), ("2026-11-20T11:45:00Z", "2026-11-20T11:45:01Z")]
 )
 def test_time_that_cannot_be_drawn_is_said_to_be_ignored(
-    queries: PageQueries, edges: tuple[str, str]
+    queries: Application, edges: tuple[str, str]
 ) -> None:
     page = visit("fees", queries, network="Devnet", **{"from": edges[0], "to": edges[1]})
 
@@ -231,7 +232,7 @@ def test_time_that_cannot_be_drawn_is_said_to_be_ignored(
     assert "Base fee, last 1 h" in words_of(page)
 
 
-def test_unknown_network_in_the_address_shows_every_network(queries: PageQueries) -> None:
+def test_unknown_network_in_the_address_shows_every_network(queries: Application) -> None:
     page = visit("fees", queries, network="Nowhere")
 
     assert not page.exception
@@ -240,19 +241,19 @@ def test_unknown_network_in_the_address_shows_every_network(queries: PageQueries
 
 def test_networks_of_the_same_name_are_told_apart_by_id(store: Store) -> None:
     twin = replace(SILENT, network_id=NetworkId(5))
-    page = visit("fees", PageQueries(store, (SILENT, twin), None, lambda: NOW))
+    page = visit("fees", Application(store, (SILENT, twin), None, lambda: NOW))
 
     assert page.selectbox[0].options == ["All networks", "Linea (59144)", "Linea (5)"]
 
 
 def test_single_network_leaves_nothing_to_choose(store: Store) -> None:
-    page = visit("fees", PageQueries(store, (SIMULATED,), None, lambda: NOW))
+    page = visit("fees", Application(store, (SIMULATED,), None, lambda: NOW))
 
     assert len(page.selectbox) == 0
     assert chart_count(page) == 1
 
 
-def test_table_stands_in_for_the_chart(queries: PageQueries) -> None:
+def test_table_stands_in_for_the_chart(queries: Application) -> None:
     page = visit("fees", queries, network="Devnet", **{"as": "Table"})
 
     assert chart_count(page) == 0
@@ -260,7 +261,7 @@ def test_table_stands_in_for_the_chart(queries: PageQueries) -> None:
 
 
 def test_length_with_nothing_in_it_says_where_to_look(store: Store) -> None:
-    later = PageQueries(store, (SILENT,), None, lambda: NOW + timedelta(hours=5))
+    later = Application(store, (SILENT,), None, lambda: NOW + timedelta(hours=5))
 
     words = words_of(visit("fees", later, range="10 min"))
 
@@ -293,18 +294,18 @@ def test_flat_chain_that_is_calm_is_called_calm(store: Store) -> None:
 def test_network_without_a_gas_source_says_so(store: Store) -> None:
     mute = replace(SILENT, has_gas=False)
 
-    words = words_of(visit("fees", PageQueries(store, (mute,), None, lambda: NOW)))
+    words = words_of(visit("fees", Application(store, (mute,), None, lambda: NOW)))
 
     assert "No gas API and no node is configured" in words
 
 
 def test_page_without_networks_says_how_to_add_one(store: Store) -> None:
     assert "No network is configured" in words_of(
-        visit("fees", PageQueries(store, (), None, lambda: NOW))
+        visit("fees", Application(store, (), None, lambda: NOW))
     )
 
 
 def test_page_without_a_store_says_what_to_look_at() -> None:
-    words = words_of(visit("fees", PageQueries(UnreadableStore(), (SIMULATED,), None, lambda: NOW)))
+    words = words_of(visit("fees", Application(UnreadableStore(), (SIMULATED,), None, lambda: NOW)))
 
     assert "The store cannot be read." in words

@@ -9,34 +9,33 @@ from importlib.metadata import version
 
 import pytest
 
-from dashboard.domain.answer_counts import AnswerCounts, times_of
-from dashboard.domain.coverage import CoverageChange, Covered, Gap, GapCause, Watched
-from dashboard.domain.failing_role import FailingRole
-from dashboard.domain.gas import GasObservation, GasSource
-from dashboard.domain.mail_outage import MailOutage, MailTrouble
-from dashboard.domain.notification import Recipient
-from dashboard.domain.observation import Failure, FailureKind, Operation
-from dashboard.domain.quantity import NetworkId, Wei
-from dashboard.domain.recipients import RecipientStatus
-from dashboard.show.parts.health_cards import mail_part, worker_part
-from dashboard.show.parts.health_sources import share_words, time_words
-from dashboard.show.queries.attention import health_troubles
-from dashboard.show.queries.context import PageSettings
-from dashboard.show.queries.health import (
-    Health,
-    NotificationHealth,
-    StorageHealth,
-    WorkerHealth,
-)
-from dashboard.show.queries.page_queries import PageQueries
-from dashboard.show.queries.source_health import (
+from dashboard.application.application import Application
+from dashboard.application.attention import health_troubles
+from dashboard.application.context import PageSettings
+from dashboard.application.health import Health, NotificationHealth, StorageHealth, WorkerHealth
+from dashboard.application.source_health import (
     OPERATION_NAMES,
     REMEDIES,
     NetworkHealth,
     OperationHealth,
     OperationState,
 )
-from dashboard.show.text import size
+from dashboard.application.text import size
+from dashboard.domain.alerts.notification import Recipient
+from dashboard.domain.fees.gas import GasObservation, GasSource
+from dashboard.domain.health.coverage import CoverageChange, Covered, Gap, GapCause, Watched
+from dashboard.domain.health.observation import (
+    AnswerCounts,
+    Failure,
+    FailureKind,
+    Operation,
+    times_of,
+)
+from dashboard.domain.health.troubles import FailingRole, MailOutage, MailTrouble
+from dashboard.domain.people.recipients import RecipientStatus
+from dashboard.domain.quantity import NetworkId, Wei
+from dashboard.show.parts.health_cards import mail_part, worker_part
+from dashboard.show.parts.health_sources import share_words, time_words
 from dashboard.store.alerts.alert_status import NotificationCounts
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.notification_claims import mark_dead, reschedule
@@ -45,15 +44,15 @@ from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import Holder, acquire
 from dashboard.store.gas import save_gas
 from dashboard.store.health import MailState, StoreSpace
-from dashboard.store.monitoring.answer_counts import record_answer_counts
+from dashboard.store.monitoring.answer_counts import StandingFailure, record_answer_counts
 from dashboard.store.monitoring.coverage import save_coverage
-from dashboard.store.monitoring.heartbeats import (
+from dashboard.store.monitoring.upkeep import (
     LastHeartbeat,
+    note_backup,
     note_heartbeat,
     note_heartbeat_trouble,
+    note_purge,
 )
-from dashboard.store.monitoring.upkeep import note_backup, note_purge
-from dashboard.store.monitoring.upstream_failures import StandingFailure
 from tests.browser.seeded_store import HOSTILE, SILENT, SIMULATED
 from tests.builders import a_transition
 from tests.delivery_checks import claim_for_all
@@ -89,7 +88,7 @@ def make_pending(store: Store, *, dead: bool) -> None:
             reschedule(connection, notification, "451 later", NOW + MINUTE)
 
 
-def test_page_says_first_what_is_wrong_and_what_helps(queries: PageQueries) -> None:
+def test_page_says_first_what_is_wrong_and_what_helps(queries: Application) -> None:
     words = words_of(visit("health", queries))
 
     assert "3 things are wrong. As of 2026-11-20 12:00:00 UTC." in words
@@ -103,7 +102,7 @@ def test_page_says_first_what_is_wrong_and_what_helps(queries: PageQueries) -> N
 
 def test_page_that_is_well_says_so_in_one_line(store: Store) -> None:
     well = replace(SIMULATED, has_exclusion=False)
-    queries = PageQueries(store, (well,), None, lambda: NOW)
+    queries = Application(store, (well,), None, lambda: NOW)
     with store.write() as connection:
         acquire(connection, "worker", "host-1/77/abc", MINUTE)
         save_gas(connection, GasObservation(well.network_id, NOW, busy_threshold=Wei(7)))
@@ -115,7 +114,7 @@ def test_page_that_is_well_says_so_in_one_line(store: Store) -> None:
     assert "lw-sign" not in words
 
 
-def test_strip_shares_and_times_of_a_question_are_shown(store: Store, queries: PageQueries) -> None:
+def test_strip_shares_and_times_of_a_question_are_shown(store: Store, queries: Application) -> None:
     fast = AnswerCounts(99, times=tuple(99 * each for each in times_of(MINUTE / 600)))
     with store.write() as connection:
         asked = {Operation.SUGGESTED_GAS_FEES: fast + AnswerCounts(failed=1)}
@@ -131,7 +130,7 @@ def test_strip_shares_and_times_of_a_question_are_shown(store: Store, queries: P
 
 
 def test_gaps_are_drawn_by_network_and_listed_with_their_reason(
-    store: Store, queries: PageQueries
+    store: Store, queries: Application
 ) -> None:
     ended = Gap(
         SIMULATED.network_id,
@@ -154,7 +153,7 @@ def test_gaps_are_drawn_by_network_and_listed_with_their_reason(
     assert "<script>" not in words
 
 
-def test_facts_for_operators_are_at_hand(store: Store, queries: PageQueries) -> None:
+def test_facts_for_operators_are_at_hand(store: Store, queries: Application) -> None:
     with store.write() as connection:
         note_purge(connection, NOW - 20 * MINUTE)
         note_backup(connection, NOW - 9 * HOUR)
@@ -187,7 +186,7 @@ def test_times_are_said_in_the_unit_that_fits(took: timedelta | None, words: str
     assert time_words(took) == words
 
 
-def test_question_that_the_node_answers_instead_says_so(queries: PageQueries, store: Store) -> None:
+def test_question_that_the_node_answers_instead_says_so(queries: Application, store: Store) -> None:
     operation = Operation.BUSY_THRESHOLD
     failure = Failure(FailureKind.UNAVAILABLE, "no answer")
     seen = GasObservation(
@@ -205,7 +204,7 @@ def test_question_that_the_node_answers_instead_says_so(queries: PageQueries, st
     assert "Meanwhile the network&#x27;s node answers instead: Busy threshold." in words
 
 
-def test_every_question_has_the_age_of_its_answer(queries: PageQueries) -> None:
+def test_every_question_has_the_age_of_its_answer(queries: Application) -> None:
     words = words_of(visit("health", queries, network="Linea"))
 
     assert "Busy threshold" in words
@@ -214,11 +213,11 @@ def test_every_question_has_the_age_of_its_answer(queries: PageQueries) -> None:
     assert "Questions to Devnet" not in words
 
 
-def test_missing_worker_says_how_to_start_one(queries: PageQueries) -> None:
+def test_missing_worker_says_how_to_start_one(queries: Application) -> None:
     assert "linewatch worker" in words_of(visit("health", queries))
 
 
-def test_worker_is_named_by_its_process(queries: PageQueries, store: Store) -> None:
+def test_worker_is_named_by_its_process(queries: Application, store: Store) -> None:
     with store.write() as connection:
         acquire(connection, "worker", "host-1/77/abc", MINUTE)
 
@@ -228,7 +227,7 @@ def test_worker_is_named_by_its_process(queries: PageQueries, store: Store) -> N
     assert "No worker runs" not in words
 
 
-def test_late_mail_says_what_the_server_said(queries: PageQueries, store: Store) -> None:
+def test_late_mail_says_what_the_server_said(queries: Application, store: Store) -> None:
     make_pending(store, dead=False)
 
     words = words_of(visit("health", queries))
@@ -240,7 +239,7 @@ def test_late_mail_says_what_the_server_said(queries: PageQueries, store: Store)
     assert "nothing is lost" in words
 
 
-def test_mail_given_up_shows_the_answer_inertly(queries: PageQueries, store: Store) -> None:
+def test_mail_given_up_shows_the_answer_inertly(queries: Application, store: Store) -> None:
     make_pending(store, dead=True)
 
     words = words_of(visit("health", queries))
@@ -265,20 +264,20 @@ def test_outage_that_the_fallback_reported_says_so() -> None:
 def test_network_without_endpoints_says_so(store: Store) -> None:
     mute = replace(SILENT, network_id=NetworkId(1), has_gas=False, has_exclusion=False)
 
-    words = words_of(visit("health", PageQueries(store, (mute,), None, lambda: NOW)))
+    words = words_of(visit("health", Application(store, (mute,), None, lambda: NOW)))
 
     assert "It has no gas, node or exclusion endpoint" in words
 
 
 def test_page_without_networks_says_how_to_add_one(store: Store) -> None:
-    queries = PageQueries(store, (), None, lambda: NOW)
+    queries = Application(store, (), None, lambda: NOW)
 
     assert "No network is configured" in words_of(visit("health", queries))
 
 
 def test_page_without_a_store_says_what_to_look_at() -> None:
     words = words_of(
-        visit("health", PageQueries(UnreadableStore(), (SIMULATED,), None, lambda: NOW))
+        visit("health", Application(UnreadableStore(), (SIMULATED,), None, lambda: NOW))
     )
 
     assert "The store cannot be read." in words
@@ -368,7 +367,7 @@ def test_recipients_that_get_nothing_and_the_heartbeat_are_said(store: Store) ->
     with store.write() as connection:
         note_heartbeat(connection, NOW - 3 * MINUTE)
         note_heartbeat_trouble(connection, "not accepted: it answered 503 <b>")
-    queries = PageQueries(store, (SIMULATED,), None, lambda: NOW, settings=settings)
+    queries = Application(store, (SIMULATED,), None, lambda: NOW, settings=settings)
 
     words = words_of(visit("health", queries))
     mail = str(mail_part(replace(NO_MAIL, recipients=counts), NOW))
@@ -377,7 +376,7 @@ def test_recipients_that_get_nothing_and_the_heartbeat_are_said(store: Store) ->
     assert "alerts?section=Recipients" in mail
     assert "The heartbeat fails." in words
     assert "not accepted: it answered 503 &lt;b&gt;." in words
-    assert words_of(visit("health", PageQueries(store, (), None, lambda: NOW))).count("heart") == 0
+    assert words_of(visit("health", Application(store, (), None, lambda: NOW))).count("heart") == 0
 
 
 def test_worker_card_says_when_the_heartbeat_was_taken() -> None:

@@ -7,13 +7,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from dashboard.domain.credit import Spent
-from dashboard.domain.observation import Operation
+from dashboard.application.application import Application
+from dashboard.domain.health.observation import Operation, Spent
 from dashboard.domain.quantity import NetworkId
-from dashboard.show.queries.page_queries import PageQueries
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import acquire
-from dashboard.store.monitoring.credits import record_credits
+from dashboard.store.monitoring.upkeep import record_credits
 from tests.browser.seeded_store import SIMULATED
 from tests.unit.show.page_runs import visit, words_of
 
@@ -34,7 +33,7 @@ MINUTE = timedelta(minutes=1)
     ],
 )
 def test_damage_of_one_part_leaves_the_others_alive(
-    queries: PageQueries, store: Store, table: str, said: str, heads: tuple[str, ...]
+    queries: Application, store: Store, table: str, said: str, heads: tuple[str, ...]
 ) -> None:
     with store.write() as connection:
         connection.exec_driver_sql(f"ALTER TABLE {table} RENAME TO damaged")
@@ -62,7 +61,7 @@ def test_fees_over_plan_are_said_in_words_with_a_sign(store: Store) -> None:
         record_credits(connection, planned.network_id, NOW, spent)
         record_credits(connection, NetworkId(7), NOW, {fees: Spent(9, 1_050)})
 
-    queries = PageQueries(store, (planned, *others), None, lambda: NOW)
+    queries = Application(store, (planned, *others), None, lambda: NOW)
     rows = words_of(visit("health", queries))
     alone = words_of(visit("health", queries, network="Devnet"))
 

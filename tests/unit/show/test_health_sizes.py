@@ -7,18 +7,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from dashboard.domain.clock_jump import ClockJump
-from dashboard.domain.store_size import KindSize, StoreKind, StoreSize
+from dashboard.application.application import Application
+from dashboard.application.attention import health_troubles
+from dashboard.application.context import PageSettings
+from dashboard.application.health import Health, NotificationHealth, StorageHealth, WorkerHealth
+from dashboard.domain.health.retention import KindSize, StoreKind, StoreSize
+from dashboard.domain.health.troubles import ClockJump
 from dashboard.show.parts.health_cards import growth, store_part, until_full, worker_part
-from dashboard.show.queries.attention import health_troubles
-from dashboard.show.queries.context import PageSettings
-from dashboard.show.queries.health import (
-    Health,
-    NotificationHealth,
-    StorageHealth,
-    WorkerHealth,
-)
-from dashboard.show.queries.page_queries import PageQueries
 from dashboard.store.alerts.alert_status import NotificationCounts
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import Holder
@@ -47,7 +42,7 @@ def test_page_shows_what_takes_the_room(store: Store) -> None:
         record_size(connection, a_size(10, 100_000_000))
         record_size(connection, a_size(0, 120_000_000))
 
-    words = words_of(visit("health", PageQueries(store, (SIMULATED, SILENT), None, lambda: NOW)))
+    words = words_of(visit("health", Application(store, (SIMULATED, SILENT), None, lambda: NOW)))
 
     assert "Kinds of data in the store" in words
     assert "345,678" not in words  # counted with the sizes: the live count stands above
@@ -57,7 +52,7 @@ def test_page_shows_what_takes_the_room(store: Store) -> None:
 
 
 def test_page_without_a_measurement_shows_no_kinds(store: Store) -> None:
-    words = words_of(visit("health", PageQueries(store, (SIMULATED, SILENT), None, lambda: NOW)))
+    words = words_of(visit("health", Application(store, (SIMULATED, SILENT), None, lambda: NOW)))
 
     assert "Kinds of data in the store" not in words
 
@@ -101,7 +96,7 @@ def test_clock_ahead_of_what_is_stored_shows_on_the_page(store: Store) -> None:
     with store.write() as connection:
         record_size(connection, replace(a_size(40, 1), kinds=(KindSize(StoreKind.OTHER, 0, 1),)))
 
-    words = words_of(visit("health", PageQueries(store, (SIMULATED, SILENT), None, lambda: NOW)))
+    words = words_of(visit("health", Application(store, (SIMULATED, SILENT), None, lambda: NOW)))
 
     assert "Clock ahead" in words
 
@@ -128,7 +123,7 @@ def test_lease_that_ran_out_proves_nothing_while_space_is_low(
 @pytest.mark.parametrize("page", ["overview", "health"])
 @pytest.mark.parametrize("low_space", [0, 2**62])
 def test_page_tells_early_that_space_is_low(store: Store, page: str, low_space: int) -> None:
-    queries = PageQueries(
+    queries = Application(
         store, (SIMULATED, SILENT), None, lambda: NOW, settings=PageSettings(low_space)
     )
 

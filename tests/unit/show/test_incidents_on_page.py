@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from dashboard.application.application import Application
+from dashboard.application.incident_words import reach_words, upcoming_words
 from dashboard.show.parts.incident_list import open_headline
-from dashboard.show.queries.incident_words import reach_words, upcoming_words
-from dashboard.show.queries.page_queries import PageQueries
 from dashboard.store.alerts.incident_list import FinishedFilter, IncidentStory
 from dashboard.store.alerts.incidents import OpenCounts
 from tests.browser.seeded_incidents import NIGHT, OPS, seed_incidents
@@ -21,19 +21,19 @@ NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
 
 @pytest.fixture
-def queries(tmp_path: Path) -> Iterator[PageQueries]:
+def queries(tmp_path: Path) -> Iterator[Application]:
     with seed(tmp_path, NOW) as store:
         seed_incidents(store, NOW)
-        yield PageQueries(store, (SIMULATED, SILENT, FLAT), None, lambda: NOW)
+        yield Application(store, (SIMULATED, SILENT, FLAT), None, lambda: NOW)
 
 
-def of_rule(queries: PageQueries, rule: str) -> IncidentStory:
+def of_rule(queries: Application, rule: str) -> IncidentStory:
     """Return the open incident of a rule."""
     [found] = [each for each in queries.incidents.open() if each.incident.rule == rule]
     return found
 
 
-def test_what_needs_somebody_most_comes_first(queries: PageQueries) -> None:
+def test_what_needs_somebody_most_comes_first(queries: Application) -> None:
     words = words_of(visit("alerts", queries))
 
     titles = [
@@ -48,7 +48,7 @@ def test_what_needs_somebody_most_comes_first(queries: PageQueries) -> None:
     assert "38 changes" not in words
 
 
-def test_row_says_who_knows_and_what_comes_next(queries: PageQueries) -> None:
+def test_row_says_who_knows_and_what_comes_next(queries: Application) -> None:
     storm = of_rule(queries, "rejections")
 
     assert reach_words(storm) == "1 of 2 notified, 1 dead"
@@ -61,7 +61,7 @@ def test_row_says_who_knows_and_what_comes_next(queries: PageQueries) -> None:
     assert open_headline(OpenCounts(2), NOW) == "2 incidents are open and acknowledged."
 
 
-def test_story_shows_who_was_notified_and_when_it_happened(queries: PageQueries) -> None:
+def test_story_shows_who_was_notified_and_when_it_happened(queries: Application) -> None:
     incident_id = of_rule(queries, "rejections").incident.incident_id
 
     words = words_of(visit("alerts", queries, incident=incident_id.hex[:12]))
@@ -72,7 +72,7 @@ def test_story_shows_who_was_notified_and_when_it_happened(queries: PageQueries)
     assert "38 changes from 2026-11-20 11:35:00 UTC on, each bar" in words
 
 
-def test_story_of_a_busy_network_draws_its_fee(queries: PageQueries) -> None:
+def test_story_of_a_busy_network_draws_its_fee(queries: Application) -> None:
     incident_id = of_rule(queries, "busy").incident.incident_id
 
     page = visit("alerts", queries, incident=str(incident_id))
@@ -81,7 +81,7 @@ def test_story_of_a_busy_network_draws_its_fee(queries: PageQueries) -> None:
     assert page.get("bidi_component")
 
 
-def test_story_that_is_over_says_how_long_it_lasted(queries: PageQueries) -> None:
+def test_story_that_is_over_says_how_long_it_lasted(queries: Application) -> None:
     [over] = queries.incidents.finished()
 
     words = words_of(visit("alerts", queries, incident=str(over.incident.incident_id)))
@@ -90,7 +90,7 @@ def test_story_that_is_over_says_how_long_it_lasted(queries: PageQueries) -> Non
     assert "Acknowledge" not in words
 
 
-def test_those_that_ended_are_filtered(queries: PageQueries) -> None:
+def test_those_that_ended_are_filtered(queries: Application) -> None:
     since = NOW - timedelta(hours=8)
 
     def found(wanted: FinishedFilter) -> int:
@@ -103,7 +103,7 @@ def test_those_that_ended_are_filtered(queries: PageQueries) -> None:
     assert "No incident ended in this time." in words_of(page)
 
 
-def test_deliveries_of_an_incident_are_found_by_its_id(queries: PageQueries) -> None:
+def test_deliveries_of_an_incident_are_found_by_its_id(queries: Application) -> None:
     incident_id = of_rule(queries, "rejections").incident.incident_id
 
     whole = words_of(visit("alerts", queries, alerts_search=str(incident_id)))
@@ -114,7 +114,7 @@ def test_deliveries_of_an_incident_are_found_by_its_id(queries: PageQueries) -> 
     assert others.startswith(f' <a href="alerts?incident={incident_id}"')
 
 
-def test_notes_and_names_of_people_are_inert(queries: PageQueries) -> None:
+def test_notes_and_names_of_people_are_inert(queries: Application) -> None:
     incident_id = of_rule(queries, "upstream").incident.incident_id
 
     words = words_of(visit("alerts", queries, incident=str(incident_id)))

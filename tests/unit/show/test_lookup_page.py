@@ -9,12 +9,12 @@ from datetime import UTC, datetime
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dashboard.domain.observation import ExclusionAnswer
-from dashboard.domain.paste import read_lookup
+from dashboard.application import application
+from dashboard.application.application import Application
+from dashboard.domain.health.observation import ExclusionAnswer
 from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.domain.tracking.paste import read_lookup
 from dashboard.errors import StoreUnavailable
-from dashboard.show.queries import page_queries
-from dashboard.show.queries.page_queries import PageQueries
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.record_answers import AnswersNotSaved, UnsavedAnswers
 from dashboard.store.tracking.transactions import TrackRequest, track
@@ -28,7 +28,7 @@ NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
 def test_address_with_a_hash_leads_to_its_lookup(store: Store) -> None:
     words = words_of(
-        open_page(PageQueries(store, (SIMULATED,), None, lambda: NOW), str(tx_hash(2)))
+        open_page(Application(store, (SIMULATED,), None, lambda: NOW), str(tx_hash(2)))
     )
 
     assert "2,402 lines in the prover module HUB" in words
@@ -37,14 +37,14 @@ def test_address_with_a_hash_leads_to_its_lookup(store: Store) -> None:
 
 def test_lookup_of_several_hashes_counts_their_verdicts(store: Store) -> None:
     page = open_page(
-        PageQueries(store, (SIMULATED,), None, lambda: NOW), str(tx_hash(2)), str(tx_hash(9))
+        Application(store, (SIMULATED,), None, lambda: NOW), str(tx_hash(2)), str(tx_hash(9))
     )
 
     assert "2 transactions: 1 rejected; 1 no rejection on record." in words_of(page)
 
 
 def test_lookup_names_a_hash_that_is_none(store: Store) -> None:
-    page = open_page(PageQueries(store, (SIMULATED,), None, lambda: NOW), "0x1234")
+    page = open_page(Application(store, (SIMULATED,), None, lambda: NOW), "0x1234")
 
     assert "has 4 hexadecimal digits; a transaction hash has 64" in words_of(page)
 
@@ -52,7 +52,7 @@ def test_lookup_names_a_hash_that_is_none(store: Store) -> None:
 def test_lookup_asks_at_once_about_what_was_never_asked(store: Store) -> None:
     asked: list[TxHash] = []
     page = open_page(
-        PageQueries(store, (SIMULATED,), recorder(asked), lambda: NOW), str(tx_hash(2))
+        Application(store, (SIMULATED,), recorder(asked), lambda: NOW), str(tx_hash(2))
     )
 
     submit(page, f"{tx_hash(9)}, {tx_hash(80)}")
@@ -63,7 +63,7 @@ def test_lookup_asks_at_once_about_what_was_never_asked(store: Store) -> None:
 
 def test_link_asks_at_once_about_what_has_no_fresh_answer_and_only_once(store: Store) -> None:
     asked: list[TxHash] = []
-    queries = PageQueries(store, (SIMULATED,), recorder(asked), lambda: NOW)
+    queries = Application(store, (SIMULATED,), recorder(asked), lambda: NOW)
 
     page = open_page(queries, *map(str, (tx_hash(2), tx_hash(4), tx_hash(9), tx_hash(80)))).run()
 
@@ -74,7 +74,7 @@ def test_link_asks_at_once_about_what_has_no_fresh_answer_and_only_once(store: S
 def test_live_question_without_an_answer_says_so(store: Store) -> None:
     asked: list[TxHash] = []
     page = open_page(
-        PageQueries(store, (SIMULATED,), recorder(asked), lambda: NOW), str(tx_hash(2))
+        Application(store, (SIMULATED,), recorder(asked), lambda: NOW), str(tx_hash(2))
     )
 
     page.button(key="ask").click().run()
@@ -93,7 +93,7 @@ def test_lookup_shows_what_was_answered_and_could_not_be_stored(store: Store) ->
         assert hashes == (*rejected, unreported)
         raise AnswersNotSaved([UnsavedAnswers(SIMULATED.network_id, NOW, told, full)])
 
-    queries = PageQueries(store, (SIMULATED,), look_up, lambda: NOW)
+    queries = Application(store, (SIMULATED,), look_up, lambda: NOW)
     page = open_page(queries, *map(str, (*rejected, unreported)))
 
     for words in (words_of(page), words_of(page.run())):
@@ -105,7 +105,7 @@ def test_lookup_shows_what_was_answered_and_could_not_be_stored(store: Store) ->
 
 def test_lookup_of_more_than_an_address_holds_has_a_link(store: Store) -> None:
     asked: list[TxHash] = []
-    queries = PageQueries(store, (SIMULATED,), recorder(asked), lambda: NOW)
+    queries = Application(store, (SIMULATED,), recorder(asked), lambda: NOW)
     hashes = [a_hash(number) for number in range(1, 1271)]
 
     page = look_up(queries, "\n".join(map(str, hashes)))
@@ -123,7 +123,7 @@ def test_question_that_ends_midway_counts_only_what_was_asked(store: Store) -> N
             raise StoreUnavailable("the disk is gone")
         asked.extend(hashes)
 
-    queries = PageQueries(store, (SIMULATED,), look_up, lambda: NOW)
+    queries = Application(store, (SIMULATED,), look_up, lambda: NOW)
     page = submit(opened(queries), "\n".join(str(a_hash(number)) for number in range(1, 502)))
 
     assert "The answers could not be stored." in words_of(page)
@@ -133,7 +133,7 @@ def test_question_that_ends_midway_counts_only_what_was_asked(store: Store) -> N
 def test_link_to_many_asks_nobody_until_a_press_and_says_what_that_costs(store: Store) -> None:
     asked: list[TxHash] = []
     charged = replace(SIMULATED, question_credits=80)
-    queries = PageQueries(store, (charged,), recorder(asked), lambda: NOW)
+    queries = Application(store, (charged,), recorder(asked), lambda: NOW)
     unknown = [a_hash(number) for number in range(1, 61)]
     hashes = [tx_hash(2), *unknown, tx_hash(9)]
 
@@ -160,26 +160,26 @@ def test_link_to_many_asks_nobody_until_a_press_and_says_what_that_costs(store: 
     ],
 )
 def test_lookup_takes_what_pages_show(store: Store, text: str, found: list[int]) -> None:
-    page = look_up(PageQueries(store, (SIMULATED,), None, lambda: NOW), text)
+    page = look_up(Application(store, (SIMULATED,), None, lambda: NOW), text)
 
     shown = page.query_params["tx"]
     assert (shown if isinstance(shown, list) else [shown]) == [str(tx_hash(each)) for each in found]
 
 
 def test_lookup_names_what_nothing_is_found_of(store: Store) -> None:
-    page = look_up(PageQueries(store, (SIMULATED,), None, lambda: NOW), f"{tx_hash(9)}\n0xffff…00")
+    page = look_up(Application(store, (SIMULATED,), None, lambda: NOW), f"{tx_hash(9)}\n0xffff…00")
 
     assert "is part of a hash, and no known transaction has it" in words_of(page)
 
 
 def test_link_of_too_much_says_so(store: Store) -> None:
-    page = open_page(PageQueries(store, (SIMULATED,), None, lambda: NOW), "0x1." * 100_001)
+    page = open_page(Application(store, (SIMULATED,), None, lambda: NOW), "0x1." * 100_001)
 
     assert "the text has more than 100,000 hashes and other pieces" in words_of(page)
 
 
 def test_link_that_is_not_kept_any_more_says_so(store: Store) -> None:
-    queries = PageQueries(store, (SIMULATED,), None, lambda: NOW)
+    queries = Application(store, (SIMULATED,), None, lambda: NOW)
 
     assert "This link has expired or is incomplete." in words_of(opened(queries, list="0" * 32))
 
@@ -193,7 +193,7 @@ def test_link_that_is_not_kept_any_more_says_so(store: Store) -> None:
     ],
 )
 def test_lookup_of_nothing_or_too_much_says_so(store: Store, text: str, said: str) -> None:
-    queries = PageQueries(store, (SIMULATED,), None, lambda: NOW)
+    queries = Application(store, (SIMULATED,), None, lambda: NOW)
 
     page = look_up(queries, text)
 
@@ -202,7 +202,7 @@ def test_lookup_of_nothing_or_too_much_says_so(store: Store, text: str, said: st
 
 
 def test_track_button_tracks_what_was_looked_up(store: Store) -> None:
-    queries = PageQueries(store, (SIMULATED,), None, lambda: NOW)
+    queries = Application(store, (SIMULATED,), None, lambda: NOW)
     page = opened(queries, tx=str(tx_hash(80)), case_id="ZD-9")
 
     next(each for each in page.text_input if each.label.startswith("Label")).input("Ada")
@@ -213,7 +213,7 @@ def test_track_button_tracks_what_was_looked_up(store: Store) -> None:
 
 
 def test_answer_stands_first_in_both_voices_with_the_case(store: Store) -> None:
-    queries = PageQueries(store, (SIMULATED,), None, lambda: NOW)
+    queries = Application(store, (SIMULATED,), None, lambda: NOW)
 
     page = submit(open_page(queries, str(tx_hash(9))), str(tx_hash(2)), "1742")
     customer = page.code[-1].value
@@ -231,7 +231,7 @@ def test_answer_stands_first_in_both_voices_with_the_case(store: Store) -> None:
 
 
 def test_fields_are_empty_for_the_next_customer_unless_something_is_wrong(store: Store) -> None:
-    queries = PageQueries(store, (SIMULATED,), None, lambda: NOW)
+    queries = Application(store, (SIMULATED,), None, lambda: NOW)
 
     page = submit(open_page(queries, str(tx_hash(9))), str(tx_hash(2)), "1742")
     assert (page.text_area(key="paste_text").value, page.text_input(key="case_id_text").value) == (
@@ -243,7 +243,7 @@ def test_fields_are_empty_for_the_next_customer_unless_something_is_wrong(store:
 
 
 def test_rows_are_filtered_by_verdict_and_open_in_place(store: Store) -> None:
-    queries = PageQueries(store, (SIMULATED,), None, lambda: NOW)
+    queries = Application(store, (SIMULATED,), None, lambda: NOW)
     page = open_page(queries, *(str(tx_hash(number)) for number in (2, 4, 9, 80)))
 
     page.segmented_control(key="verdict").set_value("rejected").run()
@@ -263,7 +263,7 @@ def test_case_id_leads_to_its_transaction(store: Store, typed: str, found: list[
         for number, case_id in ((85, "ZD-1742"), (86, "1742")):
             wish = TrackRequest(tx_hash(number), (SIMULATED.network_id,), None, "", case_id=case_id)
             track(connection, wish, NOW)
-    queries = PageQueries(store, (SIMULATED,), None, lambda: NOW)
+    queries = Application(store, (SIMULATED,), None, lambda: NOW)
 
     paste = queries.lookups.find(read_lookup(typed))
 
@@ -271,7 +271,7 @@ def test_case_id_leads_to_its_transaction(store: Store, typed: str, found: list[
 
 
 def test_search_in_the_header_leads_from_every_page_to_the_answer(store: Store) -> None:
-    page = open_page(PageQueries(store, (SIMULATED,), None, lambda: NOW))
+    page = open_page(Application(store, (SIMULATED,), None, lambda: NOW))
 
     page.text_input(key="search_text").input("case 1742")
     found = page.button(key="search_go").click().run()
@@ -286,7 +286,7 @@ def recorder(asked: list[TxHash]) -> Callable[[tuple[TxHash, ...], NetworkId | N
     return lambda hashes, _: asked.extend(hashes)
 
 
-def look_up(queries: PageQueries, text: str) -> AppTest:
+def look_up(queries: Application, text: str) -> AppTest:
     """Paste a text on the page Lookup and press the button."""
     return submit(open_page(queries, str(tx_hash(2))), text)
 
@@ -298,9 +298,9 @@ def submit(page: AppTest, text: str, case_id: str = "") -> AppTest:
     return next(each for each in page.button if each.label == "Look up").click().run()
 
 
-def opened(queries: PageQueries, **address: str) -> AppTest:
+def opened(queries: Application, **address: str) -> AppTest:
     """Follow a link to the page Lookup."""
-    page_queries.register(queries)
+    application.register(queries)
     script = "from dashboard.show.views import lookup\nlookup.page()"
     page = AppTest.from_string(script, default_timeout=PATIENCE)
     for name, value in address.items():

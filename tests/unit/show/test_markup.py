@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dashboard.show.parts.markup import breakable, element, join
+from dashboard.domain.markup import breakable, element, join
 
 
 def test_foreign_text_inside_an_element_is_escaped() -> None:

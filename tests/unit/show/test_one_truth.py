@@ -5,22 +5,22 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
-from dashboard.domain.coverage import CoverageChange, Covered, Watched
-from dashboard.domain.observation import Operation
+from dashboard.application.application import Application
+from dashboard.application.attention import health_troubles
+from dashboard.application.health import Health, NotificationHealth, StorageHealth, WorkerHealth
+from dashboard.application.source_health import OperationState
+from dashboard.domain.health.coverage import CoverageChange, Covered, Watched
+from dashboard.domain.health.observation import Operation
 from dashboard.show.parts.health_cards import mail_part
-from dashboard.show.queries.attention import health_troubles
-from dashboard.show.queries.health import Health, NotificationHealth, StorageHealth, WorkerHealth
-from dashboard.show.queries.page_queries import PageQueries
-from dashboard.show.queries.source_health import OperationState
 from dashboard.show.views.alerts import headline
 from dashboard.store.alerts.alert_status import NotificationCounts
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import Holder
-from dashboard.store.evidence.save_rejections import save_polled
+from dashboard.store.evidence.record_answers import save_polled
 from dashboard.store.health import MailState, StoreSpace
+from dashboard.store.monitoring.answer_counts import record_answer
 from dashboard.store.monitoring.coverage import save_coverage
-from dashboard.store.monitoring.upstream_failures import record_answer
 from tests.browser.seeded_store import SILENT, SIMULATED
 from tests.builders import A_MOMENT as NOW
 from tests.builders import a_hash, a_record, a_transition
@@ -32,7 +32,7 @@ A_STORE = StorageHealth(StoreSpace())
 A_WORKER = WorkerHealth({"worker": Holder("host/1/x", 1)})
 
 
-def test_rejections_that_no_worker_asks_about_are_stale(store: Store, queries: PageQueries) -> None:
+def test_rejections_that_no_worker_asks_about_are_stale(store: Store, queries: Application) -> None:
     until = NOW - 9 * MINUTE
     held = Covered(SIMULATED.network_id, Watched.REJECTIONS, NOW - HOUR, until)
     with store.write() as connection:
@@ -78,7 +78,7 @@ def test_notifications_that_wait_for_the_cap_or_their_time_are_not_late() -> Non
 def test_change_that_no_worker_took_up_is_pending_here_and_on_health(empty_store: Store) -> None:
     with empty_store.write() as connection:
         record_transition(connection, a_transition(at=NOW), None)
-    queries = PageQueries(empty_store, (SIMULATED,), None, lambda: NOW)
+    queries = Application(empty_store, (SIMULATED,), None, lambda: NOW)
 
     words = words_of(visit("alerts", queries, section="Deliveries"))
 
@@ -98,7 +98,7 @@ def test_counts_of_a_time_that_began_without_a_worker_are_lower_bounds(empty_sto
             record = a_record(tx_hash=a_hash(number), timestamp=at)
             save_polled(connection, SIMULATED.network_id, record, at)
     networks = SIMULATED, replace(SILENT, has_exclusion=False)
-    queries = PageQueries(empty_store, networks, None, lambda: NOW)
+    queries = Application(empty_store, networks, None, lambda: NOW)
 
     [hour] = queries.overview.hourly().values()
 
@@ -113,7 +113,7 @@ def test_counts_of_a_time_that_began_without_a_worker_are_lower_bounds(empty_sto
     ) in words_of(visit("rejections", queries, period="1 h"))
 
 
-def test_gap_is_the_same_on_health_and_fees(queries: PageQueries) -> None:
+def test_gap_is_the_same_on_health_and_fees(queries: Application) -> None:
     assert "Devnet, fees: 1 gap in 7 days, 5 min in all." in words_of(visit("health", queries))
     assert "1 gap (hatched where no fee is known): 5 min from 20 Nov 11:30 UTC." in words_of(
         visit("fees", queries, network="Devnet")

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from dashboard.show.queries.page_queries import PageQueries
-from dashboard.show.web.site_map import PAGES
+from dashboard.application.application import Application
+from dashboard.web.files import PAGES
 from tests.browser.seeded_networks import profiles
 from tests.unit.show.page_runs import UnreadableStore, open_page, visit, words_of
 
@@ -18,7 +18,7 @@ _OTHERS = {"", "lookup", "settings"}
 
 @pytest.mark.parametrize("name", [name for name in PAGES if name not in _OTHERS])
 def test_page_without_a_store_keeps_its_heading(name: str) -> None:
-    queries = PageQueries(UnreadableStore(), profiles(2), None, lambda: NOW)
+    queries = Application(UnreadableStore(), profiles(2), None, lambda: NOW)
 
     page = visit(name, queries)
 
@@ -30,7 +30,7 @@ def test_page_without_a_store_keeps_its_heading(name: str) -> None:
 
 
 def test_first_page_and_look_up_without_a_store_keep_their_heading() -> None:
-    queries = PageQueries(UnreadableStore(), profiles(2), None, lambda: NOW)
+    queries = Application(UnreadableStore(), profiles(2), None, lambda: NOW)
 
     opened = [words_of(open_page(queries)), words_of(open_page(queries, f"0x{'12' * 32}"))]
 

@@ -10,29 +10,32 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dashboard.domain.active_hours import WeekSpan
-from dashboard.domain.address_off import SuspectAddress
-from dashboard.domain.audit import Action, Actor
-from dashboard.domain.condition import State
-from dashboard.domain.digest import DigestTime
-from dashboard.domain.notification import (
+from dashboard.application.application import Application
+from dashboard.application.attention import health_troubles
+from dashboard.application.context import PageSettings
+from dashboard.domain.alerts.condition import State
+from dashboard.domain.alerts.notification import (
     DeliveryAttempt,
     DeliveryResult,
+    DigestTime,
     NotificationState,
     Recipient,
 )
-from dashboard.domain.recipients import ConfiguredRecipients, RecipientProfile, RecipientStatus
-from dashboard.domain.rule import Rule, RuleKind
-from dashboard.domain.verification import VALID_FOR, attempted, code_of, delivered
+from dashboard.domain.alerts.rule import Rule, RuleKind
+from dashboard.domain.people.access import Action, Actor
+from dashboard.domain.people.active_hours import WeekSpan
+from dashboard.domain.people.recipients import (
+    ConfiguredRecipients,
+    RecipientProfile,
+    RecipientStatus,
+    SuspectAddress,
+)
+from dashboard.domain.people.verification import VALID_FOR, attempted, code_of, delivered
 from dashboard.show.parts.health_cards import mail_part
-from dashboard.show.queries.attention import health_troubles
-from dashboard.show.queries.context import PageSettings
-from dashboard.show.queries.page_queries import PageQueries
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
-from dashboard.store.alerts.addresses_off import suspect
-from dashboard.store.alerts.link_key import make_link_key
 from dashboard.store.alerts.notification_search import NotificationFilter
-from dashboard.store.alerts.recipients import locked_verification, save_verification
+from dashboard.store.alerts.notifications import make_link_key
+from dashboard.store.alerts.recipients import locked_verification, save_verification, suspect
 from dashboard.store.alerts.rules import save_rules
 from dashboard.store.engine.engine import open_store
 from tests.browser.seeded_store import SIMULATED
@@ -47,14 +50,14 @@ ADA = Actor("Ada", NOW)
 
 
 @pytest.fixture
-def queries(tmp_path: Path) -> Iterator[PageQueries]:
+def queries(tmp_path: Path) -> Iterator[Application]:
     """Yield queries of an installation whose one rule names an address that nobody verified."""
     settings = PageSettings(recipients=ConfiguredRecipients((OPS,)))
     with open_store(new_sqlite_store(tmp_path / "empty.sqlite")) as store:
         with store.write() as connection:
             make_link_key(connection, KEY)
             save_rules(connection, [Rule("hub", RuleKind.REJECTED, recipients=(NEW,))], ADA)
-        yield PageQueries(store, (SIMULATED,), None, lambda: NOW, settings=settings)
+        yield Application(store, (SIMULATED,), None, lambda: NOW, settings=settings)
 
 
 def named(page: AppTest) -> AppTest:
@@ -63,12 +66,12 @@ def named(page: AppTest) -> AppTest:
     return page
 
 
-def status(queries: PageQueries) -> RecipientStatus:
+def status(queries: Application) -> RecipientStatus:
     """Return whether the address gets messages."""
     return next(each.status for each in queries.recipients.all() if each.recipient == NEW)
 
 
-def test_rule_that_reaches_nobody_is_a_warning_here_and_on_health(queries: PageQueries) -> None:
+def test_rule_that_reaches_nobody_is_a_warning_here_and_on_health(queries: Application) -> None:
     words = words_of(visit("alerts", queries, section="Recipients"))
 
     said = "ule hub reaches nobody (new@example.org: address not verified)"
@@ -78,7 +81,7 @@ def test_rule_that_reaches_nobody_is_a_warning_here_and_on_health(queries: PageQ
     assert f"R{said}." in [each.headline for each in troubles]
 
 
-def test_address_is_verified_by_the_code_of_its_mail(queries: PageQueries) -> None:
+def test_address_is_verified_by_the_code_of_its_mail(queries: Application) -> None:
     queries.recipients.ask(NEW, ADA)
     [listed] = [each for each in queries.recipients.all() if each.recipient == NEW]
     assert listed.verification is not None
@@ -94,7 +97,7 @@ def test_address_is_verified_by_the_code_of_its_mail(queries: PageQueries) -> No
     assert "Some alerts reach nobody." not in right
 
 
-def test_mail_is_asked_for_once_more_and_the_address_turned_off(queries: PageQueries) -> None:
+def test_mail_is_asked_for_once_more_and_the_address_turned_off(queries: Application) -> None:
     page = named(visit("alerts", queries, section="Recipients"))
 
     asked = words_of(page.button(key="ask-mail new@example.org").click().run())
@@ -108,7 +111,7 @@ def test_mail_is_asked_for_once_more_and_the_address_turned_off(queries: PageQue
 
 
 def test_suspect_address_is_said_here_and_on_health_and_taken_for_good_again(
-    queries: PageQueries,
+    queries: Application,
 ) -> None:
     with queries.context.store.write() as connection:
         suspect(connection, SuspectAddress(OPS, NOW, "<1@example.org>", "550 no such user"))
@@ -128,7 +131,7 @@ def test_suspect_address_is_said_here_and_on_health_and_taken_for_good_again(
     assert listed.suspect is None
 
 
-def test_hours_of_a_recipient_are_changed_on_record(queries: PageQueries) -> None:
+def test_hours_of_a_recipient_are_changed_on_record(queries: Application) -> None:
     page = named(visit("alerts", queries, section="Recipients"))
 
     page.text_input(key="recipient_zone").set_value("Europe/Zurich")
@@ -152,7 +155,7 @@ def test_hours_of_a_recipient_are_changed_on_record(queries: PageQueries) -> Non
     ],
 )
 def test_each_attempt_of_a_verification_mail_is_in_deliveries_with_the_answer_of_the_server(
-    queries: PageQueries, result: DeliveryResult, said: str
+    queries: Application, result: DeliveryResult, said: str
 ) -> None:
     queries.recipients.ask(NEW, ADA)
     with queries.context.store.write() as connection:
@@ -186,7 +189,7 @@ def test_each_attempt_of_a_verification_mail_is_in_deliveries_with_the_answer_of
     ],
 )
 def test_verification_mails_are_found_as_notifications_are(
-    queries: PageQueries, wanted: NotificationFilter, many: int
+    queries: Application, wanted: NotificationFilter, many: int
 ) -> None:
     queries.recipients.ask(NEW, ADA)
 

@@ -12,16 +12,21 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.domain.coverage import CoverageChange, Covered, Gap, GapCause, Watched
-from dashboard.domain.rejection_filter import RejectionFilter
-from dashboard.settings.module_limits import public_tables
-from dashboard.show.charts.rejection_timeline import PERIODS, Period, SplitBy, window_of
-from dashboard.show.queries.context import PageSettings, QueryContext
-from dashboard.show.queries.page_queries import PageQueries
-from dashboard.show.queries.rejection_trend import trend_words
-from dashboard.show.queries.rejections import RejectionListQueries, rejections_csv
+from dashboard.application.application import Application
+from dashboard.application.context import PageSettings, QueryContext
+from dashboard.application.rejection_timeline import (
+    PERIODS,
+    Period,
+    SplitBy,
+    trend_words,
+    window_of,
+)
+from dashboard.application.rejections import RejectionListQueries, rejections_csv
+from dashboard.domain.health.coverage import CoverageChange, Covered, Gap, GapCause, Watched
+from dashboard.domain.rejections.search import RejectionFilter
+from dashboard.settings.presets import public_tables
 from dashboard.store.engine.engine import Store, open_store
-from dashboard.store.evidence.save_rejections import save_polled
+from dashboard.store.evidence.record_answers import save_polled
 from dashboard.store.monitoring.coverage import covered, save_coverage
 from dashboard.store.rejections.counts import Grouping
 from tests.browser.seeded_store import HOSTILE, SIMULATED, tx_hash
@@ -33,14 +38,14 @@ NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 DAY = Period("day", timedelta(days=1), timedelta(hours=1))
 
 
-def test_page_says_how_many_and_whether_it_gets_worse(queries: PageQueries) -> None:
+def test_page_says_how_many_and_whether_it_gets_worse(queries: Application) -> None:
     words = words_of(visit("rejections", queries))
 
     assert "Getting worse: 6 rejections in the last 24 h, none in the 24 h before." in words
     assert "As of 2026-11-20 12:00:00 UTC." in words
 
 
-def test_row_names_module_overrun_and_lines_and_leads_to_lookup(queries: PageQueries) -> None:
+def test_row_names_module_overrun_and_lines_and_leads_to_lookup(queries: Application) -> None:
     shown = visit("rejections", queries)
     words = words_of(shown)
 
@@ -51,7 +56,7 @@ def test_row_names_module_overrun_and_lines_and_leads_to_lookup(queries: PageQue
     }
 
 
-def test_unknown_reason_is_quoted_counted_and_inert(queries: PageQueries) -> None:
+def test_unknown_reason_is_quoted_counted_and_inert(queries: Application) -> None:
     words = words_of(visit("rejections", queries, module="unknown reason"))
 
     assert "1 rejection in the last 24 h" in words
@@ -93,12 +98,12 @@ def test_unknown_reason_is_quoted_counted_and_inert(queries: PageQueries) -> Non
     ],
 )
 def test_filters_of_the_address_are_kept(
-    queries: PageQueries, address: dict[str, str], count: str
+    queries: Application, address: dict[str, str], count: str
 ) -> None:
     assert count in words_of(visit("rejections", queries, **address))
 
 
-def test_filters_that_fit_nothing_say_so(queries: PageQueries) -> None:
+def test_filters_that_fit_nothing_say_so(queries: Application) -> None:
     assert "No rejection matches these filters" in words_of(
         visit("rejections", queries, module="MISSING")
     )
@@ -106,7 +111,7 @@ def test_filters_that_fit_nothing_say_so(queries: PageQueries) -> None:
 
 def test_time_without_rejections_says_what_is_covered(store: Store) -> None:
     later = NOW + timedelta(days=90)
-    words = words_of(visit("rejections", PageQueries(store, (SIMULATED,), None, lambda: later)))
+    words = words_of(visit("rejections", Application(store, (SIMULATED,), None, lambda: later)))
 
     assert (
         "No rejection seen in the last 24 h (none of it watched); the 24 h before was not watched, "
@@ -143,7 +148,7 @@ def test_gap_of_the_last_day_makes_counts_a_lower_bound_and_is_hatched(store: St
     with store.write() as connection:
         held, *_ = covered(connection, [SIMULATED.network_id])
         save_coverage(connection, held, CoverageChange(held, (missed,)))
-    queries = PageQueries(store, (SIMULATED,), None, lambda: NOW)
+    queries = Application(store, (SIMULATED,), None, lambda: NOW)
 
     words = words_of(visit("rejections", queries))
     timeline = queries.rejections.timeline(RejectionFilter(), PERIODS["24 h"], SplitBy.MODULE)
@@ -157,7 +162,7 @@ def test_long_list_has_pages(store: Store) -> None:
     with store.write() as connection:
         for number in range(60):
             save_polled(connection, A_NETWORK, a_record(tx_hash=a_hash(number)), NOW)
-    queries = PageQueries(store, (SIMULATED,), None, lambda: NOW)
+    queries = Application(store, (SIMULATED,), None, lambda: NOW)
 
     first, last = visit("rejections", queries), visit("rejections", queries, page="6")
 
@@ -167,7 +172,7 @@ def test_long_list_has_pages(store: Store) -> None:
 
 @pytest.mark.parametrize("page", ["rejections", "tracked", "alerts"])
 def test_page_without_a_store_says_what_to_look_at(page: str) -> None:
-    queries = PageQueries(UnreadableStore(), (SIMULATED,), None, lambda: NOW)
+    queries = Application(UnreadableStore(), (SIMULATED,), None, lambda: NOW)
 
     assert "The store cannot be read." in words_of(visit(page, queries))
 
@@ -217,7 +222,7 @@ def test_csv_holds_each_rejection_and_never_computes(store: Store) -> None:
     assert rows[0]["sender"] == str(an_address())
 
 
-def test_sender_that_stands_out_is_ranked_and_a_filter(store: Store, queries: PageQueries) -> None:
+def test_sender_that_stands_out_is_ranked_and_a_filter(store: Store, queries: Application) -> None:
     with store.write() as connection:
         for number in range(70, 90):
             record = a_record(
@@ -241,12 +246,12 @@ def test_senders_are_folded_while_none_stands_out(store: Store) -> None:
             )
             save_polled(connection, SIMULATED.network_id, record, NOW)
 
-    shown = visit("rejections", PageQueries(store, (SIMULATED,), None, lambda: NOW))
+    shown = visit("rejections", Application(store, (SIMULATED,), None, lambda: NOW))
 
     assert [each.label for each in shown.expander] == ["Senders: 25, none with more than 2"]
 
 
-def test_click_on_a_module_narrows_and_its_chip_takes_that_back(queries: PageQueries) -> None:
+def test_click_on_a_module_narrows_and_its_chip_takes_that_back(queries: Application) -> None:
     shown = visit("rejections", queries, stage="RPC")
 
     shown.button(key="choose-modules-HUB").click().run()
@@ -261,7 +266,7 @@ def test_click_on_a_module_narrows_and_its_chip_takes_that_back(queries: PageQue
     assert not [each for each in shown.button if str(each.key).startswith("chip-")]
 
 
-def test_reasons_without_a_module_never_rank_among_modules(queries: PageQueries) -> None:
+def test_reasons_without_a_module_never_rank_among_modules(queries: Application) -> None:
     shown = visit("rejections", queries)
     keys = [str(each.key) for each in shown.button]
 
@@ -274,7 +279,7 @@ def test_reasons_without_a_module_never_rank_among_modules(queries: PageQueries)
 
 def test_module_has_what_it_works_on_and_its_limit_in_the_chosen_table(store: Store) -> None:
     settings = PageSettings(limit_tables=public_tables())
-    queries = PageQueries(store, (SIMULATED,), None, lambda: NOW, settings=settings)
+    queries = Application(store, (SIMULATED,), None, lambda: NOW, settings=settings)
 
     first = words_of(visit("rejections", queries, module="HUB"))
     other = words_of(visit("rejections", queries, module="HUB", limits="Linea Sepolia, 2026-06-12"))

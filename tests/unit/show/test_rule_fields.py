@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from dashboard.domain.rule_table import KEYS
+from dashboard.domain.alerts.rule_table import KEYS
 from dashboard.show.parts.rule_fields import GROUPING, MEASURES, PEOPLE, SCOPE, URGENCY
 
 ELSEWHERE = {"kind", "enabled"}

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dashboard.domain.audit import Action, Actor
-from dashboard.domain.rule import (
+from dashboard.application.application import Application
+from dashboard.application.context import PageSettings
+from dashboard.domain.alerts.rule import (
     DEFAULT_RULES,
     Dimension,
     RateMeasure,
@@ -20,13 +21,11 @@ from dashboard.domain.rule import (
     RuleScope,
     Severity,
 )
-from dashboard.domain.rule_changes import replaced_by
-from dashboard.domain.rule_table import RuleNames
-from dashboard.show.queries.context import PageSettings
-from dashboard.show.queries.page_queries import PageQueries
+from dashboard.domain.alerts.rule_table import RuleNames, replaced_by
+from dashboard.domain.people.access import Action, Actor
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.engine.engine import Store, open_store
-from dashboard.wiring.rule_names import rules_of_text
+from dashboard.wiring.channels import rules_of_text
 from tests.browser.seeded_store import SIMULATED
 from tests.databases import new_sqlite_store
 from tests.unit.show.page_runs import visit, words_of
@@ -36,11 +35,11 @@ FILE = '[rules.hub]\nkind = "rejected"\nlabels = ["<b>x</b>"]\n'
 
 
 @pytest.fixture
-def queries(tmp_path: Path) -> Iterator[PageQueries]:
+def queries(tmp_path: Path) -> Iterator[Application]:
     url = new_sqlite_store(tmp_path / "empty.sqlite")
     settings = PageSettings(read_rules=partial(rules_of_text, RuleNames()))
     with open_store(url) as store:
-        yield PageQueries(store, (SIMULATED,), None, lambda: NOW, settings=settings)
+        yield Application(store, (SIMULATED,), None, lambda: NOW, settings=settings)
 
 
 def named(page: AppTest) -> AppTest:
@@ -56,7 +55,7 @@ def actions(store: Store) -> list[tuple[Action, str, str]]:
     return [(each.action, each.actor, each.subject) for each in entries]
 
 
-def test_default_rules_are_sentences_and_one_is_turned_off_and_on(queries: PageQueries) -> None:
+def test_default_rules_are_sentences_and_one_is_turned_off_and_on(queries: Application) -> None:
     page = named(visit("alerts", queries, section="Rules"))
     assert "When an upstream does not answer: notify recipients of [mail]" in words_of(page)
     assert "Would not have fired in the last 7 days." in words_of(page)
@@ -73,7 +72,7 @@ def test_default_rules_are_sentences_and_one_is_turned_off_and_on(queries: PageQ
     assert all(each.rule.is_enabled for each in queries.rules.in_force())
 
 
-def test_nothing_changes_without_a_name(queries: PageQueries) -> None:
+def test_nothing_changes_without_a_name(queries: Application) -> None:
     page = visit("alerts", queries, section="Rules")
 
     page.button(key="turn-busy").click().run()
@@ -82,7 +81,7 @@ def test_nothing_changes_without_a_name(queries: PageQueries) -> None:
     assert all(each.rule.is_enabled for each in queries.rules.in_force())
 
 
-def test_rule_is_made_by_form_with_mistakes_at_the_field(queries: PageQueries) -> None:
+def test_rule_is_made_by_form_with_mistakes_at_the_field(queries: Application) -> None:
     page = named(visit("alerts", queries, section="Rules", rule="*"))
     page.text_input(key="form-*--name").set_value("night")
     page.text_area(key="form-*--labels").set_value("<b>x</b>")
@@ -101,7 +100,7 @@ def test_rule_is_made_by_form_with_mistakes_at_the_field(queries: PageQueries) -
     assert queries.rules.in_force()[-1].rule.scope.labels == ("<b>x</b>",)
 
 
-def test_form_of_a_measured_rule_asks_for_its_figures(queries: PageQueries) -> None:
+def test_form_of_a_measured_rule_asks_for_its_figures(queries: Application) -> None:
     page = named(visit("alerts", queries, section="Rules", rule="*"))
     page.text_input(key="form-*--name").set_value("many")
     page.selectbox(key="form-*--kind").set_value("rejection-rate").run()
@@ -117,7 +116,7 @@ def test_form_of_a_measured_rule_asks_for_its_figures(queries: PageQueries) -> N
     )
 
 
-def test_rule_is_copied_changed_and_removed(queries: PageQueries) -> None:
+def test_rule_is_copied_changed_and_removed(queries: Application) -> None:
     copy = named(visit("alerts", queries, section="Rules", rule="*", like="upstream"))
     copy.text_input(key="form-*-upstream-name").set_value("again")
     pressed(copy, "Save")
@@ -134,14 +133,14 @@ def test_rule_is_copied_changed_and_removed(queries: PageQueries) -> None:
     assert "again" not in [each.rule.name for each in queries.rules.in_force()]
 
 
-def test_unknown_rule_is_said_to_be_unknown(queries: PageQueries) -> None:
+def test_unknown_rule_is_said_to_be_unknown(queries: Application) -> None:
     words = words_of(visit("alerts", queries, section="Rules", rule="buzy"))
 
     assert "Did you mean busy?" in words.replace("did", "Did")
 
 
 @pytest.mark.parametrize("rule", DEFAULT_RULES, ids=lambda each: each.name)
-def test_form_says_a_rule_as_it_is(queries: PageQueries, rule: Rule) -> None:
+def test_form_says_a_rule_as_it_is(queries: Application, rule: Rule) -> None:
     page = named(visit("alerts", queries, section="Rules", rule=rule.name))
 
     words = words_of(pressed(page, "Save"))
@@ -150,7 +149,7 @@ def test_form_says_a_rule_as_it_is(queries: PageQueries, rule: Rule) -> None:
     assert queries.rules.in_force()[0].changed_at is None
 
 
-def test_file_is_shown_checked_and_saved(queries: PageQueries) -> None:
+def test_file_is_shown_checked_and_saved(queries: Application) -> None:
     page = named(visit("alerts", queries, section="Rules"))
     assert "[rules.rejections]" in str(page.text_area(key="rule_file").value)
 
@@ -173,7 +172,7 @@ def pressed(page: AppTest, label: str) -> AppTest:
     return button.click().run()
 
 
-def test_rules_that_no_field_holds_are_not_cut_off_and_saved(queries: PageQueries) -> None:
+def test_rules_that_no_field_holds_are_not_cut_off_and_saved(queries: Application) -> None:
     labels = tuple(f"{number:080}" for number in range(1_000))
     long = [
         Rule(f"r{number}", RuleKind.REJECTED, scope=RuleScope(labels=labels)) for number in (1, 2)

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.show.queries.context import NO_SETTINGS
-from dashboard.show.queries.page_queries import PageQueries
-from dashboard.show.queries.settings import ConfigurationState, ShownSetting
+from dashboard.application.application import Application
+from dashboard.application.context import NO_SETTINGS, ConfigurationState, ShownSetting
 from dashboard.store.engine.engine import Store, open_store
 from tests.databases import new_sqlite_store
 from tests.unit.show.page_runs import visit, words_of
@@ -36,7 +35,7 @@ def page_of(store: Store, state: ConfigurationState | None, **address: str) -> s
     settings = NO_SETTINGS
     if state is not None:
         settings = replace(settings, configuration=lambda: state)
-    queries = PageQueries(store, (), None, lambda: NOW, settings=settings)
+    queries = Application(store, (), None, lambda: NOW, settings=settings)
     return words_of(visit("settings", queries, **address))
 
 

@@ -6,8 +6,17 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from dashboard.application.text import (
+    age,
+    exact_fee,
+    fee,
+    moment,
+    moment_near,
+    period,
+    short_hash,
+    span,
+)
 from dashboard.domain.quantity import TxHash, Wei
-from dashboard.show.text import age, exact_fee, fee, moment, moment_near, period, short_hash, span
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dashboard.domain.tracking_need import Need
-from dashboard.show.queries.page_queries import PageQueries
+from dashboard.application.application import Application
+from dashboard.domain.tracking.verdict import Need
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.engine.engine import Store
 from dashboard.store.tracking.bulk_edit import BulkChange, untrack_all
@@ -14,7 +14,7 @@ from tests.unit.show.test_tracked_page import ADA, give, listed, press, with_nam
 
 
 def test_change_of_many_is_taken_back_unless_part_of_it_was_changed_since(
-    store: Store, queries: PageQueries
+    store: Store, queries: Application
 ) -> None:
     page = with_name(visit("tracked", queries))
     press(page, "choose-all")
@@ -32,7 +32,7 @@ def test_change_of_many_is_taken_back_unless_part_of_it_was_changed_since(
     assert (entry.actor, entry.details["undone"]) == ("Ada", True)
 
 
-def test_change_of_one_is_taken_back(store: Store, queries: PageQueries) -> None:
+def test_change_of_one_is_taken_back(store: Store, queries: Application) -> None:
     page = with_name(visit("tracked", queries))
     page.checkbox(key=f"choose-0-{tx_hash(9)}").check().run()
     [each for each in page.text_input if each.label == "Owner"][-1].input("Grace")
@@ -44,7 +44,7 @@ def test_change_of_one_is_taken_back(store: Store, queries: PageQueries) -> None
     assert "It is as it was before" in words_of(page)
 
 
-def test_undo_is_not_lost_with_a_run_that_was_cut_short(queries: PageQueries) -> None:
+def test_undo_is_not_lost_with_a_run_that_was_cut_short(queries: Application) -> None:
     page = with_name(visit("tracked", queries))
     page.checkbox(key=f"choose-0-{tx_hash(9)}").check().run()
     [each for each in page.text_input if each.label == "Owner"][-1].input("Grace")
@@ -54,7 +54,7 @@ def test_undo_is_not_lost_with_a_run_that_was_cut_short(queries: PageQueries) ->
     assert "It is as it was before" in words_of(page.run())
 
 
-def test_saved_filter_keeps_the_network(queries: PageQueries) -> None:
+def test_saved_filter_keeps_the_network(queries: Application) -> None:
     page = with_name(visit("tracked", queries, record="Rejected", network="Devnet"))
     next(each for each in page.text_input if "seen by everybody" in each.label).input("Mine")
     press(page, "FormSubmitter:save_filter-Save")
@@ -67,7 +67,7 @@ def test_saved_filter_keeps_the_network(queries: PageQueries) -> None:
     assert listed(other) == [str(tx_hash(2))]
 
 
-def test_who_tracks_is_in_the_audit_log(store: Store, queries: PageQueries) -> None:
+def test_who_tracks_is_in_the_audit_log(store: Store, queries: Application) -> None:
     give(with_name(visit("tracked", queries)), str(tx_hash(50)))
 
     with store.read() as connection:
@@ -76,7 +76,7 @@ def test_who_tracks_is_in_the_audit_log(store: Store, queries: PageQueries) -> N
 
 
 def test_choice_of_many_has_new_boxes_which_a_late_refresh_of_the_browser_does_not_know(
-    queries: PageQueries,
+    queries: Application,
 ) -> None:
     page = visit("tracked", queries)
     before = {box.key for box in page.checkbox}
@@ -88,7 +88,7 @@ def test_choice_of_many_has_new_boxes_which_a_late_refresh_of_the_browser_does_n
     assert not any(box.value for box in page.checkbox)
 
 
-def test_counts_follow_each_write_of_the_pages(store: Store, queries: PageQueries) -> None:
+def test_counts_follow_each_write_of_the_pages(store: Store, queries: Application) -> None:
     before, needed = queries.tracked.counts(None), queries.tracked.needs(None)
     with store.write() as connection:
         untrack_all(connection, [tx_hash(2)])

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dashboard.domain.audit import Actor
-from dashboard.domain.track_file import read_track_file, write_track_csv, write_track_json
-from dashboard.domain.tracking_need import Need
-from dashboard.show.queries.page_queries import PageQueries
+from dashboard.application.application import Application
+from dashboard.domain.people.access import Actor
+from dashboard.domain.tracking.track_file import read_track_file, write_track_csv, write_track_json
+from dashboard.domain.tracking.verdict import Need
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.tracking.bulk_edit import BulkChange
@@ -41,7 +41,7 @@ def give(page: AppTest, text: str) -> AppTest:
     return next(button for button in page.button if button.label == "Track").click().run()
 
 
-def test_page_says_how_many_need_a_look(queries: PageQueries) -> None:
+def test_page_says_how_many_need_a_look(queries: Application) -> None:
     words = words_of(visit("tracked", queries))
 
     assert "2 transactions: 1 with a rejection on record. As of 2026-11-20 12:00:00 UTC." in words
@@ -51,19 +51,19 @@ def test_page_says_how_many_need_a_look(queries: PageQueries) -> None:
 
 
 def test_empty_page_says_how_to_begin(empty_store: Store) -> None:
-    words = words_of(visit("tracked", PageQueries(empty_store, (SIMULATED,), None, lambda: NOW)))
+    words = words_of(visit("tracked", Application(empty_store, (SIMULATED,), None, lambda: NOW)))
 
     assert "Nothing is tracked yet" in words
     assert "Paste a transaction hash, or choose a CSV or JSON file." in words
 
 
 def test_page_without_networks_says_how_to_add_one(empty_store: Store) -> None:
-    words = words_of(visit("tracked", PageQueries(empty_store, (), None, lambda: NOW)))
+    words = words_of(visit("tracked", Application(empty_store, (), None, lambda: NOW)))
 
     assert "No network is configured" in words
 
 
-def test_pasted_hashes_are_tracked_with_a_report_of_each_line(queries: PageQueries) -> None:
+def test_pasted_hashes_are_tracked_with_a_report_of_each_line(queries: Application) -> None:
     page = visit("tracked", queries, network="Devnet")
 
     give(page, f"{tx_hash(50)}\n{tx_hash(2)}\n0x12\n{tx_hash(50)}")
@@ -76,14 +76,14 @@ def test_pasted_hashes_are_tracked_with_a_report_of_each_line(queries: PageQueri
     assert queries.summaries([tx_hash(50)])[0].is_tracked
 
 
-def test_hostile_line_is_told_and_inert(queries: PageQueries) -> None:
+def test_hostile_line_is_told_and_inert(queries: Application) -> None:
     words = words_of(give(visit("tracked", queries), HOSTILE.replace("\r\n", " ")))
 
     assert "holds no transaction hash" in words
     assert "<script" not in words
 
 
-def test_paste_takes_label_and_time_for_all(store: Store, queries: PageQueries) -> None:
+def test_paste_takes_label_and_time_for_all(store: Store, queries: Application) -> None:
     page = visit("tracked", queries)
     page.text_input[0].input("Case 9")
     give(page, f"{tx_hash(51)} {tx_hash(52)}")
@@ -93,11 +93,11 @@ def test_paste_takes_label_and_time_for_all(store: Store, queries: PageQueries) 
     assert labels[tx_hash(51)] == labels[tx_hash(52)] == "Case 9"
 
 
-def test_list_without_hashes_is_refused(queries: PageQueries) -> None:
+def test_list_without_hashes_is_refused(queries: Application) -> None:
     assert "Nothing to track." in words_of(give(visit("tracked", queries), " \n"))
 
 
-def test_chosen_network_is_the_only_one_watched(store: Store, queries: PageQueries) -> None:
+def test_chosen_network_is_the_only_one_watched(store: Store, queries: Application) -> None:
     give(visit("tracked", queries, network="Devnet"), str(tx_hash(53)))
 
     with store.read() as connection:
@@ -128,7 +128,7 @@ def listed(page: AppTest) -> list[str]:
     ],
 )
 def test_filters_of_the_address_are_kept(
-    queries: PageQueries, address: dict[str, str], shown: object, hidden: object
+    queries: Application, address: dict[str, str], shown: object, hidden: object
 ) -> None:
     queries.tracked.change([tx_hash(9)], BulkChange(with_tags=frozenset({"late", "a"})), ADA)
     page = visit("tracked", queries, **address)
@@ -137,7 +137,7 @@ def test_filters_of_the_address_are_kept(
     assert str(hidden) not in listed(page)
 
 
-def test_filters_that_fit_nothing_say_so(queries: PageQueries) -> None:
+def test_filters_that_fit_nothing_say_so(queries: Application) -> None:
     queries.tracked.change([tx_hash(9)], BulkChange(with_tags=frozenset({"late", "a"})), ADA)
 
     for address in ({"record": "No answer"}, {"tag": "late a"}, {"tag": "<b>"}):
@@ -146,7 +146,7 @@ def test_filters_that_fit_nothing_say_so(queries: PageQueries) -> None:
         )
 
 
-def test_many_have_pages(store: Store, queries: PageQueries) -> None:
+def test_many_have_pages(store: Store, queries: Application) -> None:
     with store.write() as connection:
         for number in range(40):
             request = TrackRequest(a_hash(number), (SIMULATED.network_id,), None, "")
@@ -165,7 +165,7 @@ def test_many_have_pages(store: Store, queries: PageQueries) -> None:
     assert len(listed(page.button(key="latest").click().run())) == 20
 
 
-def test_desk_corrects_and_removes(queries: PageQueries) -> None:
+def test_desk_corrects_and_removes(queries: Application) -> None:
     assert queries.tracked.edit(tx_hash(9), Remarks(NOW, "Case 1", "Second try"), ADA)
     assert queries.tracked.stop([tx_hash(2)], ADA) == 1
     assert queries.tracked.stop([tx_hash(2)], ADA) == 0
@@ -176,7 +176,7 @@ def test_desk_corrects_and_removes(queries: PageQueries) -> None:
     assert "Second try" in words
 
 
-def test_file_of_the_wrong_form_is_named(queries: PageQueries) -> None:
+def test_file_of_the_wrong_form_is_named(queries: Application) -> None:
     page = visit("tracked", queries)
 
     next(
@@ -188,14 +188,14 @@ def test_file_of_the_wrong_form_is_named(queries: PageQueries) -> None:
     assert "No file was chosen." in words_of(page)
 
 
-def test_list_without_a_usable_line_tracks_nothing_and_says_so(queries: PageQueries) -> None:
+def test_list_without_a_usable_line_tracks_nothing_and_says_so(queries: Application) -> None:
     words = words_of(give(visit("tracked", queries), "0x12\nhello"))
 
     assert "Nothing was tracked." in words
     assert "mailed" not in words
 
 
-def test_list_of_what_is_tracked_already_says_so(queries: PageQueries) -> None:
+def test_list_of_what_is_tracked_already_says_so(queries: Application) -> None:
     words = words_of(give(visit("tracked", queries, network="Devnet"), str(tx_hash(9))))
 
     assert "Nothing new:</strong> it was tracked already." in words
@@ -210,7 +210,7 @@ def test_list_of_what_is_tracked_already_says_so(queries: PageQueries) -> None:
         (f"hash,time\n{tx_hash(61)},05/06/2026 9:00".encode(), "has two meanings"),
     ],
 )
-def test_file_is_read_as_far_as_it_can_be(queries: PageQueries, octets: bytes, said: str) -> None:
+def test_file_is_read_as_far_as_it_can_be(queries: Application, octets: bytes, said: str) -> None:
     page = visit("tracked", queries)
 
     page.file_uploader[0].set_value(("list.csv", octets, "text/csv"))
@@ -230,7 +230,7 @@ def watch_sender(page: AppTest, address: str, label: str = "") -> str:
     return words_of(button.click().run())
 
 
-def test_sender_is_watched_and_taken_away_again(queries: PageQueries) -> None:
+def test_sender_is_watched_and_taken_away_again(queries: Application) -> None:
     page = visit("tracked", queries)
 
     assert "is watched now" in watch_sender(page, f" {an_address(7)} ", "<b>bot</b>")
@@ -241,7 +241,7 @@ def test_sender_is_watched_and_taken_away_again(queries: PageQueries) -> None:
     assert queries.senders.watched() == ()
 
 
-def test_address_that_is_none_is_told(queries: PageQueries) -> None:
+def test_address_that_is_none_is_told(queries: Application) -> None:
     words = watch_sender(visit("tracked", queries), "0x12")
 
     assert "Nobody was added." in words
@@ -249,7 +249,7 @@ def test_address_that_is_none_is_told(queries: PageQueries) -> None:
 
 
 def test_senders_are_not_offered_where_only_hashes_can_be_asked(store: Store) -> None:
-    page = visit("tracked", PageQueries(store, (SILENT,), None, lambda: NOW))
+    page = visit("tracked", Application(store, (SILENT,), None, lambda: NOW))
 
     assert [each.label for each in page.button if each.label == "Watch"] == []
 
@@ -265,7 +265,7 @@ def press(page: AppTest, key: str) -> AppTest:
     return page.button(key=key).click().run()
 
 
-def test_what_needs_somebody_is_first_and_leads_to_all_of_it(queries: PageQueries) -> None:
+def test_what_needs_somebody_is_first_and_leads_to_all_of_it(queries: Application) -> None:
     page = visit("tracked", queries)
     assert queries.tracked.needs(None) == {Need.REJECTED: 1, Need.SILENT: 0, Need.ENDING: 0}
 
@@ -276,7 +276,7 @@ def test_what_needs_somebody_is_first_and_leads_to_all_of_it(queries: PageQuerie
     assert len(listed(page)) == 2
 
 
-def test_chosen_transactions_are_changed_at_once(store: Store, queries: PageQueries) -> None:
+def test_chosen_transactions_are_changed_at_once(store: Store, queries: Application) -> None:
     page = with_name(visit("tracked", queries))
     press(page, "choose-all")
     fields = {each.label: each for each in page.text_input}
@@ -296,7 +296,7 @@ def test_chosen_transactions_are_changed_at_once(store: Store, queries: PageQuer
 
 
 def test_all_that_fit_a_filter_are_changed_and_nobody_else(
-    store: Store, queries: PageQueries
+    store: Store, queries: Application
 ) -> None:
     page = with_name(visit("tracked", queries, record="Rejected"))
     [each for each in page.text_input if each.label == "Case id"][-1].input("17")
@@ -307,7 +307,7 @@ def test_all_that_fit_a_filter_are_changed_and_nobody_else(
     assert found == {tx_hash(2): "17", tx_hash(9): ""}
 
 
-def test_nobody_changes_anything_without_a_name(queries: PageQueries) -> None:
+def test_nobody_changes_anything_without_a_name(queries: Application) -> None:
     page = visit("tracked", queries, record="Rejected")
 
     assert "nobody is named" in words_of(press(page, "stop-tracking")).lower()
@@ -315,7 +315,7 @@ def test_nobody_changes_anything_without_a_name(queries: PageQueries) -> None:
 
 
 def test_one_chosen_transaction_is_edited_in_full_and_another_stopped(
-    store: Store, queries: PageQueries
+    store: Store, queries: Application
 ) -> None:
     page = with_name(visit("tracked", queries))
     page.checkbox(key=f"choose-0-{tx_hash(9)}").check().run()
@@ -334,7 +334,7 @@ def test_one_chosen_transaction_is_edited_in_full_and_another_stopped(
     assert listed(page) == [str(tx_hash(9))]
 
 
-def test_filter_is_saved_for_everybody_applied_and_removed(queries: PageQueries) -> None:
+def test_filter_is_saved_for_everybody_applied_and_removed(queries: Application) -> None:
     page = with_name(visit("tracked", queries, record="Rejected", label="Case 1742"))
     next(each for each in page.text_input if "seen by everybody" in each.label).input("Mine *x*")
     press(page, "FormSubmitter:save_filter-Save")
@@ -349,7 +349,7 @@ def test_filter_is_saved_for_everybody_applied_and_removed(queries: PageQueries)
     assert queries.tracked.saved_filters() == ()
 
 
-def test_groups_lead_to_their_transactions(queries: PageQueries) -> None:
+def test_groups_lead_to_their_transactions(queries: Application) -> None:
     queries.tracked.change([tx_hash(9)], BulkChange(case_id="<b>9</b>"), ADA)
     page = visit("tracked", queries, group="Case id")
     assert listed(page) == []
@@ -358,7 +358,7 @@ def test_groups_lead_to_their_transactions(queries: PageQueries) -> None:
     assert listed(page) == [str(tx_hash(9))]
 
 
-def test_files_are_tracked_again_without_loss(queries: PageQueries, empty_store: Store) -> None:
+def test_files_are_tracked_again_without_loss(queries: Application, empty_store: Store) -> None:
     change = BulkChange("=1+1", "<b>", "'17", "Ada", frozenset({"vip"}))
     queries.tracked.change([tx_hash(2), tx_hash(9)], change, ADA)
     files = [
@@ -367,7 +367,7 @@ def test_files_are_tracked_again_without_loss(queries: PageQueries, empty_store:
     ]
 
     for text in files:
-        other = PageQueries(empty_store, (SIMULATED, SILENT), None, lambda: NOW)
+        other = Application(empty_store, (SIMULATED, SILENT), None, lambda: NOW)
         read = read_track_file(text, NOW)
         assert [each.remark for each in read.transactions] == ["", ""]
         other.tracked.track(read.transactions, (SILENT.network_id,))

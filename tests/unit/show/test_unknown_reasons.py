@@ -9,9 +9,9 @@ from typing import Final
 
 import pytest
 
-from dashboard.show.queries.page_queries import PageQueries
+from dashboard.application.application import Application
 from dashboard.store.engine.engine import Store, open_store
-from dashboard.store.evidence.save_rejections import save_polled
+from dashboard.store.evidence.record_answers import save_polled
 from tests.browser.seeded_store import SILENT, SIMULATED
 from tests.builders import a_hash, a_record
 from tests.databases import new_sqlite_store
@@ -33,7 +33,7 @@ def page_with(store: Store, *reasons: str, network: str = "") -> str:
         for number, reason in enumerate(reasons, start=1):
             record = a_record(tx_hash=a_hash(number), reason_message=reason, timestamp=NOW)
             save_polled(connection, SIMULATED.network_id, record, NOW)
-    queries = PageQueries(store, (SIMULATED, SILENT), None, lambda: NOW)
+    queries = Application(store, (SIMULATED, SILENT), None, lambda: NOW)
     return words_of(visit("rejections", queries, **({"network": network} if network else {})))
 
 

@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.domain.exclusion import RejectionStage
-from dashboard.domain.gas import GasObservation
-from dashboard.domain.observation import Failure, FailureKind, Operation
+from dashboard.application.application import Application
+from dashboard.application.network_status import NetworkProfile
+from dashboard.domain.fees.gas import GasObservation
+from dashboard.domain.health.observation import Failure, FailureKind, Operation
 from dashboard.domain.quantity import NetworkId
-from dashboard.domain.transaction_cost import CoinPrice
-from dashboard.show.queries.network_status import NetworkProfile
-from dashboard.show.queries.page_queries import PageQueries
+from dashboard.domain.rejections.exclusion import RejectionStage
+from dashboard.domain.tracking.transaction_cost import CoinPrice
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.engine.leases import WORKER_LEASE, acquire
-from dashboard.store.evidence.save_rejections import save_polled
+from dashboard.store.evidence.record_answers import save_polled
 from dashboard.store.gas import save_gas
 from tests.browser.seeded_store import FLAT, SILENT, SIMULATED, tx_hash
 from tests.builders import a_record
@@ -44,7 +44,7 @@ def empty_store(tmp_path: Path) -> Iterator[Store]:
 
 
 def test_overview_says_first_which_network_needs_a_look(store: Store) -> None:
-    page = open_page(PageQueries(store, (SIMULATED, SILENT), None, lambda: NOW))
+    page = open_page(Application(store, (SIMULATED, SILENT), None, lambda: NOW))
 
     words = words_of(page)
     assert "No answer from: Linea (the gas API, the exclusion API). Busy: Devnet. As of" in words
@@ -54,24 +54,24 @@ def test_overview_says_first_which_network_needs_a_look(store: Store) -> None:
 
 @pytest.mark.parametrize("name", ["overview", "alerts"])
 def test_page_says_first_that_no_worker_runs(store: Store, name: str) -> None:
-    queries = PageQueries(store, (SIMULATED, SILENT), None, lambda: NOW)
+    queries = Application(store, (SIMULATED, SILENT), None, lambda: NOW)
     assert "<p>No worker runs. " in words_of(visit(name, queries))
 
     with store.write() as connection:
         acquire(connection, WORKER_LEASE, "a", timedelta(minutes=1))
-    queries = PageQueries(store, (SIMULATED, SILENT), None, lambda: NOW)
+    queries = Application(store, (SIMULATED, SILENT), None, lambda: NOW)
     assert "No worker runs. " not in words_of(visit(name, queries))
 
 
 def test_script_of_all_pages_shows_none_of_its_own_remarks(store: Store) -> None:
-    page = open_page(PageQueries(store, (SIMULATED,), None, lambda: NOW))
+    page = open_page(Application(store, (SIMULATED,), None, lambda: NOW))
 
     assert [each.value for each in page.markdown] == []
 
 
 def test_overview_of_one_network_charts_it_and_of_many_the_one_that_is_open(store: Store) -> None:
-    one = open_page(PageQueries(store, (SIMULATED,), None, lambda: NOW))
-    many = open_page(PageQueries(store, (SIMULATED, SILENT), None, lambda: NOW))
+    one = open_page(Application(store, (SIMULATED,), None, lambda: NOW))
+    many = open_page(Application(store, (SIMULATED, SILENT), None, lambda: NOW))
     opened = many.button(key=f"open-{SILENT.network_id}").click().run()
 
     assert [len(page.get("bidi_component")) for page in (one, opened)] == [1, 1]
@@ -81,14 +81,14 @@ def test_overview_of_one_network_charts_it_and_of_many_the_one_that_is_open(stor
 
 
 def test_overview_links_each_rejection_to_its_lookup(store: Store) -> None:
-    page = open_page(PageQueries(store, (SIMULATED,), None, lambda: NOW))
+    page = open_page(Application(store, (SIMULATED,), None, lambda: NOW))
 
     links = [link.proto.query_string for link in page.get("page_link")]
     assert f"tx={tx_hash(1)}" in links
 
 
 def test_overview_flags_the_rejections_that_somebody_tracks(store: Store) -> None:
-    queries = PageQueries(store, (SIMULATED,), None, lambda: NOW)
+    queries = Application(store, (SIMULATED,), None, lambda: NOW)
     flag = 'aria-label="Tracked"'
     before = words_of(open_page(queries)).count(flag)
 
@@ -98,7 +98,7 @@ def test_overview_flags_the_rejections_that_somebody_tracks(store: Store) -> Non
 
 
 def test_overview_charts_the_fee_that_is_judged(store: Store) -> None:
-    words = words_of(open_page(PageQueries(store, (FLAT,), None, lambda: NOW)))
+    words = words_of(open_page(Application(store, (FLAT,), None, lambda: NOW)))
 
     assert "So the medium suggested priority fee decides" in words
     assert "<dt>Priority fee</dt>" in words
@@ -113,7 +113,7 @@ def test_newest_rejection_has_the_age_by_which_it_is_sorted(empty_store: Store) 
         save_polled(connection, SIMULATED.network_id, late, NOW - timedelta(seconds=58))
         save_polled(connection, SIMULATED.network_id, ahead, NOW - timedelta(seconds=5))
 
-    words = words_of(open_page(PageQueries(empty_store, (SIMULATED,), None, lambda: NOW)))
+    words = words_of(open_page(Application(empty_store, (SIMULATED,), None, lambda: NOW)))
 
     said = re.findall(r'>(\d+ s ago)</time|, dated ([^"]+)"', words)
     assert [one or other for one, other in said] == [
@@ -131,7 +131,7 @@ def test_transaction_that_was_rejected_again_takes_one_line(empty_store: Store) 
             record = a_record(timestamp=at, tx_rejection_stage=stage)
             save_polled(connection, SIMULATED.network_id, record, at)
 
-    page = open_page(PageQueries(empty_store, (SIMULATED,), None, lambda: NOW))
+    page = open_page(Application(empty_store, (SIMULATED,), None, lambda: NOW))
 
     links = [link.proto.query_string for link in page.get("page_link")]
     assert len([each for each in links if each.startswith("tx=")]) == 1
@@ -142,13 +142,13 @@ def test_price_of_a_transfer_is_shown_in_the_coin_and_in_money(store: Store) -> 
     price = CoinPrice(3_000_000_000, "USD")
     profile = replace(SIMULATED, coin="DEV", coin_price=price)
 
-    words = words_of(open_page(PageQueries(store, (profile,), None, lambda: NOW)))
+    words = words_of(open_page(Application(store, (profile,), None, lambda: NOW)))
 
     assert re.search(r"transfer 0\.000\d+ DEV\xa0· \d\.\d\d USD", words)
 
 
 def test_network_of_which_a_source_fails_says_so_first_and_on_the_wall(store: Store) -> None:
-    queries = PageQueries(store, (SIMULATED, SILENT, FLAT), None, lambda: NOW)
+    queries = Application(store, (SIMULATED, SILENT, FLAT), None, lambda: NOW)
     rows = words_of(visit("overview", queries)).split('<div class="lw-net')[2:]
     wall = words_of(visit("overview", queries, wall="1"))
 
@@ -164,14 +164,14 @@ def test_failure_does_not_hide_that_a_network_is_busy(store: Store) -> None:
         failed = ((Operation.BASE_FEE_HISTORY, failure),)
         save_gas(connection, GasObservation(SIMULATED.network_id, NOW, failures=failed))
 
-    words = words_of(open_page(PageQueries(store, (SIMULATED,), None, lambda: NOW)))
+    words = words_of(open_page(Application(store, (SIMULATED,), None, lambda: NOW)))
 
     badges = re.findall(r"</span> ([A-Z][a-z]+)</span>", words.partition("lw-verdict")[0])
     assert badges[-3:] == ["Failing", "Busy", "Simulated"]
 
 
 def test_filter_shows_only_the_networks_that_fail(store: Store) -> None:
-    queries = PageQueries(store, (SIMULATED, SILENT, FLAT), None, lambda: NOW)
+    queries = Application(store, (SIMULATED, SILENT, FLAT), None, lambda: NOW)
     labels = [
         [
             button.label
@@ -189,14 +189,14 @@ def test_filter_shows_only_the_networks_that_fail(store: Store) -> None:
 def test_name_of_a_network_is_inert_in_the_button_of_its_row(store: Store) -> None:
     named = replace(SIMULATED, name="**bold** [x](https://outside.invalid) $y$")
 
-    page = open_page(PageQueries(store, (named, SILENT), None, lambda: NOW))
+    page = open_page(Application(store, (named, SILENT), None, lambda: NOW))
 
     [label] = [each.label for each in page.button if "bold" in each.label]
     assert label.endswith(r"\*\*bold\*\* \[x\]\(https\:\/\/outside\.invalid\) \$y\$")
 
 
 def test_last_look_is_kept_until_somebody_says_seen(store: Store) -> None:
-    queries = PageQueries(store, (SIMULATED,), None, lambda: NOW)
+    queries = Application(store, (SIMULATED,), None, lambda: NOW)
     before = str(int((NOW - timedelta(minutes=8)).timestamp()))
 
     page = visit("overview", queries, seen=before)
@@ -210,13 +210,13 @@ def test_last_look_is_kept_until_somebody_says_seen(store: Store) -> None:
 
 @pytest.mark.parametrize("written", ["-5", "1e9", "99999999999", "<b>"])
 def test_wrong_last_look_in_the_address_is_none(store: Store, written: str) -> None:
-    queries = PageQueries(store, (SIMULATED,), None, lambda: NOW)
+    queries = Application(store, (SIMULATED,), None, lambda: NOW)
 
     assert "Since 12:00:00 UTC, when you last" in words_of(visit("overview", queries, seen=written))
 
 
 def test_wall_shows_every_network_and_no_control(store: Store) -> None:
-    queries = PageQueries(store, (SIMULATED, SILENT, FLAT), None, lambda: NOW)
+    queries = Application(store, (SIMULATED, SILENT, FLAT), None, lambda: NOW)
 
     page = visit("overview", queries, wall="1")
 
@@ -229,7 +229,7 @@ def test_wall_shows_every_network_and_no_control(store: Store) -> None:
 
 
 def test_simulated_data_is_announced_once_and_marked_always(store: Store) -> None:
-    page = open_page(PageQueries(store, (SIMULATED,), None, lambda: NOW))
+    page = open_page(Application(store, (SIMULATED,), None, lambda: NOW))
     again = words_of(page.run())
 
     assert "Simulated data.</strong>" not in again
@@ -237,13 +237,13 @@ def test_simulated_data_is_announced_once_and_marked_always(store: Store) -> Non
 
 
 def test_overview_without_networks_says_how_to_add_one(empty_store: Store) -> None:
-    page = open_page(PageQueries(empty_store, (), None, lambda: NOW))
+    page = open_page(Application(empty_store, (), None, lambda: NOW))
 
     assert "No network is configured" in words_of(page)
 
 
 def test_overview_before_the_first_poll_says_what_it_waits_for(empty_store: Store) -> None:
-    words = words_of(open_page(PageQueries(empty_store, (QUIET,), None, lambda: NOW)))
+    words = words_of(open_page(Application(empty_store, (QUIET,), None, lambda: NOW)))
 
     assert "Unknown" in words
     assert "the first answer brings it" in words
@@ -259,7 +259,7 @@ def test_network_that_never_answered_says_once_what_failed(empty_store: Store) -
     with empty_store.write() as connection:
         save_gas(connection, GasObservation(QUIET.network_id, asked_at, failures=failures))
 
-    words = words_of(open_page(PageQueries(empty_store, (QUIET,), None, lambda: NOW)))
+    words = words_of(open_page(Application(empty_store, (QUIET,), None, lambda: NOW)))
 
     assert "Quiet: the gas API has not answered since 11:59:00 UTC (1 min ago)." in words
     assert "not seen yet: no answer since 11:59:00 UTC (1 min ago)." in words
@@ -267,7 +267,7 @@ def test_network_that_never_answered_says_once_what_failed(empty_store: Store) -
 
 
 def test_page_without_a_store_says_what_to_look_at(store: Store, tmp_path: Path) -> None:
-    queries = PageQueries(store, (SIMULATED,), None, lambda: NOW)
+    queries = Application(store, (SIMULATED,), None, lambda: NOW)
     (tmp_path / "linewatch.sqlite").write_bytes(b"this is no database" * 300)
     for leftover in tmp_path.glob("linewatch.sqlite-*"):
         leftover.unlink()

@@ -6,22 +6,25 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Final
 
-from dashboard.domain.active_hours import WeekSpan
-from dashboard.domain.address_off import AddressOff, OffCause, SuspectAddress
-from dashboard.domain.audit import Actor
-from dashboard.domain.condition import State, Subject, SubjectKind
-from dashboard.domain.gas import GasObservation
-from dashboard.domain.incident_timers import IncidentTimers, lose_data
-from dashboard.domain.matcher import MatchedProperty, Matcher
+from dashboard.domain.alerts.condition import State, Subject, SubjectKind
+from dashboard.domain.alerts.incident_timers import IncidentTimers, lose_data
+from dashboard.domain.alerts.matcher import MatchedProperty, Matcher
+from dashboard.domain.alerts.rule import Rule, RuleKind
+from dashboard.domain.alerts.silence import SilenceKind, SilenceRequest
+from dashboard.domain.fees.gas import GasObservation
+from dashboard.domain.people.access import Actor
+from dashboard.domain.people.active_hours import WeekSpan
+from dashboard.domain.people.recipients import (
+    AddressOff,
+    OffCause,
+    RecipientProfile,
+    SuspectAddress,
+)
 from dashboard.domain.quantity import TxHash
-from dashboard.domain.recipients import RecipientProfile
-from dashboard.domain.rule import Rule, RuleKind
-from dashboard.domain.silence import SilenceKind, SilenceRequest
-from dashboard.store.alerts.addresses_off import suspect, turn_off
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.incidents import add_events, all_open_incidents, save_incident
 from dashboard.store.alerts.outbox import expand, pending_expansion
-from dashboard.store.alerts.recipients import save_profile
+from dashboard.store.alerts.recipients import save_profile, suspect, turn_off
 from dashboard.store.alerts.rules import save_rules
 from dashboard.store.alerts.silences import add_silence
 from dashboard.store.engine.connection import Connection

@@ -13,7 +13,7 @@ from itertools import count
 
 from sqlalchemy import Connection, Engine, Pool, event
 
-from dashboard.domain.audit import Actor
+from dashboard.domain.people.access import Actor
 from dashboard.store.maintenance.move import move
 from tests.builders import A_MOMENT
 

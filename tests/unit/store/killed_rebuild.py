@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sys
 
-from dashboard.domain.audit import Actor
+from dashboard.domain.people.access import Actor
 from dashboard.store.engine.engine import open_store
 from dashboard.store.maintenance.rebuild import rebuild
 from tests.builders import A_MOMENT

@@ -12,12 +12,11 @@ import threading
 from collections.abc import Callable
 from itertools import count
 
-from dashboard.domain.observation import ExclusionAnswer
+from dashboard.domain.health.observation import ExclusionAnswer
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import open_store
-from dashboard.store.evidence.record_answers import record_lookup
-from dashboard.store.evidence.save_rejections import save_polled
+from dashboard.store.evidence.record_answers import record_lookup, save_polled
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, a_transition
 
 ACKNOWLEDGED_FIRST = 3

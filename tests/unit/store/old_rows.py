@@ -8,11 +8,11 @@ from itertools import count as count_up
 
 from sqlalchemy import func, select
 
-from dashboard.domain.fee_rollup import RollupLevel
-from dashboard.domain.gas import GasObservation
-from dashboard.domain.notification import Recipient
+from dashboard.domain.alerts.notification import Recipient
+from dashboard.domain.fees.gas import GasObservation
+from dashboard.domain.fees.rollup import RollupLevel
+from dashboard.domain.health.retention import Before
 from dashboard.domain.quantity import Wei
-from dashboard.domain.retention import Before
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.notification_claims import mark_sent
 from dashboard.store.alerts.notifications import notification_id_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from dashboard.domain.audit import Actor
+from dashboard.domain.people.access import Actor
 from dashboard.store.maintenance.restore import Restored, restore
 from tests.builders import A_MOMENT, seconds
 

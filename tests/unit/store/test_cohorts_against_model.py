@@ -12,12 +12,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Connection, func, select
 
-from dashboard.domain.observation import ExclusionAnswer, Failure, FailureKind
+from dashboard.domain.health.observation import ExclusionAnswer, Failure, FailureKind
 from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.domain.verdict import Evidence
+from dashboard.domain.tracking.verdict import Evidence
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import record_lookup, record_poll
-from dashboard.store.evidence.save_rejections import save_polled
+from dashboard.store.evidence.record_answers import record_lookup, record_poll, save_polled
 from dashboard.store.schema import checks, cohorts, tracked_hashes, tracked_labels, watched_cohorts
 from dashboard.store.tracking.cohorts import Cohort, read_cohorts, watched_after
 from dashboard.store.tracking.search import (

@@ -6,9 +6,9 @@ from datetime import timedelta
 
 import pytest
 
-from dashboard.domain.exclusion import QUERYABLE_WINDOW
+from dashboard.domain.rejections.exclusion import QUERYABLE_WINDOW
 from dashboard.store.engine.engine import Store
-from dashboard.store.rejections.read import queryable_record
+from dashboard.store.rejections.archive import queryable_record
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_report, seconds
 from tests.one_by_one import save_report, versions
 

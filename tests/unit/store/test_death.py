@@ -10,7 +10,7 @@ from typing import IO
 
 import pytest
 
-from dashboard.domain.condition import State, Subject
+from dashboard.domain.alerts.condition import State, Subject
 from dashboard.store.alerts.conditions import current_state
 from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.engine import open_store

@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Connection, text
 
-from dashboard.domain.fee_rollup import MINUTE, FeeRollup, FeeSeries, RollupLevel, TimedFee
-from dashboard.domain.gas import GasObservation
-from dashboard.domain.observation import Operation
+from dashboard.domain.fees.gas import GasObservation
+from dashboard.domain.fees.rollup import MINUTE, FeeRollup, FeeSeries, RollupLevel, TimedFee
+from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import Wei
 from dashboard.store.engine.engine import Store
 from dashboard.store.fees.import_history import import_fee_years

@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from dashboard.domain.fee_rollup import TimedFee
-from dashboard.domain.gas import GasObservation
-from dashboard.domain.observation import Failure, FailureKind, Operation
+from dashboard.domain.fees.gas import GasObservation
+from dashboard.domain.fees.rollup import TimedFee
+from dashboard.domain.health.observation import Failure, FailureKind, Operation
 from dashboard.domain.quantity import LARGEST_FEE, Wei
 from dashboard.store.engine.engine import Store
 from dashboard.store.fees.stored_fees import (
@@ -25,7 +25,7 @@ from dashboard.store.gas import (
     latest_gas,
     save_gas,
 )
-from dashboard.store.monitoring.upstream_failures import StandingFailure
+from dashboard.store.monitoring.answer_counts import StandingFailure
 from dashboard.store.schema.columns import milliseconds_of
 from tests.builders import (
     A_MOMENT,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dashboard.domain.notification import DeliveryResult, Recipient
-from dashboard.domain.observation import ExclusionAnswer, Failure, FailureKind, Operation
+from dashboard.domain.alerts.notification import DeliveryResult, Recipient
+from dashboard.domain.health.observation import ExclusionAnswer, Failure, FailureKind, Operation
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.notification_claims import reschedule
 from dashboard.store.alerts.outbox import pending_expansion
@@ -14,7 +14,7 @@ from dashboard.store.health import (
     mail_state,
     store_contents,
 )
-from dashboard.store.monitoring.upstream_failures import last_answers_of
+from dashboard.store.monitoring.answer_counts import last_answers_of
 from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, a_transition, seconds
 from tests.delivery_checks import claim_for_all

@@ -8,11 +8,11 @@ from datetime import timedelta
 
 import pytest
 
-from dashboard.domain.condition import Condition, Opening, State, Subject, SubjectKind
-from dashboard.domain.grounds import AgeGrounds, FeeGrounds, Grounds, Signal, SilenceGrounds
-from dashboard.domain.incident import IncidentState
-from dashboard.domain.notification import Notification, Recipient
-from dashboard.domain.observation import Operation
+from dashboard.domain.alerts.condition import Condition, Opening, State, Subject, SubjectKind
+from dashboard.domain.alerts.grounds import AgeGrounds, FeeGrounds, Grounds, Signal, SilenceGrounds
+from dashboard.domain.alerts.incident import IncidentState
+from dashboard.domain.alerts.notification import Notification, Recipient
+from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import Wei
 from dashboard.store.alerts.conditions import (
     current_condition,
@@ -42,7 +42,7 @@ from dashboard.store.alerts.outbox import entries_of_incident, expand, pending_e
 from dashboard.store.alerts.release import close
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.save_rejections import save_polled
+from dashboard.store.evidence.record_answers import save_polled
 from tests.builders import (
     A_MOMENT,
     A_NETWORK,

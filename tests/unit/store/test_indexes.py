@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, event
 
-from dashboard.domain.condition import Subject, SubjectKind
-from dashboard.domain.coverage import Watched
-from dashboard.domain.exclusion import RejectionStage
-from dashboard.domain.fee_rollup import FeeSeries
-from dashboard.domain.observation import ExclusionAnswer, Operation
-from dashboard.domain.rejection_filter import HashRange, RejectionFilter
-from dashboard.domain.rule import Dimension, RuleScope
+from dashboard.domain.alerts.condition import Subject, SubjectKind
+from dashboard.domain.alerts.rule import Dimension, RuleScope
+from dashboard.domain.fees.rollup import FeeSeries
+from dashboard.domain.health.coverage import Watched
+from dashboard.domain.health.observation import ExclusionAnswer, Operation
+from dashboard.domain.rejections.exclusion import RejectionStage
+from dashboard.domain.rejections.search import HashRange, RejectionFilter
 from dashboard.store.access.api_keys import find_key, keys_version
 from dashboard.store.alerts.alert_status import notification_counts, open_incidents
 from dashboard.store.alerts.conditions import (
@@ -52,16 +52,20 @@ from dashboard.store.fees.stored_fees import (
     priority_fee_window,
 )
 from dashboard.store.gas import latest_figures, latest_gas_of
-from dashboard.store.monitoring.answer_counts import source_records
+from dashboard.store.monitoring.answer_counts import (
+    last_answers_of,
+    read_standing_failures,
+    source_records,
+)
 from dashboard.store.monitoring.coverage import covered, gaps, watched_from
-from dashboard.store.monitoring.credits import spent_since
-from dashboard.store.monitoring.upstream_failures import last_answers_of, read_standing_failures
+from dashboard.store.monitoring.upkeep import spent_since
 from dashboard.store.rejections.archive import (
     PageRequest,
     all_arrivals,
     archive_page,
     archived_versions,
     last_rejection_id,
+    queryable_record,
 )
 from dashboard.store.rejections.counts import (
     Grouping,
@@ -73,7 +77,6 @@ from dashboard.store.rejections.counts import (
 )
 from dashboard.store.rejections.filter import hashes_with_label
 from dashboard.store.rejections.rates import count_arrivals
-from dashboard.store.rejections.read import queryable_record
 from dashboard.store.rejections.save import watched_among
 from dashboard.store.rejections.search import search
 from dashboard.store.rejections.unparsed_reasons import unparsed_reasons

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from uuid import UUID
 
-from dashboard.domain.exclusion import SaveStatus
+from dashboard.domain.rejections.exclusion import SaveStatus
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.notification_claims import mark_sent
 from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.engine.leases import acquire
-from dashboard.store.evidence.save_rejections import save_polled
+from dashboard.store.evidence.record_answers import save_polled
 from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.builders import (
     A_MOMENT,

@@ -7,25 +7,22 @@ from datetime import datetime, timedelta
 import pytest
 from sqlalchemy import update
 
-from dashboard.domain.api_key import KeyLimits
-from dashboard.domain.audit import Action
-from dashboard.domain.condition import State, Subject, SubjectKind, Transition
-from dashboard.domain.coverage import CoverageChange, Covered, Gap, GapCause, Watched
-from dashboard.domain.credit import Spent
-from dashboard.domain.included_or_replaced import InclusionAnswer, InclusionQuestion
-from dashboard.domain.notification import NotificationState
-from dashboard.domain.observation import ExclusionAnswer
+from dashboard.domain.alerts.condition import State, Subject, SubjectKind, Transition
+from dashboard.domain.alerts.notification import NotificationState
+from dashboard.domain.health.coverage import CoverageChange, Covered, Gap, GapCause, Watched
+from dashboard.domain.health.observation import ExclusionAnswer, Spent
+from dashboard.domain.people.access import Action, KeyLimits
+from dashboard.domain.tracking.verdict import InclusionAnswer, InclusionQuestion
 from dashboard.store.access.api_keys import Credential, KeyUse, add_uses, create_key, key_uses
 from dashboard.store.access.audit_log import AuditFilter, audit_entries, note_action
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import record_lookup
-from dashboard.store.evidence.save_rejections import save_polled
+from dashboard.store.evidence.record_answers import record_lookup, save_polled
 from dashboard.store.monitoring.coverage import gaps, save_coverage
-from dashboard.store.monitoring.credits import record_credits, spent_since
+from dashboard.store.monitoring.upkeep import record_credits, spent_since
 from dashboard.store.schema import notifications
 from dashboard.store.tracking.follow_ups import record_inclusion_answers
-from dashboard.store.tracking.saved_lookups import save_lookup, saved_lookup
+from dashboard.store.tracking.saved import save_lookup, saved_lookup
 from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.builders import (
     A_MOMENT,

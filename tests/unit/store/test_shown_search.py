@@ -6,16 +6,14 @@ from typing import Final
 
 import pytest
 
-from dashboard.domain.exclusion import RejectionStage
+from dashboard.application.text import short_hash
 from dashboard.domain.quantity import Address, TxHash
-from dashboard.domain.reason_labels import name_of
-from dashboard.domain.reason_parser import parse_reason
-from dashboard.domain.rejection_filter import HashRange, RejectionFilter
-from dashboard.domain.search import parse_search
+from dashboard.domain.rejections.exclusion import RejectionStage
+from dashboard.domain.rejections.reasons import name_of, parse_reason
+from dashboard.domain.rejections.search import HashRange, RejectionFilter, parse_search
 from dashboard.show.parts.rejection_table import reason_words
-from dashboard.show.text import short_hash
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.save_rejections import save_polled
+from dashboard.store.evidence.record_answers import save_polled
 from dashboard.store.rejections.counts import count_rejections
 from dashboard.store.rejections.search import search
 from dashboard.store.tracking.search import TrackedFilter, count_tracked, search_tracked

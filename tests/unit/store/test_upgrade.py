@@ -11,8 +11,7 @@ import pytest
 
 from dashboard.errors import SchemaMismatch
 from dashboard.store.engine.engine import open_store
-from dashboard.store.maintenance.backup import back_up
-from dashboard.store.maintenance.backup_file import open_backup
+from dashboard.store.maintenance.backup import back_up, open_backup
 from dashboard.store.maintenance.migrate import migrate
 from dashboard.store.maintenance.verify import count_rows
 from dashboard.store.schema.revisions import REVISION, REVISIONS

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
-from dashboard.domain.observation import ExclusionAnswer
+from dashboard.domain.health.observation import ExclusionAnswer
 from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.domain.verdict import Evidence
+from dashboard.domain.tracking.verdict import Evidence
 from dashboard.store.tracking.search import RecordStatus
 from dashboard.store.tracking.transactions import TrackRequest, TrackResult
 from tests.builders import A_NETWORK, ANOTHER_NETWORK

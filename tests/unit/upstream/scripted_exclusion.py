@@ -8,13 +8,9 @@ from typing import Any
 
 from eth_account import Account
 
-from dashboard.domain.exclusion import (
-    ModuleOverflow,
-    RejectionReport,
-    RejectionStage,
-)
-from dashboard.domain.observation import ExclusionAnswer
+from dashboard.domain.health.observation import ExclusionAnswer
 from dashboard.domain.quantity import TxHash
+from dashboard.domain.rejections.exclusion import ModuleOverflow, RejectionReport, RejectionStage
 from dashboard.upstream.exclusion import ExclusionClient
 from dashboard.wire.transaction import decode_transaction
 from tests.unit.upstream.scripted_asker import Call, ScriptedAsker, result

@@ -6,9 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from dashboard.domain.exclusion import (
-    SaveStatus,
-)
+from dashboard.domain.rejections.exclusion import SaveStatus
 from dashboard.errors import (
     UpstreamError,
     UpstreamRefused,

@@ -7,11 +7,10 @@ from typing import Any, Final
 
 import pytest
 
-from dashboard.domain.included_or_replaced import Inclusion, InclusionAnswer, InclusionQuestion
-from dashboard.domain.observation import FailureKind
+from dashboard.domain.health.observation import FailureKind
 from dashboard.domain.quantity import NetworkId
-from dashboard.upstream.inclusion import LARGEST_BATCH, InclusionClient
-from dashboard.upstream.node import NodeClient
+from dashboard.domain.tracking.verdict import Inclusion, InclusionAnswer, InclusionQuestion
+from dashboard.upstream.node import LARGEST_BATCH, InclusionClient, NodeClient
 from tests.builders import a_hash, an_address
 from tests.unit.upstream.scripted_asker import Call, ScriptedAsker, fault, result
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from dashboard.domain.credit import Spent
+from dashboard.domain.health.observation import Spent
 from dashboard.errors import StoreUnavailable, UpstreamUnreadable
 from dashboard.upstream.exclusion import ExclusionClient
 from dashboard.upstream.meter import Meter, Metered

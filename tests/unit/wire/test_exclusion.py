@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.domain.exclusion import RejectedTransaction, RejectionStage, SaveStatus
 from dashboard.domain.quantity import Address, TxHash
+from dashboard.domain.rejections.exclusion import RejectedTransaction, RejectionStage, SaveStatus
 from dashboard.errors import WireError
 from dashboard.wire.exclusion import (
     GET_STATUS,

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.domain.gas import FeeSuggestion, SuggestedGasFees
+from dashboard.domain.fees.gas import FeeSuggestion, SuggestedGasFees
 from dashboard.domain.quantity import LARGEST_FEE, Wei
 from dashboard.errors import WireError
 from dashboard.wire.gas import (

@@ -14,13 +14,13 @@ from dashboard.wire.jsonrpc import (
     NULL_ID,
     ErrorReply,
     Request,
+    RpcError,
     RpcMessage,
     batch_reply,
     error_reply,
     parse_message,
     result_reply,
 )
-from dashboard.wire.jsonrpc_errors import RpcError
 from tests.recorded import recorded, recording
 
 JSON_VALUES = st.recursive(

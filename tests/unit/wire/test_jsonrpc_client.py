@@ -10,15 +10,19 @@ from hypothesis import strategies as st
 from msgspec import UNSET, Raw
 
 from dashboard.errors import WireError
-from dashboard.wire.jsonrpc import NULL_ID, Request, error_reply, parse_message, result_reply
-from dashboard.wire.jsonrpc_client import (
+from dashboard.wire.jsonrpc import (
+    NULL_ID,
+    Request,
+    RpcError,
     RpcReply,
     decode_replies,
     decode_reply,
     encode_batch,
     encode_call,
+    error_reply,
+    parse_message,
+    result_reply,
 )
-from dashboard.wire.jsonrpc_errors import RpcError
 from tests.recorded import recording
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dashboard.errors import StoreError, StoreUnavailable
-from dashboard.wire.jsonrpc_errors import RpcError, store_rpc_error
+from dashboard.wire.jsonrpc import RpcError, store_rpc_error
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard.domain.module_limits import ModuleLimits
 from dashboard.domain.quantity import NetworkId
+from dashboard.domain.rejections.reasons import ModuleLimits
 from dashboard.errors import WireError
 from dashboard.wire.module_limits import decode_module_limits
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from msgspec import UNSET
 
-from dashboard.domain.exclusion import RejectionStage
 from dashboard.domain.quantity import Address, NetworkId, TxHash
-from dashboard.domain.reason_parser import ReasonKind
-from dashboard.domain.rejection_filter import HashRange, RejectionFilter
+from dashboard.domain.rejections.exclusion import RejectionStage
+from dashboard.domain.rejections.reasons import ReasonKind
+from dashboard.domain.rejections.search import HashRange, RejectionFilter
 from dashboard.errors import WireError
 from dashboard.store.rejections.counts import Grouping
 from dashboard.wire.rejection_query import (

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.domain.exclusion import ModuleOverflow, RejectionReport, RejectionStage
+from dashboard.domain.rejections.exclusion import ModuleOverflow, RejectionReport, RejectionStage
 from dashboard.errors import WireError
 from dashboard.wire.rejection_report import decode_report, encode_report
 from dashboard.wire.transaction import decode_transaction

@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 from msgspec import json
 
-from dashboard.domain.exclusion import ArchivedRejection, ModuleOverflow, RejectionStage
+from dashboard.domain.rejections.exclusion import ArchivedRejection, ModuleOverflow, RejectionStage
 from dashboard.errors import WireError
-from dashboard.wire.cursor import decode_cursor, encode_cursor
-from dashboard.wire.rejection_results import (
+from dashboard.wire.rejection_query import (
     LARGEST_ANSWER,
+    decode_cursor,
     encode_counts,
+    encode_cursor,
     encode_page,
     encode_rejection,
     encode_versions,

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from dashboard.wire.retry_after import LONGEST_RETRY_AFTER, parse_retry_after
+from dashboard.wire.decoding import LONGEST_RETRY_AFTER, parse_retry_after
 
 NOON = "Fri, 20 Nov 2026 12:00:00 GMT"
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.errors import WireError
-from dashboard.wire.rlp import Item, encode_integer, encode_list, items_of, whole_item
+from dashboard.wire.transaction import Item, encode_integer, encode_list, items_of, whole_item
 
 VALUES = st.recursive(
     st.binary(max_size=70), lambda inner: st.lists(inner, max_size=6), max_leaves=20

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.errors import WireError
-from dashboard.wire.timestamp import format_timestamp, parse_timestamp
+from dashboard.wire.decoding import format_timestamp, parse_timestamp
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.domain.notification import Recipient
+from dashboard.domain.alerts.notification import Recipient
 from dashboard.errors import InputError
 from dashboard.settings import load_settings
-from dashboard.wiring.channel_trial import recipients_to_try
+from dashboard.wiring.trials import recipients_to_try
 
 
 @pytest.mark.parametrize(

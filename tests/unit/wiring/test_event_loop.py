@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from dashboard.wiring.event_loop import RestingLoop, WokenOnceLoop
+from dashboard.transport.event_loop import RestingLoop, WokenOnceLoop
 from tests.waiting import PATIENCE
 
 

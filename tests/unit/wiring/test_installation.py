@@ -12,10 +12,8 @@ from dashboard.errors import ForeignStore, InputError, SettingsError
 from dashboard.settings import Settings, load_settings
 from dashboard.store.maintenance.migrate import migrate
 from dashboard.store.monitoring.upkeep import last_upkeep
-from dashboard.wiring.installation import own_id
 from dashboard.wiring.maintenance import back_up_store, join_installation, restore_store
-from dashboard.wiring.migration import migrate_store
-from dashboard.wiring.store import open_checked_store
+from dashboard.wiring.store import migrate_store, open_checked_store, own_id
 from tests.builders import an_id
 from tests.postgresql import migrated_database
 

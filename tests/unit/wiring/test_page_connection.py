@@ -13,12 +13,12 @@ import pytest
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.server import ServerState
 
-from dashboard.serve.transport.connection_limits import (
+from dashboard.transport.connection_limits import (
     ConnectionLimiter,
     ConnectionLimits,
     ConnectionPhase,
 )
-from dashboard.serve.transport.http_connection import ServeConfig
+from dashboard.transport.http_connection import ServeConfig
 from dashboard.wiring.page_connection import PageWebSocketConnection
 from tests.waiting import PATIENCE
 

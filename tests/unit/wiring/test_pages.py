@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from dashboard.application.application import current
 from dashboard.errors import RoleError
-from dashboard.show.queries.page_queries import current
 from dashboard.wiring.pages import pages_lifespan
 from tests.databases import new_sqlite_store
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.wiring.shown_configuration import ShownConfiguration
+from dashboard.wiring.page_settings import ShownConfiguration
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from dashboard.settings import load_settings
-from dashboard.wiring.tls_servers import tls_servers
+from dashboard.wiring.clients import tls_servers
 
 SETTINGS = """
 [mail]

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from dashboard.domain.observation import FEE_OPERATIONS, Operation
+from dashboard.domain.health.observation import FEE_OPERATIONS, Operation
 from dashboard.domain.quantity import NetworkId
 from dashboard.serve.documents.openapi import openapi
-from dashboard.upstream.node_status import NodeState
+from dashboard.upstream.failover import NodeState
 from dashboard.wire.gas import (
     decode_base_fee_history,
     decode_base_fee_percentile,

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from dashboard.domain.exclusion import RejectionStage, SaveStatus
-from dashboard.domain.reason_parser import ReasonKind
+from dashboard.domain.rejections.exclusion import RejectionStage, SaveStatus
+from dashboard.domain.rejections.reasons import ReasonKind
 from dashboard.serve.documents.openrpc import DISCOVER, openrpc_document
 from dashboard.store.rejections.counts import Grouping
 from dashboard.wire.exclusion import GET_STATUS, SAVE_REJECTED

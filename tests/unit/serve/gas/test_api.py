@@ -8,11 +8,10 @@ from datetime import timedelta
 import pytest
 from starlette.responses import Response
 
-from dashboard.domain.observation import FEE_OPERATIONS
+from dashboard.domain.health.observation import FEE_OPERATIONS
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.secret import Secret
-from dashboard.serve.gas.api import GasApi
-from dashboard.serve.gas.followed_networks import FollowedNetwork
+from dashboard.serve.gas import FollowedNetwork, GasApi
 from dashboard.serve.keys.key_ring import ApiKey
 from dashboard.serve.monitoring.health import node_problem
 from tests.unit.serve.scripted_follower import Clock, ScriptedFollower

@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from dashboard.errors import UpstreamRefused, UpstreamThrottled, UpstreamUnavailable
-from dashboard.serve.gas.followed_networks import FollowedNetwork, block_time
+from dashboard.serve.gas import FollowedNetwork, block_time
 from tests.unit.serve.scripted_follower import GWEI, Clock, ScriptedFollower, a_header
 
 pytestmark = pytest.mark.anyio

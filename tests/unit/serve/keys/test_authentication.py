@@ -6,7 +6,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from dashboard.domain.secret import Secret
-from dashboard.serve.keys.authentication_throttle import AuthenticationThrottle
+from dashboard.serve.keys.authentication import AuthenticationThrottle
 from dashboard.serve.keys.key_ring import ApiKey
 from tests.unit.serve.keys.test_key_rate_limits import Clock
 

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.domain.secret import Secret
-from dashboard.serve.keys.key_rate_limits import KeyLimiter
-from dashboard.serve.keys.key_ring import ApiKey
+from dashboard.serve.keys.key_ring import ApiKey, KeyLimiter
 from dashboard.wire.exclusion import GET_STATUS, SAVE_REJECTED
 
 FREE = ApiKey.of("free", Secret("free"))

@@ -10,11 +10,10 @@ import anyio
 import pytest
 from structlog.testing import capture_logs
 
-from dashboard.domain.api_key import KeyLimits
+from dashboard.domain.people.access import KeyLimits
 from dashboard.domain.secret import Secret
 from dashboard.errors import InputError, StoreUnavailable
-from dashboard.serve.keys.key_rate_limits import KeyLimiter
-from dashboard.serve.keys.key_ring import ApiKey, digest
+from dashboard.serve.keys.key_ring import ApiKey, KeyLimiter, digest
 from dashboard.serve.keys.key_sync import ConfiguredKeys, KeySync
 from dashboard.store.access.api_keys import (
     Credential,

@@ -7,7 +7,7 @@ from starlette.types import Receive, Scope, Send
 from structlog.testing import capture_logs
 
 from dashboard.serve.counters import Counters
-from dashboard.serve.monitoring.access_log import AccessLog
+from dashboard.serve.monitoring.health import AccessLog
 from dashboard.serve.routes import SCOPE_CALLER, SCOPE_ROUTE
 from tests.unit.serve.asgi_connection import Connection
 

@@ -12,10 +12,9 @@ from anyio import CapacityLimiter
 from dashboard.domain.secret import Secret
 from dashboard.errors import StoreError, StoreUnavailable
 from dashboard.serve.counters import Counters
-from dashboard.serve.keys.key_rate_limits import KeyLimiter
-from dashboard.serve.keys.key_ring import ApiKey
+from dashboard.serve.keys.key_ring import ApiKey, KeyLimiter
 from dashboard.serve.rpc.dispatch import AnyMethod, CallResult, Dispatcher, ThreadMethod
-from dashboard.wire.jsonrpc_errors import RpcError
+from dashboard.wire.jsonrpc import RpcError
 
 pytestmark = pytest.mark.anyio
 

@@ -10,8 +10,7 @@ import pytest
 
 from dashboard.domain.secret import Secret
 from dashboard.serve.counters import Counters
-from dashboard.serve.keys.key_rate_limits import KeyLimiter
-from dashboard.serve.keys.key_ring import ApiKey
+from dashboard.serve.keys.key_ring import ApiKey, KeyLimiter
 from dashboard.serve.rpc.dispatch import (
     LARGEST_ANSWER,
     AnyMethod,
@@ -21,7 +20,7 @@ from dashboard.serve.rpc.dispatch import (
     MessageAnswer,
     SessionMethod,
 )
-from dashboard.serve.subscriptions.subscription import Session
+from dashboard.serve.subscriptions import Session
 
 pytestmark = pytest.mark.anyio
 

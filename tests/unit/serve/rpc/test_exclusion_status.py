@@ -15,20 +15,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.domain.exclusion import QUERYABLE_WINDOW
 from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.domain.rejections.exclusion import QUERYABLE_WINDOW
 from dashboard.domain.secret import Secret
 from dashboard.serve.counters import Counters
 from dashboard.serve.dependencies import ServeDependencies, ServedNetwork
-from dashboard.serve.keys.key_rate_limits import KeyLimiter
-from dashboard.serve.keys.key_ring import ApiKey, KeyRing
+from dashboard.serve.keys.key_ring import ApiKey, KeyLimiter, KeyRing
 from dashboard.serve.rpc.dispatch import Dispatcher
 from dashboard.serve.rpc.exclusion_status import StatusReader, load_known_hashes
 from dashboard.serve.rpc.methods import exclusion_methods
 from dashboard.store.engine.engine import Store, open_store
-from dashboard.store.evidence.save_rejections import save_polled
-from dashboard.wire.exclusion import SAVE_REJECTED
-from dashboard.wire.status_requests import StatusRequest
+from dashboard.store.evidence.record_answers import save_polled
+from dashboard.wire.exclusion import SAVE_REJECTED, StatusRequest
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, a_record
 from tests.databases import new_sqlite_store
 from tests.integration.running_server import (

@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from dashboard.errors import StoreError, StoreUnavailable
-from dashboard.serve.rpc.group_commit import LARGEST_GROUP, GroupCommit, QueueFull
+from dashboard.serve.rpc.reports import LARGEST_GROUP, GroupCommit, QueueFull
 from tests.waiting import PATIENCE, eventually_async
 
 

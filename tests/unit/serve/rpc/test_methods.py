@@ -18,7 +18,7 @@ from dashboard.serve.rpc.dispatch import CallResult
 from dashboard.serve.rpc.exclusion_status import StatusReader
 from dashboard.serve.rpc.methods import exclusion_methods
 from dashboard.serve.rpc.reports import ReportSaver
-from dashboard.wire.jsonrpc_errors import RpcError
+from dashboard.wire.jsonrpc import RpcError
 from tests.integration.running_server import (
     NETWORK,
     OTHER_NETWORK,

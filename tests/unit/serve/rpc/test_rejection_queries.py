@@ -12,7 +12,7 @@ from dashboard.domain.secret import Secret
 from dashboard.serve.dependencies import ServeDependencies
 from dashboard.serve.keys.key_ring import ApiKey
 from dashboard.serve.rpc.rejection_queries import COUNT, RejectionQueries
-from dashboard.wire.jsonrpc_errors import RpcError
+from dashboard.wire.jsonrpc import RpcError
 from tests.integration.running_server import a_store, services_of
 
 CALLER = ApiKey.of("tests", Secret("key"))

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.domain.audit import Actor
-from dashboard.domain.condition import State, Subject
+from dashboard.domain.alerts.condition import State, Subject
+from dashboard.domain.alerts.rule import Rule, RuleKind, RuleScope
+from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import Address, NetworkId, TxHash
-from dashboard.domain.rule import Rule, RuleKind, RuleScope
 from dashboard.domain.secret import Secret
 from dashboard.serve.dependencies import ServeDependencies, ServedNetwork
 from dashboard.serve.keys.key_ring import ApiKey

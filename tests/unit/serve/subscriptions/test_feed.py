@@ -12,15 +12,14 @@ from uuid import UUID
 import msgspec
 import pytest
 
-from dashboard.domain.rejection_filter import RejectionFilter
+from dashboard.domain.rejections.search import RejectionFilter
 from dashboard.domain.secret import Secret
 from dashboard.serve.counters import Counters
 from dashboard.serve.keys.key_ring import ApiKey
-from dashboard.serve.subscriptions.feed import EncodedArrivals, Feed
-from dashboard.serve.subscriptions.subscription import Subscription
+from dashboard.serve.subscriptions import EncodedArrivals, Feed, Subscription
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.save_rejections import save_polled
+from dashboard.store.evidence.record_answers import save_polled
 from tests.builders import a_hash, a_record
 from tests.integration.running_server import NETWORK, a_store, utc_now
 from tests.waiting import PATIENCE, eventually_async

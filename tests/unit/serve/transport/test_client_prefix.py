@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard.serve.transport.client_prefix import client_prefix
+from dashboard.transport.connection_limits import client_prefix
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from dashboard.serve.transport.connection_limits import (
+from dashboard.transport.connection_limits import (
     ConnectionLimiter,
     ConnectionLimits,
     ConnectionPhase,

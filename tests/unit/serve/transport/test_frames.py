@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from websockets.frames import Frame, Opcode
 from websockets.protocol import Protocol, Side
 
-from dashboard.serve.transport.frames import end_of_frame, read_texts, text_frames
+from dashboard.transport.frames import end_of_frame, read_texts, text_frames
 
 LARGEST = 70_000
 TEXTS = st.one_of(

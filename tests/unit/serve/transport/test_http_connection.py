@@ -11,7 +11,7 @@ from starlette.types import Receive, Scope, Send
 from uvicorn.config import Config
 from uvicorn.server import ServerState
 
-from dashboard.serve.transport.http_connection import (
+from dashboard.transport.http_connection import (
     BoundedHttpConnection,
     ReadProgress,
     measure_read_progress,

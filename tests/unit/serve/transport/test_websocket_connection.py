@@ -15,10 +15,10 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 from uvicorn.server import ServerState
 from websockets.frames import Frame, Opcode
 
-from dashboard.serve.transport.connection_limits import ConnectionLimiter, ConnectionLimits
-from dashboard.serve.transport.freshness import StoreFreshness
-from dashboard.serve.transport.http_connection import ServeConfig
-from dashboard.serve.transport.websocket_connection import LimitedWebSocketConnection
+from dashboard.transport.connection_limits import ConnectionLimiter, ConnectionLimits
+from dashboard.transport.freshness import StoreFreshness
+from dashboard.transport.http_connection import ServeConfig
+from dashboard.transport.websocket_connection import LimitedWebSocketConnection
 from tests.integration.raw_client import upgrade_head
 
 TURNS = 12

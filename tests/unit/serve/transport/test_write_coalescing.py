@@ -7,7 +7,7 @@ from typing import cast
 
 import pytest
 
-from dashboard.serve.transport.write_coalescing import CoalescingTransport
+from dashboard.transport.write_coalescing import CoalescingTransport
 
 pytestmark = pytest.mark.anyio
 

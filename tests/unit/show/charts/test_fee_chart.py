@@ -11,11 +11,10 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from dashboard.domain.coverage import WatchedTime
-from dashboard.domain.spells import BusyTime, Spell
-from dashboard.show.charts.fee_chart import FeeMarks, fee_drawing, fee_figure
-from dashboard.show.charts.fee_timeline import FeeTimeline
-from dashboard.show.time_ranges import TIME_RANGES, TimeRange
+from dashboard.application.fee_timeline import TIME_RANGES, FeeMarks, FeeTimeline, TimeRange
+from dashboard.domain.fees.spells import BusyTime, Spell
+from dashboard.domain.health.coverage import WatchedTime
+from dashboard.show.charts.fee_chart import fee_drawing, fee_figure
 from dashboard.store.schema.columns import moment_of
 from tests.builders import A_MOMENT, GWEI
 from tests.unit.show.fee_stories import STEP, a_step, a_story

@@ -7,7 +7,7 @@ from io import StringIO
 
 import numpy as np
 
-from dashboard.show.charts.fee_table import CSV_COLUMNS, fee_csv, fee_table
+from dashboard.show.charts.fee_chart import CSV_COLUMNS, fee_csv, fee_table
 from tests.builders import A_MOMENT, A_NETWORK, GWEI
 from tests.unit.show.fee_stories import a_step, a_story, busy
 

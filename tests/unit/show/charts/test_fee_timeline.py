@@ -7,11 +7,10 @@ from datetime import timedelta
 import numpy as np
 import pytest
 
-from dashboard.domain.coverage import WatchedTime
-from dashboard.domain.spells import BusyTime
-from dashboard.show.charts.fee_timeline import busy_in_words, longest_usual_silence
+from dashboard.application.fee_timeline import TIME_RANGES, busy_in_words, longest_usual_silence
+from dashboard.domain.fees.spells import BusyTime
+from dashboard.domain.health.coverage import WatchedTime
 from dashboard.show.parts.fee_summary import story_in_words
-from dashboard.show.time_ranges import TIME_RANGES
 from tests.builders import A_MOMENT, seconds
 from tests.unit.show.fee_stories import STEP, a_step, a_story, busy, in_columns
 

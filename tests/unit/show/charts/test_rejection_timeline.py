@@ -9,8 +9,19 @@ from io import StringIO
 import plotly.graph_objects as go
 import pytest
 
-from dashboard.domain.rejection_filter import RejectionFilter
-from dashboard.show.charts.overruns import RANGES, Overruns, sort_overruns
+from dashboard.application.fee_timeline import Zoom
+from dashboard.application.rejection_timeline import (
+    NO_MODULE,
+    PERIODS,
+    RANGES,
+    Overruns,
+    Period,
+    SplitBy,
+    Timeline,
+    sort_overruns,
+    window_of,
+)
+from dashboard.domain.rejections.search import RejectionFilter
 from dashboard.show.charts.rejection_chart import (
     folded,
     overrun_csv,
@@ -20,16 +31,7 @@ from dashboard.show.charts.rejection_chart import (
     timeline_legend,
     timeline_rows,
 )
-from dashboard.show.charts.rejection_timeline import (
-    NO_MODULE,
-    PERIODS,
-    Period,
-    SplitBy,
-    Timeline,
-    window_of,
-)
 from dashboard.show.parts.rejection_counts import stands_out, time_of_bar
-from dashboard.show.time_ranges import Zoom
 from dashboard.store.rejections.counts import GroupCount, GroupCounts
 from tests.builders import A_MOMENT
 

@@ -7,10 +7,11 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import plotly.graph_objects as go
 
-from dashboard.domain.cheap_hours import HourFee, UsualWeek, usual_week
-from dashboard.domain.grounds import Signal
+from dashboard.application.fees import NetworkLine
+from dashboard.domain.alerts.grounds import Signal
+from dashboard.domain.fees.cheap_hours import HourFee, UsualWeek, usual_week
 from dashboard.domain.quantity import NetworkId
-from dashboard.show.charts.side_by_side import NetworkLine, lines_csv, lines_table, side_by_side
+from dashboard.show.charts.side_by_side import lines_csv, lines_table, side_by_side
 from dashboard.show.charts.week_map import week_csv, week_drawing, week_table
 from dashboard.store.fees.steps import FeeMeans
 from tests.builders import A_MOMENT, GWEI

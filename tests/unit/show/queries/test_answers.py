@@ -12,18 +12,18 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dashboard.domain.answer_template import AnswerTemplates, Voice
-from dashboard.domain.audit import Actor
-from dashboard.domain.listed_transaction import ListedTransaction
+from dashboard.application import application
+from dashboard.application.answers import AnswerContext, answer_text, finding_groups
+from dashboard.application.application import Application
+from dashboard.application.context import PageSettings
+from dashboard.application.lookup import lookup_csv, lookup_json
+from dashboard.domain.people.access import Actor
+from dashboard.domain.rejections.answer_template import AnswerTemplates, Voice
+from dashboard.domain.tracking.paste import ListedTransaction
 from dashboard.errors import InputError, StoreError
-from dashboard.show.queries import page_queries
-from dashboard.show.queries.context import PageSettings
-from dashboard.show.queries.customer_answer import AnswerContext, answer_text, finding_groups
-from dashboard.show.queries.lookup_files import lookup_csv, lookup_json
-from dashboard.show.queries.page_queries import PageQueries
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.engine.engine import Store
-from dashboard.wiring.answer_file import StoredAnswerFile
+from dashboard.wiring.page_settings import StoredAnswerFile
 from tests.browser.seeded_store import SILENT, SIMULATED, tx_hash
 from tests.unit.show.page_runs import words_of
 from tests.waiting import PATIENCE
@@ -33,10 +33,10 @@ ANN = Actor("Ann", NOW)
 _EDITOR = f"""
 from dashboard.domain.quantity import TxHash
 from dashboard.show.parts.answer_editor import answer_editor
-from dashboard.show.queries import page_queries
-from dashboard.show.queries.customer_answer import AnswerContext
+from dashboard.application import application
+from dashboard.application.answers import AnswerContext
 
-queries = page_queries.current()
+queries = application.current()
 answer_editor(queries, TxHash.parse("{tx_hash(2)}"), AnswerContext(queries.now()))
 """
 
@@ -47,12 +47,12 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def queries(store: Store, path: Path) -> PageQueries:
+def queries(store: Store, path: Path) -> Application:
     known = PageSettings(answers=StoredAnswerFile(path))
-    return PageQueries(store, (SIMULATED, SILENT), None, lambda: NOW, settings=known)
+    return Application(store, (SIMULATED, SILENT), None, lambda: NOW, settings=known)
 
 
-def test_text_shows_unseen_characters_as_codes(queries: PageQueries) -> None:
+def test_text_shows_unseen_characters_as_codes(queries: Application) -> None:
     (summary,) = queries.summaries([tx_hash(3)])
 
     for voice in Voice:
@@ -62,14 +62,14 @@ def test_text_shows_unseen_characters_as_codes(queries: PageQueries) -> None:
         assert "\\u202egnp[.]exe\\u000d\\u000aBcc: x" in text
 
 
-def test_text_is_the_same_as_long_as_nothing_new_is_answered(queries: PageQueries) -> None:
+def test_text_is_the_same_as_long_as_nothing_new_is_answered(queries: Application) -> None:
     (summary,) = queries.summaries([tx_hash(9)])
     early, late = (AnswerContext(NOW.replace(hour=hour)) for hour in (12, 13))
 
     assert answer_text(summary, Voice.CUSTOMER, early) == answer_text(summary, Voice.CUSTOMER, late)
 
 
-def test_networks_with_the_same_verdict_are_named_together(queries: PageQueries) -> None:
+def test_networks_with_the_same_verdict_are_named_together(queries: Application) -> None:
     (unknown,) = queries.summaries([tx_hash(200)])
     (mixed,) = queries.summaries([tx_hash(9)])
 
@@ -82,7 +82,7 @@ def test_networks_with_the_same_verdict_are_named_together(queries: PageQueries)
     ]
 
 
-def test_what_is_not_known_leads_before_no_rejection_on_record(queries: PageQueries) -> None:
+def test_what_is_not_known_leads_before_no_rejection_on_record(queries: Application) -> None:
     summaries = queries.summaries([tx_hash(9)])  # answered on one network, never asked on another
     context = AnswerContext(NOW)
 
@@ -97,7 +97,7 @@ def test_what_is_not_known_leads_before_no_rejection_on_record(queries: PageQuer
     assert engineer.startswith("Linea; Devnet (simulated network): not checked yet; no rejection")
 
 
-def test_text_of_an_engineer_links_to_the_look_up(queries: PageQueries) -> None:
+def test_text_of_an_engineer_links_to_the_look_up(queries: Application) -> None:
     (summary,) = queries.summaries([tx_hash(2)])
     context = AnswerContext(NOW, "A & 1", "https://watch.example/")
 
@@ -107,14 +107,14 @@ def test_text_of_an_engineer_links_to_the_look_up(queries: PageQueries) -> None:
 
 
 def test_look_up_without_any_network_says_so(store: Store) -> None:
-    queries = PageQueries(store, (), None, lambda: NOW)
+    queries = Application(store, (), None, lambda: NOW)
     summaries = queries.summaries([tx_hash(200)])
 
     assert "No network" in answer_text(summaries[0], Voice.CUSTOMER, AnswerContext(NOW))
     assert "No network" in lookup_csv(summaries, AnswerContext(NOW))
 
 
-def test_files_hold_each_transaction_with_its_texts(queries: PageQueries) -> None:
+def test_files_hold_each_transaction_with_its_texts(queries: Application) -> None:
     summaries = queries.summaries([tx_hash(2), tx_hash(3), tx_hash(9)])
     context = AnswerContext(NOW, "=1742")
 
@@ -128,7 +128,7 @@ def test_files_hold_each_transaction_with_its_texts(queries: PageQueries) -> Non
 
 
 def test_case_of_a_tracked_transaction_stands_in_the_text_unless_another_is_given(
-    queries: PageQueries,
+    queries: Application,
 ) -> None:
     listed = ListedTransaction(1, tx_hash(3), case_id="C-9")
     queries.tracked.track([listed], [SIMULATED.network_id])
@@ -142,7 +142,7 @@ def test_case_of_a_tracked_transaction_stands_in_the_text_unless_another_is_give
 
 
 def test_file_is_changed_logged_and_removed_again(
-    queries: PageQueries, store: Store, path: Path
+    queries: Application, store: Store, path: Path
 ) -> None:
     queries.answers.change("[customer]\ntext = 'Dear {hash}'\n", ANN)
     changed = queries.answers.state()
@@ -159,7 +159,7 @@ def test_file_is_changed_logged_and_removed_again(
 
 
 def test_file_that_somebody_edits_is_read_anew_and_its_mistake_named(
-    queries: PageQueries, path: Path
+    queries: Application, path: Path
 ) -> None:
     path.parent.mkdir()
     path.write_text("[customer]\ntext = 'Dear {hash}'\n")
@@ -174,7 +174,7 @@ def test_file_that_somebody_edits_is_read_anew_and_its_mistake_named(
 
 
 def test_change_with_a_mistake_or_into_no_folder_changes_nothing(
-    queries: PageQueries, store: Store, path: Path
+    queries: Application, store: Store, path: Path
 ) -> None:
     with pytest.raises(InputError, match="line 2"):
         queries.answers.change("[customer]\ntext = '{who}'\n", ANN)
@@ -187,7 +187,7 @@ def test_change_with_a_mistake_or_into_no_folder_changes_nothing(
 
 
 def test_templates_cannot_be_changed_where_no_file_is_used(store: Store) -> None:
-    queries = PageQueries(store, (SIMULATED,), None, lambda: NOW)
+    queries = Application(store, (SIMULATED,), None, lambda: NOW)
 
     with pytest.raises(InputError, match="linewatch answers"):
         queries.answers.change("", ANN)
@@ -203,7 +203,7 @@ def test_file_that_cannot_be_replaced_leaves_nothing_behind(path: Path) -> None:
 
 
 def test_file_is_changed_only_once_its_record_is_stored(
-    queries: PageQueries, store: Store, path: Path
+    queries: Application, store: Store, path: Path
 ) -> None:
     queries.answers.change("[customer]\ntext = 'Ours'\n", ANN)
     with store.write() as connection:
@@ -217,9 +217,9 @@ def test_file_is_changed_only_once_its_record_is_stored(
     assert list(path.parent.iterdir()) == [path]
 
 
-def open_editor(queries: PageQueries) -> AppTest:
+def open_editor(queries: Application) -> AppTest:
     """Open the editor of the texts over the look-up of a rejected transaction."""
-    page_queries.register(queries)
+    application.register(queries)
     return AppTest.from_string(_EDITOR, default_timeout=PATIENCE).run()
 
 
@@ -229,7 +229,7 @@ def preview(page: AppTest, text: str) -> str:
     return words_of(page.button(key="FormSubmitter:answers-Preview").click().run())
 
 
-def test_texts_are_previewed_before_they_are_saved(queries: PageQueries, path: Path) -> None:
+def test_texts_are_previewed_before_they_are_saved(queries: Application, path: Path) -> None:
     page = open_editor(queries)
 
     assert str(path.parent) not in words_of(page)
@@ -238,7 +238,7 @@ def test_texts_are_previewed_before_they_are_saved(queries: PageQueries, path: P
     assert not path.exists()
 
 
-def test_built_in_texts_are_asked_for_twice(queries: PageQueries, path: Path) -> None:
+def test_built_in_texts_are_asked_for_twice(queries: Application, path: Path) -> None:
     queries.answers.change("[customer]\ntext = 'Ours'", ANN)
     page = open_editor(queries)
 
@@ -249,7 +249,7 @@ def test_built_in_texts_are_asked_for_twice(queries: PageQueries, path: Path) ->
 
 
 def test_text_that_changed_since_it_was_opened_is_shown_before_it_is_replaced(
-    queries: PageQueries, path: Path
+    queries: Application, path: Path
 ) -> None:
     page = open_editor(queries)
     page.text_input(key="who_acts-0").input("Bob")

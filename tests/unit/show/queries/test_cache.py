@@ -10,7 +10,7 @@ from weakref import ref
 
 import pytest
 
-from dashboard.show.queries.cache import TtlCache
+from dashboard.application.context import TtlCache
 from tests.waiting import PATIENCE
 
 START = datetime(2026, 11, 20, tzinfo=UTC)

@@ -6,14 +6,14 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from dashboard.domain.coverage import CoverageChange, Covered, Gap, GapCause, Watched
-from dashboard.domain.credit import Spent
+from dashboard.application.application import Application
+from dashboard.application.source_health import Spending, spending_in_words
+from dashboard.domain.health.coverage import CoverageChange, Covered, Gap, GapCause, Watched
+from dashboard.domain.health.observation import Spent
 from dashboard.domain.quantity import NetworkId
-from dashboard.show.queries.page_queries import PageQueries
-from dashboard.show.queries.spending import Spending, spending_in_words
 from dashboard.store.engine.engine import Store
 from dashboard.store.monitoring.coverage import gaps_until, save_coverage
-from dashboard.store.monitoring.credits import record_credits
+from dashboard.store.monitoring.upkeep import record_credits
 from tests.browser.seeded_store import HOSTILE, SILENT, SIMULATED
 from tests.unit.show.page_runs import visit, words_of
 
@@ -62,7 +62,7 @@ def test_silence_lasts_while_a_worker_looks(empty_store: Store) -> None:
     assert found(empty_store) == [silence]
 
 
-def test_page_lists_gaps_with_their_lengths_and_reasons(store: Store, queries: PageQueries) -> None:
+def test_page_lists_gaps_with_their_lengths_and_reasons(store: Store, queries: Application) -> None:
     missed = a_gap(NOW - 8 * HOUR, NOW - 5 * HOUR, GapCause.NOT_WATCHED)
     silence = a_gap(NOW - 2 * HOUR, None, GapCause.NOT_ANSWERED, HOSTILE)
     cover_until(store, NOW, missed, silence=silence)
@@ -77,7 +77,7 @@ def test_page_lists_gaps_with_their_lengths_and_reasons(store: Store, queries: P
 
 def test_page_without_gaps_says_since_when_it_is_watched(empty_store: Store) -> None:
     cover_until(empty_store, NOW)
-    queries = PageQueries(empty_store, (SIMULATED, SILENT), None, lambda: NOW)
+    queries = Application(empty_store, (SIMULATED, SILENT), None, lambda: NOW)
 
     words = words_of(visit("health", queries))
 
@@ -85,7 +85,7 @@ def test_page_without_gaps_says_since_when_it_is_watched(empty_store: Store) -> 
     assert "No worker ran" not in words
 
 
-def test_spending_is_told_of_today_and_of_this_month(store: Store, queries: PageQueries) -> None:
+def test_spending_is_told_of_today_and_of_this_month(store: Store, queries: Application) -> None:
     with store.write() as connection:
         for days in (0, 1, 25):
             at = NOW - timedelta(days=days)

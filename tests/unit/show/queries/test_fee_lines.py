@@ -6,11 +6,11 @@ from datetime import timedelta
 
 import pytest
 
-from dashboard.domain.gas import GasObservation
-from dashboard.show.queries.context import QueryContext
-from dashboard.show.queries.fees import FeeQueries
-from dashboard.show.queries.network_status import NetworkFigures, NetworkProfile, conclude_status
-from dashboard.show.time_ranges import TIME_RANGES
+from dashboard.application.context import QueryContext
+from dashboard.application.fee_timeline import TIME_RANGES
+from dashboard.application.fees import FeeQueries
+from dashboard.application.network_status import NetworkFigures, NetworkProfile, conclude_status
+from dashboard.domain.fees.gas import GasObservation
 from dashboard.store.engine.engine import Store
 from dashboard.store.fees.import_history import import_gas_history
 from tests.builders import A_MOMENT, A_NETWORK, suggested_gas_fees

@@ -7,11 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from dashboard.domain.condition import Condition, State
-from dashboard.domain.gas import GasSource
-from dashboard.domain.observation import Failure, FailureKind, Operation
-from dashboard.domain.quantity import NetworkId, Wei
-from dashboard.show.queries.network_status import (
+from dashboard.application.network_status import (
     Activity,
     NetworkFigures,
     NetworkProfile,
@@ -19,9 +15,13 @@ from dashboard.show.queries.network_status import (
     PolledValue,
     conclude_status,
 )
-from dashboard.show.queries.network_summary import network_summary
+from dashboard.application.overview import network_summary
+from dashboard.domain.alerts.condition import Condition, State
+from dashboard.domain.fees.gas import GasSource
+from dashboard.domain.health.observation import Failure, FailureKind, Operation
+from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.store.fees.stored_fees import FeeBounds
-from dashboard.store.monitoring.upstream_failures import StandingFailure
+from dashboard.store.monitoring.answer_counts import StandingFailure
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 PERIOD = timedelta(seconds=4)

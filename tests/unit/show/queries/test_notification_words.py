@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from dashboard.domain.condition import State
-from dashboard.domain.notification import NotificationKind, NotificationState
-from dashboard.domain.notification_pace import Pace, RecipientTraffic
-from dashboard.show.queries.notification_words import Waiting, reported_words, standing_words
-from dashboard.show.text import moment_near
+from dashboard.application.deliveries import Waiting, reported_words, standing_words
+from dashboard.application.text import moment_near
+from dashboard.domain.alerts.condition import State
+from dashboard.domain.alerts.notification import NotificationKind, NotificationState
+from dashboard.domain.alerts.pace import Pace, RecipientTraffic
 from tests.builders import A_MOMENT, a_notification, a_transition
 
 SOON, LATER = A_MOMENT + timedelta(seconds=30), A_MOMENT + timedelta(days=1)

@@ -9,26 +9,24 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.domain.audit import Actor
-from dashboard.domain.busy_context import UsualSpells
-from dashboard.domain.condition import INSTALLATION, Condition, State, Subject, SubjectKind
-from dashboard.domain.grounds import Signal
-from dashboard.domain.incident import Incident
-from dashboard.domain.observation import Operation
-from dashboard.domain.quantity import TxHash
-from dashboard.show.queries.attention import (
+from dashboard.application.application import Application
+from dashboard.application.attention import (
     Attention,
     Remedy,
     health_troubles,
     needed_attention,
-    verdict_in_words,
-    worst_first,
 )
-from dashboard.show.queries.health import WorkerHealth
-from dashboard.show.queries.network_status import NetworkStatus
-from dashboard.show.queries.overview import LINE_STEPS, UsualNow
-from dashboard.show.queries.page_queries import PageQueries
-from dashboard.show.queries.source_health import NetworkHealth, OperationHealth
+from dashboard.application.health import WorkerHealth
+from dashboard.application.network_status import NetworkStatus
+from dashboard.application.overview import LINE_STEPS, UsualNow, verdict_in_words, worst_first
+from dashboard.application.source_health import NetworkHealth, OperationHealth
+from dashboard.domain.alerts.condition import INSTALLATION, Condition, State, Subject, SubjectKind
+from dashboard.domain.alerts.grounds import Signal
+from dashboard.domain.alerts.incident import Incident
+from dashboard.domain.fees.spells import UsualSpells
+from dashboard.domain.health.observation import Operation
+from dashboard.domain.people.access import Actor
+from dashboard.domain.quantity import TxHash
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.incidents import insert_incident
 from dashboard.store.engine.engine import Store, open_store
@@ -42,12 +40,12 @@ MINUTE = timedelta(minutes=1)
 
 
 @pytest.fixture
-def queries(store: Store) -> PageQueries:
-    return PageQueries(store, (SIMULATED, SILENT, FLAT), None, lambda: NOW)
+def queries(store: Store) -> Application:
+    return Application(store, (SIMULATED, SILENT, FLAT), None, lambda: NOW)
 
 
 @pytest.fixture
-def statuses(queries: PageQueries) -> tuple[NetworkStatus, ...]:
+def statuses(queries: Application) -> tuple[NetworkStatus, ...]:
     return queries.network_statuses()
 
 
@@ -58,13 +56,13 @@ def firing(store: Store, incident: Incident) -> None:
 
 
 def test_nothing_is_usual_of_a_network_that_is_known_for_an_hour(
-    queries: PageQueries, statuses: tuple[NetworkStatus, ...]
+    queries: Application, statuses: tuple[NetworkStatus, ...]
 ) -> None:
     assert [queries.overview.usual(each) for each in statuses] == [UsualNow()] * 3
 
 
 def test_line_of_a_day_has_a_hole_where_nothing_was_seen(
-    queries: PageQueries, statuses: tuple[NetworkStatus, ...]
+    queries: Application, statuses: tuple[NetworkStatus, ...]
 ) -> None:
     line = queries.overview.day_line(statuses[0])
 
@@ -77,7 +75,7 @@ def test_line_of_a_day_has_a_hole_where_nothing_was_seen(
 
 
 def test_line_of_a_flat_fee_is_that_of_the_priority_fee(
-    queries: PageQueries, statuses: tuple[NetworkStatus, ...]
+    queries: Application, statuses: tuple[NetworkStatus, ...]
 ) -> None:
     line = queries.overview.day_line(statuses[2])
 
@@ -87,7 +85,7 @@ def test_line_of_a_flat_fee_is_that_of_the_priority_fee(
 
 def test_rejections_of_an_hour_are_counted_where_they_are_asked_for(store: Store) -> None:
     unasked = replace(SILENT, has_exclusion=False)
-    queries = PageQueries(store, (SIMULATED, unasked), None, lambda: NOW)
+    queries = Application(store, (SIMULATED, unasked), None, lambda: NOW)
 
     hourly = queries.overview.hourly()
 
@@ -96,7 +94,7 @@ def test_rejections_of_an_hour_are_counted_where_they_are_asked_for(store: Store
     assert hourly[SIMULATED.network_id].watched.is_whole
 
 
-def test_transaction_comes_once_with_the_number_of_its_versions(queries: PageQueries) -> None:
+def test_transaction_comes_once_with_the_number_of_its_versions(queries: Application) -> None:
     newest = queries.overview.newest(8)
 
     assert [each.latest.record.tx_hash for each in newest] == [tx_hash(n) for n in (1, 2, 3, 4, 5)]
@@ -104,7 +102,7 @@ def test_transaction_comes_once_with_the_number_of_its_versions(queries: PageQue
 
 
 def test_what_needs_attention_comes_with_its_remedy(
-    store: Store, queries: PageQueries, statuses: tuple[NetworkStatus, ...]
+    store: Store, queries: Application, statuses: tuple[NetworkStatus, ...]
 ) -> None:
     firing(store, an_incident(opened_at=NOW - 9 * MINUTE))
     titled = [(each, "Title") for each in queries.incidents.unattended()]
@@ -125,7 +123,7 @@ def test_what_needs_attention_comes_with_its_remedy(
 
 
 def test_most_urgent_comes_first_and_good_tidings_need_nobody(
-    store: Store, queries: PageQueries, statuses: tuple[NetworkStatus, ...]
+    store: Store, queries: Application, statuses: tuple[NetworkStatus, ...]
 ) -> None:
     severities = ("warning", "info", "critical", "warning")
     for number, severity in enumerate(severities):
@@ -150,7 +148,7 @@ def test_most_urgent_comes_first_and_good_tidings_need_nobody(
     assert [each.severity for each in troubles] == ["critical"] + ["warning"] * 2
 
 
-def test_warning_and_what_is_critical_have_their_own_signs(queries: PageQueries) -> None:
+def test_warning_and_what_is_critical_have_their_own_signs(queries: Application) -> None:
     words = words_of(visit("overview", queries))
 
     assert re.search(r'lw-sign bad".*?Critical:</span> <strong>No worker runs', words)
@@ -161,7 +159,7 @@ def test_warning_and_what_is_critical_have_their_own_signs(queries: PageQueries)
 
 
 def test_stale_network_beside_a_worker_that_runs_is_not_for_want_of_one(
-    queries: PageQueries,
+    queries: Application,
 ) -> None:
     old = OperationHealth(Operation.BUSY_THRESHOLD, NOW - 9 * MINUTE, MINUTE)
     health = replace(queries.health.health(), networks=[NetworkHealth(SIMULATED, (old,))])
@@ -175,7 +173,7 @@ def test_stale_network_beside_a_worker_that_runs_is_not_for_want_of_one(
 
 
 def test_trouble_of_another_network_is_not_shown_with_this_one(
-    queries: PageQueries, statuses: tuple[NetworkStatus, ...]
+    queries: Application, statuses: tuple[NetworkStatus, ...]
 ) -> None:
     troubles = health_troubles(queries.health.health(), NOW)
 
@@ -195,7 +193,7 @@ def test_what_the_verdict_says_already_is_not_said_again(
 
 
 def test_incident_that_somebody_has_in_hand_needs_nobody_else(
-    store: Store, queries: PageQueries
+    store: Store, queries: Application
 ) -> None:
     firing(store, an_incident(owner="Ada"))
 
@@ -204,7 +202,7 @@ def test_incident_that_somebody_has_in_hand_needs_nobody_else(
 
 
 def test_incident_of_linewatch_itself_is_counted_with_every_network(
-    store: Store, queries: PageQueries
+    store: Store, queries: Application
 ) -> None:
     firing(store, an_incident(group=(("network", str(INSTALLATION)),)))
 
@@ -213,7 +211,7 @@ def test_incident_of_linewatch_itself_is_counted_with_every_network(
 
 def test_what_another_process_wrote_shows_after_a_second(store: Store, tmp_path: Path) -> None:
     at = [NOW]
-    queries = PageQueries(store, (SIMULATED, SILENT, FLAT), None, lambda: at[-1])
+    queries = Application(store, (SIMULATED, SILENT, FLAT), None, lambda: at[-1])
     known = queries.incidents.unattended(), queries.incidents.count_open(SIMULATED.network_id)
 
     with open_store(f"sqlite:///{tmp_path / 'linewatch.sqlite'}") as of_another:
@@ -226,7 +224,7 @@ def test_what_another_process_wrote_shows_after_a_second(store: Store, tmp_path:
 
 
 def test_who_acts_sees_it_at_once_though_answers_are_shared(
-    store: Store, queries: PageQueries
+    store: Store, queries: Application
 ) -> None:
     incident, tracked = an_incident(), TxHash(b"n" * 32)
     firing(store, incident)
@@ -240,7 +238,7 @@ def test_who_acts_sees_it_at_once_though_answers_are_shared(
     assert queries.tracked_among([tracked]) == {tracked}
 
 
-def test_several_stale_networks_make_one_line(queries: PageQueries) -> None:
+def test_several_stale_networks_make_one_line(queries: Application) -> None:
     health = queries.health.health()
     old = OperationHealth(Operation.BUSY_THRESHOLD, NOW - 9 * MINUTE, MINUTE)
     stale = [NetworkHealth(SIMULATED, (old,))] * 3
@@ -264,7 +262,7 @@ def test_verdict_says_state_since_usual_length_and_incidents(
     )
 
 
-def test_changes_since_a_moment_are_counted(store: Store, queries: PageQueries) -> None:
+def test_changes_since_a_moment_are_counted(store: Store, queries: Application) -> None:
     firing(store, an_incident(opened_at=NOW - 9 * MINUTE))
     with store.write() as connection:
         subject = Subject(SubjectKind.BUSYNESS, SIMULATED.network_id)

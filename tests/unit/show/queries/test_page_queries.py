@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+from dashboard.application.application import RECENT, Application
+from dashboard.application.network_status import Activity
 from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.domain.verdict import VerdictKind
-from dashboard.show.queries.network_status import Activity
-from dashboard.show.queries.page_queries import RECENT, PageQueries
+from dashboard.domain.tracking.verdict import VerdictKind
 from dashboard.store.engine.engine import Store
 from dashboard.store.tracking.transactions import TrackResult
 from tests.browser.seeded_store import SILENT, SIMULATED, tx_hash
@@ -19,7 +19,7 @@ HOUR = timedelta(hours=1)
 
 def test_what_is_known_of_many_is_read_once_for_all_clicks(store: Store) -> None:
     clock = [NOW]
-    queries = PageQueries(store, (SIMULATED,), None, lambda: clock[0])
+    queries = Application(store, (SIMULATED,), None, lambda: clock[0])
     hashes = [tx_hash(number) for number in range(60)]
     first = queries.recent_summaries(hashes)
 
@@ -31,13 +31,13 @@ def test_what_is_known_of_many_is_read_once_for_all_clicks(store: Store) -> None
     assert first is not second is not queries.recent_summaries(hashes)
 
 
-def test_statuses_tell_the_fresh_network_from_the_silent_one(queries: PageQueries) -> None:
+def test_statuses_tell_the_fresh_network_from_the_silent_one(queries: Application) -> None:
     activities = [status.activity for status in queries.network_statuses()]
 
     assert activities == [Activity.BUSY, Activity.STALE]
 
 
-def test_figures_of_a_network_carry_their_age(queries: PageQueries) -> None:
+def test_figures_of_a_network_carry_their_age(queries: Application) -> None:
     figures = queries.network_statuses()[1].figures
 
     assert figures.base_fee is not None
@@ -46,26 +46,26 @@ def test_figures_of_a_network_carry_their_age(queries: PageQueries) -> None:
     assert figures.network_congestion.value == 0.64
 
 
-def test_silent_network_says_why_it_is_silent(queries: PageQueries) -> None:
+def test_silent_network_says_why_it_is_silent(queries: Application) -> None:
     failure = queries.network_statuses()[1].figures.gas_failure()
 
     assert failure is not None
     assert failure.failure.message == "The Linea gas endpoint gave no answer within 5 s."
 
 
-def test_newest_rejections_come_first(queries: PageQueries) -> None:
+def test_newest_rejections_come_first(queries: Application) -> None:
     newest = [each.latest for each in queries.overview.newest(2)]
 
     assert [each.record.tx_hash for each in newest] == [tx_hash(1), tx_hash(2)]
 
 
-def test_tracked_among_names_only_what_somebody_watches(queries: PageQueries) -> None:
+def test_tracked_among_names_only_what_somebody_watches(queries: Application) -> None:
     queries.track([tx_hash(1)], "", None)
 
     assert queries.tracked_among([tx_hash(1), tx_hash(77)]) == {tx_hash(1)}
 
 
-def test_dossier_of_a_rejected_hash_holds_every_version(queries: PageQueries) -> None:
+def test_dossier_of_a_rejected_hash_holds_every_version(queries: Application) -> None:
     (summary,) = queries.summaries([tx_hash(2)])
 
     finding = summary.findings[0]
@@ -74,14 +74,14 @@ def test_dossier_of_a_rejected_hash_holds_every_version(queries: PageQueries) ->
     assert summary.is_tracked
 
 
-def test_dossier_says_of_each_network_what_is_known(queries: PageQueries) -> None:
+def test_dossier_says_of_each_network_what_is_known(queries: Application) -> None:
     (summary,) = queries.summaries([tx_hash(2)])
 
     kinds = [finding.verdict.kind for finding in summary.findings]
     assert kinds == [VerdictKind.REJECTED, VerdictKind.CANNOT_CHECK]
 
 
-def test_hash_that_nobody_asked_about_is_not_checked_yet(queries: PageQueries) -> None:
+def test_hash_that_nobody_asked_about_is_not_checked_yet(queries: Application) -> None:
     (summary,) = queries.summaries([tx_hash(200)])
 
     assert [finding.verdict.kind for finding in summary.findings] == [
@@ -91,7 +91,7 @@ def test_hash_that_nobody_asked_about_is_not_checked_yet(queries: PageQueries) -
 
 
 def test_tracking_watches_every_network_that_can_be_asked(
-    queries: PageQueries, store: Store
+    queries: Application, store: Store
 ) -> None:
     became = queries.track([tx_hash(50), tx_hash(2)], "Case 9", NOW - HOUR)
 
@@ -103,7 +103,7 @@ def test_tracking_watches_every_network_that_can_be_asked(
     assert (entry.label, entry.attempted_at) == ("Case 9", NOW - HOUR)
 
 
-def test_tracking_the_same_hash_again_adds_nothing(queries: PageQueries) -> None:
+def test_tracking_the_same_hash_again_adds_nothing(queries: Application) -> None:
     queries.track([tx_hash(50)], "", None)
 
     assert queries.track([tx_hash(50)], "", None) == (TrackResult.KNOWN,)
@@ -111,7 +111,7 @@ def test_tracking_the_same_hash_again_adds_nothing(queries: PageQueries) -> None
 
 def test_live_question_is_put_for_all_hashes_on_all_networks(store: Store) -> None:
     asked: list[tuple[tuple[TxHash, ...], NetworkId | None]] = []
-    queries = PageQueries(
+    queries = Application(
         store, (SIMULATED,), lambda hashes, network: asked.append((hashes, network)), lambda: NOW
     )
 
@@ -120,11 +120,11 @@ def test_live_question_is_put_for_all_hashes_on_all_networks(store: Store) -> No
     assert asked == [((tx_hash(1), tx_hash(2)), None)]
 
 
-def test_desk_without_a_live_question_says_that_it_cannot_ask(queries: PageQueries) -> None:
+def test_desk_without_a_live_question_says_that_it_cannot_ask(queries: Application) -> None:
     list(queries.ask_now((tx_hash(1),)))
 
     assert not queries.can_ask
 
 
-def test_network_that_left_the_configuration_is_named_by_its_id(queries: PageQueries) -> None:
+def test_network_that_left_the_configuration_is_named_by_its_id(queries: Application) -> None:
     assert queries.network_name(NetworkId(5)) == "Network 5"

@@ -6,14 +6,15 @@ from datetime import timedelta
 
 import pytest
 
-from dashboard.domain.coverage import WatchedTime
-from dashboard.show.charts.rejection_timeline import PERIODS, window_of
-from dashboard.show.queries.rejection_trend import (
+from dashboard.application.rejection_timeline import (
+    PERIODS,
     Compared,
     Trend,
     trend_of,
     trend_words,
+    window_of,
 )
+from dashboard.domain.health.coverage import WatchedTime
 from tests.builders import A_MOMENT
 
 DAY = timedelta(hours=24)

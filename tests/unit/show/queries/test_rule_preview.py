@@ -7,13 +7,11 @@ from datetime import timedelta
 
 import pytest
 
-from dashboard.domain.condition import State, Subject, SubjectKind
-from dashboard.domain.coverage import CoverageChange, Covered, Gap, GapCause, Watched
-from dashboard.domain.exclusion import RejectionStage
-from dashboard.domain.gas import GasObservation
-from dashboard.domain.grounds import Signal
-from dashboard.domain.quantity import Wei
-from dashboard.domain.rule import (
+from dashboard.application.context import QueryContext
+from dashboard.application.rules import RuleQueries
+from dashboard.domain.alerts.condition import State, Subject, SubjectKind
+from dashboard.domain.alerts.grounds import Signal
+from dashboard.domain.alerts.rule import (
     Dimension,
     FeeMeasure,
     RateMeasure,
@@ -21,13 +19,15 @@ from dashboard.domain.rule import (
     RuleKind,
     RuleScope,
 )
-from dashboard.domain.rule_preview import RulePreview
+from dashboard.domain.alerts.rule_preview import RulePreview
+from dashboard.domain.fees.gas import GasObservation
+from dashboard.domain.health.coverage import CoverageChange, Covered, Gap, GapCause, Watched
+from dashboard.domain.quantity import Wei
+from dashboard.domain.rejections.exclusion import RejectionStage
 from dashboard.errors import InputError
-from dashboard.show.queries.context import QueryContext
-from dashboard.show.queries.rules import RuleQueries
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.save_rejections import save_polled
+from dashboard.store.evidence.record_answers import save_polled
 from dashboard.store.gas import save_gas
 from dashboard.store.monitoring.coverage import save_coverage
 from dashboard.store.tracking.transactions import TrackRequest, track

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from dashboard.domain.condition import INSTALLATION, Subject, SubjectKind
-from dashboard.domain.incident import IncidentState
-from dashboard.domain.muting import SilentSource
-from dashboard.domain.rule import Rule, RuleKind, RuleScope
-from dashboard.show.queries.rule_states import RuleSituation
+from dashboard.application.rules import RuleSituation
+from dashboard.domain.alerts.condition import INSTALLATION, Subject, SubjectKind
+from dashboard.domain.alerts.incident import IncidentState
+from dashboard.domain.alerts.route import SilentSource
+from dashboard.domain.alerts.rule import Rule, RuleKind, RuleScope
 from dashboard.store.alerts.alert_status import PendingCondition
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, an_incident
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard.domain.audit import Actor
-from dashboard.domain.rule import DEFAULT_RULES, Rule, RuleKind
-from dashboard.domain.rule_changes import replaced_by
+from dashboard.application.context import QueryContext
+from dashboard.application.rules import MOST_RULES, RuleQueries
+from dashboard.domain.alerts.rule import DEFAULT_RULES, Rule, RuleKind
+from dashboard.domain.alerts.rule_table import replaced_by
+from dashboard.domain.people.access import Actor
 from dashboard.errors import InputError
-from dashboard.show.queries.context import QueryContext
-from dashboard.show.queries.rules import MOST_RULES, RuleQueries
 from dashboard.store.engine.engine import Store
 from tests.builders import A_MOMENT
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.domain.matcher import MatchedProperty, Matcher
+from dashboard.application.context import QueryContext
+from dashboard.application.silences import SilenceQueries
+from dashboard.domain.alerts.matcher import MatchedProperty, Matcher
 from dashboard.errors import InputError
-from dashboard.show.queries.context import QueryContext
-from dashboard.show.queries.silences import SilenceQueries
 from dashboard.store.engine.engine import open_store
 from tests.builders import A_MOMENT
 from tests.databases import new_sqlite_store

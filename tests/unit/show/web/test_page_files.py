@@ -11,7 +11,7 @@ import pytest
 from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
-from dashboard.show.web.page_files import PageFiles, first_asked
+from dashboard.web.files import PageFiles, first_asked
 
 pytestmark = pytest.mark.anyio
 

@@ -14,20 +14,20 @@ from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
 from dashboard.alert.notify import expand_outbox
-from dashboard.domain.audit import Action, Actor
-from dashboard.domain.incident import IncidentState
-from dashboard.domain.notification import Recipient
-from dashboard.domain.recipients import ConfiguredRecipients, RecipientProfile, mailbox_of
-from dashboard.domain.signed_link import LinkPurpose, SignedLink, sign
-from dashboard.show.queries import page_queries
-from dashboard.show.queries.context import PageSettings
-from dashboard.show.queries.page_queries import PageQueries
-from dashboard.show.web.headers import StrictHeaders
-from dashboard.show.web.signed_links import SignedLinks
+from dashboard.application import application
+from dashboard.application.application import Application
+from dashboard.application.context import PageSettings
+from dashboard.domain.alerts.incident import IncidentState
+from dashboard.domain.alerts.notification import Recipient
+from dashboard.domain.alerts.signed_link import LinkPurpose, SignedLink, sign
+from dashboard.domain.people.access import Action, Actor
+from dashboard.domain.people.recipients import ConfiguredRecipients, RecipientProfile, mailbox_of
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
-from dashboard.store.alerts.link_key import link_key, make_link_key
+from dashboard.store.alerts.notifications import link_key, make_link_key
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.tracking.transactions import TrackRequest, track
+from dashboard.web.gate import StrictHeaders
+from dashboard.web.signed_links import SignedLinks
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, an_id
 from tests.databases import new_sqlite_store
 from tests.delivery_checks import reject
@@ -51,14 +51,14 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 @pytest.fixture
-def queries(store: Store) -> PageQueries:
+def queries(store: Store) -> Application:
     """Register queries an hour after the incident began."""
-    made = PageQueries(store, (), None, lambda: A_MOMENT + HOUR)
-    page_queries.register(made)
+    made = Application(store, (), None, lambda: A_MOMENT + HOUR)
+    application.register(made)
     return made
 
 
-def link(queries: PageQueries, purpose: LinkPurpose, until: datetime = A_MOMENT + 24 * HOUR) -> str:
+def link(queries: Application, purpose: LinkPurpose, until: datetime = A_MOMENT + 24 * HOUR) -> str:
     """Return the path of a link about the one incident."""
     [story] = queries.incidents.open()
     is_about_recipient = purpose in {LinkPurpose.UNSUBSCRIBE, LinkPurpose.VERIFY}
@@ -78,7 +78,7 @@ async def ask(method: str, path: str, **form: str) -> httpx.Response:
         return await client.request(method, path, data=form or None)
 
 
-def state(queries: PageQueries) -> tuple[IncidentState, str, int]:
+def state(queries: Application) -> tuple[IncidentState, str, int]:
     """Return state and owner of the incident, and how many silences there are."""
     [story] = queries.incidents.open()
     silences = len(queries.silences.stored().unfinished)
@@ -88,7 +88,7 @@ def state(queries: PageQueries) -> tuple[IncidentState, str, int]:
 @pytest.mark.parametrize("purpose", LinkPurpose)
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
 async def test_link_that_a_scanner_follows_acts_nothing(
-    queries: PageQueries, purpose: LinkPurpose, method: str
+    queries: Application, purpose: LinkPurpose, method: str
 ) -> None:
     response = await ask(method, link(queries, purpose))
 
@@ -102,7 +102,7 @@ async def test_link_that_a_scanner_follows_acts_nothing(
 
 
 async def test_incident_is_acknowledged_once_under_the_name_that_is_given(
-    queries: PageQueries, store: Store
+    queries: Application, store: Store
 ) -> None:
     path = link(queries, LinkPurpose.ACKNOWLEDGE)
 
@@ -122,10 +122,10 @@ async def test_incident_is_acknowledged_once_under_the_name_that_is_given(
 async def test_page_says_what_the_mail_said_in_the_zone_of_the_recipient(store: Store) -> None:
     profile = RecipientProfile(zone="Europe/Zurich")
     known = ConfiguredRecipients((OPS,), {mailbox_of(OPS): profile}, zones=ZoneInfo)
-    queries = PageQueries(
+    queries = Application(
         *(store, (), None, lambda: A_MOMENT + HOUR), settings=PageSettings(recipients=known)
     )
-    page_queries.register(queries)
+    application.register(queries)
     with store.write() as connection:
         wish = TrackRequest(a_hash(1), (A_NETWORK,), None, "Payout 7781 <b>\x1b")
         track(connection, wish, A_MOMENT)
@@ -138,7 +138,7 @@ async def test_page_says_what_the_mail_said_in_the_zone_of_the_recipient(store: 
 
 
 async def test_name_of_who_acts_is_that_of_the_recipient_unless_given(
-    queries: PageQueries,
+    queries: Application,
 ) -> None:
     asked = await ask("GET", link(queries, LinkPurpose.ACKNOWLEDGE))
     await ask("POST", link(queries, LinkPurpose.ACKNOWLEDGE))
@@ -148,7 +148,7 @@ async def test_name_of_who_acts_is_that_of_the_recipient_unless_given(
 
 
 async def test_incident_is_silenced_once_by_a_link_and_for_the_time_that_is_chosen(
-    queries: PageQueries,
+    queries: Application,
 ) -> None:
     path = link(queries, LinkPurpose.SILENCE)
 
@@ -170,7 +170,7 @@ async def test_incident_is_silenced_once_by_a_link_and_for_the_time_that_is_chos
     )
 
 
-async def test_mail_program_unsubscribes_with_one_click(queries: PageQueries) -> None:
+async def test_mail_program_unsubscribes_with_one_click(queries: Application) -> None:
     path = link(queries, LinkPurpose.UNSUBSCRIBE)
 
     first = await ask("POST", path, **{"List-Unsubscribe": "One-Click"})
@@ -183,7 +183,7 @@ async def test_mail_program_unsubscribes_with_one_click(queries: PageQueries) ->
 
 
 async def test_link_that_is_forged_or_too_old_says_so_and_acts_nothing(
-    queries: PageQueries,
+    queries: Application,
 ) -> None:
     expired = await ask("POST", link(queries, LinkPurpose.ACKNOWLEDGE, A_MOMENT))
     forged = await ask("POST", link(queries, LinkPurpose.ACKNOWLEDGE)[:-1] + "!")
@@ -203,7 +203,7 @@ async def test_incident_that_is_gone_is_named() -> None:
     assert (sent.status_code, "is not stored" in sent.text) == (400, True)
 
 
-async def test_form_that_is_none_is_refused(queries: PageQueries) -> None:
+async def test_form_that_is_none_is_refused(queries: Application) -> None:
     path = link(queries, LinkPurpose.ACKNOWLEDGE)
 
     large = await ask("POST", path, note="x" * 9_000)
@@ -229,7 +229,7 @@ def test_key_is_made_once_and_kept(store: Store) -> None:
 
 
 async def test_address_is_verified_by_the_form_alone_once_however_often_it_is_sent(
-    queries: PageQueries, store: Store
+    queries: Application, store: Store
 ) -> None:
     path = link(queries, LinkPurpose.VERIFY)
 
@@ -249,7 +249,7 @@ async def test_address_is_verified_by_the_form_alone_once_however_often_it_is_se
 
 
 async def test_verification_that_is_forged_or_too_late_verifies_nobody(
-    queries: PageQueries,
+    queries: Application,
 ) -> None:
     late = link(queries, LinkPurpose.VERIFY, until=A_MOMENT)
     other_key = sign(SignedLink(LinkPurpose.VERIFY, OPS, A_MOMENT + 24 * HOUR), b"x" * 32)
@@ -264,7 +264,7 @@ async def test_verification_that_is_forged_or_too_late_verifies_nobody(
     assert not queries.recipients.is_verified(OPS)
 
 
-async def test_body_behind_a_link_that_cannot_be_used_is_not_read(queries: PageQueries) -> None:
+async def test_body_behind_a_link_that_cannot_be_used_is_not_read(queries: Application) -> None:
     bodies = 0
 
     async def body() -> AsyncIterator[bytes]:
@@ -284,7 +284,7 @@ async def test_body_behind_a_link_that_cannot_be_used_is_not_read(queries: PageQ
     assert bodies == 0
 
 
-async def test_address_that_is_off_is_verified_and_stays_off(queries: PageQueries) -> None:
+async def test_address_that_is_off_is_verified_and_stays_off(queries: Application) -> None:
     await ask("POST", link(queries, LinkPurpose.UNSUBSCRIBE))
     done = await ask("POST", link(queries, LinkPurpose.VERIFY))
 
@@ -294,7 +294,7 @@ async def test_address_that_is_off_is_verified_and_stays_off(queries: PageQuerie
 
 
 async def test_links_sent_so_far_are_invalid_once_the_key_is_renewed(
-    store: Store, queries: PageQueries
+    store: Store, queries: Application
 ) -> None:
     path = link(queries, LinkPurpose.ACKNOWLEDGE)
     queries.recipients.renew_link_key(b"n" * 32, Actor("Ann", A_MOMENT))
@@ -309,7 +309,7 @@ async def test_links_sent_so_far_are_invalid_once_the_key_is_renewed(
 
 
 async def test_audit_log_tells_who_unsubscribed_from_who_was_turned_off(
-    store: Store, queries: PageQueries
+    store: Store, queries: Application
 ) -> None:
     await ask("POST", link(queries, LinkPurpose.UNSUBSCRIBE))
     [off] = queries.recipients.off()

@@ -10,7 +10,7 @@ import pytest
 from starlette.responses import HTMLResponse, PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
-from dashboard.show.web.site_map import PAGES, SiteMap, not_found
+from dashboard.web.files import PAGES, SiteMap, not_found
 
 pytestmark = pytest.mark.anyio
 

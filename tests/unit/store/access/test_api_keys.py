@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from dashboard.domain.api_key import KeyLimits
+from dashboard.domain.people.access import KeyLimits
 from dashboard.store.access.api_keys import (
     Credential,
     KeyUse,

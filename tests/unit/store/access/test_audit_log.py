@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import create_engine, text
 
-from dashboard.domain.audit import Action, AuditEntry, Detail
+from dashboard.domain.people.access import Action, AuditEntry, Detail
 from dashboard.domain.secret import Secret
 from dashboard.errors import StoreError
 from dashboard.store.access.audit_log import (

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from dashboard.domain.condition import State, Subject, SubjectKind
-from dashboard.domain.incident_timers import IncidentTimers
+from dashboard.domain.alerts.condition import State, Subject, SubjectKind
+from dashboard.domain.alerts.incident_timers import IncidentTimers
 from dashboard.store.alerts.alert_status import (
     NotificationCounts,
     OpenIncident,

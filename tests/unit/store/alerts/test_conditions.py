@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dashboard.domain.condition import State, Subject, SubjectKind
+from dashboard.domain.alerts.condition import State, Subject, SubjectKind
 from dashboard.store.alerts.conditions import current_state, record_transition
 from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.save_rejections import save_polled
+from dashboard.store.evidence.record_answers import save_polled
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, a_transition, an_id, seconds
 
 SUBJECT = Subject.transaction(A_NETWORK, a_hash())

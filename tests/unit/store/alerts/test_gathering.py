@@ -6,12 +6,12 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 
 from dashboard.detect.routing import routes_of
-from dashboard.domain.condition import State, Subject, SubjectKind
-from dashboard.domain.incident import IncidentEventKind, IncidentState
-from dashboard.domain.notification import FIRST_MEMBERS, Notification
-from dashboard.domain.notification_pace import Closing
-from dashboard.domain.route import RuleRoute
-from dashboard.domain.rule import DEFAULT_RULES, GROUP_WAIT
+from dashboard.domain.alerts.condition import State, Subject, SubjectKind
+from dashboard.domain.alerts.incident import IncidentEventKind, IncidentState
+from dashboard.domain.alerts.notification import FIRST_MEMBERS, Notification
+from dashboard.domain.alerts.pace import Closing
+from dashboard.domain.alerts.route import RuleRoute
+from dashboard.domain.alerts.rule import DEFAULT_RULES, GROUP_WAIT
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.incident_list import open_incident_stories
 from dashboard.store.alerts.incidents import incident_events_of
@@ -25,7 +25,7 @@ from dashboard.store.alerts.notification_claims import (
 from dashboard.store.alerts.outbox import expand, pending_expansion
 from dashboard.store.alerts.release import open_notifications
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.save_rejections import save_polled
+from dashboard.store.evidence.record_answers import save_polled
 from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.builders import (
     A_MOMENT,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard.domain.coverage import GapCause
-from dashboard.domain.grounds import (
+from dashboard.domain.alerts.grounds import (
     AgeGrounds,
     BounceGrounds,
     CreditGrounds,
@@ -21,7 +20,8 @@ from dashboard.domain.grounds import (
     SilenceGrounds,
     SpaceGrounds,
 )
-from dashboard.domain.observation import Operation
+from dashboard.domain.health.coverage import GapCause
+from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import Wei
 from dashboard.settings.values import parse_duration, parse_size
 from dashboard.store.alerts.conditions import grounds_of_row, row_of_grounds

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.domain.condition import State, Subject, SubjectKind
-from dashboard.domain.notification import NotificationState
+from dashboard.domain.alerts.condition import State, Subject, SubjectKind
+from dashboard.domain.alerts.notification import NotificationState
 from dashboard.store.alerts.conditions import record_transition
-from dashboard.store.alerts.held_notifications import (
+from dashboard.store.alerts.notification_claims import mark_dead, mark_sent
+from dashboard.store.alerts.outbox import pending_expansion
+from dashboard.store.alerts.release import (
     SETTLING,
     count_dead_by_address,
     count_held,
@@ -18,10 +20,8 @@ from dashboard.store.alerts.held_notifications import (
     release_held,
     resend,
 )
-from dashboard.store.alerts.notification_claims import mark_dead, mark_sent
-from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.engine import Store, open_store
-from dashboard.store.evidence.save_rejections import save_polled
+from dashboard.store.evidence.record_answers import save_polled
 from dashboard.store.maintenance.backup import back_up
 from tests.builders import (
     A_MOMENT,

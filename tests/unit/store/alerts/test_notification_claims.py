@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dashboard.domain.condition import State, Transition
-from dashboard.domain.notification import Notification, Recipient
+from dashboard.domain.alerts.condition import State, Transition
+from dashboard.domain.alerts.notification import Notification, Recipient
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.notification_claims import (
     ClaimRequest,
@@ -18,7 +18,7 @@ from dashboard.store.alerts.outbox import expand, pending_expansion
 from dashboard.store.alerts.release import close
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import release
-from dashboard.store.evidence.save_rejections import save_polled
+from dashboard.store.evidence.record_answers import save_polled
 from tests.builders import A_MOMENT, A_NETWORK, a_record, a_transition, an_id, seconds
 from tests.routes import by_subject, closings_for, trusting
 from tests.unit.store.fake_machine import Machine

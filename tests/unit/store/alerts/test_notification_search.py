@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard.domain.condition import State
-from dashboard.domain.notification import NotificationState
-from dashboard.domain.rejection_filter import HashRange
+from dashboard.domain.alerts.condition import State
+from dashboard.domain.alerts.notification import NotificationState
+from dashboard.domain.rejections.search import HashRange
 from dashboard.store.alerts.notification_claims import mark_sent
 from dashboard.store.alerts.notification_search import NotificationFilter, search_notifications
 from dashboard.store.engine.engine import Store

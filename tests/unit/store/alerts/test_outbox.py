@@ -6,15 +6,14 @@ from dataclasses import replace
 from datetime import timedelta
 
 from dashboard.alert.notify import expand_outbox
-from dashboard.domain.notification import NotificationState, Recipient
-from dashboard.store.alerts.link_key import renew_link_key
+from dashboard.domain.alerts.notification import NotificationState, Recipient
 from dashboard.store.alerts.notification_claims import (
     mark_dead,
     mark_sent,
     release_claims,
     reschedule,
 )
-from dashboard.store.alerts.notifications import message_id_of
+from dashboard.store.alerts.notifications import message_id_of, renew_link_key
 from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.engine import Store
 from dashboard.store.tracking.transactions import TrackRequest, track

@@ -9,17 +9,17 @@ from zoneinfo import ZoneInfo
 from sqlalchemy import select
 
 from dashboard.detect.routing import routes_of
-from dashboard.domain.active_hours import WeekSpan
-from dashboard.domain.audit import Actor
-from dashboard.domain.notification import DeliveryAttempt, DeliveryResult, Recipient
-from dashboard.domain.recipients import (
+from dashboard.domain.alerts.notification import DeliveryAttempt, DeliveryResult, Recipient
+from dashboard.domain.alerts.rule import Rule, RuleKind, Severity
+from dashboard.domain.people.access import Actor
+from dashboard.domain.people.active_hours import WeekSpan
+from dashboard.domain.people.recipients import (
     NOT_VERIFIED,
     ConfiguredRecipients,
     RecipientProfile,
     mailbox_of,
 )
-from dashboard.domain.rule import Rule, RuleKind, Severity
-from dashboard.domain.verification import Verification, delivered, request_mail, verified
+from dashboard.domain.people.verification import Verification, delivered, request_mail, verified
 from dashboard.store.alerts.catch_up import catch_up
 from dashboard.store.alerts.outbox import expand, pending_expansion
 from dashboard.store.alerts.recipients import (

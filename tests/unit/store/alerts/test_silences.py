@@ -7,10 +7,10 @@ from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-from dashboard.domain.active_hours import ActiveHours, WeeklyHours, WeekSpan
-from dashboard.domain.audit import Actor
-from dashboard.domain.matcher import MatchedProperty, Matcher
-from dashboard.domain.silence import Silence, SilenceKind, SilenceRequest
+from dashboard.domain.alerts.matcher import MatchedProperty, Matcher
+from dashboard.domain.alerts.silence import Silence, SilenceKind, SilenceRequest
+from dashboard.domain.people.access import Actor
+from dashboard.domain.people.active_hours import ActiveHours, WeeklyHours, WeekSpan
 from dashboard.store.alerts.silences import (
     add_silence,
     end_silence,

@@ -6,12 +6,12 @@ from datetime import timedelta
 
 import pytest
 
-from dashboard.domain.condition import State, Subject, SubjectKind
-from dashboard.domain.gas import GasObservation, GasSource
-from dashboard.domain.muting import SilentSource
-from dashboard.domain.observation import Operation
+from dashboard.domain.alerts.condition import State, Subject, SubjectKind
+from dashboard.domain.alerts.route import SilentSource
+from dashboard.domain.fees.gas import GasObservation, GasSource
+from dashboard.domain.health.observation import Operation
+from dashboard.store.alerts.alert_status import silent_sources
 from dashboard.store.alerts.conditions import record_transition
-from dashboard.store.alerts.silent_sources import silent_sources
 from dashboard.store.engine.engine import Store
 from dashboard.store.gas import save_gas
 from tests.builders import (

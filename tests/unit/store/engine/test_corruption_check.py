@@ -14,8 +14,8 @@ import pytest
 from sqlalchemy import text
 
 from dashboard.errors import SchemaMismatch, StoreError, StoreUnavailable
-from dashboard.store.engine.corruption_check import raise_if_unread
 from dashboard.store.engine.database import database_at
+from dashboard.store.engine.disk import raise_if_unread
 from dashboard.store.engine.engine import Store, open_store
 from tests.builders import a_hash
 from tests.unit.store.filled_store import keep_report, live_in

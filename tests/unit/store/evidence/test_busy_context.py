@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from dashboard.domain.busy_context import UsualSpells
-from dashboard.domain.coverage import CoverageChange, Covered, Gap, GapCause, Watched
-from dashboard.domain.fee_rollup import FeeSeries
-from dashboard.domain.gas import GasObservation
-from dashboard.domain.grounds import FeeGrounds, Signal
+from dashboard.domain.alerts.grounds import FeeGrounds, Signal
+from dashboard.domain.fees.gas import GasObservation
+from dashboard.domain.fees.rollup import FeeSeries
+from dashboard.domain.fees.spells import Spell, UsualSpells
+from dashboard.domain.health.coverage import CoverageChange, Covered, Gap, GapCause, Watched
 from dashboard.domain.quantity import Wei
-from dashboard.domain.spells import Spell
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.busy_context import (
     read_busy_context,
     read_busy_time,
     read_usual_fee,
 )
-from dashboard.store.fees.busy_spells import save_spells
+from dashboard.store.fees.busy_window import save_spells
 from dashboard.store.fees.stored_fees import base_fee_bounds
 from dashboard.store.gas import save_gas
 from dashboard.store.monitoring.coverage import save_coverage

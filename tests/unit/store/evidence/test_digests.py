@@ -10,20 +10,22 @@ from zoneinfo import ZoneInfo
 import pytest
 from sqlalchemy import select
 
-from dashboard.alert.digests import Digests
 from dashboard.alert.message import always
-from dashboard.domain.address_off import AddressOff, OffCause
-from dashboard.domain.coverage import CoverageChange, Covered, Gap, GapCause, Watched
-from dashboard.domain.digest import DigestTime
-from dashboard.domain.grounds import DigestGrounds
-from dashboard.domain.notification import NotificationKind
-from dashboard.domain.recipients import ConfiguredRecipients, RecipientProfile
-from dashboard.domain.spells import Spell
-from dashboard.store.alerts.addresses_off import turn_off, turn_on
-from dashboard.store.alerts.recipients import read_directory, save_profile
+from dashboard.alert.side_tasks import Digests
+from dashboard.domain.alerts.grounds import DigestGrounds
+from dashboard.domain.alerts.notification import DigestTime, NotificationKind
+from dashboard.domain.fees.spells import Spell
+from dashboard.domain.health.coverage import CoverageChange, Covered, Gap, GapCause, Watched
+from dashboard.domain.people.recipients import (
+    AddressOff,
+    ConfiguredRecipients,
+    OffCause,
+    RecipientProfile,
+)
+from dashboard.store.alerts.recipients import read_directory, save_profile, turn_off, turn_on
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.digests import due_digests, make_digest
-from dashboard.store.fees.busy_spells import save_spells
+from dashboard.store.fees.busy_window import save_spells
 from dashboard.store.maintenance.verify import verify
 from dashboard.store.monitoring.coverage import save_coverage
 from dashboard.store.schema import notifications

@@ -5,12 +5,12 @@ from __future__ import annotations
 from datetime import datetime
 from uuid import UUID
 
-from dashboard.domain.condition import State, Subject, SubjectKind, Transition
-from dashboard.domain.notified_change import NotifiedChange
+from dashboard.domain.alerts.condition import State, Subject, SubjectKind, Transition
+from dashboard.domain.alerts.incident import NotifiedChange
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.notified_changes import with_labels, with_previous
-from dashboard.store.evidence.save_rejections import save_polled
+from dashboard.store.evidence.evidence import with_labels, with_previous
+from dashboard.store.evidence.record_answers import save_polled
 from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, a_transition, an_id, seconds
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from dashboard.domain.gas import GasObservation
+from dashboard.domain.fees.gas import GasObservation
 from dashboard.domain.quantity import Wei
 from dashboard.store.engine.engine import Store
 from dashboard.store.gas import save_gas

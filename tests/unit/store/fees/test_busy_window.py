@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Table, delete, select
 
-from dashboard.domain.gas import GasObservation, GasSource
-from dashboard.domain.observation import Operation
+from dashboard.domain.fees.gas import GasObservation, GasSource
+from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import Wei
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store

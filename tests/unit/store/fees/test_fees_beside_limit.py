@@ -6,12 +6,12 @@ from random import Random
 
 import pytest
 
-from dashboard.domain.fee_rollup import FeeSeries
-from dashboard.domain.gas import GasObservation
-from dashboard.domain.grounds import Signal
+from dashboard.domain.alerts.grounds import Signal
+from dashboard.domain.alerts.rule import FeeMeasure
+from dashboard.domain.fees.gas import GasObservation
+from dashboard.domain.fees.rollup import FeeSeries
+from dashboard.domain.fees.spells import HoldPeriods, JudgedValue, spells_of
 from dashboard.domain.quantity import Wei
-from dashboard.domain.rule import FeeMeasure
-from dashboard.domain.spells import HoldPeriods, JudgedValue, spells_of
 from dashboard.store.engine.engine import Store
 from dashboard.store.fees.import_history import import_gas_history
 from dashboard.store.fees.stored_fees import SeriesKey, asked_before, fees_beside_limit

@@ -6,11 +6,11 @@ from datetime import datetime
 
 import pytest
 
-from dashboard.domain.gas import GasObservation, GasSource
-from dashboard.domain.observation import Operation
+from dashboard.domain.fees.gas import GasObservation, GasSource
+from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import Wei
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.save_rejections import save_polled
+from dashboard.store.evidence.record_answers import save_polled
 from dashboard.store.fees.import_history import (
     first_observed_at,
     import_gas_history,

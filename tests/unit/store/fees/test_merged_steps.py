@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.domain.fee_rollup import FeeRollup, RollupLevel, TimedFee
+from dashboard.domain.fees.rollup import FeeRollup, RollupLevel, TimedFee
 from dashboard.domain.quantity import LARGEST_FEE, Wei
 from dashboard.store.fees.rollups import part_of, summary_of
 from dashboard.store.fees.steps import FeeSteps, merge_steps

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.domain.fee_rollup import FeeSeries, RollupLevel, TimedFee
+from dashboard.domain.fees.rollup import FeeSeries, RollupLevel, TimedFee
 from dashboard.domain.quantity import LARGEST_FEE, Wei
 from dashboard.store.fees.rollup_arrays import FeeArrays
 from dashboard.store.fees.rollups import row_of

@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import delete
 
-from dashboard.domain.fee_rollup import MINUTE, FeeRollup, FeeSeries, RollupLevel, TimedFee
-from dashboard.domain.gas import GasObservation, GasSource
-from dashboard.domain.observation import Operation
+from dashboard.domain.fees.gas import GasObservation, GasSource
+from dashboard.domain.fees.rollup import MINUTE, FeeRollup, FeeSeries, RollupLevel, TimedFee
+from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import LARGEST_FEE, NetworkId, Wei
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store

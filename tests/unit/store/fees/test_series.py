@@ -7,9 +7,9 @@ from itertools import product
 
 import pytest
 
-from dashboard.domain.fee_rollup import FeeSeries
-from dashboard.domain.gas import GasObservation
-from dashboard.domain.observation import Operation
+from dashboard.domain.fees.gas import GasObservation
+from dashboard.domain.fees.rollup import FeeSeries
+from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import LARGEST_FEE, Wei
 from dashboard.store.engine.engine import Store
 from dashboard.store.fees.rollups import line_between

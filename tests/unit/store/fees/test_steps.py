@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import numpy as np
 
-from dashboard.domain.fee_rollup import FeeRollup, TimedFee
+from dashboard.domain.fees.rollup import FeeRollup, TimedFee
 from dashboard.domain.quantity import LARGEST_FEE, Wei
 from dashboard.store.fees.rollups import summary_of
 from dashboard.store.fees.steps import FeePercentiles, FeeStep, FeeSteps

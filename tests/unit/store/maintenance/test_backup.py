@@ -12,8 +12,7 @@ import pytest
 
 from dashboard.errors import InputError, StoreError, StoreUnavailable
 from dashboard.store.engine.engine import Store, open_store
-from dashboard.store.maintenance.backup import back_up
-from dashboard.store.maintenance.backup_file import open_backup
+from dashboard.store.maintenance.backup import back_up, open_backup
 from dashboard.store.maintenance.migrate import migrate
 from dashboard.store.maintenance.sequences import last_number
 from dashboard.store.schema import outbox, rejections

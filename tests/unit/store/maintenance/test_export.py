@@ -8,17 +8,16 @@ from datetime import timedelta
 
 import pytest
 
-from dashboard.domain.audit import Action
-from dashboard.domain.condition import State
-from dashboard.domain.exclusion import ModuleOverflow
-from dashboard.domain.gas import GasObservation
-from dashboard.domain.observation import ExclusionAnswer, Operation
+from dashboard.domain.alerts.condition import State
+from dashboard.domain.fees.gas import GasObservation
+from dashboard.domain.health.observation import ExclusionAnswer, Operation
+from dashboard.domain.people.access import Action
 from dashboard.domain.quantity import Wei
+from dashboard.domain.rejections.exclusion import ModuleOverflow
 from dashboard.errors import InputError
 from dashboard.store.access.audit_log import note_action
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import record_lookup
-from dashboard.store.evidence.save_rejections import save_polled
+from dashboard.store.evidence.record_answers import record_lookup, save_polled
 from dashboard.store.gas import save_gas
 from dashboard.store.maintenance.export import ExportKind, ExportRequest, export
 from dashboard.store.maintenance.export_files import write_csv_rows

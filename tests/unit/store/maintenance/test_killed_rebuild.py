@@ -14,11 +14,11 @@ from typing import TypeAlias
 import pytest
 from sqlalchemy import func, select, text
 
-from dashboard.domain.audit import Action, Actor
-from dashboard.domain.gas import GasObservation
+from dashboard.domain.fees.gas import GasObservation
+from dashboard.domain.people.access import Action, Actor
 from dashboard.domain.quantity import Wei
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.save_rejections import save_polled
+from dashboard.store.evidence.record_answers import save_polled
 from dashboard.store.gas import save_gas
 from dashboard.store.maintenance.rebuild import Rebuilt, rebuild
 from dashboard.store.maintenance.verify import broken_pages, broken_rules, verify

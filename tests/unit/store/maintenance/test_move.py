@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine, event, text
 
-from dashboard.domain.audit import Action, Actor
+from dashboard.domain.people.access import Action, Actor
 from dashboard.errors import (
     ForeignStore,
     InputError,

@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from dashboard.domain.audit import Action, Actor
-from dashboard.domain.gas import GasObservation
+from dashboard.domain.fees.gas import GasObservation
+from dashboard.domain.health.retention import Before
+from dashboard.domain.people.access import Action, Actor
 from dashboard.domain.quantity import Wei
-from dashboard.domain.retention import Before
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store, open_store
-from dashboard.store.evidence.save_rejections import save_polled
+from dashboard.store.evidence.record_answers import save_polled
 from dashboard.store.gas import save_gas
 from dashboard.store.maintenance.rebuild import Rebuilt, rebuild, wrong_derived
 from dashboard.store.maintenance.verify import broken_rules, verify

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard.domain.audit import Actor
+from dashboard.domain.people.access import Actor
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.save_rejections import save_polled
+from dashboard.store.evidence.record_answers import save_polled
 from dashboard.store.maintenance.rebuild import rebuild, wrong_derived
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, seconds
 from tests.unit.store.maintenance.test_rebuild import derived, found_in, see_fees, spoil

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import create_engine, text
 
-from dashboard.domain.audit import Action
+from dashboard.domain.people.access import Action
 from dashboard.errors import ForeignStore, SchemaMismatch, StoreError, StoreUnavailable
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.engine.engine import Store, installation_id, open_store

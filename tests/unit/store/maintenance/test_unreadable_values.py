@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.domain.audit import Actor
+from dashboard.domain.people.access import Actor
 from dashboard.errors import StoreError
 from dashboard.store.engine.engine import Store, open_store
-from dashboard.store.evidence.save_rejections import save_polled
+from dashboard.store.evidence.record_answers import save_polled
 from dashboard.store.maintenance.backup import back_up
 from dashboard.store.maintenance.rebuild import rebuild
 from dashboard.store.maintenance.restore import restore

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from dashboard.domain.answer_counts import AnswerCounts, times_of
-from dashboard.domain.observation import Operation
+from dashboard.domain.health.observation import AnswerCounts, Operation, times_of
 from dashboard.store.engine.engine import Store
 from dashboard.store.monitoring.answer_counts import (
     QUARTER,

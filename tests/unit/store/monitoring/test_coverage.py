@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
-from dashboard.domain.coverage import CoverageChange, Covered, Gap, GapCause, Watched
+from dashboard.domain.health.coverage import CoverageChange, Covered, Gap, GapCause, Watched
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.engine.engine import Store
 from dashboard.store.monitoring.coverage import (

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from dashboard.domain.credit import Spent
+from dashboard.domain.health.observation import Spent
 from dashboard.store.engine.engine import Store
-from dashboard.store.monitoring.credits import LedgerLine, record_credits, spent_since
+from dashboard.store.monitoring.upkeep import LedgerLine, record_credits, spent_since
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, seconds
 
 FEES = {"suggestedGasFees": Spent(1, 80)}

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from dashboard.domain.store_size import KindSize, StoreKind, StoreSize, growth_of
+from dashboard.domain.health.retention import KindSize, StoreKind, StoreSize, growth_of
 from dashboard.store.engine.engine import Store, database_of
 from dashboard.store.monitoring.sizes import (
     estimated_sizes,

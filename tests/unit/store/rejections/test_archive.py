@@ -8,13 +8,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dashboard.domain.exclusion import RejectedTransaction, RejectionStage
 from dashboard.domain.quantity import NetworkId
-from dashboard.domain.reason_parser import ReasonKind
-from dashboard.domain.rejection_filter import HashRange, RejectionFilter
+from dashboard.domain.rejections.exclusion import RejectedTransaction, RejectionStage
+from dashboard.domain.rejections.reasons import ReasonKind
+from dashboard.domain.rejections.search import HashRange, RejectionFilter
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.save_rejections import save_polled
+from dashboard.store.evidence.record_answers import save_polled
 from dashboard.store.rejections.archive import (
     PageRequest,
     all_arrivals,

@@ -12,13 +12,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import delete, select
 
-from dashboard.domain.exclusion import RejectionStage, StoredRejection
-from dashboard.domain.reason_parser import ReasonKind, parse_reason
-from dashboard.domain.rejection_filter import RejectionFilter
+from dashboard.domain.rejections.exclusion import RejectionStage, StoredRejection
+from dashboard.domain.rejections.reasons import ReasonKind, parse_reason
+from dashboard.domain.rejections.search import RejectionFilter
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.upsert import insert_all_new
-from dashboard.store.evidence.save_rejections import save_polled
+from dashboard.store.evidence.record_answers import save_polled
 from dashboard.store.rejections.counters import MANY, MOST_MODULES, count_deleted, rebuild_counters
 from dashboard.store.rejections.counts import (
     Grouping,

@@ -14,10 +14,15 @@ from hypothesis import strategies as st
 
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.store.engine.engine import Store, open_store
-from dashboard.store.evidence.save_rejections import save_polled
-from dashboard.store.rejections.known_hashes import KnownHashes, head_of, load_heads
-from dashboard.store.rejections.lookup import RejectionReader, TooManyVersions
-from dashboard.store.rejections.read import queryable_record
+from dashboard.store.evidence.record_answers import save_polled
+from dashboard.store.rejections.archive import queryable_record
+from dashboard.store.rejections.known_hashes import (
+    KnownHashes,
+    RejectionReader,
+    TooManyVersions,
+    head_of,
+    load_heads,
+)
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, a_record, seconds
 from tests.databases import new_store
 from tests.waiting import PATIENCE

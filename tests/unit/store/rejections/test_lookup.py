@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from dashboard.domain.exclusion import QUERYABLE_WINDOW
 from dashboard.domain.quantity import TxHash
+from dashboard.domain.rejections.exclusion import QUERYABLE_WINDOW
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.save_rejections import save_polled
-from dashboard.store.rejections.lookup import RejectionReader, TooManyVersions
-from dashboard.store.rejections.read import queryable_record
+from dashboard.store.evidence.record_answers import save_polled
+from dashboard.store.rejections.archive import queryable_record
+from dashboard.store.rejections.known_hashes import RejectionReader, TooManyVersions
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, a_record, seconds
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard.domain.exclusion import RejectionStage
-from dashboard.domain.rule import Dimension, RuleScope
+from dashboard.domain.alerts.rule import Dimension, RuleScope
+from dashboard.domain.rejections.exclusion import RejectionStage
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.save_rejections import save_polled
+from dashboard.store.evidence.record_answers import save_polled
 from dashboard.store.rejections.rates import count_arrivals
 from dashboard.store.tracking.transactions import TrackRequest, track_all
 from tests.builders import (

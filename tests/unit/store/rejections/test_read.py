@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from dashboard.domain.exclusion import (
+from dashboard.domain.rejections.exclusion import (
     QUERYABLE_WINDOW,
     ModuleOverflow,
     RejectionSource,
@@ -14,8 +14,8 @@ from dashboard.domain.exclusion import (
     SaveStatus,
 )
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.save_rejections import save_polled
-from dashboard.store.rejections.read import queryable_record
+from dashboard.store.evidence.record_answers import save_polled
+from dashboard.store.rejections.archive import queryable_record
 from tests.builders import (
     A_MOMENT,
     A_NETWORK,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard.domain.exclusion import RejectionStage
-from dashboard.domain.reason_parser import ReasonKind
-from dashboard.domain.rejection_filter import RejectionFilter
+from dashboard.domain.rejections.exclusion import RejectionStage
+from dashboard.domain.rejections.reasons import ReasonKind
+from dashboard.domain.rejections.search import RejectionFilter
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.save_rejections import save_polled
+from dashboard.store.evidence.record_answers import save_polled
 from dashboard.store.rejections.counts import count_rejections
 from dashboard.store.rejections.search import search
 from dashboard.store.tracking.transactions import TrackRequest, track

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dashboard.domain.exclusion import RejectionStage
-from dashboard.domain.rejection_filter import RejectionFilter
+from dashboard.domain.rejections.exclusion import RejectionStage
+from dashboard.domain.rejections.search import RejectionFilter
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.save_rejections import save_reports
+from dashboard.store.evidence.record_answers import save_reports
 from dashboard.store.rejections.counts import rank_senders
 from dashboard.store.rejections.save import LocatedReport
 from dashboard.store.rejections.search import search, search_page

@@ -5,18 +5,22 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import func, select
 
-from dashboard.domain.condition import Subject
-from dashboard.domain.fee_rollup import RollupLevel
-from dashboard.domain.rejection_filter import RejectionFilter
-from dashboard.domain.retention import Before
+from dashboard.domain.alerts.condition import Subject
+from dashboard.domain.fees.rollup import RollupLevel
+from dashboard.domain.health.retention import Before
+from dashboard.domain.rejections.search import RejectionFilter
 from dashboard.store.alerts.conditions import current_state, record_transition
 from dashboard.store.engine.batching import LONGEST_STEP, AdaptiveBatches, next_rows
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.save_rejections import save_polled
+from dashboard.store.evidence.record_answers import save_polled
+from dashboard.store.rejections.archive import queryable_record
 from dashboard.store.rejections.counts import count_rejections
-from dashboard.store.rejections.known_hashes import KnownHashes, head_of, load_heads
-from dashboard.store.rejections.lookup import RejectionReader
-from dashboard.store.rejections.read import queryable_record
+from dashboard.store.rejections.known_hashes import (
+    KnownHashes,
+    RejectionReader,
+    head_of,
+    load_heads,
+)
 from dashboard.store.retention.apply import apply_retention
 from dashboard.store.schema import fee_rollups
 from dashboard.store.schema.columns import milliseconds_of, moment_of

@@ -7,12 +7,11 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import Connection, select
 
-from dashboard.domain.observation import ExclusionAnswer, Failure, FailureKind
+from dashboard.domain.health.observation import ExclusionAnswer, Failure, FailureKind
 from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.domain.rejection_filter import HashRange
+from dashboard.domain.rejections.search import HashRange
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import record_lookup
-from dashboard.store.evidence.save_rejections import save_polled
+from dashboard.store.evidence.record_answers import record_lookup, save_polled
 from dashboard.store.rejections.filter import hashes_with_label
 from dashboard.store.schema import tracked_labels, tracked_tags
 from dashboard.store.tracking.cohorts import mark_rejected, read_cohorts, watched_after

@@ -6,18 +6,19 @@ from typing import Final
 
 import pytest
 
-from dashboard.domain.included_or_replaced import (
+from dashboard.domain.health.observation import Failure, FailureKind
+from dashboard.domain.quantity import TxHash
+from dashboard.domain.tracking.verdict import (
     SETTLES_AFTER,
     FollowUp,
     Inclusion,
     InclusionAnswer,
     InclusionQuestion,
+    VerdictKind,
+    conclude,
 )
-from dashboard.domain.observation import Failure, FailureKind
-from dashboard.domain.quantity import TxHash
-from dashboard.domain.verdict import VerdictKind, conclude
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.save_rejections import save_polled
+from dashboard.store.evidence.record_answers import save_polled
 from dashboard.store.tracking.follow_ups import (
     inclusion_questions,
     open_follow_ups,

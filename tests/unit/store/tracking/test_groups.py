@@ -7,21 +7,33 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import Connection
 
-from dashboard.domain.audit import Actor
-from dashboard.domain.included_or_replaced import Inclusion, InclusionAnswer, InclusionQuestion
-from dashboard.domain.observation import ExclusionAnswer, Failure, FailureKind
+from dashboard.domain.health.observation import ExclusionAnswer, Failure, FailureKind
+from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import TxHash
-from dashboard.domain.tags import MOST_TAGS, written_tags
-from dashboard.domain.tracking_need import ENDS_WITHIN, SILENT_AFTER, WATCHED_FOR, Need
+from dashboard.domain.tracking.paste import MOST_TAGS, written_tags
+from dashboard.domain.tracking.verdict import (
+    ENDS_WITHIN,
+    SILENT_AFTER,
+    WATCHED_FOR,
+    Inclusion,
+    InclusionAnswer,
+    InclusionQuestion,
+    Need,
+)
 from dashboard.errors import InputError
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import record_lookup
-from dashboard.store.evidence.save_rejections import save_polled
+from dashboard.store.evidence.record_answers import record_lookup, save_polled
 from dashboard.store.tracking.bulk_edit import BulkChange, change_all, untrack_all
 from dashboard.store.tracking.follow_ups import record_inclusion_answers
-from dashboard.store.tracking.groups import GroupedBy, TrackedGroup, groups_of
-from dashboard.store.tracking.needs import NeedNow, count_needing, ids_needing
-from dashboard.store.tracking.saved_filters import (
+from dashboard.store.tracking.groups import (
+    GroupedBy,
+    NeedNow,
+    TrackedGroup,
+    count_needing,
+    groups_of,
+    ids_needing,
+)
+from dashboard.store.tracking.saved import (
     MOST_SAVED,
     read_saved_filters,
     remove_filter,

@@ -1,0 +1,287 @@
+"""The answer to pass on to a customer: the templates in force, and what is known filled in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final, Protocol
+from urllib.parse import urlencode
+
+from dashboard.application.text import moment
+from dashboard.application.transaction_summary import NetworkFinding, TransactionSummary
+from dashboard.domain.foreign_text import unlinked, visible
+from dashboard.domain.people.access import Action, Actor
+from dashboard.domain.quantity import TxHash
+from dashboard.domain.rejections.answer_template import (
+    BUILT_IN,
+    AnswerTemplates,
+    Voice,
+    built_in_file,
+    fill_in,
+)
+from dashboard.domain.rejections.customer_words import plain_answer, plain_cause, plain_steps
+from dashboard.domain.rejections.exclusion import StoredRejection
+from dashboard.domain.rejections.reasons import Reason, explain, overrun
+from dashboard.domain.tracking.verdict import FollowUp, VerdictKind
+from dashboard.errors import InputError
+from dashboard.store.access.audit_log import note_action
+
+if TYPE_CHECKING:
+    from dashboard.application.context import QueryContext
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerFileState:
+    """The file of templates: its text, and the templates in force.
+
+    `source` says where it is, to commands and the audit log: pages show no path. `text` is None
+    where there is no file; then, and where the file has `mistakes`, the built-in templates are in
+    force.
+    """
+
+    source: str
+    text: str | None = None
+    templates: AnswerTemplates = BUILT_IN
+    mistakes: tuple[str, ...] = ()
+
+    def editable(self) -> str:
+        """Return the text to begin a change with."""
+        return built_in_file() if self.text is None else self.text
+
+
+class AnswerFile(Protocol):
+    """The file of templates in the configuration folder."""
+
+    def read(self) -> AnswerFileState:
+        """Return the file as it is now."""
+
+    def check(self, text: str) -> AnswerFileState:
+        """Return what the file would be with this text."""
+
+    def staged(self, text: str | None) -> AbstractContextManager[Callable[[], None]]:
+        """Yield what replaces the file at once and whole; None removes it.
+
+        All that may fail is tried before it is yielded; InputError says why it does. Others who
+        change the file wait meanwhile.
+        """
+
+
+class AnswerQueries:
+    """What pages and commands ask about the templates; they are one file."""
+
+    def __init__(self, context: QueryContext) -> None:
+        """Read nothing yet."""
+        self._context = context
+
+    def state(self) -> AnswerFileState:
+        """Return the file as it is now; the built-in templates where files are not used."""
+        file = self._context.settings.answers
+        return AnswerFileState("the built-in templates") if file is None else file.read()
+
+    def check(self, text: str) -> AnswerFileState:
+        """Return what the file would be with this text."""
+        return self._file().check(text)
+
+    def change(self, text: str | None, by: Actor, seen: AnswerFileState | None = None) -> None:
+        """Let this text be the file, or with None the built-in templates be in force again.
+
+        InputError names every mistake of the text, why the file cannot be written, or that it is
+        no more what was `seen` before the change began; nothing is changed then. It is logged
+        before it is done: no change is without its record, also where this process dies between
+        the two.
+        """
+        file = self._file()
+        if text is not None and (mistakes := file.check(text).mistakes):
+            raise InputError(f"it has a mistake: {'; '.join(mistakes)}")
+        details = {"characters": len(text or "")}
+        with file.staged(text) as put_in_force:
+            found = file.read()
+            if seen is not None and found.text != seen.text:
+                raise InputError("the texts were changed by somebody else since you opened them")
+            with self._context.store.write() as connection:
+                act, where = Action.CHANGE_ANSWERS, found.source
+                note_action(connection, by.at, by.name, act, where, details)
+            put_in_force()
+
+    def _file(self) -> AnswerFile:
+        file = self._context.settings.answers
+        if file is None:
+            raise InputError("the templates cannot be changed here: use `linewatch answers`")
+        return file
+
+
+_NEVER_ANSWERED: Final = datetime.max.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerContext:
+    """What an answer holds beside what is known of the transaction.
+
+    `now` stands for the time of an answer where nothing answered yet.
+    `case_id` is as a person gave it. `public_url` is where people open the pages, empty where
+    nobody said so: then answers hold no link.
+    """
+
+    now: datetime
+    case_id: str = ""
+    public_url: str = ""
+    templates: AnswerTemplates = BUILT_IN
+
+    def case_id_of(self, summary: TransactionSummary) -> str:
+        """Return the case id that was given, else that of the tracked transaction."""
+        return visible(self.case_id or summary.case_id)
+
+    def link(self, tx_hash: TxHash) -> str:
+        """Return the address of what is known of a transaction."""
+        if not self.public_url:
+            return ""
+        case_id = f"&{urlencode({'case_id': self.case_id})}" if self.case_id else ""
+        return f"{self.public_url.rstrip('/')}/lookup?tx={tx_hash}{case_id}"
+
+
+@dataclass(frozen=True, slots=True)
+class FindingGroup:
+    """The same verdict of one network or, where none has anything to report, of several."""
+
+    finding: NetworkFinding
+    networks: str
+
+    @property
+    def kind(self) -> VerdictKind:
+        """The verdict."""
+        return self.finding.verdict.kind
+
+    @property
+    def newest(self) -> StoredRejection | None:
+        """The newest version of the record."""
+        return self.finding.versions[0] if self.finding.versions else None
+
+    @property
+    def reason(self) -> Reason | None:
+        """The reason of the newest version."""
+        return None if self.newest is None else self.finding.reason_of(self.newest)
+
+    def plain(self) -> str:
+        """Say what happened, in words for a customer; it holds no foreign text."""
+        return plain_answer(self.kind, self.finding.evidence, self.networks)
+
+    def cause(self) -> str:
+        """Say why, in words for a customer; empty where there is no record. May quote a reason."""
+        return "" if self.reason is None else plain_cause(self.reason)
+
+    def steps(self) -> tuple[str, ...]:
+        """Return what the customer can do next."""
+        nonce = 0 if self.newest is None else self.newest.record.nonce
+        return plain_steps(self.kind, self.reason, nonce, self.finding.evidence.follow_up)
+
+
+def finding_groups(summary: TransactionSummary) -> tuple[FindingGroup, ...]:
+    """Return what is to be said, the most telling first.
+
+    Networks with the same verdict are one group; of these the answer that is oldest speaks. The
+    order is that of `VerdictKind`.
+    """
+    found = summary.conclusive_findings()
+    groups: dict[VerdictKind, list[NetworkFinding]] = {}
+    for each in found:
+        groups.setdefault(each.verdict.kind, []).append(each)
+    return tuple(_group(groups[kind]) for kind in VerdictKind if kind in groups)
+
+
+def leading_verdict(summary: TransactionSummary) -> VerdictKind | None:
+    """Return the verdict that is said first; None where no network can be asked."""
+    groups = finding_groups(summary)
+    return groups[0].kind if groups else None
+
+
+def _group(findings: Sequence[NetworkFinding]) -> FindingGroup:
+    oldest = min(findings, key=lambda each: each.evidence.last_answered_at or _NEVER_ANSWERED)
+    *others, last = [_named(each) for each in findings]
+    return FindingGroup(oldest, f"{', '.join(others)} and {last}" if others else last)
+
+
+def _named(finding: NetworkFinding) -> str:
+    name = visible(finding.profile.name)
+    return f"{name} (simulated network)" if finding.profile.is_simulated else name
+
+
+def answer_text(summary: TransactionSummary, voice: Voice, context: AnswerContext) -> str:
+    """Write what people paste for a customer or an engineer.
+
+    It may quote a reason as the network sent it, so it is foreign text.
+    """
+    groups = finding_groups(summary)
+    if not groups:
+        return f"Transaction {summary.tx_hash}\n\nNo network is configured that could be asked."
+    template = context.templates.choose(voice, groups[0].kind)
+    return fill_in(template, _values(summary, groups, context))
+
+
+def _values(
+    summary: TransactionSummary, groups: Sequence[FindingGroup], context: AnswerContext
+) -> Mapping[str, str]:
+    main = groups[0]
+    rests_on = (
+        unlinked(f"{each.finding.verdict.rests_on} {_follows(each)}".strip()) for each in groups
+    )
+    return {
+        "hash": str(summary.tx_hash),
+        "case_id": unlinked(context.case_id_of(summary)),
+        "network": "; ".join(each.networks for each in groups),
+        "verdict": "; ".join(dict.fromkeys(each.kind.value for each in groups)),
+        "answer": "\n".join(each.plain() for each in groups),
+        "cause": main.cause(),
+        "next_steps": _numbered(main.steps()),
+        "details": "\n".join(rests_on),
+        "technical_steps": _numbered(main.finding.next_steps()),
+        "link": context.link(summary.tx_hash),
+        "as_of": moment(_as_of(groups) or context.now),
+        **_record_values(main),
+        "block": _block(main.newest, main.finding.evidence.follow_up),
+    }
+
+
+def _as_of(groups: Sequence[FindingGroup]) -> datetime | None:
+    """Return when the latest answer came: a text that is the same stays the same."""
+    known = [each.finding.evidence for each in groups]
+    ends = [each.follow_up.answered_at for each in known if each.follow_up is not None]
+    answers = [each.last_answered_at for each in known if each.last_answered_at is not None]
+    return max(ends + answers, default=None)
+
+
+def _follows(group: FindingGroup) -> str:
+    """Return what follows, unless it stands among the next steps."""
+    return "" if group.finding.next_steps() else group.finding.verdict.follows
+
+
+def _record_values(group: FindingGroup) -> Mapping[str, str]:
+    """Return what the newest record says."""
+    newest, reason = group.newest, group.reason
+    if newest is None or reason is None:
+        return {}
+    factor = overrun(reason)
+    return {
+        "explanation": explain(reason),
+        "stage": newest.record.tx_rejection_stage.value,
+        "rejected_at": moment(newest.record.timestamp),
+        "reason": unlinked(reason.text),
+        "module": reason.module or "",
+        "count": "" if reason.count is None else f"{reason.count:,}",
+        "limit": "" if reason.limit is None else f"{reason.limit:,}",
+        "overrun": "" if factor is None else f"{factor:,.2f}",
+        "sender": str(newest.record.sender),
+        "nonce": str(newest.record.nonce),
+    }
+
+
+def _block(newest: StoredRejection | None, end: FollowUp | None) -> str:
+    if end is not None and end.inclusion is not None:
+        return f"{end.inclusion.block_number:,}"
+    number = None if newest is None else newest.record.block_number
+    return "" if number is None else f"{number:,}"
+
+
+def _numbered(steps: Sequence[str]) -> str:
+    return "\n".join(f"{number}. {step}" for number, step in enumerate(steps, start=1))

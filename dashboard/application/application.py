@@ -1,0 +1,226 @@
+"""The queries of all pages: what a page may ask, and nothing else.
+
+They read the store. Only the live question waits for an upstream, with a deadline of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from typing import Final
+
+from dashboard.application.answers import AnswerQueries
+from dashboard.application.attention import (
+    Attention,
+    absent_worker,
+    health_troubles,
+    needed_attention,
+)
+from dashboard.application.context import NO_SETTINGS, PageSettings, QueryContext, TtlCache
+from dashboard.application.deliveries import AlertQueries
+from dashboard.application.fees import FeeQueries
+from dashboard.application.health import HealthQueries
+from dashboard.application.incidents import IncidentQueries
+from dashboard.application.lookup import LookUp, LookupQueries, ask_in_portions
+from dashboard.application.network_status import (
+    NetworkProfile,
+    NetworkStatus,
+    conclude_status,
+    read_all_figures,
+)
+from dashboard.application.overview import OverviewQueries
+from dashboard.application.recipients import RecipientQueries
+from dashboard.application.rejections import RejectionListQueries
+from dashboard.application.rules import RuleQueries
+from dashboard.application.senders import SenderQueries
+from dashboard.application.signed_links import LinkQueries
+from dashboard.application.silences import SilenceQueries
+from dashboard.application.tracked import TrackedQueries
+from dashboard.application.transaction_summary import TransactionSummary, read_transaction_summaries
+from dashboard.domain.clock import Clock
+from dashboard.domain.people.access import Actor
+from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.domain.tracking.paste import ListedTransaction
+from dashboard.store.engine.engine import Store
+from dashboard.store.tracking.transactions import TrackResult, tracked_among
+
+LOOK_UP_DEADLINE: Final = timedelta(seconds=8)
+RECENT: Final = timedelta(seconds=20)
+"""How long what is known of many hashes is kept: less than their page takes to refresh."""
+
+_SHARED_FOR: Final = timedelta(seconds=1)
+
+StatusesAsOf = tuple[datetime, tuple[NetworkStatus, ...]]
+
+
+class Application:
+    """The queries of all pages; one for the process, shared by all sessions.
+
+    Queries of one page are in the attribute of its name. Every query may raise StoreError.
+    Answers that all viewers share are cached for a second. Those that an act changes are asked
+    again after it: see `Store.writes`.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        networks: Sequence[NetworkProfile],
+        look_up: LookUp | None,
+        clock: Clock,
+        look_up_deadline: timedelta = LOOK_UP_DEADLINE,
+        settings: PageSettings = NO_SETTINGS,
+    ) -> None:
+        """Read from `store`; `look_up` is the live question, None where no upstream can be asked.
+
+        `look_up_deadline` is the deadline that `look_up` keeps, to show it.
+        """
+        self.networks = tuple(networks)
+        self.look_up_deadline = look_up_deadline
+        self._look_up = look_up
+        self.now = clock
+        self._store = store
+        self.context = context = QueryContext(store, self.networks, clock, settings=settings)
+        self.overview = OverviewQueries(context)
+        self.fees = FeeQueries(context)
+        self.health = HealthQueries(context)
+        self.rejections = RejectionListQueries(context)
+        self.tracked = TrackedQueries(context)
+        self.senders = SenderQueries(context)
+        self.alerts = AlertQueries(context)
+        self.silences = SilenceQueries(context)
+        self.recipients = RecipientQueries(context)
+        self.rules = RuleQueries(context)
+        self.incidents = IncidentQueries(context)
+        self.links = LinkQueries(context)
+        self.lookups = LookupQueries(context)
+        self.answers = AnswerQueries(context)
+        self._statuses: TtlCache[StatusesAsOf] = TtlCache(_SHARED_FOR, clock)
+        self._needed: TtlCache[tuple[Attention, ...]] = TtlCache(_SHARED_FOR, clock)
+        self.drawn: TtlCache[str] = TtlCache(_SHARED_FOR, clock)
+        """What pages wrote of shared answers, by what it is and the moment that it shows."""
+        self._tracked: TtlCache[frozenset[TxHash]] = TtlCache(_SHARED_FOR, clock)
+        self._recent: TtlCache[tuple[TransactionSummary, ...]] = TtlCache(RECENT, clock)
+
+    @property
+    def store_name(self) -> str:
+        """How messages name the store."""
+        return self._store.name
+
+    def network_name(self, network_id: NetworkId) -> str:
+        """Return the name of a network; one that left the configuration is named by its id."""
+        return self.context.network_name(network_id)
+
+    def network_statuses(self) -> tuple[NetworkStatus, ...]:
+        """Return of each network whether it is busy, with its figures and their ages."""
+        return self.statuses_as_of()[1]
+
+    def statuses_as_of(self) -> StatusesAsOf:
+        """Return the same with their moment, which lies up to a second back.
+
+        Ages that are told of that moment are the same for all viewers of it.
+        """
+        return self._statuses.get((), self._read_statuses)
+
+    def needed_attention(
+        self, statuses: Sequence[NetworkStatus], now: datetime
+    ) -> tuple[Attention, ...]:
+        """Return what needs attention on these networks now, the most urgent first."""
+        key = (*(each.profile.network_id for each in statuses), now, self._store.writes)
+        return self._needed.get(key, lambda: self._find_needed(statuses, now))
+
+    def absent_worker(self) -> Attention | None:
+        """Return that no worker runs, or that nobody knows; None where one does."""
+        return absent_worker(self.health.health())
+
+    def tracked_among(self, hashes: Sequence[TxHash]) -> frozenset[TxHash]:
+        """Return those of the hashes that are tracked."""
+
+        def read() -> frozenset[TxHash]:
+            with self._store.read() as connection:
+                return frozenset(tracked_among(connection, hashes))
+
+        return self._tracked.get((self._store.writes, *hashes), read)
+
+    def summaries(self, hashes: Sequence[TxHash]) -> tuple[TransactionSummary, ...]:
+        """Return what is known of each hash, in the order given; never from the cache."""
+        with self._store.read() as connection:
+            return tuple(read_transaction_summaries(connection, self.networks, hashes))
+
+    def recent_summaries(self, hashes: Sequence[TxHash]) -> tuple[TransactionSummary, ...]:
+        """Return what was known of many hashes up to `RECENT` ago, whoever read it."""
+        return self._recent.get(tuple(hashes), lambda: self.summaries(hashes))
+
+    def discard_recent_summaries(self) -> None:
+        """Let `recent_summaries` read again."""
+        self._recent.clear()
+
+    @property
+    def can_watch(self) -> bool:
+        """Whether a network has an exclusion endpoint, so that tracking can find anything."""
+        return any(profile.has_exclusion for profile in self.networks)
+
+    @property
+    def can_ask(self) -> bool:
+        """Whether some network can be asked about a hash now."""
+        return self._look_up is not None and self.can_watch
+
+    def ask_now(self, hashes: Sequence[TxHash]) -> Iterator[int]:
+        """Ask every network with an exclusion endpoint about these hashes, and store it.
+
+        Yields after each portion how many are done; a caller that stops iterating asks no more.
+        """
+        if self._look_up is not None:
+            yield from ask_in_portions(self._look_up, hashes)
+
+    def track(
+        self,
+        hashes: Sequence[TxHash],
+        label: str,
+        attempted_at: datetime | None,
+        by: Actor | None = None,
+        case_id: str = "",
+    ) -> tuple[TrackResult, ...]:
+        """Track hashes on every network that can be asked; return the result of each."""
+        network_ids = tuple(
+            profile.network_id for profile in self.networks if profile.has_exclusion
+        )
+        listed = [
+            ListedTransaction(line, each, attempted_at, label, case_id=case_id)
+            for line, each in enumerate(hashes, start=1)
+        ]
+        return self.tracked.track(listed, network_ids, by)
+
+    def _find_needed(
+        self, statuses: Sequence[NetworkStatus], now: datetime
+    ) -> tuple[Attention, ...]:
+        only = statuses[0].profile.network_id if len(statuses) == 1 else None
+        if len(self.networks) == 1:
+            only = None  # what is about no network in particular belongs here as well
+        unattended = self.incidents.unattended(only)
+        titled = [(each, self.incidents.title_of(each)) for each in unattended]
+        troubles = health_troubles(self.health.health(), now)
+        return tuple(needed_attention(titled, troubles, statuses, now))
+
+    def _read_statuses(self) -> StatusesAsOf:
+        now = self.now()
+        with self._store.read() as connection:
+            figures = read_all_figures(connection, self.networks, now)
+        return now, tuple(conclude_status(each, now) for each in figures)
+
+
+_registered: list[Application] = []
+
+
+def register(queries: Application) -> None:
+    """Let every page of the process use these queries."""
+    _registered[:] = [queries]
+
+
+def is_registered() -> bool:
+    """Whether pages can be shown; false while the process is still starting."""
+    return bool(_registered)
+
+
+def current() -> Application:
+    """Return the registered queries."""
+    return _registered[0]

@@ -1,0 +1,362 @@
+"""What needs attention now, each with its remedy.
+
+What is wrong with Linewatch itself is found here once: for Overview, Health and `linewatch doctor`.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Final
+from uuid import UUID
+
+from dashboard.application.deliveries import notifications_are
+from dashboard.application.health import (
+    FREE_SPACE_ADVICE,
+    SOURCES,
+    STORAGE,
+    WORKER,
+    Health,
+    NotificationHealth,
+    WorkerHealth,
+    is_disk_short,
+    is_mail_late,
+)
+from dashboard.application.network_status import NetworkProfile, NetworkStatus
+from dashboard.application.recipients import unreached_words
+from dashboard.application.source_health import (
+    OPERATION_NAMES,
+    REMEDIES,
+    NetworkHealth,
+    OperationHealth,
+    OperationState,
+    plan_in_words,
+)
+from dashboard.application.text import (
+    age,
+    moment,
+    moment_near,
+    names_of,
+    sentence,
+    size,
+    span,
+)
+from dashboard.domain.alerts.incident import Incident
+from dashboard.domain.alerts.notification import DeliveryResult
+from dashboard.domain.alerts.rule import URGENCY, Severity
+from dashboard.domain.foreign_text import visible
+from dashboard.domain.formatting import capitalized, counted
+from dashboard.domain.health.observation import Operation
+from dashboard.domain.health.troubles import CONFIRMED_BY
+from dashboard.domain.quantity import NetworkId
+from dashboard.store.health import StoreSpace
+
+_LONGEST_TITLE: Final = 120
+_LONGEST_FAILURE: Final = 160
+_SEVERAL: Final = 3
+"""Networks that are stale together from which one line names them all."""
+
+
+class Remedy(StrEnum):
+    """Where a person goes with it, as the link says it."""
+
+    INCIDENT = "Open the incident"
+    DEAD = "Open the notifications"
+    PENDING = "See what is pending"
+    HELD = "See what is held"
+    RECIPIENTS = "See the recipients"
+    SOURCES = "See what fails"
+    STORAGE = "See the storage"
+    WORKER = "See the worker"
+
+    @property
+    def is_on_alerts(self) -> bool:
+        """Whether the page Alerts helps; else Health does."""
+        return self not in {Remedy.SOURCES, Remedy.STORAGE, Remedy.WORKER}
+
+
+@dataclass(frozen=True, slots=True)
+class Attention:
+    """One thing that needs attention; `network` is None where it is about the installation.
+
+    `text` says more of it and `advice` what to do; Overview has room for one of both. Headline
+    and text may quote foreign text.
+    """
+
+    headline: str
+    text: str
+    remedy: Remedy
+    network: NetworkProfile | None = None
+    incident_id: UUID | None = None
+    advice: str = ""
+    severity: str = Severity.WARNING
+
+
+def most_urgent_first(needed: Iterable[Attention]) -> list[Attention]:
+    """Put the most urgent first, and leave things of one severity as they are."""
+    return sorted(needed, key=lambda each: -URGENCY.get(each.severity, 0))
+
+
+def health_troubles(health: Health, now: datetime) -> list[Attention]:
+    """Return what is wrong with Linewatch itself, the worst first; nothing where all is well."""
+    networks = health.networks or ()
+    found = [
+        *_worker_and_disk(health),
+        *_failing_roles(health, now),
+        *_unread(health),
+        *(each for network in networks for each in _failing(network, now)),
+        *_stale(health, networks, now),
+        *_over_plan(networks),
+        *([] if health.worker is None else _heartbeat(health.worker)),
+        *([] if health.notifications is None else _notifications(health.notifications, now)),
+        *([] if health.storage is None else _storage(health.storage.space)),
+    ]
+    return most_urgent_first(found)
+
+
+def needed_attention(
+    titled: Sequence[tuple[Incident, str]],
+    troubles: Sequence[Attention],
+    statuses: Sequence[NetworkStatus],
+    now: datetime,
+) -> list[Attention]:
+    """Return what needs attention on some networks, the most urgent first.
+
+    `titled` are the incidents without an owner, each with its title; `troubles` what is wrong with
+    Linewatch itself. What the verdict of a single network says already is not said again.
+    """
+    profiles = {each.profile.network_id: each.profile for each in statuses}
+    said = statuses[0].activity_reason if len(statuses) == 1 else ""
+    unassigned = [_unassigned(incident, title, profiles, now) for incident, title in titled]
+    of_networks = [
+        replace(each, text="") if each.text and each.text.rstrip(".") in said else each
+        for each in troubles
+        if each.network is not None and each.network.network_id in profiles
+    ]
+    installation = [each for each in troubles if each.network is None]
+    return most_urgent_first([*installation, *unassigned, *of_networks])
+
+
+def _unassigned(
+    incident: Incident, title: str, profiles: dict[NetworkId, NetworkProfile], now: datetime
+) -> Attention:
+    network_id = incident.network_id
+    return Attention(
+        f"{visible(title, _LONGEST_TITLE)}:",
+        f"open since {moment_near(incident.opened_at, now)}, unassigned.",
+        Remedy.INCIDENT,
+        None if network_id is None else profiles.get(network_id),
+        incident.incident_id,
+        severity=incident.severity,
+    )
+
+
+def absent_worker(health: Health) -> Attention | None:
+    """Return that no worker runs, or that nobody knows; None where one does."""
+    if health.worker is None or health.worker.holders:
+        return None
+    if health.storage is not None and health.storage.is_space_low:
+        return Attention(
+            "Whether a worker runs is not known.",
+            "A worker writes that it runs into the store, and the disk may be too full for it.",
+            Remedy.WORKER,
+            severity=Severity.CRITICAL,
+        )
+    return Attention(
+        "No worker runs.",
+        "Nothing is asked and nothing is sent; what is shown grows old.",
+        Remedy.WORKER,
+        advice="Start `linewatch worker`, or `linewatch up` for everything, and look at its "
+        "log if it ends.",
+        severity=Severity.CRITICAL,
+    )
+
+
+def _worker_and_disk(health: Health) -> Iterator[Attention]:
+    if health.storage is not None and health.storage.is_space_low:
+        free = size(health.storage.space.free_on_disk or 0)
+        yield Attention(
+            f"The disk of the store has {free} free.",
+            "",
+            Remedy.STORAGE,
+            advice=FREE_SPACE_ADVICE,
+            severity=Severity.CRITICAL,
+        )
+    absent = absent_worker(health)
+    if absent is not None:
+        yield absent
+
+
+def _failing_roles(health: Health, now: datetime) -> Iterator[Attention]:
+    for each in health.failing_roles:
+        many = counted(each.deaths, "time", "times")
+        last = visible(each.why, _LONGEST_FAILURE)
+        again = "starts" if each.again_at > now else "was started"
+        yield Attention(
+            f"The role {each.name} keeps dying.",
+            f"It died {many} since {moment_near(each.since, now)} (last: {last}), and {again} "
+            f"again at {moment_near(each.again_at, now)}.",
+            Remedy.WORKER,
+            advice="Look at the output of `linewatch up`. The other roles go on.",
+            severity=Severity.CRITICAL,
+        )
+
+
+def _unread(health: Health) -> Iterator[Attention]:
+    """Name each part that the store did not give: nobody knows whether it is well."""
+    remedies = {SOURCES: Remedy.SOURCES, WORKER: Remedy.WORKER, STORAGE: Remedy.STORAGE}
+    for name, error in health.unread.items():
+        yield Attention(
+            f"{name} cannot be read from the store.",
+            sentence(visible(str(error), _LONGEST_FAILURE)),
+            remedies.get(name, Remedy.PENDING),
+            advice="It is read again automatically. If this lasts, run `linewatch verify`, which "
+            "says what is damaged, and check the disk.",
+            severity=Severity.CRITICAL,
+        )
+
+
+def _over_plan(networks: Sequence[NetworkHealth]) -> Iterator[Attention]:
+    """Name the networks whose fees took more credits today than are planned for a day."""
+    for each in networks:
+        if each.is_over_plan:
+            yield Attention(
+                f"{each.profile.name} spends more credits than planned.",
+                plan_in_words(each.fee_credits, each.profile.planned_credits),
+                Remedy.SOURCES,
+                each.profile,
+                advice="Lengthen the periods under [poll], or raise the plan; "
+                "`linewatch config try` says what each period costs.",
+            )
+
+
+def _failing(health: NetworkHealth, now: datetime) -> Iterator[Attention]:
+    """Name each source of a network that gives no answer, by what has failed for longest."""
+    found: defaultdict[str, list[OperationHealth]] = defaultdict(list)
+    for each in health.operations:
+        if each.failure is not None:
+            found[_source_name(health.profile, each.operation)].append(each)
+    for name, failing in found.items():
+        longest = min(
+            (each.failure for each in failing if each.failure is not None),
+            key=lambda each: each.failing_since,
+        )
+        since = f"{moment_near(longest.failing_since, now)} ({age(longest.failing_since, now)})"
+        advice = REMEDIES[longest.failure.kind]
+        instead = [each.operation for each in failing if each.is_from_node]
+        if instead:
+            names = ", ".join(OPERATION_NAMES[each] for each in instead)
+            what = "" if len(instead) == len(failing) else f": {names}"
+            advice += f" Meanwhile the network's node answers instead{what}."
+        yield Attention(
+            f"{health.profile.name}: {name} has not answered since {since}.",
+            sentence(visible(longest.failure.message, _LONGEST_FAILURE)),
+            Remedy.SOURCES,
+            health.profile,
+            advice=advice,
+        )
+
+
+def _source_name(profile: NetworkProfile, operation: Operation) -> str:
+    match operation:
+        case Operation.EXCLUSION_STATUS:
+            return "the exclusion API"
+        case Operation.TRANSACTION_RECEIPT:
+            return "the node, asked for receipts,"
+        case _:
+            return profile.gas_source
+
+
+def _stale(health: Health, networks: Sequence[NetworkHealth], now: datetime) -> Iterator[Attention]:
+    """Name the networks whose fees are old though nothing failed, many of them in one line."""
+    stale = [each for each in networks if each.state(now) is OperationState.STALE]
+    advice = (
+        "It is asked again as soon as a worker runs."
+        if absent_worker(health) is not None
+        else "The log of the worker says why no answer arrived."
+    )
+    if len(stale) >= _SEVERAL:
+        some, every = ([each.profile.name for each in part] for part in (stale, networks))
+        yield Attention(f"Stale: {names_of(some, every)}.", "", Remedy.SOURCES, advice=advice)
+        return
+    for each in stale:
+        old = next(one for one in each.operations if one.state(now) is OperationState.STALE)
+        last = "never" if old.answered_at is None else age(old.answered_at, now)
+        why = (
+            "longer than two of its periods"
+            if old.unasked_since is None
+            else f"no worker has asked since {moment_near(old.unasked_since, now)}"
+        )
+        text = f"{OPERATION_NAMES[old.operation]}: last answered {last}, {why}."
+        headline = f"{each.profile.name} is stale."
+        yield Attention(headline, text, Remedy.SOURCES, each.profile, advice=advice)
+
+
+def _heartbeat(worker: WorkerHealth) -> Iterator[Attention]:
+    if worker.heartbeat is not None and worker.heartbeat.trouble:
+        trouble = visible(worker.heartbeat.trouble, _LONGEST_FAILURE)
+        advice = "Look at heartbeat_url under [alerts], and at the service behind it."
+        yield Attention("The heartbeat fails.", sentence(trouble), Remedy.WORKER, advice=advice)
+
+
+def _notifications(health: NotificationHealth, now: datetime) -> Iterator[Attention]:
+    mail, last = health.mail, health.mail.last_attempt
+    for each in health.unreached:
+        words = sentence(capitalized(unreached_words(each)))
+        advice = "Verify or turn on a recipient, or give the rule another one."
+        yield Attention(words, "", Remedy.RECIPIENTS, advice=advice)
+    for suspect in health.suspects:
+        yield Attention(
+            f"A message to {visible(suspect.recipient.address, _LONGEST_TITLE)} came back.",
+            sentence(visible(suspect.note, _LONGEST_FAILURE)) if suspect.note else "",
+            Remedy.RECIPIENTS,
+            advice="Ask its owner another way. When another message comes back, the address is "
+            "turned off; `linewatch recipients on` takes it for a good one again.",
+        )
+    if is_mail_late(mail, now):
+        failed = last is not None and last.result is not DeliveryResult.SENT
+        said = sentence(visible(last.outcome, _LONGEST_FAILURE)) if last and failed else ""
+        many = notifications_are(mail.counts.in_delivery)
+        yield Attention(
+            f"{many} pending for longer than sending takes.",
+            said,
+            Remedy.PENDING,
+            advice="Each is tried again for seven days, and nothing is lost. Check [mail] in "
+            "the configuration, and the mail server.",
+        )
+    if mail.counts.held:
+        yield Attention(
+            f"{notifications_are(mail.counts.held)} held since a backup was restored.",
+            "",
+            Remedy.HELD,
+            advice="Look at them, then send or discard them with `linewatch release`.",
+        )
+    if mail.counts.dead:
+        yield Attention(
+            f"{notifications_are(mail.counts.dead)} dead.",
+            "They were refused permanently.",
+            Remedy.DEAD,
+            advice="Alerts shows each answer: correct what it complains about, then send again.",
+        )
+
+
+def _storage(space: StoreSpace) -> Iterator[Attention]:
+    measured, leap = space.measured, space.clock_jump
+    if measured is not None and measured.full_in is not None and is_disk_short(measured):
+        yield Attention(
+            f"The disk of the store is full in {span(measured.full_in)}.",
+            "",
+            Remedy.STORAGE,
+            advice="Free some room, move the store to a larger disk, or keep less under [store].",
+        )
+    if leap is not None:
+        yield Attention(
+            f"The clock jumped ahead by {span(leap.after - leap.before)}.",
+            f"It went from {moment(leap.before)} to {moment(leap.after)} at once.",
+            Remedy.STORAGE,
+            advice="Set the clock right. What seems old because of that is kept until then, or "
+            f"until the store was measured on {CONFIRMED_BY} days after.",
+        )

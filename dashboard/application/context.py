@@ -1,0 +1,242 @@
+"""What the questions of every subject are answered from, and answers shared by all open pages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta, tzinfo
+from threading import Lock
+from typing import Final, Generic, TypeVar
+
+from dashboard.application.answers import AnswerFile
+from dashboard.application.network_status import NetworkProfile
+from dashboard.detect.condition_start_end import ConditionRules
+from dashboard.domain.alerts.condition import INSTALLATION, Subject
+from dashboard.domain.alerts.notification import NO_DOMAIN
+from dashboard.domain.alerts.pace import LARGEST_HOURLY
+from dashboard.domain.alerts.rule import Rule
+from dashboard.domain.alerts.rule_table import ANY_NAMES, RuleNames
+from dashboard.domain.clock import Clock
+from dashboard.domain.fees.spells import HoldPeriods
+from dashboard.domain.health.troubles import FailingRole
+from dashboard.domain.people.access import Action, Actor, Detail
+from dashboard.domain.people.recipients import NOTHING_CONFIGURED, ConfiguredRecipients
+from dashboard.domain.quantity import NetworkId
+from dashboard.domain.rejections.exclusion import StoredRejection
+from dashboard.domain.rejections.reasons import ModuleLimits, Reason, parse_reason
+from dashboard.errors import InputError, SettingsError
+from dashboard.store.access.audit_log import note_action
+from dashboard.store.engine.connection import Connection
+from dashboard.store.engine.engine import Store
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class _SharedAnswer(Generic[T]):
+    """The answer to one question, once it is there; `lock` is held while it is computed."""
+
+    lock: Lock = field(default_factory=Lock)
+    answer: tuple[datetime, T] | None = None
+
+
+class TtlCache(Generic[T]):
+    """Keeps each answer for `lifetime`; callers that come while it is computed anew get the old.
+
+    They wait where there is none, or one that is twice as old. Nobody waits for an answer of
+    another key. An error is not kept: the next caller computes again. Old answers go when
+    another key is asked for.
+    """
+
+    def __init__(self, lifetime: timedelta, clock: Clock) -> None:
+        """Keep nothing yet."""
+        self._lifetime = lifetime
+        self._clock = clock
+        self._lock = Lock()
+        self._slots: dict[Hashable, _SharedAnswer[T]] = {}
+
+    def get(self, key: Hashable, compute: Callable[[], T]) -> T:
+        """Return the answer kept under `key`, recomputed once it has expired."""
+        slot = self._slots.get(key) or self._new_slot(key)
+        kept = self._kept(slot, 1)
+        if kept is not None:
+            return kept[1]
+        old = self._kept(slot, 2)
+        if not slot.lock.acquire(blocking=old is None) and old is not None:
+            return old[1]
+        try:
+            kept = self._kept(slot, 1)
+            if kept is None:
+                slot.answer = kept = (self._clock(), compute())
+            return kept[1]
+        finally:
+            slot.lock.release()
+
+    def clear(self) -> None:
+        """Drop everything, after a page changed what is stored."""
+        with self._lock:
+            self._slots.clear()
+
+    def _new_slot(self, key: Hashable) -> _SharedAnswer[T]:
+        """Drop what is old or never came; return the slot that is left for a key, or a new."""
+        with self._lock:
+            self._slots = {
+                each: slot
+                for each, slot in self._slots.items()
+                if slot.lock.locked() or self._kept(slot, 2) is not None
+            }
+            return self._slots.setdefault(key, _SharedAnswer())
+
+    def _kept(self, slot: _SharedAnswer[T], lifetimes: int) -> tuple[datetime, T] | None:
+        """Return its answer, unless that is older than so many lifetimes."""
+        answer = slot.answer
+        if answer is None or timedelta() <= self._clock() - answer[0] < lifetimes * self._lifetime:
+            return answer
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class ShownSetting:
+    """One setting in force, as text; a value that may be secret is masked.
+
+    `source` says where it stands. `default` is empty where the value is the default, or there is
+    none; so is `meaning` where nothing is said of it.
+    """
+
+    name: str
+    value: str
+    source: str
+    is_default: bool
+    default: str = ""
+    meaning: str = ""
+
+    @property
+    def section(self) -> str:
+        """The table that it stands in."""
+        return self.name.partition(".")[0]
+
+    def holds(self, words: str) -> bool:
+        """Whether all these words occur in it, in either case."""
+        text = f"{self.name} {self.value} {self.source} {self.meaning}".lower()
+        return all(word in text for word in words.lower().split())
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigurationState:
+    """The settings with which this process started, and what became of their files since.
+
+    `own_file` is where a person sets them, which may not exist. `changed` names the settings that
+    the files now say otherwise, `mistakes` what is wrong in them now.
+    """
+
+    settings: tuple[ShownSetting, ...]
+    own_file: str
+    started_at: datetime
+    changed: tuple[str, ...] = ()
+    mistakes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PageSettings:
+    """What pages know of the settings.
+
+    With less than `low_space` bytes free on the disk of the store, pages warn. `public_url` is
+    where people open them, empty where nobody said so: then messages hold no links.
+    `read_rules` reads a file of rules; it raises InputError that names every mistake.
+    `recipients` is what the settings say of them, `rule_names` what the names in a rule stand for.
+    `largest_hourly` is how many notifications one recipient gets within an hour,
+    `heartbeat_period` how often a heartbeat is sent, None where none is. Message-IDs stand below
+    `domain`. `answers` is the file of templates for answers, None where none is used.
+    `limit_tables` are the public tables of module limits, `configuration` returns all settings,
+    `failing_roles` the roles that keep dying on this machine.
+    """
+
+    low_space: int = 0
+    public_url: str = ""
+    read_rules: Callable[[str], tuple[Rule, ...]] | None = None
+    recipients: ConfiguredRecipients = NOTHING_CONFIGURED
+    rule_names: RuleNames = ANY_NAMES
+    largest_hourly: int = LARGEST_HOURLY
+    heartbeat_period: timedelta | None = None
+    domain: str = NO_DOMAIN
+    answers: AnswerFile | None = None
+    limit_tables: tuple[ModuleLimits, ...] = ()
+    configuration: Callable[[], ConfigurationState] | None = None
+    failing_roles: Callable[[], Sequence[FailingRole]] = tuple
+
+
+NO_SETTINGS: Final = PageSettings()
+
+
+@dataclass(frozen=True, slots=True)
+class QueryContext:
+    """The store, the networks of this installation, and the clock; shared by all sessions.
+
+    `actor` is whom the audit log names for changes.
+    """
+
+    store: Store
+    networks: tuple[NetworkProfile, ...]
+    now: Clock
+    actor: str = "pages"
+    settings: PageSettings = NO_SETTINGS
+
+    def audit(
+        self,
+        connection: Connection,
+        action: Action,
+        subject: str,
+        details: Mapping[str, Detail] | None = None,
+        by: Actor | None = None,
+    ) -> None:
+        """Write a change into the audit log; without `by`, `actor` made it now."""
+        who = by or Actor(self.actor, self.now())
+        note_action(connection, who.at, who.name, action, subject, details)
+
+    def profile(self, network_id: NetworkId) -> NetworkProfile | None:
+        """Return the profile of a network, None for one that left the configuration."""
+        return next(
+            (profile for profile in self.networks if profile.network_id == network_id), None
+        )
+
+    def network_name(self, network_id: NetworkId) -> str:
+        """Return the name of a network; one that left the configuration is named by its id."""
+        if network_id == INSTALLATION:
+            return "this installation"
+        profile = self.profile(network_id)
+        return f"Network {network_id}" if profile is None else profile.name
+
+    def zone(self, name: str) -> tzinfo:
+        """Return a time zone by its name, empty for that of [mail]; InputError for no zone."""
+        known = self.settings.recipients
+        try:
+            return known.zones(name or known.zone)
+        except SettingsError as error:
+            raise InputError(f"the time zone {error}") from error
+
+    def search_scope(self, network_id: NetworkId | None, text: str) -> tuple[NetworkId | None, str]:
+        """Return the network to search and the words to search for.
+
+        Words that are the title of a network, in either case, stand for that network.
+        """
+        titled = {each.network_id for each in self.networks if each.name.lower() == text.lower()}
+        if len(titled) == 1 and (network_id is None or network_id in titled):
+            return titled.pop(), ""
+        return network_id, text
+
+    def rule_of(self, subject: Subject) -> HoldPeriods:
+        """Return how long a change of this condition is seen before it holds."""
+        profile = self.profile(subject.network_id)
+        rules = ConditionRules() if profile is None else profile.rules
+        return rules.of(subject.kind)
+
+    def is_simulated(self, network_id: NetworkId) -> bool:
+        """Whether a network is simulated."""
+        profile = self.profile(network_id)
+        return profile is not None and profile.is_simulated
+
+    def reason_of(self, stored: StoredRejection) -> Reason:
+        """Read a rejection's reason, with the limit that its network has where it names none."""
+        profile = self.profile(stored.network_id)
+        limits = None if profile is None else profile.module_limits
+        return parse_reason(stored.record.reason_message, limits)

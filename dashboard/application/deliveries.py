@@ -1,0 +1,323 @@
+"""Notifications and their deliveries: where each stands, what it tells, and what sends it again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+from uuid import UUID
+
+from dashboard.application.context import QueryContext, TtlCache
+from dashboard.application.text import moment_near
+from dashboard.domain.alerts.notification import (
+    DeliveryAttempt,
+    Notification,
+    NotificationKind,
+    NotificationState,
+)
+from dashboard.domain.alerts.pace import Pace, RecipientTraffic
+from dashboard.domain.foreign_text import visible
+from dashboard.domain.formatting import counted
+from dashboard.domain.people.access import Action, Actor
+from dashboard.domain.people.verification import Verification, mail_state
+from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.domain.rejections.search import parse_search
+from dashboard.store.access.audit_log import note_action
+from dashboard.store.alerts.alert_status import (
+    NotificationCounts,
+    OpenIncident,
+    notification_counts,
+    open_incidents,
+)
+from dashboard.store.alerts.incident_list import incidents_beginning
+from dashboard.store.alerts.members import incidents_of, states_of
+from dashboard.store.alerts.notification_search import (
+    NotificationFilter,
+    count_notifications,
+    search_notifications,
+)
+from dashboard.store.alerts.notifications import deliveries_by_notification
+from dashboard.store.alerts.recipients import read_directory
+from dashboard.store.alerts.release import (
+    DeadNotifications,
+    count_dead_by_address,
+    resend,
+    traffic_to,
+)
+from dashboard.store.engine.connection import Connection
+from dashboard.store.tracking.transactions import is_tracked
+
+COUNTED: Final = timedelta(days=30)
+"""How far back notifications are counted."""
+
+_SHARED_FOR: Final = timedelta(seconds=2)
+_INCIDENT: Final = re.compile(r"[0-9a-f]{8}[0-9a-f-]{0,28}")
+"""How an incident is named: by its id, or by how that begins."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeadSummary:
+    """The dead notifications of the time that is counted: how many to whom, and the latest."""
+
+    by_address: dict[str, int]
+    latest: tuple[Notification, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NotificationHistory:
+    """A notification with every finished delivery attempt, oldest first.
+
+    `standing` says when it was sent or what it waits for, empty where its state says all;
+    `incident_ids` name what it is about, `states` are those that it reports, where it is gathered.
+    """
+
+    notification: Notification
+    attempts: tuple[DeliveryAttempt, ...]
+    standing: str = ""
+    incident_ids: tuple[UUID, ...] = ()
+    states: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class VerificationMail:
+    """The latest verification mail to an address: when it was asked for, and what became of it."""
+
+    verification: Verification
+    asked_at: datetime
+    state: NotificationState
+
+
+def notification_filter(
+    context: QueryContext, network_id: NetworkId | None, text: str
+) -> NotificationFilter:
+    """Read what a person types to find notifications, of one network or all."""
+    if _INCIDENT.fullmatch(text.strip().lower()):
+        with context.store.read() as connection:
+            beginning = incidents_beginning(connection, text.strip().lower().replace("-", ""))
+        if len(beginning) == 1:
+            return NotificationFilter(network_id, incident_id=beginning[0].incident_id)
+    found = parse_search(text)
+    network_id, words = context.search_scope(network_id, "" if found.named else text.strip())
+    named = None if found.tx_hashes else found.named
+    return NotificationFilter(network_id, tx_hashes=found.tx_hashes, search=words, beginning=named)
+
+
+class AlertQueries:
+    """Every answer may raise StoreError."""
+
+    def __init__(self, context: QueryContext) -> None:
+        """Ask nothing yet."""
+        self._context = context
+        self._counts: TtlCache[NotificationCounts] = TtlCache(_SHARED_FOR, context.now)
+
+    def counts(self) -> NotificationCounts:
+        """Count what is pending and held now, and what was sent or died in the last 30 days."""
+        return self._counts.get(self._context.store.writes, self._read_counts)
+
+    def open(self) -> tuple[OpenIncident, ...]:
+        """Return the open incidents of networks, the oldest first."""
+        with self._context.store.read() as connection:
+            return tuple(open_incidents(connection))
+
+    def count(self, wanted: NotificationFilter) -> int:
+        """Count the notifications that fit."""
+        with self._context.store.read() as connection:
+            return count_notifications(connection, wanted)
+
+    def page(
+        self, wanted: NotificationFilter, number: int, rows: int
+    ) -> tuple[NotificationHistory, ...]:
+        """Return one page of the notifications that fit, counted from 1, the latest first."""
+        with self._context.store.read() as connection:
+            found = search_notifications(connection, wanted, rows, (number - 1) * rows)
+            ids = [each.notification_id for each in found]
+            attempts = deliveries_by_notification(connection, ids)
+            incidents = incidents_of(connection, ids)
+            gathered = [each.notification_id for each in found if each.is_gathered]
+            states = states_of(connection, gathered)
+            standing = self._standing(connection, found)
+        return tuple(
+            NotificationHistory(
+                each,
+                tuple(attempts[each.notification_id]),
+                words,
+                tuple(incidents.get(each.notification_id, ())),
+                tuple(states.get(each.notification_id, ())),
+            )
+            for each, words in zip(found, standing, strict=True)
+        )
+
+    def verification_mails(self, wanted: NotificationFilter) -> tuple[VerificationMail, ...]:
+        """Return the latest verification mail to each address that fits, the latest first.
+
+        They are about no change, so none fits where changes are looked for.
+        """
+        if wanted.tx_hashes or wanted.beginning or wanted.incident_id or wanted.after:
+            return ()
+        now, words = self._context.now(), wanted.search.lower()
+        with self._context.store.read() as connection:
+            known = read_directory(connection, self._context.settings.recipients).verifications
+        found = [
+            VerificationMail(each, each.requested_at, mail_state(each, now))
+            for each in known.values()
+            if each.requested_at is not None and words in each.recipient.address.lower()
+        ]
+        asked = [
+            each
+            for each in found
+            if wanted.state in {None, each.state}
+            and (wanted.since is None or each.asked_at >= wanted.since)
+            and (wanted.until is None or each.asked_at <= wanted.until)
+        ]
+        return tuple(sorted(asked, key=lambda each: each.asked_at, reverse=True))
+
+    def _standing(self, connection: Connection, found: Sequence[Notification]) -> list[str]:
+        """Say where each of these stands."""
+        now, pace = self._context.now(), Pace(self._context.settings.largest_hourly)
+        traffic = {
+            to: traffic_to(connection, to, now)
+            for to in {each.recipient for each in found if waits_to_close(each, now)}
+        }
+        return [
+            standing_words(each, Waiting(now, pace, traffic.get(each.recipient))) for each in found
+        ]
+
+    def dead(self, limit: int) -> DeadSummary:
+        """Count what is dead by address, and return the latest, at most `limit`."""
+        since = self._context.now() - COUNTED
+        wanted = NotificationFilter(state=NotificationState.DEAD, since=since)
+        with self._context.store.read() as connection:
+            latest = search_notifications(connection, wanted, limit)
+            return DeadSummary(count_dead_by_address(connection, since), tuple(latest))
+
+    def send_again(self, which: DeadNotifications, by: Actor) -> int:
+        """Make dead notifications pending again, on record; return how many."""
+        with self._context.store.write() as connection:
+            many = resend(connection, which, by.at)
+            if many:
+                details = {"notifications": many}
+                note_action(connection, by.at, by.name, Action.RESEND, str(which), details)
+        return many
+
+    def is_tracked(self, tx_hash: TxHash) -> bool:
+        """Whether a rejection of the hash would be notified."""
+        with self._context.store.read() as connection:
+            return is_tracked(connection, tx_hash)
+
+    def _read_counts(self) -> NotificationCounts:
+        with self._context.store.read() as connection:
+            return notification_counts(connection, self._context.now() - COUNTED)
+
+
+_LONGEST_REASON: Final = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """What a pending notification waits for, as seen at `now`.
+
+    `traffic` is what went to its recipient and what waits for them, None where it gathers still.
+    """
+
+    now: datetime
+    pace: Pace
+    traffic: RecipientTraffic | None = None
+
+
+def gathers(notification: Notification, now: datetime) -> bool:
+    """Whether a notification takes in more changes, since its time has not come."""
+    return _is_open(notification) and not _is_due(notification, now)
+
+
+def waits_to_close(notification: Notification, now: datetime) -> bool:
+    """Whether its time has come, and it has yet to be claimed."""
+    return _is_open(notification) and _is_due(notification, now)
+
+
+def standing_words(notification: Notification, waiting: Waiting) -> str:
+    """Say when it was sent, or what it waits for; empty where its state says all."""
+    match notification.state:
+        case NotificationState.SENT:
+            sent_at = notification.sent_at
+            return "" if sent_at is None else moment_near(sent_at, waiting.now)
+        case NotificationState.DEAD:
+            return f"after {attempts_words(notification.attempts)}"
+        case NotificationState.HELD:
+            return "since a restore"
+        case NotificationState.PENDING:
+            return _pending_words(notification, waiting)
+
+
+def reported_words(notification: Notification, states: Sequence[str] = ()) -> str:
+    """Say in short what it reports: what changed, or why it is sent though nothing did.
+
+    `states` are all that it reports, where these are several.
+    """
+    transition = notification.transition
+    if not notification.is_of_changes:
+        return str(notification.kind)
+    is_update = transition.before is transition.after
+    first = "record changed" if is_update else str(transition.after)
+    return ", ".join(dict.fromkeys((first, *states)))
+
+
+def verification_words(verification: Verification, now: datetime) -> str:
+    """Say when a verification mail was sent, or what it waits for, after how many attempts."""
+    attempts = attempts_words(verification.attempts)
+    if verification.sent_at is not None:
+        return moment_near(verification.sent_at, now)
+    if mail_state(verification, now) is NotificationState.DEAD:
+        return f"after {attempts}"
+    next_at = verification.next_attempt_at
+    if not verification.attempts or next_at is None:
+        return "for its first attempt"
+    return f"{attempts}, next not before {moment_near(next_at, now)}"
+
+
+def notifications_are(many: int) -> str:
+    """Begin a sentence about so many notifications."""
+    return counted(many, "notification is", "notifications are")
+
+
+def pending_changes_words(counts: NotificationCounts) -> str:
+    """Say how many changes are not turned into notifications yet, empty where all are."""
+    many = counts.pending_changes
+    changes = counted(many, "change is", "changes are")
+    them = "it" if many == 1 else "them"
+    return f"{changes} pending: the worker makes notifications of {them}." if many else ""
+
+
+def attempts_words(count: int) -> str:
+    """Count attempts."""
+    return counted(count, "attempt")
+
+
+def _pending_words(notification: Notification, waiting: Waiting) -> str:
+    now, due_at = waiting.now, notification.next_attempt_at
+    if notification.attempts:
+        next_one = "" if due_at is None else f", next not before {moment_near(due_at, now)}"
+        return f"{attempts_words(notification.attempts)}{next_one}"
+    if gathers(notification, now) and notification.release_at is not None:
+        until = moment_near(notification.release_at, now)
+        why = visible(notification.held_for, _LONGEST_REASON)
+        return f"held until {until} ({why})" if why else f"gathers until {until}"
+    if waiting.traffic is not None and waiting.traffic.waiting:
+        return "waits until earlier ones are delivered"
+    if waiting.traffic is not None:
+        is_reminder = notification.kind is NotificationKind.REMINDER
+        at = waiting.pace.opens_at(waiting.traffic, now, for_reminders=is_reminder)
+        if at > now:
+            cap = f"the cap of {waiting.pace.largest_hourly:,} an hour"
+            return f"waits for {cap}, until {moment_near(at, now)}"
+    return "for its first attempt"
+
+
+def _is_open(notification: Notification) -> bool:
+    is_pending = notification.state is NotificationState.PENDING
+    return is_pending and notification.closed_at is None and not notification.attempts
+
+
+def _is_due(notification: Notification, now: datetime) -> bool:
+    return notification.release_at is None or notification.release_at <= now

@@ -1,0 +1,323 @@
+"""What a fee did during a time range, step by step: levels, share of busy time, usual spells."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
+from typing import Final, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from dashboard.application.text import share
+from dashboard.domain.fees.spells import BusyTime
+from dashboard.domain.formatting import counted
+from dashboard.domain.health.coverage import Stretch
+from dashboard.domain.quantity import Wei
+from dashboard.store.fees.rollup_arrays import Integers
+from dashboard.store.fees.steps import FeeStep, FeeSteps, Floats
+from dashboard.store.schema.columns import milliseconds_of, moment_of
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class TimeRange:
+    """A length of time that a chart shows, and the steps in which it does."""
+
+    name: str
+    length: timedelta
+    step: timedelta
+
+    def begins_at(self, until: datetime) -> datetime:
+        """Return when a chart until a moment begins: where a whole step does.
+
+        Steps are counted from 1970 in UTC, as the store counts minutes, hours and days.
+        """
+        return _EPOCH + (until - self.length - _EPOCH) // self.step * self.step
+
+
+TIME_RANGES: Final = (
+    TimeRange("10 min", timedelta(minutes=10), timedelta(seconds=1)),
+    TimeRange("1 h", timedelta(hours=1), timedelta(seconds=2)),
+    TimeRange("6 h", timedelta(hours=6), timedelta(minutes=1)),
+    TimeRange("24 h", timedelta(days=1), timedelta(minutes=2)),
+    TimeRange("7 d", timedelta(days=7), timedelta(hours=1)),
+    TimeRange("30 d", timedelta(days=30), timedelta(hours=1)),
+    TimeRange("90 d", timedelta(days=90), timedelta(hours=3)),
+    TimeRange("1 y", timedelta(days=365), timedelta(days=1)),
+    TimeRange("3 y", timedelta(days=3 * 365 + 1), timedelta(days=2)),
+    TimeRange("10 y", timedelta(days=10 * 365 + 3), timedelta(days=7)),
+)
+"""Every length, in steps that a screen can show.
+
+From 6 h on a step consists of whole minutes, hours or days: those are read as the store summed
+them up, 2,200 at most, and never value by value.
+"""
+
+_SHORTEST: Final = timedelta(seconds=20)
+
+
+class Zoom(NamedTuple):
+    """A time that was chosen in a chart, in UTC."""
+
+    since: datetime
+    until: datetime
+
+    @property
+    def step(self) -> timedelta:
+        """The steps of the shortest length that shows as much."""
+        fitting = (each for each in TIME_RANGES if each.length >= self.until - self.since)
+        return next(fitting, TIME_RANGES[-1]).step
+
+    @property
+    def begins_at(self) -> datetime:
+        """When a chart of it begins: where a whole step does."""
+        return self.since - (self.since - _EPOCH) % self.step
+
+    @property
+    def name(self) -> str:
+        """What a page calls it."""
+        is_short = self.until - self.since < _MINUTES_FROM
+        style = "%d %b %Y %H:%M:%S" if is_short else "%d %b %Y %H:%M"
+        return f"{self.since:{style}} to {self.until:{style}} UTC"
+
+
+def zoomed(since: datetime, until: datetime, now: datetime) -> Zoom | None:
+    """Return the time between two moments, in the order of time and not after now.
+
+    None for less than 20 seconds, and for a time that no chart reaches.
+    """
+    since, until = min(since, until), min(max(since, until), now)
+    is_drawn = until - since >= _SHORTEST and since >= now - TIME_RANGES[-1].length
+    return Zoom(since, until) if is_drawn else None
+
+
+_MINUTES_FROM: Final = timedelta(minutes=30)
+_ALWAYS: Final = timedelta(days=7)
+"""Offered from the first day, so that Fees never offers less than the Overview that leads to it."""
+
+
+def offered_time_ranges(first_seen_at: datetime | None, now: datetime) -> tuple[TimeRange, ...]:
+    """Return the lengths up to the first that shows all that is kept, and always up to a week."""
+    kept = _ALWAYS if first_seen_at is None else max(now - first_seen_at, _ALWAYS)
+    needed = next(
+        (i for i, time_range in enumerate(TIME_RANGES) if time_range.length >= kept),
+        len(TIME_RANGES) - 1,
+    )
+    return TIME_RANGES[: needed + 1]
+
+
+Booleans: TypeAlias = npt.NDArray[np.bool_]
+
+_GAP_AFTER_PERIODS: Final = 3
+_MANY: Final = 10
+_MOST_HEIGHTS: Final = 20
+"""How often a level may cross the height of the highest fee and still be read as a line."""
+
+_MILLISECOND: Final = timedelta(milliseconds=1)
+
+
+@dataclass(frozen=True)  # without slots: what is computed is kept beside the fields
+class FeeTimeline:
+    """The steps of a fee until a moment, with the levels that held at each, None where unknown.
+
+    A silence longer than `longest_step` is a gap; one longer than `longest_silence` is reported
+    where it lies within a step. The chart begins at `since`, perhaps before the first step.
+    `usual` and `threshold` have as many values as `steps`, at least one. Where each block is seen,
+    a value comes every `value_time`, as far as that is known. Arrays have an element for each step.
+    """
+
+    steps: FeeSteps
+    usual: Integers | None
+    threshold: Integers | None
+    longest_step: timedelta
+    longest_silence: timedelta
+    since: datetime
+    until: datetime
+    value_time: timedelta | None = None
+    busy: BusyTime = field(default_factory=BusyTime)
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether the fee had one value all the time."""
+        return self.lowest == self.highest
+
+    @cached_property
+    def lowest(self) -> Wei:
+        """The lowest fee seen."""
+        return Wei(int(self.steps.lowest.min()))
+
+    @cached_property
+    def highest(self) -> Wei:
+        """The highest fee seen."""
+        return Wei(int(self.steps.highest.max()))
+
+    @cached_property
+    def largest(self) -> Wei:
+        """The largest of the fees, and of the levels that can be read."""
+        known = (each for each in (self.usual, self.threshold) if each is not None)
+        levels = (Wei(int(each.max())) for each in known if self.can_be_read(each))
+        return max([self.highest, *levels])
+
+    @cached_property
+    def has_band(self) -> bool:
+        """Whether a step saw more than one fee."""
+        return bool((self.steps.lowest != self.steps.highest).any())
+
+    @cached_property
+    def holds_many(self) -> bool:
+        """Whether the steps hold so many values that percentiles say more than the mean."""
+        return self.has_band and bool(self.steps.values.mean() >= _MANY)
+
+    @cached_property
+    def is_followed(self) -> Booleans:
+        """Whether no gap lies between a step and the next one, or now."""
+        return self._following - self.steps.last_at <= self.longest_step // _MILLISECOND
+
+    @cached_property
+    def ends(self) -> Integers:
+        """When each step ends: where the next one begins, or at its last value before a gap."""
+        return np.where(self.is_followed, self._following, self.steps.last_at)
+
+    @cached_property
+    def busy_parts(self) -> Floats:
+        """The share of each step that was busy, of what was watched; NaN where nothing was."""
+        return busy_parts(self.busy, self.steps.first_at, self.ends)
+
+    @cached_property
+    def has_brief_peaks(self) -> bool:
+        """Whether fees were above the threshold in steps without a busy spell."""
+        if self.threshold is None:
+            return False
+        is_calm = np.nan_to_num(self.busy_parts) == 0
+        return bool((is_calm & (self.steps.highest > self.threshold)).any())
+
+    @cached_property
+    def begins_late(self) -> bool:
+        """Whether nothing was seen for longer than a gap before the first step."""
+        unseen = self.steps.first_at[0] - milliseconds_of(self.since)
+        return bool(unseen > self.longest_step // _MILLISECOND)
+
+    @cached_property
+    def unseen_edges(self) -> Integers:
+        """When nothing was seen: before the first step, if that is long, and in each gap."""
+        first = [[milliseconds_of(self.since), self.steps.first_at[0]]] if self.begins_late else []
+        return np.concatenate([np.array(first, np.int64).reshape(-1, 2), self.gap_edges])
+
+    @cached_property
+    def gap_edges(self) -> Integers:
+        """When each gap begins and ends, oldest first, in rows of two; also the one that lasts."""
+        return np.stack([self.steps.last_at, self._following], axis=1)[~self.is_followed]
+
+    def gaps(self) -> list[Stretch]:
+        """Return the times of which nothing is known, oldest first."""
+        return _stretches(self.gap_edges)
+
+    def silences_inside(self) -> list[FeeStep]:
+        """Return the steps within which nothing was seen for longer than usual, oldest first.
+
+        A silence that the first value of a step ended lies before it.
+        """
+        gaps, lasted = self.steps.longest_gaps, self.steps.last_at - self.steps.first_at
+        is_silent = (self.longest_silence // _MILLISECOND < gaps) & (gaps <= lasted)
+        return [self.steps[place] for place in np.flatnonzero(is_silent).tolist()]
+
+    def can_be_read(self, level: Integers) -> bool:
+        """Whether a level can be read as a line, or moves up and down too often for that."""
+        travelled = float(np.abs(np.diff(level)).sum(dtype=float))
+        return travelled <= _MOST_HEIGHTS * max(self.highest, 1)
+
+    def block_share(self) -> float | None:
+        """Return the share of blocks that was seen, gaps aside; None where no pace is known."""
+        if self.value_time is None:
+            return None
+        known = int((self.ends - self.steps.first_at).sum())
+        expected = known / (self.value_time / _MILLISECOND)
+        return min(1.0, int(self.steps.values.sum()) / expected) if expected else 1.0
+
+    @cached_property
+    def _following(self) -> Integers:
+        """When the next step begins, or now."""
+        return np.append(self.steps.first_at[1:], milliseconds_of(self.until))
+
+
+def busy_in_words(story: FeeTimeline) -> str | None:
+    """Say how long it was busy, None where no threshold is known."""
+    if story.threshold is None:
+        return None
+    watched, part = story.busy.watched, story.busy.share
+    if watched is None or part is None:
+        return "How long it was busy is not known: nobody watched then."
+    seen = watched.watched / watched.length
+    of = "the time"
+    if share(seen) != share(1.0):
+        of = f"the time that was watched, which is {_share_or_less(seen)} of it"
+    spells = f", in {counted(len(story.busy.spells), 'spell')}" if story.busy.spells else ""
+    peaks = " Brief peaks above the threshold are not busy time." if story.has_brief_peaks else ""
+    return f"Busy for {_share_or_less(part)} of {of}{spells}.{peaks}"
+
+
+def busy_parts(busy: BusyTime, begins: Integers, ends: Integers) -> Floats:
+    """Return the share of each time (milliseconds) that was busy; NaN where nobody watched."""
+    parts = np.full(len(begins), np.nan)
+    if busy.watched is None:
+        return parts
+    missed, not_calm = (
+        _lengths_within(each.missed, begins, ends)
+        for each in (busy.watched, busy.calm(busy.watched))
+    )
+    watched = ends - begins - missed
+    np.divide(not_calm - missed, watched, out=parts, where=watched > 0)
+    return parts
+
+
+def _lengths_within(stretches: Sequence[Stretch], begins: Integers, ends: Integers) -> Integers:
+    """Return how much of each time lies in stretches, which come in order and apart."""
+    if not stretches:
+        return np.zeros_like(begins)
+    edges = np.array([[milliseconds_of(edge) for edge in each] for each in stretches], np.int64)
+    before = np.append(0, np.cumsum(edges[:, 1] - edges[:, 0]))
+
+    def until(at: Integers) -> Integers:
+        places = np.searchsorted(edges[:, 0], at, side="right")
+        beyond = np.maximum(edges[places - 1, 1] - at, 0)
+        found: Integers = before[places] - np.where(places > 0, beyond, 0)
+        return found
+
+    return until(ends) - until(begins)
+
+
+def _share_or_less(part: float) -> str:
+    """Print a share; 0 % only where it is none at all."""
+    return "less than 1%" if part > 0 and share(part) == share(0.0) else share(part)
+
+
+def longest_usual_silence(steps: FeeSteps, period: timedelta) -> timedelta:
+    """Return the longest silence that is usual, where values are asked for every `period`.
+
+    It follows from what was seen, since another period may have been configured then.
+    """
+    silences = np.sort(steps.first_at[1:] - steps.last_at[:-1])
+    usual = int(silences[len(silences) // 2]) * _MILLISECOND if len(silences) else period
+    return _GAP_AFTER_PERIODS * max(period, usual)
+
+
+def _stretches(edges: Integers) -> list[Stretch]:
+    return [(moment_of(begins), moment_of(ends)) for begins, ends in edges.tolist()]
+
+
+Counts: TypeAlias = Sequence[tuple[datetime, int]]
+"""How many there were, and from when on."""
+
+
+class FeeMarks(NamedTuple):
+    """What happened while a fee moved: rejections that arrived, incidents that opened."""
+
+    arrivals: Counts = ()
+    incidents: Counts = ()
+
+
+NO_MARKS: Final = FeeMarks()

@@ -1,0 +1,297 @@
+"""What the page Fees asks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta, tzinfo
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from dashboard.application.context import QueryContext, TtlCache
+from dashboard.application.fee_timeline import (
+    FeeMarks,
+    FeeTimeline,
+    TimeRange,
+    Zoom,
+    longest_usual_silence,
+    offered_time_ranges,
+)
+from dashboard.application.network_status import (
+    NetworkFigures,
+    NetworkProfile,
+    NetworkStatus,
+    read_network_figures,
+)
+from dashboard.domain.alerts.grounds import Signal
+from dashboard.domain.fees.cheap_hours import UsualWeek, usual_week
+from dashboard.domain.fees.rollup import FeeSeries
+from dashboard.domain.health.observation import Operation
+from dashboard.domain.quantity import NetworkId
+from dashboard.domain.rejections.search import RejectionFilter
+from dashboard.store.alerts.incidents import opened_between
+from dashboard.store.engine.connection import Connection
+from dashboard.store.evidence.busy_context import SERIES, read_busy_time, read_hours
+from dashboard.store.fees.rollup_arrays import Integers
+from dashboard.store.fees.series import (
+    ChartRange,
+    fee_means,
+    fee_steps,
+    first_seen_at,
+    percentile_steps,
+)
+from dashboard.store.fees.steps import FeeMeans
+from dashboard.store.rejections.counts import Grouping, count_over_time
+
+_SHARED_FOR: Final = timedelta(seconds=12)
+"""So long the same figure serves all viewers. Drawn anew it would take the pointer's label away."""
+
+_LONG_SHARED_FOR: Final = timedelta(minutes=5)
+_LONG: Final = timedelta(days=2)
+_LEAST_BESIDE: Final = timedelta(minutes=10)
+_SECOND: Final = timedelta(seconds=1)
+_TICKS: Final = 240
+"""Ticks of rejections that lie side by side at most."""
+
+_LINE_STEPS: Final = 240
+"""Steps of a network among others."""
+
+_MOST_HOURS: Final = 20_000
+"""Hours that are read for all networks side by side."""
+
+
+@dataclass(frozen=True, slots=True)
+class FeeView:
+    """What a fee of a network did from `since` on, and what happened meanwhile."""
+
+    signal: Signal
+    network_name: str
+    since: datetime
+    step: timedelta
+    story: FeeTimeline
+    marks: FeeMarks
+
+    @property
+    def name(self) -> str:
+        """What the fee is called on a page."""
+        return self.signal.capitalize()
+
+    @property
+    def title(self) -> str:
+        """Which fee it is, and of which network."""
+        return f"{self.name} of {self.network_name}"
+
+
+class NetworkLine(NamedTuple):
+    """The fee of one network during a time range.
+
+    `of` says which fee that is, `place` which of all networks it is, whoever else is drawn.
+    """
+
+    network_id: NetworkId
+    name: str
+    of: str
+    steps: FeeMeans
+    place: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class FeeLines:
+    """The fees of several networks of which something was seen during a time."""
+
+    lines: Sequence[NetworkLine]
+    since: datetime
+    until: datetime
+
+
+class FeeQueries:
+    """Every answer may raise StoreError; what all viewers share is kept for a moment.
+
+    Long time ranges are kept for minutes: their steps are longer still.
+    """
+
+    def __init__(self, context: QueryContext) -> None:
+        """Ask nothing yet."""
+        self._context = context
+        self._time_ranges: TtlCache[tuple[TimeRange, ...]] = TtlCache(_LONG_SHARED_FOR, context.now)
+        self._views: TtlCache[FeeView | None] = TtlCache(_SHARED_FOR, context.now)
+        self._long_views: TtlCache[FeeView | None] = TtlCache(_LONG_SHARED_FOR, context.now)
+        self._lines: TtlCache[FeeLines] = TtlCache(_SHARED_FOR, context.now)
+        self._long_lines: TtlCache[FeeLines] = TtlCache(_LONG_SHARED_FOR, context.now)
+        self._weeks: TtlCache[UsualWeek] = TtlCache(_LONG_SHARED_FOR, context.now)
+
+    def time_ranges(self, profiles: tuple[NetworkProfile, ...]) -> tuple[TimeRange, ...]:
+        """Return the lengths of time that show something of one of the networks."""
+        return self._time_ranges.get(profiles, lambda: self._read_time_ranges(profiles))
+
+    def view(
+        self, status: NetworkStatus, time_range: TimeRange, zoom: Zoom | None = None
+    ) -> FeeView | None:
+        """Return the fee that decides busyness, during a range until now; None if none was seen.
+
+        It is the base fee, or the priority fee where the base fee never moves. With `zoom` it is
+        shown during that time instead.
+        """
+        is_long = zoom is None and time_range.length > _LONG
+        views = self._long_views if is_long else self._views
+        key = (status.profile.network_id, zoom or time_range, status.figures.signal)
+        return views.get(key, lambda: self._read_view(status.figures, zoom or time_range))
+
+    def usual_week(self, status: NetworkStatus, zone: tzinfo) -> UsualWeek:
+        """Return what the fee that decides busyness usually is through the week, in a zone."""
+        profile, signal, now = status.profile, status.figures.signal, self._context.now()
+        hour = now.replace(minute=0, second=0, microsecond=0)
+
+        def read() -> UsualWeek:
+            with self._context.store.read() as connection:
+                hours = read_hours(connection, profile.network_id, SERIES[signal], now)
+            return usual_week(hours, zone, now)
+
+        return self._weeks.get((profile.network_id, signal, hour, str(zone)), read)
+
+    def lines(
+        self, statuses: Sequence[NetworkStatus], places: Sequence[int], shown: TimeRange | Zoom
+    ) -> FeeLines:
+        """Return the fees that decide busyness, of several networks, during a range until now.
+
+        `places` are theirs among all networks, whichever are drawn.
+        """
+        is_long = isinstance(shown, TimeRange) and shown.length > _LONG
+        drawings = self._long_lines if is_long else self._lines
+        signals = ((each.profile.network_id, each.figures.signal) for each in statuses)
+        key = (shown, *zip(signals, places, strict=True))
+        return drawings.get(key, lambda: self._read_lines(statuses, places, shown))
+
+    def around(self, network_id: NetworkId, since: datetime, until: datetime) -> FeeView | None:
+        """Return the fee that decides busyness while something lasted, and a part of that around.
+
+        None for a network that is not watched now, or where no fee was seen.
+        """
+        profile = self._context.profile(network_id)
+        if profile is None:
+            return None
+        now = self._context.now()
+        beside = max((until - since) / 4, _LEAST_BESIDE)
+        with self._context.store.read() as connection:
+            figures = read_network_figures(connection, profile, now)
+        return self._read_view(figures, Zoom(since - beside, min(until + beside, now)))
+
+    def _read_time_ranges(self, profiles: tuple[NetworkProfile, ...]) -> tuple[TimeRange, ...]:
+        with self._context.store.read() as connection:
+            seen = [first_seen_at(connection, profile.network_id) for profile in profiles]
+        first = min((at for at in seen if at is not None), default=None)
+        return offered_time_ranges(first, self._context.now())
+
+    def _read_view(self, figures: NetworkFigures, shown: TimeRange | Zoom) -> FeeView | None:
+        profile, between = figures.profile, _between(shown, self._context.now())
+        with self._context.store.read() as connection:
+            story = read_fee_story(connection, figures, SERIES[figures.signal], between)
+            marks = FeeMarks(
+                _arrivals(connection, profile, between),
+                _incidents(connection, profile.network_id, between),
+            )
+        if story is None:
+            return None
+        return FeeView(figures.signal, profile.name, between.since, between.step, story, marks)
+
+    def _read_lines(
+        self, statuses: Sequence[NetworkStatus], places: Sequence[int], shown: TimeRange | Zoom
+    ) -> FeeLines:
+        between = _beside_others(_between(shown, self._context.now()), len(statuses))
+        with self._context.store.read() as connection:
+            lines = [
+                _line(connection, status, between, place)
+                for status, place in zip(statuses, places, strict=True)
+            ]
+        seen = [each for each in lines if len(each.steps)]
+        return FeeLines(seen, between.since, between.until)
+
+
+def _line(
+    connection: Connection, status: NetworkStatus, between: ChartRange, place: int
+) -> NetworkLine:
+    profile, signal = status.profile, status.figures.signal
+    steps = fee_means(connection, profile.network_id, SERIES[signal], between)
+    return NetworkLine(profile.network_id, profile.name, signal, steps, place)
+
+
+def _beside_others(between: ChartRange, many: int) -> ChartRange:
+    """Return the range in as few steps as a line among so `many` has: `_LINE_STEPS` at most.
+
+    Where all lines have more than `_MOST_HOURS`, they are read by days.
+    """
+    length, step = between.until - between.since, between.step
+    if many * length > _MOST_HOURS * timedelta(hours=1):
+        step = max(step, timedelta(days=1))
+    return between._replace(step=max(-(-length // _LINE_STEPS // step), 1) * step)
+
+
+def _between(shown: TimeRange | Zoom, now: datetime) -> ChartRange:
+    if isinstance(shown, Zoom):
+        return ChartRange(shown.begins_at, shown.until, shown.step)
+    return ChartRange(shown.begins_at(now), now, shown.step)
+
+
+def _incidents(
+    connection: Connection, network_id: NetworkId, between: ChartRange
+) -> list[tuple[datetime, int]]:
+    """Count the incidents of a network that opened, by ticks."""
+    width = max((between.until - between.since) / _TICKS, _SECOND)
+    counted = Counter(
+        between.since + (at - between.since) // width * width
+        for at in opened_between(connection, network_id, between.since, between.until)
+    )
+    return sorted(counted.items())
+
+
+def _arrivals(
+    connection: Connection, profile: NetworkProfile, between: ChartRange
+) -> list[tuple[datetime, int]]:
+    """Count the rejections that arrived, by ticks; none for a time with more than can be told."""
+    length = between.until - between.since
+    if not profile.has_exclusion or length > _LONG:
+        return []
+    wanted = RejectionFilter(profile.network_id, since=between.since, until=between.until)
+    counted = Counter[datetime]()
+    step = max(length / _TICKS, _SECOND)
+    for each in count_over_time(connection, wanted, step, Grouping.NETWORK):
+        counted[each.since] += each.count
+    return sorted(counted.items())
+
+
+def read_fee_story(
+    connection: Connection, figures: NetworkFigures, kind: FeeSeries, between: ChartRange
+) -> FeeTimeline | None:
+    """Read what a fee of a network did, None where none was seen."""
+    profile = figures.profile
+    steps = fee_steps(connection, profile.network_id, kind, between)
+    if not len(steps):
+        return None
+    usual, threshold = _levels(connection, figures, between, steps.first_at)
+    silence = longest_usual_silence(steps, profile.gas_period)
+    return FeeTimeline(
+        steps,
+        usual,
+        threshold,
+        max(silence, between.step),
+        silence,
+        between.since,
+        between.until,
+        profile.value_time,
+        read_busy_time(connection, profile.network_id, between.since, between.until),
+    )
+
+
+def _levels(
+    connection: Connection, figures: NetworkFigures, between: ChartRange, moments: Integers
+) -> tuple[Integers | None, Integers | None]:
+    """Return the usual and the busy level at moments; of a priority fee, the level of now."""
+    if figures.priority is not None:
+        return None, np.full_like(moments, figures.priority.threshold)
+    usual, threshold = (
+        percentile_steps(connection, figures.profile.network_id, operation, between).at(moments)
+        for operation in (Operation.BASE_FEE_PERCENTILE, Operation.BUSY_THRESHOLD)
+    )
+    return usual, threshold

@@ -1,0 +1,277 @@
+"""Whether Linewatch itself is well, what it spends, and what needs attention."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Final, TypeAlias, TypeVar
+
+from dashboard.application.context import QueryContext, TtlCache
+from dashboard.application.deliveries import COUNTED
+from dashboard.application.recipients import UnreachedRule, recipients_of_rules
+from dashboard.application.source_health import NetworkHealth, Spending, read_networks, spending
+from dashboard.domain.health.coverage import Gap, Watched
+from dashboard.domain.health.observation import Operation
+from dashboard.domain.health.retention import StoreSize
+from dashboard.domain.health.troubles import FailingRole
+from dashboard.domain.people.recipients import RecipientStatus, SuspectAddress
+from dashboard.domain.quantity import NetworkId
+from dashboard.errors import StoreError
+from dashboard.store.alerts.alert_status import OpenIncident, open_incidents
+from dashboard.store.engine.connection import Connection
+from dashboard.store.engine.engine import stored_revision
+from dashboard.store.engine.leases import Holder, holders
+from dashboard.store.health import (
+    MailState,
+    StoreContents,
+    StoreSpace,
+    mail_state,
+    store_contents,
+    store_space,
+)
+from dashboard.store.monitoring.answer_counts import SourceRecord, source_records
+from dashboard.store.monitoring.coverage import gaps_until, watched_from
+from dashboard.store.monitoring.upkeep import LastHeartbeat, Upkeep, last_heartbeat, last_upkeep
+
+MOST_GAPS: Final = 500
+"""Gaps that are read, the latest."""
+
+GAPS_SHOWN_FOR: Final = timedelta(days=30)
+QUARTERS: Final = 96
+"""Quarters of an hour in the strip of a question: a day."""
+
+_SHARED_FOR: Final = timedelta(seconds=2)
+_RECORDS_SHARED_FOR: Final = timedelta(seconds=10)
+
+T = TypeVar("T")
+
+SOURCES: Final = "Sources"
+WORKER: Final = "The worker"
+NOTIFICATIONS: Final = "Notifications"
+STORAGE: Final = "Storage"
+"""The parts of Health, as a sentence begins with them."""
+
+SourceRecords: TypeAlias = Mapping[tuple[NetworkId, Operation], SourceRecord]
+
+DISK_SHORT_WITHIN: Final = timedelta(days=14)
+"""How long the disk should suffice at least."""
+
+LATE_AFTER: Final = timedelta(minutes=2)
+"""How long a notification may be pending before that needs a look."""
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """The latest `gaps`, the last one first, and since when each part of a network is watched."""
+
+    gaps: Sequence[Gap]
+    began: Mapping[Watched, Mapping[NetworkId, datetime]]
+
+    def began_at(self, network_id: NetworkId) -> datetime | None:
+        """Return since when all that is watched of a network is; None if it never was."""
+        began = (each.get(network_id) for each in self.began.values())
+        return max((at for at in began if at is not None), default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerHealth:
+    """Who holds the leases, by name, and what the worker did last.
+
+    `heartbeat` is None where none is to be sent.
+    """
+
+    holders: Mapping[str, Holder]
+    heartbeat: LastHeartbeat | None = None
+    upkeep: Upkeep = field(default_factory=Upkeep)
+    schema: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NotificationHealth:
+    """What becomes of notifications; `unreached` are rules that reach nobody.
+
+    `recipients` counts them by status; from `suspects` a message came back.
+    """
+
+    mail: MailState
+    unreached: Sequence[UnreachedRule] = ()
+    recipients: Counter[RecipientStatus] = field(default_factory=Counter)
+    suspects: Sequence[SuspectAddress] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StorageHealth:
+    """Whether the store has room; `low_space` is how many bytes its disk should have free."""
+
+    space: StoreSpace
+    low_space: int = 0
+
+    @property
+    def is_space_low(self) -> bool:
+        """Whether the disk of the store has too little room now."""
+        return is_space_low(self.space.free_on_disk, self.low_space)
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """All that shows whether Linewatch is well, read part by part.
+
+    A part is None where it could not be read; `unread` says why, by its name in words.
+    `failing_roles` keep dying on this machine, under `linewatch up`.
+    """
+
+    networks: Sequence[NetworkHealth] | None
+    worker: WorkerHealth | None
+    notifications: NotificationHealth | None
+    storage: StorageHealth | None
+    unread: Mapping[str, StoreError] = field(default_factory=dict)
+    failing_roles: Sequence[FailingRole] = ()
+
+
+FREE_SPACE_ADVICE: Final = (
+    "Free some there, or move the store to a larger disk: when it is full nothing more is stored, "
+    "and nobody is notified."
+)
+
+
+def is_space_low(free: int | None, least: int) -> bool:
+    """Whether fewer bytes are free on a disk than should be; not where that is unknown."""
+    return free is not None and free < least
+
+
+def is_disk_short(measured: StoreSize) -> bool:
+    """Whether the store fills its disk soon."""
+    return measured.full_in is not None and measured.full_in < DISK_SHORT_WITHIN
+
+
+def is_mail_late(mail: MailState, now: datetime) -> bool:
+    """Whether a notification has been in delivery for longer than handing it over takes.
+
+    What waits for the cap of an hour, for quiet hours or for a worker is not late.
+    """
+    oldest = mail.counts.in_delivery_since
+    return oldest is not None and now - oldest > LATE_AFTER
+
+
+class HealthQueries:
+    """Every answer may raise StoreError; what all viewers share is kept for a moment.
+
+    Each part is read by itself, so that one that is damaged leaves the others.
+    """
+
+    def __init__(self, context: QueryContext) -> None:
+        """Ask nothing yet."""
+        self._context = context
+        now = context.now
+        self._networks: TtlCache[Sequence[NetworkHealth]] = TtlCache(_SHARED_FOR, now)
+        self._worker: TtlCache[WorkerHealth] = TtlCache(_SHARED_FOR, now)
+        self._notifications: TtlCache[NotificationHealth] = TtlCache(_SHARED_FOR, now)
+        self._storage: TtlCache[StorageHealth] = TtlCache(_SHARED_FOR, now)
+        self._contents: TtlCache[StoreContents] = TtlCache(_SHARED_FOR, now)
+        self._incidents: TtlCache[Sequence[OpenIncident]] = TtlCache(_SHARED_FOR, now)
+        self._spending: TtlCache[Mapping[NetworkId, Spending]] = TtlCache(_RECORDS_SHARED_FOR, now)
+        self._records: TtlCache[SourceRecords] = TtlCache(_RECORDS_SHARED_FOR, now)
+        self._gaps: TtlCache[Coverage] = TtlCache(_SHARED_FOR, now)
+
+    def health(self) -> Health:
+        """Return every part that can be read; StoreError where none can."""
+        unread: dict[str, StoreError] = {}
+
+        def part(name: str, read: Callable[[], T]) -> T | None:
+            try:
+                return read()
+            except StoreError as error:
+                unread[name] = error
+                return None
+
+        parts = (
+            part(SOURCES, self.networks),
+            part(WORKER, self.worker),
+            part(NOTIFICATIONS, self.notifications),
+            part(STORAGE, self.storage),
+        )
+        if len(unread) == len(parts):
+            raise next(iter(unread.values()))
+        return Health(*parts, unread, self._context.settings.failing_roles())
+
+    def networks(self) -> Sequence[NetworkHealth]:
+        """Return how each network answers, and what its fees took today."""
+        return self._networks.get((), self._read_networks)
+
+    def worker(self) -> WorkerHealth:
+        """Return whether a worker runs, and what it did last."""
+        return self._worker.get((), self._read_worker)
+
+    def notifications(self) -> NotificationHealth:
+        """Return what is pending and dead, and whom it does not reach."""
+        return self._notifications.get((), self._read_notifications)
+
+    def storage(self) -> StorageHealth:
+        """Return whether the store has room."""
+        return self._storage.get((), self._read_storage)
+
+    def contents(self) -> StoreContents:
+        """Return how large the store is and what it holds."""
+        return self._contents.get((), lambda: self._read(store_contents))
+
+    def incidents(self) -> Sequence[OpenIncident]:
+        """Return the incidents that are open on networks."""
+        return self._incidents.get((), lambda: self._read(open_incidents))
+
+    def spending(self) -> Mapping[NetworkId, Spending]:
+        """Return what each network has cost that was asked this month."""
+        now = self._context.now()
+        return self._spending.get((), lambda: self._read(lambda each: spending(each, now)))
+
+    def source_records(self) -> SourceRecords:
+        """Return what became of each question of each network in the last 24 h."""
+        now = self._context.now()
+        return self._records.get(
+            (), lambda: self._read(lambda each: source_records(each, now, QUARTERS))
+        )
+
+    def coverage(self) -> Coverage:
+        """Return since when each network is watched, and the gaps of the last 30 days."""
+        return self._gaps.get((), self._read_coverage)
+
+    def _read(self, read: Callable[[Connection], T]) -> T:
+        with self._context.store.read() as connection:
+            return read(connection)
+
+    def _read_networks(self) -> Sequence[NetworkHealth]:
+        with self._context.store.read() as connection:
+            return read_networks(connection, self._context.networks, self._context.now())
+
+    def _read_worker(self) -> WorkerHealth:
+        period = self._context.settings.heartbeat_period
+        with self._context.store.read() as connection:
+            return WorkerHealth(
+                holders(connection),
+                None if period is None else last_heartbeat(connection),
+                last_upkeep(connection),
+                stored_revision(connection) or "",
+            )
+
+    def _read_notifications(self) -> NotificationHealth:
+        now, configured = self._context.now(), self._context.settings.recipients
+        with self._context.store.read() as connection:
+            return NotificationHealth(
+                mail_state(connection, now - COUNTED),
+                *recipients_of_rules(connection, configured),
+            )
+
+    def _read_storage(self) -> StorageHealth:
+        now, low_space = self._context.now(), self._context.settings.low_space
+        with self._context.store.read() as connection:
+            return StorageHealth(store_space(connection, now), low_space)
+
+    def _read_coverage(self) -> Coverage:
+        now = self._context.now()
+        ids = [profile.network_id for profile in self._context.networks]
+        with self._context.store.read() as connection:
+            return Coverage(
+                gaps_until(connection, ids, now, now - GAPS_SHOWN_FOR, MOST_GAPS),
+                {each: watched_from(connection, ids, each) for each in Watched},
+            )

@@ -1,0 +1,114 @@
+"""The story of an incident in words, alike on the page and in commands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import Final
+
+from dashboard.application.text import moment_near
+from dashboard.domain.alerts.incident import (
+    LONGEST_NOTE,
+    Incident,
+    IncidentEvent,
+    IncidentEventKind,
+    IncidentState,
+)
+from dashboard.domain.alerts.notification import NotificationState
+from dashboard.domain.alerts.route import muted_in_words
+from dashboard.domain.alerts.rule import RuleKind
+from dashboard.domain.foreign_text import visible
+from dashboard.domain.formatting import counted, moment, span
+from dashboard.domain.people.access import LONGEST_NAME
+from dashboard.store.alerts.incident_list import IncidentStory, WithheldChanges
+
+_LONGEST_ADDRESS: Final = 120
+_LONGEST_REASON: Final = 400
+
+
+def event_words(event: IncidentEvent) -> str:
+    """Say what happened, and who did it with which words."""
+    by = f" by {visible(event.actor, LONGEST_NAME)}" if event.actor else ""
+    to = f" to {visible(event.owner, LONGEST_NAME)}" if event.owner else ""
+    note = f": {visible(event.note, LONGEST_NOTE)}" if event.note else ""
+    return f"{event.kind}{_by_how_many(event)}{to}{by}{note}"
+
+
+def _by_how_many(event: IncidentEvent) -> str:
+    many = counted(event.transitions, "change")
+    words = {IncidentEventKind.OPENED: f" with {many}", IncidentEventKind.GREW: f" by {many}"}
+    return words.get(event.kind, "")
+
+
+def state_remarks(story: IncidentStory) -> Iterator[str]:
+    """Say what is not known of an incident, what waits for it, and what it keeps from being known.
+
+    Foreign text is made visible.
+    """
+    incident = story.incident
+    if incident.state is IncidentState.PENDING and incident.next_at is not None:
+        until = moment(incident.next_at)
+        yield f"Pending: nobody is notified before {until}, and not at all if it ends before."
+    if story.unknown is not None:
+        yield f"No data: {story.unknown}, so nobody knows whether this lasts."
+    if story.muted:
+        yield muted_in_words(story.muted)
+
+
+def notified_words(story: IncidentStory) -> list[str]:
+    """Say of each recipient what was sent to them, what was not, and why."""
+    words = []
+    for each in story.notified:
+        counts = ", ".join(f"{many:,} {state}" for state, many in each.states.items())
+        last = "" if each.last_sent is None else f", the last at {moment(each.last_sent)}"
+        words.append(f"{visible(each.recipient.address, _LONGEST_ADDRESS)}: {counts}{last}")
+    return words + [withheld_words(each) for each in story.withheld]
+
+
+def withheld_words(withheld: WithheldChanges) -> str:
+    """Say of how many changes somebody was not notified, and why."""
+    many = counted(withheld.changes, "change")
+    address = visible(withheld.recipient.address, _LONGEST_ADDRESS)
+    return f"{address}: {many} not notified, {visible(withheld.reason, _LONGEST_REASON)}"
+
+
+def reach_words(story: IncidentStory) -> str:
+    """Say in short how many people were notified, and what is not delivered."""
+    if not story.notified:
+        return "nobody was notified"
+    many = len(story.notified)
+    sent = sum(NotificationState.SENT in each.states for each in story.notified)
+    reached = f"{'all ' if sent == many > 1 else ''}{sent}" if sent else "none"
+    people = f"{reached} notified" if sent == many else f"{reached} of {many} notified"
+    lacking = [
+        f"{count:,} {state}"
+        for state in (NotificationState.PENDING, NotificationState.DEAD, NotificationState.HELD)
+        if (count := sum(each.states.get(state, 0) for each in story.notified))
+    ]
+    return ", ".join([people, *lacking])
+
+
+def upcoming_words(story: IncidentStory, now: datetime) -> str:
+    """Say when people are notified of an open incident next, empty where they are not."""
+    if story.silence is not None:
+        return f"silent until {moment_near(story.silence.over_at, now)}"
+    if story.state is IncidentState.PENDING and story.incident.next_at is not None:
+        return f"fires in {span(max(timedelta(), story.incident.next_at - now))} if it lasts"
+    if story.upcoming is None or story.state is not IncidentState.FIRING:
+        return ""
+    at, kind = story.upcoming
+    word = "escalates" if kind is IncidentEventKind.ESCALATED else "reminder"
+    return f"{word} in {span(at - now)}" if at > now else f"{word} now"
+
+
+def owner_words(incident: Incident) -> str:
+    """Say who acknowledged an incident."""
+    if not incident.owner:
+        return "unassigned"
+    return f"acknowledged by {visible(incident.owner, LONGEST_NAME)}"
+
+
+def size_words(incident: Incident) -> str:
+    """Say how far an incident grew; empty where its title says that, or where it did not."""
+    is_counted = not RuleKind(incident.kind).is_lasting
+    return "" if is_counted or incident.transitions == 1 else f"{incident.transitions:,} changes"

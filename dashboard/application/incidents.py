@@ -1,0 +1,391 @@
+"""What page, commands and links ask of incidents: their stories, and what people do about them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import astuple, replace
+from datetime import datetime, timedelta
+from typing import Final
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from dashboard.application.context import QueryContext, TtlCache
+from dashboard.application.recipients import recipients_called
+from dashboard.application.silences import silent_now
+from dashboard.application.text import short_hash
+from dashboard.detect.routing import quiet_hours_of, quiet_until, timers_of
+from dashboard.domain.alerts.incident import (
+    Incident,
+    IncidentEventKind,
+    IncidentResponse,
+    NotifiedChange,
+    acknowledge,
+    declare_resolved,
+    hand_over,
+    unacknowledge,
+)
+from dashboard.domain.alerts.incident_timers import upcoming
+from dashboard.domain.alerts.notification import NotificationKind, Recipient
+from dashboard.domain.alerts.route import BY_QUIET_HOURS, SilentSource, muted_rules, silence_of
+from dashboard.domain.alerts.rule import Rule, subject_kinds
+from dashboard.domain.alerts.rule_text import incident_title
+from dashboard.domain.alerts.silence import Silence, silenced_all_by
+from dashboard.domain.people.access import Action, Actor, Detail
+from dashboard.domain.people.recipients import RecipientDirectory, is_called, mailbox_of
+from dashboard.domain.quantity import NetworkId, TxHash, shorten
+from dashboard.domain.rejections.reasons import explain
+from dashboard.errors import InputError
+from dashboard.store.access.audit_log import note_action
+from dashboard.store.alerts.incident_list import (
+    ANY_FINISHED,
+    FinishedFilter,
+    IncidentStory,
+    WithheldChanges,
+    change_times,
+    count_finished_incidents,
+    facts_of_incident,
+    finished_incident_stories,
+    incident_story,
+    incidents_beginning,
+    incidents_within,
+    open_incident_stories,
+    respond,
+    withheld_about,
+)
+from dashboard.store.alerts.incidents import (
+    OpenCounts,
+    count_open_incidents,
+    incidents_by_id,
+    open_counts,
+    unattended_incidents,
+)
+from dashboard.store.alerts.recipients import read_directory
+from dashboard.store.alerts.repeats import (
+    Repetition,
+    last_changes_of,
+    notified_of,
+    repeat,
+    withdraw,
+)
+from dashboard.store.alerts.rules import rules_in_force
+from dashboard.store.alerts.silences import unfinished_silences
+from dashboard.store.engine.connection import Connection
+from dashboard.store.evidence.evidence import with_labels
+
+MOST_OPEN: Final = 50
+MOST_FINISHED: Final = 20
+"""Incidents on the page; a command may ask for more."""
+
+MOST_CHANGES: Final = 10_000
+"""Changes of one incident that are counted by time, the latest."""
+
+_SHARED_FOR: Final = timedelta(seconds=1)
+_REPORTED: Final = {
+    IncidentEventKind.ACKNOWLEDGED: NotificationKind.ACKNOWLEDGED,
+    IncidentEventKind.UNACKNOWLEDGED: NotificationKind.UNACKNOWLEDGED,
+    IncidentEventKind.HANDED_OVER: NotificationKind.HANDED_OVER,
+    IncidentEventKind.RESOLVED: NotificationKind.RESOLVED,
+}
+_ID: Final = re.compile(r"[0-9a-f]{4,32}")
+
+
+class IncidentQueries:
+    """Every answer may raise StoreError."""
+
+    def __init__(self, context: QueryContext) -> None:
+        """Ask nothing yet."""
+        self._context = context
+        self._unattended: TtlCache[tuple[Incident, ...]] = TtlCache(_SHARED_FOR, context.now)
+        self._counts: TtlCache[int] = TtlCache(_SHARED_FOR, context.now)
+
+    def open(
+        self, network_id: NetworkId | None = None, limit: int = MOST_OPEN, offset: int = 0
+    ) -> tuple[IncidentStory, ...]:
+        """Return the incidents of a network, or of all, that are not over, most urgent first."""
+        with self._context.store.read() as connection:
+            found = open_incident_stories(connection, limit, network_id, offset)
+            return self._as_now(connection, found)
+
+    def open_counts(self, network_id: NetworkId | None = None) -> OpenCounts:
+        """Count them, and those that nobody acknowledged."""
+        with self._context.store.read() as connection:
+            return open_counts(connection, network_id)
+
+    def count_open(self, network_id: NetworkId) -> int:
+        """Count the incidents of a network that are not over, and those of no network."""
+
+        def read() -> int:
+            with self._context.store.read() as connection:
+                return count_open_incidents(connection, network_id)
+
+        return self._counts.get((network_id, self._context.store.writes), read)
+
+    def unattended(self, network_id: NetworkId | None = None) -> tuple[Incident, ...]:
+        """Return the firing incidents that need somebody and that no silence covers."""
+        key = (network_id, self._context.store.writes)
+        return self._unattended.get(key, lambda: self._read_unattended(network_id))
+
+    def _read_unattended(self, network_id: NetworkId | None) -> tuple[Incident, ...]:
+        now = self._context.now()
+        with self._context.store.read() as connection:
+            silences = unfinished_silences(connection, now)
+            return tuple(
+                each
+                for each in unattended_incidents(connection, MOST_OPEN, network_id)
+                if _silence_of(connection, each, silences, now) is None
+            )
+
+    def finished(
+        self,
+        network_id: NetworkId | None = None,
+        limit: int = MOST_FINISHED,
+        wanted: FinishedFilter = ANY_FINISHED,
+        offset: int = 0,
+    ) -> tuple[IncidentStory, ...]:
+        """Return the latest that are resolved, likewise, the latest to end first."""
+        with self._context.store.read() as connection:
+            here = replace(wanted, network_id=network_id)
+            return tuple(finished_incident_stories(connection, limit, here, offset))
+
+    def count_finished(self, network_id: NetworkId | None, wanted: FinishedFilter) -> int:
+        """Count those that are resolved, likewise."""
+        with self._context.store.read() as connection:
+            return count_finished_incidents(connection, replace(wanted, network_id=network_id))
+
+    def story(self, incident_id: UUID) -> IncidentStory | None:
+        """Return one incident, open or over, with its story; None where it is not stored."""
+        with self._context.store.read() as connection:
+            found = incident_story(connection, incident_id)
+            return None if found is None else self._as_now(connection, [found])[0]
+
+    def change_times(self, incident_id: UUID) -> list[datetime]:
+        """Return when the latest changes of an incident happened, the latest first."""
+        with self._context.store.read() as connection:
+            return change_times(connection, incident_id, MOST_CHANGES)
+
+    def _as_now(
+        self, connection: Connection, found: Sequence[IncidentStory]
+    ) -> tuple[IncidentStory, ...]:
+        """Add which silence holds now, what is not known, and when people are notified next."""
+        now = self._context.now()
+        silences = unfinished_silences(connection, now)
+        rules = {each.name: each for each in rules_in_force(connection)}
+        networks = [each.network_id for each in self._context.networks]
+        sources = silent_now(connection, networks, now)
+        return tuple(
+            replace(
+                _with_silent(each, rules, sources),
+                silence=_silence_of(connection, each.incident, silences, now),
+                upcoming=upcoming(each.incident, timers_of(rules.get(each.incident.rule))),
+            )
+            for each in found
+        )
+
+    def withheld_about(self, tx_hash: TxHash) -> tuple[WithheldChanges, ...]:
+        """Return why somebody was not notified of a transaction."""
+        with self._context.store.read() as connection:
+            return tuple(withheld_about(connection, tx_hash))
+
+    def find(self, incident_id: UUID) -> Incident | None:
+        """Return an incident, None where it is not stored."""
+        with self._context.store.read() as connection:
+            return incidents_by_id(connection, {incident_id}).get(incident_id)
+
+    def named(self, text: str) -> Incident:
+        """Return the incident whose id begins so; InputError where none or several do."""
+        digits = text.lower().replace("-", "")
+        found: list[Incident] = []
+        if _ID.fullmatch(digits):
+            with self._context.store.read() as connection:
+                found = incidents_beginning(connection, digits)
+        if len(found) != 1:
+            many = "no" if not found else "more than one"
+            raise InputError(
+                f"{shorten(text)} names {many} incident: `linewatch alerts incidents` lists them"
+            )
+        return found[0]
+
+    def acknowledge(
+        self, incident_id: UUID, by: Actor, note: str = "", recipient: Recipient | None = None
+    ) -> IncidentResponse:
+        """Make a person its owner, on record; InputError where it is resolved or not stored.
+
+        The `recipient` who did so by link is not notified of it, however they call themselves.
+        """
+        return self._respond(
+            incident_id, lambda each: acknowledge(each, by, note), by, Action.ACKNOWLEDGE, recipient
+        )
+
+    def unacknowledge(self, incident_id: UUID, by: Actor, note: str = "") -> IncidentResponse:
+        """Leave it without an owner, likewise."""
+        return self._respond(
+            incident_id, lambda each: unacknowledge(each, by, note), by, Action.UNACKNOWLEDGE
+        )
+
+    def hand_over(self, incident_id: UUID, to: str, by: Actor, note: str = "") -> IncidentResponse:
+        """Make another person its owner, likewise."""
+        return self._respond(
+            incident_id, lambda each: hand_over(each, to, by, note), by, Action.HAND_OVER
+        )
+
+    def resolve(self, incident_id: UUID, by: Actor, note: str = "") -> IncidentResponse:
+        """Resolve it, likewise."""
+        return self._respond(
+            incident_id, lambda each: declare_resolved(each, by, note), by, Action.RESOLVE
+        )
+
+    def last_transaction(self, incident: Incident) -> str:
+        """Say of the last transaction of an incident which it is and why it was rejected.
+
+        By its label, else its short hash; empty where the incident is about none. It holds foreign
+        text.
+        """
+        with self._context.store.read() as connection:
+            last = [
+                NotifiedChange(each.transition, each.rejection)
+                for each in last_changes_of(connection, [incident])
+            ]
+            known = with_labels(connection, last)
+        if not known or (tx_hash := known[0].transition.subject.tx_hash) is None:
+            return ""
+        [change] = known
+        name = f"{change.label} ({short_hash(tx_hash)})" if change.label else short_hash(tx_hash)
+        if change.rejection is None:
+            return name
+        return f"{name}. {explain(self._context.reason_of(change.rejection))}"
+
+    def within(self, incident: Incident) -> tuple[Incident, ...]:
+        """Return the incidents that change with this one, since every change of theirs is in it."""
+        with self._context.store.read() as connection:
+            return tuple(incidents_within(connection, incident))
+
+    def with_it(self, others: Sequence[Incident]) -> str:
+        """Say which incidents changed with another, or will; nothing where none does."""
+        named = ", ".join(f"“{self.title_of(each)}” of the rule {each.rule}" for each in others)
+        return f"With it: {named}, whose every change is in it as well." if named else ""
+
+    def owner_notified(self, response: IncidentResponse) -> str:
+        """Say whether the person is notified to whom an incident was handed over by another."""
+        event = response.event
+        if event is None or event.owner in {"", event.actor}:
+            return ""
+        with self._context.store.read() as connection:
+            directory = read_directory(connection, self._context.settings.recipients)
+            found = recipients_called(event.owner, directory, rules_in_force(connection))
+        if not found:
+            return f"No recipient is called {event.owner}, so they are not notified."
+        withheld = [directory.withheld(each) for each in found]
+        return (
+            f"{event.owner} is notified."
+            if "" in withheld
+            else f"{event.owner} is not notified: {withheld[0]}."
+        )
+
+    def title_of(self, incident: Incident) -> str:
+        """Return what an incident is called; it holds foreign text."""
+        return incident_title(incident, self._context.network_name)
+
+    def _respond(
+        self,
+        incident_id: UUID,
+        change: Callable[[Incident], IncidentResponse],
+        by: Actor,
+        action: Action,
+        recipient: Recipient | None = None,
+    ) -> IncidentResponse:
+        """Change an incident, and those within it likewise, on record and reported."""
+        with self._context.store.write() as connection:
+            stored = incidents_by_id(connection, {incident_id}).get(incident_id)
+            within = [] if stored is None else incidents_within(connection, stored)
+            response = respond(connection, incident_id, change)
+            if response is None:
+                raise InputError(f"the incident {incident_id} is not stored")
+            if response.event is None:
+                return response
+            others = [respond(connection, each.incident_id, change) for each in within]
+            found = (response, *(each for each in others if each is not None))
+            notified = set() if recipient is None else {mailbox_of(recipient)}
+            directory = read_directory(connection, self._context.settings.recipients)
+            for each in found:
+                self._note(connection, each, by, action)
+                self._report(connection, each, by, directory, notified)
+        return replace(response, others=tuple(each.incident for each in found[1:]))
+
+    def _note(
+        self, connection: Connection, response: IncidentResponse, by: Actor, action: Action
+    ) -> None:
+        details: dict[str, Detail] = {
+            "incident": self.title_of(response.incident),
+            "owner": response.incident.owner,
+            "note": "" if response.event is None else response.event.note,
+        }
+        subject = str(response.incident.incident_id)
+        note_action(connection, by.at, by.name, action, subject, details)
+
+    def _report(
+        self,
+        connection: Connection,
+        response: IncidentResponse,
+        by: Actor,
+        directory: RecipientDirectory,
+        notified: set[Recipient],
+    ) -> None:
+        """Notify of what a person did everybody else who was notified of the incident before.
+
+        Who owns it now is notified in any case, where that names a recipient. In quiet hours of
+        its rule or of the recipient that waits. Who is `notified` already is not again. What waits
+        to be said of the incident and is not so any more is not said.
+        """
+        incident = response.incident
+        if response.event is None:
+            return
+        withdraw(connection, incident)
+        rules = rules_in_force(connection)
+        rule = next((each for each in rules if each.name == incident.rule), None)
+        quiet = None if rule is None else quiet_until(rule, ZoneInfo, by.at)
+        repetition = Repetition(
+            _REPORTED[response.event.kind],
+            by.at,
+            quiet or by.at,
+            directory,
+            self._context.settings.domain,
+            "" if quiet is None else quiet_hours_of(incident.rule),
+            "" if quiet is None else BY_QUIET_HOURS,
+        )
+        known = {mailbox_of(each): each for each in notified_of(connection, incident)}
+        for each in recipients_called(response.event.owner, directory, rules):
+            known.setdefault(mailbox_of(each), each)
+        others = {
+            each
+            for mailbox, each in known.items()
+            if not is_called(each, by.name) and mailbox not in notified
+        }
+        notified |= {mailbox_of(each) for each in others}
+        repeat(connection, incident, repetition, sorted(others, key=astuple))
+
+
+def _with_silent(
+    story: IncidentStory, rules: Mapping[str, Rule], sources: Sequence[SilentSource]
+) -> IncidentStory:
+    """Add why nobody knows whether it lasts, or what cannot be judged while it does."""
+    incident = story.incident
+    rule = rules.get(incident.rule)
+    if rule is None or not incident.is_open or not incident.troubled:
+        return story
+    network_id = incident.network_id
+    mine = [
+        each
+        for each in sources
+        if each.network_id == network_id and each.kind in subject_kinds(rule.kind)
+    ]
+    muted = [name for source in mine for name in muted_rules(source, rules.values())]
+    unknown = silence_of(rule.kind, network_id, sources)
+    return replace(story, unknown=unknown, muted=tuple(dict.fromkeys(muted)))
+
+
+def _silence_of(
+    connection: Connection, incident: Incident, silences: Sequence[Silence], now: datetime
+) -> Silence | None:
+    matchers = [matcher for each in silences for matcher in each.wish.matchers]
+    return silenced_all_by(silences, facts_of_incident(connection, incident, matchers), now)

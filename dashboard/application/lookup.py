@@ -1,0 +1,242 @@
+"""Look-ups: what a paste stands for, saved look-ups, and their answers as files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, Final, TypeAlias
+
+from dashboard.application.answers import (
+    AnswerContext,
+    FindingGroup,
+    answer_text,
+    finding_groups,
+    leading_verdict,
+)
+from dashboard.application.context import QueryContext
+from dashboard.application.network_status import NetworkProfile
+from dashboard.application.rejections import instant, rejection_form
+from dashboard.application.transaction_summary import NetworkFinding, TransactionSummary
+from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.domain.rejections.answer_template import Voice
+from dashboard.domain.rejections.exclusion import CLOCK_IS_WRONG
+from dashboard.domain.rejections.search import (
+    LONGEST_SEARCH,
+    RejectionFilter,
+    bare_beginning,
+    parse_search,
+)
+from dashboard.domain.tables import write_csv
+from dashboard.domain.tracking.paste import Paste, WrongText
+from dashboard.domain.tracking.verdict import FollowUp
+from dashboard.store.engine.connection import Connection
+from dashboard.store.rejections.search import search
+from dashboard.store.tracking.saved import save_lookup, saved_lookup
+from dashboard.store.tracking.search import TrackedFilter, search_tracked
+
+MOST_FOUND: Final = 25
+"""At most so many transactions stand for words, and so many pieces of a paste are searched."""
+
+
+class LookupQueries:
+    """Every answer may raise StoreError."""
+
+    def __init__(self, context: QueryContext) -> None:
+        """Ask nothing yet."""
+        self._context = context
+
+    def save(self, hashes: Sequence[TxHash]) -> str:
+        """Save the hashes for a link to pass on; return the id that the link names."""
+        with self._context.store.write() as connection:
+            return save_lookup(connection, hashes, self._context.now())
+
+    def saved(self, lookup_id: str) -> tuple[TxHash, ...] | None:
+        """Return the hashes of a look-up; None where it is not kept, or not any more."""
+        with self._context.store.read() as connection:
+            return saved_lookup(connection, lookup_id)
+
+    def find(self, paste: Paste) -> Paste:
+        """Replace what is no hash by the rejected or tracked transactions that it stands for.
+
+        A part of a hash stands for the one that is known with it; a text that was pasted alone
+        stands for all that a search finds.
+        """
+        hashes, wrong = list(paste.hashes), list[WrongText]()
+        is_alone = not hashes and len(paste.wrong) == 1
+        with self._context.store.read() as connection:
+            for each in paste.wrong[:MOST_FOUND]:
+                known = _matching_hashes(connection, each.text, is_alone=is_alone)
+                if len(known) == 1 or is_alone:
+                    hashes += known
+                if len(known) > 1 and not is_alone:
+                    why = f"matches {len(known)} known transactions; give more digits"
+                    wrong.append(replace(each, why=why))
+                elif not known:
+                    wrong.append(each)
+        once = tuple(dict.fromkeys(hashes))
+        repeated = paste.repeated + len(hashes) - len(once)
+        return Paste(once, repeated, (*wrong, *paste.wrong[MOST_FOUND:]))
+
+
+def _matching_hashes(connection: Connection, text: str, *, is_alone: bool) -> list[TxHash]:
+    """Return the hashes that a text stands for, the latest first; words count where `is_alone`."""
+    found = parse_search(text)
+    hashes = found.tx_hashes or found.beginning or bare_beginning(text)
+    if len(text) > LONGEST_SEARCH or not (hashes or is_alone):
+        return []
+    words = "" if hashes else found.words
+    rejected = RejectionFilter(beginning=hashes, sender=found.sender, search=words)
+    known = [each.record.tx_hash for each in search(connection, rejected, MOST_FOUND)]
+    if found.sender is None:
+        tracked = TrackedFilter(tx_hashes=hashes, search=words)
+        named = TrackedFilter(case_id=text.strip())  # "1742" may as well begin a hash
+        for wanted in (named, tracked):
+            known += [each.tx_hash for each in search_tracked(connection, wanted, MOST_FOUND)]
+    return list(dict.fromkeys(known))[:MOST_FOUND]
+
+
+LookUp: TypeAlias = Callable[[tuple[TxHash, ...], NetworkId | None], None]
+"""Ask upstream about hashes now, on one network or all, and store the answers.
+
+It has a deadline of its own and raises nothing for upstream trouble.
+"""
+
+AT_ONCE: Final = 500
+"""Hashes of one question: what a gateway answers within its deadline, also in small batches."""
+
+
+def ask_in_portions(
+    look_up: LookUp, hashes: Sequence[TxHash], network_id: NetworkId | None = None
+) -> Iterator[int]:
+    """Ask about many hashes, each portion within a deadline of its own; yield how many are done."""
+    for begin in range(0, len(hashes), AT_ONCE):
+        some = tuple(hashes[begin : begin + AT_ONCE])
+        look_up(some, network_id)
+        yield begin + len(some)
+
+
+def asking_cost(networks: Sequence[NetworkProfile], count: int) -> str:
+    """Say what it costs to ask once about so many transactions; empty where it costs nothing."""
+    charged = [each for each in networks if each.has_exclusion and each.question_credits]
+    if not charged:
+        return ""
+    total = count * sum(each.question_credits for each in charged)
+    names = ", ".join(f"{each.question_credits:,} on {each.name}" for each in charged)
+    return f"Asking costs {total:,} credits: for each transaction {names}."
+
+
+CSV_COLUMNS: Final = (
+    "case_id",
+    "tx_hash",
+    "verdict",
+    "network",
+    "answer",
+    "cause",
+    "module",
+    "stage",
+    "rejected_at",
+    "remark",
+    "sender",
+    "nonce",
+    "reason",
+    "customer_text",
+)
+_NOTHING_KNOWN: Final = (None,) * (len(CSV_COLUMNS) - 3)
+
+
+def lookup_form(summaries: Sequence[TransactionSummary], context: AnswerContext) -> dict[str, Any]:
+    """Return all that is known of the transactions, with both texts, as plain values."""
+    forms = [_form(each, context) for each in summaries]
+    return {"asOf": instant(context.now), "transactions": forms}
+
+
+def lookup_json(summaries: Sequence[TransactionSummary], context: AnswerContext) -> str:
+    """Write the same as indented ASCII, which holds neither control nor direction codes."""
+    return json.dumps(lookup_form(summaries, context), indent=2, ensure_ascii=True)
+
+
+def lookup_csv(summaries: Sequence[TransactionSummary], context: AnswerContext) -> str:
+    """Write one line for each transaction, with the text for its customer on one line."""
+    return write_csv(CSV_COLUMNS, [_row(each, context) for each in summaries])
+
+
+def _row(summary: TransactionSummary, context: AnswerContext) -> tuple[str | int | None, ...]:
+    groups = finding_groups(summary)
+    text = " ".join(answer_text(summary, Voice.CUSTOMER, context).split())
+    if not groups:
+        return (context.case_id_of(summary), str(summary.tx_hash), *_NOTHING_KNOWN, text)
+    main = groups[0]
+    return (
+        context.case_id_of(summary),
+        str(summary.tx_hash),
+        main.kind.value,
+        "; ".join(each.networks for each in groups),
+        " ".join(each.plain() for each in groups),
+        main.cause(),
+        *_record_cells(main),
+        text,
+    )
+
+
+def _record_cells(group: FindingGroup) -> tuple[str | int | None, ...]:
+    newest, reason = group.newest, group.reason
+    if newest is None or reason is None:
+        return (None,) * 7
+    record = newest.record
+    return (
+        reason.module,
+        record.tx_rejection_stage.value,
+        instant(record.timestamp),
+        CLOCK_IS_WRONG if newest.is_dated_ahead else None,
+        str(record.sender),
+        record.nonce,
+        reason.text,
+    )
+
+
+def _form(summary: TransactionSummary, context: AnswerContext) -> dict[str, Any]:
+    return {
+        "txHash": str(summary.tx_hash),
+        "caseId": context.case_id_of(summary) or None,
+        "isTracked": summary.is_tracked,
+        "verdict": leading_verdict(summary),
+        "texts": {voice.value: answer_text(summary, voice, context) for voice in Voice},
+        "networks": [_finding_form(finding) for finding in summary.findings],
+    }
+
+
+def _finding_form(finding: NetworkFinding) -> dict[str, Any]:
+    evidence = finding.evidence
+    return {
+        "networkId": finding.profile.network_id,
+        "network": finding.profile.name,
+        "isSimulated": finding.profile.is_simulated,
+        "verdict": str(finding.verdict.kind),
+        "restsOn": finding.verdict.rests_on,
+        "follows": finding.verdict.follows,
+        "attemptedAt": instant(evidence.attempted_at),
+        "firstAnsweredAt": instant(evidence.first_answered_at),
+        "lastAnsweredAt": instant(evidence.last_answered_at),
+        "failingSince": instant(evidence.failing_since),
+        "failure": None if evidence.failure is None else evidence.failure.message,
+        "records": [
+            rejection_form(version, finding.reason_of(version)) for version in finding.versions
+        ],
+        "nextSteps": list(finding.next_steps()),
+        "inclusion": _inclusion_form(evidence.follow_up),
+        "replacedSince": None
+        if evidence.follow_up is None
+        else instant(evidence.follow_up.replaced_since),
+    }
+
+
+def _inclusion_form(end: FollowUp | None) -> dict[str, Any] | None:
+    if end is None or end.inclusion is None:
+        return None
+    return {
+        "blockNumber": hex(end.inclusion.block_number),
+        "blockHash": f"0x{end.inclusion.block_hash.hex()}",
+        "isSuccessful": end.inclusion.is_successful,
+        "firstSeenAt": instant(end.included_since),
+    }

@@ -1,0 +1,389 @@
+"""The status of a network: its figures, each with its age, whether it is busy, and a summary."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Final, Generic, TypeVar
+
+from dashboard.application.text import age, fee, moment_near, period, sentence, since_when
+from dashboard.detect.busy_measure import (
+    FLAT_FOR,
+    PRIORITY_WINDOW,
+    SMALLEST_FLAT_WINDOW,
+    BaseFeeReadings,
+    PriorityFeeReadings,
+    measure_busyness,
+)
+from dashboard.detect.condition_start_end import ConditionRules
+from dashboard.domain.alerts.condition import Condition, State, Subject, SubjectKind
+from dashboard.domain.alerts.grounds import FeeGrounds, Signal
+from dashboard.domain.fees.gas import GasSource, SuggestedGasFees
+from dashboard.domain.fees.percentiles import RankedFees
+from dashboard.domain.health.observation import FEE_OPERATIONS, Operation
+from dashboard.domain.quantity import NetworkId, Wei
+from dashboard.domain.rejections.reasons import ModuleLimits
+from dashboard.domain.tracking.transaction_cost import USUAL_COIN, CoinPrice
+from dashboard.store.alerts.conditions import current_conditions
+from dashboard.store.engine.connection import Connection
+from dashboard.store.fees.stored_fees import NO_FEES, FeeBounds, priority_fee_window
+from dashboard.store.gas import Dated, LatestFigures, latest_figures
+from dashboard.store.monitoring.answer_counts import StandingFailure
+
+T = TypeVar("T")
+
+_STALE_AFTER_PERIODS: Final = 2
+_LARGEST_LEAD: Final = timedelta(seconds=5)
+"""How far the clock of another process may be ahead of ours; more means that one was set."""
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkProfile:
+    """What is configured of one network, as far as pages and commands show it.
+
+    `gas_source` names who is asked first for fees; `gas_period` is how often fees are asked for,
+    `threshold_period` how often percentile and threshold are, `history_period` how often the
+    base fees of past blocks. `module_limits` hold the limits that reasons leave out.
+    `sees_all_reports` is true where nodes report to our own serve, so
+    that rejections cover more than tracked hashes. `planned_credits` are what its fees cost a day,
+    `question_credits` what one question about a hash costs. `block_time` is the usual time between
+    blocks, where it is known.
+    `rules` say how long a change is seen before it holds. Fees are paid in `coin`.
+    """
+
+    network_id: NetworkId
+    name: str
+    is_simulated: bool
+    gas_period: timedelta
+    threshold_period: timedelta
+    has_gas: bool = True
+    has_exclusion: bool = True
+    gas_source: str = "the gas API"
+    sees_all_reports: bool = False
+    module_limits: ModuleLimits | None = None
+    history_period: timedelta = timedelta(minutes=10)
+    planned_credits: int = 0
+    question_credits: int = 0
+    rules: ConditionRules = field(default_factory=ConditionRules)
+    block_time: timedelta | None = None
+    coin: str = USUAL_COIN
+    coin_price: CoinPrice | None = None
+
+    @property
+    def value_time(self) -> timedelta | None:
+        """How far apart base fees are where each block is seen; None where no pace is known."""
+        return None if self.block_time is None else min(self.block_time, self.gas_period)
+
+
+@dataclass(frozen=True, slots=True)
+class PolledValue(Generic[T]):
+    """One value with the moment it was asked for and the period in which it is asked again."""
+
+    value: T
+    asked_at: datetime
+    period: timedelta
+
+    def is_stale(self, now: datetime) -> bool:
+        """Whether it is older than two of its own poll periods, or dated in the future."""
+        is_past = now - self.asked_at > _STALE_AFTER_PERIODS * self.period
+        return is_past or self.is_future(now)
+
+    def is_future(self, now: datetime) -> bool:
+        """Whether a clock that was ahead dated it, so that its true age is unknown."""
+        return self.asked_at - now > _LARGEST_LEAD
+
+
+class Activity(StrEnum):
+    """Whether a network is busy, as far as fresh data shows."""
+
+    BUSY = "busy"
+    CALM = "calm"
+    FLAT_FEE = "flat fee"
+    STALE = "stale"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkFigures:
+    """The latest value of each figure of a network; what was never seen is None.
+
+    `recent` are the bounds of the base fees of the last hour. `failures` are
+    the operations that fail now; their messages are safe to show. `gas_source` is who
+    reported the latest base fee. `priority` is the priority fee beside its usual highest, which
+    decides busyness where the base fee never moves. `busyness` is the condition that alerts use;
+    None where nothing was concluded yet.
+    """
+
+    profile: NetworkProfile
+    base_fee: PolledValue[Wei] | None = None
+    base_fee_percentile: PolledValue[Wei] | None = None
+    busy_threshold: PolledValue[Wei] | None = None
+    network_congestion: PolledValue[float] | None = None
+    suggested: PolledValue[SuggestedGasFees] | None = None
+    recent: FeeBounds = NO_FEES
+    failures: Sequence[StandingFailure] = ()
+    gas_source: GasSource = GasSource.GAS_API
+    priority: FeeGrounds | None = None
+    busyness: Condition | None = None
+
+    @property
+    def has_flat_fee(self) -> bool:
+        """Whether the base fee never moves."""
+        count, lowest, highest = self.recent
+        return count >= SMALLEST_FLAT_WINDOW and lowest == highest
+
+    @property
+    def signal(self) -> Signal:
+        """Which fee decides whether the network is busy."""
+        return Signal.BASE_FEE if self.priority is None else Signal.PRIORITY_FEE
+
+    @property
+    def judged_fee(self) -> Wei | None:
+        """The fee of now that decides it; None where none was ever seen."""
+        if self.priority is not None:
+            return self.priority.fee
+        return None if self.base_fee is None else self.base_fee.value
+
+    def grounds(self) -> FeeGrounds | None:
+        """Return the fee that decides busyness beside its threshold, None where one is unknown."""
+        if self.has_flat_fee:
+            return self.priority
+        if self.base_fee is None or self.busy_threshold is None:
+            return None
+        return FeeGrounds(Signal.BASE_FEE, self.base_fee.value, self.busy_threshold.value)
+
+    def gas_source_name(self) -> str:
+        """Name who reported the latest base fee."""
+        match self.gas_source:
+            case GasSource.GAS_API:
+                return self.profile.gas_source
+            case GasSource.NODE:
+                return "the network's node"
+            case GasSource.NODE_INSTEAD:
+                return f"the network's node, since {self.profile.gas_source} does not answer"
+            case GasSource.DEMO_HISTORY:
+                return "linewatch demo-history, which makes them up"
+
+    def silent_sources(self) -> tuple[str, ...]:
+        """Name each source that does not answer now, the longest silence first."""
+        asked = {
+            Operation.EXCLUSION_STATUS: "the exclusion API",
+            Operation.TRANSACTION_RECEIPT: "the network's node",
+        }
+        named = (asked.get(each.operation, self.profile.gas_source) for each in self.failures)
+        return tuple(dict.fromkeys(named))
+
+    def gas_failure(self) -> StandingFailure | None:
+        """Return the gas operation that has failed for the longest time."""
+        return self._longest(FEE_OPERATIONS)
+
+    def exclusion_failure(self) -> StandingFailure | None:
+        """Return why the exclusion endpoint does not answer, None where it does."""
+        return self._longest({Operation.EXCLUSION_STATUS})
+
+    def _longest(self, operations: Collection[Operation]) -> StandingFailure | None:
+        of_kind = (failure for failure in self.failures if failure.operation in operations)
+        return min(of_kind, key=lambda failure: failure.failing_since, default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkStatus:
+    """The figures of a network with what follows from them at one moment.
+
+    `activity_reason` says in one sentence what the activity rests on, or why there is none.
+    """
+
+    figures: NetworkFigures
+    activity: Activity
+    activity_reason: str
+
+    @property
+    def profile(self) -> NetworkProfile:
+        """The network that this is about."""
+        return self.figures.profile
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether fresh data shows that it is busy, or is not."""
+        return self.activity in {Activity.BUSY, Activity.CALM}
+
+
+def read_network_figures(
+    connection: Connection, profile: NetworkProfile, now: datetime
+) -> NetworkFigures:
+    """Read the latest figures of a network and the hour of base fees that led to them."""
+    return read_all_figures(connection, [profile], now)[0]
+
+
+def read_all_figures(
+    connection: Connection, profiles: Sequence[NetworkProfile], now: datetime
+) -> list[NetworkFigures]:
+    """Read the same of several networks."""
+    ids = [each.network_id for each in profiles]
+    if not ids:
+        return []
+    latest = latest_figures(connection, ids, now, FLAT_FOR)
+    held = current_conditions(connection, [_busyness(each) for each in ids])
+    return [
+        _figures(
+            connection, each, latest[each.network_id], held.get(_busyness(each.network_id).key())
+        )
+        for each in profiles
+    ]
+
+
+def _busyness(network_id: NetworkId) -> Subject:
+    return Subject(SubjectKind.BUSYNESS, network_id)
+
+
+def _figures(
+    connection: Connection,
+    profile: NetworkProfile,
+    latest: LatestFigures,
+    busyness: Condition | None,
+) -> NetworkFigures:
+    if not profile.has_gas:
+        return NetworkFigures(profile, failures=latest.failures)
+    fees = latest.suggested_gas_fees
+    figures = NetworkFigures(
+        profile,
+        base_fee_percentile=_polled_value(latest.base_fee_percentile, profile.threshold_period),
+        busy_threshold=_polled_value(latest.busy_threshold, profile.threshold_period),
+        recent=latest.recent,
+        failures=latest.failures,
+        busyness=busyness,
+    )
+    if fees is None:
+        return figures
+    return replace(
+        figures,
+        base_fee=PolledValue(fees.value.estimated_base_fee, fees.asked_at, profile.gas_period),
+        network_congestion=PolledValue(
+            fees.value.network_congestion, fees.asked_at, profile.gas_period
+        ),
+        suggested=PolledValue(fees.value, fees.asked_at, profile.gas_period),
+        gas_source=fees.source,
+        priority=_priority(connection, figures, fees),
+    )
+
+
+def _priority(
+    connection: Connection, figures: NetworkFigures, fees: Dated[SuggestedGasFees]
+) -> FeeGrounds | None:
+    """Weigh the medium priority fee, where the base fee never moves and enough are stored."""
+    if not figures.has_flat_fee:
+        return None
+    network_id, until = figures.profile.network_id, fees.asked_at
+    stored = priority_fee_window(connection, network_id, until - PRIORITY_WINDOW, until)
+    medium = fees.value.medium.suggested_max_priority_fee_per_gas
+    window = RankedFees([figures.recent.lowest] * figures.recent.many)
+    readings = BaseFeeReadings(fees.value.estimated_base_fee, None, window)
+    return measure_busyness(readings, PriorityFeeReadings(medium, stored))
+
+
+def _polled_value(dated: Dated[T] | None, period: timedelta) -> PolledValue[T] | None:
+    return None if dated is None else PolledValue(dated.value, dated.asked_at, period)
+
+
+def conclude_status(figures: NetworkFigures, now: datetime) -> NetworkStatus:
+    """Conclude whether a network is busy, or why that is not known."""
+    return NetworkStatus(figures, *_activity(figures, now))
+
+
+def _activity(figures: NetworkFigures, now: datetime) -> tuple[Activity, str]:
+    if not figures.profile.has_gas:
+        return (
+            Activity.UNKNOWN,
+            "No gas API and no node is configured, so busyness is not watched here.",
+        )
+    if figures.base_fee is None:
+        return Activity.UNKNOWN, _never_seen("base fee", figures, Operation.SUGGESTED_GAS_FEES, now)
+    for polled in (figures.base_fee, figures.busy_threshold):
+        if polled is not None and polled.is_stale(now):
+            return Activity.STALE, f"{_stale_reason(polled, now)}{_was_busy(figures, now)}"
+    grounds = figures.grounds()
+    if grounds is None:
+        return _unjudged_activity(figures, figures.base_fee.value, now)
+    return _judged_activity(figures, grounds, now)
+
+
+def _judged_activity(
+    figures: NetworkFigures, grounds: FeeGrounds, now: datetime
+) -> tuple[Activity, str]:
+    """Return the condition that alerts use, and on which side of the threshold the fee is now."""
+    held, side = figures.busyness, _fee_side(grounds, figures)
+    if held is None:
+        return Activity.BUSY if grounds.is_busy else Activity.CALM, side
+    return Activity(held.state), f"{_held_since(held, figures, now)} {side}"
+
+
+def _unjudged_activity(
+    figures: NetworkFigures, base_fee: Wei, now: datetime
+) -> tuple[Activity, str]:
+    """Say why busyness cannot be judged now; a network that was busy stays so until then."""
+    if figures.has_flat_fee:
+        activity = Activity.FLAT_FEE
+        why = (
+            f"{_flat_fee(base_fee)}. Busyness is judged by priority fees, of which too few were "
+            "seen yet."
+        )
+    else:
+        activity = Activity.UNKNOWN
+        why = _never_seen("busy threshold", figures, Operation.BUSY_THRESHOLD, now)
+        why += " Until it is, busyness is not known."
+    held = figures.busyness
+    if held is None or held.state is not State.BUSY:
+        return activity, why
+    return Activity.BUSY, f"{_held_since(held, figures, now)} {why}"
+
+
+def _held_since(held: Condition, figures: NetworkFigures, now: datetime) -> str:
+    since = since_when(held, figures.profile.rules.busy, now)
+    return f"{str(held.state).capitalize()} {since}."
+
+
+def _was_busy(figures: NetworkFigures, now: datetime) -> str:
+    held = figures.busyness
+    if held is None or held.state is not State.BUSY:
+        return ""
+    return f" It was busy since {moment_near(held.since, now)}, as far as fees were seen."
+
+
+def _never_seen(name: str, figures: NetworkFigures, operation: Operation, now: datetime) -> str:
+    """Say that a figure was never seen, and which failure keeps it from coming."""
+    sentence_start = f"The {name} was not seen yet"
+    failed = next((each for each in figures.failures if each.operation is operation), None)
+    if failed is None:
+        return f"{sentence_start}; the first answer brings it."
+    since = f"{moment_near(failed.failing_since, now)} ({age(failed.failing_since, now)})"
+    return f"{sentence_start}: no answer since {since}. {sentence(failed.failure.message)}"
+
+
+def _flat_fee(base_fee: Wei) -> str:
+    return f"The base fee never moves here: {' '.join(fee(base_fee))}"
+
+
+def _fee_side(grounds: FeeGrounds, figures: NetworkFigures) -> str:
+    """Say on which side of its threshold the fee is that decides busyness."""
+    if grounds.signal is Signal.BASE_FEE or figures.base_fee is None:
+        side = "above" if grounds.is_busy else "at or below"
+        return f"The base fee is {side} the busy threshold."
+    side = "is above" if grounds.is_busy else "is not above"
+    return (
+        f"{_flat_fee(figures.base_fee.value)}. So the medium suggested priority fee decides: "
+        f"{' '.join(fee(grounds.fee))} {side} {' '.join(fee(grounds.threshold))}, the 90th "
+        "percentile of its last 24 h."
+    )
+
+
+def _stale_reason(polled: PolledValue[Wei], now: datetime) -> str:
+    if polled.is_future(now):
+        last_answer = "The last answer is dated in the future, so a clock was set"
+    else:
+        last_answer = f"The last answer came {age(polled.asked_at, now)}"
+    return (
+        f"{last_answer}; one is due every {period(polled.period)}. "
+        "What is shown may have changed, and busyness is not known."
+    )

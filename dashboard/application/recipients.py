@@ -1,0 +1,384 @@
+"""What page, commands and links ask of recipients: who gets messages, who not and why."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from dashboard.application.context import QueryContext
+from dashboard.domain.alerts.notification import Recipient
+from dashboard.domain.alerts.rule import Rule
+from dashboard.domain.alerts.rule_keys import MAIL
+from dashboard.domain.foreign_text import visible
+from dashboard.domain.formatting import counted, moment
+from dashboard.domain.people.access import LONGEST_NAME, Action, Actor
+from dashboard.domain.people.recipients import (
+    AddressOff,
+    ConfiguredRecipients,
+    MailAddress,
+    OffCause,
+    RecipientDirectory,
+    RecipientProfile,
+    RecipientStatus,
+    SuspectAddress,
+    is_called,
+    mailbox_of,
+)
+from dashboard.domain.people.verification import (
+    MOST_WRONG_CODES,
+    Verification,
+    enter_code,
+    request_mail,
+    verified,
+)
+from dashboard.domain.quantity import shorten
+from dashboard.errors import InputError
+from dashboard.store.access.audit_log import note_action
+from dashboard.store.alerts.notifications import link_key, renew_link_key
+from dashboard.store.alerts.recipients import (
+    end_suspicion,
+    last_sent_to,
+    list_addresses_off,
+    locked_verification,
+    read_directory,
+    save_profile,
+    save_verification,
+    turn_off,
+    turn_on,
+)
+from dashboard.store.alerts.rules import rules_in_force
+from dashboard.store.engine.connection import Connection
+
+
+@dataclass(frozen=True, slots=True)
+class ListedRecipient:
+    """A recipient as people look at them.
+
+    `named_in` says where: in the settings, or in which rules. `is_fixed`: the settings say what
+    they want. `last_sent` is when a message was last taken for them.
+    """
+
+    recipient: Recipient
+    status: RecipientStatus
+    named_in: tuple[str, ...]
+    verification: Verification | None
+    off: AddressOff | None
+    suspect: SuspectAddress | None
+    profile: RecipientProfile
+    is_fixed: bool
+    last_sent: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class UnreachedRule:
+    """A rule in force, or its escalation, that reaches nobody: why, by recipient."""
+
+    place: str
+    reasons: tuple[tuple[Recipient, str], ...]
+
+
+class RecipientQueries:
+    """Every answer may raise StoreError."""
+
+    def __init__(self, context: QueryContext) -> None:
+        """Ask nothing yet."""
+        self._context = context
+
+    def all(self) -> tuple[ListedRecipient, ...]:
+        """Return every recipient that is named anywhere or was, in the order of addresses."""
+        with self._context.store.read() as connection:
+            directory = self._directory(connection)
+            named = _named(directory, rules_in_force(connection))
+            return tuple(
+                _listed(connection, each, directory, tuple(named[each]))
+                for each in sorted(named, key=lambda each: (each.channel, each.address))
+            )
+
+    def unreached(self) -> tuple[UnreachedRule, ...]:
+        """Return the rules in force that reach nobody, since nothing may be sent to any of theirs.
+
+        A rule whose escalation reaches nobody is one of them.
+        """
+        with self._context.store.read() as connection:
+            return _unreached(self._directory(connection), rules_in_force(connection))
+
+    def off(self) -> tuple[AddressOff, ...]:
+        """Return the addresses that are off, the latest first."""
+        with self._context.store.read() as connection:
+            return tuple(list_addresses_off(connection))
+
+    def turn_off(self, recipient: Recipient, by: Actor, note: str = "") -> bool:
+        """Send nothing to an address any more, on record; False where it is off already."""
+        off = AddressOff(recipient, OffCause.TURNED_OFF, by.at, by.name, note)
+        return self._stop(off, by, Action.TURN_OFF)
+
+    def unsubscribe(self, recipient: Recipient, by: Actor) -> bool:
+        """Do the same by the link in a message to it."""
+        note = "by a link in a message"
+        off = AddressOff(recipient, OffCause.UNSUBSCRIBED, by.at, by.name, note)
+        return self._stop(off, by, Action.UNSUBSCRIBE)
+
+    def _stop(self, off: AddressOff, by: Actor, action: Action) -> bool:
+        with self._context.store.write() as connection:
+            is_new = turn_off(connection, off)
+            if is_new:
+                _note(connection, by, action, off.recipient, note=off.note)
+        return is_new
+
+    def turn_on(self, recipient: Recipient, by: Actor) -> bool:
+        """Take an address for a good one, on record; False where it is neither off nor suspect."""
+        with self._context.store.write() as connection:
+            alike = [
+                each.recipient
+                for each in list_addresses_off(connection)
+                if mailbox_of(each.recipient) == mailbox_of(recipient)
+            ]
+            was_off = sum(turn_on(connection, each) for each in alike) > 0
+            was_suspect = end_suspicion(connection, recipient)
+            if was_off or was_suspect:
+                _note(connection, by, Action.TURN_ON, recipient)
+        return was_off or was_suspect
+
+    def ask(self, recipient: Recipient, by: Actor) -> None:
+        """Let the worker send a verification mail, on record.
+
+        InputError where that is not needed or not possible, or where too many were asked for.
+        """
+        if recipient.channel == MAIL:
+            MailAddress.parse(recipient.address)
+        with self._context.store.write() as connection:
+            directory = self._directory(connection)
+            status, address = directory.status(recipient), shorten(recipient.address)
+            if status is RecipientStatus.OFF:
+                raise InputError(f"{address} is off: turn it on first")
+            if status is RecipientStatus.TRUSTED:
+                raise InputError(f"{address} needs no verification: the settings name it")
+            known = locked_verification(connection, recipient)
+            save_verification(connection, request_mail(known, directory.requested_at(), by.at))
+            _note(connection, by, Action.ASK_TO_VERIFY, recipient)
+
+    def enter_code(self, recipient: Recipient, code: str, by: Actor) -> bool:
+        """Verify an address by the code of its mail, on record; False where it was before.
+
+        InputError for a wrong code, which counts.
+        """
+        with self._context.store.write() as connection:
+            key = link_key(connection)
+            known = locked_verification(connection, recipient)
+            if key is None:
+                raise InputError("no verification mail was sent yet: start the worker")
+            after = enter_code(known, code, key, by)
+            if after == known:
+                return False
+            save_verification(connection, after)
+            if after.verified_at is not None:
+                end_suspicion(connection, recipient)
+                _note(connection, by, Action.VERIFY, recipient, way="code")
+        if after.verified_at is None:
+            left = MOST_WRONG_CODES - after.wrong_codes
+            raise InputError(
+                f"this is not the code in the latest mail to {shorten(recipient.address)}: "
+                f"{counted(left, 'more try', 'more tries')}"
+            )
+        return True
+
+    def verify(self, recipient: Recipient, by: Actor) -> bool:
+        """Take an address as verified by the link in its mail, on record; False where it was."""
+        with self._context.store.write() as connection:
+            known = locked_verification(connection, recipient)
+            if known.verified_at is not None:
+                return False
+            save_verification(connection, verified(known, by))
+            end_suspicion(connection, recipient)
+            _note(connection, by, Action.VERIFY, recipient, way="link")
+        return True
+
+    def renew_link_key(self, new: bytes, by: Actor) -> None:
+        """Let no link and no code be valid that was sent so far, on record."""
+        with self._context.store.write() as connection:
+            renew_link_key(connection, new)
+            note_action(connection, by.at, by.name, Action.RENEW_LINK_KEY, "links in messages")
+
+    def is_verified(self, recipient: Recipient) -> bool:
+        """Whether an address was confirmed."""
+        with self._context.store.read() as connection:
+            known = self._directory(connection).verifications.get(mailbox_of(recipient))
+        return known is not None and known.verified_at is not None
+
+    def profile(self, recipient: Recipient) -> RecipientProfile:
+        """Return what a recipient wants."""
+        with self._context.store.read() as connection:
+            return self._directory(connection).profile(recipient)
+
+    def change(self, recipient: Recipient, wanted: RecipientProfile, by: Actor) -> None:
+        """Store the time zone, the hours and the digest of a recipient, on record.
+
+        InputError where the settings say them, or where nobody knows the recipient.
+        """
+        with self._context.store.write() as connection:
+            directory = self._directory(connection)
+            address = shorten(recipient.address)
+            self._context.zone(wanted.zone)
+            if wanted.digest is not None and recipient.channel != MAIL:
+                raise InputError(f"{address} is a channel: digests go by mail")
+            if mailbox_of(recipient) in directory.configured.profiles:
+                raise InputError(
+                    f"the settings say when {address} gets messages: change their table "
+                    f"[recipients]"
+                )
+            if mailbox_of(recipient) not in _named(directory, rules_in_force(connection)):
+                raise InputError(
+                    f"{address} is no recipient: `linewatch recipients list` shows all"
+                )
+            save_profile(connection, recipient, wanted)
+            details = {
+                "zone": wanted.zone,
+                "hours": [str(each) for each in wanted.active],
+                "digest": "" if wanted.digest is None else str(wanted.digest),
+            }
+            _note(connection, by, Action.CHANGE_RECIPIENT, recipient, **details)
+
+    def _directory(self, connection: Connection) -> RecipientDirectory:
+        return read_directory(connection, self._context.settings.recipients)
+
+
+def _listed(
+    connection: Connection,
+    mailbox: Recipient,
+    directory: RecipientDirectory,
+    places: Sequence[tuple[Recipient, str]],
+) -> ListedRecipient:
+    sent = [last_sent_to(connection, each) for each in {as_written for as_written, _ in places}]
+    return ListedRecipient(
+        mailbox,
+        directory.status(mailbox),
+        tuple(dict.fromkeys(place for _, place in places if place)),
+        directory.verifications.get(mailbox),
+        directory.off.get(mailbox),
+        directory.suspect.get(mailbox),
+        directory.profile(mailbox),
+        mailbox in directory.configured.profiles,
+        max(filter(None, sent), default=None),
+    )
+
+
+def _named(
+    directory: RecipientDirectory, rules: Sequence[Rule]
+) -> dict[Recipient, dict[tuple[Recipient, str], None]]:
+    """Return by mailbox how each recipient is written and where; empty where only stored."""
+    configured = directory.configured
+    places = [(each, "settings") for each in (*configured.named, *configured.profiles)]
+    for rule in rules:
+        places += [(each, f"rule {rule.name}") for each in rule.recipients]
+        places += [(each, f"escalation of {rule.name}") for each in rule.escalate_to]
+    stored = (*directory.off, *directory.suspect, *directory.verifications)
+    places += [(each, "") for each in stored]
+    found: dict[Recipient, dict[tuple[Recipient, str], None]] = {}
+    for each, place in places:
+        found.setdefault(mailbox_of(each), {})[each, place] = None
+    return found
+
+
+def recipients_called(
+    name: str, directory: RecipientDirectory, rules: Sequence[Rule]
+) -> tuple[Recipient, ...]:
+    """Return the recipients whom a person means by a name or an address, as they are written."""
+    return tuple(
+        next(as_written for as_written, _ in places if is_called(as_written, name))
+        for places in _named(directory, rules).values()
+        if any(is_called(as_written, name) for as_written, _ in places)
+    )
+
+
+def recipients_of_rules(
+    connection: Connection, configured: ConfiguredRecipients
+) -> tuple[tuple[UnreachedRule, ...], Counter[RecipientStatus], tuple[SuspectAddress, ...]]:
+    """Return the rules that reach nobody, how many recipients have each status, who is suspect."""
+    directory, rules = read_directory(connection, configured), rules_in_force(connection)
+    statuses = Counter(directory.status(each) for each in _named(directory, rules))
+    return _unreached(directory, rules), statuses, tuple(directory.suspect.values())
+
+
+def _unreached(directory: RecipientDirectory, rules: Sequence[Rule]) -> tuple[UnreachedRule, ...]:
+    found = []
+    for rule in rules:
+        parties = (
+            (f"rule {rule.name}", rule.recipients or directory.configured.named),
+            (f"escalation of {rule.name}", rule.escalate_to),
+        )
+        for place, recipients in parties if rule.is_enabled else ():
+            reasons = [(each, directory.withheld(each)) for each in recipients]
+            if reasons and all(reason for _, reason in reasons):
+                found.append(UnreachedRule(place, tuple(reasons)))
+    return tuple(found)
+
+
+def _note(
+    connection: Connection,
+    by: Actor,
+    action: Action,
+    recipient: Recipient,
+    **details: str | Sequence[str],
+) -> None:
+    said = {"channel": recipient.channel, **details}
+    note_action(connection, by.at, by.name, action, recipient.address, said)
+
+
+_LONGEST_ADDRESS: Final = 120
+_LONGEST_ANSWER: Final = 200
+
+
+def status_words(each: ListedRecipient) -> str:
+    """Say whether a recipient gets messages, and if not, why and what happens about it."""
+    if each.off is not None:
+        by, note = visible(each.off.by, LONGEST_NAME), visible(each.off.note, _LONGEST_ANSWER)
+        why = f": {note}" if note else ""
+        return f"off since {moment(each.off.since)}, {each.off.cause} by {by}{why}"
+    doubt = "" if each.suspect is None else f"; {suspect_words(each.suspect)}"
+    return f"{_verified_words(each)}{doubt}"
+
+
+def suspect_words(each: SuspectAddress) -> str:
+    """Say that a message to an address came back, and with which answer."""
+    why = f": {visible(each.note, _LONGEST_ANSWER)}" if each.note else ""
+    return f"suspect since {moment(each.since)}, a message came back{why}"
+
+
+def _verified_words(each: ListedRecipient) -> str:
+    known = each.verification
+    if each.status is RecipientStatus.TRUSTED or known is None:
+        return str(each.status)
+    if known.verified_at is not None:
+        by = visible(known.verified_by, LONGEST_NAME)
+        return f"verified since {moment(known.verified_at)} by {by}"
+    return f"not verified; {_asked_words(known)}"
+
+
+def hours_words(profile: RecipientProfile) -> str:
+    """Say at which hours a recipient gets messages, when a digest, and in which zone."""
+    hours = ", ".join(map(str, profile.active)) or "at any hour"
+    digest = "" if profile.digest is None else f"; digest {profile.digest}"
+    return f"{hours}{digest} ({profile.zone or 'time zone of [mail]'})"
+
+
+def unreached_words(each: UnreachedRule) -> str:
+    """Say that a rule reaches nobody, and why."""
+    reasons = "; ".join(
+        f"{visible(recipient.address, _LONGEST_ADDRESS)}: {visible(reason)}"
+        for recipient, reason in each.reasons
+    )
+    return f"{each.place} reaches nobody ({reasons})"
+
+
+def _asked_words(known: Verification) -> str:
+    if known.requested_at is None:
+        return "a verification mail follows"
+    answer = f": {visible(known.outcome, _LONGEST_ANSWER)}" if known.outcome else ""
+    if known.sent_at is not None:
+        return f"a verification mail was sent at {moment(known.sent_at)}"
+    if known.next_attempt_at is None:
+        return f"its verification mail was not sent{answer}"
+    return f"its verification mail is pending{answer}"

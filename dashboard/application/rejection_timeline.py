@@ -1,0 +1,271 @@
+"""Rejections over time: steps, how far they went over, and whether they get more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from typing import Final, TypeAlias
+
+from dashboard.application.fee_timeline import Zoom
+from dashboard.application.text import span
+from dashboard.domain.formatting import capitalized, counted
+from dashboard.domain.health.coverage import WatchedTime, seen_rejections
+from dashboard.domain.rejections.reasons import ReasonKind, overrun, parse_reason
+from dashboard.domain.rejections.search import RejectionFilter
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND: Final = timedelta(milliseconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """A length of time that ends now, counted in steps of equal length; `words` name its length."""
+
+    words: str
+    length: timedelta
+    step: timedelta
+
+
+PERIODS: Final = {
+    "1 h": Period("hour", timedelta(hours=1), timedelta(minutes=2)),
+    "24 h": Period("24 h", timedelta(hours=24), timedelta(hours=1)),
+    "7 d": Period("7 days", timedelta(days=7), timedelta(hours=6)),
+    "30 d": Period("30 days", timedelta(days=30), timedelta(days=1)),
+    "1 y": Period("year", timedelta(days=371), timedelta(days=7)),
+}
+"""The lengths of time to choose from, by the names that the address keeps."""
+
+Shown: TypeAlias = Period | Zoom
+"""What is shown: a period, or a time that was chosen in the chart."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A time from `since` to before `until`, and the steps in which it is counted.
+
+    `words` say which it is and `length_words` how long, after `the`. One that is open ends now.
+    """
+
+    since: datetime
+    until: datetime
+    step: timedelta
+    words: str
+    length_words: str
+    is_open: bool
+
+    @property
+    def begins(self) -> tuple[datetime, ...]:
+        """Where the steps begin, oldest first, at whole multiples of their length since 1970.
+
+        The first may begin before the time itself does, the last may end after it.
+        """
+        return tuple(self._begins())
+
+    @property
+    def before_since(self) -> datetime:
+        """When the time before it begins, which is as long and ends where this one begins."""
+        return self.since - (self.until - self.since)
+
+    def within(self, wanted: RejectionFilter) -> RejectionFilter:
+        """Return a filter that finds what arrived in this time alone."""
+        until = None if self.is_open else self.until - _MILLISECOND
+        return replace(wanted, since=self.since, until=until)
+
+    def before(self, wanted: RejectionFilter) -> RejectionFilter:
+        """Return a filter that finds what arrived in the time before, which is as long."""
+        return replace(wanted, since=self.before_since, until=self.since - _MILLISECOND)
+
+    def _begins(self) -> Iterator[datetime]:
+        begins = self.since - (self.since - _EPOCH) % self.step
+        while begins < self.until or (self.is_open and begins == self.until):
+            yield begins
+            begins += self.step
+
+
+def window_of(shown: Shown, now: datetime) -> Window:
+    """Return the time that is shown now."""
+    if isinstance(shown, Period):
+        words = f"in the last {shown.words}"
+        return Window(now - shown.length, now, shown.step, words, shown.words, is_open=True)
+    length = shown.until - shown.since
+    step = next((each for each in _STEPS if length <= _MOST_STEPS * each), _STEPS[-1])
+    if length > _COUNTED_ROW_BY_ROW:
+        step = max(step, timedelta(hours=1))
+    words = f"from {shown.name.removesuffix(' UTC')}"
+    return Window(shown.since, shown.until, step, words, span(length), is_open=False)
+
+
+_MOST_STEPS: Final = 48
+_COUNTED_ROW_BY_ROW: Final = timedelta(hours=6)
+"""The longest time in steps of less than an hour, which no counters know."""
+
+_STEPS: Final = (
+    *(timedelta(seconds=each) for each in (1, 5, 15, 30)),
+    *(timedelta(minutes=each) for each in (1, 2, 5, 10)),
+    *(timedelta(hours=each) for each in (1, 3, 6)),
+    *(timedelta(days=each) for each in (1, 7, 28, 364)),
+)
+
+
+class SplitBy(StrEnum):
+    """By what a timeline splits its steps."""
+
+    MODULE = "Module"
+    STAGE = "Stage"
+    NETWORK = "Network"
+
+
+NO_MODULE: Final = "no module named"
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """Rejections in each step of a time, split into groups, the largest first.
+
+    `groups` name each group with its count of every step; `unwatched` are the begins of those
+    steps of which half or more was not watched.
+    """
+
+    window: Window
+    split: SplitBy
+    groups: tuple[tuple[str, tuple[int, ...]], ...]
+    unwatched: frozenset[datetime]
+
+    @property
+    def total(self) -> int:
+        """How many there are."""
+        return sum(sum(counts) for _, counts in self.groups)
+
+
+_RANGES: Final = (
+    ("to 1.1×", 1.1),
+    ("to 1.5×", 1.5),
+    ("to 2×", 2.0),
+    ("to 5×", 5.0),
+    ("to 10×", 10.0),
+    ("more", float("inf")),
+)
+_LIMIT_ZERO: Final = "limit 0"
+RANGES: Final = (*(name for name, _ in _RANGES), _LIMIT_ZERO)
+"""The ranges, from the smallest overrun on; with a limit of 0 nothing can be divided by it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Overruns:
+    """Rejections in each of `RANGES`; `of` were looked at, and `largest` is the largest overrun."""
+
+    counts: tuple[int, ...]
+    of: int
+    largest: float | None
+
+    @property
+    def total(self) -> int:
+        """Of how many the reason names both numbers."""
+        return sum(self.counts)
+
+
+def sort_overruns(reasons: Iterable[str]) -> Overruns:
+    """Sort what went over a limit by how far; most texts of sequencers name no numbers."""
+    counts = dict.fromkeys(RANGES, 0)
+    of, largest = 0, None
+    for text in reasons:
+        of += 1
+        reason = parse_reason(text)
+        factor = overrun(reason)
+        if factor is not None:
+            counts[next(name for name, end in _RANGES if factor <= end)] += 1
+            largest = factor if largest is None else max(largest, factor)
+        elif reason.kind is ReasonKind.OVER_LIMIT and reason.limit == 0:
+            counts[_LIMIT_ZERO] += 1
+    return Overruns(tuple(counts.values()), of, largest)
+
+
+_BEYOND_CHANCE: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """How many rejections arrived in a time and in the one before, and how much was watched.
+
+    What was not watched may have had more.
+    """
+
+    total: int
+    before: int
+    now: WatchedTime
+    earlier: WatchedTime
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether both times were watched, so that their counts can be compared."""
+        return self.now.is_whole and self.earlier.is_whole
+
+
+class Trend(StrEnum):
+    """What can be said of two counts."""
+
+    WORSE = "Getting worse"
+    BETTER = "Getting better"
+    SAME = "No clear change"
+    UNKNOWN = "Not known whether it is getting worse"
+
+
+def trend_of(compared: Compared) -> Trend:
+    """Conclude from two counts; a difference that chance explains is none.
+
+    Counts of rare, independent events differ by chance up to twice the root of their sum in some
+    95 of 100 cases.
+    """
+    more = compared.total - compared.before
+    is_clear = more**2 > _BEYOND_CHANCE * (compared.total + compared.before)
+    if is_clear and more > 0 and compared.earlier.is_whole:
+        return Trend.WORSE
+    if is_clear and more < 0 and compared.now.is_whole:
+        return Trend.BETTER
+    return Trend.SAME if compared.is_whole and not is_clear else Trend.UNKNOWN
+
+
+def trend_words(compared: Compared, window: Window) -> str:
+    """Say in one sentence whether it is getting worse, with both counts.
+
+    `Getting worse: 6 rejections in the last 24 h, none in the 24 h before.`
+    """
+    many = _counted(compared.total, compared.now)
+    length = window.length_words
+    if not compared.earlier.watched:
+        return (
+            f"{many} {window.words}{_gaps(compared.now)}; "
+            f"the {length} before was not watched, so there is nothing to compare with."
+        )
+    before = _before(compared)
+    if not (compared.total or compared.before) and compared.is_whole:
+        return f"{many} {window.words}, and none in the {length} before."
+    return (
+        f"{trend_of(compared)}: {many[0].lower()}{many[1:]} {window.words}{_gaps(compared.now)}, "
+        f"{before} in the {length} before{_gaps(compared.earlier)}."
+    )
+
+
+def _before(compared: Compared) -> str:
+    number = f"{compared.before:,}" if compared.before else "none"
+    if compared.earlier.is_whole:
+        return number
+    return f"{number} or more" if compared.before else "none seen"
+
+
+def _counted(number: int, watched: WatchedTime) -> str:
+    return capitalized(seen_rejections(number, is_whole=watched.is_whole))
+
+
+def many_rejections(number: int) -> str:
+    """Say how many rejections."""
+    return counted(number, "rejection")
+
+
+def _gaps(watched: WatchedTime) -> str:
+    """Say how much was watched, where that was not all."""
+    if watched.is_whole:
+        return ""
+    return f" ({span(watched.watched) if watched.watched else 'none'} of it watched)"

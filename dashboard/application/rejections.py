@@ -1,0 +1,349 @@
+"""What the page Rejections asks: counts through time and by module, a page of rows, a CSV."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+import msgspec
+
+from dashboard.application.context import QueryContext, TtlCache
+from dashboard.application.rejection_timeline import (
+    NO_MODULE,
+    Compared,
+    Overruns,
+    Shown,
+    SplitBy,
+    Timeline,
+    Window,
+    sort_overruns,
+    window_of,
+)
+from dashboard.application.text import moment
+from dashboard.domain.health.coverage import Watched, WatchedTime
+from dashboard.domain.quantity import NetworkId
+from dashboard.domain.rejections.exclusion import StoredRejection
+from dashboard.domain.rejections.reasons import (
+    ModuleLimits,
+    Named,
+    Reason,
+    ReasonKind,
+    explain,
+    overrun,
+)
+from dashboard.domain.rejections.search import RejectionFilter, parse_search
+from dashboard.domain.tables import write_csv
+from dashboard.store.engine.connection import Connection
+from dashboard.store.monitoring.coverage import watched_time
+from dashboard.store.rejections.counts import (
+    GroupCounts,
+    Grouping,
+    count_by,
+    count_causes,
+    count_over_time,
+    rank_senders,
+)
+from dashboard.store.rejections.search import latest_reasons, search_page
+from dashboard.store.rejections.unparsed_reasons import UnparsedReason, unparsed_reasons
+from dashboard.wire.decoding import format_timestamp
+from dashboard.wire.exclusion import encode_record
+
+MOST_EXPORTED: Final = 20_000
+"""Rejections in one CSV file."""
+
+MOST_UNKNOWN: Final = 20
+"""Unknown texts that are listed."""
+
+MOST_SENDERS: Final = 10
+"""Senders that are ranked."""
+
+LATEST_SORTED: Final = 1_000
+"""Rejections whose overruns are looked at: their texts are read one by one."""
+
+_LABEL: Final = "label:"
+_SHARED_FOR: Final = timedelta(seconds=2)
+_HALF: Final = 0.5
+_GROUPINGS: Final = {
+    SplitBy.MODULE: Grouping.MODULE,
+    SplitBy.STAGE: Grouping.STAGE,
+    SplitBy.NETWORK: Grouping.NETWORK,
+}
+_MOST_GROUPS: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class RejectionSummary:
+    """The rejections of a time and of the one before, counted; `named` is what reasons name."""
+
+    compared: Compared
+    named: Counter[Named]
+    named_before: Counter[Named]
+
+    @property
+    def total(self) -> int:
+        """How many there are."""
+        return self.compared.total
+
+    @property
+    def modules(self) -> Counter[str]:
+        """How many name each module."""
+        return _modules(self.named)
+
+    @property
+    def modules_before(self) -> Counter[str]:
+        """How many named each module in the time before."""
+        return _modules(self.named_before)
+
+    @property
+    def kinds(self) -> Counter[ReasonKind]:
+        """How many name no module, by the kind of their reason."""
+        found = Counter[ReasonKind]()
+        for (kind, module), many in self.named.items():
+            if module is None:
+                found[kind] += many
+        return found
+
+
+def rejection_filter(
+    context: QueryContext, network_id: NetworkId | None, text: str
+) -> RejectionFilter:
+    """Read what a person types to find rejections, of one network or all.
+
+    It may be hashes, an address, a network, a whole label, or words that stand on the page.
+    """
+    if text.startswith(_LABEL):
+        return RejectionFilter(network_id, label=text.removeprefix(_LABEL).strip())
+    found = parse_search(text)
+    network_id, words = context.search_scope(network_id, found.words)
+    return RejectionFilter(
+        network_id,
+        sender=found.sender,
+        tx_hashes=found.tx_hashes,
+        search=words,
+        beginning=found.beginning,
+    )
+
+
+class RejectionListQueries:
+    """Every answer may raise StoreError; counts are kept for moments and shared."""
+
+    def __init__(self, context: QueryContext) -> None:
+        """Ask nothing yet."""
+        self._context = context
+        self._summaries: TtlCache[RejectionSummary] = TtlCache(_SHARED_FOR, context.now)
+        self._timelines: TtlCache[Timeline] = TtlCache(_SHARED_FOR, context.now)
+        self._groups: TtlCache[GroupCounts] = TtlCache(_SHARED_FOR, context.now)
+        self._overruns: TtlCache[Overruns] = TtlCache(_SHARED_FOR, context.now)
+
+    def window(self, shown: Shown) -> Window:
+        """Return the time that is shown now."""
+        return window_of(shown, self._context.now())
+
+    def summary(self, wanted: RejectionFilter, shown: Shown) -> RejectionSummary:
+        """Count what fits in a time, and in the time before."""
+        return self._summaries.get((wanted, shown), lambda: self._summarise(wanted, shown))
+
+    def timeline(self, wanted: RejectionFilter, shown: Shown, split: SplitBy) -> Timeline:
+        """Count what fits in each step of a time."""
+        return self._timelines.get(
+            (wanted, shown, split), lambda: self._count_steps(wanted, shown, split)
+        )
+
+    def groups(self, wanted: RejectionFilter, shown: Shown, grouping: Grouping) -> GroupCounts:
+        """Count what fits by stage or network, the largest groups first."""
+
+        def count() -> GroupCounts:
+            within = self.window(shown).within(wanted)
+            with self._context.store.read() as connection:
+                return count_by(connection, grouping, within, None, _MOST_GROUPS)
+
+        return self._groups.get((wanted, shown, grouping), count)
+
+    def senders(self, wanted: RejectionFilter, shown: Shown) -> GroupCounts:
+        """Rank the senders of the latest that fit in a time, those rejected most first."""
+
+        def rank() -> GroupCounts:
+            within = self.window(shown).within(wanted)
+            with self._context.store.read() as connection:
+                return rank_senders(connection, within, MOST_SENDERS)
+
+        return self._groups.get((wanted, shown), rank)
+
+    def overruns(self, wanted: RejectionFilter, shown: Shown) -> Overruns:
+        """Sort the latest that fit in a time by how far they went over their limit."""
+
+        def sort() -> Overruns:
+            within = self.window(shown).within(wanted)
+            with self._context.store.read() as connection:
+                return sort_overruns(latest_reasons(connection, within, LATEST_SORTED))
+
+        return self._overruns.get((wanted, shown), sort)
+
+    def page(
+        self, wanted: RejectionFilter, shown: Shown, number: int, rows: int
+    ) -> tuple[StoredRejection, ...]:
+        """Return one page of what fits in a time, counted from 1, the latest first."""
+        within = self.window(shown).within(wanted)
+        with self._context.store.read() as connection:
+            return tuple(search_page(connection, within, rows, (number - 1) * rows))
+
+    def limit_tables(self) -> tuple[ModuleLimits, ...]:
+        """Return the tables of module limits: those of the networks first, then the public ones."""
+        own = (each.module_limits for each in self._context.networks)
+        found = [*(each for each in own if each), *self._context.settings.limit_tables]
+        return tuple({each.title: each for each in found}.values())
+
+    def limits_of(self, network_id: NetworkId | None) -> ModuleLimits | None:
+        """Return the table that a network has; of all networks, that of the first with one."""
+        profiles = self._context.networks
+        chosen = [each for each in profiles if network_id in {None, each.network_id}]
+        return next((each.module_limits for each in chosen if each.module_limits), None)
+
+    def unknown_reasons(self, network_id: NetworkId | None) -> tuple[UnparsedReason, ...]:
+        """Return the texts of reasons that could not be read, ever, the commonest first."""
+        with self._context.store.read() as connection:
+            return tuple(unparsed_reasons(connection, MOST_UNKNOWN, network_id))
+
+    def _summarise(self, wanted: RejectionFilter, shown: Shown) -> RejectionSummary:
+        window = self.window(shown)
+        with self._context.store.read() as connection:
+            named = _causes(connection, window.within(wanted))
+            before = _causes(connection, window.before(wanted))
+            watched = self._watched(connection, wanted, window.before_since, window.until)
+        compared = Compared(
+            named.total(),
+            before.total(),
+            watched.within(window.since, window.until),
+            watched.within(window.before_since, window.since),
+        )
+        return RejectionSummary(compared, named, before)
+
+    def _count_steps(self, wanted: RejectionFilter, shown: Shown, split: SplitBy) -> Timeline:
+        window = self.window(shown)
+        within = window.within(wanted)
+        place = {begins: number for number, begins in enumerate(window.begins)}
+        found: dict[str, list[int]] = {}
+        with self._context.store.read() as connection:
+            for each in count_over_time(connection, within, window.step, _GROUPINGS[split]):
+                if each.since in place:
+                    counts = found.setdefault(self._name(each.key), [0] * len(place))
+                    counts[place[each.since]] += each.count
+            watched = self._watched(connection, wanted, window.since, window.until)
+        groups = sorted(found.items(), key=lambda each: (-sum(each[1]), each[0]))
+        unseen = (each for each in place if _is_missed(each, window, watched))
+        return Timeline(
+            window, split, tuple((name, tuple(each)) for name, each in groups), frozenset(unseen)
+        )
+
+    def _name(self, key: NetworkId | str | None) -> str:
+        """Return what a group of a timeline is called."""
+        if isinstance(key, int):
+            return self._context.network_name(key)
+        return key or NO_MODULE
+
+    def _watched(
+        self, connection: Connection, wanted: RejectionFilter, since: datetime, until: datetime
+    ) -> WatchedTime:
+        """Return what was watched of the networks whose rejections are counted."""
+        networks = [wanted.network_id] if wanted.network_id is not None else self._asked()
+        return watched_time(connection, networks, Watched.REJECTIONS, since, until)
+
+    def _asked(self) -> list[NetworkId]:
+        return [each.network_id for each in self._context.networks if each.has_exclusion]
+
+
+def _causes(connection: Connection, wanted: RejectionFilter) -> Counter[Named]:
+    return Counter(
+        {(each.reason_kind, each.module): each.count for each in count_causes(connection, wanted)}
+    )
+
+
+def _modules(named: Counter[Named]) -> Counter[str]:
+    found = Counter[str]()
+    for (_, module), many in named.items():
+        if module is not None:
+            found[module] += many
+    return found
+
+
+def _is_missed(begins: datetime, window: Window, watched: WatchedTime) -> bool:
+    step = watched.within(max(begins, window.since), min(begins + window.step, window.until))
+    return bool(step.missed) and step.watched <= _HALF * step.length
+
+
+_CSV_COLUMNS: Final = (
+    "network_id",
+    "network",
+    "is_simulated",
+    "tx_hash",
+    "sender",
+    "nonce",
+    "stage",
+    "module",
+    "lines_needed",
+    "lines_allowed",
+    "why",
+    "reason_as_sent",
+    "dated_by_the_node",
+    "first_seen_here",
+    "block_number",
+)
+
+
+def rejections_csv(rejections: Iterable[StoredRejection], context: QueryContext) -> str:
+    """Write one line for each rejection, with the reason in words and as it was sent."""
+    return write_csv(_CSV_COLUMNS, (_csv_row(each, context) for each in rejections))
+
+
+def _csv_row(stored: StoredRejection, context: QueryContext) -> tuple[str | int | None, ...]:
+    record = stored.record
+    reason = context.reason_of(stored)
+    return (
+        stored.network_id,
+        context.network_name(stored.network_id),
+        "yes" if context.is_simulated(stored.network_id) else "no",
+        str(record.tx_hash),
+        str(record.sender),
+        record.nonce,
+        record.tx_rejection_stage,
+        reason.module,
+        reason.count,
+        reason.limit,
+        explain(reason),
+        record.reason_message,
+        moment(record.timestamp),
+        moment(stored.first_seen_at),
+        record.block_number,
+    )
+
+
+def instant(at: datetime | None) -> str | None:
+    """Write a moment for programs, as both APIs do."""
+    return None if at is None else format_timestamp(at)
+
+
+def rejection_form(stored: StoredRejection, reason: Reason) -> dict[str, Any]:
+    """Write a rejection for programs: the record as the API answers it, and what we make of it."""
+    record: dict[str, Any] = msgspec.json.decode(encode_record(stored.record))
+    return record | {
+        "firstSeenAt": instant(stored.first_seen_at),
+        "lastSeenAt": instant(stored.last_seen_at),
+        "reportedAt": instant(stored.reported_at),
+        "source": str(stored.source),
+        "overflows": [
+            {"module": each.module, "count": each.count, "limit": each.limit}
+            for each in stored.overflows
+        ],
+        "reason": {
+            "kind": str(reason.kind),
+            "module": reason.module,
+            "count": reason.count,
+            "limit": reason.limit,
+            "limitFrom": reason.limit_from,
+            "overrun": overrun(reason),
+            "inWords": explain(reason),
+        },
+    }

@@ -1,0 +1,235 @@
+"""What pages and commands ask of rules: which are in force, and how to change them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final, NamedTuple
+from zoneinfo import ZoneInfo
+
+from dashboard.application.context import QueryContext, TtlCache
+from dashboard.application.rule_preview import preview_rule
+from dashboard.application.silences import silent_now
+from dashboard.domain.alerts.condition import Subject, SubjectKind
+from dashboard.domain.alerts.incident import Incident, IncidentState, close_unreported
+from dashboard.domain.alerts.route import SilentSource, muted_rules
+from dashboard.domain.alerts.rule import Rule, subject_kinds
+from dashboard.domain.alerts.rule_preview import RulePreview
+from dashboard.domain.alerts.rule_table import (
+    RuleDifference,
+    RuleEdit,
+    RuleRemark,
+    Rules,
+    RuleTable,
+    differences,
+    read_rule,
+    why_closed,
+    write_rule,
+)
+from dashboard.domain.alerts.rule_text import preview_in_words, written
+from dashboard.domain.formatting import counted, moment
+from dashboard.domain.people.access import Action, Actor, Detail
+from dashboard.domain.tables import write_toml
+from dashboard.errors import InputError
+from dashboard.store.access.audit_log import note_action
+from dashboard.store.alerts.alert_status import PendingCondition, pending_conditions
+from dashboard.store.alerts.incidents import (
+    add_events,
+    all_open_incidents,
+    open_incidents_of_rule,
+    save_incident,
+)
+from dashboard.store.alerts.rules import StoredRule, read_rules, rules_in_force, save_rules
+from dashboard.store.engine.connection import Connection
+
+_MOST_INCIDENTS: Final = 10_000
+
+MOST_RULES: Final = 200
+"""Rules in force: the worker tries each on every change, and measures some every few seconds."""
+
+LATELY: Final = timedelta(days=7)
+"""How far back the page tries rules."""
+
+_KEPT_FOR: Final = timedelta(minutes=5)
+
+
+def zone_of(rule: Rule) -> ZoneInfo:
+    """Return the zone whose nights count for a rule."""
+    return ZoneInfo("UTC" if rule.active_hours is None else rule.active_hours.zone)
+
+
+class RuleQueries:
+    """Every answer may raise StoreError."""
+
+    def __init__(self, context: QueryContext) -> None:
+        """Ask nothing yet."""
+        self._context = context
+        self._lately: TtlCache[str] = TtlCache(_KEPT_FOR, context.now)
+
+    def in_force(self) -> tuple[StoredRule, ...]:
+        """Return the rules in their order, the default ones where none is stored."""
+        with self._context.store.read() as connection:
+            return read_rules(connection)
+
+    def situation(self) -> RuleSituation:
+        """Return what says where each rule stands now."""
+        networks = [each.network_id for each in self._context.networks]
+        with self._context.store.read() as connection:
+            return RuleSituation(
+                all_open_incidents(connection, _MOST_INCIDENTS),
+                pending_conditions(connection),
+                silent_now(connection, networks, self._context.now()),
+            )
+
+    def as_file(self) -> str:
+        """Return the rules in force as the text of a file."""
+        return write_toml(
+            "rules", {each.rule.name: write_rule(each.rule) for each in self.in_force()}
+        )
+
+    def read_file(self, text: str) -> tuple[Rule, ...]:
+        """Return the rules that a file says; InputError names every mistake with its line."""
+        read = self._context.settings.read_rules
+        if read is None:
+            raise InputError("files of rules cannot be read here: use `linewatch rules import`")
+        return read(text)
+
+    def read(self, name: str, table: RuleTable) -> Rule | list[RuleRemark]:
+        """Return the rule that a form says, or everything that is wrong with it."""
+        return read_rule(name, table, self._context.settings.rule_names)
+
+    def lately(self, rule: Rule) -> str:
+        """Say how often a rule would have fired in the last seven days, kept for some minutes.
+
+        Where that is not known, say why.
+        """
+        return self._lately.get(rule, lambda: self._preview_words(rule))
+
+    def _preview_words(self, rule: Rule) -> str:
+        try:
+            return preview_in_words(self.preview(rule, LATELY), zone_of(rule))
+        except InputError as error:
+            return f"{error}."
+
+    def preview(self, rule: Rule, within: timedelta) -> RulePreview:
+        """Return what a rule would have reported lately; InputError for more than 31 days."""
+        now = self._context.now()
+        networks = {each.network_id: each.gas_period for each in self._context.networks}
+        with self._context.store.read() as connection:
+            return preview_rule(connection, rule, (now - within, now), networks)
+
+    def plan(self, edit: RuleEdit) -> list[RuleDifference]:
+        """Return what an edit would change; InputError where it cannot be done."""
+        with self._context.store.read() as connection:
+            held = rules_in_force(connection)
+        return differences(held, _wanted(held, edit))
+
+    def change(self, edit: RuleEdit, by: Actor) -> list[RuleDifference]:
+        """Change the rules and return what differs; InputError where it cannot be done."""
+        with self._context.store.write() as connection:
+            held = rules_in_force(connection)
+            wanted = _wanted(held, edit)
+            found = differences(held, wanted)
+            if found:
+                save_rules(connection, wanted, by)
+                _close_unreported(connection, held, wanted, by)
+            for each in found:
+                note_action(connection, by.at, by.name, _action(each), each.name, _details(each))
+        return found
+
+
+def _wanted(held: Rules, edit: RuleEdit) -> Rules:
+    """Return the rules after an edit; InputError for more than the worker can look at."""
+    wanted = edit(held)
+    if len(wanted) > MOST_RULES:
+        raise InputError(f"these are {len(wanted):,} rules: keep at most {MOST_RULES}")
+    return wanted
+
+
+def _close_unreported(connection: Connection, held: Rules, wanted: Rules, by: Actor) -> None:
+    """End the open incidents that the rules as they are wanted no longer report."""
+    after = {each.name: each for each in wanted}
+    for before in held:
+        if after.get(before.name) == before:
+            continue
+        for incident in open_incidents_of_rule(connection, before.name):
+            why = why_closed(after.get(before.name), before, incident)
+            response = close_unreported(incident, by, why)
+            if why and response.event is not None:
+                save_incident(connection, response.incident)
+                add_events(connection, [(incident.incident_id, response.event)])
+
+
+def _action(difference: RuleDifference) -> Action:
+    if difference.before is None:
+        return Action.ADD_RULE
+    return Action.REMOVE_RULE if difference.after is None else Action.CHANGE_RULE
+
+
+def _details(difference: RuleDifference) -> dict[str, Detail]:
+    """Write the keys that differ for the audit log: old → new where both are there."""
+    return {
+        key: f"{written(before)} → {written(after)}"
+        if difference.before is not None and difference.after is not None
+        else written(after if before is None else before)
+        for key, before, after in difference.lines()
+    }
+
+
+_OPEN_STATES: Final = (
+    IncidentState.FIRING,
+    IncidentState.ACKNOWLEDGED,
+    IncidentState.SILENCED,
+    IncidentState.NO_DATA,
+)
+
+
+class RuleState(NamedTuple):
+    """The state of a rule in a word, and why in a sentence; empty where there is no more to say."""
+
+    word: str
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RuleSituation:
+    """What is open, what is about to open, and what is silent."""
+
+    incidents: Sequence[Incident] = ()
+    pending: Sequence[PendingCondition] = ()
+    sources: Sequence[SilentSource] = ()
+
+    def state_of(self, rule: Rule) -> RuleState:
+        """Return where a rule stands; without a worker nothing of it is known.
+
+        What is open counts before what is silent: that may be another network.
+        """
+        if not rule.is_enabled:
+            return RuleState("off")
+        silent = [each for each in self.sources if muted_rules(each, [rule])]
+        is_unwatched = any(each.kind is SubjectKind.WORKER for each in silent)
+        if is_unwatched:
+            return _without_data(silent[0])
+        mine = [each for each in self.incidents if each.rule == rule.name]
+        for state in _OPEN_STATES:
+            if many := sum(each.state is state for each in mine):
+                return RuleState(state, f"{counted(many, 'open incident')}.")
+        if silent:
+            return _without_data(silent[0])
+        since = [each.opened_at for each in mine]
+        since += [each.since for each in self.pending if _concerns(each.subject, rule)]
+        if since:
+            return RuleState(IncidentState.PENDING, f"Pending since {moment(min(since))}.")
+        return RuleState("on")
+
+
+def _without_data(source: SilentSource) -> RuleState:
+    return RuleState(IncidentState.NO_DATA, f"Not judged: {source}.")
+
+
+def _concerns(subject: Subject, rule: Rule) -> bool:
+    if subject.rule:
+        return subject.rule == rule.name
+    is_taken = subject.network_id in (rule.scope.networks or {subject.network_id})
+    return is_taken and subject.kind in subject_kinds(rule.kind)

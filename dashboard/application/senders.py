@@ -1,0 +1,71 @@
+"""What the page Tracked asks of senders: which are watched, and since when."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dashboard.application.context import QueryContext
+from dashboard.domain.people.access import Action, Actor, Detail
+from dashboard.domain.quantity import Address, NetworkId
+from dashboard.errors import InputError
+from dashboard.store.tracking.senders import (
+    WatchedSender,
+    senders_watched,
+    unwatch_sender,
+    watch_sender,
+)
+
+
+class SenderQueries:
+    """Every answer may raise StoreError."""
+
+    def __init__(self, context: QueryContext) -> None:
+        """Ask nothing yet."""
+        self._context = context
+
+    def watched(self, network_id: NetworkId | None = None) -> tuple[WatchedSender, ...]:
+        """Return the addresses that are watched on a network, or on any, the latest first."""
+        with self._context.store.read() as connection:
+            found = senders_watched(connection)
+        return tuple(each for each in found if network_id in {None, *each.network_ids})
+
+    def watch(
+        self,
+        senders: Sequence[Address],
+        network_ids: Sequence[NetworkId],
+        label: str = "",
+        by: Actor | None = None,
+    ) -> tuple[bool, ...]:
+        """Watch addresses on those of the networks that can be; return of each whether it is new.
+
+        `by` is who acts, if a person says so.
+
+        InputError where none can be: only nodes that report to our own serve name senders.
+        """
+        able = tuple(each for each in network_ids if self._can_watch_senders(each))
+        if not able:
+            raise InputError(
+                "senders can be watched only where nodes report to our own serve, and none of "
+                "these networks does: track transactions by hash, or "
+                "use the preset own-serve and point its nodes here"
+            )
+        now = self._context.now() if by is None else by.at
+        with self._context.store.write() as connection:
+            for each in senders:
+                details: dict[str, Detail] = {"networks": able, "label": label}
+                self._context.audit(connection, Action.WATCH_SENDER, str(each), details, by)
+            return tuple(
+                watch_sender(connection, WatchedSender(each, able, now, label)) for each in senders
+            )
+
+    def unwatch(self, sender: Address, by: Actor | None = None) -> bool:
+        """Stop watching an address; False where it was not watched. Tracked hashes stay tracked."""
+        with self._context.store.write() as connection:
+            was_watched = unwatch_sender(connection, sender)
+            if was_watched:
+                self._context.audit(connection, Action.UNWATCH_SENDER, str(sender), by=by)
+        return was_watched
+
+    def _can_watch_senders(self, network_id: NetworkId) -> bool:
+        profile = self._context.profile(network_id)
+        return profile is not None and profile.sees_all_reports

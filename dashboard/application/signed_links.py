@@ -1,0 +1,222 @@
+"""What the links in messages do: acknowledge, silence, unsubscribe, verify, each at most once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta, tzinfo
+from typing import Final
+from uuid import UUID, uuid5
+
+from dashboard.application.context import QueryContext
+from dashboard.application.incident_words import owner_words
+from dashboard.application.incidents import IncidentQueries
+from dashboard.application.recipients import RecipientQueries
+from dashboard.application.silences import SilenceQueries, matchers_of
+from dashboard.application.text import moment
+from dashboard.domain.alerts.incident import Incident
+from dashboard.domain.alerts.notification import Recipient
+from dashboard.domain.alerts.signed_link import LinkFault, LinkPurpose, SignedLink, read_link
+from dashboard.domain.alerts.silence import (
+    LONGEST_REASON,
+    Silence,
+    SilenceKind,
+    SilenceRequest,
+    SilenceState,
+)
+from dashboard.domain.foreign_text import visible
+from dashboard.domain.formatting import moment_in
+from dashboard.domain.people.access import Actor, parse_name
+from dashboard.errors import InputError
+from dashboard.store.alerts.notifications import link_key
+from dashboard.store.alerts.recipients import read_directory
+
+SILENCED_FOR: Final = {
+    "1h": timedelta(hours=1),
+    "8h": timedelta(hours=8),
+    "24h": timedelta(hours=24),
+}
+"""How long an incident can be silenced by link, as the form names it."""
+
+
+@dataclass(frozen=True, slots=True)
+class LinkForm:
+    """What was sent with the form of a link, by field; a mail program sends a field of its own."""
+
+    fields: Mapping[str, str]
+
+    def text(self, name: str) -> str:
+        """Return a field, empty where it was not sent."""
+        return self.fields.get(name, "").strip()
+
+
+@dataclass(frozen=True, slots=True)
+class LinkSubject:
+    """What a link is about, for the page that asks; `done`: what was done already, if anything.
+
+    `state`, `since` and `changes` are those of the incident, empty where the link names none;
+    `since` is in UTC and in the recipient's zone. `last` says which transaction was rejected last
+    and why, empty where it is about none.
+    `preview` says what a silence would cover, or what else is acknowledged.
+    """
+
+    link: SignedLink
+    title: str
+    state: str = ""
+    since: str = ""
+    changes: int = 0
+    last: str = ""
+    done: str = ""
+    preview: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LinkResult:
+    """What was done, or had been done before."""
+
+    headline: str
+    text: str
+
+
+class LinkQueries:
+    """Every answer may raise StoreError."""
+
+    def __init__(self, context: QueryContext) -> None:
+        """Ask nothing yet."""
+        self._context = context
+        self._incidents = IncidentQueries(context)
+        self._silences = SilenceQueries(context)
+        self._recipients = RecipientQueries(context)
+
+    def read(self, text: str) -> SignedLink | LinkFault:
+        """Return what a link of ours says, or why it cannot be used."""
+        with self._context.store.read() as connection:
+            key = link_key(connection)
+        if key is None:
+            return LinkFault.FORGED  # no link was ever signed
+        return read_link(text, key, self._context.now())
+
+    def about(self, link: SignedLink) -> LinkSubject:
+        """Return what the page says before it asks."""
+        if link.incident_id is None:
+            return self._about_recipient(link)
+        incident = self._incidents.find(link.incident_id)
+        if incident is None:
+            return LinkSubject(link, "An incident that is not stored any more")
+        return LinkSubject(
+            link,
+            self._incidents.title_of(incident),
+            state=str(incident.state),
+            since=moment_in(incident.opened_at, self._zone(link.recipient)),
+            changes=incident.transitions,
+            last=self._incidents.last_transaction(incident),
+            done=_owner_in_words(incident) if link.purpose is LinkPurpose.ACKNOWLEDGE else "",
+            preview=self._preview(link.purpose, incident),
+        )
+
+    def _zone(self, recipient: Recipient) -> tzinfo:
+        with self._context.store.read() as connection:
+            return read_directory(connection, self._context.settings.recipients).zone(recipient)
+
+    def _about_recipient(self, link: SignedLink) -> LinkSubject:
+        address = visible(link.recipient.address, 200)
+        if link.purpose is LinkPurpose.VERIFY:
+            is_done = self._recipients.is_verified(link.recipient)
+            return LinkSubject(link, address, done=f"{address} is verified." if is_done else "")
+        is_off = any(each.recipient == link.recipient for each in self._recipients.off())
+        done = f"{address} is off already, so nothing is sent there." if is_off else ""
+        return LinkSubject(link, address, done=done)
+
+    def _preview(self, purpose: LinkPurpose, incident: Incident) -> str:
+        if purpose is LinkPurpose.ACKNOWLEDGE:
+            others = () if incident.owner else self._incidents.within(incident)
+            return self._incidents.with_it(others)
+        matchers = matchers_of(incident)
+        named = ", ".join(map(self._silences.words_of, matchers))
+        return f"It covers {named}. {self._silences.preview(matchers)}"
+
+    def act(self, link: SignedLink, form: LinkForm) -> LinkResult:
+        """Do what the link is for; the second time it says what was done the first time.
+
+        InputError for what the form leaves out, or where it cannot be done.
+        """
+        by = Actor(
+            parse_name(form.text("name") or link.recipient.address[:80]), self._context.now()
+        )
+        match link.purpose:
+            case LinkPurpose.ACKNOWLEDGE:
+                return self._acknowledge(link, form, by)
+            case LinkPurpose.SILENCE:
+                return self._silence(link, form, by)
+            case LinkPurpose.UNSUBSCRIBE:
+                return self._unsubscribe(link, by)
+            case LinkPurpose.VERIFY:
+                return self._verify(link, by)
+
+    def _acknowledge(self, link: SignedLink, form: LinkForm, by: Actor) -> LinkResult:
+        response = self._incidents.acknowledge(
+            _incident_id(link), by, form.text("note"), link.recipient
+        )
+        title = self._incidents.title_of(response.incident)
+        owner = visible(response.incident.owner, 80)
+        if response.event is None:
+            return LinkResult("Acknowledged already", f"“{title}” is acknowledged by {owner}.")
+        also = self._incidents.with_it(response.others)
+        said = f"“{title}” is acknowledged by {owner}. {also}"
+        return LinkResult("Acknowledged", said.rstrip())
+
+    def _silence(self, link: SignedLink, form: LinkForm, by: Actor) -> LinkResult:
+        length = SILENCED_FOR.get(form.text("for"))
+        if length is None:
+            raise InputError(f"say how long: {', '.join(SILENCED_FOR)}")
+        incident = self._incidents.find(_incident_id(link))
+        if incident is None:
+            raise InputError("this incident is not stored any more")
+        title = self._incidents.title_of(incident)
+        wish = SilenceRequest(
+            uuid5(incident.incident_id, f"{link.recipient.address} {link.expires_at}"),
+            SilenceKind.SILENCE,
+            matchers_of(incident),
+            by.at,
+            by.at + length,
+            form.text("note") or f"by a link in a message about {title}"[:LONGEST_REASON],
+        )
+        silence, is_new = self._silences.add(wish, by)
+        return LinkResult("Silenced" if is_new else "Silenced already", self._said(silence, title))
+
+    def _said(self, silence: Silence, title: str) -> str:
+        now = self._context.now()
+        verb = "was" if silence.state(now) is SilenceState.EXPIRED else "is"
+        end = moment(silence.over_at)
+        return (
+            f"Nobody {verb} notified of “{title}” until {end}. Silence {silence.silence_id} was "
+            f"made by {visible(silence.author, 80)}; the page Alerts ends it, or makes another."
+        )
+
+    def _unsubscribe(self, link: SignedLink, by: Actor) -> LinkResult:
+        is_new = self._recipients.unsubscribe(link.recipient, by)
+        address = visible(link.recipient.address, 200)
+        headline = "Unsubscribed" if is_new else "Unsubscribed already"
+        return LinkResult(
+            headline,
+            f"{address} gets nothing from this Linewatch any more. "
+            "The page Alerts shows that, and turns it on again.",
+        )
+
+    def _verify(self, link: SignedLink, by: Actor) -> LinkResult:
+        is_new = self._recipients.verify(link.recipient, by)
+        address = visible(link.recipient.address, 200)
+        said = f"Alerts are sent to {address} from now on; what is open now follows."
+        if any(each.recipient == link.recipient for each in self._recipients.off()):
+            said = f"{address} is off, so nothing is sent there until the page Alerts turns it on."
+        return LinkResult("Verified" if is_new else "Verified already", said)
+
+
+def _owner_in_words(incident: Incident) -> str:
+    return f"It is {owner_words(incident)} already." if incident.owner else ""
+
+
+def _incident_id(link: SignedLink) -> UUID:
+    if link.incident_id is None:
+        raise InputError("this link names no incident")
+    return link.incident_id

@@ -1,0 +1,275 @@
+"""What page and commands ask of silences and maintenance windows: which last, a new one, an end."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from dashboard.application.context import QueryContext
+from dashboard.application.text import moment
+from dashboard.domain.alerts.condition import INSTALLATION, SubjectKind
+from dashboard.domain.alerts.incident import Incident
+from dashboard.domain.alerts.matcher import (
+    MatchedProperty,
+    Matcher,
+    NetworkNames,
+    RuleFacts,
+    facts_of,
+    fits,
+    in_words,
+    parse_matcher,
+)
+from dashboard.domain.alerts.route import SilentSource
+from dashboard.domain.alerts.rule import RuleKind
+from dashboard.domain.alerts.rule import fits as takes
+from dashboard.domain.alerts.silence import Silence, SilenceKind, SilenceRequest, check_request
+from dashboard.domain.foreign_text import visible
+from dashboard.domain.formatting import counted
+from dashboard.domain.people.access import Action, Actor, Detail
+from dashboard.domain.people.active_hours import ActiveHours, WeeklyHours, WeekSpan
+from dashboard.domain.quantity import NetworkId, shorten
+from dashboard.errors import InputError
+from dashboard.store.access.audit_log import note_action
+from dashboard.store.alerts.alert_status import silent_sources
+from dashboard.store.alerts.incident_list import facts_of_incident, open_incident_stories
+from dashboard.store.alerts.rules import MOST_TRANSITIONS, past_transitions, rules_in_force
+from dashboard.store.alerts.silences import (
+    add_silence,
+    end_silence,
+    finished_silences,
+    unfinished_silences,
+)
+from dashboard.store.engine.connection import Connection
+from dashboard.store.monitoring.coverage import unwatched_now
+from dashboard.wire.decoding import format_timestamp
+
+MOST_FINISHED: Final = 20
+"""Silences that are over and still shown, the latest."""
+
+_BEGUN: Final = {
+    SilenceKind.SILENCE: Action.SILENCE,
+    SilenceKind.MAINTENANCE: Action.PLAN_MAINTENANCE,
+}
+_ENDED: Final = {
+    SilenceKind.SILENCE: Action.END_SILENCE,
+    SilenceKind.MAINTENANCE: Action.END_MAINTENANCE,
+}
+_OF_REJECTIONS: Final = {each.value for each in RuleKind if each.is_of_rejections}
+_NAMED: Final = frozenset(MatchedProperty)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSilences:
+    """Those that are active or still to come, the first to end first; then those that are over."""
+
+    unfinished: tuple[Silence, ...]
+    finished: tuple[Silence, ...]
+
+
+def _require_rule(matcher: Matcher, rules: Sequence[str]) -> None:
+    """Raise InputError for the name or the pattern of a rule that none has."""
+    about = MatchedProperty.RULE
+    if matcher.about is not about:
+        return
+    named = replace(matcher, is_equal=True)
+    if not any(named.holds({about: name}) for name in rules):
+        raise InputError(
+            f"{shorten(str(matcher))} names no rule that is in force: there are {', '.join(rules)}"
+        )
+
+
+class SilenceQueries:
+    """Every answer may raise StoreError."""
+
+    def __init__(self, context: QueryContext) -> None:
+        """Ask nothing yet."""
+        self._context = context
+
+    @property
+    def networks(self) -> NetworkNames:
+        """The networks that a matcher can name."""
+        return {each.network_id: each.name for each in self._context.networks}
+
+    def stored(self) -> StoredSilences:
+        """Return all that last or are to come, and the latest that are over."""
+        now = self._context.now()
+        with self._context.store.read() as connection:
+            return StoredSilences(
+                tuple(unfinished_silences(connection, now)),
+                tuple(finished_silences(connection, now, MOST_FINISHED)),
+            )
+
+    def read_matchers(self, texts: Sequence[str]) -> tuple[Matcher, ...]:
+        """Read matchers as people type them; InputError for one that can never fit.
+
+        One of rules has to name some that are in force.
+        """
+        matchers = tuple(parse_matcher(each, self.networks) for each in texts)
+        if any(each.about is MatchedProperty.RULE for each in matchers):
+            with self._context.store.read() as connection:
+                rules = [each.name for each in rules_in_force(connection)]
+            for each in matchers:
+                _require_rule(each, rules)
+        return matchers
+
+    def weekly(self, spans: Sequence[str], zone: str = "") -> WeeklyHours | None:
+        """Read hours of every week in a time zone, empty for that of [mail]; None without hours.
+
+        InputError for what are no hours or no time zone.
+        """
+        if not spans:
+            return None
+        name = zone or self._context.settings.recipients.zone
+        hours = ActiveHours(tuple(map(WeekSpan.parse, spans)), name)
+        return WeeklyHours(hours, self._context.zone(name))
+
+    def preview(
+        self, matchers: Sequence[Matcher], weekly: WeeklyHours | None = None
+    ) -> SilencePreview:
+        """Return what a silence or a window would have fitted, and fits now."""
+        with self._context.store.read() as connection:
+            return preview_silence(connection, matchers, self._context.now(), weekly)
+
+    def add(
+        self, wish: SilenceRequest, by: Actor, *, covers_all: bool = False
+    ) -> tuple[Silence, bool]:
+        """Store what a person asked for, on record; return it, and whether it is new.
+
+        InputError where it cannot be meant so; `covers_all`: everything is meant.
+        """
+        check_request(wish, by.at, covers_all=covers_all)
+        with self._context.store.write() as connection:
+            silence, is_new = add_silence(connection, wish, by)
+            if is_new:
+                self._note(connection, silence, _BEGUN[wish.kind], by)
+        return silence, is_new
+
+    def end(self, kind: SilenceKind, silence_id: int, by: Actor) -> Silence:
+        """End one before its time, on record; InputError where none of this number lasts."""
+        with self._context.store.write() as connection:
+            silence = end_silence(connection, kind, silence_id, by)
+            if silence is None:
+                raise InputError(
+                    f"no {kind.value} {silence_id} is active or to come: it may be over already"
+                )
+            self._note(connection, silence, _ENDED[kind], by)
+        return silence
+
+    def words_of(self, matcher: Matcher) -> str:
+        """Write a matcher as people type it."""
+        return in_words(matcher, self.networks)
+
+    def scope_of(self, silence: Silence) -> str:
+        """Say which changes are meant."""
+        return ", ".join(map(self.words_of, silence.wish.matchers)) or "everything"
+
+    def _note(self, connection: Connection, silence: Silence, action: Action, by: Actor) -> None:
+        wish = silence.wish
+        details: dict[str, Detail] = {
+            "matchers": [self.words_of(each) for each in wish.matchers],
+            "from": format_timestamp(wish.starts_at),
+            "until": format_timestamp(wish.ends_at),
+            **({} if wish.weekly is None else {"weekly": str(wish.weekly)}),
+            "reason": wish.reason,
+        }
+        note_action(connection, by.at, by.name, action, str(silence.silence_id), details)
+
+
+def matchers_of(incident: Incident) -> tuple[Matcher, ...]:
+    """Return the matchers that name the changes of an incident, and those to come like them.
+
+    Rejections whose reason names no module are a group of their own: one silenced with it keeps
+    those of every module from nobody.
+    """
+    is_of_rejections = incident.kind in _OF_REJECTIONS
+    of_group = [
+        Matcher(MatchedProperty(name), value)
+        for name, value in incident.group
+        if name in _NAMED and (value or is_of_rejections)
+    ]
+    return (Matcher(MatchedProperty.RULE, incident.rule), *of_group)
+
+
+PREVIEWED: Final = timedelta(days=7)
+_MOST_OPEN: Final = 1_000
+_MOST_RULES: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class SilencePreview:
+    """How many changes of the last days matchers fit, by the rule that reports them.
+
+    `last` is the latest of these changes, `incidents` how many open incidents fit. `is_cut`: there
+    were more changes than are read.
+    """
+
+    by_rule: tuple[tuple[str, int], ...] = ()
+    changes: int = 0
+    last: datetime | None = None
+    incidents: int = 0
+    is_cut: bool = False
+
+    def __str__(self) -> str:
+        """Say it in a sentence or two; names of rules are made visible."""
+        now = counted(self.incidents, "open incident")
+        if self.last is None:
+            return f"In the last seven days it would have matched no change. Now it matches {now}."
+        shown = self.by_rule[:_MOST_RULES]
+        rules = ", ".join(f"{many:,} of {visible(name, 80)}" for name, many in shown)
+        rest = ", and others" if len(self.by_rule) > _MOST_RULES else ""
+        least = "at least " if self.is_cut else ""
+        return (
+            f"In the last seven days it would have matched {least}"
+            f"{counted(self.changes, 'change')} ({rules}{rest}), the last on {moment(self.last)}. "
+            f"Now it matches {now}."
+        )
+
+
+def preview_silence(
+    connection: Connection,
+    matchers: Sequence[Matcher],
+    now: datetime,
+    weekly: WeeklyHours | None = None,
+) -> SilencePreview:
+    """Return which changes of the last seven days matchers fit, and which open incidents.
+
+    With `weekly`, only changes in these hours. Rules, labels and tags are those of now. A change
+    that several rules report counts once.
+    """
+    rules = rules_in_force(connection)
+    seen = past_transitions(connection, SubjectKind, now - PREVIEWED, now)
+    is_cut = len(seen) == MOST_TRANSITIONS
+    if weekly is not None:
+        seen = [each for each in seen if weekly.are_on(each.transition.at)]
+    by_rule: Counter[str] = Counter()
+    changes, last = 0, None
+    for change in seen:
+        fitting = [
+            rule.name
+            for rule in rules
+            if takes(rule, change)
+            and fits(matchers, facts_of(change, RuleFacts(rule.name, str(rule.severity))))
+        ]
+        by_rule.update(fitting)
+        if fitting:
+            changes, last = changes + 1, change.transition.at
+    stories = open_incident_stories(connection, _MOST_OPEN)
+    incidents = sum(
+        all(
+            fits(matchers, each) for each in facts_of_incident(connection, story.incident, matchers)
+        )
+        for story in stories
+    )
+    return SilencePreview(tuple(by_rule.most_common()), changes, last, incidents, is_cut)
+
+
+def silent_now(
+    connection: Connection, networks: Sequence[NetworkId], now: datetime
+) -> list[SilentSource]:
+    """Return what is silent, the worker first: nobody watches as long as nobody else says so."""
+    since = [each.begins_at for each in unwatched_now(connection, networks, now)]
+    worker = [SilentSource(SubjectKind.WORKER, INSTALLATION, min(since))] if since else []
+    return [*worker, *silent_sources(connection, now)]

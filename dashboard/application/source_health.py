@@ -1,0 +1,234 @@
+"""How each source of a network answers, and what asking it has cost."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Final
+
+from dashboard.application.network_status import NetworkProfile, PolledValue
+from dashboard.domain.fees.gas import GasSource
+from dashboard.domain.formatting import counted
+from dashboard.domain.health.coverage import Watched
+from dashboard.domain.health.observation import FEE_OPERATIONS, FailureKind, Operation, Spent
+from dashboard.domain.quantity import NetworkId
+from dashboard.store.engine.connection import Connection
+from dashboard.store.gas import LatestGas, latest_gas_of
+from dashboard.store.monitoring.answer_counts import StandingFailure, last_answers_of
+from dashboard.store.monitoring.coverage import unwatched_now
+from dashboard.store.monitoring.upkeep import LedgerLine, spent_since
+
+PLAN_TOLERANCE: Final = 0.05
+"""By which share fees may take more than planned: a worker that starts again asks at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """Calls to one network."""
+
+    today: Spent = field(default_factory=Spent)
+    this_month: Spent = field(default_factory=Spent)
+
+
+def spending(connection: Connection, now: datetime) -> dict[NetworkId, Spending]:
+    """Return what each network has cost that was asked this month."""
+    midnight = _midnight(now)
+    today = _by_network(spent_since(connection, midnight))
+    this_month = _by_network(spent_since(connection, midnight.replace(day=1)))
+    return {each: Spending(today[each], spent) for each, spent in this_month.items()}
+
+
+def fee_credits(connection: Connection, now: datetime) -> dict[NetworkId, int]:
+    """Return what the fees of each network took since midnight (UTC)."""
+    lines = spent_since(connection, _midnight(now))
+    of_fees = _by_network(each for each in lines if each.operation in FEE_OPERATIONS)
+    return {each: spent.credits for each, spent in of_fees.items()}
+
+
+def is_over_plan(took: int, planned: int) -> bool:
+    """Whether fees took clearly more credits than planned; not where nothing is planned."""
+    return 0 < planned * (1 + PLAN_TOLERANCE) < took
+
+
+def spending_in_words(spending: Spending, took: int, planned: int) -> str:
+    """Say what a network has cost, and what of it its fees took today beside what is planned."""
+    today, month = _calls_and_credits(spending.today), _calls_and_credits(spending.this_month)
+    plan = f" {plan_in_words(took, planned)}" if planned else ""
+    return f"Asked today: {today}; this month: {month}.{plan}"
+
+
+def plan_in_words(took: int, planned: int) -> str:
+    """Say what fees took today (UTC) of what is planned for a day, and how much too much."""
+    over = f", {took / planned - 1:.0%} over plan" if is_over_plan(took, planned) else ""
+    return f"Its fees took {took:,} of the {planned:,} credits planned for a day{over}."
+
+
+def _by_network(lines: Iterable[LedgerLine]) -> defaultdict[NetworkId, Spent]:
+    found: defaultdict[NetworkId, Spent] = defaultdict(Spent)
+    for line in lines:
+        found[line.network_id] += line.spent
+    return found
+
+
+def _midnight(now: datetime) -> datetime:
+    return now.replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def _calls_and_credits(spent: Spent) -> str:
+    calls = counted(spent.calls, "call")
+    return f"{calls}, {counted(spent.credits, 'credit')}" if spent.credits else calls
+
+
+OPERATION_NAMES: Final = {
+    Operation.SUGGESTED_GAS_FEES: "Base fee, congestion, suggested fees",
+    Operation.BASE_FEE_HISTORY: "Base fees of past blocks",
+    Operation.BASE_FEE_PERCENTILE: "Median base fee",
+    Operation.BUSY_THRESHOLD: "Busy threshold",
+    Operation.EXCLUSION_STATUS: "Rejections of tracked transactions",
+    Operation.TRANSACTION_RECEIPT: "Inclusion of tracked transactions",
+}
+"""What each operation brings, in words."""
+
+REMEDIES: Final = {
+    FailureKind.UNAVAILABLE: (
+        "It is asked again automatically. If this lasts, check the address of the endpoint and "
+        "the network between."
+    ),
+    FailureKind.THROTTLED: (
+        "It asks for fewer calls: lengthen the periods under [poll], or raise the plan."
+    ),
+    FailureKind.REFUSED: "Look at its address, at its key, and at what the key is allowed to ask.",
+    FailureKind.UNREADABLE: "What answers there is not this API: look at the address.",
+}
+"""What to do about a failure that lasts."""
+
+
+class OperationState(StrEnum):
+    """Whether an operation is answered."""
+
+    ANSWERED = "answered"
+    STALE = "stale"
+    FAILING = "failing"
+    NOT_ASKED = "not asked yet"
+
+
+@dataclass(frozen=True, slots=True)
+class OperationHealth:
+    """One operation on one network: when it was last answered, and why it is not.
+
+    `period` is how often it is asked, None where that follows the age of each hash.
+    Then `unasked_since` is since when no worker asks, None while one does.
+    `is_from_node`: the last answer came from the node, since the gas API gave none.
+    """
+
+    operation: Operation
+    answered_at: datetime | None
+    period: timedelta | None
+    failure: StandingFailure | None = None
+    is_from_node: bool = False
+    unasked_since: datetime | None = None
+
+    def state(self, now: datetime) -> OperationState:
+        """Return its state; a failure outweighs an old answer."""
+        if self.failure is not None:
+            return OperationState.FAILING
+        if self.answered_at is None:
+            return OperationState.NOT_ASKED
+        if self.period is None:
+            is_stale = self.unasked_since is not None
+        else:
+            is_stale = PolledValue(None, self.answered_at, self.period).is_stale(now)
+        return OperationState.STALE if is_stale else OperationState.ANSWERED
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkHealth:
+    """The operations that one network is asked for; its fees took `fee_credits` today."""
+
+    profile: NetworkProfile
+    operations: Sequence[OperationHealth]
+    fee_credits: int = 0
+
+    @property
+    def is_over_plan(self) -> bool:
+        """Whether fees took more credits today than are planned for a whole day."""
+        return is_over_plan(self.fee_credits, self.profile.planned_credits)
+
+    def state(self, now: datetime) -> OperationState:
+        """Return the worst state of its operations; without any, nothing was asked yet."""
+        found = {operation.state(now) for operation in self.operations}
+        worst = (OperationState.FAILING, OperationState.STALE, OperationState.ANSWERED)
+        return next((state for state in worst if state in found), OperationState.NOT_ASKED)
+
+
+def read_networks(
+    connection: Connection, profiles: Sequence[NetworkProfile], now: datetime
+) -> list[NetworkHealth]:
+    """Return how each network answers, and what its fees took today."""
+    ids = [each.network_id for each in profiles]
+    took = fee_credits(connection, now)
+    unasked = {
+        each.network_id: each.begins_at
+        for each in unwatched_now(connection, ids, now)
+        if each.watched is Watched.REJECTIONS
+    }
+    latest, answered = latest_gas_of(connection, ids, now), last_answers_of(connection, ids)
+    return [
+        NetworkHealth(
+            each,
+            tuple(
+                _operations(each, latest[each.network_id], answered, unasked.get(each.network_id))
+            ),
+            took.get(each.network_id, 0),
+        )
+        for each in profiles
+    ]
+
+
+def _operations(
+    profile: NetworkProfile,
+    latest: LatestGas,
+    answered_at: Mapping[tuple[NetworkId, Operation], datetime],
+    unasked: datetime | None,
+) -> Iterator[OperationHealth]:
+    failures = {failure.operation: failure for failure in latest.failures}
+    answered = [*(_gas_operations(profile, latest) if profile.has_gas else ())]
+    asked, followed = (
+        answered_at.get((profile.network_id, each))
+        for each in (Operation.EXCLUSION_STATUS, Operation.TRANSACTION_RECEIPT)
+    )
+    if profile.has_exclusion:
+        answered.append(
+            OperationHealth(Operation.EXCLUSION_STATUS, asked, None, unasked_since=unasked)
+        )
+    if followed is not None:
+        answered.append(
+            OperationHealth(Operation.TRANSACTION_RECEIPT, followed, None, unasked_since=unasked)
+        )
+    return _with_failures(answered, failures)
+
+
+def _gas_operations(profile: NetworkProfile, latest: LatestGas) -> Iterator[OperationHealth]:
+    usual, threshold = latest.base_fee_percentile, latest.busy_threshold
+    for operation, dated, period in (
+        (Operation.SUGGESTED_GAS_FEES, latest.suggested_gas_fees, profile.gas_period),
+        (Operation.BUSY_THRESHOLD, threshold, profile.threshold_period),
+        (Operation.BASE_FEE_PERCENTILE, usual, profile.threshold_period),
+        (Operation.BASE_FEE_HISTORY, latest.base_fee_history, profile.history_period),
+    ):
+        answered_at = None if dated is None else dated.asked_at
+        is_instead = dated is not None and dated.source is GasSource.NODE_INSTEAD
+        yield OperationHealth(operation, answered_at, period, is_from_node=is_instead)
+
+
+def _with_failures(
+    operations: list[OperationHealth], failures: dict[Operation, StandingFailure]
+) -> Iterator[OperationHealth]:
+    """Add each failure to its operation; one of an operation not configured comes on its own."""
+    for each in operations:
+        yield replace(each, failure=failures.pop(each.operation, None))
+    for operation, failure in failures.items():
+        yield OperationHealth(operation, None, None, failure)

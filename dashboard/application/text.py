@@ -1,0 +1,100 @@
+"""How numbers, times, hashes and conditions are written on a page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Final
+
+from dashboard.domain.alerts.condition import Condition, State
+from dashboard.domain.fees.spells import HoldPeriods
+from dashboard.domain.formatting import fee, moment, period, share, size, span, unit_of
+from dashboard.domain.quantity import TxHash, Wei, format_gwei
+
+_FEW: Final = 2
+
+__all__ = [
+    "age",
+    "exact_fee",
+    "fee",
+    "moment",
+    "moment_near",
+    "names_of",
+    "period",
+    "share",
+    "short_hash",
+    "size",
+    "span",
+    "unit_of",
+]
+
+
+def age(since: datetime, now: datetime) -> str:
+    """Say how long ago something was true, such as ``12 s ago`` or ``3 h ago``."""
+    seconds = (now - since).total_seconds()
+    if seconds <= -1:
+        return f"in {span(timedelta(seconds=-seconds))}"
+    return "just now" if seconds < 1 else f"{span(timedelta(seconds=seconds))} ago"
+
+
+def moment_near(at: datetime, now: datetime) -> str:
+    """Print a moment in UTC, without its date if that is today's."""
+    return f"{at:%H:%M:%S} UTC" if at.date() == now.date() else f"{at:%d %b %H:%M} UTC"
+
+
+def exact_fee(wei: Wei) -> str:
+    """Print a fee with every digit it has, for a tooltip."""
+    return f"{format_gwei(wei)} gwei ({wei:,} wei)"
+
+
+def short_hash(tx_hash: TxHash) -> str:
+    """Print the ends of a hash, enough to distinguish it in a list."""
+    text = str(tx_hash)
+    return f"{text[:10]}…{text[-6:]}"
+
+
+def names_of(some: Sequence[str], every: Sequence[str]) -> str:
+    """Name some of all networks: ``Linea, Base``, ``all 12 networks but Blast``."""
+    others = [name for name in every if name not in some]
+    if len(every) <= _FEW or 2 * len(others) >= len(some):
+        return ", ".join(some)
+    return f"all {len(every)} networks{' but ' * bool(others)}{', '.join(others)}"
+
+
+def sentence(message: str) -> str:
+    """Return a message as a sentence: with a full stop, unless it ends with a mark of its own."""
+    return message if message.endswith((".", "!", "?", "…")) else f"{message}."
+
+
+_TURNING: Final = {
+    State.BUSY: ("at or below the threshold", "over"),
+    State.CALM: ("above the threshold", "busy"),
+    State.UNKNOWN: ("beyond the threshold", "certain"),
+    State.SILENT: ("answered", "over"),
+    State.ANSWERING: ("not answered", "silent"),
+    State.STALE: ("fresh", "over"),
+    State.FRESH: ("too old", "stale"),
+    State.LOW_ON_SPACE: ("enough space", "over"),
+    State.ENOUGH_SPACE: ("short of space", "low on space"),
+    State.BEYOND_LIMITS: ("within limits", "over"),
+    State.WITHIN_LIMITS: ("beyond limits", "open"),
+    State.NOT_WATCHED: ("watched", "over"),
+    State.WATCHED: ("not watched", "open"),
+    State.FAILING: ("delivered", "over"),
+    State.DELIVERING: ("not delivered", "failing"),
+}
+"""What is seen while a state is about to end, and what follows if that lasts."""
+
+
+def since_when(held: Condition, rule: HoldPeriods, now: datetime) -> str:
+    """Say since when a condition holds; where it is about to end, also when that will be.
+
+    `since 02:40:00 UTC; at or below the threshold for 3 min, over at 02:56:00 UTC if that lasts`
+    """
+    since = f"since {moment_near(held.since, now)}"
+    if held.turning_since is None:
+        return since
+    seen, outcome = _TURNING[held.state]
+    ends = held.turning_since + (rule.keep_firing if held.state.is_open else rule.pending)
+    when = f"at {moment_near(ends, now)} if that lasts" if ends > now else "with the next answer"
+    return f"{since}; {seen} for {span(now - held.turning_since)}, {outcome} {when}"

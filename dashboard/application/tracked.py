@@ -1,0 +1,356 @@
+"""What the page Tracked asks, and what it changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from typing import Final, TypeAlias
+
+from dashboard.application.context import QueryContext, TtlCache
+from dashboard.application.transaction_summary import (
+    NetworkFinding,
+    TransactionSummary,
+    read_transaction_summaries,
+)
+from dashboard.domain.formatting import counted
+from dashboard.domain.people.access import Action, Actor, Detail
+from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.domain.rejections.search import parse_search
+from dashboard.domain.tracking.paste import ListedTransaction, written_tags
+from dashboard.domain.tracking.verdict import Need
+from dashboard.errors import InputError
+from dashboard.store.access.audit_log import note_action
+from dashboard.store.engine.connection import Connection
+from dashboard.store.tracking.bulk_edit import (
+    BulkChange,
+    ChangedRemarks,
+    change_all,
+    take_back,
+    untrack_all,
+)
+from dashboard.store.tracking.groups import (
+    GroupedBy,
+    NeedNow,
+    TrackedGroup,
+    count_needing,
+    groups_of,
+    ids_needing,
+)
+from dashboard.store.tracking.saved import (
+    LONGEST_FILTER_NAME,
+    SavedFilter,
+    read_saved_filters,
+    remove_filter,
+    save_filter,
+)
+from dashboard.store.tracking.search import (
+    RecordStatus,
+    TrackedFilter,
+    count_tracked,
+    count_up_to,
+    matching_hashes,
+    search_tracked,
+)
+from dashboard.store.tracking.transactions import (
+    Remarks,
+    TrackedTransaction,
+    TrackRequest,
+    TrackResult,
+    edit_tracked,
+    read_tracked,
+    select_tracked_among,
+    track_all,
+)
+
+_SHARED_FOR: Final = timedelta(seconds=2)
+_AT_ONCE: Final = 5000
+"""Tracked in one transaction of a fifth of a second, so that pollers need not wait longer."""
+
+MOST_AT_ONCE: Final = 1000
+"""Transactions that are changed at once."""
+
+Chosen: TypeAlias = Sequence[TxHash] | TrackedFilter
+"""What a person chose: transactions one by one, or all that fit a filter."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrackedCounts:
+    """How many are tracked, how many of them were rejected, and how many have no answer yet."""
+
+    total: int
+    rejected: int
+    unanswered: int
+
+
+@dataclass(frozen=True, slots=True)
+class TrackedEntry:
+    """A tracked transaction with all that is known of it."""
+
+    transaction: TrackedTransaction
+    summary: TransactionSummary
+
+    @property
+    def findings(self) -> tuple[NetworkFinding, ...]:
+        """Return those of the networks on which it is tracked, else of those with a record."""
+        found = self.summary.conclusive_findings()
+        watched = self.transaction.network_ids
+        return tuple(each for each in found if each.profile.network_id in watched) or found
+
+    def since(self, finding: NetworkFinding) -> datetime:
+        """Return since when the verdict of a finding holds; else when it was tracked."""
+        known, end = finding.evidence, finding.evidence.follow_up
+        replaced = end.replaced_since if end is not None and end.is_replaced else None
+        ended = None if end is None else end.included_since or replaced
+        first = min((each.first_seen_at for each in finding.versions), default=None)
+        return ended or first or known.failing_since or self.transaction.tracked_at
+
+
+def tracked_filter(context: QueryContext, network_id: NetworkId | None, text: str) -> TrackedFilter:
+    """Read what a person types to find tracked transactions, of one network or all."""
+    found = parse_search(text)
+    network_id, words = context.search_scope(network_id, "" if found.named else text)
+    return TrackedFilter(network_id, tx_hashes=found.named, search=words)
+
+
+class TrackedQueries:
+    """Every answer may raise StoreError."""
+
+    def __init__(self, context: QueryContext) -> None:
+        """Ask nothing yet."""
+        self._context = context
+        self._counts: TtlCache[TrackedCounts] = TtlCache(_SHARED_FOR, context.now)
+        self._needs: TtlCache[dict[Need, int]] = TtlCache(_SHARED_FOR, context.now)
+
+    def counts(self, network_id: NetworkId | None) -> TrackedCounts:
+        """Count what is tracked on a network, or on any."""
+        key = (network_id, self._context.store.writes)
+        return self._counts.get(key, lambda: self._count(network_id))
+
+    def count(self, wanted: TrackedFilter) -> int:
+        """Count what fits, to `MOST_AT_ONCE` and one more."""
+        with self._context.store.read() as connection:
+            return count_up_to(connection, wanted, MOST_AT_ONCE)
+
+    def page(
+        self, wanted: TrackedFilter, rows: int, before: int | None = None
+    ) -> tuple[TrackedEntry, ...]:
+        """Return so many of what fits, the latest first, or those tracked before that id."""
+        with self._context.store.read() as connection:
+            return self._entries(connection, search_tracked(connection, wanted, rows, before))
+
+    def needs(self, network_id: NetworkId | None) -> dict[Need, int]:
+        """Count those that need attention; of each kind at most `MOST_LOOKED_AT`."""
+        key = (network_id, self._context.store.writes)
+        return self._needs.get(key, lambda: self._count_needs(network_id))
+
+    def needed(
+        self, network_id: NetworkId | None, limit: int
+    ) -> tuple[tuple[Need, TrackedEntry], ...]:
+        """Return the most urgent of those that need attention, with what each needs."""
+        now = self._context.now()
+        found: list[tuple[Need, int]] = []
+        with self._context.store.read() as connection:
+            for need in Need:
+                room = limit - len(found)
+                ids = ids_needing(connection, NeedNow(need, now), network_id, limit) if room else []
+                named = {each for _, each in found}
+                found += [(need, each) for each in ids if each not in named][:room]
+            query = select_tracked_among([tracked_id for _, tracked_id in found])
+            entries = self._entries(connection, read_tracked(connection, query))
+            by_id = {each.transaction.tracked_id: each for each in entries}
+            return tuple((need, by_id[each]) for need, each in found if each in by_id)
+
+    def groups(self, by: GroupedBy, after: str, limit: int) -> tuple[TrackedGroup, ...]:
+        """Return groups in the order of their names, those that follow a name."""
+        with self._context.store.read() as connection:
+            return tuple(groups_of(connection, by, after, limit))
+
+    def change(self, chosen: Chosen, change: BulkChange, by: Actor) -> tuple[ChangedRemarks, ...]:
+        """Change those that are named, or that fit, in one transaction; return those that differ.
+
+        Of those that fit the latest `MOST_AT_ONCE`.
+        """
+        with self._context.store.write() as connection:
+            hashes = self._hashes(connection, chosen)
+            changed = change_all(connection, hashes, change)
+            said = {name: value for name, value in asdict(change).items() if value is not None}
+            self._note(connection, by, Action.EDIT_TRACKED, hashes, len(changed), _as_details(said))
+        return tuple(changed)
+
+    def take_back(self, changed: Sequence[ChangedRemarks], by: Actor) -> None:
+        """Take a change back as a whole; InputError where something of it was changed since."""
+        with self._context.store.write() as connection:
+            hashes = take_back(connection, changed)
+            if len(hashes) < len(changed):
+                left = len(changed) - len(hashes)
+                were = counted(left, "transaction was", "transactions were")
+                raise InputError(f"{were} changed again since, or stopped")
+            self._note(connection, by, Action.EDIT_TRACKED, hashes, len(hashes), {"undone": True})
+
+    def stop(self, chosen: Chosen, by: Actor) -> int:
+        """Stop tracking those that are named, or that fit, as `change` does."""
+        with self._context.store.write() as connection:
+            hashes = self._hashes(connection, chosen)
+            many = untrack_all(connection, hashes)
+            self._note(connection, by, Action.UNTRACK, hashes, many, {})
+        return many
+
+    def export(self, wanted: TrackedFilter, most: int) -> tuple[TrackedTransaction, ...]:
+        """Return what fits for a file, the latest first, at most so many."""
+        with self._context.store.read() as connection:
+            found: list[TrackedTransaction] = []
+            while len(found) < most:
+                before = found[-1].tracked_id if found else None
+                some = search_tracked(connection, wanted, min(_AT_ONCE, most - len(found)), before)
+                found += some
+                if len(some) < _AT_ONCE:
+                    break
+            return tuple(found)
+
+    def saved_filters(self) -> tuple[SavedFilter, ...]:
+        """Return the filters that people named, by name."""
+        with self._context.store.read() as connection:
+            return tuple(read_saved_filters(connection))
+
+    def save_filter(self, name: str, parameters: Mapping[str, str], by: Actor) -> str:
+        """Save what the address says under a name, for everybody; return the name.
+
+        InputError where it has no name, or too long a one.
+        """
+        named = " ".join(name.split())
+        if not 0 < len(named) <= LONGEST_FILTER_NAME:
+            raise InputError(f"give the filter a name of at most {LONGEST_FILTER_NAME} characters")
+        with self._context.store.write() as connection:
+            save_filter(connection, named, parameters, by)
+            details: dict[str, Detail] = dict(parameters)
+            note_action(connection, by.at, by.name, Action.SAVE_FILTER, named, details)
+        return named
+
+    def remove_filter(self, name: str, by: Actor) -> bool:
+        """Remove a saved filter; False where there is none of that name."""
+        with self._context.store.write() as connection:
+            was_there = remove_filter(connection, name)
+            if was_there:
+                note_action(connection, by.at, by.name, Action.REMOVE_FILTER, name)
+        return was_there
+
+    def track(
+        self,
+        listed: Sequence[ListedTransaction],
+        network_ids: Sequence[NetworkId],
+        by: Actor | None = None,
+    ) -> tuple[TrackResult, ...]:
+        """Track on these networks; return the result of each.
+
+        `by` is None where nobody said who acts; the audit log names the pages then.
+        Of one that is tracked already, only what was unknown is filled in. StoreError: a part
+        of a long list may be tracked; the same list again tracks the rest.
+        """
+        return tuple(self._track(listed, tuple(network_ids), by))
+
+    def edit(self, tx_hash: TxHash, remarks: Remarks, by: Actor) -> bool:
+        """Change what is said of a hash; False where it is not tracked any more."""
+        with self._context.store.write() as connection:
+            is_edited = edit_tracked(connection, tx_hash, remarks)
+            if is_edited:
+                texts = ("label", "note", "case_id", "owner", "tags")
+                details = {name: str(getattr(remarks, name)) for name in texts}
+                note_action(connection, by.at, by.name, Action.EDIT_TRACKED, str(tx_hash), details)
+        return is_edited
+
+    def _track(
+        self,
+        listed: Sequence[ListedTransaction],
+        network_ids: tuple[NetworkId, ...],
+        by: Actor | None,
+    ) -> Iterator[TrackResult]:
+        now = self._context.now()
+        actor = by or Actor(self._context.actor, now)
+        for start in range(0, len(listed), _AT_ONCE):
+            some = listed[start : start + _AT_ONCE]
+            requests = [
+                TrackRequest(
+                    each.tx_hash,
+                    each.network_ids or network_ids,
+                    each.attempted_at,
+                    each.label,
+                    each.note,
+                    each.case_id,
+                    each.owner,
+                    each.tags,
+                )
+                for each in some
+            ]
+            with self._context.store.write() as connection:
+                results = track_all(connection, requests, now)
+                audit_tracking(connection, actor, [each.tx_hash for each in some], results)
+            yield from results
+
+    def _entries(
+        self, connection: Connection, found: Sequence[TrackedTransaction]
+    ) -> tuple[TrackedEntry, ...]:
+        hashes = [each.tx_hash for each in found]
+        known = read_transaction_summaries(connection, self._context.networks, hashes)
+        return tuple(map(TrackedEntry, found, known))
+
+    def _hashes(self, connection: Connection, chosen: Chosen) -> Sequence[TxHash]:
+        if isinstance(chosen, TrackedFilter):
+            return matching_hashes(connection, chosen, MOST_AT_ONCE)
+        return chosen
+
+    def _note(
+        self,
+        connection: Connection,
+        by: Actor,
+        action: Action,
+        hashes: Sequence[TxHash],
+        many: int,
+        details: Mapping[str, Detail],
+    ) -> None:
+        if many:
+            subject, ends = _as_subject(hashes, many)
+            note_action(connection, by.at, by.name, action, subject, {**details, **ends})
+
+    def _count_needs(self, network_id: NetworkId | None) -> dict[Need, int]:
+        now = self._context.now()
+        with self._context.store.read() as connection:
+            return {
+                each: count_needing(connection, NeedNow(each, now), network_id) for each in Need
+            }
+
+    def _count(self, network_id: NetworkId | None) -> TrackedCounts:
+        with self._context.store.read() as connection:
+            return TrackedCounts(
+                count_tracked(connection, TrackedFilter(network_id)),
+                count_tracked(connection, TrackedFilter(network_id, RecordStatus.REJECTED)),
+                count_tracked(connection, TrackedFilter(network_id, RecordStatus.UNANSWERED)),
+            )
+
+
+def _as_details(said: Mapping[str, object]) -> dict[str, Detail]:
+    """Write what was changed as the audit log takes it."""
+    return {
+        name: written_tags(value) if isinstance(value, frozenset) else str(value)
+        for name, value in said.items()
+        if value != frozenset()
+    }
+
+
+def _as_subject(hashes: Sequence[TxHash], many: int) -> tuple[str, dict[str, Detail]]:
+    """Return what the audit log calls `many` of these hashes, and the first and the last."""
+    subject = str(hashes[0]) if len(hashes) == 1 else f"{many} transactions"
+    return subject, {"first": str(hashes[0]), "last": str(hashes[-1])}
+
+
+def audit_tracking(
+    connection: Connection,
+    by: Actor,
+    hashes: Sequence[TxHash],
+    results: Sequence[TrackResult],
+) -> None:
+    """Write one line into the audit log for all hashes of one database transaction."""
+    if hashes:
+        subject, ends = _as_subject(hashes, len(hashes))
+        details = {"new": results.count(TrackResult.NEW), **ends}
+        note_action(connection, by.at, by.name, Action.TRACK, subject, details)

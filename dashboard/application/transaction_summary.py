@@ -1,0 +1,179 @@
+"""What is known of a transaction: a verdict and the rejection records per network."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final
+
+from dashboard.application.network_status import NetworkProfile
+from dashboard.domain.health.observation import ExclusionAnswer
+from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.domain.rejections.exclusion import StoredRejection
+from dashboard.domain.rejections.reasons import Reason, advise, parse_reason
+from dashboard.domain.tracking.verdict import Evidence, Verdict, VerdictKind, conclude
+from dashboard.store.engine.batching import portions
+from dashboard.store.engine.connection import Connection
+from dashboard.store.evidence.evidence import read_evidence_of_many
+from dashboard.store.evidence.record_answers import UnsavedAnswers
+from dashboard.store.rejections.archive import versions_among
+from dashboard.store.tracking.transactions import tracked_among
+
+_CONCLUSIVE: Final = {
+    VerdictKind.REJECTED,
+    VerdictKind.REJECTED_THEN_INCLUDED,
+    VerdictKind.INCLUDED,
+    VerdictKind.REPLACED,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkFinding:
+    """What is known of one hash on one network, with the verdict that follows from it.
+
+    `versions` are the records in our archive, newest claimed time first.
+    """
+
+    profile: NetworkProfile
+    evidence: Evidence
+    verdict: Verdict
+    versions: tuple[StoredRejection, ...] = ()
+
+    def reason_of(self, stored: StoredRejection) -> Reason:
+        """Read the reason of a version, with this network's limit where the reason names none."""
+        return parse_reason(stored.record.reason_message, self.profile.module_limits)
+
+    def next_steps(self) -> tuple[str, ...]:
+        """Return what the sender can do; nothing once the transaction was included or replaced."""
+        if self.verdict.kind is not VerdictKind.REJECTED or not self.versions:
+            return ()
+        newest = self.versions[0]
+        return advise(self.reason_of(newest), newest.record.nonce, self.evidence.follow_up)
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionSummary:
+    """All that is known of one hash, one finding per network that can be asked.
+
+    `case_id` is that of a tracked transaction, as people wrote it; empty where there is none.
+    """
+
+    tx_hash: TxHash
+    findings: tuple[NetworkFinding, ...]
+    is_tracked: bool
+    case_id: str = ""
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether its end is known for good, so that nobody needs to be asked again."""
+        ends = [finding.evidence.follow_up for finding in self.findings]
+        return any(end is not None and end.settled_at is not None for end in ends)
+
+    def answered_since(self, moment_asked: datetime) -> bool:
+        """Whether some network answered at or after the moment."""
+        return any(
+            finding.evidence.last_answered_at is not None
+            and finding.evidence.last_answered_at >= moment_asked
+            for finding in self.findings
+        )
+
+    def unanswered_since(self, moment_asked: datetime) -> tuple[NetworkFinding, ...]:
+        """Return the networks with an exclusion endpoint that did not answer from then on."""
+        return tuple(
+            finding
+            for finding in self.findings
+            if finding.profile.has_exclusion
+            and (
+                finding.evidence.last_answered_at is None
+                or finding.evidence.last_answered_at < moment_asked
+            )
+        )
+
+    def conclusive_findings(self) -> tuple[NetworkFinding, ...]:
+        """Return the findings with a rejection or an inclusion; where none has, all of them."""
+        conclusive = tuple(each for each in self.findings if each.verdict.kind in _CONCLUSIVE)
+        return conclusive or self.findings
+
+
+def with_unsaved(
+    summaries: Sequence[TransactionSummary], unsaved: Sequence[UnsavedAnswers]
+) -> list[TransactionSummary]:
+    """Add answers that could not be stored, unless later ones are stored."""
+    found = {each.tx_hash: each for each in summaries}
+    for group in unsaved:
+        for answer in group.answers:
+            before = found.get(answer.tx_hash)
+            if before is not None:
+                found[answer.tx_hash] = _with_network_answer(
+                    before, group.network_id, answer, group.asked_at
+                )
+    return [found[each.tx_hash] for each in summaries]
+
+
+def _with_network_answer(
+    summary: TransactionSummary, network_id: NetworkId, answer: ExclusionAnswer, asked_at: datetime
+) -> TransactionSummary:
+    findings = (
+        _with_answer(each, answer, asked_at) if each.profile.network_id == network_id else each
+        for each in summary.findings
+    )
+    return replace(summary, findings=tuple(findings))
+
+
+def _with_answer(finding: NetworkFinding, answer: ExclusionAnswer, at: datetime) -> NetworkFinding:
+    known, versions = finding.evidence, finding.versions
+    if known.last_answered_at is not None and known.last_answered_at > at:
+        return finding
+    if answer.failure is not None:
+        since = known.failing_since or at
+        known = replace(known, failing_since=since, failure=answer.failure)
+        return replace(finding, evidence=known, verdict=conclude(known))
+    first = known.first_answered_at or at
+    known = replace(known, first_answered_at=first, last_answered_at=at, failing_since=None)
+    if answer.record is not None and answer.record not in known.records:
+        seen = StoredRejection(0, known.network_id, answer.record, at)
+        versions = (seen, *versions)
+        known = replace(
+            known,
+            records=(answer.record, *known.records),
+            is_dated_ahead=seen.is_dated_ahead,
+        )
+    return replace(finding, evidence=known, verdict=conclude(known), versions=versions)
+
+
+def read_transaction_summaries(
+    connection: Connection, profiles: Sequence[NetworkProfile], hashes: Sequence[TxHash]
+) -> list[TransactionSummary]:
+    """Read all that is known of hashes: a finding for each network that can be asked about them.
+
+    A network that can be asked no more still has what it answered before.
+    """
+    found = []
+    for some in portions(hashes):
+        evidence, stored = read_evidence_of_many(connection, some), versions_among(connection, some)
+        watched = tracked_among(connection, some)
+        found += [
+            TransactionSummary(
+                each,
+                tuple(_findings(profiles, each, evidence[each], stored[each])),
+                each in watched,
+                watched.get(each, ""),
+            )
+            for each in some
+        ]
+    return found
+
+
+def _findings(
+    profiles: Sequence[NetworkProfile],
+    tx_hash: TxHash,
+    evidence: Sequence[Evidence],
+    stored: Sequence[StoredRejection],
+) -> Iterator[NetworkFinding]:
+    by_network = {each.network_id: each for each in evidence}
+    for profile in profiles:
+        if profile.has_exclusion or profile.network_id in by_network:
+            known = by_network.get(profile.network_id, Evidence(profile.network_id, tx_hash))
+            of_network = tuple(each for each in stored if each.network_id == profile.network_id)
+            yield NetworkFinding(profile, known, conclude(known), of_network)

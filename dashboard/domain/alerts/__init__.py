@@ -1,0 +1,1 @@
+"""Alerts: conditions and what changes them, rules, incidents, notifications and silences."""

@@ -1,0 +1,165 @@
+"""Conditions: the state that a subject is in, and the transitions between states."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Final
+from uuid import UUID
+
+from dashboard.domain.alerts.grounds import Grounds
+from dashboard.domain.quantity import NetworkId, TxHash
+
+
+class SubjectKind(StrEnum):
+    """What a condition is about: one transaction, one side of a network, or our own disk.
+
+    INCLUSION is whether a block holds a transaction that was rejected. REJECTION_RATE, FEE_LIMIT
+    and what follows INCLUSION are measured for each rule. ADDRESS is a mail address, whose
+    mails may come back.
+    """
+
+    TRANSACTION = "transaction"
+    BUSYNESS = "busyness"
+    FEES = "fees"
+    GAS_API = "gas API"
+    EXCLUSION_API = "exclusion API"
+    DISK = "disk"
+    REJECTION_RATE = "rejection rate"
+    FEE_LIMIT = "fee limit"
+    INCLUSION = "inclusion"
+    COVERAGE = "coverage"
+    WORKER = "worker"
+    DELIVERY = "delivery"
+    CREDITS = "credits"
+    EXPIRY = "expiry"
+    ADDRESS = "address"
+    DIGEST = "digest"
+
+
+LONGEST_DIMENSION: Final = 80
+"""Characters of what tells apart that a rule measures: the store keeps it within a key."""
+
+INSTALLATION: Final = NetworkId(0)
+"""Stands for a network in what is about no network but about the installation itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """One thing that has a condition: a transaction on a network, or a side of the network.
+
+    What a rule measures is named by the `rule`, and by the value of the `dimension` by which it
+    tells things apart, if it does; that is foreign text.
+    """
+
+    kind: SubjectKind
+    network_id: NetworkId
+    tx_hash: TxHash | None = None
+    rule: str = ""
+    dimension: str = ""
+
+    @classmethod
+    def transaction(cls, network_id: NetworkId, tx_hash: TxHash) -> Subject:
+        """Name the exclusion condition of one transaction on one network."""
+        return cls(SubjectKind.TRANSACTION, network_id, tx_hash)
+
+    def key(self) -> str:
+        """Return the text under which the store keeps this subject's condition."""
+        key = f"{self.kind}:{self.network_id}:{self.tx_hash or ''}"
+        return f"{key}:{self.rule}:{self.dimension}" if self.rule else key
+
+
+class State(StrEnum):
+    """The states a subject can be in.
+
+    UNREPORTED: asked at least once, no record seen; only older stores held that of a hash.
+    REJECTED: a record was seen. BUSY: a busy spell lasts, UNKNOWN: nobody can say. STALE: a
+    fee is older than two of its own poll periods. SILENT: an API answers nothing, or a source of
+    fees has none, whatever else it answers. The others are their opposites, as far as is known.
+    LOW_ON_SPACE: the disk of the store has too little room. BEYOND_LIMITS: what a rule measures is
+    more, or less, than it allows. INCLUDED: a block holds the transaction; nothing is wrong.
+    NOT_WATCHED: nobody asks, or nobody answers. FAILING: notifications are not taken, or come back.
+    """
+
+    UNREPORTED = "unreported"
+    REJECTED = "rejected"
+    CALM = "calm"
+    BUSY = "busy"
+    UNKNOWN = "unknown"
+    FRESH = "fresh"
+    STALE = "stale"
+    ANSWERING = "answering"
+    SILENT = "silent"
+    ENOUGH_SPACE = "enough space"
+    LOW_ON_SPACE = "low on space"
+    WITHIN_LIMITS = "within limits"
+    BEYOND_LIMITS = "beyond limits"
+    INCLUDED = "included"
+    WATCHED = "watched"
+    NOT_WATCHED = "not watched"
+    DELIVERING = "delivering"
+    FAILING = "failing"
+    REPORTED = "reported"
+
+    @property
+    def is_open(self) -> bool:
+        """Whether something is wrong while a subject is in this state."""
+        return self in _OPEN
+
+
+_OPEN: Final = frozenset(
+    {State.REJECTED, State.BUSY, State.STALE, State.SILENT, State.LOW_ON_SPACE}
+    | {State.BEYOND_LIMITS, State.NOT_WATCHED, State.FAILING}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """What is held true of a subject, and since when.
+
+    `turning_since` is when the opposite was seen first, while it was not seen for long enough.
+    `seen_at` is when busyness was judged last.
+    """
+
+    state: State
+    since: datetime
+    turning_since: datetime | None = None
+    seen_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """A change of condition, with what stands behind it.
+
+    `transition_id` is chosen by the caller, so that the same change is stored once. From open
+    to the same state: the same rejection has a new version. It was concluded `at` a moment; the
+    state may hold `since` one before that.
+    """
+
+    transition_id: UUID
+    subject: Subject
+    before: State | None
+    after: State
+    at: datetime
+    grounds: Grounds | None = None
+    since: datetime | None = None
+
+    @property
+    def began_at(self) -> datetime:
+        """Since when the state holds."""
+        return self.at if self.since is None else self.since
+
+    @property
+    def is_notifiable(self) -> bool:
+        """Whether it opens, changes or ends something that people are notified of."""
+        was_open = self.before is not None and self.before.is_open
+        return was_open or self.after.is_open or self.after is State.INCLUDED
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """The transition with which a condition opened that lasts, or has just ended."""
+
+    transition_id: UUID
+    opened_at: datetime

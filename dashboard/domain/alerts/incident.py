@@ -1,0 +1,296 @@
+"""Incidents: what a rule holds true of a group, and what people do about it."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Final, NamedTuple, TypeAlias
+from uuid import UUID, uuid5
+
+from dashboard.domain.alerts.condition import Transition
+from dashboard.domain.formatting import moment
+from dashboard.domain.people.access import Actor, parse_name
+from dashboard.domain.quantity import NetworkId
+from dashboard.domain.rejections.exclusion import StoredRejection
+from dashboard.errors import InputError
+
+Group: TypeAlias = tuple[tuple[str, str], ...]
+"""What the transitions of an incident have in common: names such as network or module, with their
+values; foreign text."""
+
+_NETWORK: Final = "network"  # as rules group by it
+QUIET_AFTER: Final = timedelta(minutes=15)
+"""How long after its last transition an incident of transactions ends: no rejection ever does."""
+
+
+class IncidentState(StrEnum):
+    """Where an incident stands.
+
+    PENDING: seen, but not for as long as its rule wants: nobody is notified before `next_at`.
+    FIRING: people are notified. ACKNOWLEDGED: somebody owns it. SILENCED: a silence or a
+    maintenance window holds everything about it back.
+    NO_DATA: what it rests on is silent, so nobody knows whether it lasts. RESOLVED: it is over.
+    """
+
+    PENDING = "pending"
+    FIRING = "firing"
+    ACKNOWLEDGED = "acknowledged"
+    SILENCED = "silenced"
+    NO_DATA = "no data"
+    RESOLVED = "resolved"
+
+
+class IncidentEventKind(StrEnum):
+    """What happened to an incident."""
+
+    OPENED = "opened"
+    GREW = "grew"
+    WAITS_AGAIN = "waits again"
+    NO_DATA = "no data"
+    JUDGED_AGAIN = "judged again"
+    FIRED = "fired"
+    ACKNOWLEDGED = "acknowledged"
+    UNACKNOWLEDGED = "unacknowledged"
+    SILENCED = "silenced"
+    REMINDED = "reminded"
+    ESCALATED = "escalated"
+    HANDED_OVER = "handed over"
+    RESOLVED = "resolved"
+
+
+@dataclass(frozen=True, slots=True)
+class Incident:
+    """One incident of a rule; `kind` is that of the rule, as `RuleKind` writes it.
+
+    It lasts from `opened_at` to `resolved_at`, as what it is about did; `changed_at` is when its
+    last transition was concluded, `transitions` counts them. `troubled` counts
+    the subjects of networks that are in trouble now. `next_at` is when time alone changes it, None
+    where it never does. `version` counts what was stored of it. `owner` is the name of the person
+    who acknowledged it, empty where nobody did: foreign text. `reminders` counts how often people
+    were reminded, the last time at `reminded_at`. `notified_at` is when the first message about it
+    was tried, None where none was, or where release 0.1.0 did that.
+    """
+
+    incident_id: UUID
+    rule: str
+    kind: str
+    severity: str
+    group: Group
+    state: IncidentState
+    opened_at: datetime
+    changed_at: datetime
+    transitions: int = 1
+    troubled: int = 0
+    next_at: datetime | None = None
+    resolved_at: datetime | None = None
+    version: int = 1
+    owner: str = ""
+    reminders: int = 0
+    reminded_at: datetime | None = None
+    escalated_at: datetime | None = None
+    notified_at: datetime | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is not over."""
+        return self.state is not IncidentState.RESOLVED
+
+    @property
+    def network_id(self) -> NetworkId | None:
+        """The network that all of its changes share, None where they need not."""
+        text = dict(self.group).get(_NETWORK)
+        return None if text is None else NetworkId(int(text))
+
+    @property
+    def key(self) -> str:
+        """What no two open incidents share."""
+        return incident_key(self.rule, self.group)
+
+
+@dataclass(frozen=True, slots=True)
+class IncidentEvent:
+    """One line of the story of an incident; `actor` is empty where nobody acted.
+
+    `owner` is to whom it was handed over.
+    """
+
+    at: datetime
+    kind: IncidentEventKind
+    transitions: int = 0
+    actor: str = ""
+    note: str = ""
+    owner: str = ""
+
+
+def incident_key(rule: str, group: Group) -> str:
+    """Return a short text that stands for a rule and a group."""
+    words = (rule, *(word for pair in sorted(group) for word in pair))
+    text = "".join(f"{len(word)}:{word}" for word in words)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class OpeningRule(NamedTuple):
+    """What a rule gives to each incident that it opens."""
+
+    name: str
+    kind: str
+    severity: str
+
+
+def open_incident(
+    rule: OpeningRule,
+    group: Group,
+    transition: Transition,
+    quiet_after: timedelta,
+    pending: timedelta = timedelta(),
+) -> Incident:
+    """Open an incident with its first transition; its id follows from both, always the same.
+
+    It fires at once, or after `pending`. Where the transition ends a condition, nothing is open
+    afterwards: the rule came later than its beginning.
+    """
+    beginning = Incident(
+        incident_id=uuid5(transition.transition_id, rule.name),
+        rule=rule.name,
+        kind=rule.kind,
+        severity=rule.severity,
+        group=group,
+        state=IncidentState.PENDING if pending else IncidentState.FIRING,
+        opened_at=transition.began_at,
+        changed_at=transition.at,
+        transitions=0,
+        next_at=transition.at + pending if pending else None,
+    )
+    return grow(beginning, transition, quiet_after)
+
+
+def grow(incident: Incident, transition: Transition, quiet_after: timedelta) -> Incident:
+    """Take in one more transition; with the last subject that recovers the incident is over."""
+    at = max(incident.changed_at, transition.at)
+    grown = replace(incident, changed_at=at, transitions=incident.transitions + 1)
+    if transition.subject.tx_hash is not None:
+        return replace(grown, next_at=at + quiet_after)
+    was_open = transition.before is not None and transition.before.is_open
+    troubled = max(0, incident.troubled + transition.after.is_open - was_open)
+    grown = replace(grown, troubled=troubled)
+    return grown if troubled else resolve(grown, max(incident.opened_at, transition.began_at))
+
+
+def resolve(incident: Incident, at: datetime) -> Incident:
+    """End an incident."""
+    return replace(incident, state=IncidentState.RESOLVED, resolved_at=at, next_at=None)
+
+
+LONGEST_NOTE: Final = 300
+"""Characters of what a person says about an incident."""
+
+
+@dataclass(frozen=True, slots=True)
+class IncidentResponse:
+    """An incident as a person left it, and the line of its story; None where nothing changed.
+
+    `others` are incidents that were changed likewise, since every change of theirs is in it.
+    """
+
+    incident: Incident
+    event: IncidentEvent | None = None
+    others: tuple[Incident, ...] = ()
+
+
+def acknowledge(incident: Incident, by: Actor, note: str = "") -> IncidentResponse:
+    """Make a person its owner; nothing changes where it has one.
+
+    InputError where it is over, or pending: nobody is notified of it yet.
+    """
+    _refuse_over(incident, note)
+    _refuse_pending(incident)
+    if incident.owner:
+        return IncidentResponse(incident)
+    held = replace(incident, state=IncidentState.ACKNOWLEDGED, owner=by.name)
+    return _changed(held, IncidentEventKind.ACKNOWLEDGED, by, note)
+
+
+def unacknowledge(incident: Incident, by: Actor, note: str = "") -> IncidentResponse:
+    """Leave it without an owner; nothing changes where it had none."""
+    _refuse_over(incident, note)
+    if not incident.owner:
+        return IncidentResponse(incident)
+    free = replace(incident, state=IncidentState.FIRING, owner="")
+    return _changed(free, IncidentEventKind.UNACKNOWLEDGED, by, note)
+
+
+def hand_over(incident: Incident, to: str, by: Actor, note: str = "") -> IncidentResponse:
+    """Make another person its owner, acknowledged or not; nothing changes where they are.
+
+    InputError as for `acknowledge`.
+    """
+    _refuse_over(incident, note)
+    _refuse_pending(incident)
+    owner = parse_name(to)
+    if incident.owner == owner:
+        return IncidentResponse(incident)
+    held = replace(incident, state=IncidentState.ACKNOWLEDGED, owner=owner)
+    event = IncidentEvent(
+        by.at, IncidentEventKind.HANDED_OVER, actor=by.name, note=note, owner=owner
+    )
+    return IncidentResponse(held, event)
+
+
+def declare_resolved(incident: Incident, by: Actor, note: str = "") -> IncidentResponse:
+    """End it for good: what happens later is a new incident. The second time nothing changes."""
+    if not incident.is_open:
+        return IncidentResponse(incident)
+    _refuse_over(incident, note)
+    return _changed(resolve(incident, by.at), IncidentEventKind.RESOLVED, by, note)
+
+
+def close_unreported(incident: Incident, by: Actor, why: str) -> IncidentResponse:
+    """End an incident that its rule no longer reports; it is due for a note to who heard of it."""
+    closed = _changed(resolve(incident, by.at), IncidentEventKind.RESOLVED, by, why)
+    return replace(closed, incident=replace(closed.incident, next_at=by.at))
+
+
+def _changed(incident: Incident, kind: IncidentEventKind, by: Actor, note: str) -> IncidentResponse:
+    return IncidentResponse(incident, IncidentEvent(by.at, kind, actor=by.name, note=note))
+
+
+def _refuse_over(incident: Incident, note: str) -> None:
+    if len(note) > LONGEST_NOTE:
+        raise InputError(f"the note has {len(note):,} characters: write at most {LONGEST_NOTE}")
+    if incident.resolved_at is not None:
+        raise InputError(f"this incident is resolved since {moment(incident.resolved_at)}")
+
+
+def _refuse_pending(incident: Incident) -> None:
+    if incident.state is IncidentState.PENDING and incident.next_at is not None:
+        raise InputError(
+            f"this incident is pending until {moment(incident.next_at)}: nobody is notified before "
+            "that, and not at all if it ends before; resolve it, or silence it"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class NotifiedChange:
+    """A transition with what stands behind it.
+
+    `opened_at` is when the condition began that this changes or ends, None where it begins one.
+    `previous` is the record that was known before, where a record changed and that is still kept.
+    `label` and `attempted_at` are as the transaction is tracked: foreign text, and None where
+    nobody knows when it was sent.
+    `ended` is what ended the condition of a network that this opened, None while it lasts.
+    """
+
+    transition: Transition
+    rejection: StoredRejection | None = None
+    opened_at: datetime | None = None
+    previous: StoredRejection | None = None
+    label: str = ""
+    attempted_at: datetime | None = None
+    ended: Transition | None = None
+
+    @property
+    def is_changed_record(self) -> bool:
+        """Whether a rejection has another record than before: it is no new rejection."""
+        return self.transition.before is self.transition.after

@@ -1,0 +1,197 @@
+"""What time alone does to an incident: it fires, ends, is repeated, escalates or speaks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Final, NamedTuple, TypeAlias
+
+from dashboard.domain.alerts.incident import (
+    QUIET_AFTER,
+    Incident,
+    IncidentEvent,
+    IncidentEventKind,
+    IncidentState,
+    resolve,
+)
+
+IncidentChange: TypeAlias = tuple[Incident, IncidentEvent]
+"""An incident after something happened to it, and the line of its story."""
+
+
+@dataclass(frozen=True, slots=True)
+class IncidentTimers:
+    """How long a rule lets things be; None for what time never does.
+
+    `pending` is how long an incident lasts before anybody is notified of it.
+    """
+
+    quiet_after: timedelta = QUIET_AFTER
+    remind_every: timedelta | None = None
+    escalate_after: timedelta | None = None
+    pending: timedelta = timedelta()
+
+
+TIMERS: Final = IncidentTimers()
+
+LOOK_AGAIN: Final = timedelta(minutes=1)
+"""How often what is silent is looked at for an incident without data."""
+
+LOOKED_AWAY: Final = timedelta(minutes=1)
+"""Where nobody looked for so long when an incident was to fire, whether it lasted is not known."""
+
+
+class Upcoming(NamedTuple):
+    """What time will do to an incident, if nobody acknowledges it before."""
+
+    at: datetime
+    kind: IncidentEventKind
+
+
+def timed(
+    incident: Incident, timers: IncidentTimers, silent_until: datetime | None = None
+) -> Incident:
+    """Set when time alone changes an incident next; of what is pending or unknown that stands.
+
+    While a silence fits it, it may go quiet, and nothing else happens before that ends.
+    """
+    if incident.state in {IncidentState.PENDING, IncidentState.NO_DATA}:
+        return incident
+    if not incident.is_open:
+        return replace(incident, next_at=None)
+    loud = (_escalation_at(incident, timers), _reminder_at(incident, timers))
+    moments = (_quiet_at(incident, timers), *(loud if silent_until is None else (silent_until,)))
+    return replace(incident, next_at=min(filter(None, moments), default=None))
+
+
+def no_later_than(incident: Incident, now: datetime) -> Incident:
+    """Return an incident with nothing ahead: such a time is of a clock that was set back since."""
+    return replace(
+        incident,
+        opened_at=min(incident.opened_at, now),
+        changed_at=min(incident.changed_at, now),
+        reminded_at=incident.reminded_at and min(incident.reminded_at, now),
+        escalated_at=incident.escalated_at and min(incident.escalated_at, now),
+        notified_at=incident.notified_at and min(incident.notified_at, now),
+    )
+
+
+def pass_time(incident: Incident, timers: IncidentTimers, now: datetime) -> IncidentChange | None:
+    """Return what time did to an open incident by now, one thing at a time; None for nothing.
+
+    An incident that nobody acknowledged escalates before anybody is reminded.
+    """
+    for due, act in (
+        (_quiet_at(incident, timers), _went_quiet),
+        (_escalation_at(incident, timers), _escalated),
+        (_reminder_at(incident, timers), _reminded),
+    ):
+        if due is not None and due <= now:
+            return act(incident, timers, now)
+    return None
+
+
+def upcoming(incident: Incident, timers: IncidentTimers) -> Upcoming | None:
+    """Return when and how people are notified of an open incident next; None where they are not."""
+    found = (
+        (_escalation_at(incident, timers), IncidentEventKind.ESCALATED),
+        (_reminder_at(incident, timers), IncidentEventKind.REMINDED),
+    )
+    return min((Upcoming(at, kind) for at, kind in found if at is not None), default=None)
+
+
+def lose_data(incident: Incident, silent: str, now: datetime) -> IncidentChange | None:
+    """Note that nobody knows whether an incident lasts, since what it rests on is silent.
+
+    None where that is noted. Nobody is reminded of it, and it does not escalate. What is
+    acknowledged stays so.
+    """
+    if incident.state is not IncidentState.FIRING:
+        return None
+    unknown = replace(incident, state=IncidentState.NO_DATA, next_at=now + LOOK_AGAIN)
+    return unknown, IncidentEvent(now, IncidentEventKind.NO_DATA, note=silent)
+
+
+def regain_data(incident: Incident, timers: IncidentTimers, now: datetime) -> IncidentChange:
+    """Let an incident fire again of which it is known that it lasts."""
+    known = timed(replace(incident, state=IncidentState.FIRING), timers)
+    return known, IncidentEvent(now, IncidentEventKind.JUDGED_AGAIN)
+
+
+def silence(incident: Incident, timers: IncidentTimers, now: datetime) -> IncidentChange | None:
+    """Return what time does to an incident that a silence fits; None for nothing.
+
+    A network in trouble is silenced, unless somebody acknowledged it: nobody is reminded then
+    anyhow. An incident of transactions may go quiet.
+    """
+    if incident.troubled and incident.state in {IncidentState.FIRING, IncidentState.NO_DATA}:
+        silent = replace(incident, state=IncidentState.SILENCED)
+        return silent, IncidentEvent(now, IncidentEventKind.SILENCED)
+    due = _quiet_at(incident, timers)
+    return None if due is None or due > now else _went_quiet(incident, timers, now)
+
+
+def end_silence(incident: Incident, timers: IncidentTimers, now: datetime) -> IncidentChange:
+    """Let an incident fire again that lasts longer than its silence: people are reminded of it."""
+    return _reminded(replace(incident, state=IncidentState.FIRING), timers, now)
+
+
+def fire(
+    incident: Incident, timers: IncidentTimers, now: datetime, silent: str = ""
+) -> IncidentChange:
+    """Let a pending incident fire that has lasted; where that is not known it waits once more.
+
+    That is while what it rests on is `silent`, which says why, and where no worker was running when
+    it was to fire: the worker was away, or the clock was set. Set back, it shows that something is
+    to come which happened already.
+    """
+    was_away = incident.next_at is not None and now - incident.next_at > LOOKED_AWAY
+    if timers.pending and (silent or was_away or incident.opened_at > now):
+        waiting = replace(no_later_than(incident, now), next_at=now + timers.pending)
+        note = silent or "no worker was running when it was to fire"
+        return waiting, IncidentEvent(now, IncidentEventKind.WAITS_AGAIN, note=note)
+    fired = timed(replace(incident, state=IncidentState.FIRING), timers)
+    return fired, IncidentEvent(now, IncidentEventKind.FIRED)
+
+
+def _quiet_at(incident: Incident, timers: IncidentTimers) -> datetime | None:
+    """When an incident of transactions is over: not before it escalated, if it is to."""
+    if incident.troubled:
+        return None
+    escalation_at = incident.escalated_at or _escalation_at(incident, timers)
+    last = max(incident.changed_at, escalation_at or incident.changed_at)
+    return last + timers.quiet_after
+
+
+def _escalation_at(incident: Incident, timers: IncidentTimers) -> datetime | None:
+    is_waiting = incident.state is IncidentState.FIRING and incident.escalated_at is None
+    if timers.escalate_after is None or not is_waiting:
+        return None
+    return _known_since(incident, timers) + timers.escalate_after
+
+
+def _reminder_at(incident: Incident, timers: IncidentTimers) -> datetime | None:
+    if timers.remind_every is None or incident.state is not IncidentState.FIRING:
+        return None
+    last = incident.reminded_at or _known_since(incident, timers)
+    return last + timers.remind_every
+
+
+def _known_since(incident: Incident, timers: IncidentTimers) -> datetime:
+    """When it fired, or when the first message about it went, if that came later."""
+    fired_at = incident.opened_at + timers.pending
+    return max(fired_at, incident.notified_at or fired_at)
+
+
+def _went_quiet(incident: Incident, _: IncidentTimers, now: datetime) -> IncidentChange:
+    return resolve(incident, now), IncidentEvent(now, IncidentEventKind.RESOLVED)
+
+
+def _escalated(incident: Incident, timers: IncidentTimers, now: datetime) -> IncidentChange:
+    higher = replace(incident, escalated_at=now)
+    return timed(higher, timers), IncidentEvent(now, IncidentEventKind.ESCALATED)
+
+
+def _reminded(incident: Incident, timers: IncidentTimers, now: datetime) -> IncidentChange:
+    again = replace(incident, reminders=incident.reminders + 1, reminded_at=now)
+    return timed(again, timers), IncidentEvent(now, IncidentEventKind.REMINDED)

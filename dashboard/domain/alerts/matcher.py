@@ -1,0 +1,244 @@
+"""Matchers: comparisons by which people name changes, such as ``module=HUB`` or ``stage!=RPC``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import partial
+from typing import Final, TypeAlias
+
+from dashboard.domain.alerts.condition import INSTALLATION
+from dashboard.domain.alerts.rule import Dimension, ObservedChange, Severity
+from dashboard.domain.quantity import Address, NetworkId, shorten
+from dashboard.domain.rejections.exclusion import RejectionStage
+from dashboard.domain.tracking.paste import LONGEST_LABEL, tags_in
+from dashboard.errors import InputError
+
+INSTALLATION_NAME: Final = "installation"
+"""Stands for a network in matchers of what is about no network."""
+
+_FORM: Final = re.compile(r"(?P<about>\w{1,20})\s*(?P<sign>=~|!~|!?=)\s*(?P<value>.*)", re.DOTALL)
+NOTHING: Final = '""'
+"""Stands for the value of a property that a change does not have."""
+
+_MODULE: Final = re.compile(r"\w{1,64}", re.ASCII)
+
+
+class MatchedProperty(StrEnum):
+    """What a matcher compares: a property of a change, or of the rule that it fits."""
+
+    NETWORK = "network"
+    RULE = "rule"
+    MODULE = "module"
+    STAGE = "stage"
+    SENDER = "sender"
+    LABEL = "label"
+    TAG = "tag"
+    SEVERITY = "severity"
+
+
+ChangeFacts: TypeAlias = Mapping[MatchedProperty, str]
+"""The properties of a change; one that it does not have is missing, or empty.
+
+Several tags have blanks between them.
+"""
+
+_NAMES: Final = frozenset(map(str, MatchedProperty))
+
+NetworkNames: TypeAlias = Mapping[NetworkId, str]
+"""The networks that people can name."""
+
+
+_SIGNS: Final = {
+    (True, False): "=",
+    (False, False): "!=",
+    (True, True): "=~",
+    (False, True): "!~",
+}
+_WITH_PATTERNS: Final = {
+    MatchedProperty.RULE,
+    MatchedProperty.MODULE,
+    MatchedProperty.SENDER,
+    MatchedProperty.LABEL,
+    MatchedProperty.TAG,
+}
+_MAY_LACK: Final = {
+    MatchedProperty.MODULE,
+    MatchedProperty.STAGE,
+    MatchedProperty.SENDER,
+    MatchedProperty.LABEL,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Matcher:
+    """One comparison; a network is written as its chain id. Upper and lower case are the same.
+
+    An empty value is that of a change which does not have the property.
+    With `is_pattern` each * of the value stands for any text. Of several tags one is enough.
+    """
+
+    about: MatchedProperty
+    value: str
+    is_equal: bool = True
+    is_pattern: bool = False
+
+    def holds(self, facts: ChangeFacts) -> bool:
+        """Whether a change fits; a property that it does not have differs from every value."""
+        text = facts.get(self.about, "").casefold()
+        texts = text.split() if self.about is MatchedProperty.TAG else [text]
+        return any(map(self._is_value, texts)) is self.is_equal
+
+    def _is_value(self, text: str) -> bool:
+        value = self.value.casefold()
+        return fits_pattern(value, text) if self.is_pattern else text == value
+
+    def __str__(self) -> str:
+        return f"{self.about}{_SIGNS[self.is_equal, self.is_pattern]}{self.value or NOTHING}"
+
+
+def fits_pattern(pattern: str, text: str) -> bool:
+    """Whether a whole text fits a pattern in which each * stands for any text.
+
+    A regular expression could take forever on a hostile text; this reads each of them once.
+    """
+    first, *others = pattern.split("*")
+    if not others:
+        return text == first
+    *middle, last = others
+    if not text.startswith(first) or not text.endswith(last):
+        return False
+    place, end = len(first), len(text) - len(last)
+    for part in middle:
+        found = text.find(part, place, end)
+        if found < 0:
+            return False
+        place = found + len(part)
+    return place <= end
+
+
+def fits(matchers: Sequence[Matcher], facts: ChangeFacts) -> bool:
+    """Whether a change is among those that these matchers name; without any it is.
+
+    Those that compare one property for equality are alternatives; all others hold together.
+    """
+    wanted: dict[MatchedProperty, list[bool]] = {}
+    for each in matchers:
+        if each.is_equal:
+            wanted.setdefault(each.about, []).append(each.holds(facts))
+    unwanted = [each for each in matchers if not each.is_equal]
+    return all(map(any, wanted.values())) and all(each.holds(facts) for each in unwanted)
+
+
+def in_words(matcher: Matcher, networks: NetworkNames) -> str:
+    """Write a matcher as people type it, a network by its name."""
+    if matcher.about is not MatchedProperty.NETWORK:
+        return str(matcher)
+    network_id = NetworkId(int(matcher.value))
+    name = INSTALLATION_NAME if network_id == INSTALLATION else networks.get(network_id)
+    return f"network{'=' if matcher.is_equal else '!='}{name or network_id}"
+
+
+def parse_matcher(text: str, networks: NetworkNames) -> Matcher:
+    """Read a matcher as people type it; InputError names what is wrong with it."""
+    match = _FORM.fullmatch(text.strip())
+    name = "" if match is None else match["about"].lower()
+    if match is None or name not in {each.value for each in MatchedProperty}:
+        raise InputError(
+            f"{shorten(text)} is no matcher: write one of {', '.join(MatchedProperty)}, "
+            "then =, !=, =~ or !~, then the value, such as module=HUB or label=~payroll*"
+        )
+    if not match["value"]:
+        raise InputError(f"{shorten(text)} has no value: write one, such as module=HUB")
+    about = MatchedProperty(name)
+    is_equal = not match["sign"].startswith("!")
+    if match["sign"].endswith("~"):
+        return Matcher(about, _pattern(about, match["value"]), is_equal, is_pattern=True)
+    if match["value"] == NOTHING and about in _MAY_LACK:
+        return Matcher(about, "", is_equal)
+    read = _tag if about is MatchedProperty.TAG else partial(_value, about, networks=networks)
+    return Matcher(about, read(match["value"]), is_equal)
+
+
+def _tag(text: str) -> str:
+    name = text.removeprefix("#")
+    return _one_that(tags_in(f"#{name}") == {name.lower()}, name, "tag: write one word")
+
+
+def _pattern(about: MatchedProperty, text: str) -> str:
+    """Return a pattern as it is compared; InputError where it is none, or names every value."""
+    if about not in _WITH_PATTERNS:
+        raise InputError(f"{about} takes no pattern: write {about}= or {about}!=, and one value")
+    if "*" not in text or not text.strip("* "):
+        raise InputError(
+            f"{shorten(text)} is no pattern: write * for any text, such as {about}=~payroll*"
+        )
+    pattern = text.removeprefix("#") if about is MatchedProperty.TAG else text
+    return _one_that(len(pattern) <= LONGEST_LABEL, pattern, f"{about}: it is too long")
+
+
+def _value(about: MatchedProperty, text: str, networks: NetworkNames) -> str:
+    """Return the value as it is compared; InputError where there cannot be such a one."""
+    match about:
+        case MatchedProperty.NETWORK:
+            return str(_network_id(text, networks))
+        case MatchedProperty.MODULE:
+            return _one_that(_MODULE.fullmatch(text) is not None, text, "prover module").upper()
+        case MatchedProperty.STAGE:
+            stages = ", ".join(RejectionStage)
+            return _one_that(text.upper() in {*RejectionStage}, text, f"stage ({stages})").upper()
+        case MatchedProperty.SENDER:
+            return str(Address.parse(text))
+        case MatchedProperty.SEVERITY:
+            severities = ", ".join(Severity)
+            known = text.lower() in {*Severity}
+            return _one_that(known, text, f"severity ({severities})").lower()
+        case _:
+            return _one_that(len(text) <= LONGEST_LABEL, text, f"{about}: it is too long")
+
+
+def _one_that(is_right: bool, text: str, what: str) -> str:  # noqa: FBT001 - read where it is called
+    if not is_right:
+        raise InputError(f"{shorten(text)} is no {what}")
+    return text
+
+
+def _network_id(text: str, networks: NetworkNames) -> NetworkId:
+    """Return the id of a network named by title or chain id, also of one that is not configured."""
+    if text.casefold() == INSTALLATION_NAME:
+        return INSTALLATION
+    for network_id, name in networks.items():
+        if text.casefold() == name.casefold():
+            return network_id
+    if re.fullmatch(r"\d{1,18}", text, re.ASCII):
+        return NetworkId(int(text))
+    known = ", ".join(f"{name} ({each})" for each, name in networks.items()) or "none"
+    raise InputError(f"{shorten(text)} is no network of this installation: {known}")
+
+
+@dataclass(frozen=True, slots=True)
+class RuleFacts:
+    """The rule that a change fits, as matchers compare it; empty where no rule is known."""
+
+    name: str = ""
+    severity: str = ""
+
+
+NO_RULE: Final = RuleFacts()
+
+
+def facts_of(change: ObservedChange, rule: RuleFacts = NO_RULE) -> ChangeFacts:
+    """Return what matchers compare of a change that fits a rule."""
+    of_change = {MatchedProperty(dimension): change.value_of(dimension) for dimension in Dimension}
+    return of_change | {
+        MatchedProperty.RULE: rule.name,
+        MatchedProperty.SEVERITY: rule.severity,
+    }
+
+
+def facts_of_group(group: Sequence[tuple[str, str]], rule: RuleFacts) -> ChangeFacts:
+    """Return what all changes of a group share; another property is missing."""
+    of_group = {MatchedProperty(name): value for name, value in group if name in _NAMES}
+    return of_group | {MatchedProperty.RULE: rule.name, MatchedProperty.SEVERITY: rule.severity}

@@ -1,0 +1,156 @@
+"""Routes: what one rule makes of a transition, and which rules cannot be judged now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from dashboard.domain.alerts.condition import INSTALLATION, SubjectKind, Transition
+from dashboard.domain.alerts.incident import Group
+from dashboard.domain.alerts.incident_timers import TIMERS, IncidentTimers
+from dashboard.domain.alerts.notification import Recipient
+from dashboard.domain.alerts.rule import GROUP_WAIT, Rule, RuleKind
+from dashboard.domain.formatting import moment
+from dashboard.domain.people.active_hours import ActiveHours
+from dashboard.domain.people.recipients import RecipientDirectory
+from dashboard.domain.quantity import NetworkId
+
+BY_QUIET_HOURS: Final = "quiet-hours"
+"""Stands for quiet hours among what holds a notification."""
+
+_AT_ONCE: Final = datetime.min.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class RuleRoute:
+    """One rule that fits a transition.
+
+    `group_wait` is how long followers are gathered, `timers` what time does to its incidents.
+    What `is_urgent` is neither capped nor held.
+    `withheld` says why nobody is notified, empty where people are; `held_until` is before when not,
+    `held_for` says why, and `held_by` names what holds it, with blanks between.
+    """
+
+    rule: str
+    group: Group
+    recipients: tuple[Recipient, ...]
+    kind: RuleKind = RuleKind.REJECTED
+    severity: str = "warning"
+    group_wait: timedelta = GROUP_WAIT
+    timers: IncidentTimers = TIMERS
+    is_urgent: bool = False
+    withheld: str = ""
+    held_until: datetime | None = None
+    active_hours: ActiveHours | None = None
+    held_for: str = ""
+    held_by: str = ""
+
+    @property
+    def rank(self) -> tuple[bool, bool, datetime]:
+        """Order routes of one change by it: a recipient is reached by the one that is soonest."""
+        return bool(self.withheld), not self.is_urgent, self.held_until or _AT_ONCE
+
+    def hold_until(self, until: datetime, why: str, *by: str) -> RuleRoute:
+        """Return it held until a moment, by these beside what holds it already."""
+        held_by = " ".join(filter(None, (self.held_by, *by)))
+        return replace(self, held_until=until, held_for=why, held_by=held_by)
+
+    def wait_for(self, transition: Transition, *, is_new: bool) -> timedelta:
+        """Return how long a notification that begins with a transition gathers others.
+
+        Not at all where it opens its incident, or says how things stand with a network. A new
+        version of a rejection is never urgent: the rejection itself was notified.
+        """
+        is_of_transaction = transition.subject.kind is SubjectKind.TRANSACTION
+        if is_of_transaction and (not is_new or transition.before is not None):
+            return self.group_wait
+        return timedelta()
+
+
+def window_key(silence_id: int | str) -> str:
+    """Return what stands for a maintenance window among what holds a notification."""
+    return f"window-{silence_id}"
+
+
+def held_for(
+    recipient: Recipient, route: RuleRoute, directory: RecipientDirectory, now: datetime
+) -> RuleRoute:
+    """Return a route as it is for one recipient: their quiet hours may hold it for longer."""
+    if route.is_urgent:
+        return route
+    at = route.held_until or now
+    until, why = directory.hold(recipient, at, route.held_for)
+    return route if until == at else route.hold_until(until, why, BY_QUIET_HOURS)
+
+
+_RESTS_ON: Final[Mapping[RuleKind, frozenset[SubjectKind]]] = {
+    RuleKind.REJECTED: frozenset({SubjectKind.EXCLUSION_API}),
+    RuleKind.CHANGED: frozenset({SubjectKind.EXCLUSION_API}),
+    RuleKind.REJECTION_RATE: frozenset({SubjectKind.EXCLUSION_API}),
+    RuleKind.BUSY: frozenset({SubjectKind.GAS_API, SubjectKind.FEES}),
+    RuleKind.FEE: frozenset({SubjectKind.GAS_API, SubjectKind.FEES}),
+    RuleKind.DATA_STALE: frozenset({SubjectKind.GAS_API}),
+}
+_WORDS: Final = {
+    SubjectKind.GAS_API: "the fee source is silent",
+    SubjectKind.EXCLUSION_API: "the exclusion API is silent",
+    SubjectKind.FEES: "fees are stale",
+    SubjectKind.WORKER: "no worker is running",
+}
+SOURCES: Final = (SubjectKind.GAS_API, SubjectKind.EXCLUSION_API, SubjectKind.FEES)
+"""The kinds of conditions that keep rules of a network from being judged."""
+
+
+@dataclass(frozen=True, slots=True)
+class SilentSource:
+    """What is silent, and since when: an API, the fees of a network, or the worker.
+
+    `is_replaced`: a node answers in place of the source of fees.
+    """
+
+    kind: SubjectKind
+    network_id: NetworkId
+    since: datetime
+    is_replaced: bool = False
+
+    def __str__(self) -> str:
+        return f"{_WORDS[self.kind]} since {moment(self.since)}"
+
+    def mutes(self, kind: RuleKind) -> bool:
+        """Whether rules of a kind rest on it; without a worker none is judged."""
+        if self.kind is SubjectKind.WORKER:
+            return True
+        is_known = self.is_replaced and kind is not RuleKind.DATA_STALE
+        return not is_known and self.kind in _RESTS_ON.get(kind, ())
+
+
+def silence_of(
+    kind: RuleKind, network_id: NetworkId | None, sources: Sequence[SilentSource]
+) -> SilentSource | None:
+    """Return why nobody knows what a rule of a kind would say of a network; None where one does.
+
+    Without a network it is about all of them, of which others may answer.
+    """
+    for each in sources:
+        if each.network_id in {network_id, INSTALLATION} and each.mutes(kind):
+            return each
+    return None
+
+
+def muted_rules(source: SilentSource, rules: Iterable[Rule]) -> list[str]:
+    """Return the names of the rules that cannot be judged of its network while it is silent."""
+    is_everywhere = source.network_id == INSTALLATION
+    return [
+        each.name
+        for each in rules
+        if each.is_enabled
+        and source.mutes(each.kind)
+        and (is_everywhere or source.network_id in (each.scope.networks or {source.network_id}))
+    ]
+
+
+def muted_in_words(rules: Iterable[str]) -> str:
+    """Say which rules cannot be judged while something is silent."""
+    return f"While this lasts, these rules cannot be judged: {', '.join(rules)}."

@@ -1,0 +1,207 @@
+"""Rules and incidents in words, alike on pages, in messages and in commands."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from datetime import tzinfo
+from typing import Final
+
+from dashboard.domain.alerts.incident import Incident
+from dashboard.domain.alerts.notification import Recipient
+from dashboard.domain.alerts.rule import (
+    CreditMeasure,
+    Dimension,
+    ExpiryMeasure,
+    FeeMeasure,
+    RateMeasure,
+    Rule,
+    RuleKind,
+)
+from dashboard.domain.alerts.rule_keys import write_recipients
+from dashboard.domain.alerts.rule_preview import Firing, RulePreview
+from dashboard.domain.alerts.rule_table import RuleDifference
+from dashboard.domain.formatting import span, write_fee
+from dashboard.domain.quantity import NetworkId
+
+_WHEN: Final = {
+    RuleKind.REJECTED: "a transaction is rejected for the first time",
+    RuleKind.CHANGED: "the record of a rejected transaction changes",
+    RuleKind.INCLUDED: "a rejected transaction is in a block later",
+    RuleKind.BUSY: "a network is busy",
+    RuleKind.COVERAGE_GAP: "a network is not watched",
+    RuleKind.WORKER_SILENT: "no worker is running",
+    RuleKind.DELIVERY_FAILING: "a channel accepts no notifications",
+    RuleKind.UPSTREAM_SILENT: "an upstream does not answer",
+    RuleKind.DATA_STALE: "the fees of a network are stale",
+    RuleKind.DISK_FILLING: "the disk of the store has little space left",
+}
+
+
+def rule_in_words(rule: Rule, network_name: Callable[[NetworkId], str]) -> str:
+    """Say a rule as one sentence; texts of people stay foreign text."""
+    scope = "; ".join(_scope(rule, network_name))
+    parts = [
+        f"When {_when(rule)}",
+        f" ({scope})" if scope else "",
+        f", for {span(rule.pending)} at least" if rule.pending else "",
+        f": notify {recipients_in_words(rule.recipients)}",
+        f"; remind every {span(rule.remind_every)}" if rule.remind_every else "",
+    ]
+    if rule.escalate_after:
+        to = recipients_in_words(rule.escalate_to)
+        parts.append(f"; after {span(rule.escalate_after)} escalate to {to}")
+    if rule.active_hours is not None:
+        hours = ", ".join(map(str, rule.active_hours.spans))
+        parts.append(f"; only {hours} ({rule.active_hours.zone}), held otherwise")
+    return f"{''.join(parts)}."
+
+
+def _when(rule: Rule) -> str:
+    match rule.measure:
+        case RateMeasure(more_than, window, by):
+            each = "" if by is None else f" of one {by}"
+            return f"more than {more_than:,} rejections{each} arrive within {span(window)}"
+        case FeeMeasure(signal, limit, is_upper):
+            side = "above" if is_upper else "below"
+            return f"the {signal.value} is {side} {write_fee(limit)}"
+        case CreditMeasure(budget, per, percent):
+            return f"{percent} % of {budget:,} credits a {per} are spent"
+        case ExpiryMeasure(within):
+            return f"a key or a certificate expires within {span(within)}"
+        case _:
+            return _WHEN[rule.kind]
+
+
+def scope_in_words(rule: Rule, network_name: Callable[[NetworkId], str]) -> str:
+    """Say which changes a rule takes; texts of people stay foreign text."""
+    return "; ".join(_scope(rule, network_name)) or "all"
+
+
+def differences_in_words(difference: RuleDifference) -> list[str]:
+    """Say what is added, changed or removed, a line for each key; texts stay foreign text."""
+    name = difference.name
+    if difference.after is None:
+        return [f"- {name} is removed"]
+    if difference.before is None:
+        keys = (f"    {key} = {written(after)}" for key, _, after in difference.lines())
+        return [f"+ {name} is added", *keys]
+    changes = (
+        f"    {key}: {written(before)} → {written(after)}"
+        for key, before, after in difference.lines()
+    )
+    return [f"~ {name} is changed", *changes]
+
+
+def written(value: object) -> str:
+    """Write the value of a key of a rule on one line; a key that is not there says default."""
+    if value is None:
+        return "default"
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def preview_in_words(preview: RulePreview, zone: tzinfo) -> str:
+    """Say how often a rule would have fired, and how often of that at night in a zone."""
+    many, nights = len(preview.firings), preview.at_night(zone)
+    fired = {0: "would not have fired", 1: "would have fired once"}.get(
+        many, f"would have fired {many:,} times"
+    )
+    night = f", {nights:,} of them at night" if nights else ""
+    days = span(preview.until - preview.since)
+    cut = (
+        "; only the latest part of that was read, since there is too much" if preview.is_cut else ""
+    )
+    return f"{preview.rule.name} {fired} in the last {days}{night}{cut}."
+
+
+def group_in_words(firing: Firing) -> str:
+    """Say what the changes of an incident have in common, beside their network."""
+    named = (f"{dimension} {value}" for dimension, value in firing.group if value)
+    return ", ".join(named)
+
+
+def _scope(rule: Rule, network_name: Callable[[NetworkId], str]) -> Iterator[str]:
+    scope = rule.scope
+    if rule.kind.is_of_rejections:
+        yield "all that nodes report" if scope.takes_all_reports else "tracked transactions only"
+    parts = (
+        ("on", [network_name(each) for each in scope.networks]),
+        ("module", scope.modules),
+        ("stage", scope.stages),
+        ("from", scope.senders),
+        ("label", scope.labels),
+        ("tag", scope.tags),
+    )
+    for word, values in parts:
+        if values:
+            yield f"{word} {' or '.join(map(str, values))}"
+
+
+def recipients_in_words(recipients: tuple[Recipient, ...]) -> str:
+    """Name recipients; none are those of the setting."""
+    return ", ".join(write_recipients(recipients)) or "recipients of [mail]"
+
+
+LONGEST_TITLE: Final = 300
+"""Characters of a title that are shown."""
+
+_LASTING: Final = {
+    RuleKind.REJECTION_RATE: "Rejections{in_common} {are} above their limit",
+    RuleKind.BUSY: "{network} {is_} busy",
+    RuleKind.FEE: "A fee of {network} {is_} beyond its limit",
+    RuleKind.COVERAGE_GAP: "{network} {is_} not watched",
+    RuleKind.WORKER_SILENT: "No worker {is_} running",
+    RuleKind.DELIVERY_FAILING: "Notifications {are} not delivered",
+    RuleKind.CREDITS_SHORT: "Credits {are} running short",
+    RuleKind.EXPIRY: "A key or a certificate {is_} about to expire",
+    RuleKind.UPSTREAM_SILENT: "An upstream of {network} {is_} silent",
+    RuleKind.DATA_STALE: "Fees of {network} {are} stale",
+    RuleKind.DISK_FILLING: "Disk of this installation {is_} low on space",
+}
+_COUNTED: Final = {
+    RuleKind.REJECTED: ("rejection{in_common}", "rejections{in_common}"),
+    RuleKind.CHANGED: ("changed rejection{in_common}", "changed rejections{in_common}"),
+    RuleKind.INCLUDED: (
+        "transaction rejected{in_common} is in a block",
+        "transactions rejected{in_common} are in a block",
+    ),
+}
+"""What is counted, one of it and several."""
+
+_COMMON: Final = (
+    (Dimension.MODULE, "by"),
+    (Dimension.NETWORK, "on"),
+    (Dimension.STAGE, "at"),
+    (Dimension.SENDER, "from"),
+    (Dimension.LABEL, "labelled"),
+    (Dimension.TAG, "tagged"),
+)
+"""What changes have in common, in the order in which it is said."""
+
+
+def incident_title(incident: Incident, network_name: Callable[[NetworkId], str]) -> str:
+    """Say what an incident is about, such as "38 rejections by HUB on Linea at SEQUENCER".
+
+    Modules, labels, tags and names of networks in it are foreign text.
+    """
+    kind, values = RuleKind(incident.kind), _values(incident, network_name)
+    in_common = "".join(f" {word} {values[name]}" for name, word in _COMMON if values.get(name))
+    if kind in _COUNTED:
+        one, several = _COUNTED[kind]
+        form = one if incident.transitions == 1 else several
+        return f"{incident.transitions:,} {form.format(in_common=in_common)}"
+    is_, are = ("is", "are") if incident.is_open else ("was", "were")
+    network = values.get(Dimension.NETWORK, "")
+    if not network:
+        network = "A network" if _LASTING[kind].startswith("{network}") else "a network"
+    return _LASTING[kind].format(network=network, in_common=in_common, is_=is_, are=are)
+
+
+def _values(
+    incident: Incident, network_name: Callable[[NetworkId], str]
+) -> Mapping[Dimension, str]:
+    known = frozenset(Dimension)
+    values = {Dimension(name): value for name, value in incident.group if name in known}
+    if Dimension.NETWORK in values:
+        values[Dimension.NETWORK] = network_name(NetworkId(int(values[Dimension.NETWORK])))
+    return values

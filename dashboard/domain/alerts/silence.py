@@ -1,0 +1,206 @@
+"""Silences and maintenance windows: of which changes nobody is notified for a time, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Final
+from uuid import UUID
+
+from dashboard.domain.alerts.matcher import ChangeFacts, Matcher, fits
+from dashboard.domain.formatting import moment
+from dashboard.domain.people.active_hours import WeeklyHours
+from dashboard.errors import InputError
+
+LONGEST_REASON: Final = 300
+"""Characters of the reason that a person gives."""
+
+SILENCED: Final = "silenced until"
+"""Begins the reason why nobody was notified of a change that a silence fitted."""
+
+MOST_MATCHERS: Final = 20
+LONGEST_SILENCE: Final = timedelta(days=366)
+
+
+class SilenceKind(StrEnum):
+    """SILENCE: nobody is notified. MAINTENANCE: notifications are held until it ends."""
+
+    SILENCE = "silence"
+    MAINTENANCE = "maintenance window"
+
+
+class SilenceState(StrEnum):
+    """Whether one is still to come, lasts, or is over; between its weekly hours it is to come."""
+
+    PLANNED = "planned"
+    ACTIVE = "active"
+    EXPIRED = "expired"
+
+
+@dataclass(frozen=True, slots=True)
+class SilenceRequest:
+    """What a person asks for: which changes, from when to when, and why.
+
+    `request_id` is chosen by the caller, so that the same request is stored once. With `weekly` it
+    lasts only in these hours of every week, from its start until its end.
+    """
+
+    request_id: UUID
+    kind: SilenceKind
+    matchers: tuple[Matcher, ...]
+    starts_at: datetime
+    ends_at: datetime
+    reason: str
+    weekly: WeeklyHours | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Silence:
+    """A stored silence or maintenance window; `author` and the reason are foreign text.
+
+    `ended_at` is when a person ended it before its time, `ended_by` who did.
+    """
+
+    silence_id: int
+    wish: SilenceRequest
+    author: str
+    created_at: datetime
+    ended_at: datetime | None = None
+    ended_by: str = ""
+
+    @property
+    def kind(self) -> SilenceKind:
+        """Whether notifications are dropped or held."""
+        return self.wish.kind
+
+    @property
+    def over_at(self) -> datetime:
+        """When it ends or ended for good."""
+        return self.wish.ends_at if self.ended_at is None else self.ended_at
+
+    @property
+    def never_began(self) -> bool:
+        """Whether a person ended it before its start."""
+        return self.ended_at is not None and self.ended_at <= self.wish.starts_at
+
+    def state(self, at: datetime) -> SilenceState:
+        """Return whether it is to come, lasts or is over; the start is included, the end is not."""
+        if at >= self.over_at:
+            return SilenceState.EXPIRED
+        is_on = self.wish.weekly is None or self.wish.weekly.are_on(at)
+        return SilenceState.ACTIVE if is_on and at >= self.wish.starts_at else SilenceState.PLANNED
+
+    def occurrence(self, at: datetime) -> Silence | None:
+        """Return the part of it that lasts at a moment, else the next one, as a silence of its own.
+
+        Without weekly hours that is all of it. None where nothing of it follows.
+        """
+        if at >= self.over_at:
+            return None
+        if self.wish.weekly is None:
+            return self
+        start, end = self.wish.weekly.span(max(at, self.wish.starts_at))
+        if start >= self.over_at:
+            return None
+        ends_at = self.over_at if end is None else min(end, self.over_at)
+        part = replace(self.wish, starts_at=start, ends_at=ends_at, weekly=None)
+        return replace(self, wish=part, ended_at=None)
+
+
+def silenced_by(silences: Iterable[Silence], facts: ChangeFacts, at: datetime) -> Silence | None:
+    """Return the silence because of which nobody is notified of a change; None without one.
+
+    Of several that fit, it is the one that lasts longest; of weekly hours only those of now.
+    """
+    fitting = _lasting(silences, SilenceKind.SILENCE, facts, at)
+    return max(fitting, key=lambda each: each.over_at, default=None)
+
+
+def silenced_all_by(
+    silences: Sequence[Silence], each_facts: Iterable[ChangeFacts], at: datetime
+) -> Silence | None:
+    """Return the silence of some changes that ends first; None unless each of them is silenced."""
+    first: Silence | None = None
+    for facts in each_facts:
+        found = silenced_by(silences, facts, at)
+        if found is None:
+            return None
+        first = found if first is None or found.over_at < first.over_at else first
+    return first
+
+
+def held_by(silences: Sequence[Silence], facts: ChangeFacts, at: datetime) -> list[Silence]:
+    """Return the maintenance windows at whose end people are notified; none where nothing holds it.
+
+    Windows that overlap or follow each other without a gap hold until the last of them ends.
+    """
+    windows: list[Silence] = []
+    while True:
+        since = windows[-1].over_at if windows else at
+        fitting = _lasting(silences, SilenceKind.MAINTENANCE, facts, since)
+        if not fitting:
+            return windows
+        windows.append(max(fitting, key=lambda each: each.over_at))
+
+
+def _lasting(
+    silences: Iterable[Silence], kind: SilenceKind, facts: ChangeFacts, at: datetime
+) -> list[Silence]:
+    """Return those of a kind that fit and last at a moment, of each its occurrence."""
+    fitting = (each for each in silences if each.kind is kind and fits(each.wish.matchers, facts))
+    lasting = (each.occurrence(at) for each in fitting if each.state(at) is SilenceState.ACTIVE)
+    return [each for each in lasting if each is not None]
+
+
+def check_request(wish: SilenceRequest, now: datetime, *, covers_all: bool = False) -> None:
+    """Raise InputError, naming the remedy, for what a person cannot have meant.
+
+    `covers_all`: the person said that everything is meant.
+    """
+    what = wish.kind.value
+    if wish.ends_at <= wish.starts_at:
+        raise InputError(
+            f"the {what} would end at {moment(wish.ends_at)}, not after its start at "
+            f"{moment(wish.starts_at)}: give a later end or an earlier start"
+        )
+    if wish.ends_at <= now:
+        raise InputError(f"the {what} would be over since {moment(wish.ends_at)}: end it later")
+    if wish.ends_at - wish.starts_at > LONGEST_SILENCE:
+        raise InputError(
+            f"the {what} would last longer than {LONGEST_SILENCE.days} days: end it earlier"
+        )
+    if wish.weekly is not None and wish.weekly.span(max(now, wish.starts_at))[0] >= wish.ends_at:
+        raise InputError(
+            f"the hours {wish.weekly} do not come before {moment(wish.ends_at)}: end it later"
+        )
+    if not wish.reason.strip():
+        raise InputError(f"the {what} has no reason: say why, for those who wonder at night")
+    if len(wish.reason) > LONGEST_REASON:
+        raise InputError(
+            f"the reason has {len(wish.reason):,} characters: write at most {LONGEST_REASON}"
+        )
+    _check_matchers(wish, covers_all=covers_all)
+
+
+def _check_matchers(wish: SilenceRequest, *, covers_all: bool) -> None:
+    if len(wish.matchers) > MOST_MATCHERS:
+        raise InputError(
+            f"{len(wish.matchers)} matchers are too many: give at most {MOST_MATCHERS}"
+        )
+    named = {(each.about, each.value.casefold()) for each in wish.matchers if each.is_equal}
+    unwanted = [each for each in wish.matchers if not each.is_equal]
+    for each in unwanted:
+        if (each.about, each.value.casefold()) in named:
+            raise InputError(
+                f"{each.about} cannot be {each.value} and not be {each.value}: remove one matcher"
+            )
+    if named or covers_all:
+        return
+    only = f"but {' and '.join(map(str, unwanted))} " if unwanted else ""
+    raise InputError(
+        f"the {wish.kind.value} has no matcher {only}and would cover everything"
+        f"{' else' if unwanted else ''}: name what is meant, such as module=HUB or "
+        "network=1, or confirm that everything is meant (--all)"
+    )

@@ -1,0 +1,195 @@
+"""When a network is cheap: its fee by weekday and hour, its cheapest hours, and week over week."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta, tzinfo
+from statistics import median_low
+from typing import Final, NamedTuple
+
+from dashboard.domain.fees.spells import difference_in_words
+from dashboard.domain.formatting import fee as printed
+from dashboard.domain.formatting import span
+from dashboard.domain.quantity import Wei
+
+CHEAP_LENGTH: Final = 3
+"""So many hours in a row are looked for."""
+
+WEEKDAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+
+_FEWEST: Final = 3
+"""Hours below which nothing is said of a weekday and hour, or of an hour of the day."""
+_FEWEST_OF_WEEK: Final = 72
+_HOURS: Final = 24
+_CLEARLY: Final = 0.05
+_HOUR: Final = timedelta(hours=1)
+_DAY: Final = timedelta(days=1)
+_WEEK: Final = timedelta(days=7)
+
+
+class HourFee(NamedTuple):
+    """The median fee of one hour, in wei, and when that hour began."""
+
+    begins_at: datetime
+    fee: int
+
+
+@dataclass(frozen=True, slots=True)
+class CheapHours:
+    """The cheapest hours of the day that follow each other.
+
+    They begin at `hour` o'clock and `minute`. Three of four of them cost at most `below`, which
+    lies `difference` from the median of all hours: -0.2 is a fifth below.
+    """
+
+    hour: int
+    minute: int
+    below: Wei
+    difference: float
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether they are so much cheaper than the others that waiting for them pays."""
+        return self.difference <= -_CLEARLY
+
+    @property
+    def hours(self) -> str:
+        """From when to when, such as ``03:00 to 06:00``."""
+        ends = (self.hour + CHEAP_LENGTH) % _HOURS
+        return f"{self.hour:02}:{self.minute:02} to {ends:02}:{self.minute:02}"
+
+    @property
+    def compared(self) -> str:
+        """How they lie beside all hours, such as ``18% below``."""
+        return _compared(self.difference)
+
+    def in_words(self, now: datetime, zone: tzinfo, zone_name: str) -> str:
+        """Say which hours are cheapest, and when they begin again."""
+        if not self.is_clear:
+            return (
+                f"No hours of the day are clearly cheaper: in the cheapest three, {self.hours} "
+                f"{zone_name}, it is usually below {' '.join(printed(self.below))}, "
+                f"{self.compared} the median of all hours."
+            )
+        local = now.astimezone(zone)
+        begins = local.replace(hour=self.hour, minute=self.minute, second=0, microsecond=0)
+        if begins > local and begins - local > _DAY - CHEAP_LENGTH * _HOUR:
+            begins -= _DAY
+        if begins + CHEAP_LENGTH * _HOUR <= local:
+            begins += _DAY
+        when = "that is now" if begins <= local else f"next in {span(begins - local)}"
+        return (
+            f"Usually below {' '.join(printed(self.below))} from {self.hours} "
+            f"{zone_name} ({when}). That is {self.compared} the median of all hours."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class WeekChange:
+    """The median fee of the last seven days and of the seven before."""
+
+    this: Wei
+    last: Wei
+
+    def in_words(self) -> str:
+        """Say how this week lies beside the last one."""
+        medians = (
+            f"the median of the last 7 days is {' '.join(printed(self.this))}, of the 7 before "
+            f"{' '.join(printed(self.last))}"
+        )
+        if not self.last:
+            return f"{medians}."
+        return f"{medians}: {_compared((self.this - self.last) / self.last, ' last week')}."
+
+
+@dataclass(frozen=True, slots=True)
+class UsualWeek:
+    """What a fee usually is through the week, in the hours of a time zone.
+
+    `fees` has a row for each weekday, Monday first, and in it the median of each hour of the day;
+    None where fewer than three such hours are known. Hours begin at `minute`, which is zero in
+    most zones. `days` counts the days of which anything is known. `this_hour` are the fees of
+    this hour of the day on the days before.
+    """
+
+    fees: tuple[tuple[Wei | None, ...], ...]
+    minute: int
+    days: int
+    cheapest: CheapHours | None
+    this_hour: tuple[int, ...]
+    weeks: WeekChange | None
+
+    @property
+    def is_known(self) -> bool:
+        """Whether there is any hour to show."""
+        return any(each is not None for row in self.fees for each in row)
+
+    def beside_now(self, fee: Wei) -> str | None:
+        """Say on how many days a fee of now would have been dear at this hour; None for too few."""
+        if len(self.this_hour) < _FEWEST:
+            return None
+        below = sum(each < fee for each in self.this_hour)
+        return (
+            f"The fee now, {' '.join(printed(fee))}, is higher than at this hour on {below} of "
+            f"{len(self.this_hour)} days ({below / len(self.this_hour):.0%})."
+        )
+
+
+def usual_week(hours: Sequence[HourFee], zone: tzinfo, now: datetime) -> UsualWeek:
+    """Sum up the hours before now, of which each comes once, in the hours of a time zone."""
+    by_weekday: dict[tuple[int, int], list[int]] = {}
+    by_hour: dict[int, list[int]] = {}
+    days = set()
+    for begins_at, fee in hours:
+        local = begins_at.astimezone(zone)
+        by_weekday.setdefault((local.weekday(), local.hour), []).append(fee)
+        by_hour.setdefault(local.hour, []).append(fee)
+        days.add(local.date())
+    begun = now.replace(minute=0, second=0, microsecond=0).astimezone(zone)
+    rows = (
+        tuple(_median(by_weekday.get((weekday, hour), ())) for hour in range(_HOURS))
+        for weekday in range(len(WEEKDAYS))
+    )
+    return UsualWeek(
+        tuple(rows),
+        begun.minute,
+        len(days),
+        _cheapest(by_hour, begun.minute),
+        tuple(by_hour.get(begun.hour, ())),
+        _weeks(hours, now),
+    )
+
+
+def _median(fees: Sequence[int]) -> Wei | None:
+    return Wei(median_low(fees)) if len(fees) >= _FEWEST else None
+
+
+def _cheapest(by_hour: dict[int, list[int]], minute: int) -> CheapHours | None:
+    """Return the hours in a row of which three of four cost least; None unless all are known."""
+    if any(len(by_hour.get(hour, ())) < _FEWEST for hour in range(_HOURS)):
+        return None
+    in_a_row = [
+        sorted(fee for each in range(CHEAP_LENGTH) for fee in by_hour[(hour + each) % _HOURS])
+        for hour in range(_HOURS)
+    ]
+    usually = [Wei(fees[-(-3 * len(fees) // 4) - 1]) for fees in in_a_row]
+    hour = min(range(_HOURS), key=lambda each: (usually[each], median_low(in_a_row[each])))
+    of_all = median_low(fee for each in by_hour.values() for fee in each)
+    difference = (usually[hour] - of_all) / of_all if of_all else 0.0
+    return CheapHours(hour, minute, usually[hour], difference)
+
+
+def _weeks(hours: Sequence[HourFee], now: datetime) -> WeekChange | None:
+    """Compare two weeks, where at least three days of each are known."""
+    this = [fee for begins_at, fee in hours if now - _WEEK <= begins_at]
+    last = [fee for begins_at, fee in hours if now - 2 * _WEEK <= begins_at < now - _WEEK]
+    if min(len(this), len(last)) < _FEWEST_OF_WEEK:
+        return None
+    return WeekChange(Wei(median_low(this)), Wei(median_low(last)))
+
+
+def _compared(difference: float, to: str = "") -> str:
+    """Say a difference in front of what it is from, such as ``18% below``."""
+    words = difference_in_words(difference)
+    return f"{'as high as' if words == 'as usual' else words.removesuffix(' usual')}{to}"

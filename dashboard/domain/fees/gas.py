@@ -1,0 +1,105 @@
+"""A network's fees, in wei and exact durations: as answered, and as one poll saw them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from dashboard.domain.health.observation import Failure, Operation
+from dashboard.domain.quantity import NetworkId, Wei
+
+
+@dataclass(frozen=True, slots=True)
+class FeeSuggestion:
+    """One level (low, medium or high) of `suggestedGasFees`."""
+
+    suggested_max_priority_fee_per_gas: Wei
+    suggested_max_fee_per_gas: Wei
+    min_wait_time_estimate: timedelta
+    max_wait_time_estimate: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class SuggestedGasFees:
+    """The whole of `suggestedGasFees`.
+
+    `network_congestion` is a share of 0 to 1. Ranges are (smallest, largest). Trends are
+    ``up``, ``down`` or ``level``; other words are kept as sent. `version` is undocumented
+    and absent from most sources.
+    """
+
+    low: FeeSuggestion
+    medium: FeeSuggestion
+    high: FeeSuggestion
+    estimated_base_fee: Wei
+    network_congestion: float
+    latest_priority_fee_range: tuple[Wei, Wei]
+    historical_priority_fee_range: tuple[Wei, Wei]
+    historical_base_fee_range: tuple[Wei, Wei]
+    priority_fee_trend: str
+    base_fee_trend: str
+    version: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BlockFees:
+    """What one block says about fees.
+
+    `base_fee_per_gas` is the block's own. `gas_used` and `gas_limit` are units of gas.
+    `rewards` are priority fees in wei at the percentiles that were asked, ascending; empty
+    where the node gave none.
+    """
+
+    number: int
+    base_fee_per_gas: Wei
+    gas_used_ratio: float
+    rewards: tuple[Wei, ...] = ()
+
+
+class GasSource(StrEnum):
+    """Who answered for a fee.
+
+    NODE_INSTEAD: the node, since the gas API of the network did not answer. DEMO_HISTORY: nobody,
+    it was made up for trying the pages.
+    """
+
+    GAS_API = "gas API"
+    NODE = "node"
+    NODE_INSTEAD = "node instead"
+    DEMO_HISTORY = "demo history"
+
+    def is_better_than(self, other: GasSource) -> bool:
+        """Whether its answer replaces one of the other source for the same moment."""
+        return _TRUST[self] > _TRUST[other]
+
+
+_TRUST = {
+    GasSource.GAS_API: 2,
+    GasSource.NODE: 2,
+    GasSource.NODE_INSTEAD: 1,
+    GasSource.DEMO_HISTORY: 0,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class GasObservation:
+    """What one gas poll saw; a field is None where that operation was not asked or failed.
+
+    `sources` names who answered; where it names nobody, the gas API did. An operation that the
+    node answered instead may stand among the `failures` too, with why the gas API did not.
+    """
+
+    network_id: NetworkId
+    asked_at: datetime
+    suggested_gas_fees: SuggestedGasFees | None = None
+    base_fee_history: tuple[Wei, ...] | None = None
+    base_fee_percentile: Wei | None = None
+    busy_threshold: Wei | None = None
+    failures: tuple[tuple[Operation, Failure], ...] = ()
+    sources: Mapping[Operation, GasSource] = field(default_factory=dict)
+
+    def source_of(self, operation: Operation) -> GasSource:
+        """Return who answered an operation."""
+        return self.sources.get(operation, GasSource.GAS_API)

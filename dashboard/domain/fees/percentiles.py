@@ -1,0 +1,191 @@
+"""Windows of fees that are kept sorted as fees come and go: over so many blocks, or over a time."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
+from itertools import islice
+
+from dashboard.domain.fees.rollup import TimedFee
+from dashboard.domain.quantity import Wei
+
+
+def nearest_rank(ascending: Sequence[Wei], percent: Fraction | int) -> Wei:
+    """Return the nearest-rank percentile: element ceil(percent·n/100), counted from one.
+
+    No values or a percentage outside 0 to 100 raise ValueError.
+    """
+    if not 0 <= percent <= 100:  # noqa: PLR2004 - the bounds of a percentage
+        raise ValueError(f"{percent} is no percentage: give 0 to 100")
+    if not ascending:
+        raise ValueError("an empty window has no percentile")
+    rank = -(-len(ascending) * percent // 100)
+    return ascending[max(1, int(rank)) - 1]
+
+
+class RankedFees:
+    """Fees in the order of their size.
+
+    To add or remove one costs one binary search and one move inside a list of integers, so
+    percentiles over 20,000 of them stay exact without sorting anything again.
+    """
+
+    __slots__ = ("_ascending",)
+
+    def __init__(self, fees: Iterable[Wei] = ()) -> None:
+        """Begin with these, which may come in any order."""
+        self._ascending = sorted(fees)
+
+    def __len__(self) -> int:
+        return len(self._ascending)
+
+    def __iter__(self) -> Iterator[Wei]:
+        return iter(self._ascending)
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether no two of them differ."""
+        return not self._ascending or self._ascending[0] == self._ascending[-1]
+
+    def add(self, fee: Wei) -> None:
+        """Add one more."""
+        insort(self._ascending, fee)
+
+    def add_all(self, fees: Iterable[Wei]) -> None:
+        """Add many at once."""
+        self._ascending.extend(fees)
+        self._ascending.sort()
+
+    def remove(self, fee: Wei) -> None:
+        """Remove one of this size, which must be there."""
+        del self._ascending[bisect_left(self._ascending, fee)]
+
+    def below(self, fee: Wei) -> int:
+        """Count those that are smaller."""
+        return bisect_left(self._ascending, fee)
+
+    def percentile(self, percent: Fraction | int) -> Wei:
+        """Return the nearest-rank percentile; ValueError where there are none."""
+        return nearest_rank(self._ascending, percent)
+
+
+class FeeWindow:
+    """The base fees of the last `capacity` blocks, kept sorted as well as in order."""
+
+    def __init__(self, capacity: int) -> None:
+        """Start empty; a capacity below one is refused with ValueError."""
+        if capacity < 1:
+            raise ValueError(f"a window holds at least one block, not {capacity}")
+        self.capacity = capacity
+        self._in_order: deque[Wei] = deque()
+        self._ranked = RankedFees()
+
+    def __len__(self) -> int:
+        return len(self._in_order)
+
+    @property
+    def values(self) -> tuple[Wei, ...]:
+        """All base fees, oldest first."""
+        return tuple(self._in_order)
+
+    def newest(self, count: int) -> tuple[Wei, ...]:
+        """Return the last `count` base fees, or all where fewer are held; oldest first."""
+        return tuple(islice(self._in_order, max(0, len(self) - count), None))
+
+    def append(self, base_fee: Wei) -> None:
+        """Add the base fee of the next block; a full window drops its oldest."""
+        if len(self) == self.capacity:
+            self._ranked.remove(self._in_order.popleft())
+        self._in_order.append(base_fee)
+        self._ranked.add(base_fee)
+
+    def prepend(self, older: Sequence[Wei]) -> None:
+        """Add base fees (oldest first) in front of the oldest one, as far as there is room."""
+        room = self.capacity - len(self)
+        kept = older[-room:] if room else ()
+        self._in_order.extendleft(reversed(kept))
+        self._ranked.add_all(kept)
+
+    def truncate(self, count: int) -> None:
+        """Forget the newest `count` base fees: their blocks were replaced."""
+        for _ in range(min(count, len(self))):
+            self._ranked.remove(self._in_order.pop())
+
+    def percentile(self, percent: Fraction | int) -> Wei:
+        """Return the nearest-rank percentile; an empty window raises ValueError."""
+        return self._ranked.percentile(percent)
+
+    def congestion(self, latest: Wei) -> float:
+        """Return the share (0 to 1) of the window that lies below `latest`; 0 when empty."""
+        if not len(self):
+            return 0.0
+        return self._ranked.below(latest) / len(self)
+
+
+class TimedFees:
+    """Fees by time (milliseconds); those from `since` to `until`, both included, are ranked.
+
+    They are ranked among others in `ranked`. What is dated later waits until its time has come;
+    what is older is not held.
+    """
+
+    __slots__ = ("_in_order", "_ranked", "since", "until")
+
+    def __init__(
+        self, ranked: RankedFees, values: Iterable[TimedFee], since: int, until: int
+    ) -> None:
+        """Begin with values, none of them from before `since`."""
+        self.since, self.until = since, until
+        self._ranked = ranked
+        self._in_order = sorted(values)
+        ranked.add_all(each.fee for each in self._in_order[: self._after(until)])
+
+    @property
+    def first_at(self) -> int | None:
+        """When the oldest one that is ranked was seen; None where none is."""
+        oldest = self._in_order[0].at if self._in_order else None
+        return None if oldest is None or oldest > self.until else oldest
+
+    def move(self, since: int, until: int) -> None:
+        """Let later times be the bounds; ValueError for earlier ones: what was older is gone."""
+        if since < self.since or until < self.until:
+            raise ValueError("a window of fees moves with the time, never back")
+        was, begin, end = self._after(self.until), self._after(since - 1), self._after(until)
+        for value in self._in_order[: min(begin, was)]:
+            self._ranked.remove(value.fee)
+        for value in self._in_order[max(begin, was) : end]:
+            self._ranked.add(value.fee)
+        del self._in_order[:begin]
+        self.since, self.until = since, until
+
+    def add(self, value: TimedFee) -> None:
+        """Hold one more, unless it is too old.
+
+        ValueError where it would be the oldest of several, or one of its time is held. So the
+        oldest that is held always shows whether somebody deleted what was older than some time.
+        """
+        if value.at < self.since:
+            return
+        place = self._after(value.at)
+        if self._in_order and (not place or self._in_order[place - 1].at == value.at):
+            raise ValueError(f"{value} is older than all that is held, or its time is taken")
+        self._in_order.insert(place, value)
+        if value.at <= self.until:
+            self._ranked.add(value.fee)
+
+    def remove(self, value: TimedFee) -> None:
+        """Hold one no longer; ValueError where it is not held although it is not too old."""
+        if value.at < self.since:
+            return
+        place = bisect_left(self._in_order, value)
+        if self._in_order[place : place + 1] != [value]:
+            raise ValueError(f"{value} is not held")
+        del self._in_order[place]
+        if value.at <= self.until:
+            self._ranked.remove(value.fee)
+
+    def _after(self, at: int) -> int:
+        """Return where what is dated after a time begins."""
+        return bisect_left(self._in_order, (at + 1,))

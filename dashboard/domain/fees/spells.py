@@ -1,0 +1,269 @@
+"""Busy spells: when a fee was beyond a limit for long enough, and what is usual of a network."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from statistics import median, median_low
+from typing import Final, NamedTuple
+
+from dashboard.domain.alerts.grounds import FeeGrounds
+from dashboard.domain.fees.gas import SuggestedGasFees
+from dashboard.domain.formatting import span
+from dashboard.domain.health.coverage import SHORTEST_GAP, WatchedTime
+from dashboard.domain.quantity import Wei
+
+_NOTHING: Final = timedelta()
+
+
+@dataclass(frozen=True, slots=True)
+class HoldPeriods:
+    """How long trouble must be seen before it counts, and its absence before it is over."""
+
+    pending: timedelta
+    keep_firing: timedelta = _NOTHING
+
+
+class JudgedValue(NamedTuple):
+    """Whether a value was beyond its limit, and when it was seen.
+
+    `before` is when the last value before it was seen, where only those values are given at which
+    something changes.
+    """
+
+    at: datetime
+    is_beyond: bool
+    before: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Spell:
+    """A time beyond a limit; without an end it lasts.
+
+    Unless `is_end_known`, nobody watched from `ends_at` on, so that it may have lasted longer.
+    """
+
+    begins_at: datetime
+    ends_at: datetime | None = None
+    is_end_known: bool = True
+
+    def was_over(self, at: datetime) -> bool:
+        """Whether it had ended by a moment, and it is known when."""
+        return self.is_end_known and self.ends_at is not None and self.ends_at <= at
+
+    def length(self, now: datetime) -> timedelta:
+        """Return how long it was, or is until now."""
+        return max((self.ends_at or now) - self.begins_at, _NOTHING)
+
+
+@dataclass(frozen=True, slots=True)
+class SpellState:
+    """Whether a spell lasts, since when that holds, and when a value was seen last.
+
+    `is_within` is None where that is not known, since nobody watched. `turning_since` is when the
+    first value on the other side was seen, while that side has not lasted for long enough.
+    """
+
+    is_within: bool | None
+    since: datetime
+    seen_at: datetime
+    turning_since: datetime | None = None
+
+    def unseen(self) -> SpellState:
+        """Return what follows where nothing was seen after `seen_at`: it is not known."""
+        return SpellState(None, self.turning_since or self.seen_at, self.seen_at)
+
+    def settled(self, holds: HoldPeriods, at: datetime) -> SpellState:
+        """Return it after the side that is seen now has lasted until a moment."""
+        turning = self.turning_since
+        wait = holds.keep_firing if self.is_within else holds.pending
+        if turning is None or at - turning < wait:
+            return self
+        return SpellState(not self.is_within, turning, self.seen_at)
+
+
+def longest_silence(period: timedelta) -> timedelta:
+    """Return how far apart two values may be that are asked for every `period`, without a gap."""
+    return max(SHORTEST_GAP, 2 * period)
+
+
+def follow(
+    held: SpellState | None, value: JudgedValue, holds: HoldPeriods, silence: timedelta
+) -> list[SpellState]:
+    """Return each state that a value leads to, one after the other; the last one holds.
+
+    Two values further apart than `silence` have a gap between them. What was never seen begins
+    outside a spell. Where the clock was set back, waiting begins again.
+    """
+    if held is None:
+        held = SpellState(is_within=False, since=value.at, seen_at=value.at)
+    before = replace(held, seen_at=held.seen_at if value.before is None else value.before)
+    passed = [before.settled(holds, before.seen_at)]
+    if value.at - before.seen_at > silence:
+        passed.append(passed[-1].unseen())
+    now = replace(_turned(passed[-1], value), seen_at=value.at)
+    return [*passed, now, now.settled(holds, value.at)]
+
+
+def _turned(held: SpellState, value: JudgedValue) -> SpellState:
+    """Return a state after a value that is on its own side, or on the other one."""
+    if value.is_beyond is bool(held.is_within):
+        if held.is_within is None:
+            return SpellState(is_within=False, since=value.at, seen_at=value.at)
+        return replace(held, turning_since=None)
+    return replace(held, turning_since=min(held.turning_since or value.at, value.at))
+
+
+def spells_of(values: Iterable[JudgedValue], holds: HoldPeriods, silence: timedelta) -> list[Spell]:
+    """Return the spells that values make, which come in order of time; the last one may last."""
+    return list(spells_between(states_of(None, values, holds, silence)))
+
+
+def spells_between(states: Iterable[SpellState]) -> Iterator[Spell]:
+    """Yield the spells that begin, last and end with states, oldest first."""
+    begun: datetime | None = None
+    for state in states:
+        if state.is_within:
+            begun = state.since if begun is None else begun
+        elif begun is not None:
+            yield Spell(begun, max(begun, state.since), state.is_within is not None)
+            begun = None
+    if begun is not None:
+        yield Spell(begun)
+
+
+def states_of(
+    held: SpellState | None,
+    values: Iterable[JudgedValue],
+    holds: HoldPeriods,
+    silence: timedelta,
+) -> Iterator[SpellState]:
+    """Yield every state that values lead to from the one that is held, as `follow` does."""
+    for value in values:
+        states = follow(held, value, holds, silence)
+        yield from states
+        held = states[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class BusyTime:
+    """The busy spells of a time, oldest first, and what was watched of it, None where nobody did.
+
+    Spells may reach beyond that time.
+    """
+
+    spells: tuple[Spell, ...] = ()
+    watched: WatchedTime | None = None
+
+    @property
+    def share(self) -> float | None:
+        """The time in spells over the time watched; None where nothing was watched."""
+        if self.watched is None or not self.watched.watched:
+            return None
+        return 1 - self.calm(self.watched).watched / self.watched.watched
+
+    def calm(self, watched: WatchedTime) -> WatchedTime:
+        """Return what of a watched time did not lie in spells."""
+        spells = [(each.begins_at, each.ends_at or watched.until) for each in self.spells]
+        return WatchedTime.of(watched.since, watched.until, [*watched.missed, *spells])
+
+
+USUAL_WINDOW: Final = timedelta(days=90)
+"""How far back spells are compared with one that begins."""
+
+USUAL_DAYS: Final = 30
+"""So many days say what a fee usually is at an hour of the day."""
+
+_AROUND: Final = timedelta(minutes=90)
+_DAY: Final = timedelta(days=1)
+_FEWEST: Final = 3
+"""Spells, or days, below which nothing is called usual."""
+_AS_USUAL: Final = 0.005
+
+
+class FeePoint(NamedTuple):
+    """The lowest and the highest fee of a short time, in wei, and when that ended."""
+
+    at: datetime
+    lowest: Wei
+    highest: Wei
+
+
+@dataclass(frozen=True, slots=True)
+class UsualSpells:
+    """How long spells lasted that are over; `is_of_hour`: only those of about the same hour."""
+
+    many: int
+    middle: timedelta
+    longest: timedelta
+    is_of_hour: bool
+
+    def in_words(self) -> str:
+        """Say how long they last, alike on pages and in messages."""
+        which = "around this hour" if self.is_of_hour else "at any hour"
+        return f"spells that begin {which} usually last {span(self.middle)}"
+
+
+@dataclass(frozen=True, slots=True)
+class UsualFee:
+    """What a fee is at this hour of the day, UTC, in the middle of the last days."""
+
+    fee: Wei
+    days: int
+
+    def difference(self, fee: Wei) -> float | None:
+        """Return how far a fee lies from it: 0.5 is half as much again; None where it is zero."""
+        return (fee - self.fee) / self.fee if self.fee else None
+
+
+@dataclass(frozen=True, slots=True)
+class BusyContext:
+    """What is known around the moment at which a network became busy.
+
+    `suggested` was asked for at `suggested_at`. `fees` are those of the time from `since` on.
+    """
+
+    grounds: FeeGrounds
+    since: datetime
+    until: datetime
+    suggested: SuggestedGasFees | None = None
+    suggested_at: datetime | None = None
+    fees: tuple[FeePoint, ...] = ()
+    usual: UsualSpells | None = None
+
+
+def usual_spells(spells: Iterable[Spell], at: datetime) -> UsualSpells | None:
+    """Return how long spells last that begin at about this hour of the day, UTC.
+
+    Where these are too few, of any hour; None where those are too few as well. Spells count that
+    were over at that moment, and of which the end is known.
+    """
+    over = [each for each in spells if each.was_over(at)]
+    of_hour = [each for each in over if _is_near(each.begins_at, at)]
+    chosen = of_hour if len(of_hour) >= _FEWEST else over
+    if len(chosen) < _FEWEST:
+        return None
+    lengths = [each.length(at) for each in chosen]
+    middle = timedelta(seconds=median(each.total_seconds() for each in lengths))
+    return UsualSpells(len(chosen), middle, max(lengths), len(of_hour) >= _FEWEST)
+
+
+def _is_near(one: datetime, other: datetime) -> bool:
+    """Whether two times of day are near each other, across midnight too."""
+    apart = (one - other) % _DAY
+    return min(apart, _DAY - apart) <= _AROUND
+
+
+def usual_fee(medians: Sequence[int]) -> UsualFee | None:
+    """Return the usual fee, of the median of one hour on each of some days; None for too few."""
+    if len(medians) < _FEWEST:
+        return None
+    return UsualFee(Wei(median_low(medians)), len(medians))
+
+
+def difference_in_words(difference: float) -> str:
+    """Say a difference from what is usual, such as ``34% above usual``."""
+    if abs(difference) < _AS_USUAL:
+        return "as usual"
+    return f"{abs(difference):,.0%} {'above' if difference > 0 else 'below'} usual"

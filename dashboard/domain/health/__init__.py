@@ -1,0 +1,1 @@
+"""Linewatch itself: what it observed and covered, what it keeps, and what troubles it."""

@@ -1,0 +1,144 @@
+"""Observations: what one poll saw or how it failed, what it cost, and how well sources answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import timedelta
+from enum import StrEnum
+from operator import add
+from typing import Final
+
+from dashboard.domain.quantity import TxHash
+from dashboard.domain.rejections.exclusion import RejectedTransaction
+
+
+class FailureKind(StrEnum):
+    """How a question to upstream failed; one word per leaf of `UpstreamError`."""
+
+    UNAVAILABLE = "unavailable"
+    THROTTLED = "throttled"
+    REFUSED = "refused"
+    UNREADABLE = "unreadable"
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why there is no answer; `message` is safe to show and holds no secret.
+
+    `retry_after` is for how long the upstream asks for no requests, where it does; it is obeyed at
+    once and not stored.
+    """
+
+    kind: FailureKind
+    message: str
+    retry_after: timedelta | None = field(default=None, compare=False)
+
+
+def longest_retry_after(failures: Iterable[Failure]) -> timedelta:
+    """Return for how long not to ask an upstream that failed in these ways."""
+    wishes = (each.retry_after for each in failures if each.retry_after is not None)
+    return max(wishes, default=timedelta())
+
+
+class Operation(StrEnum):
+    """The questions that are polled, in the wire's words."""
+
+    SUGGESTED_GAS_FEES = "suggestedGasFees"
+    BASE_FEE_HISTORY = "baseFeeHistory"
+    BASE_FEE_PERCENTILE = "baseFeePercentile"
+    BUSY_THRESHOLD = "busyThreshold"
+    EXCLUSION_STATUS = "getTransactionExclusionStatusV1"
+    TRANSACTION_RECEIPT = "eth_getTransactionReceipt"
+
+
+FEE_OPERATIONS: Final = frozenset(
+    {
+        Operation.SUGGESTED_GAS_FEES,
+        Operation.BASE_FEE_HISTORY,
+        Operation.BASE_FEE_PERCENTILE,
+        Operation.BUSY_THRESHOLD,
+    }
+)
+"""The questions that a gas API answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExclusionAnswer:
+    """What upstream said of one hash: a record, null (`record` is None), or a failure."""
+
+    tx_hash: TxHash
+    record: RejectedTransaction | None = None
+    failure: Failure | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """Calls, and the credits that they cost together; none where calls are free."""
+
+    calls: int = 0
+    credits: int = 0
+
+    def __add__(self, other: Spent) -> Spent:
+        return Spent(self.calls + other.calls, self.credits + other.credits)
+
+
+LIMITS: Final = tuple(
+    timedelta(milliseconds=each)
+    for each in (5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000)
+)
+"""Up to which time an answer counts to each place of `times`; the last place is beyond all."""
+
+_LONGEST: Final = timedelta(seconds=30)
+"""What the slowest answers are taken for: the deadline of a question, as delivered."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerCounts:
+    """What became of one question each time it was asked.
+
+    `instead` counts answers of the node that were given since the gas API failed. `times` counts
+    answers by how long they took; hashes that are asked about together share one time.
+    """
+
+    answered: int = 0
+    instead: int = 0
+    failed: int = 0
+    times: tuple[int, ...] = (0,) * (len(LIMITS) + 1)
+
+    def __add__(self, other: AnswerCounts) -> AnswerCounts:
+        return AnswerCounts(
+            self.answered + other.answered,
+            self.instead + other.instead,
+            self.failed + other.failed,
+            tuple(map(add, self.times, other.times)),
+        )
+
+    @property
+    def asked(self) -> int:
+        """How often it was asked."""
+        return self.answered + self.instead + self.failed
+
+    def share(self) -> float | None:
+        """Return the share that was answered, None where nothing was asked."""
+        return (self.answered + self.instead) / self.asked if self.asked else None
+
+    def percentile(self, part: float) -> timedelta | None:
+        """Return the time within which this part of the answers came, None without answers.
+
+        Within a place of `times` answers are taken for evenly spread.
+        """
+        rank, below = part * sum(self.times), 0
+        for place, count in enumerate(self.times):
+            if count and below + count >= rank:
+                begins = LIMITS[place - 1] if place else timedelta()
+                ends = LIMITS[place] if place < len(LIMITS) else _LONGEST
+                return begins + (ends - begins) * ((rank - below) / count)
+            below += count
+        return None
+
+
+def times_of(took: timedelta) -> tuple[int, ...]:
+    """Count one answer that took so long."""
+    place = sum(took > limit for limit in LIMITS)
+    return tuple(int(each == place) for each in range(len(LIMITS) + 1))

@@ -1,0 +1,165 @@
+"""How long data is kept, how large the store is, and when the disk will be full."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Final
+
+from dashboard.domain.formatting import span
+
+_MINUTE: Final = timedelta(minutes=1)
+_HOUR: Final = timedelta(hours=1)
+_DAY: Final = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """How long each kind is kept: None is forever.
+
+    `fees` are single values, `fee_minutes` roll-ups by the minute; those by hour and day are kept
+    forever. `untracked_answers` are about hashes that are not tracked, `saved_lookups` the hashes
+    behind a link, `credits` the calls and their costs, `coverage_gaps` the times in which a
+    network was not watched, `answer_counts` how well sources answered.
+    """
+
+    fees: timedelta | None = timedelta(days=14)
+    fee_minutes: timedelta | None = timedelta(days=400)
+    rejections: timedelta | None = None
+    notifications: timedelta | None = None
+    untracked_answers: timedelta | None = timedelta(days=30)
+    saved_lookups: timedelta | None = timedelta(days=400)
+    audit_log: timedelta | None = None
+    credits: timedelta | None = None
+    coverage_gaps: timedelta | None = None
+    answer_counts: timedelta | None = timedelta(days=31)
+
+    def before(self, now: datetime) -> Before:
+        """Return the time before which each kind is purged now.
+
+        Fees go by whole minutes and minutes by whole hours, so that no roll-up covers
+        a part, and credits by the hours in which they are counted; the audit log goes by whole
+        days, since each purge is logged itself.
+        """
+        return Before(
+            fees=_whole(_since(self.fees, now), _MINUTE),
+            fee_minutes=_whole(_since(self.fee_minutes, now), _HOUR),
+            rejections=_since(self.rejections, now),
+            notifications=_since(self.notifications, now),
+            untracked_answers=_since(self.untracked_answers, now),
+            saved_lookups=_since(self.saved_lookups, now),
+            audit_log=_whole(_since(self.audit_log, now), _DAY),
+            credits=_whole(_since(self.credits, now), _HOUR),
+            coverage_gaps=_since(self.coverage_gaps, now),
+            answer_counts=_since(self.answer_counts, now),
+        )
+
+    def in_words(self) -> Mapping[str, str]:
+        """Say of each kind how long it is kept."""
+        lengths = ((each.name, getattr(self, each.name)) for each in fields(self))
+        return {name: "forever" if kept is None else span(kept) for name, kept in lengths}
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """The time before which each kind is purged; None: never."""
+
+    fees: datetime | None = None
+    fee_minutes: datetime | None = None
+    rejections: datetime | None = None
+    notifications: datetime | None = None
+    untracked_answers: datetime | None = None
+    saved_lookups: datetime | None = None
+    audit_log: datetime | None = None
+    credits: datetime | None = None
+    coverage_gaps: datetime | None = None
+    answer_counts: datetime | None = None
+
+
+def _since(kept: timedelta | None, now: datetime) -> datetime | None:
+    if kept is None:
+        return None
+    try:
+        return now - kept
+    except OverflowError:  # longer ago than there were years
+        return None
+
+
+def _whole(moment: datetime | None, step: timedelta) -> datetime | None:
+    """Return the last multiple of `step`, counted from the year 1 on, that is not after it."""
+    if moment is None:
+        return None
+    return moment - (moment - datetime.min.replace(tzinfo=moment.tzinfo)) % step
+
+
+SHORTEST_GROWTH: Final = timedelta(hours=20)
+"""Growth over less time says nothing about a day."""
+
+
+class StoreKind(StrEnum):
+    """The kinds of data whose size is shown."""
+
+    FEES = "fees"
+    FEE_ROLLUPS = "fee roll-ups"
+    REJECTIONS = "rejections"
+    TRACKED = "tracked"
+    NOTIFICATIONS = "notifications"
+    AUDIT_LOG = "audit log"
+    CREDITS = "credits"
+    COVERAGE_GAPS = "coverage gaps"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True)
+class KindSize:
+    """One kind as it was measured; bytes are those on disk, indexes included.
+
+    `is_estimated`: the database does not report bytes by table. `growth` is bytes a day, None
+    while too little time has passed to know.
+    """
+
+    kind: StoreKind
+    rows: int
+    bytes: int
+    is_estimated: bool = False
+    growth: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StoreSize:
+    """The store as a whole; `free` is room for more: in the file, and on its disk where known."""
+
+    measured_at: datetime
+    kinds: tuple[KindSize, ...]
+    free_inside: int = 0
+    free_on_disk: int | None = None
+
+    @property
+    def bytes(self) -> int:
+        """What all kinds take together."""
+        return sum(each.bytes for each in self.kinds)
+
+    @property
+    def growth(self) -> float | None:
+        """Bytes a day, None while that is not known; below zero where more is purged."""
+        known = [each.growth for each in self.kinds if each.growth is not None]
+        return sum(known) if known else None
+
+    @property
+    def full_in(self) -> timedelta | None:
+        """When the disk is full, None where it does not grow or that is unknown."""
+        if self.free_on_disk is None or self.growth is None or self.growth <= 0:
+            return None
+        days = (self.free_on_disk + self.free_inside) / self.growth
+        return min(days, 100 * 365) * _DAY
+
+
+def growth_of(earlier: Sequence[tuple[datetime, int]], now: tuple[datetime, int]) -> float | None:
+    """Return bytes a day since the first of the earlier sizes, each with its time."""
+    if not earlier:
+        return None
+    (began, before), (ended, after) = earlier[0], now
+    length = ended - began
+    return None if length < SHORTEST_GROWTH else (after - before) * (_DAY / length)

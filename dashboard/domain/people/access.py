@@ -1,0 +1,175 @@
+"""API keys, what each may do, and the audit log of what people did."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Final, TypeAlias
+
+from dashboard.domain.quantity import NetworkId, shorten
+from dashboard.errors import InputError
+
+LONGEST_NAME: Final = 80
+"""Characters of the name of a person who acts."""
+
+Detail: TypeAlias = str | int | float | bool | Sequence[str] | Sequence[int] | None
+"""The types of a detail; a Secret is none of them, so that none is ever written."""
+
+
+class Action(StrEnum):
+    """What is logged. PURGE: old entries were deleted. CHANGE_RETENTION: how long data is kept.
+
+    SUSPECT: a message to an address came back.
+    """
+
+    CREATE_KEY = "create-key"
+    LIMIT_KEY = "limit-key"
+    RENAME_KEY = "rename-key"
+    ROTATE_KEY = "rotate-key"
+    REVOKE_KEY = "revoke-key"
+    WATCH_SENDER = "watch-sender"
+    UNWATCH_SENDER = "unwatch-sender"
+    TRACK = "track"
+    EDIT_TRACKED = "edit-tracked"
+    UNTRACK = "untrack"
+    SAVE_FILTER = "save-filter"
+    REMOVE_FILTER = "remove-filter"
+    MIGRATE = "migrate"
+    BACKUP = "backup"
+    RESTORE = "restore"
+    REBUILD = "rebuild"
+    MOVE = "move"
+    JOIN = "join"
+    RELEASE = "release"
+    RESEND = "resend"
+    TEST_SEND = "test-send"
+    ADD_RULE = "add-rule"
+    CHANGE_RULE = "change-rule"
+    REMOVE_RULE = "remove-rule"
+    SILENCE = "silence"
+    END_SILENCE = "end-silence"
+    PLAN_MAINTENANCE = "plan-maintenance"
+    END_MAINTENANCE = "end-maintenance"
+    ACKNOWLEDGE = "acknowledge"
+    UNACKNOWLEDGE = "unacknowledge"
+    HAND_OVER = "hand-over"
+    RESOLVE = "resolve"
+    UNSUBSCRIBE = "unsubscribe"
+    SUSPECT = "suspect"
+    TURN_OFF = "turn-off"
+    TURN_ON = "turn-on"
+    ASK_TO_VERIFY = "ask-to-verify"
+    VERIFY = "verify"
+    RENEW_LINK_KEY = "renew-link-key"
+    CHANGE_RECIPIENT = "change-recipient"
+    CHANGE_ANSWERS = "change-answers"
+    CHANGE_RETENTION = "change-retention"
+    PURGE = "purge"
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """Who does something, and when."""
+
+    name: str
+    at: datetime
+
+
+def parse_name(text: str) -> str:
+    """Read the name of a person who acts, as they give it; InputError names the remedy."""
+    name = " ".join(text.split())
+    if not name:
+        raise InputError("nobody is named: say who acts, for those who read the audit log")
+    if len(name) > LONGEST_NAME:
+        raise InputError(f"the name has {len(name):,} characters: write at most {LONGEST_NAME}")
+    return name
+
+
+@dataclass(frozen=True, slots=True)
+class AuditEntry:
+    """One entry: who did what to what; `actor`, `subject` and texts in `details` are foreign."""
+
+    at: datetime
+    actor: str
+    action: Action
+    subject: str
+    details: Mapping[str, Detail]
+
+
+UNLIMITED: Final = 0.0
+"""The rate of a key without a limit."""
+
+KEY_PREFIX: Final = "lw_"
+"""Prefix of keys that `linewatch keys` creates, so that scanners find leaked ones."""
+
+SECRET_PREFIX: Final = "lws_"  # noqa: S105 - a prefix is no secret
+"""Prefix of their secrets."""
+
+_RATE: Final = re.compile(r"([1-9]\d{0,8})/(s|m|h)", re.ASCII)
+_SECONDS: Final = {"s": 1, "m": 60, "h": 3600}
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", re.ASCII)
+_SMALLEST_BURST: Final = 10
+_EXACT: Final = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class KeyLimits:
+    """The limits of one key; None leaves a limit to the installation, which allows everything.
+
+    `methods`: those that may be called, without their prefix, and the gas operations.
+    `requests_per_second`: None is the installation's rate, `UNLIMITED` no limit.
+    `burst`: how many calls may come at once. `may_report`: whether it may save rejections.
+    """
+
+    network_ids: frozenset[NetworkId] | None = None
+    methods: frozenset[str] | None = None
+    requests_per_second: float | None = None
+    burst: int | None = None
+    may_report: bool = True
+
+    def rate_in_force(self, default: float) -> tuple[float | None, int | None]:
+        """Return calls a second and burst that apply, both None where there is no limit."""
+        rate = default if self.requests_per_second is None else self.requests_per_second
+        return (None, None) if rate == UNLIMITED else (rate, self.burst or usual_burst(rate))
+
+
+def usual_burst(rate: float) -> int:
+    """Return the burst of a key without one: the calls of a second, at least 10."""
+    return max(_SMALLEST_BURST, math.ceil(rate))
+
+
+def parse_rate(text: str) -> float:
+    """Read ``50/s``, ``600/m``, ``1000/h`` or ``none`` as calls a second; InputError otherwise."""
+    if text == "none":
+        return UNLIMITED
+    match = _RATE.fullmatch(text)
+    if match is None:
+        raise InputError(
+            f"{shorten(text)} is no rate: write a number and a unit, such as 50/s or 600/m, or none"
+        )
+    return int(match[1]) / _SECONDS[match[2]]
+
+
+def format_rate(rate: float) -> str:
+    """Write a rate as `parse_rate` reads it, in the smallest unit that makes it whole."""
+    if rate == UNLIMITED:
+        return "none"
+    for unit, seconds in _SECONDS.items():
+        calls = rate * seconds
+        if abs(calls - round(calls)) < _EXACT:
+            return f"{round(calls)}/{unit}"
+    return f"{rate:.3g}/s"
+
+
+def parse_key_name(text: str) -> str:
+    """Read the name of a key, for logs and lists; InputError where it is not allowed."""
+    if not _NAME.fullmatch(text):
+        raise InputError(
+            f"{shorten(text)} cannot name a key: use up to 64 letters, digits, dots, dashes and "
+            "underscores, beginning with a letter or digit"
+        )
+    return text

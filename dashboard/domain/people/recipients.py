@@ -1,0 +1,287 @@
+"""Recipients: their addresses, whether anything may be sent to each, in which zone and hours."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, tzinfo
+from enum import StrEnum
+from functools import lru_cache
+from typing import Final, Self
+
+import idna
+
+from dashboard.domain.alerts.notification import DigestTime, Recipient
+from dashboard.domain.alerts.rule_keys import MAIL
+from dashboard.domain.foreign_text import visible
+from dashboard.domain.formatting import moment
+from dashboard.domain.people.active_hours import ActiveHours, WeekSpan, Zones, utc_only
+from dashboard.domain.people.verification import Verification
+from dashboard.domain.quantity import shorten
+from dashboard.errors import InputError
+
+_LONGEST_TEXT: Final = 1_000
+"""Characters: more than any address has, and few enough to look at some of them twice."""
+
+_LONGEST_NAME: Final = 80
+_LONGEST_LOCAL: Final = 64
+_LONGEST_DOMAIN: Final = 253
+_WITH_NAME: Final = re.compile(r"(?P<name>[^<>]*)<(?P<address>[^<>]+)>")
+_ATOM: Final = r"[^\s\x00-\x20\x7f()<>@,;:\\\"\[\].]+"
+_LOCAL: Final = re.compile(rf"{_ATOM}(\.{_ATOM})*")
+_HOST: Final = re.compile(
+    r"[a-z0-9]([a-z0-9_-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9_-]{0,61}[a-z0-9])?)*"
+    r"|\[(IPv6:)?[0-9a-f:.]{2,45}\]",
+    re.ASCII | re.IGNORECASE,
+)
+"""A name of a host, or an address in brackets (RFC 5321 section 4.1.3)."""
+
+
+@dataclass(frozen=True, slots=True)
+class MailAddress:
+    """A mailbox: `domain` in ASCII as DNS has it, `local` in any script, a name for people."""
+
+    local: str
+    domain: str
+    display_name: str = ""
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read ``name@example.org`` or ``Some Name <name@example.org>``; InputError for others.
+
+        A domain in another script becomes its ASCII form (IDNA 2008).
+        """
+        if len(text) > _LONGEST_TEXT:
+            raise _no_address(text)
+        named = _WITH_NAME.fullmatch(text)
+        display_name, address = ("", text) if named is None else named.groups()
+        local, _, domain = address.rpartition("@")
+        local = unicodedata.normalize("NFC", local)
+        if not _is_local(local) or not _is_name(display_name.rstrip()):
+            raise _no_address(text)
+        try:
+            return cls(local, _ascii_domain(domain), " ".join(display_name.split()))
+        except ValueError as error:
+            raise _no_address(text) from error
+
+    @property
+    def spec(self) -> str:
+        """The address alone, as SMTP commands name it."""
+        return f"{self.local}@{self.domain}"
+
+    @property
+    def is_international(self) -> bool:
+        """Whether only servers that speak SMTPUTF8 (RFC 6531) can take it."""
+        return not self.local.isascii()
+
+
+def _is_name(text: str) -> bool:
+    """Whether a name reads the same everywhere: the mark of an encoded word would be decoded."""
+    return visible(text, _LONGEST_NAME) == text and "=?" not in text
+
+
+def _is_local(local: str) -> bool:
+    is_short = len(local.encode("utf-8", "surrogatepass")) <= _LONGEST_LOCAL
+    return is_short and _LOCAL.fullmatch(local) is not None and visible(local) == local
+
+
+def _ascii_domain(domain: str) -> str:
+    """Return a domain as DNS has it; ValueError where it is none."""
+    shown = domain if domain.isascii() else idna.encode(domain, uts46=True).decode("ascii")
+    if len(shown) > _LONGEST_DOMAIN or not _HOST.fullmatch(shown):
+        raise ValueError(f"{domain!a} is no domain")
+    return shown
+
+
+def _no_address(text: str) -> InputError:
+    return InputError(f"{shorten(text)} is not an email address: write name@example.org")
+
+
+class OffCause(StrEnum):
+    """Why an address is off.
+
+    UNSUBSCRIBED: by the link in a message to it. TURNED_OFF: by a person, on the page or by
+    command. BOUNCED: messages came back.
+    """
+
+    UNSUBSCRIBED = "unsubscribed"
+    TURNED_OFF = "turned off"
+    BOUNCED = "bounced"
+
+
+@dataclass(frozen=True, slots=True)
+class AddressOff:
+    """A recipient to whom nothing is sent; `by` is who said so, `note` what they said: foreign."""
+
+    recipient: Recipient
+    cause: OffCause
+    since: datetime
+    by: str
+    note: str = ""
+
+    @property
+    def reason(self) -> str:
+        """Say why nothing is sent there."""
+        return f"this address is off since {moment(self.since)}: {self.cause}"
+
+
+@dataclass(frozen=True, slots=True)
+class SuspectAddress:
+    """A recipient from whom one message came back: messages still go there.
+
+    A bounce of another message turns it off. `note` is what the server said: foreign.
+    """
+
+    recipient: Recipient
+    since: datetime
+    message_id: str
+    note: str = ""
+
+
+NOT_VERIFIED: Final = "address not verified"
+"""Why somebody is not notified whose address nobody has confirmed."""
+
+
+QUIET_HOURS: Final = "quiet hours of this recipient"
+"""What holds messages outside of a recipient's own hours."""
+
+
+@lru_cache(maxsize=1_000)
+def mailbox_of(recipient: Recipient) -> Recipient:
+    """Return the same recipient without a name for people and with the domain in small letters.
+
+    However an address is written, it is verified and turned off once.
+    """
+    if recipient.channel != MAIL:
+        return recipient
+    try:
+        address = MailAddress.parse(recipient.address)
+    except InputError:
+        return recipient
+    return Recipient(MAIL, f"{address.local}@{address.domain.lower()}")
+
+
+def is_called(recipient: Recipient, name: str) -> bool:
+    """Whether a person means a recipient by a name: its address, or the name in front of that."""
+    if recipient.channel != MAIL:
+        return recipient.address == name
+    if mailbox_of(Recipient(MAIL, name)) == mailbox_of(recipient):
+        return True
+    try:
+        called = MailAddress.parse(recipient.address).display_name
+    except InputError:
+        return False
+    return called != "" and called.casefold() == name.casefold()
+
+
+class RecipientStatus(StrEnum):
+    """Whether a recipient gets messages, and if not, why."""
+
+    TRUSTED = "from the settings"
+    VERIFIED = "verified"
+    NOT_VERIFIED = "not verified"
+    OFF = "off"
+
+
+@dataclass(frozen=True, slots=True)
+class RecipientProfile:
+    """What a recipient wants of their messages.
+
+    `zone` is the time zone in which times are printed beside UTC, empty for that of [mail].
+    Outside of the hours `active` they are held; without any, a message comes at any hour. `digest`
+    is when a digest comes, by the clocks of the zone.
+    """
+
+    zone: str = ""
+    active: tuple[WeekSpan, ...] = ()
+    digest: DigestTime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ConfiguredRecipients:
+    """What the settings say of recipients.
+
+    `named` get what no rule sends elsewhere; `profiles` are by mailbox. Whoever writes the settings
+    vouches for both and for channels; every other mail address has to be verified. `zone` is that
+    of [mail]. `zones` returns the time zone of a name.
+    """
+
+    named: tuple[Recipient, ...] = ()
+    profiles: Mapping[Recipient, RecipientProfile] = field(default_factory=dict)
+    zone: str = "UTC"
+    zones: Zones = utc_only
+
+    def trusts(self, recipient: Recipient) -> bool:
+        """Whether a recipient need not be verified."""
+        if recipient.channel != MAIL:
+            return True
+        mailbox = mailbox_of(recipient)
+        return mailbox in self.profiles or mailbox in map(mailbox_of, self.named)
+
+
+NOTHING_CONFIGURED: Final = ConfiguredRecipients()
+
+
+@dataclass(frozen=True, slots=True)
+class RecipientDirectory:
+    """All that is known of recipients at one moment, from the settings and from the store.
+
+    The mappings are by mailbox.
+    """
+
+    configured: ConfiguredRecipients = NOTHING_CONFIGURED
+    off: Mapping[Recipient, AddressOff] = field(default_factory=dict)
+    verifications: Mapping[Recipient, Verification] = field(default_factory=dict)
+    chosen: Mapping[Recipient, RecipientProfile] = field(default_factory=dict)
+    suspect: Mapping[Recipient, SuspectAddress] = field(default_factory=dict)
+
+    def status(self, recipient: Recipient) -> RecipientStatus:
+        """Return whether a recipient gets messages; off outweighs everything else."""
+        mailbox = mailbox_of(recipient)
+        if mailbox in self.off:
+            return RecipientStatus.OFF
+        if self.configured.trusts(recipient):
+            return RecipientStatus.TRUSTED
+        known = self.verifications.get(mailbox)
+        is_verified = known is not None and known.verified_at is not None
+        return RecipientStatus.VERIFIED if is_verified else RecipientStatus.NOT_VERIFIED
+
+    def withheld(self, recipient: Recipient) -> str:
+        """Say why nothing is sent to a recipient; empty where it is."""
+        off = self.off.get(mailbox_of(recipient))
+        if off is not None:
+            return off.reason
+        is_verified = self.status(recipient) is not RecipientStatus.NOT_VERIFIED
+        return "" if is_verified else NOT_VERIFIED
+
+    def requested_at(self) -> list[datetime]:
+        """Return when the latest verification mail of each address was asked for."""
+        asked = [each.requested_at for each in self.verifications.values()]
+        return [each for each in asked if each is not None]
+
+    def profile(self, recipient: Recipient) -> RecipientProfile:
+        """Return what a recipient wants: what the settings say outweighs what was chosen later."""
+        mailbox = mailbox_of(recipient)
+        wanted = self.configured.profiles.get(mailbox) or self.chosen.get(mailbox)
+        return wanted or RecipientProfile()
+
+    def zone(self, recipient: Recipient) -> tzinfo:
+        """Return the time zone of a recipient's messages."""
+        return self.configured.zones(self.profile(recipient).zone or self.configured.zone)
+
+    def hold(self, recipient: Recipient, at: datetime, why: str) -> tuple[datetime, str]:
+        """Return when a message that is held until `at` for a reason goes, and for which reasons.
+
+        The reason is empty where nothing holds it.
+        """
+        released = self.released_at(recipient, at)
+        if released == at:
+            return at, why
+        return released, "; ".join(filter(None, (why, QUIET_HOURS)))
+
+    def released_at(self, recipient: Recipient, at: datetime) -> datetime:
+        """Return the first moment from `at` on that is none of a recipient's quiet hours."""
+        spans = self.profile(recipient).active
+        return ActiveHours(spans).next_on(at, self.zone(recipient)) if spans else at

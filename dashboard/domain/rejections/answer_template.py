@@ -1,0 +1,207 @@
+"""Templates of the text that a support agent passes on: what they may name, checked and filled in.
+
+A template is plain text with placeholders such as ``{hash}``. It has neither conditions nor loops:
+a line that names something unknown is left out, and so is a paragraph that has no other line left.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
+
+from dashboard.domain.foreign_text import visible
+from dashboard.domain.tracking.paste import LONGEST_CASE_ID
+from dashboard.domain.tracking.verdict import VerdictKind
+from dashboard.errors import InputError
+
+LONGEST_TEMPLATE: Final = 4_000
+"""Characters of one template."""
+
+LONGEST_FILE: Final = 60_000
+"""Characters of a file of templates."""
+
+LONGEST_ANSWER: Final = 10_000
+"""Characters of a text that is filled in: a template may name a long reason many times."""
+
+PLACEHOLDERS: Final[Mapping[str, str]] = {
+    "hash": "the transaction",
+    "case_id": "the case id given with the look-up, else that of the tracked transaction",
+    "network": "the networks that the answer is about",
+    "verdict": "the verdict in few words, such as: rejected",
+    "answer": "what happened, in one or two plain sentences",
+    "cause": "why it was rejected, in plain words",
+    "next_steps": "what the customer can do next, numbered",
+    "details": "what the verdict rests on, and what follows",
+    "explanation": "why it was rejected, in the words of the field",
+    "technical_steps": "what the sender can do next, with the nonce, numbered",
+    "stage": "where it was rejected: SEQUENCER, RPC or P2P",
+    "rejected_at": "when it was rejected, by the node's clock",
+    "reason": "the reason as the network sent it, its links broken",
+    "module": "the prover module that went over its limit",
+    "count": "lines that it needs in that module",
+    "limit": "lines that are allowed",
+    "overrun": "needed divided by allowed",
+    "block": "the block that holds the transaction, or for which it was rejected",
+    "sender": "the sender",
+    "nonce": "the nonce",
+    "link": "the address of this look-up, where public_url of [pages] is set",
+    "as_of": "the time of this answer",
+}
+"""What a template may name, each with what stands in its place; empty where it is not known."""
+
+
+class Voice(StrEnum):
+    """For whom an answer is written."""
+
+    CUSTOMER = "customer"
+    ENGINEER = "engineer"
+
+
+_CUSTOMER: Final = """\
+Case: {case_id}
+Transaction: {hash}
+
+{answer}
+
+Why it was rejected: {cause}
+
+What you can do:
+{next_steps}
+
+As of {as_of}.
+"""
+
+_ENGINEER: Final = """\
+{network}: {verdict}
+Transaction {hash}
+Case {case_id}
+
+{details}
+
+{explanation}
+Module {module}: {count} lines needed, {limit} allowed, {overrun} times the limit
+Sender {sender}, nonce {nonce}
+Stage {stage}, dated {rejected_at}
+Block {block}
+Reason as sent: {reason}
+
+Next:
+{technical_steps}
+
+{link}
+As of {as_of}.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerTemplates:
+    """The template of each voice, and those of single verdicts that take its place."""
+
+    usual: Mapping[Voice, str]
+    of_verdict: Mapping[tuple[Voice, VerdictKind], str] = field(default_factory=dict)
+
+    def choose(self, voice: Voice, kind: VerdictKind) -> str:
+        """Return the template for a verdict."""
+        return self.of_verdict.get((voice, kind), self.usual[voice])
+
+
+BUILT_IN: Final = AnswerTemplates({Voice.CUSTOMER: _CUSTOMER, Voice.ENGINEER: _ENGINEER})
+
+USUAL_KEY: Final = "text"
+VERDICT_KEYS: Final = {kind.value.replace(",", "").replace(" ", "-"): kind for kind in VerdictKind}
+"""The keys of a file that hold the template of one verdict, such as `rejected-then-included`."""
+
+_BRACES: Final = re.compile(r"\{\{|\}\}|\{([^{}\n]*)\}|[{}]")
+_LONGEST_SHOWN: Final = 40
+
+
+def parse_case_id(text: str) -> str:
+    """Read the case id that a person gives with a look-up; InputError where it is too long."""
+    case_id = " ".join(text.split())
+    if len(case_id) > LONGEST_CASE_ID:
+        raise InputError(
+            f"the case id has {len(case_id):,} characters: give at most {LONGEST_CASE_ID}"
+        )
+    return case_id
+
+
+def template_mistakes(template: str) -> Iterator[tuple[int, str]]:
+    """Yield each line of a template, counted from 1, that is wrong, with the remedy."""
+    if len(template) > LONGEST_TEMPLATE:
+        yield (
+            1,
+            f"begins a text of {len(template):,} characters: write {LONGEST_TEMPLATE:,} at most",
+        )
+        return
+    if not template.strip():
+        yield 1, "holds no text: write what is to be passed on, or leave the key out"
+        return
+    for number, line in enumerate(template.splitlines(), start=1):
+        for found in _BRACES.finditer(line):
+            remark = _brace_mistake(found)
+            if remark:
+                yield number, remark
+
+
+def _brace_mistake(found: re.Match[str]) -> str:
+    if found[0] in {"{{", "}}"}:
+        return ""
+    if found[1] is None:
+        return f"holds a lone {found[0]}: write {found[0] * 2} for a brace that is to be shown"
+    if found[1] in PLACEHOLDERS:
+        return ""
+    shown = visible(found[0], _LONGEST_SHOWN)
+    return f"names {shown}, which stands for nothing: write one of {', '.join(PLACEHOLDERS)}"
+
+
+def fill_in(template: str, values: Mapping[str, str]) -> str:
+    """Fill a template in; values are never read as templates, whatever they hold.
+
+    A line that names something without a value is left out. So is a paragraph whose lines with
+    placeholders are all left out. What goes beyond `LONGEST_ANSWER` is cut.
+    """
+    filled = (_paragraph(each, values) for each in re.split(r"\n[ \t]*\n", template))
+    text = "\n\n".join(each for each in filled if each)
+    return text if len(text) <= LONGEST_ANSWER else f"{text[:LONGEST_ANSWER]}…"
+
+
+def _paragraph(text: str, values: Mapping[str, str]) -> str:
+    lines = text.strip("\n").splitlines()
+    named = [_names(line) for line in lines]
+    kept = [
+        line for line, names in zip(lines, named, strict=True) if all(values.get(n) for n in names)
+    ]
+    if any(named) and not any(map(_names, kept)):
+        return ""
+    return "\n".join(_filled_line(line, values) for line in kept)
+
+
+def _names(line: str) -> list[str]:
+    return [found[1] for found in _BRACES.finditer(line) if found[1] is not None]
+
+
+def _filled_line(line: str, values: Mapping[str, str]) -> str:
+    def value(found: re.Match[str]) -> str:
+        return found[0][0] if found[1] is None else values[found[1]]
+
+    return _BRACES.sub(value, line)
+
+
+def built_in_file() -> str:
+    """Return the built-in templates as a file, with what a template may name."""
+    widest = max(map(len, PLACEHOLDERS))
+    names = [f"#   {f'{{{name}}}':<{widest + 2}}  {what}" for name, what in PLACEHOLDERS.items()]
+    tables = [f"[{voice}]\n{USUAL_KEY} = '''\n{BUILT_IN.usual[voice]}'''\n" for voice in Voice]
+    return "\n".join([*_HEAD, *names, "", *tables])
+
+
+_HEAD: Final = (
+    "# The texts that people copy from a look-up: [customer] and [engineer].",
+    "# `text` is for every verdict; a key with the name of a verdict takes its place there:",
+    f"# {', '.join(VERDICT_KEYS)}.",
+    "# A line that names something unknown is left out, and a paragraph with no other line.",
+    "# Write {{ and }} for braces. What may be named:",
+)

@@ -1,0 +1,200 @@
+"""What happened to a transaction, why, and what to do next, in words for its sender."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from dashboard.domain.foreign_text import unlinked
+from dashboard.domain.formatting import moment
+from dashboard.domain.rejections.exclusion import REPORTING_DELAY
+from dashboard.domain.rejections.node_rule_messages import NodeRule, words_of
+from dashboard.domain.rejections.reasons import Reason, ReasonKind, first_step, overrun
+from dashboard.domain.tracking.verdict import Evidence, FollowUp, VerdictKind
+
+_RECENT: Final = " The newest blocks can still be replaced, so look again in 15 minutes."
+_SEND_SAFELY: Final = (
+    "Before you send anything again, look the transaction up in a block explorer: "
+    "a rejected transaction may still be accepted later."
+)
+_FILL_NONCE: Final = (
+    "send another transaction with nonce {nonce}, such as a transfer of zero to the account itself."
+)
+_IN_BLOCK: Final = (
+    "Look the transaction up in a block explorer: if it stands there in a block, it was accepted."
+)
+_NEVER_THERE: Final = (
+    "If it does not, it may never have reached the network. Send it again with the same nonce, "
+    "so that it cannot be carried out twice."
+)
+_WAIT: Final = (
+    "Do not send it again with a new nonce before this is known: it could be carried out twice."
+)
+
+
+def plain_answer(kind: VerdictKind, evidence: Evidence, network: str) -> str:
+    """Say what happened, in one to three plain sentences; `network` is one name, or several."""
+    say = _ANSWERS.get(kind)
+    if say is None:
+        return f"It is not known yet what happened to this transaction on {network}."
+    return say(evidence, network)
+
+
+def _rejected(evidence: Evidence, network: str) -> str:
+    when = "" if evidence.is_dated_ahead else f" on {moment(evidence.records[0].timestamp)}"
+    return f"{network} rejected this transaction{when}.{_not_in_a_block(evidence.follow_up)}"
+
+
+def _rejected_first(evidence: Evidence, network: str) -> str:
+    return (
+        f"{network} rejected this transaction at first and accepted it later: "
+        f"it is in {_block(evidence)}"
+    )
+
+
+def _included(evidence: Evidence, network: str) -> str:
+    return f"{network} accepted this transaction: it is in {_block(evidence)}"
+
+
+def _replaced(evidence: Evidence, network: str) -> str:
+    recent = _RECENT if _can_change(evidence.follow_up) else ""
+    return (
+        f"This transaction cannot be included on {network} any more: "
+        f"its sender used its nonce for another transaction.{recent}"
+    )
+
+
+def _cannot_tell(_: Evidence, network: str) -> str:
+    return (
+        "It is not known whether this transaction was rejected: it was sent more than seven "
+        f"days before {network} was asked about it, and rejections are kept for seven days."
+    )
+
+
+def _cannot_check(evidence: Evidence, network: str) -> str:
+    since = evidence.failing_since
+    silent = "cannot be asked at the moment"
+    if since is not None:
+        silent = f"has not answered since {moment(since)}"
+    return f"It is not known yet what happened to this transaction: {network} {silent}."
+
+
+def _not_in_a_block(end: FollowUp | None) -> str:
+    return "" if end is None else f" At {moment(end.answered_at)} it was not in a block."
+
+
+def _block(evidence: Evidence) -> str:
+    """Name the block, say how it ended there, and whether that can change."""
+    end = evidence.follow_up
+    if end is None or end.inclusion is None:
+        return "a block."
+    outcome = "" if _can_change(end) else " Nothing is left to do."
+    if end.inclusion.is_successful is False:
+        outcome = (
+            " But it failed when it was carried out (it was reverted): the fee was paid, "
+            "and nothing else happened."
+        )
+    recent = _RECENT if _can_change(end) else ""
+    return f"block {end.inclusion.block_number:,}.{outcome}{recent}"
+
+
+def _can_change(end: FollowUp | None) -> bool:
+    return end is not None and end.settled_at is None
+
+
+def _no_record(evidence: Evidence, network: str) -> str:
+    answered_at = evidence.last_answered_at
+    before = "" if answered_at is None else f" in the seven days before {moment(answered_at)}"
+    said = f"No rejection of this transaction by {network} is on record{before}."
+    since = evidence.failing_since
+    silent = "" if since is None else f" Since {moment(since)} {network} has not answered."
+    not_seen = _not_in_a_block(evidence.follow_up)
+    return f"{said}{silent}{not_seen} That does not prove that it was accepted{_late(evidence)}"
+
+
+def _late(evidence: Evidence) -> str:
+    if evidence.attempted_at is None or evidence.last_answered_at is None:
+        return ", and a rejection may be reported up to two hours late."
+    deadline = evidence.attempted_at + REPORTING_DELAY
+    if evidence.last_answered_at <= deadline:
+        return f", and a rejection can still be reported until {moment(deadline)}."
+    return "."
+
+
+_ANSWERS: Final[Mapping[VerdictKind, Callable[[Evidence, str], str]]] = {
+    VerdictKind.REJECTED: _rejected,
+    VerdictKind.REJECTED_THEN_INCLUDED: _rejected_first,
+    VerdictKind.INCLUDED: _included,
+    VerdictKind.REPLACED: _replaced,
+    VerdictKind.NO_REJECTION_ON_RECORD: _no_record,
+    VerdictKind.CANNOT_TELL: _cannot_tell,
+    VerdictKind.CANNOT_CHECK: _cannot_check,
+}
+
+
+def plain_cause(reason: Reason) -> str:
+    """Say why it was rejected in plain words; a reason that only its own text tells is quoted."""
+    match reason.kind:
+        case ReasonKind.OVER_LIMIT:
+            return _over_limit(reason)
+        case ReasonKind.MODULE_UNDEFINED | ReasonKind.INVALID_COUNT:
+            return (
+                "The node that got it could not check it. "
+                "The fault is the node's and not the transaction's."
+            )
+        case _ if reason.rule is not None:
+            means = words_of(reason.rule).means
+            quoted = f": {_quoted(reason)}" if reason.rule is NodeRule.INVALID else "."
+            return f"{means[0].upper()}{means[1:]}{quoted}"
+        case _:
+            return f"The network gave this reason: {_quoted(reason)}"
+
+
+def _quoted(reason: Reason) -> str:
+    return f"“{unlinked(reason.text)}”"
+
+
+def _over_limit(reason: Reason) -> str:
+    if reason.limit == 0:
+        return f"It uses {reason.module}, an operation that this network cannot prove."
+    too_much = "It needs more proving work than one block may hold"
+    factor = overrun(reason)
+    if factor is None or reason.count is None:
+        part = "" if reason.module is None else f", in the module {reason.module}"
+        return f"{too_much}{part}."
+    return (
+        f"{too_much}: {reason.count:,} lines in the module {reason.module}, where {reason.limit:,} "
+        f"are allowed ({factor:,.2f} times the limit)."
+    )
+
+
+def plain_steps(
+    kind: VerdictKind, reason: Reason | None, nonce: int, end: FollowUp | None
+) -> tuple[str, ...]:
+    """Return what the customer can do next, in order; nothing where nothing is left to do.
+
+    `reason` and `nonce` are those of the newest record, `end` is what the network's node says.
+    """
+    match kind:
+        case VerdictKind.REJECTED if reason is not None:
+            return (first_step(reason), _nonce_step(nonce, end), _SEND_SAFELY)
+        case VerdictKind.NO_REJECTION_ON_RECORD | VerdictKind.CANNOT_TELL:
+            return (_IN_BLOCK, _NEVER_THERE)
+        case VerdictKind.CANNOT_CHECK | VerdictKind.NOT_CHECKED_YET:
+            return (_WAIT,)
+        case _:
+            return ()
+
+
+def _nonce_step(nonce: int, end: FollowUp | None) -> str:
+    fill = _FILL_NONCE.format(nonce=nonce)
+    if end is None or end.next_nonce is None:
+        return f"If later transactions of the account stay pending, they wait for this one: {fill}"
+    if end.next_nonce > nonce:
+        return f"Nonce {nonce} of the account is used by now, so nothing waits for it."
+    if end.next_nonce == nonce:
+        return f"Later transactions of the account wait for this one: {fill}"
+    return (
+        f"The network waits for nonce {end.next_nonce} of the account first. "
+        f"Use the nonces before {nonce}, then {fill}"
+    )

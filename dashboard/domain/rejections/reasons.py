@@ -1,0 +1,297 @@
+"""Reasons of rejections: parsed, labelled, explained, and what the sender can do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Final, TypeAlias
+
+from dashboard.domain.formatting import moment
+from dashboard.domain.quantity import NetworkId
+from dashboard.domain.rejections.node_rule_messages import NodeRule, rule_of, words_of
+from dashboard.domain.tracking.verdict import FollowUp
+
+_OVER_LIMIT: Final = re.compile(
+    r"Transaction (?:0x[0-9a-fA-F]{64} )?line count for module (\w{1,64})=(\d{1,20})"
+    r" is above the limit (\d{1,20})",
+    re.ASCII,
+)
+_SEQUENCER: Final = re.compile(
+    r"TX_MODULE_LINE_COUNT_OVERFLOW(_CACHED)?(?: ?\((\w{1,64})\))?", re.ASCII
+)
+_REMEMBERED: Final = re.compile(
+    r"Transaction 0x[0-9a-fA-F]{64} was already identified to go over line count limit", re.ASCII
+)
+_UNKNOWN_MODULE: Final = re.compile(
+    r"Module (\w{1,64}) does not exist in the limits file\.", re.ASCII
+)
+_INVALID_COUNT: Final = "Internal Error: do not know what to do with result: INVALID_LINE_COUNT"
+
+
+class ReasonKind(StrEnum):
+    """Which known form a reason message has."""
+
+    OVER_LIMIT = "over_limit"
+    MODULE_UNDEFINED = "module_undefined"
+    INVALID_COUNT = "invalid_count"
+    OTHER_RULE = "other_rule"
+    UNPARSED = "unparsed"
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """What a reason message says; `count` and `limit` are lines of the module's trace.
+
+    `is_cached` marks a node that remembered an earlier check. `limit_from` names the table that
+    the limit is from, None where the message names it. `rule` is set for OTHER_RULE. `text` is the
+    message as sent: hostile, to be shown verbatim and inert.
+    """
+
+    kind: ReasonKind
+    text: str
+    module: str | None = None
+    count: int | None = None
+    limit: int | None = None
+    is_cached: bool = False
+    limit_from: str | None = None
+    rule: NodeRule | None = None
+
+
+def parse_reason(text: str, limits: ModuleLimits | None = None) -> Reason:
+    """Read a reason message; an unknown form is kept whole as UNPARSED.
+
+    Where it names a module and no limit, `limits` tells that, if it is handed in.
+    """
+    reason = _line_limit_reason(text)
+    if reason is not None:
+        return _with_limit(reason, limits)
+    rule = rule_of(text)
+    if rule is not None:
+        return Reason(ReasonKind.OTHER_RULE, text, rule=rule)
+    return Reason(ReasonKind.UNPARSED, text)
+
+
+def _line_limit_reason(text: str) -> Reason | None:
+    if match := _OVER_LIMIT.fullmatch(text):
+        module, count, limit = match.groups()
+        return Reason(ReasonKind.OVER_LIMIT, text, module, int(count), int(limit))
+    if match := _SEQUENCER.fullmatch(text):
+        return Reason(ReasonKind.OVER_LIMIT, text, match[2], is_cached=match[1] is not None)
+    if _REMEMBERED.fullmatch(text):
+        return Reason(ReasonKind.OVER_LIMIT, text, is_cached=True)
+    if match := _UNKNOWN_MODULE.fullmatch(text):
+        return Reason(ReasonKind.MODULE_UNDEFINED, text, match[1])
+    if text == _INVALID_COUNT:
+        return Reason(ReasonKind.INVALID_COUNT, text)
+    return None
+
+
+def _with_limit(reason: Reason, limits: ModuleLimits | None) -> Reason:
+    is_wanted = reason.kind is ReasonKind.OVER_LIMIT and reason.limit is None
+    if limits is None or reason.module is None or not is_wanted:
+        return reason
+    limit = limits.limit_of(reason.module)
+    return reason if limit is None else replace(reason, limit=limit, limit_from=limits.title)
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleLimits:
+    """One table of limits as it stood at one time.
+
+    Limits change with each release of the nodes, so a limit is shown with `name` and
+    `version`. `network_ids` are the networks that use this table by default.
+    """
+
+    name: str
+    version: str
+    source: str
+    limits: Mapping[str, int] = field(hash=False)
+    network_ids: tuple[NetworkId, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """Return the name and version of the table."""
+        return f"{self.name}, {self.version}" if self.version else self.name
+
+    def limit_of(self, module: str) -> int | None:
+        """Return the limit of a module, or None where the table does not name it."""
+        return self.limits.get(module)
+
+
+_PURPOSES: Final = {
+    "ADD": "additions and subtractions (ADD, SUB)",
+    "BIN": "bitwise operations (AND, OR, XOR, NOT, BYTE, SIGNEXTEND)",
+    "BLAKE_MODEXP_DATA": "data handed to the precompiles BLAKE2f and MODEXP",
+    "BLOCK_DATA": "facts of the block that contracts ask for",
+    "BLOCK_HASH": "answers of BLOCKHASH",
+    "EC_DATA": "data handed to the elliptic-curve precompiles, such as ecRecover and ecPairing",
+    "EUC": "small divisions that memory operations need",
+    "EXP": "logarithms that price the opcode EXP and the precompile MODEXP",
+    "EXT": "modular additions and multiplications (ADDMOD, MULMOD)",
+    "GAS": "accounting of gas",
+    "HUB": "coordination of all other modules: nearly every instruction takes lines of it",
+    "LOG_DATA": "data of events (LOG0 to LOG4), for receipts",
+    "LOG_INFO": "topics of events (LOG0 to LOG4), for receipts",
+    "MMIO": "single reads and writes of memory, into which MMU splits larger ones",
+    "MMU": "memory operations (MLOAD, MSTORE, SHA3, RETURN, copies, CREATE), split into small ones",
+    "MOD": "divisions and remainders (DIV, MOD, SDIV, SMOD)",
+    "MUL": "multiplications and powers (MUL, EXP)",
+    "MXP": "growth of memory, and its price",
+    "OOB": "bounds and prices of opcodes and precompiles",
+    "RLP_ADDR": "addresses of contracts that are created",
+    "RLP_TXN": "decoding of the transaction, for its signature",
+    "RLP_TXN_RCPT": "encoding of receipts",
+    "ROM": "bytecode that is run or deployed: large contracts take many lines of it",
+    "ROM_LEX": "how many different contracts are touched",
+    "SHAKIRA_DATA": "data that is hashed by Keccak, SHA2-256 or RIPEMD-160",
+    "SHF": "shifts (SHL, SHR, SAR)",
+    "STP": "gas handed on by CALL and CREATE",
+    "TRM": "addresses cut from words, and which of them are precompiles",
+    "TXN_DATA": "fields of the transaction itself",
+    "WCP": "comparisons (LT, GT, SLT, SGT, EQ, ISZERO)",
+}
+
+
+def purpose_of(module: str) -> str | None:
+    """Return what a module works on, None where no public description says so."""
+    return _PURPOSES.get(module)
+
+
+Named: TypeAlias = tuple[ReasonKind, str | None]
+"""What a reason names: its kind, and the module where it tells one."""
+
+KIND_NAMES: Final = {
+    ReasonKind.OVER_LIMIT: "module not named",
+    ReasonKind.INVALID_COUNT: "lines not counted",
+    ReasonKind.OTHER_RULE: "another rule",
+    ReasonKind.UNPARSED: "unknown reason",
+}
+"""What a reason is called that names no module; no module has a blank in its name."""
+
+
+def name_of(named: Named) -> str:
+    """Return what is shown of a reason in few words."""
+    kind, module = named
+    return module or KIND_NAMES.get(kind, kind.value.replace("_", " "))
+
+
+def overrun(reason: Reason) -> float | None:
+    """Return observed count divided by limit, or None where a number is missing or zero."""
+    if reason.count is None or not reason.limit:
+        return None
+    return reason.count / reason.limit
+
+
+def explain(reason: Reason) -> str:
+    """Say in one plain sentence why the transaction was rejected; never contains upstream text.
+
+    Module names are letters, digits and underscores only, so the sentence is safe anywhere.
+    """
+    if reason.kind is ReasonKind.OVER_LIMIT:
+        return _explain_over_limit(reason)
+    if reason.kind is ReasonKind.MODULE_UNDEFINED:
+        return (
+            f"The node has no line limit for the prover module {reason.module}, "
+            "so it could not accept the transaction."
+        )
+    if reason.kind is ReasonKind.INVALID_COUNT:
+        return "The node could not count the proof lines of this transaction."
+    if reason.rule is not None:
+        return f"This is not about line limits: {words_of(reason.rule).means}."
+    return "The network gave a reason that Linewatch does not know; it is shown as sent."
+
+
+def _explain_over_limit(reason: Reason) -> str:
+    module, count, limit = reason.module, reason.count, reason.limit
+    if module is None:
+        return "The transaction needs more proof lines than one block may hold."
+    source = "" if reason.limit_from is None else f" ({reason.limit_from})"
+    if limit == 0:
+        return (
+            f"The transaction uses {module}, an operation that this network cannot prove: "
+            f"its limit is 0{source}."
+        )
+    if limit is None:
+        return f"The transaction needs more lines in the prover module {module} than the limit."
+    if count is None:
+        return (
+            f"The transaction needs more lines in the prover module {module} than the limit "
+            f"of {limit:,}{source}."
+        )
+    return (
+        f"The transaction needs {count:,} lines in the prover module {module}; "
+        f"the limit is {limit:,} ({count / limit:.2f} times the limit)."
+    )
+
+
+_UNKNOWN: Final = (
+    "Which nonce the node expects next from this sender is not known here: ask a node "
+    "(eth_getTransactionCount). If it is {nonce}, the sender's later transactions wait for it: "
+    "send another transaction with nonce {nonce}; a transfer of zero to the sender itself will do."
+)
+_STUCK: Final = (
+    "At {at} the node expected nonce {nonce} next from this sender, which is the nonce of this "
+    "transaction. The sender's later transactions wait for it: send another transaction with nonce "
+    "{nonce}; a transfer of zero to the sender itself will do."
+)
+_BEHIND: Final = (
+    "At {at} the node expected nonce {next_nonce} next from this sender, so an earlier nonce than "
+    "{nonce} is missing. Use the nonces before {nonce} first, then send another transaction with "
+    "nonce {nonce}; a transfer of zero to the sender itself will do."
+)
+_PASSED: Final = "Nonce {nonce} of this sender is used by now, so nothing waits behind it."
+_NOT_FINAL: Final = (
+    "A rejection is not final: the signed transaction may be sent again and be accepted. "
+    "Check its receipt before you replace it."
+)
+_REMEMBERED_REASONS: Final = (
+    "The node remembers this very transaction and refuses it without counting again: "
+    "change it before you send it. "
+)
+
+
+def advise(reason: Reason, nonce: int, end: FollowUp | None = None) -> tuple[str, ...]:
+    """Return the next steps in order, each one a sentence or two without foreign text.
+
+    `end` is the last answer of the network's node, if there is one: it shows whether the nonce is
+    stuck or waits behind others. Without it the steps say that this is unknown.
+    """
+    return (first_step(reason), _nonce_step(nonce, end), _NOT_FINAL)
+
+
+def _nonce_step(nonce: int, end: FollowUp | None) -> str:
+    if end is None or end.next_nonce is None:
+        return _UNKNOWN.format(nonce=nonce)
+    step = _STUCK if end.next_nonce == nonce else _BEHIND
+    if end.next_nonce > nonce:
+        step = _PASSED
+    return step.format(nonce=nonce, next_nonce=end.next_nonce, at=moment(end.answered_at))
+
+
+def first_step(reason: Reason) -> str:
+    """Return what to do about the reason itself, without foreign text."""
+    if reason.kind is ReasonKind.OVER_LIMIT:
+        return _fit_the_limit(reason)
+    if reason.rule is not None:
+        return words_of(reason.rule).remedy
+    if reason.kind is ReasonKind.UNPARSED:
+        return "Read the reason as sent, and ask the operator of the network what it means."
+    return (
+        "This points at the node and not at the transaction: "
+        "send it through another node, or tell the operator."
+    )
+
+
+def _fit_the_limit(reason: Reason) -> str:
+    if reason.limit == 0:
+        return (
+            f"Sending it again does not help: this network cannot prove {reason.module}. "
+            "Change the contract or the call so that it is not used."
+        )
+    remembered = _REMEMBERED_REASONS if reason.is_cached else ""
+    return (
+        f"{remembered}Split the work: fewer items in one call, smaller inputs, or several "
+        "transactions. More gas or a higher fee does not help."
+    )

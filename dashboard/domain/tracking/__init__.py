@@ -1,0 +1,1 @@
+"""Tracked transactions: how people name them, their verdicts, and what they cost."""

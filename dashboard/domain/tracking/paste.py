@@ -1,0 +1,400 @@
+"""What people paste and write of transactions: hashes in any text, times, remarks and tags."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta, timezone
+from itertools import islice
+from typing import Final
+
+from dashboard.domain.foreign_text import visible
+from dashboard.domain.quantity import NetworkId, TxHash, shorten
+from dashboard.errors import InputError
+
+MOST_LOOKED_UP: Final = 10_000
+"""Transactions of one look-up."""
+
+LONGEST_PASTE: Final = 4_000_000
+"""Characters of one look-up: 400 for each transaction."""
+
+MOST_PIECES: Final = 100_000
+"""Hashes and pieces that are none, of one text; what has more is no list of transactions."""
+
+_FILLING: Final = " \t,;\"'"
+"""What a line may hold beside anything of use."""
+
+_HASH: Final = re.compile(r"(?<![0-9a-zA-Z])(?:0[xX])?([0-9a-fA-F]{64})(?![0-9a-zA-Z])", re.ASCII)
+_ADDRESS: Final = re.compile(r"(?:0[xX])?[0-9a-fA-F]{40}", re.ASCII)
+_ATTEMPT: Final = re.compile(
+    r"(?<![0-9a-zA-Z])0[xX][0-9a-zA-Z]*(?:(?:…|\.\.\.)[0-9a-fA-F]*)?", re.ASCII
+)
+_PART: Final = re.compile(r"[0-9a-fA-F]*(?:…|\.\.\.)[0-9a-fA-F]*", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class WrongText:
+    """A piece of a paste that holds no hash; `line` counts from 1, `text` is as it was given."""
+
+    line: int
+    text: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Paste:
+    """What a paste holds: each hash once in the order given, and what could not be used."""
+
+    hashes: tuple[TxHash, ...] = ()
+    repeated: int = 0
+    wrong: tuple[WrongText, ...] = ()
+
+
+def read_lookup(text: str) -> Paste:
+    """Read what to look up; InputError says how much it is where it is too much for once."""
+    if len(text) > LONGEST_PASTE:
+        raise InputError(
+            f"the text has {len(text):,} characters: give at most {LONGEST_PASTE:,} at once"
+        )
+    paste = read_paste(text)
+    if len(paste.hashes) > MOST_LOOKED_UP:
+        raise InputError(
+            f"the text holds {len(paste.hashes):,} transaction hashes: "
+            f"give at most {MOST_LOOKED_UP:,} at once"
+        )
+    return paste
+
+
+def read_paste(text: str) -> Paste:
+    """Find hashes between commas, blanks, quotes and inside explorer links.
+
+    Other columns of a line that holds a hash (an address, an amount, a name) are passed over;
+    what begins like a hash and is none is named, and so is a line without any hash. InputError
+    beyond `MOST_PIECES`: each piece that is named takes memory.
+    """
+    found: list[TxHash] = []
+    wrong: list[WrongText] = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip(_FILLING):
+            continue
+        hashes = [TxHash(bytes.fromhex(match[1])) for match in _HASH.finditer(line)]
+        found += hashes
+        room = MOST_PIECES - len(found) - len(wrong)
+        wrong += islice(_wrong_pieces(number, line, has_hash=bool(hashes)), max(room, 0) + 1)
+        if len(found) + len(wrong) > MOST_PIECES:
+            raise InputError(too_many_pieces())
+    hashes_once = tuple(dict.fromkeys(found))
+    return Paste(hashes_once, len(found) - len(hashes_once), tuple(wrong))
+
+
+def too_many_pieces() -> str:
+    """Say that a text is too much for once."""
+    return (
+        f"the text has more than {MOST_PIECES:,} hashes and other pieces: "
+        f"give at most {MOST_LOOKED_UP:,} transactions at once"
+    )
+
+
+def _wrong_pieces(number: int, line: str, *, has_hash: bool) -> Iterator[WrongText]:
+    found = _ATTEMPT.finditer(_HASH.sub(" ", line))
+    attempts = [match[0] for match in islice(found, MOST_PIECES + 1)]
+    if has_hash:
+        attempts = [text for text in attempts if not _ADDRESS.fullmatch(text)]
+    for text in attempts:
+        yield WrongText(number, text, _why_no_hash(text))
+    if not has_hash and not attempts:
+        yield WrongText(number, line.strip(), "holds no transaction hash")
+
+
+def _why_no_hash(text: str) -> str:
+    if _ADDRESS.fullmatch(text):
+        return "is an address; give the transaction's hash, 0x and 64 hexadecimal digits"
+    digits = text[2:]
+    if _PART.fullmatch(digits):
+        return "is part of a hash, and no known transaction has it; give all 64 digits"
+    if not re.fullmatch(r"[0-9a-fA-F]*", digits, re.ASCII):
+        return "holds a character that is no hexadecimal digit (0 to 9, a to f)"
+    return f"has {len(digits)} hexadecimal digits; a transaction hash has 64"
+
+
+LONGEST_TAGS: Final = 200
+"""Characters that somebody may type as the tags of a transaction."""
+
+MOST_TAGS: Final = 300
+"""Tags of one transaction; those of its label and note alone are always fewer."""
+
+LONGEST_TAG: Final = 40
+"""Characters of one tag."""
+
+TAGS_LEFT_OUT: Final = f"without its tags, since it would have more than {MOST_TAGS}: remove some"
+"""What became of tags that are too many with those that a transaction has."""
+
+_TAG: Final = re.compile(rf"(?<![\w#])#(\w[\w-]{{0,{LONGEST_TAG - 1}}})")
+_SEPARATORS: Final = re.compile(r"[\s,;]+")
+_QUOTED: Final = 40
+
+
+def tags_in(text: str) -> frozenset[str]:
+    """Return the words of a text that begin with #, without that, in lower case."""
+    return frozenset(tag.lower() for tag in _TAG.findall(text))
+
+
+def typed_tags(text: str) -> frozenset[str]:
+    """Read tags that are typed as such, with # or without; InputError names what is none.
+
+    InputError also where there are more than `MOST_TAGS`.
+    """
+    found = set[str]()
+    for word in filter(None, _SEPARATORS.split(text)):
+        if len(found) >= MOST_TAGS:
+            raise InputError(f"they are more than {MOST_TAGS}: keep those that people look for")
+        tag = word.removeprefix("#").lower()
+        if tags_in(f"#{tag}") != {tag}:
+            raise InputError(
+                f"“{visible(word, _QUOTED)}” is no tag: write letters, digits, - and _, "
+                f"at most {LONGEST_TAG}, with blanks between tags"
+            )
+        found.add(tag)
+    return frozenset(found)
+
+
+def own_tags(tags: str, *texts: str) -> frozenset[str]:
+    """Return those of written tags that do not come from the label or the note."""
+    return tags_in(tags) - tags_in(" ".join(texts))
+
+
+def written_tags(tags: Iterable[str]) -> str:
+    """Write tags as people read them: sorted, each behind #, with blanks between them."""
+    return " ".join(f"#{tag}" for tag in sorted(tags))
+
+
+_MONTHS: Final = (
+    *("jan", "feb", "mar", "apr", "may", "jun"),
+    *("jul", "aug", "sep", "oct", "nov", "dec"),
+)
+_MONTH: Final = rf"(?P<name>{'|'.join(_MONTHS)})[a-z]{{0,6}}\.?"
+_WEEKDAY: Final = r"(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]{0,6},? )?"
+_DATES: Final = (
+    r"(?P<year>\d{4})(?P<mark>[-/.])(?P<month>\d{1,2})(?P=mark)(?P<day>\d{1,2})",
+    r"(?P<day>\d{1,2})\.(?P<month>\d{1,2})\.(?P<year>\d{4})",
+    r"(?P<one>\d{1,2})(?P<mark>[-/])(?P<other>\d{1,2})(?P=mark)(?P<year>\d{4})",
+    rf"{_WEEKDAY}(?P<day>\d{{1,2}})[- ]{_MONTH}[- ](?P<year>\d{{4}})",
+    rf"{_WEEKDAY}{_MONTH}[- ](?P<day>\d{{1,2}})(?:,? |-)(?P<year>\d{{4}})",
+)
+_CLOCK: Final = (
+    r"(?:T|,? )(?P<hour>\d{1,2}):(?P<minute>\d\d)"
+    r"(?::(?P<second>\d\d)(?:[.,](?P<fraction>\d{1,9}))?)?(?: ?(?P<half>[AP])M)?"
+    r"(?: ?\(?(?P<zone>Z|\+?UTC|GMT|[-+]\d\d:?\d\d)\)?)?"
+)
+_FORMS: Final = tuple(
+    re.compile(f"{date}(?:{_CLOCK})?", re.ASCII | re.IGNORECASE) for date in _DATES
+)
+_UNIX: Final = re.compile(r"(\d{10}|\d{13})(?:\.\d{1,9})?", re.ASCII)
+_NOON: Final = 12
+_REMEDY: Final = "write it as 2026-11-20T12:00:00Z"
+
+
+def parse_attempt(text: str, now: datetime) -> datetime:
+    """Read when a transaction was sent; without a zone it is UTC.
+
+    InputError where it is no such time, or lies in the future.
+    """
+    moment = read_attempt(text, now)
+    if isinstance(moment, str):
+        raise InputError(f"{shorten(text)} {moment}")
+    return moment
+
+
+def read_attempt(text: str, now: datetime) -> datetime | str:
+    """Return the moment in UTC, or why it cannot be used, in words that follow the text.
+
+    Taken are Unix seconds and milliseconds, and every usual date with a time of day that has one
+    meaning only.
+    """
+    try:
+        moment = _unix(text) or _written(text)
+    except (ValueError, OverflowError):
+        moment = None
+    if moment is None:
+        return f"is no time; {_REMEDY}"
+    if isinstance(moment, str):
+        return moment
+    return "lies in the future; give the time of the attempt" if moment > now else moment
+
+
+def _unix(text: str) -> datetime | None:
+    match = _UNIX.fullmatch(text)
+    if match is None:
+        return None
+    milliseconds = int(match[1]) * (1 if len(match[1]) > 10 else 1000)  # noqa: PLR2004 - seconds have ten digits until 2286
+    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=milliseconds)
+
+
+def _written(text: str) -> datetime | str | None:
+    """Read a date with its time of day; ValueError where there is no such day or hour."""
+    match = next((found for form in _FORMS if (found := form.fullmatch(text))), None)
+    if match is None:
+        return None
+    part = match.groupdict()
+    if part["hour"] is None:
+        return f"has no time of day; {_REMEDY}"
+    month_and_day = _month_and_day(part)
+    if month_and_day is None:
+        return f"has two meanings, day or month first; {_REMEDY}"
+    month, day = month_and_day
+    second = int(part["second"] or 0)
+    microsecond = int((part["fraction"] or "0").ljust(6, "0")[:6])
+    at = (int(part["year"]), month, day, _hour(part), int(part["minute"]), second, microsecond)
+    return datetime(*at, tzinfo=_zone(part["zone"])).astimezone(UTC)
+
+
+def _month_and_day(part: dict[str, str | None]) -> tuple[int, int] | None:
+    """Return both; None where each of two numbers may be either."""
+    if part.get("name"):
+        return 1 + _MONTHS.index(str(part["name"]).lower()), int(part["day"] or 0)
+    if part.get("one") is None:
+        return int(part["month"] or 0), int(part["day"] or 0)
+    one, other = int(part["one"] or 0), int(part["other"] or 0)
+    if max(one, other) > len(_MONTHS):
+        return min(one, other), max(one, other)
+    return (one, other) if one == other else None
+
+
+def _hour(part: dict[str, str | None]) -> int:
+    hour = int(part["hour"] or 0)
+    if part["half"] is None:
+        return hour
+    if not 1 <= hour <= _NOON:
+        raise ValueError(hour)
+    return hour % _NOON + (_NOON if part["half"] in "Pp" else 0)
+
+
+def _zone(text: str | None) -> timezone:
+    if text is None or text[0] not in "+-" or text.lower() == "+utc":
+        return UTC
+    length = timedelta(hours=int(text[1:3]), minutes=int(text[-2:]))
+    return timezone(-length if text[0] == "-" else length)
+
+
+_CHAIN_ID: Final = re.compile(r"[0-9]{1,18}", re.ASCII)
+
+LONGEST_LABEL: Final = 80
+LONGEST_NOTE: Final = 300
+LONGEST_CASE_ID: Final = 80
+LONGEST_OWNER: Final = 80
+"""Characters that people may write at a transaction, on pages, in commands and in lists."""
+
+_TEXTS: Final = {
+    "label": ("label", LONGEST_LABEL),
+    "note": ("note", LONGEST_NOTE),
+    "case_id": ("case id", LONGEST_CASE_ID),
+    "owner": ("owner", LONGEST_OWNER),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ListedTransaction:
+    """One transaction of a list; `line` counts from 1, what people wrote is foreign text.
+
+    `tags` are written with #, `network_ids` where it is to be watched, if its line says so.
+    `remark` says what of its line could not be used, foreign text included; empty where all could.
+    """
+
+    line: int
+    tx_hash: TxHash
+    attempted_at: datetime | None = None
+    label: str = ""
+    note: str = ""
+    remark: str = ""
+    case_id: str = ""
+    owner: str = ""
+    tags: str = ""
+    network_ids: tuple[NetworkId, ...] = ()
+
+    def with_common(self, common: CommonRemarks) -> ListedTransaction:
+        """Say of it what its own line leaves open; tags come in addition."""
+        completed = replace(
+            self,
+            attempted_at=self.attempted_at or common.attempted_at,
+            label=self.label or common.label,
+            note=self.note or common.note,
+            case_id=self.case_id or common.case_id,
+            owner=self.owner or common.owner,
+            tags=written_tags(tags_in(f"{self.tags} {common.tags}")),
+        )
+        return _with_few_tags(completed)
+
+    def where_known(self, known: Collection[NetworkId]) -> ListedTransaction:
+        """Leave out networks that cannot be asked here; the remark names one."""
+        unknown = [each for each in self.network_ids if each not in known]
+        if not unknown:
+            return self
+        remark = f"without the network {unknown[0]}, which has no exclusion endpoint here"
+        left = tuple(each for each in self.network_ids if each in known)
+        return replace(self, network_ids=left, remark=_joined(self.remark, remark))
+
+
+@dataclass(frozen=True, slots=True)
+class CommonRemarks:
+    """What somebody says of all transactions of a list; `tags` are written with #."""
+
+    attempted_at: datetime | None = None
+    label: str = ""
+    note: str = ""
+    case_id: str = ""
+    owner: str = ""
+    tags: str = ""
+
+
+def with_attempt(listed: ListedTransaction, text: str, now: datetime) -> ListedTransaction:
+    """Add when a transaction was sent; what is no such time goes into the remark."""
+    moment = read_attempt(text, now) if text else None
+    if not isinstance(moment, str):
+        return replace(listed, attempted_at=moment)
+    remark = f"without a time, since “{visible(text, _QUOTED)}” {moment}"
+    return replace(listed, remark=_joined(listed.remark, remark))
+
+
+def with_texts(listed: ListedTransaction, texts: Mapping[str, str]) -> ListedTransaction:
+    """Add what a line says of a transaction; what cannot be used of it goes into the remark."""
+    remarks = [listed.remark]
+    kept: dict[str, str] = {}
+    for name, (what, most) in _TEXTS.items():
+        kept[name], remark = _cut(what, texts.get(name, "").strip(), most)
+        remarks.append(remark)
+    tags = frozenset[str]()
+    try:
+        tags = typed_tags(texts.get("tags", ""))
+    except InputError as mistake:
+        remarks.append(f"without its tags, since {mistake}")
+    network_ids, of_networks = _networks(texts.get("networks", ""))
+    remark = _joined(*remarks, of_networks)
+    listed = replace(listed, label=kept["label"], note=kept["note"], case_id=kept["case_id"])
+    listed = replace(listed, owner=kept["owner"], tags=written_tags(tags), remark=remark)
+    return _with_few_tags(replace(listed, network_ids=network_ids))
+
+
+def _networks(text: str) -> tuple[tuple[NetworkId, ...], str]:
+    """Read chain ids: two installations may name a network differently."""
+    words = text.replace(",", " ").split()
+    wrong = [each for each in words if not _CHAIN_ID.fullmatch(each)]
+    remark = f"its network “{visible(wrong[0], _QUOTED)}” is no chain id" if wrong else ""
+    return (() if wrong else tuple(NetworkId(int(each)) for each in words)), remark
+
+
+def _cut(what: str, text: str, most: int) -> tuple[str, str]:
+    if len(text) <= most:
+        return text, ""
+    return text[:most], f"its {what} has {len(text):,} characters, of which {most} are kept"
+
+
+def _with_few_tags(listed: ListedTransaction) -> ListedTransaction:
+    """Leave the tags out where they are too many with those of the label and the note."""
+    if len(tags_in(f"{listed.label} {listed.note} {listed.tags}")) <= MOST_TAGS:
+        return listed
+    return replace(listed, tags="", remark=_joined(listed.remark, TAGS_LEFT_OUT))
+
+
+def _joined(*remarks: str) -> str:
+    return "; ".join(filter(None, remarks))

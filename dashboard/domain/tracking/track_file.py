@@ -1,0 +1,159 @@
+"""Tracked transactions as files that another installation reads without loss: CSV and JSON."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import islice
+from typing import Final
+
+from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.domain.tables import write_csv
+from dashboard.domain.tracking.paste import (
+    MOST_PIECES,
+    ListedTransaction,
+    WrongText,
+    read_paste,
+    too_many_pieces,
+    with_attempt,
+    with_texts,
+)
+from dashboard.domain.tracking.track_list import TrackList, in_parts, track_lists
+from dashboard.errors import InputError
+
+_COLUMNS: Final = {
+    "tx_hash": "txHash",
+    "networks": "networks",
+    "attempted_at": "attemptedAt",
+    "label": "label",
+    "case_id": "caseId",
+    "owner": "owner",
+    "tags": "tags",
+    "note": "note",
+}
+"""What CSV calls each thing, and what JSON does."""
+
+_BEGINNING: Final = re.compile(r"\s*(?:\{|\[\s*[{\]])")
+_EXAMPLE: Final = '{"txHash": "0x…", "label": "Case 17"}'
+_NO_OBJECT: Final = f"is no JSON object of texts: write such as {_EXAMPLE}"
+_TEXT: Final = r'"(?:[^"\\\n]|\\[^\n])*+"'
+_PLAIN: Final = r'[^"{}\[\]\\]'
+_VALUES: Final = rf"(?:{_PLAIN}|{_TEXT})*+"
+_FLAT: Final = re.compile(rf"\{{(?:{_PLAIN}|{_TEXT}|\[{_VALUES}\])*+\}}")
+"""An object of plain values and lists of such: nothing that nests, and read without going back.
+
+As in JSON, no text goes on in another line, and a backslash stands in texts only: else a text could
+be made in which each brace begins an object that is read to the very end, in vain.
+"""
+
+_LONGEST_QUOTED: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class FiledTransaction:
+    """One transaction of a file; `tags` are written with #, texts are foreign."""
+
+    tx_hash: TxHash
+    network_ids: tuple[NetworkId, ...]
+    attempted_at: datetime | None
+    label: str
+    case_id: str
+    owner: str
+    tags: str
+    note: str
+
+
+def write_track_csv(transactions: Iterable[FiledTransaction]) -> str:
+    """Write a file for `linewatch track --file`, for the page and for spreadsheets.
+
+    Characters that cannot be seen show as codes in it; JSON keeps them.
+    """
+    return write_csv(tuple(_COLUMNS), (_row(each) for each in transactions))
+
+
+def write_track_json(transactions: Iterable[FiledTransaction]) -> str:
+    """Write the same as JSON, one transaction on each line."""
+    objects = ",\n".join(json.dumps(_object(each)) for each in transactions)
+    return f"[\n{objects}\n]\n"
+
+
+def read_track_file(text: str, now: datetime) -> TrackList:
+    """Read JSON where the text begins as such, else any other list; see `track_lists`.
+
+    InputError where it holds more than `MOST_PIECES`.
+    """
+    first, *more = islice(track_files(text, now, MOST_PIECES), 2)
+    if more:
+        raise InputError(too_many_pieces())
+    return first
+
+
+def track_files(text: str, now: datetime, most: int | None) -> Iterator[TrackList]:
+    """Read such a text in parts, as `track_lists` does."""
+    bare = text.removeprefix("\ufeff")
+    if _BEGINNING.match(bare):
+        return in_parts(_read_objects(bare, now), most)
+    return track_lists(text, now, most)
+
+
+def _row(each: FiledTransaction) -> tuple[str | None, ...]:
+    return (
+        str(each.tx_hash),
+        " ".join(map(str, each.network_ids)),
+        None
+        if each.attempted_at is None
+        else f"{each.attempted_at:%Y-%m-%dT%H:%M:%S}.{each.attempted_at.microsecond // 1000:03}Z",
+        each.label,
+        each.case_id,
+        each.owner,
+        each.tags,
+        each.note,
+    )
+
+
+def _object(each: FiledTransaction) -> dict[str, object]:
+    values: dict[str, object] = dict(zip(_COLUMNS.values(), _row(each), strict=True))
+    values["networks"] = list(each.network_ids)
+    values["tags"] = each.tags.replace("#", "").split()
+    return {name: value for name, value in values.items() if value}
+
+
+def _read_objects(text: str, now: datetime) -> Iterator[ListedTransaction | WrongText]:
+    """Read one object after the other; what is none costs its line, and no other object."""
+    place = text.find("{")
+    line, counted = 1, 0
+    while place >= 0:
+        line, counted = line + text.count("\n", counted, place), place
+        found = _FLAT.match(text, place)
+        end = text.find("\n", place) % (len(text) + 1) if found is None else found.end()
+        try:
+            values = json.loads(text[place:end])
+        except (ValueError, RecursionError):
+            yield WrongText(line, text[place:end][:_LONGEST_QUOTED], _NO_OBJECT)
+        else:
+            yield _read_object(line, values, now)
+        place = text.find("{", end)
+
+
+def _read_object(
+    line: int, found: Mapping[str, object], now: datetime
+) -> ListedTransaction | WrongText:
+    texts = {ours: _text(found.get(theirs, found.get(ours))) for ours, theirs in _COLUMNS.items()}
+    paste = read_paste(texts["tx_hash"])
+    if len(paste.hashes) != 1 or paste.wrong:
+        why = f"names no transaction as txHash: write such as {_EXAMPLE}"
+        return WrongText(line, json.dumps(found)[:_LONGEST_QUOTED], why)
+    unknown = [each for each in found if each not in {*_COLUMNS, *_COLUMNS.values()}]
+    remark = f"its “{unknown[0][:40]}” means nothing here" if unknown else ""
+    listed = ListedTransaction(line, paste.hashes[0], remark=remark)
+    return with_texts(with_attempt(listed, texts["attempted_at"], now), texts)
+
+
+def _text(value: object) -> str:
+    """Return a text as it is, and a list of texts or numbers as words."""
+    if isinstance(value, list):
+        return " ".join(map(str, value))
+    return "" if value is None else str(value)

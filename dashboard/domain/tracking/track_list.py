@@ -1,0 +1,283 @@
+"""Lists of transactions to track: any pasted text, or CSV with the time of each attempt."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import deque
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import chain, islice
+from typing import Final, TypeAlias
+
+from dashboard.domain.foreign_text import visible
+from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.domain.tables import without_mark
+from dashboard.domain.tracking.paste import (
+    CommonRemarks,
+    ListedTransaction,
+    Paste,
+    WrongText,
+    read_attempt,
+    read_paste,
+    with_attempt,
+    with_texts,
+)
+
+_COLUMNS: Final = {
+    "tx_hash": (
+        *("tx_hash", "txhash", "transaction_hash", "txn_hash", "hash", "tx", "transaction"),
+        *("transactionhash", "txid"),
+    ),
+    "attempted_at": (
+        *("attempted_at", "datetime_(utc)", "datetime", "timestamp", "time", "date"),
+        *("unixtimestamp", "unix_timestamp"),
+    ),
+    "label": ("label",),
+    "note": ("note", "notes"),
+    "case_id": ("case_id", "case", "case_number", "ticket", "ticket_id"),
+    "owner": ("owner", "assignee"),
+    "tags": ("tags", "tag"),
+    "networks": ("networks", "network_id", "chain_id"),
+}
+"""What each column may be called in a header; blanks and hyphens stand for underscores."""
+
+KNOWN_COLUMNS: Final = tuple(_COLUMNS)
+_SEPARATOR: Final = re.compile(r'"?sep=.?"?', re.IGNORECASE)
+"""What spreadsheets write above a header, to say which delimiter follows."""
+
+_LINES_TO_HEADER: Final = 5
+"""So many lines may stand above a header, such as a title, or nothing."""
+
+_LONGEST_HEADER: Final = 10_000
+"""Characters of a header."""
+
+_LONGEST_ROW: Final = 20
+"""Lines of one row, where a quoted field holds line ends."""
+
+_DELIMITERS: Final = (",", ";", "\t")
+_SEPARATORS: Final = " ,;\t"
+_QUOTED: Final = 40
+_MOST_NAMED: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class UnusedColumns:
+    """The names of columns in a header that mean nothing here, or what another one says."""
+
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TrackList:
+    """What a list holds: each hash where it came first, those that came again, what is wrong.
+
+    `unused_columns` are names in its header; of a list read in parts only the first has them.
+    """
+
+    transactions: tuple[ListedTransaction, ...]
+    repeated: tuple[ListedTransaction, ...]
+    wrong: tuple[WrongText, ...]
+    unused_columns: tuple[str, ...] = ()
+
+    def with_common(self, common: CommonRemarks) -> TrackList:
+        """Say of every transaction what its own line leaves open; tags come in addition."""
+        completed = (each.with_common(common) for each in self.transactions)
+        return replace(self, transactions=tuple(completed))
+
+    def where_known(self, known: Collection[NetworkId]) -> TrackList:
+        """Leave out networks that cannot be asked here; remarks name them."""
+        return replace(
+            self, transactions=tuple(each.where_known(known) for each in self.transactions)
+        )
+
+
+_Read: TypeAlias = ListedTransaction | WrongText | UnusedColumns
+
+
+def track_lists(text: str, now: datetime, most: int | None) -> Iterator[TrackList]:
+    """Read CSV where a line above all hashes names their column, else any text with hashes in it.
+
+    It is read in parts of at most `most` transactions or complaints; a hash of an earlier part is a
+    repeated one. A line that cannot be used costs no other line, even where a quote never ends.
+    """
+    return in_parts(_read_items(_lines(text.removeprefix("\ufeff")), now), most)
+
+
+def in_parts(read: Iterator[_Read], most: int | None) -> Iterator[TrackList]:
+    """Return what is read in parts of at most so many; there is at least one."""
+    seen: set[TxHash] = set()
+    part = list(islice(read, most))
+    yield _listed(part, seen)
+    while part and (part := list(islice(read, most))):
+        yield _listed(part, seen)
+
+
+def _listed(part: Iterable[_Read], seen: set[TxHash]) -> TrackList:
+    found: list[ListedTransaction] = []
+    repeated: list[ListedTransaction] = []
+    wrong: list[WrongText] = []
+    unused: tuple[str, ...] = ()
+    for each in part:
+        if isinstance(each, UnusedColumns):
+            unused = each.names
+        elif isinstance(each, WrongText):
+            wrong.append(each)
+        elif each.tx_hash in seen:
+            repeated.append(each)
+        else:
+            seen.add(each.tx_hash)
+            found.append(each)
+    return TrackList(tuple(found), tuple(repeated), tuple(wrong), unused)
+
+
+def _lines(text: str) -> Iterator[str]:
+    """Split lines one by one: all of a long list at once take as much memory again."""
+    begin = 0
+    while begin < len(text):
+        end = text.find("\n", begin) + 1 or len(text)
+        yield from text[begin:end].splitlines()
+        begin = end
+
+
+_Numbered: TypeAlias = tuple[int, str]
+
+
+def _read_items(lines: Iterator[str], now: datetime) -> Iterator[_Read]:
+    numbered = enumerate(lines, start=1)
+    above = list(islice(numbered, _LINES_TO_HEADER))
+    place = _place_of_header([line for _, line in above])
+    if place is None:
+        yield from _read_text(chain(above, numbered))
+        return
+    title = [each for each in above[:place] if not _SEPARATOR.fullmatch(each[1].strip())]
+    yield from _read_text(title)
+    header = above[place][1]
+    delimiter = _delimiter(header)
+    names = _fields(header, delimiter)
+    columns = _columns(names)
+    used = set(columns.values())
+    unused = [name for at, name in enumerate(names) if name and at not in used]
+    if unused:
+        yield UnusedColumns(tuple(unused))
+    for number, row in _rows(chain(above[place + 1 :], numbered)):
+        if not row.strip(_SEPARATORS):
+            continue
+        fields = _fields(row, delimiter)
+        if any(fields):
+            named = {name: fields[at] if at < len(fields) else "" for name, at in columns.items()}
+            yield _read_row(number, named, now)
+        elif not fields and row:
+            yield _read_refused(number, row)
+
+
+def _place_of_header(lines: Sequence[str]) -> int | None:
+    """Return where a line names a column of hashes; None where a hash comes before it, or none."""
+    for place, line in enumerate(lines):
+        if len(line) > _LONGEST_HEADER:
+            return None
+        if "tx_hash" in _columns(_fields(line, _delimiter(line))):
+            return place
+        if read_paste(line).hashes:
+            return None
+    return None
+
+
+def _delimiter(header: str) -> str:
+    return max(_DELIMITERS, key=header.count)
+
+
+def _rows(lines: Iterator[_Numbered]) -> Iterator[_Numbered]:
+    """Join the lines of a row whose quoted field holds line ends; each is a blank then.
+
+    Lines are joined where that ends the quote and makes a row with one hash: a quote that somebody
+    forgot takes no other row with it.
+    """
+    waiting: deque[_Numbered] = deque()
+    while first := waiting.popleft() if waiting else next(lines, None):
+        number, row = first
+        if row.count('"') % 2:
+            waiting.extend(islice(lines, _LONGEST_ROW - len(waiting)))
+            following = _lines_to_end_of_quote([line for _, line in waiting])
+            joined = " ".join([row, *(waiting[at][1] for at in range(following))])
+            if following and len(read_paste(joined).hashes) == 1:
+                row = joined
+                for _ in range(following):
+                    waiting.popleft()
+        yield number, row
+
+
+def _lines_to_end_of_quote(lines: Sequence[str]) -> int:
+    """Count the lines until an odd quote ends; 0 where it does not."""
+    return next((count for count, line in enumerate(lines, start=1) if line.count('"') % 2), 0)
+
+
+def _read_text(lines: Iterable[_Numbered]) -> Iterator[ListedTransaction | WrongText]:
+    for number, line in lines:
+        paste = read_paste(line)
+        yield from (ListedTransaction(number, tx_hash) for tx_hash in paste.hashes)
+        yield from (replace(each, line=number) for each in paste.wrong)
+
+
+def _fields(line: str, delimiter: str) -> list[str]:
+    """Split a line of CSV; empty where even the most patient reader refuses it."""
+    try:
+        fields = next(csv.reader([line], delimiter=delimiter), [])
+    except csv.Error:
+        fields = []
+    return [field.strip() for field in fields]
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[ -]", "_", name.lower())
+
+
+def in_words(unused_columns: Sequence[str]) -> str:
+    """Name columns that mean nothing here, as many as a reader takes in."""
+    named = ", ".join(f"“{visible(name, _QUOTED)}”" for name in unused_columns[:_MOST_NAMED])
+    more = len(unused_columns) - _MOST_NAMED
+    return f"{named} and {more} more" if more > 0 else named
+
+
+def _columns(header: Sequence[str]) -> dict[str, int]:
+    """Return where each known column stands; a date counts where a time of day is beside it."""
+    names = [_plain(name) for name in header]
+    found = {
+        ours: [names.index(theirs) for theirs in words if theirs in names]
+        for ours, words in _COLUMNS.items()
+    }
+    columns = {ours: places[0] for ours, places in found.items() if places}
+    if "date" in names and names[columns["attempted_at"]] == "time":
+        columns["date"] = names.index("date")
+    return columns
+
+
+def _read_row(
+    number: int, fields: Mapping[str, str], now: datetime
+) -> ListedTransaction | WrongText:
+    text = fields["tx_hash"]
+    paste = read_paste(text)
+    if len(paste.hashes) != 1 or paste.wrong:
+        return WrongText(number, text, _why_not_one(paste))
+    date, time = fields.get("date", ""), fields.get("attempted_at", "")
+    is_whole = isinstance(read_attempt(time, now), datetime)
+    written = time if is_whole else f"{date} {time}".strip()
+    listed = with_attempt(ListedTransaction(number, paste.hashes[0]), written, now)
+    return with_texts(listed, {name: without_mark(text) for name, text in fields.items()})
+
+
+def _read_refused(number: int, row: str) -> ListedTransaction | WrongText:
+    """Take the hash out of a row whose cells cannot be separated."""
+    paste = read_paste(row)
+    if len(paste.hashes) != 1:
+        return WrongText(number, row, _why_not_one(paste))
+    longest = csv.field_size_limit()
+    remark = f"without its other columns, since a cell has more than {longest:,} characters"
+    return ListedTransaction(number, paste.hashes[0], remark=remark)
+
+
+def _why_not_one(paste: Paste) -> str:
+    if paste.wrong:
+        return paste.wrong[0].why
+    return "names several transactions" if paste.hashes else "holds no transaction hash"

@@ -1,0 +1,335 @@
+"""The one honest verdict on a tracked transaction, concluded purely from what is stored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Final
+
+from dashboard.domain.health.observation import Failure
+from dashboard.domain.quantity import Address, NetworkId, TxHash
+from dashboard.domain.rejections.exclusion import (
+    CLOCK_IS_WRONG,
+    QUERYABLE_WINDOW,
+    REPORTING_DELAY,
+    RejectedTransaction,
+)
+
+WATCHED_FOR: Final = QUERYABLE_WINDOW + REPORTING_DELAY
+"""How long after its attempt, or after it was tracked, a transaction is asked about."""
+
+SILENT_AFTER: Final = timedelta(minutes=10)
+ENDS_WITHIN: Final = timedelta(hours=24)
+
+
+class Need(StrEnum):
+    """Why a transaction needs attention; the most urgent first.
+
+    All are still asked about, and neither included nor replaced as far as nodes say. REJECTED: a
+    rejection is on record. SILENT: for ten minutes no question about it was answered. ENDING: it
+    has no record, and is asked about for less than a day more.
+    """
+
+    REJECTED = "Rejected"
+    SILENT = "Silent"
+    ENDING = "Ending soon"
+
+
+SETTLES_AFTER: Final = timedelta(minutes=15)
+"""How long after it was first seen a block counts as final; Ethereum finalises in some 13 min."""
+
+
+@dataclass(frozen=True, slots=True)
+class Inclusion:
+    """The block that holds a transaction, as its receipt says.
+
+    `is_successful` is false where the execution was reverted, None before EIP-658.
+    """
+
+    block_number: int
+    block_hash: bytes
+    is_successful: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class InclusionQuestion:
+    """A hash to ask a node about; whose nonce it used is known from a record, if there is one."""
+
+    tx_hash: TxHash
+    sender: Address | None = None
+    nonce: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class InclusionAnswer:
+    """What a node said of one hash; `inclusion` is None where it has no receipt.
+
+    `next_nonce` is the sender's at the newest block, read before the receipt was asked for; None
+    where the sender is not known.
+    """
+
+    tx_hash: TxHash
+    inclusion: Inclusion | None = None
+    next_nonce: int | None = None
+    failure: Failure | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FollowUp:
+    """What is held of a transaction's end, as of the node's last answer.
+
+    `included_since` and `replaced_since` are when the present state was first seen; at most one
+    of them is set. A nonce is taken for used by another transaction at the second look only:
+    of several nodes behind one address, one may know the count and not yet the receipt.
+    """
+
+    answered_at: datetime
+    inclusion: Inclusion | None = None
+    included_since: datetime | None = None
+    replaced_since: datetime | None = None
+    next_nonce: int | None = None
+    settled_at: datetime | None = None
+
+    @property
+    def is_replaced(self) -> bool:
+        """Whether another transaction used the nonce."""
+        return self.replaced_since is not None and self.answered_at > self.replaced_since
+
+
+def conclude_follow_up(
+    before: FollowUp | None, answer: InclusionAnswer, nonce: int | None, at: datetime
+) -> FollowUp:
+    """Return what an answer without failure makes of what was held before.
+
+    A receipt that vanished, or that names another block, starts again: the chain was reorganised.
+    One that settled stays when it vanishes: nodes prune receipts, and final blocks do not go.
+    """
+    if before and before.settled_at and before.inclusion and answer.inclusion is None:
+        return before
+    included_since = replaced_since = None
+    if answer.inclusion is not None:
+        is_same = before is not None and before.inclusion == answer.inclusion
+        included_since = (before.included_since if before and is_same else None) or at
+    elif nonce is not None and answer.next_nonce is not None and answer.next_nonce > nonce:
+        replaced_since = (before.replaced_since if before else None) or at
+    since = included_since or replaced_since
+    is_settled = since is not None and at - since >= SETTLES_AFTER
+    return FollowUp(
+        answered_at=at,
+        inclusion=answer.inclusion,
+        included_since=included_since,
+        replaced_since=replaced_since,
+        next_nonce=answer.next_nonce,
+        settled_at=at if is_settled else None,
+    )
+
+
+class VerdictKind(StrEnum):
+    """What can be said of a hash; there is no "not rejected", since nobody can know that.
+
+    Of several networks the first of these leads: what is known to have happened, then what is not
+    known, and last that no rejection is on record. Else that would read as "not rejected" while
+    another network may hold the rejection.
+    """
+
+    REJECTED = "rejected"
+    REJECTED_THEN_INCLUDED = "rejected, then included"
+    INCLUDED = "included"
+    REPLACED = "replaced"
+    CANNOT_CHECK = "cannot check"
+    NOT_CHECKED_YET = "not checked yet"
+    CANNOT_TELL = "cannot tell"
+    NO_REJECTION_ON_RECORD = "no rejection on record"
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether nobody knows if there was a rejection."""
+        return self in _UNKNOWN
+
+
+_UNKNOWN: Final = {
+    VerdictKind.CANNOT_CHECK,
+    VerdictKind.NOT_CHECKED_YET,
+    VerdictKind.CANNOT_TELL,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """All that the store holds about one hash on one network.
+
+    `records` are the versions seen, newest claimed time first; `is_dated_ahead` tells that each of
+    them claims a time that had not come when it arrived. `first_answered_at` and
+    `last_answered_at` are the times of answers (a record or null); `failing_since` is the
+    time of the first failed question after the last answer, with its `failure`. `follow_up` is
+    what the network's node says, None where there is no node or it gave no answer; if it does
+    not answer now, `receipt_failure` says since when and why.
+    """
+
+    network_id: NetworkId
+    tx_hash: TxHash
+    records: tuple[RejectedTransaction, ...] = ()
+    attempted_at: datetime | None = None
+    first_answered_at: datetime | None = None
+    last_answered_at: datetime | None = None
+    failing_since: datetime | None = None
+    failure: Failure | None = None
+    follow_up: FollowUp | None = None
+    receipt_failure: tuple[datetime, Failure] | None = None
+    is_dated_ahead: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A verdict and the sentences that say what it rests on and what follows from it.
+
+    The sentences hold no upstream text except a failure's own message, which is safe to show.
+    """
+
+    kind: VerdictKind
+    rests_on: str
+    follows: str
+
+
+_REVERTED: Final = (
+    "Its execution was reverted: the fee was paid and the nonce used, but nothing else happened."
+)
+_CAN_STILL_CHANGE: Final = (
+    " The newest blocks of a chain can still be replaced; this is looked at again."
+)
+_CANNOT_TELL: Final = Verdict(
+    VerdictKind.CANNOT_TELL,
+    "It was attempted more than seven days before the first answer; "
+    "the network answers for seven days only.",
+    "An earlier rejection may have expired unseen.",
+)
+
+
+def conclude(evidence: Evidence) -> Verdict:
+    """Conclude the verdict; the same evidence always gives the same verdict."""
+    end = evidence.follow_up
+    if end is not None and end.inclusion is not None:
+        return _included(evidence, end, end.inclusion)
+    if end is not None and end.is_replaced:
+        return _replaced(evidence, end)
+    if evidence.records:
+        return _rejected(evidence)
+    if evidence.first_answered_at is None or evidence.last_answered_at is None:
+        return _unanswered(evidence)
+    if _first_answer_came_too_late(evidence):
+        return _CANNOT_TELL
+    return _no_record(evidence, evidence.last_answered_at)
+
+
+def _included(evidence: Evidence, end: FollowUp, inclusion: Inclusion) -> Verdict:
+    receipt = f"Its receipt names block {inclusion.block_number:,}"
+    if end.included_since is not None:
+        receipt += f", first seen {_moment(end.included_since)}"
+    is_recent = end.settled_at is None
+    outcome = "" if is_recent else "Nothing is left to do."
+    if inclusion.is_successful is False:
+        outcome = _REVERTED
+    follows = f"{outcome}{_CAN_STILL_CHANGE if is_recent else ''}".strip()
+    if not evidence.records:
+        return Verdict(VerdictKind.INCLUDED, f"{receipt}.", follows)
+    return Verdict(
+        VerdictKind.REJECTED_THEN_INCLUDED,
+        f"{_record_seen(evidence)} {receipt}.",
+        f"The rejection did not last: the same signed transaction was accepted. {follows}",
+    )
+
+
+def _replaced(evidence: Evidence, end: FollowUp) -> Verdict:
+    used = (
+        f"Its sender's nonce was used by another transaction, and there was no receipt for this "
+        f"one {_moment(end.answered_at)}."
+    )
+    recent = _CAN_STILL_CHANGE if end.settled_at is None else ""
+    return Verdict(
+        VerdictKind.REPLACED,
+        f"{_record_seen(evidence)} {used}" if evidence.records else used,
+        "This transaction can never be included any more, and nothing waits for its nonce."
+        f"{recent}",
+    )
+
+
+def _rejected(evidence: Evidence) -> Verdict:
+    return Verdict(
+        VerdictKind.REJECTED,
+        _record_seen(evidence) + _no_receipt(evidence),
+        "A rejection is not final: the same transaction may be sent again and be accepted.",
+    )
+
+
+def _record_seen(evidence: Evidence) -> str:
+    newest = evidence.records[0]
+    versions = len(evidence.records)
+    count = "" if versions == 1 else f" {versions} versions of the record were seen."
+    wrong = f" {CLOCK_IS_WRONG}." if evidence.is_dated_ahead else ""
+    return (
+        f"Rejected at the {newest.tx_rejection_stage} stage, "
+        f"dated {_moment(newest.timestamp)}.{wrong}{count}"
+    )
+
+
+def _no_receipt(evidence: Evidence) -> str:
+    end, failure = evidence.follow_up, evidence.receipt_failure
+    said = "" if end is None else f" At {_moment(end.answered_at)} there was no receipt for it."
+    if failure is not None:
+        since, why = failure
+        said += (
+            f" The node has not answered about its receipt since {_moment(since)}. {_sentence(why)}"
+        )
+    return said
+
+
+def _sentence(failure: Failure) -> str:
+    return f"{failure.message.removesuffix('.')}."
+
+
+def _unanswered(evidence: Evidence) -> Verdict:
+    if evidence.failing_since is None:
+        return Verdict(
+            VerdictKind.NOT_CHECKED_YET,
+            "The network has not been asked about this hash yet.",
+            "It is asked within moments of being tracked.",
+        )
+    why = "" if evidence.failure is None else f" {_sentence(evidence.failure)}"
+    return Verdict(
+        VerdictKind.CANNOT_CHECK,
+        f"The exclusion API has given no answer since {_moment(evidence.failing_since)}.{why}",
+        "Nothing is known of this hash until the API answers; a tracked hash is then asked again.",
+    )
+
+
+def _first_answer_came_too_late(evidence: Evidence) -> bool:
+    if evidence.attempted_at is None or evidence.first_answered_at is None:
+        return False
+    return evidence.first_answered_at - evidence.attempted_at > QUERYABLE_WINDOW
+
+
+def _no_record(evidence: Evidence, answered_at: datetime) -> Verdict:
+    window_start = answered_at - QUERYABLE_WINDOW
+    rests_on = (
+        f"Asked {_moment(answered_at)}: no rejection on record dated after "
+        f"{_moment(window_start)}. An older one could not be seen."
+    )
+    if evidence.failing_since is not None:
+        rests_on += f" Since {_moment(evidence.failing_since)} the API gives no answer."
+    rests_on += _no_receipt(evidence)
+    follows = _late_report(evidence, answered_at)
+    return Verdict(VerdictKind.NO_REJECTION_ON_RECORD, rests_on, follows)
+
+
+def _late_report(evidence: Evidence, answered_at: datetime) -> str:
+    if evidence.attempted_at is None:
+        return "A node may report up to two hours late; the time of the attempt is not known."
+    deadline = evidence.attempted_at + REPORTING_DELAY
+    if answered_at <= deadline:
+        return f"A node's report can still arrive until {_moment(deadline)}."
+    return "The two hours in which nodes report had passed when this was asked."
+
+
+def _moment(at: datetime) -> str:
+    return f"{at:%Y-%m-%d %H:%M:%S} UTC"

@@ -1,1 +1,0 @@
-"""The gas API: four operations, answered from replies that are kept ready."""

@@ -1,1 +1,0 @@
-"""Subscriptions to new rejections, and the feed that all of them share."""

@@ -1,1 +1,0 @@
-"""Connections: HTTP and WebSocket with limits on every byte and second."""

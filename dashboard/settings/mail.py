@@ -1,0 +1,99 @@
+"""[bounces] and [recipients]: where mails come back, and who reads them when."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from dashboard.domain.alerts.notification import DigestTime
+from dashboard.domain.people.active_hours import WeekSpan
+from dashboard.domain.people.recipients import MailAddress
+from dashboard.domain.quantity import shorten
+from dashboard.domain.secret import Secret
+from dashboard.errors import InputError, SettingsError
+from dashboard.settings.layers import Remark, as_far_as_readable
+from dashboard.settings.values import Duration, zone_of
+
+
+class BounceSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """[bounces]: a Maildir, or a mailbox over IMAP with TLS; neither: bounces are not read."""
+
+    maildir: str
+    imap_host: str
+    imap_port: Annotated[int, Meta(ge=1, le=65535)]
+    username: str
+    password: Secret
+    mailbox: str
+    period: Duration
+
+
+@as_far_as_readable
+def check_bounces(bounces: BounceSettings) -> Iterator[Remark]:
+    """Yield what contradicts itself."""
+    if bounces.maildir and bounces.imap_host:
+        yield ("bounces", "imap_host"), "and bounces.maildir exclude each other: choose one"
+    if bounces.imap_host and not bounces.username:
+        yield ("bounces", "username"), "is empty and bounces.imap_host is set: say who logs in"
+    if not bounces.mailbox.isprintable() or '"' in bounces.mailbox or "\\" in bounces.mailbox:
+        yield ("bounces", "mailbox"), "is no name of a mailbox: write one such as INBOX"
+
+
+class RecipientSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """[recipients."NAME"]: a mail address or a channel, which is trusted by being named here.
+
+    Messages print times in `time_zone`, by default that of [mail]. Outside of the hours `active`
+    they are held. A `digest` comes at its time, such as ``daily 08:00``.
+    """
+
+    time_zone: str = ""
+    active: list[str] = []
+    digest: str = ""
+
+
+@as_far_as_readable
+def check_recipients(
+    recipients: Mapping[str, RecipientSettings], channels: Collection[str]
+) -> Iterator[Remark]:
+    """Yield recipients that are none, and zones and hours that cannot be read."""
+    for name, each in recipients.items():
+        path = ("recipients", name)
+        if name not in channels and not is_mail_address(name):
+            yield path, "is neither an email address nor a channel: write name@example.org"
+        if each.time_zone:
+            try:
+                zone_of(each.time_zone)
+            except SettingsError as error:
+                yield (*path, "time_zone"), str(error)
+        for span in each.active:
+            try:
+                WeekSpan.parse(span)
+            except InputError as error:
+                yield (*path, "active"), f"holds what cannot be read: {error}"
+        if each.digest:
+            yield from _check_digest(name, each.digest, channels)
+
+
+def _check_digest(name: str, digest: str, channels: Collection[str]) -> Iterator[Remark]:
+    path = ("recipients", name, "digest")
+    if name in channels:
+        yield path, "is that of a channel: digests go by mail"
+    try:
+        DigestTime.parse(digest)
+    except InputError as error:
+        yield path, f"cannot be read: {error}"
+
+
+def is_mail_address(text: str) -> bool:
+    """Whether mail can be sent there."""
+    try:
+        MailAddress.parse(text)
+    except InputError:
+        return False
+    return True
+
+
+def no_address(text: str) -> str:
+    """Say that a text is not an email address."""
+    return f"holds {shorten(text)}, which is not an email address: write name@example.org"

@@ -1,0 +1,197 @@
+"""The frame of every page: heading, search, network chooser, and the address it was left at."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
+from datetime import timedelta
+from functools import wraps
+from typing import Final, ParamSpec
+
+import streamlit as st
+
+from dashboard.application.network_status import NetworkProfile
+from dashboard.domain.markup import Markup, element, join
+from dashboard.domain.quantity import NetworkId
+from dashboard.show.parts.list_page import RANGE
+
+HEADED: Final = "page_headed"
+"""The key under which a session knows whether the heading of its page is drawn."""
+
+
+def heading(title: str, answer: str) -> None:
+    """Show the page's only first-level heading with its answer beside it."""
+    st.session_state[HEADED] = True
+    st.html(element("header", element("h1", title), element("p", answer), class_="lw-head"))
+
+
+def section(title: str, note: str = "") -> None:
+    """Show a second-level heading, with what a reader must know of the section below it."""
+    below = element("p", note, class_="lw-quiet") if note else Markup()
+    st.html(join(element("h2", title, class_="lw-section"), below))
+
+
+LONGEST: Final = 2_000
+"""Characters: some 28 hashes. More are pasted on the page Lookup."""
+
+_FIELD: Final = "search-field"
+
+
+def header_search(search: Callable[[str], None]) -> None:
+    """Show the field; Enter calls `search` with what was typed. The key / leads here."""
+    with (
+        st.form("search", border=False, clear_on_submit=True),
+        st.container(key=_FIELD, horizontal=True, gap=None),
+    ):
+        text = st.text_input(
+            "Search for a hash, a sender, a label or a case id; press / to come here",
+            key="search_text",
+            max_chars=LONGEST,
+            placeholder="Search  ( / )",
+            label_visibility="collapsed",
+            autocomplete="off",
+            icon=":material/search:",
+        )
+        is_asked = st.form_submit_button("Search", key="search_go")
+    if is_asked and text and text.strip():
+        search(text.strip())
+
+
+NETWORK: Final = "network"
+"""The parameter of the address that names a network, by its name or its id: `?network=59144`."""
+
+ALL: Final = "All networks"
+_FEWEST: Final = 2
+_WANTED: Final = "network_wanted"
+
+
+def network_chooser(profiles: Sequence[NetworkProfile]) -> None:
+    """Offer every network; where there is only one, there is nothing to choose."""
+    was_chosen = _WANTED in st.session_state
+    wanted = st.session_state.pop(_WANTED, None)
+    if len(profiles) < _FEWEST:
+        return
+    names = _names(profiles)
+    if was_chosen:
+        by_id = {each.network_id: name for name, each in names.items()}
+        st.session_state[NETWORK] = by_id.get(wanted, ALL)
+    else:
+        _take_address(names)
+    st.selectbox(
+        "Network",
+        [ALL, *names],
+        key=NETWORK,
+        bind="query-params",
+        label_visibility="collapsed",
+        width=220,
+    )
+
+
+def chosen_networks(profiles: Sequence[NetworkProfile]) -> tuple[NetworkProfile, ...]:
+    """Return the networks that the page is about: the chosen one, or all."""
+    chosen = _names(profiles).get(str(st.session_state.get(NETWORK)))
+    return tuple(profiles) if chosen is None else (chosen,)
+
+
+def chosen_network_name(profiles: Sequence[NetworkProfile]) -> str | None:
+    """Return how the chooser names the network that was chosen among several, None for all."""
+    chosen = st.session_state.get(NETWORK)
+    return chosen if chosen in _names(profiles) and len(profiles) >= _FEWEST else None
+
+
+def choose_network(profile: NetworkProfile | None) -> None:
+    """Choose a network, None for all, in a callback of what calls `follow_choice`."""
+    st.session_state[_WANTED] = None if profile is None else profile.network_id
+
+
+def follow_choice() -> None:
+    """Draw the whole page where a network was chosen: the chooser is outside of a fragment.
+
+    Call it first in a fragment with buttons that choose one.
+    """
+    if _WANTED in st.session_state:
+        st.rerun()
+
+
+def chosen_network_id(profiles: Sequence[NetworkProfile]) -> NetworkId | None:
+    """Return the network that was chosen among several; None for all, configured or not."""
+    chosen = chosen_networks(profiles)
+    return chosen[0].network_id if len(chosen) < len(profiles) else None
+
+
+def _names(profiles: Sequence[NetworkProfile]) -> dict[str, NetworkProfile]:
+    """Name each network; where two have the same name, the id distinguishes them."""
+    counts = Counter(profile.name for profile in profiles)
+    return {
+        profile.name
+        if counts[profile.name] == 1
+        else f"{profile.name} ({profile.network_id})": profile
+        for profile in profiles
+    }
+
+
+def _take_address(names: dict[str, NetworkProfile]) -> None:
+    """Follow a link: what the address names is chosen, and what it names by id gets its name."""
+    written = st.query_params.get(NETWORK)
+    if written in names and st.session_state.get(NETWORK, written) != written:
+        st.session_state[NETWORK] = written
+    for name, profile in names.items():
+        if written == str(profile.network_id) and written not in names:
+            st.query_params[NETWORK] = name
+            st.rerun()
+
+
+P = ParamSpec("P")
+
+_LEFT_AT: Final = "addresses_of_pages"
+_SHOWN: Final = "page_shown"
+_SHARED: Final = frozenset({NETWORK, RANGE})
+
+
+def live(every: timedelta) -> Callable[[Callable[P, None]], Callable[P, None]]:
+    """Let a part of a page refresh by itself, and keep the address that it leaves."""
+
+    def decorate(draw: Callable[P, None]) -> Callable[P, None]:
+        @st.fragment(run_every=every)
+        @wraps(draw)
+        def drawn(*args: P.args, **kwargs: P.kwargs) -> None:
+            draw(*args, **kwargs)
+            kept: dict[str, dict[str, list[str]]] = st.session_state.setdefault(_LEFT_AT, {})
+            parameters = st.query_params
+            kept[st.session_state.get(_SHOWN, "")] = {
+                each: parameters.get_all(each) for each in parameters
+            }
+
+        return drawn
+
+    return decorate
+
+
+def return_to(page: str, foreign: AbstractSet[str], passing: AbstractSet[str]) -> None:
+    """Give a page to which somebody comes back the address that it had.
+
+    Back may lead to an address with parameters that are `foreign` to the page. By the menu, choices
+    that pages share stay as they were made last, and what is `passing`, such as an open incident,
+    is left. A link that names more is followed, and nothing else of the page is chosen. Call it
+    before widgets are there.
+    """
+    before = st.session_state.get(_SHOWN, page)
+    st.session_state[_SHOWN] = page
+    left = st.session_state.get(_LEFT_AT, {}).get(page)
+    asked = st.query_params.keys() - _SHARED
+    is_back = bool(asked & foreign)
+    if before == page or left is None:
+        return
+    if asked and not is_back:
+        for each in left.keys() - _SHARED:  # Streamlit would keep what the link does not name
+            st.session_state.pop(each, None)
+        return
+    for each in asked:
+        del st.query_params[each]
+    kept = left.keys() - _SHARED if is_back else left.keys() - _SHARED - passing
+    st.query_params.update({each: left[each] for each in kept})
+    if is_back:
+        for each in _SHARED & left.keys():  # of the widgets of two pages the address is not ours
+            st.session_state[each] = left[each][-1]
+    st.rerun()

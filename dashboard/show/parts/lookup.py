@@ -1,0 +1,337 @@
+"""Looking transactions up on a page: the field, the live question, a row for each answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Final
+
+import streamlit as st
+
+from dashboard.application.answers import FindingGroup, finding_groups
+from dashboard.application.application import Application
+from dashboard.application.lookup import AT_ONCE
+from dashboard.application.text import moment_near, sentence, short_hash
+from dashboard.application.transaction_summary import TransactionSummary
+from dashboard.domain.formatting import counted
+from dashboard.domain.markup import Markup, breakable, element, join
+from dashboard.domain.quantity import TxHash
+from dashboard.domain.rejections.answer_template import parse_case_id
+from dashboard.domain.rejections.reasons import name_of, overrun
+from dashboard.domain.tracking.paste import LONGEST_CASE_ID, Paste, read_lookup
+from dashboard.errors import InputError, StoreError
+from dashboard.show.parts.badges import verdict_badge
+from dashboard.show.parts.list_page import OPEN, open_button
+from dashboard.show.parts.notices import notice
+from dashboard.show.parts.table import row_cells, row_head
+from dashboard.store.evidence.record_answers import AnswersNotSaved, UnsavedAnswers
+
+TX: Final = "tx"
+"""The parameter of the address that names transactions: `?tx=0x…`, as often as needed."""
+
+LIST: Final = "list"
+"""The parameter of the address that names a saved look-up of more transactions."""
+
+CASE_ID: Final = "case_id"
+"""The parameter of the address that holds the case id of a look-up."""
+
+FIND: Final = "find"
+"""The parameter of the address of a link that searches: `?find=case+1742`."""
+
+PARAMETERS: Final = frozenset({TX, LIST, CASE_ID, FIND})
+
+MOST_IN_ADDRESS: Final = 50
+"""Hashes that go into the address; more would not fit a request line.
+
+A link to more asks nobody when it is opened: it would spend the credits of whoever opens it.
+"""
+
+_PASTE: Final = "paste_text"
+_CASE_ID_TYPED: Final = "case_id_text"
+_SUBMITTED: Final = "lookup_submitted"
+_ASKED: Final = "lookup_question"
+
+
+@dataclass(frozen=True)
+class LookupAddress:
+    """The part of the page's address that says what is looked up."""
+
+    hashes: tuple[str, ...] = ()
+    lookup_id: str = ""
+    case_id: str = ""
+
+    @classmethod
+    def current(cls) -> LookupAddress:
+        """Read what the browser shows."""
+        parameters = st.query_params
+        case_id = parameters.get(CASE_ID, "")[:LONGEST_CASE_ID]
+        return cls(tuple(parameters.get_all(TX)), parameters.get(LIST, ""), case_id)
+
+    def parameters(self) -> dict[str, str | Sequence[str]]:
+        """Return the parameters that say it."""
+        said: dict[str, str | Sequence[str]] = {
+            TX: self.hashes,
+            LIST: self.lookup_id,
+            CASE_ID: self.case_id,
+        }
+        return {name: value for name, value in said.items() if value}
+
+    def show(self) -> None:
+        """Let the browser show it, so that it can be passed on."""
+        for name in (*PARAMETERS, OPEN):
+            st.query_params.pop(name, None)
+        st.query_params.update(self.parameters())
+
+
+@dataclass(frozen=True)
+class LookupQuestion:
+    """What is looked up in this session, with the address that stands for it.
+
+    `remark` says why nothing could be looked up, as a headline and a sentence. `is_typed`:
+    somebody pasted it here and pressed the button, rather than opened a link.
+    """
+
+    paste: Paste = field(default_factory=Paste)
+    address: LookupAddress = field(default_factory=LookupAddress)
+    remark: tuple[str, str] = ("", "")
+    is_typed: bool = False
+
+    @property
+    def hashes(self) -> tuple[TxHash, ...]:
+        """The transactions, each once."""
+        return self.paste.hashes
+
+    @property
+    def is_long(self) -> bool:
+        """Whether it is more than an address holds."""
+        return len(self.hashes) > MOST_IN_ADDRESS
+
+
+def question_form() -> None:
+    """Show the field for transactions, and the one for a case id."""
+    with (
+        st.container(key="card-paste"),
+        st.form("paste", border=False),
+        st.container(horizontal=True, vertical_alignment="center", gap="small", key="lookup-field"),
+    ):
+        st.text_area(
+            "Transactions, one or many",
+            height=68,
+            key=_PASTE,
+            placeholder="Hashes or links; or a sender, label, case id, words of a reason",
+            label_visibility="collapsed",
+        )
+        st.text_input(
+            "Case id (optional)",
+            key=_CASE_ID_TYPED,
+            max_chars=LONGEST_CASE_ID,
+            placeholder="Case id (optional)",
+            label_visibility="collapsed",
+            width=190,
+            autocomplete="off",
+        )
+        st.form_submit_button("Look up", type="primary", on_click=_note_submission)
+
+
+def _note_submission() -> None:
+    st.session_state[_SUBMITTED] = True
+
+
+def take_question(queries: Application) -> None:
+    """Make what was submitted, or what a link searches for, the question of this page."""
+    found = st.query_params.get(FIND)
+    if found is not None:
+        case_id = st.query_params.get(CASE_ID, "")[:LONGEST_CASE_ID]
+        ask_for(queries, found, case_id, is_typed=False).show()
+    elif st.session_state.pop(_SUBMITTED, False):
+        text = str(st.session_state.get(_PASTE) or "")
+        case_id = str(st.session_state.get(_CASE_ID_TYPED) or "")
+        ask_for(queries, text, case_id, is_typed=True).show()
+
+
+def ask_for(queries: Application, text: str, case_id: str, *, is_typed: bool) -> LookupAddress:
+    """Make a text and a case id the question of this page; return the address that says it.
+
+    The fields are empty for the next customer, unless something in them has to be corrected.
+    """
+    asked = replace(_look_up(queries, text, parse_case_id(case_id)), is_typed=is_typed)
+    is_answered = bool(asked.hashes) and not asked.paste.wrong
+    st.session_state[_ASKED] = asked
+    st.session_state[_PASTE] = "" if is_answered else text
+    st.session_state[_CASE_ID_TYPED] = "" if is_answered else case_id
+    return asked.address
+
+
+def _look_up(queries: Application, text: str, case_id: str) -> LookupQuestion:
+    """Find what a text stands for, and the address to pass on."""
+    try:
+        paste = queries.lookups.find(read_lookup(text))
+        if paste.hashes or paste.wrong:
+            return LookupQuestion(paste, _address_of(queries, paste.hashes, case_id))
+        remark = ("Nothing to look up.", "Paste at least one transaction hash.")
+    except InputError as mistake:
+        remark = _refused(mistake)
+    except StoreError as trouble:
+        remark = ("Nothing was looked up.", f"{sentence(str(trouble))} Try again in a moment.")
+    return LookupQuestion(remark=remark)
+
+
+def _address_of(queries: Application, hashes: Sequence[TxHash], case_id: str) -> LookupAddress:
+    """Return what the address says of these hashes: each of them, or the name of the list."""
+    if len(hashes) <= MOST_IN_ADDRESS:
+        return LookupAddress(tuple(map(str, hashes)), case_id=case_id)
+    return LookupAddress(lookup_id=queries.lookups.save(hashes), case_id=case_id)
+
+
+def question_now(queries: Application) -> LookupQuestion:
+    """Return what the address names, or what was pasted if the address stands for that.
+
+    It is the same object until another question takes its place. May raise StoreError.
+    """
+    address = LookupAddress.current()
+    asked = st.session_state.get(_ASKED)
+    if not (isinstance(asked, LookupQuestion) and asked.address == address):
+        asked = _named_by(queries, address)
+        st.session_state[_ASKED] = asked
+    return asked
+
+
+def _named_by(queries: Application, address: LookupAddress) -> LookupQuestion:
+    if not address.lookup_id:
+        try:
+            return LookupQuestion(read_lookup("\n".join(address.hashes)), address)
+        except InputError as mistake:
+            return LookupQuestion(address=address, remark=_refused(mistake))
+    hashes = queries.lookups.saved(address.lookup_id)
+    if hashes is None:
+        remark = ("This link has expired or is incomplete.", "Paste the hashes again.")
+        return LookupQuestion(address=address, remark=remark)
+    return LookupQuestion(Paste(hashes), address)
+
+
+def _refused(mistake: InputError) -> tuple[str, str]:
+    return ("Nothing was looked up:", sentence(str(mistake)))
+
+
+_ASKED_NOW: Final = "asked"
+
+
+@dataclass(frozen=True)
+class LiveQuestion:
+    """A live question of this session: the hashes asked about so far, when, what is not stored."""
+
+    hashes: frozenset[TxHash]
+    at: datetime
+    unsaved: tuple[UnsavedAnswers, ...] = ()
+
+
+def ask(queries: Application, hashes: Sequence[TxHash]) -> bool:
+    """Ask the network about the hashes; a click on Stop reruns the page, which ends it.
+
+    False where a notice was shown, which a rerun would take away before anybody read it.
+    """
+    asked_at = queries.now()
+    try:
+        for done in _ask(queries, hashes):
+            st.session_state[_ASKED_NOW] = LiveQuestion(frozenset(hashes[:done]), asked_at)
+    except AnswersNotSaved as trouble:
+        unsaved = tuple(trouble.unsaved)
+        st.session_state[_ASKED_NOW] = LiveQuestion(frozenset(hashes), asked_at, unsaved)
+    except StoreError as trouble:
+        notice("bad", "The answers could not be stored.", sentence(str(trouble)))
+        return False
+    return True
+
+
+def _ask(queries: Application, hashes: Sequence[TxHash]) -> Iterator[int]:
+    """Ask in portions; yield how many are done, which a click on Stop does not lose."""
+    seconds = f"{queries.look_up_deadline.total_seconds():.0f} s"
+    if len(hashes) <= AT_ONCE:
+        with st.spinner(f"Asking the network, for at most {seconds} …"):
+            yield from queries.ask_now(hashes)
+        return
+    place = st.empty()
+    with place.container(horizontal=True, vertical_alignment="center"):
+        progress = st.progress(0.0, _so_far(0, len(hashes)))
+        st.button("Stop", icon=":material/stop:", key="stop_asking", help="Answers so far are kept")
+        for done in queries.ask_now(hashes):
+            yield done
+            progress.progress(done / len(hashes), _so_far(done, len(hashes)))
+    place.empty()
+
+
+def _so_far(done: int, total: int) -> str:
+    return f"Asked about {done:,} of {total:,} transactions …"
+
+
+def unsaved_answers() -> tuple[UnsavedAnswers, ...]:
+    """Return the answers to the last question of this session that could not be stored."""
+    asked = st.session_state.get(_ASKED_NOW)
+    return asked.unsaved if isinstance(asked, LiveQuestion) else ()
+
+
+def question_result(summaries: Sequence[TransactionSummary], now: datetime) -> None:
+    """Show how many hashes every network answered about, and what is missing or not stored."""
+    asked = st.session_state.get(_ASKED_NOW)
+    if not isinstance(asked, LiveQuestion):
+        return
+    about = [summary for summary in summaries if summary.tx_hash in asked.hashes]
+    if not about:
+        return
+    silent = [summary.unanswered_since(asked.at) for summary in about]
+    answered = len(about) - sum(map(bool, silent))
+    many = counted(len(about), "transaction")
+    said = f"Asked about {many} at {moment_near(asked.at, now)}: {answered:,} answered."
+    if not any(silent):
+        st.html(element("p", said, class_="lw-quiet", role="status"))
+    else:
+        names = dict.fromkeys(each.profile.name for found in silent for each in found)
+        is_partly = any(summary.answered_since(asked.at) for summary in about)
+        headline = "Some answers are missing." if is_partly else "No answer."
+        notice("busy", headline, f"{said} Missing: {', '.join(names)}.")
+    for why in dict.fromkeys(str(each.why) for each in asked.unsaved):
+        kept = "It is shown here until you ask again or reload this page."
+        notice("bad", "The answers could not be stored.", f"{sentence(why)} {kept}")
+
+
+_HEADS: Final = ("Transaction", "Verdict", "Network", "Why")
+
+
+def lookup_rows_head() -> None:
+    """Name the columns."""
+    st.html(row_head(_HEADS, "lw-look"))
+
+
+def lookup_row(summary: TransactionSummary, *, is_open: bool) -> None:
+    """Show one row; a click on it, or Enter, opens the transaction, or closes it."""
+    tx_hash = str(summary.tx_hash)
+    with st.container(key=f"look-{tx_hash}", gap=None):
+        st.html(_cells(summary))
+        open_button(tx_hash, short_hash(summary.tx_hash), is_open=is_open)
+
+
+def _cells(summary: TransactionSummary) -> Markup:
+    groups = finding_groups(summary)
+    tracked = Markup()
+    if summary.is_tracked:
+        tracked = element("span", "◉", element("span", "tracked", class_="lw-sr"), title="Tracked")
+    tx_hash = element("b", short_hash(summary.tx_hash), class_="lw-mono")
+    values = (
+        element("span", tx_hash, " ", tracked, title=str(summary.tx_hash)),
+        verdict_badge(groups[0].kind) if groups else Markup("–"),
+        element("span", groups[0].networks if groups else "no network can be asked"),
+        _why(groups[0]) if groups else Markup(),
+    )
+    return row_cells(_HEADS, values, "lw-look")
+
+
+def _why(group: FindingGroup) -> Markup:
+    """Name the module and the overrun in few words."""
+    reason = group.reason
+    if reason is None:
+        return Markup()
+    factor = overrun(reason)
+    times = Markup() if factor is None else element("small", f" {factor:,.1f}× the limit")
+    named = name_of((reason.kind, reason.module))
+    return join(element("span", breakable(named), title=group.cause()), times)

@@ -1,1 +1,0 @@
-"""What pages may ask: one file per page, and the values they share."""

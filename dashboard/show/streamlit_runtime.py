@@ -1,0 +1,110 @@
+"""Streamlit's runtime: warmed up for the first visitor, its logs, and its sessions."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+from collections.abc import Mapping
+from datetime import timedelta
+from importlib import import_module
+from typing import Final
+
+import streamlit.logger
+from streamlit import runtime
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.runtime import SessionClient
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
+from streamlit.runtime.runtime_util import get_max_widget_state_size_bytes
+
+_SLOW: Final = (
+    "pandas",
+    "pyarrow",
+    "plotly.graph_objects",
+    "plotly.io",
+    "dashboard.show.views.alerts",
+    "dashboard.show.views.fees",
+    "dashboard.show.views.health",
+    "dashboard.show.views.lookup",
+    "dashboard.show.views.overview",
+    "dashboard.show.views.rejections",
+    "dashboard.show.views.settings",
+    "dashboard.show.views.tracked",
+)
+_UNCOLLECTED: Final = 5_000
+"""Objects allocated, less those freed, before Python collects the youngest ones; 700 usually."""
+
+
+def warm_up() -> None:
+    """Import what pages need, exempt all of it from garbage collection, and collect seldom.
+
+    Call it once, in the lifespan, before the first page is served. Frozen objects cost a
+    collection nothing, and Streamlit's own collection after each run is off in its settings. A
+    collection of all generations looks at every open page, while no other is answered.
+    """
+    for name in _SLOW:
+        import_module(name)
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(_UNCOLLECTED, 10, 10)  # more would keep hundreds of closed pages
+
+
+def join_framework_logs() -> None:
+    """Let every logger of Streamlit, those to come too, hand its lines to the root logger.
+
+    Streamlit gives each a handler of its own, which writes plain text: what a line quotes could
+    begin another line. It looks this function of its module up whenever it makes a logger or
+    reads its configuration.
+    """
+    streamlit.logger.setup_formatter = _propagate
+    streamlit.logger.update_formatter()
+
+
+def _propagate(logger: logging.Logger) -> None:
+    for handler in list(logger.handlers):
+        logger.removeHandler(handler)
+    logger.propagate = True
+
+
+def largest_message() -> int:
+    """Return how many bytes a browser may send in one message on its WebSocket."""
+    return get_max_widget_state_size_bytes()
+
+
+def held_by_streamlit() -> Mapping[str, int]:
+    """Return how many bytes of uploads each session holds."""
+    manager = runtime.get_instance().uploaded_file_mgr
+    assert isinstance(manager, MemoryUploadedFileManager)  # noqa: S101 - the app of Streamlit makes no other
+    return {
+        session: sum(len(file.data) for file in files.values())
+        for session, files in manager.file_storage.items()
+    }
+
+
+SWEEP_PERIOD: Final = timedelta(minutes=1)
+
+
+def is_open_session(session_id: str) -> bool:
+    """Whether a browser is connected to a session of this id."""
+    return runtime.exists() and runtime.get_instance().is_active_session(session_id)
+
+
+async def end_sessions(period: timedelta = SWEEP_PERIOD) -> None:
+    """End, again and again, the sessions whose browser did not come back in time.
+
+    Streamlit ends those that are older than `server.disconnectedSessionTTL` only when it stores
+    another one. The last hundred would stay for ever, each with an event loop and what it shows.
+    """
+    while True:
+        await asyncio.sleep(period.total_seconds())
+        sessions = runtime.get_instance()
+        passing = sessions.connect_session(_NoBrowser(), {})
+        sessions.disconnect_session(passing)  # stored now, and those that are too old are not
+        sessions.close_session(passing)
+
+
+class _NoBrowser(SessionClient):
+    """Takes what a session sends, and shows it to nobody."""
+
+    def write_forward_msg(self, msg: ForwardMsg) -> None:
+        """Discard a message."""

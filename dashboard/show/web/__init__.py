@@ -1,1 +1,0 @@
-"""What stands between the browser and Streamlit: headers, addresses, uploads, logs."""

@@ -1,0 +1,124 @@
+"""What people saved of their work: filters of the page Tracked, and look-ups to pass on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from hashlib import sha256
+from typing import Final
+
+from sqlalchemy import Connection, case, delete, func, select
+
+from dashboard.domain.people.access import Actor
+from dashboard.domain.quantity import TxHash
+from dashboard.errors import InputError
+from dashboard.store.engine.batching import AdaptiveBatches, portions
+from dashboard.store.engine.engine import Store
+from dashboard.store.engine.upsert import upsert
+from dashboard.store.schema import saved_filters, saved_lookups
+
+LONGEST_FILTER_NAME: Final = 60
+MOST_SAVED: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class SavedFilter:
+    """A filter by its name, with what the address of the page says; texts are foreign."""
+
+    name: str
+    parameters: Mapping[str, str]
+    saved_at: datetime
+    saved_by: str
+
+
+def read_saved_filters(connection: Connection) -> list[SavedFilter]:
+    """Return all, by name."""
+    rows = connection.execute(select(saved_filters).order_by(saved_filters.c.name))
+    return [SavedFilter(row.name, row.parameters, row.saved_at, row.saved_by) for row in rows]
+
+
+def save_filter(
+    connection: Connection, name: str, parameters: Mapping[str, str], by: Actor
+) -> None:
+    """Save a filter, in place of one of the same name; InputError where there are too many."""
+    column = saved_filters.c
+    others = select(func.count()).where(column.name != name)
+    if connection.scalars(others).one() >= MOST_SAVED:
+        raise InputError(f"{MOST_SAVED} filters are saved already: remove one that nobody needs")
+    row = {"parameters": dict(parameters), "saved_at": by.at, "saved_by": by.name}
+    upsert(connection, saved_filters, [{"name": name} | row])
+
+
+def remove_filter(connection: Connection, name: str) -> bool:
+    """Remove a saved filter; False where there is none of that name."""
+    of_name = delete(saved_filters).where(saved_filters.c.name == name)
+    return connection.execute(of_name).rowcount > 0
+
+
+LARGEST_TOTAL: Final = 500_000_000
+"""Bytes of all saved look-ups: some 1,500 of 10,000 transactions."""
+
+_ID: Final = re.compile(r"[0-9a-f]{32}")
+"""What `save_lookup` returns; PostgreSQL refuses some other texts, as a store that is down."""
+
+_LEAST: Final = 4_096
+"""Bytes as which a small one counts, so that their number is bounded too."""
+
+
+def save_lookup(
+    connection: Connection, hashes: Sequence[TxHash], now: datetime, most: int = LARGEST_TOTAL
+) -> str:
+    """Save the hashes in their order; return their id, which is the same for the same hashes.
+
+    Beyond `most` bytes in all, those that were looked up longest ago are deleted.
+    """
+    octets = b"".join(hashes)
+    lookup_id = sha256(octets).hexdigest()[:32]
+    upsert(connection, saved_lookups, [{"lookup_id": lookup_id, "hashes": octets, "asked_at": now}])
+    _make_room(connection, lookup_id, most)
+    return lookup_id
+
+
+def _make_room(connection: Connection, kept: str, most: int) -> None:
+    column = saved_lookups.c
+    length = func.length(column.hashes)
+    size = case((length < _LEAST, _LEAST), else_=length)
+    surplus = int(connection.scalars(select(func.sum(size))).one()) - most
+    if surplus <= 0:
+        return
+    others = select(column.lookup_id, size.label("size")).where(column.lookup_id != kept)
+    oldest = others.order_by(column.asked_at).limit(surplus // _LEAST + 1)
+    gone = []
+    for row in connection.execute(oldest).all():
+        if surplus > 0:
+            gone.append(row.lookup_id)
+            surplus -= row.size
+    for some in portions(gone):
+        connection.execute(delete(saved_lookups).where(column.lookup_id.in_(some)))
+
+
+def saved_lookup(connection: Connection, lookup_id: str) -> tuple[TxHash, ...] | None:
+    """Return the hashes, or None where nothing is saved under the id, or not any more."""
+    if not _ID.fullmatch(lookup_id):
+        return None
+    column = saved_lookups.c
+    octets = connection.scalar(select(column.hashes).where(column.lookup_id == lookup_id))
+    if octets is None:
+        return None
+    length = TxHash.LENGTH
+    return tuple(TxHash(octets[begin : begin + length]) for begin in range(0, len(octets), length))
+
+
+def purge_saved_lookups(store: Store, before: datetime, pace: AdaptiveBatches) -> Iterator[int]:
+    """Delete those that were looked up last before then."""
+    column = saved_lookups.c
+    oldest = select(column.lookup_id).where(column.asked_at < before).order_by(column.asked_at)
+    forgotten = 1
+    while forgotten:
+        with pace.writing(store) as connection:
+            found = oldest.limit(pace.rows)
+            gone = delete(saved_lookups).where(column.lookup_id.in_(found))
+            forgotten = connection.execute(gone).rowcount
+        yield forgotten

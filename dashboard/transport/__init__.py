@@ -1,0 +1,1 @@
+"""Connections of uvicorn, with limits on every byte and second, for pages and serve."""

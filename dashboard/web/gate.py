@@ -1,0 +1,249 @@
+"""What a request must be before the pages see it: host, headers, size of uploads."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from base64 import b64encode
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from hashlib import sha256
+from typing import Final
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from dashboard.domain.addresses import AllowedHosts, origin_authority
+from dashboard.logs import get_logger
+from dashboard.web.files import index_of_pages
+
+_REMEDY: Final = (
+    "If this name is yours, add it to http.allowed_hosts, or set pages.public_url to the "
+    "address that people use, with its port. List web sites that may call serve in "
+    "serve.cors_origins."
+)
+_MOST_LOGGED: Final = 20
+"""Refusals logged, each text once: enough to find a wrong proxy, too few to fill a disk."""
+
+_log = get_logger("host check")
+
+
+class HostCheck:
+    """ASGI middleware that answers 403 to requests and WebSockets of foreign names and pages."""
+
+    def __init__(self, app: ASGIApp, allowed: AllowedHosts) -> None:
+        """Pass only what is `allowed` to the app."""
+        self._app = app
+        self._allowed = allowed
+        self._logged: set[str] = set()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuse, or pass on."""
+        if scope["type"] not in {"http", "websocket"}:
+            await self._app(scope, receive, send)
+            return
+        refusal = self._allowed.refusal(scope["headers"])
+        if refusal is None:
+            await self._app(_with_host_of_origin(scope), receive, send)
+            return
+        if len(self._logged) < _MOST_LOGGED and refusal not in self._logged:
+            self._logged.add(refusal)
+            _log.warning("a request was refused", why=refusal, remedy=_REMEDY)
+        await _refuse(f"{refusal} {_REMEDY}\n".encode(), scope, send)
+
+
+def _with_host_of_origin(scope: Scope) -> Scope:
+    """Set the Host of a request to that of its Origin, which was checked to be ours.
+
+    Streamlit compares the two on a WebSocket; where a proxy made them differ, it asks a host on
+    the internet which address this machine has.
+    """
+    headers = dict(scope["headers"])
+    authority = origin_authority(headers.get(b"origin", b"").decode("latin-1"))
+    if authority is None or authority.encode() == headers[b"host"]:
+        return scope
+    others = [(name, value) for name, value in scope["headers"] if name != b"host"]
+    return {**scope, "headers": [(b"host", authority.encode()), *others]}
+
+
+async def _refuse(body: bytes, scope: Scope, send: Send) -> None:
+    prefix = ""
+    if scope["type"] == "websocket":
+        if "websocket.http.response" not in scope.get("extensions", {}):
+            await send({"type": "websocket.close"})  # the server says 403 by itself
+            return
+        prefix = "websocket."
+    headers = [
+        (b"content-type", b"text/plain; charset=utf-8"),
+        (b"x-content-type-options", b"nosniff"),
+        (b"content-length", b"%d" % len(body)),
+    ]
+    await send({"type": f"{prefix}http.response.start", "status": 403, "headers": headers})
+    await send({"type": f"{prefix}http.response.body", "body": body})
+
+
+_SCRIPT: Final = re.compile(
+    r"<script(?P<attributes>[^>]*)>(?P<body>.*?)</script>", re.DOTALL | re.IGNORECASE
+)
+
+
+class StrictHeaders:
+    """ASGI middleware that adds Content-Security-Policy and related headers to each response."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        """Compute the policy from the index page that this installation serves."""
+        self._app = app
+        self._headers = {
+            "Content-Security-Policy": content_security_policy(index_of_pages()),
+            "X-Content-Type-Options": "nosniff",
+            "X-Frame-Options": "DENY",
+            "Referrer-Policy": "no-referrer",
+            "Cross-Origin-Opener-Policy": "same-origin",
+            "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+        }
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass everything through, with our headers on each response that starts.
+
+        A page with a form of its own says itself which referrer is sent: without any, a browser
+        names no origin either, and the form would be refused.
+        """
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                own_policy = headers.get("Referrer-Policy")
+                headers.update(self._headers)
+                if own_policy is not None:
+                    headers["Referrer-Policy"] = own_policy
+            await send(message)
+
+        await self._app(scope, receive, send_with_headers)
+
+
+def content_security_policy(index_html: str) -> str:
+    """Allow this host's own files, and of inline scripts only those of `index_html`, by hash.
+
+    Inline styles stay allowed: Streamlit and Plotly set them on nearly every element.
+    """
+    hashes = "".join(f" {_source_hash(body)}" for body in _inline_scripts(index_html))
+    return "; ".join(
+        [
+            "default-src 'none'",
+            f"script-src 'self'{hashes}",
+            "style-src 'self' 'unsafe-inline'",
+            "img-src 'self' data: blob:",
+            "font-src 'self' data:",
+            "connect-src 'self'",
+            "worker-src 'self' blob:",
+            "manifest-src 'self'",
+            "media-src 'self'",
+            "base-uri 'none'",
+            "form-action 'self'",
+            "frame-ancestors 'none'",
+        ]
+    )
+
+
+def _inline_scripts(html: str) -> list[str]:
+    return [
+        script["body"]
+        for script in _SCRIPT.finditer(html)
+        if not re.search(r"\bsrc\s*=", script["attributes"], re.IGNORECASE)
+    ]
+
+
+def _source_hash(script: str) -> str:
+    return f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'"
+
+
+_PATH: Final = re.compile(r"/_stcore/upload_file/(?P<session>[^/]+)/[^/]+")
+
+
+@dataclass(frozen=True, slots=True)
+class UploadLimits:
+    """How many bytes one session may hold, how many all may, and what one upload may take.
+
+    While an upload lasts, its bytes count as held.
+    """
+
+    per_session: int
+    in_all: int
+    longest: timedelta = timedelta(minutes=1)
+
+
+class UploadBound:
+    """ASGI middleware that bounds what one session holds of uploads, and what all of them do.
+
+    Streamlit itself bounds each file only, and keeps it in memory as long as its session lasts.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        limits: UploadLimits,
+        held: Callable[[], Mapping[str, int]],
+    ) -> None:
+        """Let so many bytes through to the app; `held`: how many it keeps of each session."""
+        self._app = app
+        self._limits = limits
+        self._held = held
+        self._coming: Counter[str] = Counter()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuse an upload that does not fit, and pass all else on."""
+        match = _PATH.fullmatch(scope["path"]) if _is_put(scope) else None
+        if match is None:
+            await self._app(scope, receive, send)
+            return
+        length = _length(scope)
+        refusal = self._refusal(match["session"], length)
+        if length is None or refusal is not None:
+            await (refusal or _LENGTH_REQUIRED)(scope, receive, send)
+            return
+        self._coming[match["session"]] += length
+        try:
+            async with asyncio.timeout(self._limits.longest.total_seconds()):
+                await self._app(scope, receive, send)
+        except TimeoutError:
+            await PlainTextResponse("The upload did not come in time.", 408)(scope, receive, send)
+        finally:
+            self._coming[match["session"]] -= length
+            self._coming += Counter()  # drops sessions that upload nothing any more
+
+    def _refusal(self, session: str, length: int | None) -> PlainTextResponse | None:
+        held, limits = self._held(), self._limits
+        size = length or 0
+        if held.get(session, 0) + self._coming[session] + size > limits.per_session:
+            return PlainTextResponse(
+                f"A session may hold {limits.per_session} bytes of uploads "
+                "(pages.uploads_per_session): upload less, or reload the page.",
+                413,
+            )
+        if sum(held.values()) + self._coming.total() + size > limits.in_all:
+            return PlainTextResponse(
+                f"All uploads together may hold {limits.in_all} bytes (pages.uploads_in_all): "
+                "try again when others have left.",
+                413,
+            )
+        return None
+
+
+_LENGTH_REQUIRED: Final = PlainTextResponse("An upload needs a Content-Length.", 411)
+
+
+def _is_put(scope: Scope) -> bool:
+    kind, method = scope["type"], scope.get("method")
+    return (kind, method) == ("http", "PUT")
+
+
+def _length(scope: Scope) -> int | None:
+    """Return the length that was announced, to which the server holds the body."""
+    headers = Headers(scope=scope)
+    text = headers.get("content-length", "")
+    if "transfer-encoding" in headers:
+        return None
+    return int(text) if re.fullmatch(r"\d{1,15}", text, re.ASCII) else None
