@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from dashboard.application.network_status import NetworkProfile
-from dashboard.cli.options import chosen, chosen_id, chosen_ones, moment, prover_module
+from dashboard.cli.options import chosen, chosen_id, chosen_ones, moment, plain_table, prover_module
 from dashboard.domain.quantity import NetworkId
 from dashboard.errors import InputError
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, seconds
@@ -83,3 +83,40 @@ def test_prover_module_that_is_none_is_refused(text: str) -> None:
         prover_module(text)
 
     assert str(refused.value).isprintable()
+
+
+def test_values_are_read_as_in_a_file_and_lists_with_commas() -> None:
+    assert plain_table(["more_than=50", "modules=HUB, ADD", "severity=critical"]) == {
+        "more_than": 50,
+        "modules": ["HUB", "ADD"],
+        "severity": "critical",
+    }
+
+
+def test_address_is_no_number() -> None:
+    sender = "0x75a6e5a7ea9ea4a29b1e5a4bb4cb1d2a94a3f7f1"
+
+    assert plain_table([f"senders={sender}"]) == {"senders": [sender]}
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        (("severity",), "'severity' has no value: write KEY=VALUE"),
+        (
+            ("severity=info", "severity = critical"),
+            "--set 'severity' is given twice: give it once",
+        ),
+        (
+            ("modules=HUB", "modules=ADD"),
+            "--set 'modules' is given twice: give it once, such as modules=A,B",
+        ),
+    ],
+)
+def test_setting_without_a_value_or_given_twice_is_refused(
+    settings: tuple[str, ...], said: str
+) -> None:
+    with pytest.raises(InputError) as refused:
+        plain_table(settings)
+
+    assert str(refused.value) == said

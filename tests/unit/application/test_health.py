@@ -1,4 +1,4 @@
-"""Gaps and costs as the page Health tells them."""
+"""Which time was watched, and what a page says of it."""
 
 from __future__ import annotations
 

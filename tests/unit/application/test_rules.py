@@ -1,4 +1,4 @@
-"""A rule is tried on the stored past: rejections, rates, fees and conditions."""
+"""What people ask of rules, and how they change them: states, previews, limits."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ from datetime import timedelta
 import pytest
 
 from dashboard.application.context import QueryContext
-from dashboard.application.rules import RuleQueries
-from dashboard.domain.alerts.condition import State, Subject, SubjectKind
+from dashboard.application.rules import MOST_RULES, RuleQueries, RuleSituation
+from dashboard.domain.alerts.condition import INSTALLATION, State, Subject, SubjectKind
 from dashboard.domain.alerts.grounds import Signal
+from dashboard.domain.alerts.incident import IncidentState
+from dashboard.domain.alerts.route import SilentSource
 from dashboard.domain.alerts.rule import (
+    DEFAULT_RULES,
     Dimension,
     FeeMeasure,
     RateMeasure,
@@ -20,11 +23,14 @@ from dashboard.domain.alerts.rule import (
     RuleScope,
 )
 from dashboard.domain.alerts.rule_preview import RulePreview
+from dashboard.domain.alerts.rule_table import replaced_by
 from dashboard.domain.fees.gas import GasObservation
 from dashboard.domain.health.coverage import CoverageChange, Covered, Gap, GapCause, Watched
+from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import Wei
 from dashboard.domain.rejections.exclusion import RejectionStage
 from dashboard.errors import InputError
+from dashboard.store.alerts.alert_status import PendingCondition
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.record_answers import save_polled
@@ -34,13 +40,75 @@ from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.builders import (
     A_MOMENT,
     A_NETWORK,
+    ANOTHER_NETWORK,
     GWEI,
     a_hash,
     a_record,
     a_transition,
+    an_incident,
     seconds,
     suggested_gas_fees,
 )
+
+
+def test_thousands_of_rules_are_refused_and_nothing_changes(store: Store) -> None:
+    queries = RuleQueries(QueryContext(store, (), lambda: A_MOMENT))
+    many = replaced_by([Rule(f"r{each}", RuleKind.REJECTED) for each in range(MOST_RULES + 1)])
+
+    with pytest.raises(InputError, match="these are 201 rules: keep at most 200"):
+        queries.plan(many)
+    with pytest.raises(InputError, match="keep at most 200"):
+        queries.change(many, Actor("Ada", A_MOMENT))
+
+    assert [each.rule for each in queries.in_force()] == list(DEFAULT_RULES)
+
+
+BUSY = Rule("busy", RuleKind.BUSY)
+FEE = Rule("dear", RuleKind.FEE)
+OPEN = an_incident(rule="busy", troubled=1)
+SILENT = SilentSource(SubjectKind.GAS_API, A_NETWORK, A_MOMENT)
+NO_WORKER = SilentSource(SubjectKind.WORKER, INSTALLATION, A_MOMENT)
+BUSY_SOON = PendingCondition(Subject(SubjectKind.BUSYNESS, A_NETWORK), A_MOMENT)
+DEAR_SOON = PendingCondition(Subject(SubjectKind.FEE_LIMIT, A_NETWORK, rule="dear"), A_MOMENT)
+
+
+@pytest.mark.parametrize(
+    ("rule", "situation", "word"),
+    [
+        (BUSY, RuleSituation(), "on"),
+        (replace(BUSY, is_enabled=False), RuleSituation([OPEN]), "off"),
+        (BUSY, RuleSituation([OPEN], [BUSY_SOON], [SILENT]), "firing"),
+        (BUSY, RuleSituation([OPEN], sources=[NO_WORKER]), "no data"),
+        (BUSY, RuleSituation([], [BUSY_SOON], [SILENT]), "no data"),
+        (BUSY, RuleSituation([replace(OPEN, state=IncidentState.NO_DATA)]), "no data"),
+        (BUSY, RuleSituation([replace(OPEN, state=IncidentState.PENDING)]), "pending"),
+        (BUSY, RuleSituation(pending=[BUSY_SOON]), "pending"),
+        (BUSY, RuleSituation(pending=[DEAR_SOON]), "on"),
+        (FEE, RuleSituation([OPEN], [BUSY_SOON, DEAR_SOON]), "pending"),
+        (
+            replace(BUSY, scope=RuleScope(networks=(ANOTHER_NETWORK,))),
+            RuleSituation(pending=[BUSY_SOON], sources=[SILENT]),
+            "on",
+        ),
+    ],
+)
+def test_rule_says_where_it_stands(rule: Rule, situation: RuleSituation, word: str) -> None:
+    assert situation.state_of(rule).word == word
+
+
+def test_state_says_why() -> None:
+    states = [
+        RuleSituation([OPEN, OPEN]).state_of(BUSY),
+        RuleSituation(pending=[BUSY_SOON]).state_of(BUSY),
+        RuleSituation(sources=[SILENT]).state_of(BUSY),
+    ]
+
+    assert [each.why for each in states] == [
+        "2 open incidents.",
+        "Pending since 2026-11-20 12:00:00 UTC.",
+        "Not judged: the fee source is silent since 2026-11-20 12:00:00 UTC.",
+    ]
+
 
 NOW = A_MOMENT + timedelta(hours=2)
 EVERYTHING = RuleScope(takes_all_reports=True)

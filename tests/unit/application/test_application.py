@@ -1,4 +1,4 @@
-"""The queries on a store of its own: what pages get to know, and what they may change."""
+"""What all pages share: answers asked once, statuses, look-ups."""
 
 from __future__ import annotations
 
