@@ -26,7 +26,7 @@ from dashboard.application.incidents import IncidentQueries
 from dashboard.application.text import moment, since_when
 from dashboard.cli import options
 from dashboard.cli.installation import Installation, open_installation
-from dashboard.cli.main import LazyGroup
+from dashboard.cli.main import LazyCommand, LazyGroup
 from dashboard.cli.output import (
     FAILED,
     FOUND,
@@ -54,18 +54,33 @@ from dashboard.wiring.store import os_user
 from dashboard.wiring.trials import TriedRecipient, recipients_to_try, try_recipient
 
 _COMMANDS: Final = {
-    "incidents": "incidents",
-    "acknowledge": "incidents",
-    "unacknowledge": "incidents",
-    "hand-over": "incidents",
-    "resolve": "incidents",
-    "test-send": "alerts",
-    "rehearse": "rehearse",
+    "incidents": LazyCommand(
+        "incidents", "List open incidents: state, since when, how many changes, who owns it."
+    ),
+    "acknowledge": LazyCommand(
+        "incidents", "Say that you work on INCIDENT; the first digits of its id suffice."
+    ),
+    "unacknowledge": LazyCommand(
+        "incidents", "Take back your acknowledgement of INCIDENT; then nobody owns it."
+    ),
+    "hand-over": LazyCommand(
+        "incidents",
+        "Make another person the owner of INCIDENT; a recipient of that name is notified.",
+    ),
+    "resolve": LazyCommand(
+        "incidents", "Resolve INCIDENT; what happens afterwards is a new incident."
+    ),
+    "test-send": LazyCommand(
+        "alerts", "Send a test message now, and show what the server answers, step by step."
+    ),
+    "rehearse": LazyCommand(
+        "rehearse", "Play a storm of rejections, and show who would get which message when."
+    ),
 }
-"""Every command below `linewatch alerts`, with the module of this package that holds it."""
+"""Every command below `linewatch alerts`."""
 
 
-@click.group(cls=LazyGroup, modules=_COMMANDS, invoke_without_command=True)
+@click.group(cls=LazyGroup, lazy=_COMMANDS, invoke_without_command=True)
 @options.network
 @click.option(
     "--state",

@@ -8,77 +8,140 @@ import sys
 from collections.abc import Mapping
 from importlib import import_module
 from io import TextIOWrapper
-from typing import Any, Final, NoReturn, cast
+from typing import Any, Final, NamedTuple, NoReturn, cast
 
 import click
 
-from dashboard.cli.output import FAILED, WRONG_INPUT, warn
 from dashboard.errors import InputError, LinewatchError
 
 
-class LazyGroup(click.Group):
-    """Finds its commands in `modules`: each command by the module of this package that holds it.
+class LazyCommand(NamedTuple):
+    """Which module of this package holds a command, and the first sentence of its help.
 
-    A command is the module's value of the same name, with `_` for `-`, or what follows a colon.
+    The command is the module's value of the same name, with `_` for `-`.
     """
 
-    def __init__(self, *args: Any, modules: Mapping[str, str], **attributes: Any) -> None:  # noqa: ANN401 - click's own
-        """Import nothing yet."""
+    module: str
+    help: str
+
+
+class LazyGroup(click.Group):
+    """Imports a command when it is called; its own help says what it knows without that."""
+
+    def __init__(
+        self,
+        *args: Any,  # noqa: ANN401 - click's own
+        lazy: Mapping[str, LazyCommand],
+        **attributes: Any,  # noqa: ANN401 - click's own
+    ) -> None:
         super().__init__(*args, **attributes)
-        self._modules = modules
+        self.lazy = lazy
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - named by click
-        return list(self._modules)
+        return list(self.lazy)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - named by click
-        if cmd_name not in self._modules:
+        if cmd_name not in self.lazy:
             return None
-        module, _, name = self._modules[cmd_name].partition(":")
-        held = import_module(f"dashboard.cli.{module}")
-        return cast("click.Command", getattr(held, name or cmd_name.replace("-", "_")))
+        held = import_module(f"dashboard.cli.{self.lazy[cmd_name].module}")
+        return cast("click.Command", getattr(held, cmd_name.replace("-", "_")))
+
+    def format_commands(
+        self,
+        ctx: click.Context,  # noqa: ARG002 - named by click
+        formatter: click.HelpFormatter,
+    ) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, command.help) for name, command in self.lazy.items()])
 
 
 _COMMANDS: Final = {
-    "up": "run",
-    "worker": "run",
-    "serve": "run",
-    "devnet": "run",
-    "pages": "run",
-    "doctor": "doctor",
-    "migrate": "store",
-    "join": "store",
-    "backup": "store",
-    "verify": "store",
-    "rebuild": "store",
-    "restore": "restore",
-    "release": "restore",
-    "move": "restore",
-    "lookup": "lookup",
-    "answers": "answers",
-    "track": "track",
-    "senders": "senders",
-    "rejections": "rejections",
-    "fees": "fees",
-    "alerts": "alerts",
-    "resend": "alerts",
-    "rules": "rules",
-    "recipients": "recipients",
-    "silences": "silences",
-    "maintenance": "silences",
-    "keys": "keys",
-    "audit": "audit",
-    "export": "export",
-    "store": "store",
-    "demo-history": "store",
-    "config": "config",
+    "up": LazyCommand(
+        "run", "Run everything on this machine; without configuration, on a simulated chain."
+    ),
+    "worker": LazyCommand("run", "Poll the networks and send alerts; a second worker stands by."),
+    "serve": LazyCommand("run", "Serve the exclusion RPC and the gas API."),
+    "devnet": LazyCommand("run", "Run the embedded simulated chain."),
+    "pages": LazyCommand("run", "Serve the pages."),
+    "doctor": LazyCommand(
+        "doctor", "Name what is wrong with this installation, each with its remedy."
+    ),
+    "migrate": LazyCommand(
+        "store", "Bring the store's schema to this version; creates the store where there is none."
+    ),
+    "join": LazyCommand(
+        "store", "Let this machine's state folder belong to the installation of the store."
+    ),
+    "backup": LazyCommand("store", "Copy the store into FILE while everything goes on."),
+    "verify": LazyCommand(
+        "store",
+        "Verify that the store, or the backup FILE, is whole; status 1 and the remedy where not.",
+    ),
+    "rebuild": LazyCommand(
+        "store", "Rebuild what the store derives from other data, where it is wrong."
+    ),
+    "restore": LazyCommand(
+        "restore", "Replace the store by the backup FILE; stop all of Linewatch first."
+    ),
+    "release": LazyCommand("restore", "Send the notifications that a restore holds, all of them."),
+    "move": LazyCommand(
+        "restore", "Move the store to another database; stop all of Linewatch first."
+    ),
+    "lookup": LazyCommand("lookup", "Say what happened to transactions."),
+    "answers": LazyCommand(
+        "answers", "Show and change the templates of the texts for customers and engineers."
+    ),
+    "track": LazyCommand("track", "Watch transactions for rejections."),
+    "senders": LazyCommand(
+        "senders", "Watch every rejection of an address that nodes report to our own serve."
+    ),
+    "rejections": LazyCommand("rejections", "List the rejections that are stored."),
+    "fees": LazyCommand(
+        "fees",
+        "Show the fees of the networks: those of now, or with --since the base fee over a time.",
+    ),
+    "alerts": LazyCommand(
+        "alerts", "List open incidents and notifications, or do what a command below says."
+    ),
+    "resend": LazyCommand(
+        "alerts", "Send the dead notification NOTIFICATION_ID again, or all to an address."
+    ),
+    "rules": LazyCommand(
+        "rules", "Say which changes people are notified of, who gets them and how urgent they are."
+    ),
+    "recipients": LazyCommand(
+        "recipients",
+        "See who gets messages, verify addresses, turn them off and on, say at which hours.",
+    ),
+    "silences": LazyCommand(
+        "silences", "Notify nobody of what is known: for a time, with a reason, on record."
+    ),
+    "maintenance": LazyCommand(
+        "silences", "Hold notifications during planned work: people get one summary when it ends."
+    ),
+    "keys": LazyCommand(
+        "keys", "Make, limit, renew and revoke the API keys with which clients call our own APIs."
+    ),
+    "audit": LazyCommand(
+        "audit", "List who did what: keys, watched senders, tracked transactions, the store itself."
+    ),
+    "export": LazyCommand("export", "Write all that is stored of one kind into a file."),
+    "store": LazyCommand(
+        "store",
+        "Measure the store: rows and bytes of each kind of data, and how much they grow a day.",
+    ),
+    "demo-history": LazyCommand("store", "Fill a store with a simulated year."),
+    "config": LazyCommand(
+        "config", "Check the configuration, show it, and try every endpoint that it names."
+    ),
 }
-"""Every command, in the order of the help, with the module of this package that holds it."""
+"""Every command, in the order of the help."""
 
-_ROLES: Final = frozenset(name for name, module in _COMMANDS.items() if module == "run")
+_ROLES: Final = frozenset(name for name, command in _COMMANDS.items() if command.module == "run")
 
 
 @click.group(
-    cls=LazyGroup, modules=_COMMANDS, context_settings={"help_option_names": ["-h", "--help"]}
+    cls=LazyGroup, lazy=_COMMANDS, context_settings={"help_option_names": ["-h", "--help"]}
 )
 @click.version_option(package_name="linewatch")
 def linewatch() -> None:
@@ -105,12 +168,17 @@ def main() -> None:
     try:
         linewatch()
     except LinewatchError as error:
-        warn(str(error))
-        sys.exit(WRONG_INPUT if isinstance(error, InputError) else FAILED)
+        _fail(str(error), is_input=isinstance(error, InputError))
     except OSError as error:
         _drop_output()
-        warn(f"cannot go on: {error}")
-        sys.exit(FAILED)
+        _fail(f"cannot go on: {error}", is_input=False)
+
+
+def _fail(message: str, *, is_input: bool) -> NoReturn:
+    from dashboard.cli.output import FAILED, WRONG_INPUT, warn  # noqa: PLC0415 - not for a help
+
+    warn(message)
+    sys.exit(WRONG_INPUT if is_input else FAILED)
 
 
 def _end(*_: object) -> NoReturn:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Awaitable, Callable
 from importlib import import_module
@@ -17,8 +19,7 @@ from dashboard.settings import Settings, load_settings
 from dashboard.supervise import Patience, supervise
 from dashboard.transport.event_loop import RestingLoop, WokenOnceLoop
 from dashboard.wiring.clock import utc_now
-from dashboard.wiring.roles import RoleDeaths, refuse_taken_ports, roles_of
-from dashboard.wiring.store import migrate_store
+from dashboard.wiring.roles import OUR_COMMAND, RoleDeaths, refuse_taken_ports, roles_of
 
 _BEYOND_STOPPING: Final = 3.0
 """Seconds that a role may take to end beyond what requests under way are given."""
@@ -43,7 +44,7 @@ def up(*, no_pages: bool, until_stdin_closes: bool) -> None:
     settings = load_settings()
     roles = roles_of(settings, with_pages=not no_pages)
     refuse_taken_ports(roles)
-    migrate_store(settings)
+    _migrate_store()
     _greet(settings, with_pages=not no_pages)
     patience = Patience(grace=settings.serve.stop_timeout.total_seconds() + _BEYOND_STOPPING)
     deaths = RoleDeaths(settings.home, utc_now)
@@ -52,6 +53,13 @@ def up(*, no_pages: bool, until_stdin_closes: bool) -> None:
         lambda stop: supervise(roles, stop, deaths, patience),
         until_stdin_closes=until_stdin_closes,
     )
+
+
+def _migrate_store() -> None:
+    """Bring the store to our schema in a process of its own: this one lives on, and stays small."""
+    done = subprocess.run([*OUR_COMMAND, "migrate"], stdout=subprocess.DEVNULL, check=False)
+    if done.returncode != 0:
+        sys.exit(done.returncode)
 
 
 @click.command()

@@ -13,8 +13,8 @@ from typing import Final
 import msgspec
 
 from dashboard.devnet.blockspace import Blockspace, capacity
-from dashboard.devnet.chain import DEVNET_ID, GAS_LIMIT, Chain
-from dashboard.devnet.genesis import sync_folder
+from dashboard.devnet.chain import GAS_LIMIT, Chain
+from dashboard.devnet.genesis import DEVNET_ID, sync_folder
 from dashboard.domain.quantity import Address, TxHash, Wei, format_gwei
 from dashboard.domain.rejections.exclusion import SignedTransaction
 from dashboard.errors import InputError, RoleError, StoreUnavailable

@@ -10,7 +10,8 @@ from typing import Final
 import coincurve
 from eth_hash.auto import keccak
 
-from dashboard.devnet.chain import DEVNET_ID, GAS_LIMIT, Block, Chain, SeededRandom, between
+from dashboard.devnet.chain import GAS_LIMIT, Block, Chain, SeededRandom, between
+from dashboard.devnet.genesis import DEVNET_ID
 from dashboard.domain.quantity import Address, TxHash, Wei
 from dashboard.domain.rejections.exclusion import SignedTransaction
 from dashboard.wire.transaction import encode_integer, encode_list

@@ -13,11 +13,10 @@ from typing import Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from dashboard.devnet.genesis import BLOCK_SECONDS, Genesis
 from dashboard.domain.fees.suggestion import next_base_fee
-from dashboard.domain.quantity import WEI_PER_GWEI, NetworkId, Wei
+from dashboard.domain.quantity import WEI_PER_GWEI, Wei
 
-DEVNET_ID: Final = NetworkId(424242)
-BLOCK_SECONDS: Final = 2
 GAS_LIMIT: Final = 8_000_000
 GENESIS_BASE_FEE: Final = Wei(10 * WEI_PER_GWEI)
 
@@ -29,14 +28,6 @@ _KEPT_SEGMENTS: Final = 16
 
 # The factor of a block's gas for each random byte: 0.6 to 1.4, in thousandths.
 _SCATTER: Final = tuple(600 + byte * 800 // 255 for byte in range(256))
-
-
-@dataclass(frozen=True, slots=True)
-class Genesis:
-    """What a devnet is computed from; `timestamp` is in Unix seconds."""
-
-    seed: int
-    timestamp: int
 
 
 @dataclass(frozen=True, slots=True)

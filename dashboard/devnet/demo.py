@@ -14,16 +14,14 @@ import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
 from dashboard.devnet.chain import (
-    BLOCK_SECONDS,
     Chain,
     FeeDemand,
-    Genesis,
     Int64Array,
     SeededRandom,
     between,
     between_points,
 )
-from dashboard.devnet.genesis import DEVNET, SimulatedNetwork
+from dashboard.devnet.genesis import BLOCK_SECONDS, DEVNET, Genesis, SimulatedNetwork
 from dashboard.devnet.traffic import REJECTION_SECONDS, SubmitReport, Traffic
 from dashboard.domain.fees.gas import BlockFees, GasObservation, GasSource
 from dashboard.domain.fees.percentiles import FeeWindow

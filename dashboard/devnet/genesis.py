@@ -9,15 +9,24 @@ from typing import Final
 
 import msgspec
 
-from dashboard.devnet.chain import BLOCK_SECONDS, DEVNET_ID, Genesis
 from dashboard.domain.clock import Clock
 from dashboard.domain.quantity import WEI_PER_GWEI, NetworkId, Wei
 from dashboard.errors import InputError, RoleError
 
+DEVNET_ID: Final = NetworkId(424242)
+BLOCK_SECONDS: Final = 2
 BLOCKS_AT_FIRST_START: Final = 20_000
 """The window of the busy threshold, so that it is full from the first minute."""
 
 _FILE: Final = "genesis.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Genesis:
+    """What a devnet is computed from; `timestamp` is in Unix seconds."""
+
+    seed: int
+    timestamp: int
 
 
 class _Stored(msgspec.Struct):

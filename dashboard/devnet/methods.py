@@ -11,7 +11,8 @@ from eth_hash.auto import keccak
 from msgspec import Raw
 
 from dashboard.devnet.admission import TransactionFields, read_fields
-from dashboard.devnet.chain import DEVNET_ID, GAS_LIMIT, Block, Genesis
+from dashboard.devnet.chain import GAS_LIMIT, Block
+from dashboard.devnet.genesis import DEVNET_ID, Genesis
 from dashboard.devnet.node import IncludedTransaction, Node
 from dashboard.domain.quantity import (
     Address,

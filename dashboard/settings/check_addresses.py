@@ -19,7 +19,6 @@ from dashboard.settings.schema import (
     StoreSettings,
 )
 from dashboard.settings.values import host_of, is_loopback, is_wildcard
-from dashboard.store.engine.database import clear_text_hosts
 
 _HTTP_SCHEME: Final = ("https://", "http://")
 _ANY_SCHEME: Final = (*_HTTP_SCHEME, "wss://", "ws://")
@@ -171,6 +170,8 @@ def clear_text_store(store: StoreSettings, url: str) -> str | None:
 
     StoreError for what is no address of a store.
     """
+    from dashboard.store.engine.database import clear_text_hosts  # noqa: PLC0415 - SQLAlchemy takes 30 MB, which a process without a store does not need
+
     beyond = [host for host in clear_text_hosts(url) if not is_loopback(host)]
     if not beyond or store.allow_clear_text:
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from dashboard.devnet.chain import DEVNET_ID
+from dashboard.devnet.genesis import DEVNET_ID
 from dashboard.domain.people.access import KeyLimits
 from dashboard.domain.quantity import NetworkId, shorten
 from dashboard.domain.secret import Secret

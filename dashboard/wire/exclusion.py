@@ -22,9 +22,6 @@ from dashboard.wire.transaction import LARGEST_NONCE
 
 Word = TypeVar("Word", bound=StrEnum)
 
-GET_STATUS: Final = "getTransactionExclusionStatusV1"
-SAVE_REJECTED: Final = "saveRejectedTransactionV1"
-
 
 def method_name(prefix: str, method: str) -> str:
     """Return a method's full name, such as ``linea_saveRejectedTransactionV1``."""

@@ -7,7 +7,9 @@ from typing import Final
 
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import shorten
-from dashboard.wire.exclusion import GET_STATUS, SAVE_REJECTED
+
+GET_STATUS: Final = "getTransactionExclusionStatusV1"
+SAVE_REJECTED: Final = "saveRejectedTransactionV1"
 
 METHODS: Final = (
     GET_STATUS,

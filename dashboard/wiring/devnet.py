@@ -15,9 +15,9 @@ from starlette.types import ASGIApp
 
 from dashboard.devnet.admission import AcceptedTransactions
 from dashboard.devnet.app import build_app
-from dashboard.devnet.chain import DEVNET_ID, Chain
+from dashboard.devnet.chain import Chain
 from dashboard.devnet.demo import DemoFeeHistory, DemoReports
-from dashboard.devnet.genesis import DEVNET, SIMULATED, SimulatedNetwork, open_genesis
+from dashboard.devnet.genesis import DEVNET, DEVNET_ID, SIMULATED, SimulatedNetwork, open_genesis
 from dashboard.devnet.traffic import TrackTransaction, TrafficRunner
 from dashboard.domain.fees.spells import HoldPeriods
 from dashboard.domain.health.coverage import Watched

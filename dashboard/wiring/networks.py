@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import msgspec
 
 from dashboard.detect.condition_start_end import ConditionRules
-from dashboard.devnet.chain import BLOCK_SECONDS, DEVNET_ID
-from dashboard.devnet.genesis import SIMULATED
+from dashboard.devnet.genesis import BLOCK_SECONDS, DEVNET_ID, SIMULATED
 from dashboard.devnet.rejection_scripts import LIMITS as SIMULATED_LIMITS
 from dashboard.domain.fees.spells import HoldPeriods
 from dashboard.domain.fees.suggestion import FeePolicy, LevelPolicy

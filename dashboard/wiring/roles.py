@@ -21,7 +21,9 @@ from dashboard.domain.health.troubles import FailingRole
 from dashboard.errors import RoleError
 from dashboard.logs import get_logger
 from dashboard.settings import Settings
-from dashboard.wiring.store import worker_is_alive
+
+OUR_COMMAND: Final = (sys.executable, "-m", "dashboard.cli.main")
+"""`linewatch`, run by the Python that runs us."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +49,7 @@ def roles_of(settings: Settings, *, with_pages: bool = True) -> tuple[Role, ...]
         roles.append(_listening("devnet", (settings.devnet.host, settings.devnet.port), "/"))
     serve = _listening("serve", (settings.serve.host, settings.serve.port), "/live")
     roles.append(replace(serve, after=tuple(role.name for role in roles)))
-    is_ready = partial(worker_is_alive, settings)
-    roles.append(Role("worker", _command("worker"), is_ready, after=("serve",)))
+    roles.append(Role("worker", _command("worker"), _runs, after=("serve",)))
     if with_pages:
         address = (settings.pages.host, settings.pages.port)
         roles.append(_listening("pages", address, "/_stcore/health"))
@@ -80,7 +81,12 @@ def _listening(name: str, address: tuple[str, int], path: str) -> Role:
 
 
 def _command(name: str) -> tuple[str, ...]:
-    return (sys.executable, "-m", "dashboard.cli.main", name, "--until-stdin-closes")
+    return (*OUR_COMMAND, name, "--until-stdin-closes")
+
+
+def _runs() -> bool:
+    """Nothing comes after the worker and nobody connects to it, so it is ready once it runs."""
+    return True
 
 
 def _answers(address: tuple[str, int], path: str) -> bool:

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeVar, cast
 
 from aiosmtpd.smtp import SMTP, Envelope, Session
 
-from dashboard.devnet.chain import DEVNET_ID
+from dashboard.devnet.genesis import DEVNET_ID
 from dashboard.domain.quantity import TxHash
 from dashboard.store.engine.engine import open_store
 from dashboard.store.engine.leases import WORKER_LEASE, holder

@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from alembic import command
 from sqlalchemy import create_engine
 
 from dashboard.errors import SchemaMismatch
 from dashboard.store.engine.engine import open_store
-from dashboard.store.maintenance.migrate import configuration, migrate
+from dashboard.store.maintenance.migrate import migrate, upgrade_to
 from dashboard.store.rejections.counter_steps import CounterStep
 from dashboard.store.rejections.save import version_digest
 from dashboard.store.schema.columns import milliseconds_of
@@ -115,7 +114,7 @@ def _make(path: Path, schema: str) -> None:
     """Make a store as a release left it, by statements of that time."""
     engine = create_engine(f"sqlite:///{path}")
     with engine.begin() as connection:
-        command.upgrade(configuration(connection), schema)
+        upgrade_to(connection, schema)
     engine.dispose()
     with closing(sqlite3.connect(path)) as driver, driver:
         for number in range(1, _MANY + 1):

@@ -14,7 +14,7 @@ from dashboard.serve.keys.key_ring import ApiKey, KeyLimiter, digest
 from dashboard.serve.keys.key_sync import ConfiguredKeys, KeySync
 from dashboard.store.access.api_keys import Credential, create_key, revoke_key
 from dashboard.store.engine.engine import Store
-from dashboard.wire.exclusion import SAVE_REJECTED
+from dashboard.wire.method_names import SAVE_REJECTED
 from tests.integration.running_server import (
     NETWORK,
     OTHER_NETWORK,

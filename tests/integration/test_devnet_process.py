@@ -12,8 +12,8 @@ import pytest
 from eth_account import Account
 
 from dashboard.devnet.app import LARGEST_BODY
-from dashboard.devnet.chain import DEVNET_ID, GAS_LIMIT, Chain
-from dashboard.devnet.genesis import open_genesis
+from dashboard.devnet.chain import GAS_LIMIT, Chain
+from dashboard.devnet.genesis import DEVNET_ID, open_genesis
 from dashboard.domain.fees.percentiles import FeeWindow
 from dashboard.domain.fees.suggestion import next_base_fee
 from dashboard.domain.quantity import NetworkId, TxHash, Wei

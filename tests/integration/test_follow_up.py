@@ -12,7 +12,7 @@ from uuid import uuid4
 import pytest
 from eth_account import Account
 
-from dashboard.devnet.chain import DEVNET_ID
+from dashboard.devnet.genesis import DEVNET_ID
 from dashboard.devnet.rejection_scripts import SCRIPTS, FinalOutcome
 from dashboard.devnet.traffic import REJECTION_SECONDS, Traffic, TrafficRunner
 from dashboard.domain.quantity import Address, NetworkId, TxHash

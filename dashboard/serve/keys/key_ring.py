@@ -16,8 +16,7 @@ from dashboard.domain.people.access import KeyLimits, usual_burst
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.secret import Secret
 from dashboard.errors import InputError
-from dashboard.wire.exclusion import SAVE_REJECTED
-from dashboard.wire.method_names import FREE
+from dashboard.wire.method_names import FREE, SAVE_REJECTED
 
 _NOTHING = hashlib.sha256(b"").digest()
 

@@ -17,12 +17,7 @@ from dashboard.serve.counters import UNSERVED, Counters
 from dashboard.serve.keys.key_ring import ApiKey, KeyLimiter
 from dashboard.serve.subscriptions import Session
 from dashboard.transport.http_reply import HttpReply, json_reply
-from dashboard.wire.exclusion import (
-    GET_STATUS,
-    StatusRequest,
-    decode_status_request,
-    decode_status_requests,
-)
+from dashboard.wire.exclusion import StatusRequest, decode_status_request, decode_status_requests
 from dashboard.wire.jsonrpc import (
     NULL_ID,
     ErrorReply,
@@ -36,6 +31,7 @@ from dashboard.wire.jsonrpc import (
     result_reply,
     store_rpc_error,
 )
+from dashboard.wire.method_names import GET_STATUS
 
 
 class FastStatuses(Protocol):

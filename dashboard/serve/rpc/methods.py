@@ -27,8 +27,9 @@ from dashboard.serve.rpc.reports import ReportSaver
 from dashboard.serve.subscriptions import Session, Subscription
 from dashboard.store.engine.engine import installation_id
 from dashboard.store.rejections.archive import last_rejection_id
-from dashboard.wire.exclusion import GET_STATUS, SAVE_REJECTED, method_name
+from dashboard.wire.exclusion import method_name
 from dashboard.wire.jsonrpc import RpcError
+from dashboard.wire.method_names import GET_STATUS, SAVE_REJECTED
 from dashboard.wire.params import named_arguments
 from dashboard.wire.rejection_query import (
     SubscribeQuery,

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from uuid import UUID, uuid4
 
-from alembic import command
-from alembic.config import Config
 from sqlalchemy import Connection, func, inspect, select
 
 from dashboard.domain.people.access import Action, Actor
@@ -44,7 +42,7 @@ def bring_up(
     before = _refuse_what_we_do_not_know(connection, name)
     if before is not None and own_id is not None:
         refuse_foreign(connection, name, own_id)
-    command.upgrade(configuration(connection), "head")
+    upgrade_to(connection, "head")
     _found_installation(connection, own_id)
     if by is not None and before not in {None, REVISION}:
         steps = {"from": before, "to": REVISION}
@@ -63,16 +61,18 @@ def _refuse_what_we_do_not_know(connection: Connection, name: str) -> str | None
     return found
 
 
-def configuration(connection: Connection) -> Config:
-    """Configure Alembic without a file; its environment takes our connection as it is."""
+def upgrade_to(connection: Connection, revision: str) -> None:
+    """Run the revisions up to one of them; their environment takes our connection as it is."""
+    # Alembic takes 15 MB, which a process that finds its store up to date does not need.
+    from alembic import command  # noqa: PLC0415 - as said
+    from alembic.config import Config  # noqa: PLC0415 - as said
+
+    scripts = str(Path(__file__).parents[1] / "migrations")
     configuration = Config()
-    scripts = str(Path(__file__).parents[1] / "migrations").replace(
-        "%", "%%"
-    )  # or % would interpolate
-    configuration.set_main_option("script_location", scripts)
+    configuration.set_main_option("script_location", scripts.replace("%", "%%"))
     configuration.set_main_option("path_separator", "os")
     configuration.attributes["connection"] = connection
-    return configuration
+    command.upgrade(configuration, revision)
 
 
 def _found_installation(connection: Connection, own_id: UUID | None) -> None:

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import ExitStack, asynccontextmanager
 from typing import Final, Self
 
-from dashboard.devnet.chain import DEVNET_ID
+from dashboard.devnet.genesis import DEVNET_ID
 from tests.bench.load_generator import Load, Volley
 from tests.bench.messages import post, split_http
 from tests.bench.processes import Server, cores, settle

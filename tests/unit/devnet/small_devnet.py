@@ -12,7 +12,8 @@ from eth_account import Account
 
 from dashboard.devnet.admission import AcceptedTransactions
 from dashboard.devnet.app import answer_body
-from dashboard.devnet.chain import BLOCK_SECONDS, DEVNET_ID, Chain, Genesis
+from dashboard.devnet.chain import Chain
+from dashboard.devnet.genesis import BLOCK_SECONDS, DEVNET_ID, Genesis
 from dashboard.devnet.methods import Methods
 from dashboard.devnet.node import Node
 from dashboard.domain.quantity import WEI_PER_GWEI

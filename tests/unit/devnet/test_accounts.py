@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.devnet.blockspace import Payment, SimulatedAccount
-from dashboard.devnet.chain import DEVNET_ID, SeededRandom
+from dashboard.devnet.chain import SeededRandom
+from dashboard.devnet.genesis import DEVNET_ID
 from dashboard.domain.quantity import Address, Wei
 from dashboard.wire.transaction import decode_transaction
 

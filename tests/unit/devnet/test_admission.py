@@ -10,7 +10,8 @@ import pytest
 from eth_account import Account as Wallet
 
 from dashboard.devnet.blockspace import Payment, SimulatedAccount
-from dashboard.devnet.chain import DEVNET_ID, SeededRandom
+from dashboard.devnet.chain import SeededRandom
+from dashboard.devnet.genesis import DEVNET_ID
 from dashboard.devnet.methods import contract_of
 from dashboard.devnet.traffic import Traffic
 from dashboard.domain.quantity import WEI_PER_GWEI, Address, TxHash, Wei

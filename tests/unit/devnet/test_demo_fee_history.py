@@ -10,9 +10,9 @@ from itertools import islice, pairwise
 import numpy as np
 import pytest
 
-from dashboard.devnet.chain import DEVNET_ID, Int64Array
+from dashboard.devnet.chain import Int64Array
 from dashboard.devnet.demo import DemoFeeHistory, FeesOfDays
-from dashboard.devnet.genesis import CALM, DEVNET, FLAT, SIMULATED, SimulatedNetwork
+from dashboard.devnet.genesis import CALM, DEVNET, DEVNET_ID, FLAT, SIMULATED, SimulatedNetwork
 from dashboard.domain.fees.gas import GasSource
 from dashboard.domain.fees.percentiles import FeeWindow
 from dashboard.domain.fees.rollup import FeeSeries

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from dashboard.devnet.chain import DEVNET_ID
 from dashboard.devnet.demo import DemoReports
+from dashboard.devnet.genesis import DEVNET_ID
 from dashboard.devnet.rejection_scripts import ReasonTemplate
 from tests.builders import A_MOMENT
 

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from dashboard.devnet.chain import DEVNET_ID, GAS_LIMIT
+from dashboard.devnet.chain import GAS_LIMIT
+from dashboard.devnet.genesis import DEVNET_ID
 from dashboard.domain.fees.suggestion import next_base_fee
 from dashboard.domain.quantity import Wei
 from tests.unit.devnet.small_devnet import HEAD, SENDER, Devnet, Json

@@ -14,8 +14,6 @@ from dashboard.domain.quantity import Address, TxHash
 from dashboard.domain.rejections.exclusion import RejectedTransaction, RejectionStage, SaveStatus
 from dashboard.errors import WireError
 from dashboard.wire.exclusion import (
-    GET_STATUS,
-    SAVE_REJECTED,
     decode_hash_param,
     decode_record,
     decode_saved,
@@ -23,6 +21,7 @@ from dashboard.wire.exclusion import (
     encode_saved,
     method_name,
 )
+from dashboard.wire.method_names import GET_STATUS, SAVE_REJECTED
 from dashboard.wire.transaction import LARGEST_NONCE
 from tests.recorded import recorded
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard.wire.exclusion import GET_STATUS, SAVE_REJECTED
-from dashboard.wire.method_names import METHODS, method_mistake
+from dashboard.wire.method_names import GET_STATUS, METHODS, SAVE_REJECTED, method_mistake
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dashboard.domain.secret import Secret
 from dashboard.serve.keys.key_ring import ApiKey, KeyLimiter
-from dashboard.wire.exclusion import GET_STATUS, SAVE_REJECTED
+from dashboard.wire.method_names import GET_STATUS, SAVE_REJECTED
 
 FREE = ApiKey.of("free", Secret("free"))
 SLOW = replace(ApiKey.of("slow", Secret("slow")), requests_per_second=10.0, burst=20)

@@ -26,7 +26,8 @@ from dashboard.serve.rpc.exclusion_status import StatusReader, load_known_hashes
 from dashboard.serve.rpc.methods import exclusion_methods
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.evidence.record_answers import save_polled
-from dashboard.wire.exclusion import SAVE_REJECTED, StatusRequest
+from dashboard.wire.exclusion import StatusRequest
+from dashboard.wire.method_names import SAVE_REJECTED
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, a_record
 from tests.databases import new_sqlite_store
 from tests.integration.running_server import (

@@ -8,7 +8,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
@@ -17,7 +16,7 @@ from sqlalchemy.schema import CreateTable
 
 from dashboard.errors import ForeignStore, SchemaMismatch, StoreError, StoreUnavailable
 from dashboard.store.engine.engine import Store, check_installation, installation_id, open_store
-from dashboard.store.maintenance.migrate import configuration, migrate
+from dashboard.store.maintenance.migrate import migrate, upgrade_to
 from dashboard.store.schema import metadata
 from dashboard.store.schema.revisions import REVISION, REVISIONS
 from tests.builders import an_id
@@ -156,7 +155,7 @@ def test_store_of_another_installation_is_refused(tmp_path: Path) -> None:
 def test_busy_spells_of_release_0_1_0_are_those_that_were_concluded(empty_url: str) -> None:
     engine = create_engine(empty_url)
     with engine.begin() as connection:
-        command.upgrade(configuration(connection), "0.1.0")
+        upgrade_to(connection, "0.1.0")
         subject = "subject, kind, network_id"
         of_network = "'busyness:59144:', 'busyness', 59144"
         connection.execute(

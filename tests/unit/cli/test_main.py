@@ -1,0 +1,41 @@
+"""The help of `linewatch`, which imports no command."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import click
+import pytest
+
+from dashboard.cli.alerts import alerts
+from dashboard.cli.main import LazyGroup, linewatch
+
+
+@pytest.mark.parametrize("group", [linewatch, alerts], ids=["linewatch", "alerts"])
+def test_help_says_of_each_command_what_its_own_help_begins_with(group: click.Group) -> None:
+    assert isinstance(group, LazyGroup)
+    context = click.Context(group)
+    commands = {name: group.get_command(context, name) for name in group.list_commands(context)}
+
+    own = {
+        name: command.get_short_help_str(limit=300)
+        for name, command in commands.items()
+        if command is not None
+    }
+
+    assert {name: command.help for name, command in group.lazy.items()} == own
+
+
+def test_help_and_start_of_everything_load_no_database_and_no_drawing() -> None:
+    script = (
+        "import sys, dashboard.cli.main, dashboard.cli.run, dashboard.supervise\n"
+        "heavy = {'sqlalchemy', 'alembic', 'coincurve', 'numpy', 'pandas', 'streamlit'}\n"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+
+    loaded = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+
+    assert loaded.stdout == "[]\n"
