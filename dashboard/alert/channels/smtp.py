@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
 import re
 import smtplib
 import socket
 import ssl
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
@@ -109,21 +108,20 @@ class SmtpChannel:
     @contextmanager
     def _connected(self) -> Iterator[SmtpConnection]:
         server = self._server
-        implicit = server.trust if server.security is Security.TLS else None
         with Deadline(server.timeout.total_seconds()) as deadline:
-            connection = SmtpConnection(deadline, implicit, server.own_name, self._watch)
             try:
-                _require(connection.connect(server.host, server.port), "us")
-                yield connection
+                with closing(SmtpConnection(server, deadline, self._watch)) as connection:
+                    yield connection
+            except smtplib.SMTPConnectError as refusal:
+                reply = refusal.smtp_code, refusal.smtp_error
+                raise DeliveryBlocked(_refusal(reply, "us")) from refusal
             except (OSError, smtplib.SMTPException, UnicodeError) as error:
                 raise DeliveryBlocked(f"{self._name()}: {_reason(error, deadline)}") from error
-            finally:
-                connection.close()
 
     def _secure_and_log_in(self, connection: SmtpConnection) -> None:
         connection.ehlo_or_helo_if_needed()
         if self._server.security is Security.STARTTLS:
-            connection.protect(self._server.trust)
+            connection.protect()
             connection.ehlo_or_helo_if_needed()
         if self._server.username:
             connection.login(self._server.username, self._server.password.reveal())
@@ -238,40 +236,39 @@ class _WholeLines(io.BufferedReader):
 
 
 class SmtpConnection(smtplib.SMTP):
-    """Connects under a deadline, at once through TLS where a context is given.
+    """Connects under a deadline, at once through TLS where the server wants that.
 
     `watch` gets each line that the server answers under the name of the step, and never what was
     sent.
     """
 
-    def __init__(
-        self,
-        deadline: Deadline,
-        implicit_tls: ssl.SSLContext | None,
-        own_name: str,
-        watch: Watch = ignore,
-    ) -> None:
-        """Connect to nothing yet; `own_name` goes into EHLO: to ask the system for it may block."""
+    def __init__(self, server: SmtpServer, deadline: Deadline, watch: Watch = ignore) -> None:
+        """Connect; smtplib.SMTPConnectError where the server greets with a refusal.
+
+        EHLO gets the configured name: to ask the system for it may block.
+        """
+        self._server = server
         self._deadline = deadline
-        self._implicit_tls = implicit_tls
         self._watch = watch
         self._step = "greeting"
-        super().__init__(local_hostname=own_name, timeout=deadline.seconds)
+        super().__init__(server.host, server.port, server.own_name, deadline.seconds)
 
-    def _get_socket(self, host: str, port: int, timeout: float) -> socket.socket:  # noqa: ARG002 - the deadline is stricter
-        """Open the socket, where smtplib's own SMTP_SSL wraps it."""
+    def connect(
+        self, host: str = "localhost", port: int = 0, source_address: object = None
+    ) -> tuple[int, bytes]:
+        """Open the connection and read the greeting."""
+        del source_address  # the system chooses it
         line = open_socket(resolve(host, port, self._deadline), self._deadline)
         self._watch(Stage("connect", f"{line.getpeername()[0]} port {port}"))
-        self._host = host  # the name that STARTTLS verifies; smtplib sets it in its constructor
-        if self._implicit_tls is None:
-            return line
-        protected = self._implicit_tls.wrap_socket(line, server_hostname=host)
-        self._note_tls(protected)
-        return protected
+        if self._server.security is Security.TLS:
+            line = self._server.trust.wrap_socket(line, server_hostname=host)
+            self._note_tls(line)
+        self.sock, self.file = line, None
+        return self.getreply()
 
-    def protect(self, trust: ssl.SSLContext) -> None:
+    def protect(self) -> None:
         """Ask the server for TLS, and speak it from here on."""
-        self.starttls(context=trust)
+        self.starttls(context=self._server.trust)
         self._note_tls(self.sock)
 
     def putcmd(self, cmd: str, args: str = "") -> None:
@@ -294,12 +291,12 @@ class SmtpConnection(smtplib.SMTP):
 
     def quit_without_waiting(self) -> None:
         """Quit without waiting for the answer, which changes nothing: the message was taken."""
-        with contextlib.suppress(OSError, smtplib.SMTPException):
+        with suppress(OSError, smtplib.SMTPException):
             self.putcmd("quit")
 
     def _note_tls(self, line: socket.socket | None) -> None:
         if isinstance(line, ssl.SSLSocket):
-            self._watch(Stage("TLS", f"{line.version()}, certificate for {self._host}"))
+            self._watch(Stage("TLS", f"{line.version()}, certificate for {self._server.host}"))
 
 
 SmtpReply: TypeAlias = tuple[int, bytes | str]
