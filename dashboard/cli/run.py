@@ -17,7 +17,6 @@ import click
 from dashboard.logs import configure_logs
 from dashboard.settings import Settings, load_settings
 from dashboard.supervise import Patience, supervise
-from dashboard.transport.event_loop import RestingLoop, WokenOnceLoop
 from dashboard.wiring.clock import utc_now
 from dashboard.wiring.roles import OUR_COMMAND, RoleDeaths, refuse_taken_ports, roles_of
 
@@ -108,9 +107,7 @@ def _run(
     configure_logs(name)
     if until_stdin_closes:
         threading.Thread(target=_end_with_parent, daemon=True, name="parent").start()
-    loop = RestingLoop if name == "pages" else WokenOnceLoop
-    with asyncio.Runner(loop_factory=loop) as runner:
-        runner.run(_until_signalled(work))
+    asyncio.run(_until_signalled(work))
 
 
 async def _until_signalled(work: Callable[[asyncio.Event], Awaitable[None]]) -> None:

@@ -25,7 +25,6 @@ from dashboard.application.application import Application
 from dashboard.show.streamlit_runtime import warm_up
 from dashboard.store.engine.engine import open_store
 from dashboard.transport.connection_limits import ConnectionLimiter, ConnectionLimits
-from dashboard.transport.event_loop import RestingLoop
 from dashboard.transport.http_connection import LimitedHttpConnection, ServeConfig
 from dashboard.web.files import PageFiles, SiteMap
 from dashboard.web.gate import StrictHeaders
@@ -74,8 +73,7 @@ def serve(port: int, file: str, ended: datetime, script: Path) -> None:
         timeout_graceful_shutdown=2,
     )
     config.connection_limiter = ConnectionLimiter(ConnectionLimits())
-    with asyncio.Runner(loop_factory=RestingLoop) as runner:
-        runner.run(uvicorn.Server(config).serve())
+    asyncio.run(uvicorn.Server(config).serve())
 
 
 if __name__ == "__main__":
