@@ -8,9 +8,9 @@ from datetime import timedelta
 from dashboard.alert.deliver import Deliverer, DeliveryPolicy, Sending
 from dashboard.alert.message import always
 from dashboard.alert.notify import Notifier
-from dashboard.application.context import PageSettings, QueryContext
+from dashboard.application.context import ApplicationContext, PageSettings
 from dashboard.application.incident_words import event_words
-from dashboard.application.rules import RuleQueries
+from dashboard.application.rules import AlertRules
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind
 from dashboard.domain.alerts.incident import Incident
 from dashboard.domain.alerts.matcher import MatchedProperty, Matcher
@@ -61,17 +61,17 @@ class Watch:
         self.notifier = Notifier(store, [ONCALL], deliverer, clock.now, configured=self.known)
 
     @property
-    def context(self) -> QueryContext:
+    def context(self) -> ApplicationContext:
         """What people act through, with the same settings."""
         settings = PageSettings(recipients=self.known)
-        return QueryContext(self.store, (), self.clock.now, settings=settings)
+        return ApplicationContext(self.store, (), self.clock.now, settings=settings)
 
     def rules(self, *rules: Rule) -> None:
         with self.store.write() as connection:
             save_rules(connection, rules, ANN)
 
     def change_rules(self, edit: RuleEdit) -> None:
-        RuleQueries(QueryContext(self.store, (), self.clock.now)).change(edit, ANN)
+        AlertRules(ApplicationContext(self.store, (), self.clock.now)).change(edit, ANN)
 
     def turn(self, number: int, before: State, after: State) -> None:
         subject = Subject(SubjectKind.BUSYNESS, A_NETWORK)

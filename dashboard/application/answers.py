@@ -29,7 +29,7 @@ from dashboard.errors import InputError
 from dashboard.store.access.audit_log import note_action
 
 if TYPE_CHECKING:
-    from dashboard.application.context import QueryContext
+    from dashboard.application.context import ApplicationContext
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +68,10 @@ class AnswerFile(Protocol):
         """
 
 
-class AnswerQueries:
+class AnswerTexts:
     """What pages and commands ask about the templates; they are one file."""
 
-    def __init__(self, context: QueryContext) -> None:
-        """Read nothing yet."""
+    def __init__(self, context: ApplicationContext) -> None:
         self._context = context
 
     def state(self) -> AnswerFileState:

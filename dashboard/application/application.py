@@ -1,6 +1,6 @@
-"""The queries of all pages: what a page may ask, and nothing else.
+"""What people can ask and do, subject by subject, for pages, commands and links alike.
 
-They read the store. Only the live question waits for an upstream, with a deadline of its own.
+Questions and acts use the store. Only the live question waits for an upstream, with a deadline.
 """
 
 from __future__ import annotations
@@ -9,33 +9,33 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
-from dashboard.application.answers import AnswerQueries
+from dashboard.application.answers import AnswerTexts
 from dashboard.application.attention import (
     Attention,
     absent_worker,
     health_troubles,
     needed_attention,
 )
-from dashboard.application.context import NO_SETTINGS, PageSettings, QueryContext, TtlCache
-from dashboard.application.deliveries import AlertQueries
-from dashboard.application.fees import FeeQueries
-from dashboard.application.health import HealthQueries
-from dashboard.application.incidents import IncidentQueries
-from dashboard.application.lookup import LookUp, LookupQueries, ask_in_portions
+from dashboard.application.context import NO_SETTINGS, ApplicationContext, PageSettings, TtlCache
+from dashboard.application.deliveries import Notifications
+from dashboard.application.fees import Fees
+from dashboard.application.health import InstallationHealth
+from dashboard.application.incidents import Incidents
+from dashboard.application.lookup import LookUp, Lookups, ask_in_portions
 from dashboard.application.network_status import (
     NetworkProfile,
     NetworkStatus,
     conclude_status,
     read_all_figures,
 )
-from dashboard.application.overview import OverviewQueries
-from dashboard.application.recipients import RecipientQueries
-from dashboard.application.rejections import RejectionListQueries
-from dashboard.application.rules import RuleQueries
-from dashboard.application.senders import SenderQueries
-from dashboard.application.signed_links import LinkQueries
-from dashboard.application.silences import SilenceQueries
-from dashboard.application.tracked import TrackedQueries
+from dashboard.application.overview import Overview
+from dashboard.application.recipients import Recipients
+from dashboard.application.rejections import Rejections
+from dashboard.application.rules import AlertRules
+from dashboard.application.senders import WatchedSenders
+from dashboard.application.signed_links import LinkActions
+from dashboard.application.silences import Silences
+from dashboard.application.tracked import TrackedTransactions
 from dashboard.application.transaction_summary import TransactionSummary, read_transaction_summaries
 from dashboard.domain.clock import Clock
 from dashboard.domain.people.access import Actor
@@ -54,9 +54,9 @@ StatusesAsOf = tuple[datetime, tuple[NetworkStatus, ...]]
 
 
 class Application:
-    """The queries of all pages; one for the process, shared by all sessions.
+    """What people can ask and do; one for the process, shared by all sessions.
 
-    Queries of one page are in the attribute of its name. Every query may raise StoreError.
+    Each subject is an attribute. Every question may raise StoreError.
     Answers that all viewers share are cached for a second. Those that an act changes are asked
     again after it: see `Store.writes`.
     """
@@ -79,21 +79,21 @@ class Application:
         self._look_up = look_up
         self.now = clock
         self._store = store
-        self.context = context = QueryContext(store, self.networks, clock, settings=settings)
-        self.overview = OverviewQueries(context)
-        self.fees = FeeQueries(context)
-        self.health = HealthQueries(context)
-        self.rejections = RejectionListQueries(context)
-        self.tracked = TrackedQueries(context)
-        self.senders = SenderQueries(context)
-        self.alerts = AlertQueries(context)
-        self.silences = SilenceQueries(context)
-        self.recipients = RecipientQueries(context)
-        self.rules = RuleQueries(context)
-        self.incidents = IncidentQueries(context)
-        self.links = LinkQueries(context)
-        self.lookups = LookupQueries(context)
-        self.answers = AnswerQueries(context)
+        self.context = context = ApplicationContext(store, self.networks, clock, settings=settings)
+        self.overview = Overview(context)
+        self.fees = Fees(context)
+        self.health = InstallationHealth(context)
+        self.rejections = Rejections(context)
+        self.tracked = TrackedTransactions(context)
+        self.senders = WatchedSenders(context)
+        self.alerts = Notifications(context)
+        self.silences = Silences(context)
+        self.recipients = Recipients(context)
+        self.rules = AlertRules(context)
+        self.incidents = Incidents(context)
+        self.links = LinkActions(context)
+        self.lookups = Lookups(context)
+        self.answers = AnswerTexts(context)
         self._statuses: TtlCache[StatusesAsOf] = TtlCache(_SHARED_FOR, clock)
         self._needed: TtlCache[tuple[Attention, ...]] = TtlCache(_SHARED_FOR, clock)
         self.drawn: TtlCache[str] = TtlCache(_SHARED_FOR, clock)
@@ -211,9 +211,9 @@ class Application:
 _registered: list[Application] = []
 
 
-def register(queries: Application) -> None:
-    """Let every page of the process use these queries."""
-    _registered[:] = [queries]
+def register(application: Application) -> None:
+    """Let every page of the process ask and act here."""
+    _registered[:] = [application]
 
 
 def is_registered() -> bool:
@@ -222,5 +222,5 @@ def is_registered() -> bool:
 
 
 def current() -> Application:
-    """Return the registered queries."""
+    """Return what was registered."""
     return _registered[0]

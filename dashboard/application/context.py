@@ -49,7 +49,6 @@ class TtlCache(Generic[T]):
     """
 
     def __init__(self, lifetime: timedelta, clock: Clock) -> None:
-        """Keep nothing yet."""
         self._lifetime = lifetime
         self._clock = clock
         self._lock = Lock()
@@ -169,7 +168,7 @@ NO_SETTINGS: Final = PageSettings()
 
 
 @dataclass(frozen=True, slots=True)
-class QueryContext:
+class ApplicationContext:
     """The store, the networks of this installation, and the clock; shared by all sessions.
 
     `actor` is whom the audit log names for changes.

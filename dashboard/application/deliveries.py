@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
-from dashboard.application.context import QueryContext, TtlCache
+from dashboard.application.context import ApplicationContext, TtlCache
 from dashboard.application.text import moment_near
 from dashboard.domain.alerts.notification import (
     DeliveryAttempt,
@@ -90,7 +90,7 @@ class VerificationMail:
 
 
 def notification_filter(
-    context: QueryContext, network_id: NetworkId | None, text: str
+    context: ApplicationContext, network_id: NetworkId | None, text: str
 ) -> NotificationFilter:
     """Read what a person types to find notifications, of one network or all."""
     if _INCIDENT.fullmatch(text.strip().lower()):
@@ -104,11 +104,10 @@ def notification_filter(
     return NotificationFilter(network_id, tx_hashes=found.tx_hashes, search=words, beginning=named)
 
 
-class AlertQueries:
+class Notifications:
     """Every answer may raise StoreError."""
 
-    def __init__(self, context: QueryContext) -> None:
-        """Ask nothing yet."""
+    def __init__(self, context: ApplicationContext) -> None:
         self._context = context
         self._counts: TtlCache[NotificationCounts] = TtlCache(_SHARED_FOR, context.now)
 

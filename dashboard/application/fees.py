@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from dashboard.application.context import QueryContext, TtlCache
+from dashboard.application.context import ApplicationContext, TtlCache
 from dashboard.application.fee_timeline import (
     FeeMarks,
     FeeTimeline,
@@ -106,14 +106,13 @@ class FeeLines:
     until: datetime
 
 
-class FeeQueries:
+class Fees:
     """Every answer may raise StoreError; what all viewers share is kept for a moment.
 
     Long time ranges are kept for minutes: their steps are longer still.
     """
 
-    def __init__(self, context: QueryContext) -> None:
-        """Ask nothing yet."""
+    def __init__(self, context: ApplicationContext) -> None:
         self._context = context
         self._time_ranges: TtlCache[tuple[TimeRange, ...]] = TtlCache(_LONG_SHARED_FOR, context.now)
         self._views: TtlCache[FeeView | None] = TtlCache(_SHARED_FOR, context.now)

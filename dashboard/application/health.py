@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final, TypeAlias, TypeVar
 
-from dashboard.application.context import QueryContext, TtlCache
+from dashboard.application.context import ApplicationContext, TtlCache
 from dashboard.application.deliveries import COUNTED
 from dashboard.application.recipients import UnreachedRule, recipients_of_rules
 from dashboard.application.source_health import NetworkHealth, Spending, read_networks, spending
@@ -155,14 +155,13 @@ def is_mail_late(mail: MailState, now: datetime) -> bool:
     return oldest is not None and now - oldest > LATE_AFTER
 
 
-class HealthQueries:
+class InstallationHealth:
     """Every answer may raise StoreError; what all viewers share is kept for a moment.
 
     Each part is read by itself, so that one that is damaged leaves the others.
     """
 
-    def __init__(self, context: QueryContext) -> None:
-        """Ask nothing yet."""
+    def __init__(self, context: ApplicationContext) -> None:
         self._context = context
         now = context.now
         self._networks: TtlCache[Sequence[NetworkHealth]] = TtlCache(_SHARED_FOR, now)

@@ -10,7 +10,7 @@ from typing import Final
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-from dashboard.application.context import QueryContext, TtlCache
+from dashboard.application.context import ApplicationContext, TtlCache
 from dashboard.application.recipients import recipients_called
 from dashboard.application.silences import silent_now
 from dashboard.application.text import short_hash
@@ -90,11 +90,10 @@ _REPORTED: Final = {
 _ID: Final = re.compile(r"[0-9a-f]{4,32}")
 
 
-class IncidentQueries:
+class Incidents:
     """Every answer may raise StoreError."""
 
-    def __init__(self, context: QueryContext) -> None:
-        """Ask nothing yet."""
+    def __init__(self, context: ApplicationContext) -> None:
         self._context = context
         self._unattended: TtlCache[tuple[Incident, ...]] = TtlCache(_SHARED_FOR, context.now)
         self._counts: TtlCache[int] = TtlCache(_SHARED_FOR, context.now)

@@ -14,7 +14,7 @@ from dashboard.application.answers import (
     finding_groups,
     leading_verdict,
 )
-from dashboard.application.context import QueryContext
+from dashboard.application.context import ApplicationContext
 from dashboard.application.network_status import NetworkProfile
 from dashboard.application.rejections import instant, rejection_form
 from dashboard.application.transaction_summary import NetworkFinding, TransactionSummary
@@ -39,11 +39,10 @@ MOST_FOUND: Final = 25
 """At most so many transactions stand for words, and so many pieces of a paste are searched."""
 
 
-class LookupQueries:
+class Lookups:
     """Every answer may raise StoreError."""
 
-    def __init__(self, context: QueryContext) -> None:
-        """Ask nothing yet."""
+    def __init__(self, context: ApplicationContext) -> None:
         self._context = context
 
     def save(self, hashes: Sequence[TxHash]) -> str:

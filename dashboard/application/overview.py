@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from dashboard.application.context import QueryContext, TtlCache
+from dashboard.application.context import ApplicationContext, TtlCache
 from dashboard.application.fee_timeline import busy_parts
 from dashboard.application.network_status import Activity, NetworkFigures, NetworkStatus
 from dashboard.application.text import names_of, since_when
@@ -126,11 +126,10 @@ def above_usual(figures: NetworkFigures, usual: UsualNow) -> float | None:
     return None if fee is None or usual.fee is None else usual.fee.difference(fee)
 
 
-class OverviewQueries:
+class Overview:
     """Every answer may raise StoreError; what all viewers share is kept for a moment."""
 
-    def __init__(self, context: QueryContext) -> None:
-        """Ask nothing yet."""
+    def __init__(self, context: ApplicationContext) -> None:
         self._context = context
         self._usual: TtlCache[UsualNow] = TtlCache(_USUAL_SHARED_FOR, context.now)
         self._lines: TtlCache[DayLine] = TtlCache(_LINES_SHARED_FOR, context.now)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from dashboard.application.context import QueryContext
+from dashboard.application.context import ApplicationContext
 from dashboard.domain.alerts.notification import Recipient
 from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.alerts.rule_keys import MAIL
@@ -80,11 +80,10 @@ class UnreachedRule:
     reasons: tuple[tuple[Recipient, str], ...]
 
 
-class RecipientQueries:
+class Recipients:
     """Every answer may raise StoreError."""
 
-    def __init__(self, context: QueryContext) -> None:
-        """Ask nothing yet."""
+    def __init__(self, context: ApplicationContext) -> None:
         self._context = context
 
     def all(self) -> tuple[ListedRecipient, ...]:

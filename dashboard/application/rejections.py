@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-from dashboard.application.context import QueryContext, TtlCache
+from dashboard.application.context import ApplicationContext, TtlCache
 from dashboard.application.rejection_timeline import (
     NO_MODULE,
     Compared,
@@ -108,7 +108,7 @@ class RejectionSummary:
 
 
 def rejection_filter(
-    context: QueryContext, network_id: NetworkId | None, text: str
+    context: ApplicationContext, network_id: NetworkId | None, text: str
 ) -> RejectionFilter:
     """Read what a person types to find rejections, of one network or all.
 
@@ -127,11 +127,10 @@ def rejection_filter(
     )
 
 
-class RejectionListQueries:
+class Rejections:
     """Every answer may raise StoreError; counts are kept for moments and shared."""
 
-    def __init__(self, context: QueryContext) -> None:
-        """Ask nothing yet."""
+    def __init__(self, context: ApplicationContext) -> None:
         self._context = context
         self._summaries: TtlCache[RejectionSummary] = TtlCache(_SHARED_FOR, context.now)
         self._timelines: TtlCache[Timeline] = TtlCache(_SHARED_FOR, context.now)
@@ -293,12 +292,12 @@ _CSV_COLUMNS: Final = (
 )
 
 
-def rejections_csv(rejections: Iterable[StoredRejection], context: QueryContext) -> str:
+def rejections_csv(rejections: Iterable[StoredRejection], context: ApplicationContext) -> str:
     """Write one line for each rejection, with the reason in words and as it was sent."""
     return write_csv(_CSV_COLUMNS, (_csv_row(each, context) for each in rejections))
 
 
-def _csv_row(stored: StoredRejection, context: QueryContext) -> tuple[str | int | None, ...]:
+def _csv_row(stored: StoredRejection, context: ApplicationContext) -> tuple[str | int | None, ...]:
     record = stored.record
     reason = context.reason_of(stored)
     return (

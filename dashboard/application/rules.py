@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Final, NamedTuple
 from zoneinfo import ZoneInfo
 
-from dashboard.application.context import QueryContext, TtlCache
+from dashboard.application.context import ApplicationContext, TtlCache
 from dashboard.application.rule_preview import preview_rule
 from dashboard.application.silences import silent_now
 from dashboard.domain.alerts.condition import Subject, SubjectKind
@@ -59,11 +59,10 @@ def zone_of(rule: Rule) -> ZoneInfo:
     return ZoneInfo("UTC" if rule.active_hours is None else rule.active_hours.zone)
 
 
-class RuleQueries:
+class AlertRules:
     """Every answer may raise StoreError."""
 
-    def __init__(self, context: QueryContext) -> None:
-        """Ask nothing yet."""
+    def __init__(self, context: ApplicationContext) -> None:
         self._context = context
         self._lately: TtlCache[str] = TtlCache(_KEPT_FOR, context.now)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dashboard.application.context import QueryContext
+from dashboard.application.context import ApplicationContext
 from dashboard.domain.people.access import Action, Actor, Detail
 from dashboard.domain.quantity import Address, NetworkId
 from dashboard.errors import InputError
@@ -16,11 +16,10 @@ from dashboard.store.tracking.senders import (
 )
 
 
-class SenderQueries:
+class WatchedSenders:
     """Every answer may raise StoreError."""
 
-    def __init__(self, context: QueryContext) -> None:
-        """Ask nothing yet."""
+    def __init__(self, context: ApplicationContext) -> None:
         self._context = context
 
     def watched(self, network_id: NetworkId | None = None) -> tuple[WatchedSender, ...]:

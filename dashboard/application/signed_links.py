@@ -8,11 +8,11 @@ from datetime import timedelta, tzinfo
 from typing import Final
 from uuid import UUID, uuid5
 
-from dashboard.application.context import QueryContext
+from dashboard.application.context import ApplicationContext
 from dashboard.application.incident_words import owner_words
-from dashboard.application.incidents import IncidentQueries
-from dashboard.application.recipients import RecipientQueries
-from dashboard.application.silences import SilenceQueries, matchers_of
+from dashboard.application.incidents import Incidents
+from dashboard.application.recipients import Recipients
+from dashboard.application.silences import Silences, matchers_of
 from dashboard.application.text import moment
 from dashboard.domain.alerts.incident import Incident
 from dashboard.domain.alerts.notification import Recipient
@@ -78,15 +78,14 @@ class LinkResult:
     text: str
 
 
-class LinkQueries:
+class LinkActions:
     """Every answer may raise StoreError."""
 
-    def __init__(self, context: QueryContext) -> None:
-        """Ask nothing yet."""
+    def __init__(self, context: ApplicationContext) -> None:
         self._context = context
-        self._incidents = IncidentQueries(context)
-        self._silences = SilenceQueries(context)
-        self._recipients = RecipientQueries(context)
+        self._incidents = Incidents(context)
+        self._silences = Silences(context)
+        self._recipients = Recipients(context)
 
     def read(self, text: str) -> SignedLink | LinkFault:
         """Return what a link of ours says, or why it cannot be used."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from dashboard.application.context import QueryContext
+from dashboard.application.context import ApplicationContext
 from dashboard.application.text import moment
 from dashboard.domain.alerts.condition import INSTALLATION, SubjectKind
 from dashboard.domain.alerts.incident import Incident
@@ -81,11 +81,10 @@ def _require_rule(matcher: Matcher, rules: Sequence[str]) -> None:
         )
 
 
-class SilenceQueries:
+class Silences:
     """Every answer may raise StoreError."""
 
-    def __init__(self, context: QueryContext) -> None:
-        """Ask nothing yet."""
+    def __init__(self, context: ApplicationContext) -> None:
         self._context = context
 
     @property

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 
-from dashboard.application.context import QueryContext, TtlCache
+from dashboard.application.context import ApplicationContext, TtlCache
 from dashboard.application.transaction_summary import (
     NetworkFinding,
     TransactionSummary,
@@ -106,18 +106,19 @@ class TrackedEntry:
         return ended or first or known.failing_since or self.transaction.tracked_at
 
 
-def tracked_filter(context: QueryContext, network_id: NetworkId | None, text: str) -> TrackedFilter:
+def tracked_filter(
+    context: ApplicationContext, network_id: NetworkId | None, text: str
+) -> TrackedFilter:
     """Read what a person types to find tracked transactions, of one network or all."""
     found = parse_search(text)
     network_id, words = context.search_scope(network_id, "" if found.named else text)
     return TrackedFilter(network_id, tx_hashes=found.named, search=words)
 
 
-class TrackedQueries:
+class TrackedTransactions:
     """Every answer may raise StoreError."""
 
-    def __init__(self, context: QueryContext) -> None:
-        """Ask nothing yet."""
+    def __init__(self, context: ApplicationContext) -> None:
         self._context = context
         self._counts: TtlCache[TrackedCounts] = TtlCache(_SHARED_FOR, context.now)
         self._needs: TtlCache[dict[Need, int]] = TtlCache(_SHARED_FOR, context.now)

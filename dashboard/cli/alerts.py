@@ -14,15 +14,15 @@ import click
 
 from dashboard.alert.message import Stage
 from dashboard.application.deliveries import (
-    AlertQueries,
     NotificationHistory,
+    Notifications,
     VerificationMail,
     notification_filter,
     reported_words,
     verification_words,
 )
 from dashboard.application.incident_words import withheld_words
-from dashboard.application.incidents import IncidentQueries
+from dashboard.application.incidents import Incidents
 from dashboard.application.text import moment, since_when
 from dashboard.cli import options
 from dashboard.cli.installation import Installation, open_installation
@@ -130,13 +130,13 @@ def alerts(  # noqa: PLR0913 - one for each option
             since=since,
             until=until,
         )
-        ask = AlertQueries(here.source)
+        ask = Notifications(here.source)
         found = ask.page(wanted, 1, limit)
         incidents = [
             each for each in ask.open() if wanted.network_id in {None, each.subject.network_id}
         ]
         one = None if wanted.tx_hashes is None else wanted.tx_hashes.only
-        withheld = () if one is None else IncidentQueries(here.source).withheld_about(one)
+        withheld = () if one is None else Incidents(here.source).withheld_about(one)
         mails = ask.verification_mails(wanted)
         print_list(_listing(here, incidents, found, withheld, mails), output)
     if sets_exit_status and found:
@@ -160,7 +160,7 @@ def resend(
     if which is None or None not in {notification_id, address}:
         raise InputError("name one notification, or an address with --to")
     with open_installation() as here:
-        many = AlertQueries(here.source).send_again(which, actor(name, here.source.now()))
+        many = Notifications(here.source).send_again(which, actor(name, here.source.now()))
     if not many:
         raise InputError(
             f"{shorten(str(which))}: no such notification is dead, or its address is off; "

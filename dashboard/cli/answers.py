@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from dashboard.application.answers import AnswerFileState, AnswerQueries
+from dashboard.application.answers import AnswerFileState, AnswerTexts
 from dashboard.cli.installation import open_installation, text_of
 from dashboard.cli.options import as_json
 from dashboard.cli.output import WRONG_INPUT, Json, print_json, say, warn
@@ -33,7 +33,7 @@ def show(*, as_json: bool) -> None:
     Its first lines say what a template may name.
     """
     with open_installation() as here:
-        state = AnswerQueries(here.source).state()
+        state = AnswerTexts(here.source).state()
     if as_json:
         form: Json = {
             "file": state.source,
@@ -53,7 +53,7 @@ def show(*, as_json: bool) -> None:
 def check(*, file: Path | None) -> None:
     """Name every mistake of a file, by default of the one in force, with its line and remedy."""
     with open_installation() as here:
-        queries = AnswerQueries(here.source)
+        queries = AnswerTexts(here.source)
         state = queries.state() if file is None else queries.check(text_of(file))
     _end_with(state)
     say(
@@ -68,7 +68,7 @@ def check(*, file: Path | None) -> None:
 def import_(*, file: Path) -> None:
     """Put a file in force; - reads standard input. One with a mistake changes nothing."""
     with open_installation() as here:
-        queries = AnswerQueries(here.source)
+        queries = AnswerTexts(here.source)
         text = text_of(file)
         _end_with(queries.check(text))
         queries.change(text, Actor(os_user(), utc_now()))
@@ -79,7 +79,7 @@ def import_(*, file: Path) -> None:
 def reset() -> None:
     """Remove the file, so that the built-in templates are in force again."""
     with open_installation() as here:
-        AnswerQueries(here.source).change(None, Actor(os_user(), utc_now()))
+        AnswerTexts(here.source).change(None, Actor(os_user(), utc_now()))
     say("The built-in templates are in force.")
 
 

@@ -9,7 +9,7 @@ from importlib.metadata import version
 import click
 
 from dashboard.application.attention import Attention, Remedy, health_troubles
-from dashboard.application.health import Health, HealthQueries, WorkerHealth
+from dashboard.application.health import Health, InstallationHealth, WorkerHealth
 from dashboard.application.text import age
 from dashboard.cli import options
 from dashboard.cli.installation import open_installation
@@ -31,7 +31,7 @@ def doctor(*, exit_code: bool, as_json: bool) -> None:
     """
     with open_installation() as here:
         now, store_name = here.source.now(), here.source.store.name
-        health = HealthQueries(here.source).health()
+        health = InstallationHealth(here.source).health()
         troubles = [*_unwritable(here.source.store), *health_troubles(health, now)]
     if as_json:
         print_json(_form(health, store_name, troubles))

@@ -8,7 +8,7 @@ from uuid import UUID
 import click
 
 from dashboard.application.incident_words import event_words, notified_words, state_remarks
-from dashboard.application.incidents import IncidentQueries
+from dashboard.application.incidents import Incidents
 from dashboard.application.text import moment
 from dashboard.cli import options
 from dashboard.cli.installation import open_installation
@@ -35,7 +35,7 @@ def incidents(*, network_text: str | None, with_resolved: bool, limit: int, outp
     JSON holds the whole story: what happened, who was notified, and what was withheld and why.
     """
     with open_installation() as here:
-        ask, network_id = IncidentQueries(here.source), here.chosen_id(network_text)
+        ask, network_id = Incidents(here.source), here.chosen_id(network_text)
         found = [*ask.open(network_id, limit)]
         found += ask.finished(network_id, limit) if with_resolved else []
         print_list(
@@ -106,12 +106,12 @@ def resolve(*, incident: str, note: str, name: str | None, as_json: bool) -> Non
 def _respond(
     text: str,
     name: str | None,
-    change: Callable[[IncidentQueries, UUID, Actor], IncidentResponse],
+    change: Callable[[Incidents, UUID, Actor], IncidentResponse],
     *,
     as_json: bool,
 ) -> None:
     with open_installation() as here:
-        ask = IncidentQueries(here.source)
+        ask = Incidents(here.source)
         found = ask.named(text)
         changed = change(ask, found.incident_id, actor(name, here.source.now()))
         if as_json:
@@ -128,7 +128,7 @@ def _respond(
             say(each)
 
 
-def _row(ask: IncidentQueries, story: IncidentStory) -> tuple[str, ...]:
+def _row(ask: Incidents, story: IncidentStory) -> tuple[str, ...]:
     incident = story.incident
     return (
         str(incident.incident_id)[:_SHORT_ID],
@@ -141,7 +141,7 @@ def _row(ask: IncidentQueries, story: IncidentStory) -> tuple[str, ...]:
     )
 
 
-def _plain(ask: IncidentQueries, incident: Incident) -> dict[str, Json]:
+def _plain(ask: Incidents, incident: Incident) -> dict[str, Json]:
     return {
         "incidentId": str(incident.incident_id),
         "what": ask.title_of(incident),
@@ -158,7 +158,7 @@ def _plain(ask: IncidentQueries, incident: Incident) -> dict[str, Json]:
     }
 
 
-def _form(ask: IncidentQueries, story: IncidentStory) -> Json:
+def _form(ask: Incidents, story: IncidentStory) -> Json:
     return _plain(ask, story.incident) | {
         "state": str(story.state),
         "noDataSince": None if story.unknown is None else instant(story.unknown.since),

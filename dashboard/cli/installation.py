@@ -9,7 +9,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from dashboard.application.context import QueryContext
+from dashboard.application.context import ApplicationContext
 from dashboard.cli.options import chosen_id
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.exclusion import StoredRejection
@@ -35,7 +35,7 @@ class Installation:
 
     settings: Settings
     networks: tuple[Network, ...]
-    source: QueryContext
+    source: ApplicationContext
 
     def is_simulated(self, network_id: NetworkId) -> bool:
         """Whether a network is made up."""
@@ -74,7 +74,7 @@ def open_installation() -> Iterator[Installation]:
     networks = shown_networks(settings)
     profiles = tuple(profile_of(network, settings) for network in networks)
     with closing(open_checked_store(settings)) as store:
-        source = QueryContext(store, profiles, utc_now, os_user(), page_settings(settings))
+        source = ApplicationContext(store, profiles, utc_now, os_user(), page_settings(settings))
         yield Installation(settings, networks, source)
 
 

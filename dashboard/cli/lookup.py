@@ -11,8 +11,8 @@ from typing import Any
 
 import click
 
-from dashboard.application.answers import AnswerContext, AnswerQueries, answer_text, leading_verdict
-from dashboard.application.lookup import LookupQueries, ask_in_portions, lookup_csv, lookup_form
+from dashboard.application.answers import AnswerContext, AnswerTexts, answer_text, leading_verdict
+from dashboard.application.lookup import Lookups, ask_in_portions, lookup_csv, lookup_form
 from dashboard.application.transaction_summary import (
     TransactionSummary,
     read_transaction_summaries,
@@ -88,7 +88,7 @@ def lookup(
         asked_at = here.source.now()
         unsaved = [] if stored else _ask(here, paste.hashes, network_id)
         summaries = with_unsaved(_summaries(here, paste.hashes, network_id), unsaved)
-    templates = AnswerQueries(here.source).state().templates
+    templates = AnswerTexts(here.source).state().templates
     public_url = here.source.settings.public_url
     now = here.source.now()
     _print(summaries, output, AnswerContext(now, output.case_id, public_url, templates))
@@ -121,7 +121,7 @@ def _read(here: Installation, text: str) -> Paste:
 
     InputError where nothing is left to look up.
     """
-    paste = LookupQueries(here.source).find(read_lookup(text))
+    paste = Lookups(here.source).find(read_lookup(text))
     wrong = [f"“{visible(each.text, _SHOWN)}” {each.why}" for each in paste.wrong]
     if not paste.hashes:
         raise InputError(wrong[0] if wrong else "standard input holds no transaction hash")

@@ -8,7 +8,7 @@ import click
 
 from dashboard.application.recipients import (
     ListedRecipient,
-    RecipientQueries,
+    Recipients,
     hours_words,
     status_words,
     unreached_words,
@@ -41,7 +41,7 @@ def recipients() -> None:
 def list_(*, output: Output) -> None:
     """List every recipient: where it is named, whether anything is sent to it and why not."""
     with open_installation() as here:
-        queries = RecipientQueries(here.source)
+        queries = Recipients(here.source)
         unreached = queries.unreached()
         print_list(
             Listing(
@@ -70,7 +70,7 @@ def verify(*, address: str, code: str | None, name: str | None) -> None:
     """
     with open_installation() as here:
         who = actor(name, here.source.now())
-        queries, recipient = RecipientQueries(here.source), Recipient(MAIL, address)
+        queries, recipient = Recipients(here.source), Recipient(MAIL, address)
         if code is None:
             queries.ask(recipient, who)
             say(f"{address}: the worker sends a verification mail; give its code here.")
@@ -126,7 +126,7 @@ def set_(  # noqa: PLR0913 - one for each option
     spans = tuple(map(WeekSpan.parse, active))
     with open_installation() as here:
         who = actor(name, here.source.now())
-        queries, recipient = RecipientQueries(here.source), Recipient(channel, address)
+        queries, recipient = Recipients(here.source), Recipient(channel, address)
         before = queries.profile(recipient)
         zone = before.zone if time_zone is None else time_zone
         hours = spans if active or any_hour else before.active
@@ -145,7 +145,7 @@ def off(*, address: str, channel: str, note: str, name: str | None) -> None:
     """Send nothing to ADDRESS any more; what is pending to it is marked as dead."""
     with open_installation() as here:
         who = actor(name, here.source.now())
-        is_new = RecipientQueries(here.source).turn_off(Recipient(channel, address), who, note)
+        is_new = Recipients(here.source).turn_off(Recipient(channel, address), who, note)
     say(f"{address}: {'off now' if is_new else 'was off already'}.")
 
 
@@ -160,7 +160,7 @@ def on(*, address: str, channel: str, name: str | None) -> None:
     """
     with open_installation() as here:
         who = actor(name, here.source.now())
-        is_changed = RecipientQueries(here.source).turn_on(Recipient(channel, address), who)
+        is_changed = Recipients(here.source).turn_on(Recipient(channel, address), who)
     if not is_changed:
         raise InputError(
             f"{shorten(address)} is neither off nor suspect: "
@@ -179,7 +179,7 @@ def renew_links(*, name: str | None) -> None:
     """
     with open_installation() as here:
         who = actor(name, here.source.now())
-        RecipientQueries(here.source).renew_link_key(secrets.token_bytes(KEY_LENGTH), who)
+        Recipients(here.source).renew_link_key(secrets.token_bytes(KEY_LENGTH), who)
     say("Links and verification codes in messages sent so far are invalid now.")
 
 

@@ -11,8 +11,8 @@ from zoneinfo import ZoneInfo
 
 import click
 
-from dashboard.application.recipients import RecipientQueries, unreached_words
-from dashboard.application.rules import RuleQueries, RuleState
+from dashboard.application.recipients import Recipients, unreached_words
+from dashboard.application.rules import AlertRules, RuleState
 from dashboard.application.text import moment
 from dashboard.cli.installation import Installation, open_installation, text_of
 from dashboard.cli.options import DURATION, as_json, given_rule, plain_table
@@ -81,7 +81,7 @@ def rules() -> None:
 def listed(*, output: Output) -> None:
     """List the rules in force, and the state of each: firing, pending, no data, on or off."""
     with open_installation() as here:
-        ask = RuleQueries(here.source)
+        ask = AlertRules(here.source)
         situation = ask.situation()
         print_list(
             Listing(
@@ -103,7 +103,7 @@ def listed(*, output: Output) -> None:
 def show(*, name: str, as_json: bool) -> None:
     """Show one rule as a file holds it."""
     with open_installation() as here:
-        held = RuleQueries(here.source).in_force()
+        held = AlertRules(here.source).in_force()
     found_rule(tuple(each.rule for each in held), name)
     (found,) = (each for each in held if each.rule.name == name)
     if as_json:
@@ -117,7 +117,7 @@ def show(*, name: str, as_json: bool) -> None:
 def export(*, as_json: bool) -> None:
     """Print the rules in force as a file, which `linewatch rules import` reads back."""
     with open_installation() as here:
-        held = RuleQueries(here.source).in_force()
+        held = AlertRules(here.source).in_force()
     if as_json:
         print_json({"rules": {each.rule.name: write_rule(each.rule) for each in held}})
     else:
@@ -214,7 +214,7 @@ def preview(*, name: str, within: timedelta, file: Path | None, output: Output) 
     Night is from 22:00 to 06:00 in the time zone of the rule, or in UTC.
     """
     with open_installation() as here:
-        queries = RuleQueries(here.source)
+        queries = AlertRules(here.source)
         held = tuple(each.rule for each in queries.in_force())
         rule = found_rule(held if file is None else _rules_of(here, file, as_json=False), name)
         found = queries.preview(rule, within)
@@ -286,7 +286,7 @@ def _mistake_form(mistake: Mistake) -> Json:
 
 
 def _change(here: Installation, edit: RuleEdit, *, dry_run: bool, as_json: bool) -> None:
-    queries = RuleQueries(here.source)
+    queries = AlertRules(here.source)
     found = queries.plan(edit) if dry_run else queries.change(edit, Actor(os_user(), utc_now()))
     if as_json:
         print_json({"isDone": not dry_run, "changes": [_change_form(each) for each in found]})
@@ -304,7 +304,7 @@ def _change(here: Installation, edit: RuleEdit, *, dry_run: bool, as_json: bool)
 
 def _warnings(here: Installation) -> list[str]:
     """Say which rules reach nobody."""
-    unreached = RecipientQueries(here.source).unreached()
+    unreached = Recipients(here.source).unreached()
     return [f"{unreached_words(each)}: see `linewatch recipients list`" for each in unreached]
 
 

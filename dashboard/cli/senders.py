@@ -8,7 +8,7 @@ from datetime import datetime
 
 import click
 
-from dashboard.application.senders import SenderQueries
+from dashboard.application.senders import WatchedSenders
 from dashboard.application.text import moment
 from dashboard.cli import options
 from dashboard.cli.installation import Installation, open_installation
@@ -61,7 +61,7 @@ def watch(
         chosen = options.chosen_ones(network_texts, here.source.networks)
         ids = [each.network_id for each in chosen]
         who = actor(name, here.source.now())
-        are_new = SenderQueries(here.source).watch(senders, ids, label.strip(), who)
+        are_new = WatchedSenders(here.source).watch(senders, ids, label.strip(), who)
     results = ["watched" if is_new else "watched already" for is_new in are_new]
     _print_results(senders, results, as_json=as_json)
 
@@ -76,7 +76,7 @@ def unwatch(*, senders: tuple[Address, ...], name: str | None, as_json: bool) ->
     The status is 2 if one was not watched; the others are no longer watched.
     """
     with open_installation() as here:
-        ask, who = SenderQueries(here.source), actor(name, here.source.now())
+        ask, who = WatchedSenders(here.source), actor(name, here.source.now())
         were_watched = [ask.unwatch(each, who) for each in senders]
     results = ["no longer watched" if was else "was not watched" for was in were_watched]
     _print_results(senders, results, as_json=as_json)
@@ -90,7 +90,7 @@ def unwatch(*, senders: tuple[Address, ...], name: str | None, as_json: bool) ->
 def listed(*, network_text: str | None, output: Output) -> None:
     """List the addresses that are watched, the latest first."""
     with open_installation() as here:
-        found = SenderQueries(here.source).watched(here.chosen_id(network_text))
+        found = WatchedSenders(here.source).watched(here.chosen_id(network_text))
         print_list(
             Listing(
                 "senders",

@@ -11,7 +11,7 @@ from uuid import uuid4
 
 import click
 
-from dashboard.application.silences import SilenceQueries
+from dashboard.application.silences import Silences
 from dashboard.application.text import moment
 from dashboard.cli import options
 from dashboard.cli.installation import Installation, open_installation
@@ -101,7 +101,7 @@ class GivenSilence:
     name: str | None
     covers_all: bool
 
-    def wish(self, kind: SilenceKind, ask: SilenceQueries, now: datetime) -> SilenceRequest:
+    def wish(self, kind: SilenceKind, ask: Silences, now: datetime) -> SilenceRequest:
         """Return what is asked for; InputError for what cannot be read."""
         starts_at = self.time.starts_at or now
         return SilenceRequest(
@@ -198,7 +198,7 @@ def preview(*, matchers: tuple[str, ...], spans: tuple[str, ...], zone: str, as_
     Nothing is saved.
     """
     with open_installation() as here:
-        ask = SilenceQueries(here.source)
+        ask = Silences(here.source)
         found = ask.preview(ask.read_matchers(matchers), ask.weekly(spans, zone))
         if not as_json:
             say(str(found))
@@ -274,7 +274,7 @@ def list_windows(*, with_expired: bool, output: Output) -> None:
 
 def _add(kind: SilenceKind, given: GivenSilence, *, as_json: bool) -> None:
     with open_installation() as here:
-        ask = SilenceQueries(here.source)
+        ask = Silences(here.source)
         now = here.source.now()
         wish = given.wish(kind, ask, now)
         made, _ = ask.add(wish, actor(given.name, now), covers_all=given.covers_all)
@@ -283,12 +283,12 @@ def _add(kind: SilenceKind, given: GivenSilence, *, as_json: bool) -> None:
 
 def _end(kind: SilenceKind, number: int, name: str | None, *, as_json: bool) -> None:
     with open_installation() as here:
-        ask = SilenceQueries(here.source)
+        ask = Silences(here.source)
         now = here.source.now()
         _print_one(ask, ask.end(kind, number, actor(name, now)), now, as_json=as_json)
 
 
-def _print_one(ask: SilenceQueries, silence: Silence, now: datetime, *, as_json: bool) -> None:
+def _print_one(ask: Silences, silence: Silence, now: datetime, *, as_json: bool) -> None:
     if as_json:
         print_json(_form(ask, silence, now))
         return
@@ -320,7 +320,7 @@ def _list(kind: SilenceKind, output: Output, *, with_expired: bool) -> None:
 
 
 def _listing(here: Installation, kind: SilenceKind, *, with_expired: bool) -> Listing[Silence]:
-    ask, now = SilenceQueries(here.source), here.source.now()
+    ask, now = Silences(here.source), here.source.now()
     stored = ask.stored()
     found = [*stored.unfinished, *(stored.finished if with_expired else ())]
     return Listing(
@@ -333,7 +333,7 @@ def _listing(here: Installation, kind: SilenceKind, *, with_expired: bool) -> Li
     )
 
 
-def _row(ask: SilenceQueries, silence: Silence, now: datetime) -> Sequence[str]:
+def _row(ask: Silences, silence: Silence, now: datetime) -> Sequence[str]:
     return (
         str(silence.silence_id),
         silence.state(now).value,
@@ -346,7 +346,7 @@ def _row(ask: SilenceQueries, silence: Silence, now: datetime) -> Sequence[str]:
     )
 
 
-def _form(ask: SilenceQueries, silence: Silence, now: datetime) -> Json:
+def _form(ask: Silences, silence: Silence, now: datetime) -> Json:
     weekly, part = silence.wish.weekly, silence.occurrence(now)
     return {
         "number": silence.silence_id,

@@ -15,7 +15,7 @@ from typing import Final
 
 import click
 
-from dashboard.application.tracked import TrackedQueries
+from dashboard.application.tracked import TrackedTransactions
 from dashboard.cli import options
 from dashboard.cli.installation import Installation, open_installation, standard_input
 from dashboard.cli.output import WRONG_INPUT, Json, instant, print_rows, say, warn
@@ -124,7 +124,7 @@ def track(  # noqa: PLR0913 - one for each option
     report = _JsonPrinter() if as_json else _TextPrinter()
     with open_installation() as here:
         network_ids = _network_ids(here, network_texts)
-        ask = TrackedQueries(here.source)
+        ask = TrackedTransactions(here.source)
         for origin, text in given:
             for part in track_files(text, utc_now(), _AT_ONCE):
                 if part.unused_columns:
@@ -169,7 +169,7 @@ def _network_ids(here: Installation, texts: Sequence[str]) -> tuple[NetworkId, .
 
 
 def _keep(
-    ask: TrackedQueries,
+    ask: TrackedTransactions,
     origin: str,
     listed: TrackList,
     network_ids: Sequence[NetworkId],

@@ -13,8 +13,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from dashboard.application import application
 from dashboard.application.signed_links import (
     SILENCED_FOR,
+    LinkActions,
     LinkForm,
-    LinkQueries,
     LinkResult,
     LinkSubject,
 )
@@ -192,7 +192,7 @@ async def _answer(request: Request) -> Response:
         return HTMLResponse(plain_page("Nothing was changed", said), 503)
 
 
-def _respond(links: LinkQueries, link: SignedLink, form: LinkForm | None, length: str) -> Response:
+def _respond(links: LinkActions, link: SignedLink, form: LinkForm | None, length: str) -> Response:
     """Ask for confirmation where no form was sent, else act."""
     if form is None:
         return HTMLResponse(confirm_page(links.about(link), length))

@@ -13,9 +13,9 @@ from typing import Final, NamedTuple, TypeVar
 
 import numpy as np
 
-from dashboard.application.context import QueryContext
+from dashboard.application.context import ApplicationContext
 from dashboard.application.fee_timeline import TIME_RANGES, TimeRange
-from dashboard.application.fees import FeeQueries, FeeView
+from dashboard.application.fees import Fees, FeeView
 from dashboard.application.network_status import (
     NetworkFigures,
     NetworkProfile,
@@ -78,7 +78,7 @@ def status() -> NetworkStatus:
 
 def asked_anew(store: Store, span: TimeRange = YEAR) -> FeeView:
     """Ask what the page asks, with nothing kept from before."""
-    questions = FeeQueries(QueryContext(store, (CARD,), lambda: UNTIL))
+    questions = Fees(ApplicationContext(store, (CARD,), lambda: UNTIL))
     view = questions.view(status(), span)
     if view is None:
         raise ValueError(f"no fees in the last {span.name}")

@@ -14,8 +14,8 @@ from uuid import UUID
 
 from sqlalchemy import Row, select
 
-from dashboard.application.context import QueryContext
-from dashboard.application.rules import RuleQueries
+from dashboard.application.context import ApplicationContext
+from dashboard.application.rules import AlertRules
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind, Transition
 from dashboard.domain.alerts.incident import (
     IncidentState,
@@ -87,8 +87,8 @@ class AlertWorld:
 
     def change_rules(self, rules: tuple[Rule, ...]) -> None:
         """Let these rules be in force from now on."""
-        context = QueryContext(self._alerts.store, (), self.clock.now)
-        RuleQueries(context).change(replaced_by(rules), self._ann())
+        context = ApplicationContext(self._alerts.store, (), self.clock.now)
+        AlertRules(context).change(replaced_by(rules), self._ann())
         self.expected.change_rules(rules, waiting_in(self._alerts.store))
         self.work()
 

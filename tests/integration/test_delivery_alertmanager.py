@@ -18,7 +18,7 @@ from dashboard.alert.message import Message, always
 from dashboard.alert.message_writer import MessageWriter, load_templates
 from dashboard.alert.notify import expand_outbox
 from dashboard.alert.side_tasks import AlertRepeater
-from dashboard.application.incidents import IncidentQueries
+from dashboard.application.incidents import Incidents
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind
 from dashboard.domain.alerts.grounds import FeeGrounds, Signal
 from dashboard.domain.alerts.notification import NotificationMember, Recipient
@@ -194,7 +194,7 @@ def test_rejections_that_a_person_resolved_end_in_alertmanager_at_once(
 
     if act == "resolve":
         by = Actor("Ann", fake_clock.now())
-        IncidentQueries(watch.context).resolve(watch.incident().incident_id, by)
+        Incidents(watch.context).resolve(watch.incident().incident_id, by)
     else:
         watch.change_rules(replaced_by((Rule("busy", RuleKind.BUSY),)))
     watch.wait(timedelta(seconds=1))

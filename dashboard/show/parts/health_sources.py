@@ -9,7 +9,7 @@ from typing import Final
 
 import streamlit as st
 
-from dashboard.application.context import QueryContext
+from dashboard.application.context import ApplicationContext
 from dashboard.application.health import QUARTERS, Coverage, SourceRecords
 from dashboard.application.network_status import NetworkProfile
 from dashboard.application.source_health import (
@@ -293,12 +293,12 @@ def _axis(now: datetime) -> Markup:
     return element("span", *marks, element("span", "now"), class_="lw-axis")
 
 
-def gap_table(gaps: Sequence[Gap], context: QueryContext, now: datetime) -> Markup:
+def gap_table(gaps: Sequence[Gap], context: ApplicationContext, now: datetime) -> Markup:
     """List gaps, the latest first."""
     return table(_GAP_COLUMNS, [_gap_row(gap, context, now) for gap in gaps], "Gaps")
 
 
-def _gap_row(gap: Gap, context: QueryContext, now: datetime) -> tuple[Markup | str, ...]:
+def _gap_row(gap: Gap, context: ApplicationContext, now: datetime) -> tuple[Markup | str, ...]:
     ends = badge("busy", "!", "Ongoing") if gap.ends_at is None else _gap_time(gap.ends_at)
     return (
         context.network_name(gap.network_id),

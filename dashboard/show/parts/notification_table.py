@@ -10,7 +10,7 @@ from uuid import UUID
 import streamlit as st
 
 from dashboard.application.application import Application
-from dashboard.application.context import QueryContext
+from dashboard.application.context import ApplicationContext
 from dashboard.application.deliveries import (
     DeadSummary,
     NotificationHistory,
@@ -210,7 +210,7 @@ def _short(at: datetime) -> str:
     return f"{at:%d %b %H:%M:%S}"
 
 
-def incident_row(incident: OpenIncident, context: QueryContext, now: datetime) -> Markup:
+def incident_row(incident: OpenIncident, context: ApplicationContext, now: datetime) -> Markup:
     """Build the row."""
     subject = incident.subject
     since = since_when(incident.as_condition(), context.rule_of(subject), now)

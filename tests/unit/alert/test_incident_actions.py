@@ -9,8 +9,8 @@ from uuid import UUID
 
 import pytest
 
-from dashboard.application.incidents import IncidentQueries
-from dashboard.application.signed_links import LinkForm, LinkQueries
+from dashboard.application.incidents import Incidents
+from dashboard.application.signed_links import LinkActions, LinkForm
 from dashboard.application.silences import matchers_of
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind
 from dashboard.domain.alerts.grounds import InclusionGrounds
@@ -61,7 +61,7 @@ def test_what_a_person_does_reaches_all_others_in_the_thread(watch: Watch) -> No
     watch.turn(1, State.CALM, State.BUSY)
     watch.wait()
     incident_id = watch.incident().incident_id
-    ask = IncidentQueries(watch.context)
+    ask = Incidents(watch.context)
     ask.acknowledge(incident_id, Actor(OTHERS.address, watch.clock.now()), "looking")
     ask.acknowledge(incident_id, Actor("Bob", watch.clock.now()))
     watch.wait(seconds(1))
@@ -88,7 +88,7 @@ def test_recipient_who_is_handed_an_incident_is_notified(watch: Watch, named: st
     watch.rules(replace(BUSY, escalate_after=None, escalate_to=()))
     watch.turn(1, State.CALM, State.BUSY)
     watch.wait()
-    ask = IncidentQueries(watch.context)
+    ask = Incidents(watch.context)
 
     done = ask.hand_over(watch.incident().incident_id, named, Actor("Ann", watch.clock.now()))
     watch.wait()
@@ -101,7 +101,7 @@ def test_incident_is_handed_over_to_a_free_name_as_well(watch: Watch) -> None:
     watch.rules(BUSY)
     watch.turn(1, State.CALM, State.BUSY)
     watch.wait()
-    ask = IncidentQueries(watch.context)
+    ask = Incidents(watch.context)
 
     done = ask.hand_over(watch.incident().incident_id, "Bob", Actor("Ann", watch.clock.now()))
     watch.wait()
@@ -118,7 +118,7 @@ def test_what_a_person_does_in_quiet_hours_wakes_nobody(watch: Watch) -> None:
     watch.turn(1, State.CALM, State.BUSY)
     watch.wait(seconds(1))
     watch.clock.wait(3 * HOUR)
-    ask = IncidentQueries(watch.context)
+    ask = Incidents(watch.context)
     ask.acknowledge(watch.incident().incident_id, Actor("Bob", watch.clock.now()))
     watch.wait(HOUR)
     assert [kind.value for _, kind in watch.taken()] == ["change"]
@@ -137,17 +137,17 @@ def two_rules(watch: Watch, **of_payouts: Any) -> dict[str, UUID]:  # noqa: ANN4
     watch.rules(payouts, Rule("rejections", RuleKind.REJECTED, recipients=(OTHERS,)))
     reject(watch.store, 1)
     watch.wait()
-    ask = IncidentQueries(watch.context)
+    ask = Incidents(watch.context)
     return {each.incident.rule: each.incident.incident_id for each in ask.open()}
 
 
 def owners(watch: Watch) -> dict[str, str]:
-    ask = IncidentQueries(watch.context)
+    ask = Incidents(watch.context)
     return {each.incident.rule: each.incident.owner for each in ask.open()}
 
 
 def test_incident_whose_every_change_is_in_another_goes_with_it(watch: Watch) -> None:
-    ids, ask = two_rules(watch), IncidentQueries(watch.context)
+    ids, ask = two_rules(watch), Incidents(watch.context)
     ann = Actor("Ann", watch.clock.now())
 
     acknowledged = ask.acknowledge(ids["payouts"], ann, "looking")
@@ -174,7 +174,7 @@ def test_incident_whose_every_change_is_in_another_goes_with_it(watch: Watch) ->
 
 
 def test_link_says_before_it_acts_what_else_is_acknowledged(watch: Watch) -> None:
-    links, incident_id = LinkQueries(watch.context), two_rules(watch)["payouts"]
+    links, incident_id = LinkActions(watch.context), two_rules(watch)["payouts"]
     until = watch.clock.now() + HOUR
     link = SignedLink(LinkPurpose.ACKNOWLEDGE, ONCALL, until, incident_id)
 
@@ -194,7 +194,7 @@ def test_whoever_acknowledges_by_link_under_any_name_is_not_notified_of_it(watch
     until, incident_id = watch.clock.now() + HOUR, watch.incident().incident_id
     link = SignedLink(LinkPurpose.ACKNOWLEDGE, ONCALL, until, incident_id)
 
-    LinkQueries(watch.context).act(link, LinkForm({"name": "Ann"}))
+    LinkActions(watch.context).act(link, LinkForm({"name": "Ann"}))
     watch.wait(seconds(1))
 
     told = [to for to, kind in watch.taken() if kind is NotificationKind.ACKNOWLEDGED]
@@ -206,7 +206,7 @@ def test_incident_with_a_change_of_its_own_is_left_alone(watch: Watch) -> None:
     reject(watch.store, 2, sender=an_address(7))
     watch.wait()
 
-    ask = IncidentQueries(watch.context)
+    ask = Incidents(watch.context)
     response = ask.acknowledge(ids["payouts"], Actor("Ann", watch.clock.now()))
 
     assert response.others == ()
@@ -216,7 +216,7 @@ def test_incident_with_a_change_of_its_own_is_left_alone(watch: Watch) -> None:
 def test_more_urgent_incident_is_not_acknowledged_with_a_quieter_one(watch: Watch) -> None:
     ids = two_rules(watch)
 
-    ask = IncidentQueries(watch.context)
+    ask = Incidents(watch.context)
     response = ask.acknowledge(ids["rejections"], Actor("Ann", watch.clock.now()))
 
     assert response.others == ()
@@ -231,7 +231,7 @@ def test_only_the_last_of_what_people_did_meanwhile_is_said(watch: Watch) -> Non
     watch.turn(1, State.CALM, State.BUSY)
     watch.wait(seconds(1))
     watch.clock.wait(3 * HOUR)
-    ask, incident_id = IncidentQueries(watch.context), watch.incident().incident_id
+    ask, incident_id = Incidents(watch.context), watch.incident().incident_id
     ask.acknowledge(incident_id, Actor("Bob", watch.clock.now()))
     watch.wait(HOUR)
     ask.hand_over(incident_id, "Eve", Actor("Bob", watch.clock.now()))
@@ -248,7 +248,7 @@ def test_reminder_that_waits_is_not_sent_once_somebody_has_it_in_hand(watch: Wat
     watch.turn(1, State.CALM, State.BUSY)
     watch.wait(seconds(1))
     watch.wait(3 * HOUR)
-    ask, incident_id = IncidentQueries(watch.context), watch.incident().incident_id
+    ask, incident_id = Incidents(watch.context), watch.incident().incident_id
     ask.acknowledge(incident_id, Actor(ONCALL.address, watch.clock.now()))
     watch.wait(20 * HOUR)
 

@@ -9,7 +9,7 @@ import pytest
 
 from dashboard.alert.compose import Links
 from dashboard.alert.message_writer import MessageWriter, load_templates
-from dashboard.application.incidents import IncidentQueries
+from dashboard.application.incidents import Incidents
 from dashboard.domain.alerts.condition import State
 from dashboard.domain.alerts.incident import IncidentState, acknowledge
 from dashboard.domain.alerts.matcher import MatchedProperty, Matcher
@@ -83,7 +83,7 @@ def test_person_whose_first_message_waits_hears_of_what_was_done_as_well(watch: 
     watch.rules(replace(BUSY, active_hours=night))
     watch.turn(1, State.CALM, State.BUSY)
     watch.wait()
-    IncidentQueries(watch.context).acknowledge(watch.incident().incident_id, ANN)
+    Incidents(watch.context).acknowledge(watch.incident().incident_id, ANN)
     watch.wait(2 * HOUR)
     watch.wait(seconds(60))
 

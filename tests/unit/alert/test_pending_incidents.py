@@ -7,9 +7,9 @@ from datetime import timedelta
 
 import pytest
 
-from dashboard.application.context import QueryContext
+from dashboard.application.context import ApplicationContext
 from dashboard.application.incident_words import state_remarks
-from dashboard.application.incidents import IncidentQueries
+from dashboard.application.incidents import Incidents
 from dashboard.application.network_status import NetworkProfile
 from dashboard.domain.alerts.condition import State
 from dashboard.domain.alerts.incident import IncidentState
@@ -184,7 +184,7 @@ def test_without_a_worker_what_is_open_is_shown_as_not_known(watch: Watch) -> No
     profile = NetworkProfile(
         A_NETWORK, "Linea", is_simulated=False, gas_period=seconds(12), threshold_period=seconds(60)
     )
-    ask = IncidentQueries(QueryContext(watch.store, (profile,), watch.clock.now))
+    ask = Incidents(ApplicationContext(watch.store, (profile,), watch.clock.now))
 
     [now] = ask.open()
     watch.clock.wait(HOUR)

@@ -18,8 +18,8 @@ from dashboard.alert.deliver import Deliverer, Sending
 from dashboard.alert.message import always
 from dashboard.alert.notify import Notifier
 from dashboard.alert.verification_mails import VerificationMails
-from dashboard.application.context import PageSettings, QueryContext
-from dashboard.application.recipients import RecipientQueries
+from dashboard.application.context import ApplicationContext, PageSettings
+from dashboard.application.recipients import Recipients
 from dashboard.domain.alerts.notification import NotificationState, Recipient
 from dashboard.domain.alerts.rule import Rule, RuleKind, Severity
 from dashboard.domain.people.access import Action, Actor
@@ -64,8 +64,10 @@ class Watch:
         self.mails = VerificationMails(
             store, channel, configured, "https://watch.example", "example.org", clock.now
         )
-        context = QueryContext(store, (), clock.now, settings=PageSettings(recipients=configured))
-        self.people = RecipientQueries(context)
+        context = ApplicationContext(
+            store, (), clock.now, settings=PageSettings(recipients=configured)
+        )
+        self.people = Recipients(context)
         self.token = 0
 
     def rules(self, *rules: Rule) -> None:

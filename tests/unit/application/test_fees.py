@@ -6,9 +6,9 @@ from datetime import timedelta
 
 import pytest
 
-from dashboard.application.context import QueryContext
+from dashboard.application.context import ApplicationContext
 from dashboard.application.fee_timeline import TIME_RANGES
-from dashboard.application.fees import FeeQueries
+from dashboard.application.fees import Fees
 from dashboard.application.network_status import NetworkFigures, NetworkProfile, conclude_status
 from dashboard.domain.fees.gas import GasObservation
 from dashboard.store.engine.engine import Store
@@ -36,7 +36,7 @@ def test_lines_of_many_networks_have_a_step_a_day(
         import_gas_history(connection, seen)
     status = conclude_status(NetworkFigures(PROFILE), A_MOMENT)
     [months] = [each for each in TIME_RANGES if each.name == "90 d"]
-    queries = FeeQueries(QueryContext(empty_store, (PROFILE,), lambda: A_MOMENT))
+    queries = Fees(ApplicationContext(empty_store, (PROFILE,), lambda: A_MOMENT))
 
     drawn = queries.lines([status] * many, range(many), months)
 

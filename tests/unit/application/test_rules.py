@@ -7,8 +7,8 @@ from datetime import timedelta
 
 import pytest
 
-from dashboard.application.context import QueryContext
-from dashboard.application.rules import MOST_RULES, RuleQueries, RuleSituation
+from dashboard.application.context import ApplicationContext
+from dashboard.application.rules import MOST_RULES, AlertRules, RuleSituation
 from dashboard.domain.alerts.condition import INSTALLATION, State, Subject, SubjectKind
 from dashboard.domain.alerts.grounds import Signal
 from dashboard.domain.alerts.incident import IncidentState
@@ -52,7 +52,7 @@ from tests.builders import (
 
 
 def test_thousands_of_rules_are_refused_and_nothing_changes(store: Store) -> None:
-    queries = RuleQueries(QueryContext(store, (), lambda: A_MOMENT))
+    queries = AlertRules(ApplicationContext(store, (), lambda: A_MOMENT))
     many = replaced_by([Rule(f"r{each}", RuleKind.REJECTED) for each in range(MOST_RULES + 1)])
 
     with pytest.raises(InputError, match="these are 201 rules: keep at most 200"):
@@ -116,7 +116,7 @@ EVERYTHING = RuleScope(takes_all_reports=True)
 
 def preview(store: Store, rule: Rule, within: timedelta = timedelta(days=7)) -> RulePreview:
     """Try a rule on what is stored."""
-    return RuleQueries(QueryContext(store, (), lambda: NOW)).preview(rule, within)
+    return AlertRules(ApplicationContext(store, (), lambda: NOW)).preview(rule, within)
 
 
 @pytest.fixture

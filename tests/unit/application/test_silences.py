@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.application.context import QueryContext
-from dashboard.application.silences import SilenceQueries
+from dashboard.application.context import ApplicationContext
+from dashboard.application.silences import Silences
 from dashboard.domain.alerts.matcher import MatchedProperty, Matcher
 from dashboard.errors import InputError
 from dashboard.store.engine.engine import open_store
@@ -19,21 +19,21 @@ RULE = MatchedProperty.RULE
 
 
 @pytest.fixture
-def ask(tmp_path: Path) -> Iterator[SilenceQueries]:
+def ask(tmp_path: Path) -> Iterator[Silences]:
     """Ask of a store in which the default rules are in force."""
     with open_store(new_sqlite_store(tmp_path / "linewatch.sqlite")) as store:
-        yield SilenceQueries(QueryContext(store, (), lambda: A_MOMENT))
+        yield Silences(ApplicationContext(store, (), lambda: A_MOMENT))
 
 
 @pytest.mark.parametrize("text", ["rule=nosuch", "rule!=nosuch", "rule=~nosuch*", "rule!~*nosuch"])
 def test_matcher_of_a_rule_that_is_not_in_force_is_refused_with_those_that_are(
-    ask: SilenceQueries, text: str
+    ask: Silences, text: str
 ) -> None:
     with pytest.raises(InputError, match="names no rule that is in force: there are rejections, "):
         ask.read_matchers(["module=HUB", text])
 
 
-def test_matchers_of_rules_in_force_are_read(ask: SilenceQueries) -> None:
+def test_matchers_of_rules_in_force_are_read(ask: Silences) -> None:
     assert ask.read_matchers(["rule=Busy", "rule!~change*"]) == (
         Matcher(RULE, "Busy"),
         Matcher(RULE, "change*", is_equal=False, is_pattern=True),

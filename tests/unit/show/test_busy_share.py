@@ -7,9 +7,9 @@ from random import Random
 
 import pytest
 
-from dashboard.application.context import QueryContext
+from dashboard.application.context import ApplicationContext
 from dashboard.application.fee_timeline import TIME_RANGES, busy_in_words
-from dashboard.application.fees import FeeQueries
+from dashboard.application.fees import Fees
 from dashboard.application.network_status import NetworkFigures, NetworkProfile, conclude_status
 from dashboard.domain.fees.gas import GasObservation
 from dashboard.domain.fees.spells import Spell
@@ -63,7 +63,7 @@ def test_told_share_is_the_true_one_at_every_length(store: Store) -> None:
         save_spells(connection, A_NETWORK, spells)
         save_coverage(connection, None, CoverageChange(held))
 
-    queries = FeeQueries(QueryContext(store, (CARD,), lambda: A_MOMENT))
+    queries = Fees(ApplicationContext(store, (CARD,), lambda: A_MOMENT))
     status = conclude_status(NetworkFigures(CARD), A_MOMENT)
 
     told = {}

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from dashboard.application.application import Application
-from dashboard.application.context import PageSettings, QueryContext
+from dashboard.application.context import ApplicationContext, PageSettings
 from dashboard.application.rejection_timeline import (
     PERIODS,
     Period,
@@ -21,7 +21,7 @@ from dashboard.application.rejection_timeline import (
     trend_words,
     window_of,
 )
-from dashboard.application.rejections import RejectionListQueries, rejections_csv
+from dashboard.application.rejections import Rejections, rejections_csv
 from dashboard.domain.health.coverage import CoverageChange, Covered, Gap, GapCause, Watched
 from dashboard.domain.rejections.search import RejectionFilter
 from dashboard.settings.presets import public_tables
@@ -134,7 +134,7 @@ def test_only_what_was_watched_is_compared(tmp_path: Path, hours: int, said: str
     began = at - timedelta(hours=hours) + (timedelta(seconds=1) if hours == 1 else timedelta())
     network = replace(SIMULATED, network_id=A_NETWORK)
     with empty_store(tmp_path, Covered(A_NETWORK, Watched.REJECTIONS, began, at)) as store:
-        queries = RejectionListQueries(QueryContext(store, (network,), lambda: at))
+        queries = Rejections(ApplicationContext(store, (network,), lambda: at))
         compared = queries.summary(RejectionFilter(), PERIODS["24 h"]).compared
 
     assert said in trend_words(compared, window_of(PERIODS["24 h"], at))
@@ -178,7 +178,7 @@ def test_page_without_a_store_says_what_to_look_at(page: str) -> None:
 
 
 def test_timeline_counts_each_hour_and_group(store: Store) -> None:
-    queries = RejectionListQueries(QueryContext(store, (SIMULATED,), lambda: NOW))
+    queries = Rejections(ApplicationContext(store, (SIMULATED,), lambda: NOW))
 
     by_stage = queries.timeline(RejectionFilter(), DAY, SplitBy.STAGE)
     by_network = queries.timeline(RejectionFilter(), DAY, SplitBy.NETWORK)
@@ -193,7 +193,7 @@ def test_timeline_counts_each_hour_and_group(store: Store) -> None:
 
 
 def test_counts_beside_each_other_agree(store: Store) -> None:
-    queries = RejectionListQueries(QueryContext(store, (SIMULATED,), lambda: NOW))
+    queries = Rejections(ApplicationContext(store, (SIMULATED,), lambda: NOW))
 
     summary = queries.summary(RejectionFilter(), DAY)
     of_modules = queries.timeline(RejectionFilter(), DAY, SplitBy.MODULE)
@@ -208,8 +208,8 @@ def test_csv_holds_each_rejection_and_never_computes(store: Store) -> None:
     hostile = a_record(tx_hash=a_hash(77), reason_message="=cmd|' /C calc'!A0")
     with store.write() as connection:
         save_polled(connection, A_NETWORK, hostile, NOW)
-    context = QueryContext(store, (SIMULATED,), lambda: NOW)
-    rejections = RejectionListQueries(context).page(RejectionFilter(), DAY, 1, 100)
+    context = ApplicationContext(store, (SIMULATED,), lambda: NOW)
+    rejections = Rejections(context).page(RejectionFilter(), DAY, 1, 100)
 
     written = rejections_csv(rejections, context)
     rows = list(csv.DictReader(StringIO(written, newline="")))
