@@ -36,12 +36,13 @@ class Log:
 
     def forget(self, before: datetime, at: datetime) -> None:
         """Let go of what is older, and of no less than ever before."""
-        if self.kept_since is None or before > self.kept_since:
+        is_any_old = any(each.at < before for each in (*self.acts, *self.let_go))
+        if is_any_old and (self.kept_since is None or before > self.kept_since):
             self.kept_since = before
             told = {"before": milliseconds_of(before)}
             self.let_go.append(AuditEntry(at, "database", Action.PURGE, "audit log", told))
-        self.acts = [each for each in self.acts if each.at >= self.kept_since]
-        self.let_go = [each for each in self.let_go if each.at >= self.kept_since]
+        self.acts = [each for each in self.acts if each.at >= before]
+        self.let_go = [each for each in self.let_go if each.at >= before]
 
     @property
     def is_guarded(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import Final
@@ -9,7 +10,7 @@ from typing import Final
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
-from dashboard.domain.health.retention import Before, Retention
+from dashboard.domain.health.retention import Retention
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.engine.batching import AdaptiveBatches
 from dashboard.store.retention.apply import apply_retention
@@ -108,20 +109,20 @@ class ForgettingMachine(TellingMachine):
         self._check_any([self.held])
         self._touched, self.is_sound = Part(0), True
 
-    def _forget(self, held: Memory, before: Before, kinds: tuple[str, ...]) -> None:
+    def _forget(self, held: Memory, before: Mapping[str, datetime], kinds: tuple[str, ...]) -> None:
         """Forget likewise, as far as the steps came."""
         archive, tracking, alerting = held.archive, held.tracking, held.alerting
-        if before.notifications is not None and "notifications" in kinds:
-            purge_notifications(archive, tracking, alerting, before.notifications)
-        if before.rejections is not None and "rejections" in kinds:
-            purge_rejections(archive, tracking, alerting, before.rejections)
-        if before.untracked_answers is not None and "answers" in kinds:
-            forget_answers(tracking, before.untracked_answers)
-        if before.untracked_answers is not None and "follow-ups" in kinds:
-            forget_ends(archive, tracking, before.untracked_answers)
-        if before.audit_log is not None and "audit log" in kinds:
-            held.log.forget(before.audit_log, datetime.now(UTC))
-        if before.credits is not None and "credits" in kinds:
-            held.ledger.forget(before.credits)
-        if before.coverage_gaps is not None and "coverage gaps" in kinds:
-            held.coverage.forget(before.coverage_gaps)
+        if "notifications" in before and "notifications" in kinds:
+            purge_notifications(archive, tracking, alerting, before["notifications"])
+        if "rejections" in before and "rejections" in kinds:
+            purge_rejections(archive, tracking, alerting, before["rejections"])
+        if "untracked_answers" in before and "answers" in kinds:
+            forget_answers(tracking, before["untracked_answers"])
+        if "untracked_answers" in before and "follow-ups" in kinds:
+            forget_ends(archive, tracking, before["untracked_answers"])
+        if "audit_log" in before and "audit log" in kinds:
+            held.log.forget(before["audit_log"], datetime.now(UTC))
+        if "credits" in before and "credits" in kinds:
+            held.ledger.forget(before["credits"])
+        if "coverage_gaps" in before and "coverage gaps" in kinds:
+            held.coverage.forget(before["coverage_gaps"])

@@ -11,7 +11,7 @@ from hypothesis.stateful import precondition, rule
 
 from dashboard.domain.fees.gas import GasSource
 from dashboard.domain.health.observation import Operation
-from dashboard.domain.health.retention import Before, Retention
+from dashboard.domain.health.retention import Retention
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.engine.batching import AdaptiveBatches
 from dashboard.store.retention.apply import apply_retention
@@ -47,10 +47,9 @@ class RollingUpMachine(KeepingMachine):
     def fees_are_rolled_up_only(self, kept: timedelta, *, is_killed: bool) -> None:
         """Forget single fees to the end; what they make up together stays."""
         self.is_sound = False
-        before = Retention(fees=kept).before(self.now).fees
-        assert before is not None
+        before = Retention(fees=kept).before(self.now)["fees"]
         for _ in apply_retention(
-            self.lives.store, Before(fees=before), AdaptiveBatches(lambda: 0.0, _FEW)
+            self.lives.store, {"fees": before}, AdaptiveBatches(lambda: 0.0, _FEW)
         ):
             pass
         self.held.fees.forget(before)

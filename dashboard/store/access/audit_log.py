@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from sqlalchemy import ColumnElement, Connection, delete, or_, select, update
+from sqlalchemy import ColumnElement, Connection, or_, select, update
 
 from dashboard.domain.people.access import Action, AuditEntry, Detail
 from dashboard.store.schema import audit_log, installation
@@ -82,14 +82,6 @@ def allow_purge_before(connection: Connection, moment: datetime) -> bool:
     is_later = or_(kept_since.is_(None), kept_since < moment)
     allowed = update(installation).where(is_later).values(audit_log_kept_since=moment)
     return connection.execute(allowed).rowcount == 1
-
-
-def purge_allowed(connection: Connection, limit: int) -> int:
-    """Delete at most so many rows, of those that `allow_purge_before` allowed; return how many."""
-    column = audit_log.c
-    allowed = select(installation.c.audit_log_kept_since).scalar_subquery()
-    old = select(column.audit_id).where(column.at < allowed).order_by(column.at).limit(limit)
-    return connection.execute(delete(audit_log).where(column.audit_id.in_(old))).rowcount
 
 
 def _conditions(wanted: AuditFilter) -> Iterator[ColumnElement[bool]]:

@@ -1,29 +1,69 @@
-"""Apply retention: purge old rows, in transactions so short that no other writer waits long."""
+"""Apply retention: what is purged when, kind by kind, and the loop that purges it.
+
+Old rows are found by an index while others write, and deleted in transactions so short that no
+other writer waits long. Who deletes looks again whether a row may go: time has passed since.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
-from typing import NamedTuple
+from functools import partial
+from typing import Final, NamedTuple
 
-from dashboard.domain.health.retention import Before
-from dashboard.store.access.audit_log import allow_purge_before, purge_allowed
 from dashboard.store.engine.batching import AdaptiveBatches
 from dashboard.store.engine.engine import Store
-from dashboard.store.retention.purge_fees import purge_fee_minutes, purge_fees
-from dashboard.store.retention.purge_lookup_results import (
-    purge_follow_ups,
-    purge_key_uses,
-    purge_untracked_lookups,
+from dashboard.store.retention.old_rows import (
+    ANSWERS,
+    AUDIT_LOG,
+    FOLLOW_UPS,
+    USES_OF_KEYS,
+    OldRows,
+    fee_series,
+    rows_by_time,
 )
-from dashboard.store.retention.purge_monitoring import (
-    purge_answer_counts,
-    purge_coverage_gaps,
-    purge_credits,
+from dashboard.store.retention.purge_notifications import NOTIFICATIONS
+from dashboard.store.retention.purge_rejections import REJECTIONS
+from dashboard.store.schema import (
+    answer_counts,
+    coverage_gaps,
+    credit_ledger,
+    estimated_base_fees,
+    fee_percentiles,
+    fee_rollups,
+    saved_lookups,
+    suggested_gas_fees,
 )
-from dashboard.store.retention.purge_notifications import purge_notifications
-from dashboard.store.retention.purge_rejections import purge_rejections
-from dashboard.store.tracking.saved import purge_saved_lookups
+
+
+class _Purge(NamedTuple):
+    """A kind as the log names it, the field of `Retention` that says its age, and its rows."""
+
+    kind: str
+    age: str
+    rows: OldRows
+
+
+PURGES: Final = (
+    _Purge("fees", "fees", fee_series(suggested_gas_fees)),
+    _Purge("fees", "fees", fee_series(estimated_base_fees)),
+    _Purge("fees", "fees", fee_series(fee_percentiles)),
+    _Purge("fee minutes", "fee_minutes", fee_series(fee_rollups)),
+    _Purge("notifications", "notifications", NOTIFICATIONS),
+    _Purge("rejections", "rejections", REJECTIONS),
+    _Purge("answers", "untracked_answers", ANSWERS),
+    _Purge("saved look-ups", "saved_lookups", rows_by_time(saved_lookups.c.asked_at)),
+    _Purge("follow-ups", "untracked_answers", FOLLOW_UPS),
+    _Purge("uses of keys", "untracked_answers", USES_OF_KEYS),
+    _Purge("audit log", "audit_log", AUDIT_LOG),
+    _Purge("credits", "credits", rows_by_time(credit_ledger.c.hour)),
+    _Purge("answers of sources", "answer_counts", rows_by_time(answer_counts.c.quarter)),
+    _Purge(
+        "coverage gaps",
+        "coverage_gaps",
+        rows_by_time(coverage_gaps.c.begins_at, coverage_gaps.c.ends_at),
+    ),
+)
 
 
 class PurgeBatch(NamedTuple):
@@ -35,38 +75,28 @@ class PurgeBatch(NamedTuple):
 
 
 def apply_retention(
-    store: Store, before: Before, pace: AdaptiveBatches | None = None
+    store: Store, before: Mapping[str, datetime], pace: AdaptiveBatches | None = None
 ) -> Iterator[PurgeBatch]:
     """Delete what is older than it is kept, one transaction for each batch that is asked for.
 
-    No transaction is open between two batches: the caller pauses as long as others need.
+    `before` is what `Retention.before` returns. No transaction is open between two batches: the
+    caller pauses as long as others need.
     """
     batches = AdaptiveBatches() if pace is None else pace
-    for kind, purge, moment in (
-        ("fees", purge_fees, before.fees),
-        ("fee minutes", purge_fee_minutes, before.fee_minutes),
-        ("notifications", purge_notifications, before.notifications),
-        ("rejections", purge_rejections, before.rejections),
-        ("answers", purge_untracked_lookups, before.untracked_answers),
-        ("saved look-ups", purge_saved_lookups, before.saved_lookups),
-        ("follow-ups", purge_follow_ups, before.untracked_answers),
-        ("uses of keys", purge_key_uses, before.untracked_answers),
-        ("audit log", _purge_audit_log, before.audit_log),
-        ("credits", purge_credits, before.credits),
-        ("answers of sources", purge_answer_counts, before.answer_counts),
-        ("coverage gaps", purge_coverage_gaps, before.coverage_gaps),
-    ):
+    for purge in PURGES:
+        moment = before.get(purge.age)
         if moment is not None:
             own = batches.restarted()
-            for rows in purge(store, moment, own):
-                yield PurgeBatch(kind, rows, own.took)
+            for rows in _batches(store, purge.rows, moment, own):
+                yield PurgeBatch(purge.kind, rows, own.took)
 
 
-def _purge_audit_log(store: Store, before: datetime, pace: AdaptiveBatches) -> Iterator[int]:
-    with pace.writing(store) as connection:
-        allow_purge_before(connection, before)
-    deleted = 1
-    while deleted:
-        with pace.writing(store) as connection:
-            deleted = purge_allowed(connection, pace.rows)
-        yield deleted
+def _batches(store: Store, rows: OldRows, before: datetime, pace: AdaptiveBatches) -> Iterator[int]:
+    after = None
+    while True:
+        with store.read() as connection:
+            found = rows.find(connection, before, after)
+        if not found:
+            return
+        after = found[-1]
+        yield from pace.in_batches(store, found, partial(rows.delete, before=before))

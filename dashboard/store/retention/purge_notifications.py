@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection
 from datetime import datetime
-from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
-from sqlalchemy import Connection, delete, exists, func, select, update
+from sqlalchemy import Connection, Row, delete, exists, func, select, update
 
 from dashboard.domain.alerts.condition import SubjectKind
 from dashboard.domain.alerts.notification import NotificationState
-from dashboard.store.engine.batching import PORTION, AdaptiveBatches
-from dashboard.store.engine.engine import Store
+from dashboard.store.engine.batching import PORTION
 from dashboard.store.rejections.save import watched_among
+from dashboard.store.retention.old_rows import OldRows, Rows
 from dashboard.store.schema import (
     conditions,
     deliveries,
@@ -33,22 +32,7 @@ OPEN_STATES: Final = (NotificationState.PENDING.value, NotificationState.HELD.va
 """What is pending, and what waits for a person after a restore, may still be handed over."""
 
 
-def purge_notifications(store: Store, before: datetime, pace: AdaptiveBatches) -> Iterator[int]:
-    """Delete changes from before, with their notifications and every attempt to deliver them.
-
-    What lasts still keeps its changes, and so does a transaction that is tracked or was seen
-    rejected since, lest it be notified again. What is pending stays, however old.
-    """
-    after = 0
-    while found := _expanded_changes(store, after):
-        after = found[-1].outbox_id
-        old = [row for row in found if row.at < before]
-        if not old:
-            return
-        yield from pace.in_batches(store, old, partial(_purge, before=before))
-
-
-def _expanded_changes(store: Store, after: int) -> Sequence[Any]:
+def _old(connection: Connection, before: datetime, after: Row[Any] | None) -> Rows:
     """Return changes in the order of the outbox, which is nearly that of time."""
     seen = func.coalesce(rejections.c.seen_again_at, rejections.c.first_seen_at).label("seen")
     query = (
@@ -60,15 +44,20 @@ def _expanded_changes(store: Store, after: int) -> Sequence[Any]:
         .select_from(outbox)
         .join(transitions, transitions.c.transition_id == outbox.c.transition_id)
         .outerjoin(rejections, rejections.c.rejection_id == transitions.c.rejection_id)
-        .where(outbox.c.outbox_id > after, outbox.c.expanded_at.is_not(None))
+        .where(outbox.c.outbox_id > (0 if after is None else after.outbox_id))
+        .where(outbox.c.expanded_at.is_not(None))
         .order_by(outbox.c.outbox_id)
         .limit(PORTION)
     )
-    with store.read() as connection:
-        return connection.execute(query).all()
+    return [row for row in connection.execute(query) if row.at < before]
 
 
-def _purge(connection: Connection, found: Sequence[Any], before: datetime) -> int:
+def _purge(connection: Connection, found: Rows, before: datetime) -> int:
+    """Delete changes from before, with their notifications and every attempt to deliver them.
+
+    What lasts still keeps its changes, and so does a transaction that is tracked or was seen
+    rejected since, lest it be notified again. What is pending stays, however old.
+    """
     ids = {row.transition_id for row in found if row.seen is None or row.seen < before}
     ids -= _of_tracked(connection, found)
     ids -= _of_lasting(connection, found)
@@ -139,16 +128,19 @@ def _delete_incidents(connection: Connection, ids: Collection[UUID]) -> None:
         connection.execute(delete(table).where(table.c.incident_id.in_(gone)))
 
 
-def _of_tracked(connection: Connection, found: Sequence[Any]) -> set[UUID]:
+def _of_tracked(connection: Connection, found: Rows) -> set[UUID]:
     places = {row.transition_id: (row.tx_hash, row.network_id) for row in found if row.tx_hash}
     tracked = set(watched_among(connection, places.values()))
     return {transition_id for transition_id, place in places.items() if place in tracked}
 
 
-def _of_lasting(connection: Connection, found: Sequence[Any]) -> set[UUID]:
+def _of_lasting(connection: Connection, found: Rows) -> set[UUID]:
     """Return the changes of what lasts on a network; a rejection never ends."""
     of_networks = [row for row in found if row.kind != SubjectKind.TRANSACTION]
     column = conditions.c.opening_id
     openings = {row.opening_id for row in of_networks if row.opening_id is not None}
     lasting = set(connection.scalars(select(column).where(column.in_(openings))))
     return {row.transition_id for row in of_networks if row.opening_id in lasting}
+
+
+NOTIFICATIONS: Final = OldRows(_old, _purge)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from datetime import datetime
-from functools import partial
 from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Connection, Row, or_, select
 
-from dashboard.store.engine.batching import PORTION, AdaptiveBatches, after_row
+from dashboard.store.engine.batching import PORTION, after_row
 from dashboard.store.engine.driver import placeholders, read_rows, write_rows
-from dashboard.store.engine.engine import Store
 from dashboard.store.rejections.counters import count_deleted
+from dashboard.store.retention.old_rows import OldRows, Rows
 from dashboard.store.retention.purge_notifications import OPEN_STATES
 from dashboard.store.schema import rejections
 from dashboard.store.schema.columns import milliseconds_of
@@ -42,31 +40,17 @@ _DELETE_SIGNED: Final = (
 )
 
 
-def purge_rejections(store: Store, before: datetime, pace: AdaptiveBatches) -> Iterator[int]:
-    """Delete versions that arrived before, and were seen last before.
-
-    What is tracked keeps its versions, of all networks, and so does what has a notification
-    pending. With a version goes the condition that it holds, and with the last of a hash the signed
-    transaction; notifications about it stay, without what it said.
-    """
-    after: Row[Any] | None = None
-    while found := _old(store, before, after):
-        after = found[-1]
-        yield from pace.in_batches(store, found, partial(_purge, before=before))
-
-
-def _old(store: Store, before: datetime, after: Row[Any] | None) -> Sequence[Any]:
+def _old(connection: Connection, before: datetime, after: Row[Any] | None) -> Rows:
     column = rejections.c
     order = (column.first_seen_at, column.rejection_id)
     query = (
-        select(*order, column.tx_hash, column.network_id)
+        select(*order)
         .where(column.first_seen_at < before, _was_last_seen_before(before))
-        .where(*after_row(order, None if after is None else tuple(after)[:2]))
+        .where(*after_row(order, after))
         .order_by(*order)
         .limit(PORTION)
     )
-    with store.read() as connection:
-        return connection.execute(query).all()
+    return connection.execute(query).all()
 
 
 def _was_last_seen_before(before: datetime) -> ColumnElement[bool]:
@@ -74,8 +58,13 @@ def _was_last_seen_before(before: datetime) -> ColumnElement[bool]:
     return or_(column.is_(None), column < before)
 
 
-def _purge(connection: Connection, found: Sequence[Any], before: datetime) -> int:
-    """Delete those that may still be deleted: since they were found, time has passed."""
+def _purge(connection: Connection, found: Rows, before: datetime) -> int:
+    """Delete versions that arrived before, and were seen last before.
+
+    What is tracked keeps its versions, of all networks, and so does what has a notification
+    pending. With a version goes the condition that it holds, and with the last of a hash the signed
+    transaction; notifications about it stay, without what it said.
+    """
     ids = [row.rejection_id for row in found]
     values = [*ids, milliseconds_of(before), *OPEN_STATES]
     free = read_rows(connection, _FREE.format(placeholders(ids), placeholders(OPEN_STATES)), values)
@@ -88,3 +77,6 @@ def _purge(connection: Connection, found: Sequence[Any], before: datetime) -> in
         write_rows(connection, statement.format(placeholders(ids)), [tuple(ids)])
     write_rows(connection, _DELETE_SIGNED.format(placeholders(hashes)), [tuple(hashes)])
     return len(ids)
+
+
+REJECTIONS: Final = OldRows(_old, _purge)

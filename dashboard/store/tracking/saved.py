@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
@@ -14,8 +14,7 @@ from sqlalchemy import Connection, case, delete, func, select
 from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import TxHash
 from dashboard.errors import InputError
-from dashboard.store.engine.batching import AdaptiveBatches, portions
-from dashboard.store.engine.engine import Store
+from dashboard.store.engine.batching import portions
 from dashboard.store.engine.upsert import upsert
 from dashboard.store.schema import saved_filters, saved_lookups
 
@@ -109,16 +108,3 @@ def saved_lookup(connection: Connection, lookup_id: str) -> tuple[TxHash, ...] |
         return None
     length = TxHash.LENGTH
     return tuple(TxHash(octets[begin : begin + length]) for begin in range(0, len(octets), length))
-
-
-def purge_saved_lookups(store: Store, before: datetime, pace: AdaptiveBatches) -> Iterator[int]:
-    """Delete those that were looked up last before then."""
-    column = saved_lookups.c
-    oldest = select(column.lookup_id).where(column.asked_at < before).order_by(column.asked_at)
-    forgotten = 1
-    while forgotten:
-        with pace.writing(store) as connection:
-            found = oldest.limit(pace.rows)
-            gone = delete(saved_lookups).where(column.lookup_id.in_(found))
-            forgotten = connection.execute(gone).rowcount
-        yield forgotten

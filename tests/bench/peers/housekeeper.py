@@ -13,7 +13,6 @@ import time
 from datetime import datetime
 from pathlib import Path
 
-from dashboard.domain.health.retention import Before
 from dashboard.store.engine.batching import AdaptiveBatches
 from dashboard.store.engine.engine import open_store
 from dashboard.store.retention.apply import apply_retention
@@ -42,7 +41,7 @@ def forget(url: str, before: datetime, told: Path) -> None:
     with open_store(url) as store, told.open("w", encoding="utf-8", buffering=1) as lines:
         began = time.perf_counter()
         for step in apply_retention(
-            store, Before(fees=before, rejections=before), AdaptiveBatches(watch)
+            store, {"fees": before, "rejections": before}, AdaptiveBatches(watch)
         ):
             lines.write(json.dumps([step.kind, step.rows, step.took, watch.spent]) + "\n")
             pause.wait(RESTS * (time.perf_counter() - began))

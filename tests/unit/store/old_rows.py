@@ -11,7 +11,6 @@ from sqlalchemy import func, select
 from dashboard.domain.alerts.notification import Recipient
 from dashboard.domain.fees.gas import GasObservation
 from dashboard.domain.fees.rollup import RollupLevel
-from dashboard.domain.health.retention import Before
 from dashboard.domain.quantity import Wei
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.notification_claims import mark_sent
@@ -42,9 +41,7 @@ def forget(store: Store, rows: int = 100, **before: datetime) -> dict[str, int]:
     """Forget all that is older, in steps of so many rows; return how many of each kind."""
     forgotten: Counter[str] = Counter()
     ticks = (number * LONGEST_STEP / 2 for number in count_up())
-    for step in apply_retention(
-        store, Before(**before), AdaptiveBatches(lambda: next(ticks), rows)
-    ):
+    for step in apply_retention(store, before, AdaptiveBatches(lambda: next(ticks), rows)):
         assert step.rows <= rows
         forgotten[step.kind] += step.rows
     return dict(+forgotten)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict, deque
-from collections.abc import Iterator
-from datetime import timedelta
+from collections.abc import Iterator, Mapping
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
 from sqlalchemy import text
 
 from dashboard.domain.fees.gas import GasObservation
-from dashboard.domain.health.retention import Before
 from dashboard.domain.people.access import Action, Actor
 from dashboard.domain.quantity import Wei
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
@@ -57,7 +56,7 @@ def spoil(store: Store, *statements: str) -> None:
             assert changed, f"{each} changes nothing"
 
 
-def forget(store: Store, before: Before) -> None:
+def forget(store: Store, before: Mapping[str, datetime]) -> None:
     """Forget as a worker does."""
     deque(apply_retention(store, before), maxlen=0)
 
@@ -287,9 +286,9 @@ def test_hours_that_are_lost_cannot_be_rebuilt_without_minutes(lived: Store) -> 
 
 
 @pytest.mark.parametrize(
-    "kept", [Before(fees=A_MOMENT + seconds(120)), Before(fees=A_MOMENT + timedelta(days=9))]
+    "kept", [{"fees": A_MOMENT + seconds(120)}, {"fees": A_MOMENT + timedelta(days=9)}]
 )
-def test_purged_fees_are_no_damage(lived: Store, kept: Before) -> None:
+def test_purged_fees_are_no_damage(lived: Store, kept: Mapping[str, datetime]) -> None:
     forget(lived, kept)
     assert found_in(lived) == []
 
@@ -302,7 +301,7 @@ def test_purged_fees_are_no_damage(lived: Store, kept: Before) -> None:
 
 def test_purged_minutes_are_no_damage_and_late_values_neither(lived: Store) -> None:
     before = A_MOMENT + timedelta(hours=3)
-    forget(lived, Before(fees=before, fee_minutes=before))
+    forget(lived, {"fees": before, "fee_minutes": before})
     with lived.write() as connection:
         for offset in (7, 67, 3607, 5000, 90_001):
             see_fees(connection, offset)
@@ -321,7 +320,7 @@ def test_purged_minutes_are_no_damage_and_late_values_neither(lived: Store) -> N
 def test_roll_up_whose_values_are_purged_has_to_agree_with_itself(
     lived: Store, statement: str
 ) -> None:
-    forget(lived, Before(fees=A_MOMENT + timedelta(days=9)))
+    forget(lived, {"fees": A_MOMENT + timedelta(days=9)})
     spoil(lived, statement)
 
     with lived.read() as connection:
@@ -329,7 +328,7 @@ def test_roll_up_whose_values_are_purged_has_to_agree_with_itself(
 
 
 def test_minute_that_lost_its_percentiles_finds_them_in_its_histogram(lived: Store) -> None:
-    forget(lived, Before(fees=A_MOMENT + timedelta(days=9)))
+    forget(lived, {"fees": A_MOMENT + timedelta(days=9)})
     before = derived(lived)
     spoil(lived, "UPDATE fee_rollups SET p90 = 0, median = 1 WHERE level = 1")
 

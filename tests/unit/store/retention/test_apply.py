@@ -7,7 +7,6 @@ from sqlalchemy import func, select
 
 from dashboard.domain.alerts.condition import Subject
 from dashboard.domain.fees.rollup import RollupLevel
-from dashboard.domain.health.retention import Before
 from dashboard.domain.rejections.search import RejectionFilter
 from dashboard.store.alerts.conditions import current_state, record_transition
 from dashboard.store.engine.batching import LONGEST_STEP, AdaptiveBatches, next_rows
@@ -140,7 +139,7 @@ def test_rejection_that_is_seen_again_while_others_are_forgotten_stays(store: St
     for number in (1, 2):
         reject(store, number, A_MOMENT - DAY)
 
-    steps = apply_retention(store, Before(rejections=A_MOMENT), AdaptiveBatches(lambda: 0.0, 1))
+    steps = apply_retention(store, {"rejections": A_MOMENT}, AdaptiveBatches(lambda: 0.0, 1))
     next(steps)
     with store.write() as connection:
         save_polled(connection, A_NETWORK, a_record(tx_hash=a_hash(2)), A_MOMENT)
