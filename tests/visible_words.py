@@ -13,6 +13,7 @@ import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from html import unescape
 from pathlib import Path
 from typing import Final
@@ -92,11 +93,14 @@ def _texts_of(source: Source) -> Iterator[VisibleText]:
             yield VisibleText(source.path, node.lineno, text)
 
 
-def _unsilent(source: Source) -> Iterator[tuple[ast.expr, str]]:
+@cache
+def _unsilent(source: Source) -> tuple[tuple[ast.expr, str], ...]:
     silent = _silent_nodes(source.tree)
-    for node in _in_order(source.tree):
-        if id(node) not in silent and isinstance(node, ast.Constant | ast.JoinedStr):
-            yield node, _bare(_text_of(node) or "")
+    return tuple(
+        (node, _bare(_text_of(node) or ""))
+        for node in _in_order(source.tree)
+        if isinstance(node, ast.Constant | ast.JoinedStr) and id(node) not in silent
+    )
 
 
 def _in_order(tree: ast.AST) -> Iterator[ast.AST]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 import io
 import re
 import tokenize
@@ -37,24 +38,42 @@ class Source:
 
     @cached_property
     def tree(self) -> ast.Module:
-        """Return the syntax tree, parsed when it is asked for: many rules need none."""
-        return ast.parse(self.text)
+        """Return the syntax tree, parsed when it is asked for: many rules need none.
 
-    def functions(self) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-        """Yield every function, methods and nested ones included."""
-        for node in ast.walk(self.tree):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                yield node
+        Without the collector, which would look through all earlier trees again and again.
+        """
+        gc.disable()
+        try:
+            return ast.parse(self.text)
+        finally:
+            gc.enable()
+
+    @cached_property
+    def nodes(self) -> tuple[ast.AST, ...]:
+        """Return every node of the tree."""
+        return tuple(ast.walk(self.tree))
+
+    @cached_property
+    def functions(self) -> tuple[ast.FunctionDef | ast.AsyncFunctionDef, ...]:
+        """Return every function, methods and nested ones included."""
+        return tuple(
+            node for node in self.nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        )
+
+    @cached_property
+    def classes(self) -> tuple[ast.ClassDef, ...]:
+        """Return every class."""
+        return tuple(node for node in self.nodes if isinstance(node, ast.ClassDef))
 
     def dotted_names(self) -> Iterator[tuple[int, str]]:
         """Yield every name the code reads, as `a.b.c`, with its line."""
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             if isinstance(node, ast.Attribute | ast.Name):
-                yield node.lineno, ast.unparse(node)
+                yield node.lineno, _dotted(node)
 
     def imported_names(self) -> Iterator[tuple[int, str]]:
         """Yield every name the code imports, as `a.b.c`, with its line."""
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             if isinstance(node, ast.Import):
                 yield from ((node.lineno, alias.name) for alias in node.names)
             elif isinstance(node, ast.ImportFrom):
@@ -65,6 +84,13 @@ class Source:
         for token in tokenize.generate_tokens(io.StringIO(self.text).readline):
             if token.type == tokenize.COMMENT:
                 yield token.start[0], token.string
+
+
+def _dotted(node: ast.expr) -> str:
+    """Return a name as it is written; what is no name, as a call, is an ellipsis."""
+    if isinstance(node, ast.Attribute):
+        return f"{_dotted(node.value)}.{node.attr}"
+    return node.id if isinstance(node, ast.Name) else "…"
 
 
 @cache

@@ -51,4 +51,4 @@ def test_file_with_tests_is_found_by_pytest() -> None:
 
 
 def _test_names(source: Source) -> list[str]:
-    return [function.name for function in source.functions() if function.name.startswith("test_")]
+    return [function.name for function in source.functions if function.name.startswith("test_")]

@@ -59,8 +59,7 @@ def test_reader_meets_no_private_word(texts: tuple[VisibleText, ...]) -> None:
 
 
 def test_reader_meets_no_name_of_a_class(texts: tuple[VisibleText, ...]) -> None:
-    nodes = [node for source in sources_of_product() for node in ast.walk(source.tree)]
-    names = {each.name for each in nodes if isinstance(each, ast.ClassDef)}
+    names = {each.name for source in sources_of_product() for each in source.classes}
     compound = re.compile(rf"\b({'|'.join(filter(_COMPOUND.search, names))})\b")
 
     said = [*texts, *texts_and_names()]
@@ -72,7 +71,7 @@ def test_reader_meets_no_class_of_what_was_raised() -> None:
     named = [
         f"{source.path}:{node.lineno} {ast.unparse(node)}"
         for source in sources_of_product()
-        for function in source.functions()
+        for function in source.functions
         if function.name != "__repr__"
         for node in ast.walk(function)
         if isinstance(node, ast.FormattedValue) and "__name__" in ast.unparse(node)
@@ -99,9 +98,9 @@ def test_texts_of_pages_mails_commands_and_documents_are_collected(
 
 
 def _private_words(texts: tuple[VisibleText, ...]) -> Iterator[str]:
+    private_words = {re.compile(rf"\b({each})\b", re.IGNORECASE): INSTEAD[each] for each in INSTEAD}
     for each in texts:
-        for private, instead in INSTEAD.items():
-            if found := re.search(
-                rf"\b({private})\b", re.sub("{.*?}", "", each.text), re.IGNORECASE
-            ):
+        said = re.sub("{.*?}", "", each.text)
+        for private, instead in private_words.items():
+            if found := private.search(said):
                 yield f"{each.path}:{each.line} “{found[0]}”, better {instead}: {each.text[:120]}"

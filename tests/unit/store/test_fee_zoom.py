@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from itertools import groupby
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from dashboard.domain.fees.gas import GasObservation
 from dashboard.domain.fees.rollup import MINUTE, FeeRollup, FeeSeries, RollupLevel, TimedFee
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import Wei
-from dashboard.store.engine.engine import Store
+from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.fees.import_history import import_fee_years
 from dashboard.store.fees.series import (
     MOST_ROWS,
@@ -34,6 +35,7 @@ from dashboard.store.fees.stored_fees import SeriesKey
 from dashboard.store.gas import save_gas
 from dashboard.store.schema.columns import milliseconds_of, moment_of
 from tests.builders import A_MOMENT, A_NETWORK, suggested_gas_fees
+from tests.databases import copied_store
 
 HOUR, DAY = 60 * MINUTE, 24 * 60 * MINUTE
 BASE_FEE = SeriesKey(A_NETWORK, FeeSeries.ESTIMATED_BASE_FEE)
@@ -136,14 +138,22 @@ def test_stretch_is_read_by_the_level_that_fits(
     assert fitting_level(SeriesWindow(NOON - stretch, NOON), step) is level
 
 
-def fill_ten_years(store: Store) -> None:
+def fill_ten_years(url: str) -> None:
     """Keep a value each hour of ten years, of fees and of thresholds, and a day of polls."""
     first = NOON // DAY * DAY - 3650 * DAY
     at = np.arange(first, first + 3649 * DAY, HOUR)
-    with store.write() as connection:
-        for series in (FeeSeries.ESTIMATED_BASE_FEE, FeeSeries.BUSY_THRESHOLD):
-            import_fee_years(connection, A_NETWORK, series, at, at % 997)
-    save(store, {NOON - 10_000 * number: Wei(7) for number in range(60)})
+    with open_store(url) as store:
+        with store.write() as connection:
+            for series in (FeeSeries.ESTIMATED_BASE_FEE, FeeSeries.BUSY_THRESHOLD):
+                import_fee_years(connection, A_NETWORK, series, at, at % 997)
+        save(store, {NOON - 10_000 * number: Wei(7) for number in range(60)})
+
+
+@pytest.fixture(name="ten_years")
+def store_of_ten_years(database: str, tmp_path: Path) -> Iterator[Store]:
+    """Yield a copy of a store that is filled once for all tests."""
+    with copied_store(database, tmp_path, fill_ten_years) as url, open_store(url) as store:
+        yield store
 
 
 def rows_read(connection: Connection, between: ChartRange) -> int:
@@ -176,12 +186,11 @@ def steps_run(connection: Connection, between: ChartRange) -> int:
     return ran
 
 
-def test_any_zoom_reads_a_bounded_number_of_rows(store: Store, database: str) -> None:
-    fill_ten_years(store)
+def test_any_zoom_reads_a_bounded_number_of_rows(ten_years: Store, database: str) -> None:
     for length, step in EVERY_ZOOM:
         for until in (A_MOMENT, A_MOMENT - timedelta(days=400, seconds=7)):
             between = ChartRange(until - length, until, step)
-            with store.read() as connection:
+            with ten_years.read() as connection:
                 if database == "sqlite":
                     assert steps_run(connection, between) * 1000 < 20 * 2 * (MOST_ROWS + 600)
                 else:
@@ -191,9 +200,8 @@ def test_any_zoom_reads_a_bounded_number_of_rows(store: Store, database: str) ->
             assert len(steps) or length < timedelta(days=1)
 
 
-def test_newest_value_is_told_at_any_zoom(store: Store) -> None:
-    fill_ten_years(store)
-    with store.read() as connection:
+def test_newest_value_is_told_at_any_zoom(ten_years: Store) -> None:
+    with ten_years.read() as connection:
         assert first_seen_at(connection, A_NETWORK) == moment_of(NOON // DAY * DAY - 3650 * DAY)
         for length, step in EVERY_ZOOM:
             between = ChartRange(A_MOMENT - length, A_MOMENT, step)
@@ -201,14 +209,13 @@ def test_newest_value_is_told_at_any_zoom(store: Store) -> None:
             assert newest.last_at == A_MOMENT
 
 
-def test_roll_up_whose_values_are_not_kept_stays_whole(store: Store) -> None:
-    fill_ten_years(store)
+def test_roll_up_whose_values_are_not_kept_stays_whole(ten_years: Store) -> None:
     noon = A_MOMENT - timedelta(days=30)
     between = ChartRange(
         noon + timedelta(seconds=1), noon + timedelta(hours=2), timedelta(minutes=1)
     )
 
-    with store.read() as connection:
+    with ten_years.read() as connection:
         steps = fee_steps(connection, A_NETWORK, FeeSeries.ESTIMATED_BASE_FEE, between)
 
     assert [step.first_at - noon for step in steps] == [timedelta(hours=1), timedelta(hours=2)]
