@@ -14,6 +14,7 @@ import pytest
 from hypothesis import settings
 
 from tests.databases import DATABASES, new_store
+from tests.golden_texts import GoldenTexts
 from tests.offline.sitecustomize import LOG, Guard
 
 # Several workers share two cores, so the time of one example says nothing.
@@ -24,6 +25,7 @@ settings.load_profile("linewatch")
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Let a run choose the database of all tests that do not ask for both, or the whole matrix."""
     parser.addoption("--database", choices=DATABASES, default=DATABASES[0])
+    parser.addoption("--rewrite-golden", action="store_true", help="write tests/golden anew")
     parser.addoption("--full", action="store_true", help="the whole matrix: make test-full")
 
 
@@ -105,6 +107,12 @@ def nothing_leaves_this_machine(pytestconfig: pytest.Config) -> Iterator[None]:
     if left:
         log.write_text("", encoding="utf-8")
         pytest.fail(f"something would have left this machine:\n{left}")
+
+
+@pytest.fixture
+def golden(pytestconfig: pytest.Config) -> GoldenTexts:
+    """Return what compares texts with those that were read and found good."""
+    return GoldenTexts(is_rewritten=pytestconfig.getoption("--rewrite-golden"))
 
 
 @pytest.fixture

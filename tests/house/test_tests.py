@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from tests.golden_texts import GOLDEN
 from tests.house.sources import ROOT, Source, sources_of_tests
 
 FORBIDDEN = re.compile(
@@ -48,6 +49,13 @@ def test_file_with_tests_is_found_by_pytest() -> None:
     ]
 
     assert offences == []
+
+
+def test_golden_file_is_compared_by_a_test() -> None:
+    tests = "".join(source.text for source in sources_of_tests())
+    files = [file.relative_to(GOLDEN).with_suffix("").as_posix() for file in GOLDEN.rglob("*.txt")]
+
+    assert [name for name in files if f'"{name}"' not in tests] == []
 
 
 def _test_names(source: Source) -> list[str]:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, timedelta
 
-import pytest
-
+from dashboard.alert.change_text import IncidentText
 from dashboard.alert.digest_text import describe_digest
 from dashboard.domain.alerts.grounds import DigestGrounds, NetworkDigest
 from dashboard.domain.quantity import NetworkId
 from tests.builders import A_MOMENT, ANOTHER_NETWORK
-from tests.mail_samples import mail_sample
+from tests.golden_texts import GoldenTexts
 
 DAY = timedelta(days=1)
 CALM = NetworkDigest(ANOTHER_NETWORK, 0, True, 0.0, 0, timedelta())  # noqa: FBT003 - as fields
@@ -23,40 +22,22 @@ def a_digest(*networks: NetworkDigest, is_weekly: bool = False) -> DigestGrounds
     )
 
 
-def test_digest_names_each_network_with_its_figures() -> None:
-    message = mail_sample("daily digest")
-
-    assert message.subject == "Daily digest: 113 rejections or more, 3 new incidents"
-    assert "What happened from 2026-11-19 12:00:00 UTC to 2026-11-20 12:00:00 UTC." in message.text
-    assert "3 opened; 1 is open, nobody has acknowledged it" in message.text
-    said = "113 rejections or more; busy for 4% of the time watched; 1 gap, 25 min not watched"
-    assert f"Linea          {said}" in message.text
-    assert "network 59141  No rejection; no gaps" in message.text
-    assert "https://watch.example/\n" in message.text
-    assert "Linewatch itself" not in message.text
+def with_incidents(opened: int, still_open: int, unassigned: int) -> IncidentText:
+    grounds = replace(a_digest(CALM), opened=opened, open=still_open, unassigned=unassigned)
+    return describe_digest(grounds, {}, UTC)
 
 
-@pytest.mark.parametrize(
-    ("counts", "said"),
-    [
-        ((2, 0, 0), "2 opened; none is open"),
-        ((0, 2, 0), "0 opened; 2 are open, all acknowledged"),
-        ((0, 3, 1), "0 opened; 3 are open, 1 of them unacknowledged"),
-        ((0, 2, 2), "0 opened; 2 are open, nobody has acknowledged them"),
-    ],
-)
-def test_digest_says_how_it_stands_with_incidents(counts: tuple[int, int, int], said: str) -> None:
-    opened, open_, unassigned = counts
-    grounds = replace(a_digest(CALM), opened=opened, open=open_, unassigned=unassigned)
-    rows = dict(describe_digest(grounds, {}, UTC).rows)
-
-    assert rows["Incidents"] == said
-
-
-def test_weekly_digest_of_networks_that_nobody_asks_about_is_short() -> None:
+def test_digests_read_as_they_were_reviewed(golden: GoldenTexts) -> None:
     silent = NetworkDigest(NetworkId(7), None, False, None, 2, DAY)  # noqa: FBT003 - as fields
+    weekly = a_digest(silent, is_weekly=True)
 
-    text = describe_digest(a_digest(silent, is_weekly=True), {NetworkId(7): "Seven"}, UTC)
-
-    assert text.subject == "Weekly digest: no rejection, 0 new incidents"
-    assert dict(text.rows)["Seven"] == "2 gaps, 24 h not watched"
+    golden.check(
+        "digests",
+        {
+            "incidents opened": with_incidents(2, 0, 0),
+            "all acknowledged": with_incidents(0, 2, 0),
+            "one of three unacknowledged": with_incidents(0, 3, 1),
+            "nobody has acknowledged them": with_incidents(0, 2, 2),
+            "a week of which nobody knows": describe_digest(weekly, {NetworkId(7): "Seven"}, UTC),
+        },
+    )

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -33,6 +32,8 @@ from tests.builders import (
     an_incident,
     seconds,
 )
+from tests.golden_texts import GoldenTexts
+from tests.read_messages import as_read
 
 NAMES = {A_NETWORK: NetworkName("devnet", is_simulated=True), ANOTHER_NETWORK: NetworkName("Linea")}
 SILENT = load_templates(NAMES, Links())
@@ -75,6 +76,92 @@ BUSY = of_network(SubjectKind.BUSYNESS, State.CALM, State.BUSY)
 ENOUGH_SPACE = of_network(SubjectKind.DISK, State.LOW_ON_SPACE, State.ENOUGH_SPACE, INSTALLATION)
 
 
+def whole(message: Message) -> str:
+    """Return a message as people read it, and its table."""
+    [table] = message.attachments
+    return f"{as_read(message)}\n{table.content.decode('utf-8-sig')}"
+
+
+def of_reasons(*reasons: str | None) -> Message:
+    return written([rejected(number, reason) for number, reason in enumerate(reasons)])
+
+
+def of_records(*before: State | None) -> Message:
+    return written([rejected(number, before=each) for number, each in enumerate(before)])
+
+
+def with_another_record() -> Message:
+    """Return the message in which one record is another now, at another stage."""
+    change = rejected(1, MMU, before=State.REJECTED, label="Case 1742", attempted_at=A_MOMENT)
+    late = a_record(tx_rejection_stage=RejectionStage.SEQUENCER, reason_message=MMU)
+    changes = [
+        replace(change, previous=rejected(1).rejection),
+        rejected(2, rejection=a_rejection(record=late)),
+        rejected(3),
+    ]
+    return written(changes)
+
+
+def with_an_included_one() -> Message:
+    subject = Subject(SubjectKind.INCLUSION, ANOTHER_NETWORK, a_hash(7))
+    transition = a_transition(
+        7, subject=subject, after=State.INCLUDED, grounds=InclusionGrounds(71, is_successful=True)
+    )
+    changes = [NotifiedChange(transition, label="Case 1742"), BUSY, rejected(1)]
+    return compose_gathered(gathered(changes), LINKING, changes)
+
+
+def without_hash() -> Message:
+    change = rejected(1)
+    subject = Subject(SubjectKind.TRANSACTION, ANOTHER_NETWORK)
+    return written(
+        [replace(change, transition=replace(change.transition, subject=subject)), change]
+    )
+
+
+def with_incidents_as_they_stand() -> Message:
+    at = A_MOMENT - seconds(600)
+    stand = [
+        an_incident(opened_at=at),
+        an_incident(opened_at=at, state=IncidentState.ACKNOWLEDGED, owner="Ada"),
+        an_incident(opened_at=at, state=IncidentState.RESOLVED, resolved_at=A_MOMENT),
+    ]
+    return compose_gathered(gathered([BUSY]), SILENT, iter([BUSY]), stand)
+
+
+def test_messages_of_several_changes_read_as_they_were_reviewed(golden: GoldenTexts) -> None:
+    two, many = [rejected(1), rejected(2)], [rejected(number) for number in range(1, 31)]
+    messages = {
+        "three of one reason": of_reasons(None, None, None),
+        "more in a thread": written(two, in_reply_to="<1@watch.example>"),
+        "two reasons": of_reasons(None, None, MMU),
+        "three reasons": of_reasons(MMU, "out of luck", MMU, None),
+        "changed records": of_records(State.REJECTED, State.REJECTED),
+        "new and changed records": of_records(None, State.REJECTED),
+        "another record now": with_another_record(),
+        "over two days": written([rejected(1), rejected(86_400)]),
+        "of two networks": written([rejected(1), rejected(2, network=A_NETWORK)]),
+        "of a rule": written(two, incident=an_incident(rule="night shift")),
+        "records not kept": written([rejected(1, rejection=None), rejected(2, rejection=None)]),
+        "without a hash": without_hash(),
+        "included, busy and rejected, with links": with_an_included_one(),
+        "changes of networks alone": written([BUSY, ENOUGH_SPACE]),
+        "good news alone": written([ENOUGH_SPACE, ENOUGH_SPACE]),
+        "networks among many rejections": written([*many, BUSY, ENOUGH_SPACE]),
+        "incidents as they stand": with_incidents_as_they_stand(),
+    }
+
+    tables = {
+        "another record now",
+        "records not kept",
+        "without a hash",
+        "changes of networks alone",
+    }
+    texts = {title: (whole if title in tables else as_read)(messages[title]) for title in messages}
+
+    golden.check("messages_of_several", texts)
+
+
 def rows_of(message: Message) -> list[dict[str, str]]:
     (table,) = message.attachments
     return list(csv.DictReader(table.content.decode("utf-8-sig").splitlines()))
@@ -92,209 +179,11 @@ def test_first_twenty_are_named_and_all_stand_in_the_table() -> None:
     ]
 
 
-def test_subject_says_the_reason_first_then_how_many_and_where() -> None:
-    message = written([rejected(number) for number in (1, 2, 3)])
-
-    assert message.subject == "ADD over its limit · 3 rejections · Linea"
-    assert message.text.splitlines()[:2] == [
-        "3 rejections on Linea.",
-        "2026-11-20 12:00:01 UTC to 2026-11-20 12:00:03 UTC",
-    ]
-
-
-def test_followers_are_said_to_be_more() -> None:
-    message = written([rejected(1), rejected(2)], in_reply_to="<1@watch.example>")
-
-    assert message.subject == "ADD over its limit · 2 more rejections · Linea"
-
-
-@pytest.mark.parametrize(
-    ("reasons", "subject"),
-    [
-        ([None, None, MMU], "ADD over its limit and 1 other reason · 3 rejections · Linea"),
-        (
-            [MMU, "out of luck", MMU, None],
-            "MMU over its limit and 2 other reasons · 4 rejections · Linea",
-        ),
-    ],
-)
-def test_commonest_of_several_reasons_comes_first(reasons: list[str | None], subject: str) -> None:
-    message = written([rejected(number, reason) for number, reason in enumerate(reasons)])
-
-    assert message.subject == subject
-
-
-@pytest.mark.parametrize(
-    ("before", "counted"),
-    [
-        ([State.REJECTED, State.REJECTED], "2 changed records"),
-        ([None, State.REJECTED], "2 new or changed rejections"),
-    ],
-)
-def test_changed_records_are_no_new_rejections(before: list[State | None], counted: str) -> None:
-    message = written([rejected(number, before=each) for number, each in enumerate(before)])
-
-    assert message.subject == f"ADD over its limit · {counted} · Linea"
-    assert rows_of(message)[1]["change"] == "record changed"
-
-
-def test_rejections_are_counted_by_reason_and_stage() -> None:
-    late = a_record(tx_rejection_stage=RejectionStage.SEQUENCER, reason_message=MMU)
-    changes = [rejected(number) for number in range(1, 4)]
-    changes.append(rejected(4, rejection=a_rejection(record=late)))
-
-    message = written(changes)
-
-    assert (
-        "      3  ADD over its limit, RPC\n      1  MMU over its limit, SEQUENCER\n" in message.text
-    )
-    assert "3 ADD over its limit RPC · 1 MMU over its limit SEQUENCER" in message.html
-
-
-def test_line_names_label_hash_and_what_is_another_now() -> None:
-    change = rejected(1, MMU, before=State.REJECTED, label="Case 1742")
-    change = replace(change, previous=rejected(1).rejection)
-
-    message = written([change, rejected(2)])
-
-    assert (
-        "2026-11-20 12:00:01 UTC  Case 1742 (0x0000…0001): Now MMU over its limit, RPC\n"
-    ) in message.text
-
-
-def test_changes_of_networks_are_not_lost_among_many_rejections() -> None:
-    changes = [*(rejected(number) for number in range(1, 31)), BUSY, ENOUGH_SPACE]
-
-    message = written(changes)
-
-    where = "Linea and Linewatch itself"
-    assert message.subject == f"ADD over its limit · 30 rejections, busy, enough space · {where}"
-    assert message.text.index("Linea: fees changed to busy") < message.text.index("0x0000…0001")
-    assert rows_of(message)[-1] | {"noticed_at": ""} == dict.fromkeys(rows_of(message)[0], "") | {
-        "network_id": "0",
-        "network": "none: this is about Linewatch itself",
-        "change": "enough space",
-        "transaction": "disk",
-    }
-
-
-def test_changes_of_networks_alone_begin_with_the_first() -> None:
-    message = written([BUSY, ENOUGH_SPACE])
-
-    where = "Linea and Linewatch itself"
-    assert message.subject == f"Linea: fees changed to busy · enough space · {where}"
-    assert message.text.startswith(f"2 changes on {where}.\n2026-11-20 12:00:00 UTC\n")
-    assert "What they have in common" not in message.text + message.html
-
-
-def test_times_name_their_day_where_there_are_several() -> None:
-    changes = [rejected(1), rejected(86_400)]
-
-    assert ">12:00:01 UTC</th>" in written(changes[:1] * 2).html
-    assert ">2026-11-20 12:00:01 UTC</th>" in written(changes).html
-
-
-def test_transaction_that_is_included_is_named_with_its_label() -> None:
-    subject = Subject(SubjectKind.INCLUSION, ANOTHER_NETWORK, a_hash(7))
-    transition = a_transition(
-        7, subject=subject, after=State.INCLUDED, grounds=InclusionGrounds(71, is_successful=True)
-    )
-    changes = [NotifiedChange(transition, label="Case 1742"), BUSY]
-
-    message = compose_gathered(gathered(changes), LINKING, changes)
-
-    assert message.subject == (
-        "Included in block 71 after it was rejected · Case 1742 · busy · Linea"
-    )
-    assert f'href="https://watch.example/lookup?tx={a_hash(7)}"' in message.html
-
-
 def test_only_the_first_changes_of_networks_are_named() -> None:
     message = written([BUSY] * 25)
 
     assert message.text.count("fees changed to busy") == 20
     assert "… and 5 more." in message.text
-
-
-@pytest.mark.parametrize(
-    ("changes", "tone"),
-    [
-        ([ENOUGH_SPACE, BUSY], "notable"),
-        ([ENOUGH_SPACE, BUSY, rejected(1)], "alarm"),
-        ([ENOUGH_SPACE, ENOUGH_SPACE], "relief"),
-    ],
-)
-def test_message_looks_as_bad_as_its_worst_change(changes: list[NotifiedChange], tone: str) -> None:
-    assert f'class="card {tone}"' in written(changes).html
-
-
-def test_rejections_of_several_networks_name_theirs() -> None:
-    message = written([rejected(1), rejected(2, network=A_NETWORK)])
-
-    assert "1  ADD over its limit, RPC, devnet\n" in message.text
-    assert message.subject.endswith(" · 2 networks (simulated data)")
-    assert "This is simulated data" in message.text
-
-
-def test_rejection_whose_record_is_not_kept_is_counted_too() -> None:
-    message = written([rejected(1, rejection=None), rejected(2, rejection=None)])
-
-    assert message.subject == "reason not kept · 2 rejections · Linea"
-    assert rows_of(message)[0]["sender"] == ""
-
-
-def test_rejection_without_hash_is_named_as_well_as_it_can_be() -> None:
-    change = rejected(1)
-    nameless = replace(change.transition, subject=Subject(SubjectKind.TRANSACTION, ANOTHER_NETWORK))
-
-    message = written([replace(change, transition=nameless), change])
-
-    assert " UTC  no hash: ADD over" in message.text
-    assert rows_of(message)[0]["transaction"] == "transaction"
-
-
-def test_links_lead_to_each_transaction_and_to_all() -> None:
-    changes = [rejected(1), BUSY]
-
-    message = compose_gathered(gathered(changes), LINKING, changes)
-
-    assert f'href="https://watch.example/lookup?tx={a_hash(1)}"' in message.html
-    assert 'href="https://watch.example/health?network=59144"' in message.html
-    assert "See them all: https://watch.example/alerts?network=59144\n" in message.text
-
-
-def test_rule_of_the_incident_is_named() -> None:
-    message = written([rejected(1), rejected(2)], incident=an_incident(rule="night shift"))
-
-    assert "Rule: night shift\n" in message.text
-    assert "Rule: night shift" in message.html
-
-
-def test_table_has_all_that_is_known_of_a_rejection() -> None:
-    change = rejected(1, label="Case 1742", attempted_at=A_MOMENT)
-
-    [row, _] = rows_of(written([change, rejected(2)]))
-
-    assert row == {
-        "noticed_at": "2026-11-20T12:00:01+00:00",
-        "network_id": "59144",
-        "network": "Linea",
-        "change": "rejected",
-        "transaction": str(a_hash(1)),
-        "label": "Case 1742",
-        "attempted_at": "2026-11-20T12:00:00+00:00",
-        "sender": "0x0000000000000000000000000000000000000001",
-        "nonce": "5",
-        "stage": "RPC",
-        "module": "ADD",
-        "count": "600000",
-        "limit": "524288",
-        "overrun": "1.14",
-        "block": "",
-        "dated": "2026-11-20T12:00:00+00:00",
-        "first_seen_at": "2026-11-20T12:00:03+00:00",
-        "reason": a_record().reason_message,
-    }
 
 
 def test_table_is_named_after_the_message() -> None:
@@ -327,19 +216,3 @@ def test_changes_are_read_once_and_not_kept() -> None:
 
     assert len(rows_of(message)) == 500
     assert "… and 480 more." in message.text
-
-
-def test_summary_says_how_incidents_stand_of_which_nothing_changed() -> None:
-    at = A_MOMENT - seconds(600)
-    stand = [
-        an_incident(opened_at=at),
-        an_incident(opened_at=at, state=IncidentState.ACKNOWLEDGED, owner="Ada"),
-        an_incident(opened_at=at, state=IncidentState.RESOLVED, resolved_at=A_MOMENT),
-    ]
-
-    told = compose_gathered(gathered([BUSY]), SILENT, iter([BUSY]), stand)
-
-    assert "1 reminder, 2 other incidents" in told.subject
-    assert "nobody has acknowledged it for" in told.text
-    assert "acknowledged by Ada" in told.text
-    assert "resolved after 10 min" in told.text

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -43,6 +42,8 @@ from tests.builders import (
     an_id,
     suggested_gas_fees,
 )
+from tests.golden_texts import GoldenTexts
+from tests.read_messages import as_read
 
 NAMES = {A_NETWORK: NetworkName("devnet", is_simulated=True), ANOTHER_NETWORK: NetworkName("Linea")}
 STATIONERY = load_templates(NAMES, Links("https://watch.example/"))
@@ -84,158 +85,6 @@ def message(
     return compose(notification_of(kind, after, grounds, network), STATIONERY)
 
 
-@pytest.mark.parametrize(
-    ("kind", "after", "grounds", "subject"),
-    [
-        (BUSYNESS, State.BUSY, ABOVE, "Linea is busy: 23.1 gwei, threshold 19.6"),
-        (BUSYNESS, State.CALM, BELOW, "Linea is calm again: 15.2 gwei, threshold 19.6"),
-        (
-            BUSYNESS,
-            State.BUSY,
-            PRIORITY,
-            "Linea is busy: priority fee 0.3 gwei, 90th percentile 0.2",
-        ),
-        (GAS, State.SILENT, MUTE, "Linea: fee source is silent since 12:00 UTC"),
-        (GAS, State.ANSWERING, None, "Linea: fee source answers again"),
-        (
-            SubjectKind.DISK,
-            State.LOW_ON_SPACE,
-            SPACE,
-            "The disk of the store is low on space: 41.0 kB free",
-        ),
-        (
-            SubjectKind.DISK,
-            State.ENOUGH_SPACE,
-            SPACE,
-            "The disk of the store has enough space again: 41.0 kB free",
-        ),
-        (EXCLUSION, State.SILENT, MUTE, "Linea: exclusion API is silent since 12:00 UTC"),
-        (EXCLUSION, State.ANSWERING, None, "Linea: exclusion API answers again"),
-        (FEES, State.STALE, OLD, "Linea: fees are stale, last seen at 12:00 UTC"),
-        (FEES, State.STALE, MISSING, "Linea: fees are stale"),
-        (FEES, State.FRESH, None, "Linea: fees are fresh again"),
-        (BUSYNESS, State.CALM, None, "Linea: fees changed to calm"),
-    ],
-)
-def test_subject_says_what_changed(
-    kind: SubjectKind, after: State, grounds: Grounds | None, subject: str
-) -> None:
-    assert message(kind, after, grounds).subject == subject
-
-
-@pytest.mark.parametrize(
-    ("kind", "after", "grounds", "first_line"),
-    [
-        (
-            BUSYNESS,
-            State.BUSY,
-            ABOVE,
-            "Linea is busy: the base fee is 23.1 gwei, above its busy threshold of 19.6 gwei.",
-        ),
-        (
-            BUSYNESS,
-            State.CALM,
-            BELOW,
-            (
-                "Linea is calm again: the base fee is 15.2 gwei, not above its busy threshold of "
-                "19.6 gwei."
-            ),
-        ),
-        (
-            BUSYNESS,
-            State.BUSY,
-            PRIORITY,
-            (
-                "Linea is busy: the medium suggested priority fee is 0.3 gwei, above 0.2 gwei, the "
-                "90th percentile of the last day."
-            ),
-        ),
-        (
-            GAS,
-            State.SILENT,
-            MUTE,
-            "The fee source of Linea has given no fees since 2026-11-20 12:00:00 UTC.",
-        ),
-        (
-            SubjectKind.EXCLUSION_API,
-            State.SILENT,
-            MUTE,
-            "The exclusion API of Linea has answered nothing since 2026-11-20 12:00:00 UTC.",
-        ),
-        (
-            FEES,
-            State.STALE,
-            OLD,
-            ("The fees of Linea are stale: the last answer came on 2026-11-20 12:00:00 UTC."),
-        ),
-        (
-            FEES,
-            State.STALE,
-            MISSING,
-            "The fees of Linea are stale: none were ever given.",
-        ),
-        (FEES, State.FRESH, None, "Linea: fees are fresh again."),
-    ],
-)
-def test_first_line_says_it_as_a_sentence(
-    kind: SubjectKind, after: State, grounds: Grounds | None, first_line: str
-) -> None:
-    assert message(kind, after, grounds).text.splitlines()[0] == first_line
-
-
-@pytest.mark.parametrize(
-    ("kind", "after", "grounds", "fact"),
-    [
-        (BUSYNESS, State.BUSY, ABOVE, "23.123456789 gwei"),
-        (BUSYNESS, State.BUSY, ABOVE, "Put off what can wait"),
-        (BUSYNESS, State.BUSY, PRIORITY, "The base fee never moves here"),
-        (BUSYNESS, State.CALM, BELOW, "14 min, since 2026-11-20 12:00:00 UTC"),
-        (GAS, State.SILENT, MUTE, "Linea gas endpoint did not answer within 5 s"),
-        (GAS, State.SILENT, MUTE, "nobody is notified when the network becomes busy"),
-        (EXCLUSION, State.SILENT, MUTE, "None is missed if it answers again within seven days"),
-        (EXCLUSION, State.ANSWERING, None, "14 min, since 2026-11-20 12:00:00 UTC"),
-        (FEES, State.STALE, OLD, "Older than two of its own poll periods"),
-        (FEES, State.STALE, OLD, "1 min"),
-        (FEES, State.STALE, OLD, "Linewatch noticed this on 2026-11-20 12:14:00 UTC"),
-    ],
-)
-def test_both_parts_tell_every_fact(
-    kind: SubjectKind, after: State, grounds: Grounds | None, fact: str
-) -> None:
-    written = message(kind, after, grounds)
-
-    assert fact in written.text
-    assert fact in written.html
-
-
-def test_opening_does_not_say_how_long_it_lasted() -> None:
-    assert "Lasted" not in message(BUSYNESS, State.BUSY, ABOVE).text
-
-
-def test_end_of_an_incident_from_before_they_were_kept_is_told_without_its_length() -> None:
-    transition = a_transition(
-        subject=Subject(FEES, ANOTHER_NETWORK), before=State.STALE, after=State.FRESH
-    )
-
-    written = compose(a_notification(transition=transition, rejection=None), STATIONERY)
-
-    assert "Lasted" not in written.text
-
-
-@pytest.mark.parametrize(
-    ("kind", "after", "grounds", "page"),
-    [(BUSYNESS, State.BUSY, ABOVE, "fees"), (GAS, State.SILENT, MUTE, "health")],
-)
-def test_link_leads_to_the_page_that_shows_more(
-    kind: SubjectKind, after: State, grounds: Grounds, page: str
-) -> None:
-    written = message(kind, after, grounds)
-
-    address = f"https://watch.example/{page}?network=59144"
-    assert f"{address}\n" in written.text
-    assert f'href="{address}"' in written.html
-
-
 def test_message_holds_no_link_without_a_public_address() -> None:
     silent = load_templates(NAMES, Links())
 
@@ -244,20 +93,66 @@ def test_message_holds_no_link_without_a_public_address() -> None:
     assert "://" not in written.text + written.html
 
 
-def test_simulated_network_says_so_in_subject_and_both_parts() -> None:
-    written = message(BUSYNESS, State.BUSY, ABOVE, A_NETWORK)
+def busy_with_its_context() -> Message:
+    """Return the message of a busy network with all that surrounds it."""
+    notification = notification_of(BUSYNESS, State.BUSY, ABOVE)
+    fee = Wei(20 * GWEI)
+    minutes = [FeePoint(AT - timedelta(minutes=minute), fee, fee) for minute in (3, 2, 1)]
+    around = BusyContext(
+        grounds=ABOVE,
+        since=AT - timedelta(days=1),
+        until=AT,
+        suggested=suggested_gas_fees(),
+        suggested_at=AT,
+        fees=tuple(minutes),
+        usual=UsualSpells(9, timedelta(minutes=14), timedelta(minutes=52), is_of_hour=True),
+    )
+    return compose(
+        notification, STATIONERY, MessageFacts(NotifiedChange(notification.transition), around)
+    )
 
-    assert written.subject == ("devnet is busy: 23.1 gwei, threshold 19.6 (simulated data)")
-    assert "This is simulated data" in written.text
-    assert "<strong>Simulated data.</strong>" in written.html
+
+def from_before_incidents_were_kept() -> Message:
+    """Return the message of an end of which nobody knows when it began."""
+    transition = a_transition(
+        subject=Subject(FEES, ANOTHER_NETWORK), before=State.STALE, after=State.FRESH
+    )
+    return compose(a_notification(transition=transition, rejection=None), STATIONERY)
 
 
-@pytest.mark.parametrize(
-    ("after", "tone"),
-    [(State.BUSY, "notable"), (State.CALM, "relief"), (State.STALE, "alarm")],
-)
-def test_colour_of_a_message_says_how_bad_it_is(after: State, tone: str) -> None:
-    assert f'class="card {tone}"' in message(BUSYNESS, after, None).html
+def late() -> Message:
+    """Return the message that goes when what it is about is over."""
+    notification = notification_of(BUSYNESS, State.BUSY, ABOVE)
+    change = NotifiedChange(
+        notification.transition, None, A_MOMENT, ended=ended(BUSYNESS, State.CALM)
+    )
+    return compose(notification, STATIONERY, MessageFacts(change))
+
+
+def test_messages_read_as_they_were_reviewed(golden: GoldenTexts) -> None:
+    disk, space = SubjectKind.DISK, State.LOW_ON_SPACE
+    messages = {
+        "busy": message(BUSYNESS, State.BUSY, ABOVE),
+        "busy, with what surrounds it": busy_with_its_context(),
+        "busy on a simulated network": message(BUSYNESS, State.BUSY, ABOVE, A_NETWORK),
+        "busy, told late": late(),
+        "calm": message(BUSYNESS, State.CALM, BELOW),
+        "calm, for reasons not kept": message(BUSYNESS, State.CALM),
+        "no fee seen, so nobody knows": message(BUSYNESS, State.UNKNOWN),
+        "busy where the base fee never moves": message(BUSYNESS, State.BUSY, PRIORITY),
+        "fee source silent": message(GAS, State.SILENT, MUTE),
+        "fee source answers": message(GAS, State.ANSWERING),
+        "exclusion API silent": message(EXCLUSION, State.SILENT, MUTE),
+        "exclusion API answers": message(EXCLUSION, State.ANSWERING),
+        "fees stale": message(FEES, State.STALE, OLD),
+        "fees never given": message(FEES, State.STALE, MISSING),
+        "fees fresh": message(FEES, State.FRESH),
+        "fees fresh, since nobody knows when": from_before_incidents_were_kept(),
+        "disk low on space": message(disk, space, SPACE, INSTALLATION),
+        "disk has space": message(disk, State.ENOUGH_SPACE, SPACE, INSTALLATION),
+    }
+
+    golden.check("messages_of_networks", {title: as_read(messages[title]) for title in messages})
 
 
 @given(st.text(alphabet=st.characters(), max_size=60))
@@ -271,83 +166,27 @@ def test_words_of_an_upstream_start_no_line_and_no_tag_of_their_own(words: str) 
     assert written.html.count("<") == calm.html.count("<")
 
 
-def test_message_about_the_disk_names_no_network() -> None:
-    written = message(SubjectKind.DISK, State.LOW_ON_SPACE, SPACE, INSTALLATION)
-
-    assert "network 0" not in written.text
-    assert "41.0 kB are free, 500.0 MB should be at least" in written.text
-    assert "https://watch.example/health\n" in written.text
-
-
-def test_message_of_a_busy_network_shows_what_surrounds_it() -> None:
-    notification = notification_of(BUSYNESS, State.BUSY, ABOVE)
-    fee = Wei(20 * GWEI)
-    minutes = [FeePoint(AT - timedelta(minutes=minute), fee, fee) for minute in (3, 2, 1)]
-    around = BusyContext(
-        grounds=ABOVE,
-        since=AT - timedelta(days=1),
-        until=AT,
-        suggested=suggested_gas_fees(),
-        suggested_at=AT,
-        fees=tuple(minutes),
-        usual=UsualSpells(9, timedelta(minutes=14), timedelta(minutes=52), is_of_hour=True),
-    )
-
-    written = compose(
-        notification, STATIONERY, MessageFacts(NotifiedChange(notification.transition), around)
-    )
-
-    [image] = written.images
-    assert f'src="cid:{image.content_id}"' in written.html
-    for fact in ("14.00 gwei", "usually last 14 min", "base fee of the last 24 h"):
-        assert fact in written.text
-        assert fact in written.html
-
-
 def ended(kind: SubjectKind, after: State) -> Transition:
     """Return the change with which something of `kind` was over, 84 s after it began."""
     end = AT + timedelta(seconds=84)
     return a_transition(2, subject=Subject(kind, ANOTHER_NETWORK), after=after, at=end)
 
 
-@pytest.mark.parametrize(
-    ("kind", "after", "grounds", "end", "said"),
-    [
-        (BUSYNESS, State.BUSY, ABOVE, State.CALM, "Linea was busy from 12:14:00 to 12:15:24 UTC: "),
-        (BUSYNESS, State.BUSY, ABOVE, State.UNKNOWN, "12:15:24 UTC, when fees were seen last: "),
-        (GAS, State.SILENT, MUTE, State.ANSWERING, "was silent from 12:14:00 to 12:15:24 UTC"),
-        (FEES, State.STALE, OLD, State.FRESH, "fees were stale from 12:14:00 to 12:15:24 UTC"),
-        (
-            SubjectKind.DISK,
-            State.LOW_ON_SPACE,
-            SPACE,
-            State.ENOUGH_SPACE,
-            "was low on space from 12:14:00 to 12:15:24 UTC",
-        ),
-        (FEES, State.STALE, None, State.FRESH, "over since 12:15:24 UTC"),
-    ],
-)
-def test_what_is_over_when_its_message_goes_is_told_as_past(
-    kind: SubjectKind, after: State, grounds: Grounds | None, end: State, said: str
-) -> None:
-    began = notification_of(kind, after, grounds).transition
+def test_what_is_over_when_its_message_goes_reads_as_it_was_reviewed(golden: GoldenTexts) -> None:
+    cases = {
+        "busy, then calm": (BUSYNESS, State.BUSY, ABOVE, State.CALM),
+        "busy, then no fee seen": (BUSYNESS, State.BUSY, ABOVE, State.UNKNOWN),
+        "silent, then answering": (GAS, State.SILENT, MUTE, State.ANSWERING),
+        "stale, then fresh": (FEES, State.STALE, OLD, State.FRESH),
+        "stale without figures": (FEES, State.STALE, None, State.FRESH),
+        "disk": (SubjectKind.DISK, State.LOW_ON_SPACE, SPACE, State.ENOUGH_SPACE),
+    }
 
-    text = describe_over(began, ended(kind, end), "Linea")
+    texts = {
+        title: describe_over(
+            notification_of(kind, after, grounds).transition, ended(kind, end), "Linea"
+        )
+        for title, (kind, after, grounds, end) in cases.items()
+    }
 
-    assert said in text.headline
-    assert text.next_steps == ()
-
-
-def test_nobody_knows_whether_a_network_is_busy_from_where_no_fee_was_seen() -> None:
-    told = message(BUSYNESS, State.UNKNOWN)
-
-    assert "whether it is busy is unknown from 12:14 UTC" in told.subject
-
-
-def test_message_is_written_in_the_past_where_it_comes_late() -> None:
-    late = notification_of(BUSYNESS, State.BUSY, ABOVE)
-    change = NotifiedChange(late.transition, None, A_MOMENT, ended=ended(BUSYNESS, State.CALM))
-
-    told = compose(late, STATIONERY, MessageFacts(change))
-
-    assert "Linea was busy from 12:14:00 to 12:15:24 UTC" in told.subject
+    golden.check("messages_of_what_is_over", texts)

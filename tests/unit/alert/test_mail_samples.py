@@ -6,7 +6,9 @@ from html.parser import HTMLParser
 
 import pytest
 
+from tests.golden_texts import GoldenTexts
 from tests.mail_samples import as_mail, mail_sample, sample_kinds
+from tests.read_messages import as_read
 from tests.received_mail import read_mail
 
 SAMPLES = pytest.mark.parametrize("kind", sample_kinds())
@@ -86,3 +88,7 @@ def test_subject_is_one_line_that_a_list_of_mails_can_show(kind: str) -> None:
 
     assert len(message.subject) < 80
     assert message.subject.isprintable()
+
+
+def test_mail_of_each_kind_reads_as_it_was_reviewed(golden: GoldenTexts) -> None:
+    golden.check("mails", {kind: as_read(mail_sample(kind)) for kind in sample_kinds()})
