@@ -32,8 +32,8 @@ class GoldenTexts:
             file.write_text(written, encoding="utf-8")
         kept = file.read_text(encoding="utf-8") if file.exists() else ""
         if kept != written:
-            lines = (each.splitlines(keepends=True) for each in (kept, written))
-            changed = "".join(unified_diff(*lines, f"golden/{file.name}", "now"))
+            before, now = (each.splitlines(keepends=True) for each in (kept, written))
+            changed = "".join(unified_diff(before, now, f"golden/{file.name}", "now"))
             pytest.fail(
                 f"{changed}\nIf it reads well: python -m pytest --rewrite-golden", pytrace=False
             )

@@ -173,7 +173,7 @@ def ended(kind: SubjectKind, after: State) -> Transition:
 
 
 def test_what_is_over_when_its_message_goes_reads_as_it_was_reviewed(golden: GoldenTexts) -> None:
-    cases = {
+    cases: dict[str, tuple[SubjectKind, State, Grounds | None, State]] = {
         "busy, then calm": (BUSYNESS, State.BUSY, ABOVE, State.CALM),
         "busy, then no fee seen": (BUSYNESS, State.BUSY, ABOVE, State.UNKNOWN),
         "silent, then answering": (GAS, State.SILENT, MUTE, State.ANSWERING),

@@ -59,7 +59,18 @@ def included(grounds: InclusionGrounds | None) -> IncidentText:
     return describe_inclusion(a_change(transition=transition, label="Case 1742"), LINEA)
 
 
-def test_rejections_and_inclusions_read_as_they_were_reviewed(golden: GoldenTexts) -> None:
+def test_inclusions_read_as_they_were_reviewed(golden: GoldenTexts) -> None:
+    texts = {
+        "included": included(InclusionGrounds(1_234_567, is_successful=True)),
+        "outcome unknown": included(InclusionGrounds(1_234_567, is_successful=None)),
+        "failed": included(InclusionGrounds(1_234_567, is_successful=False)),
+        "nobody knows where": included(None),
+    }
+
+    golden.check("inclusions_described", texts)
+
+
+def test_rejections_read_as_they_were_reviewed(golden: GoldenTexts) -> None:
     last = version(
         over_limit(),
         tx_rejection_stage=RejectionStage.SEQUENCER,
@@ -93,10 +104,6 @@ def test_rejections_and_inclusions_read_as_they_were_reviewed(golden: GoldenText
             version(over_limit()), version("out of luck")
         ),
         "earlier record purged": changed_record(None, version(over_limit())),
-        "included": included(InclusionGrounds(1_234_567, is_successful=True)),
-        "included, outcome unknown": included(InclusionGrounds(1_234_567, is_successful=None)),
-        "included, but failed": included(InclusionGrounds(1_234_567, is_successful=False)),
-        "included, nobody knows where": included(None),
     }
 
     golden.check("rejections_described", texts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dashboard.devnet.chain import GAS_LIMIT
@@ -19,6 +19,7 @@ SEEDS = st.integers(0, 2**63 - 1)
 DAY = 43_200
 
 
+@settings(max_examples=25)  # each computes up to 48,000 blocks
 @given(seed=SEEDS, stops=st.lists(NUMBERS, max_size=4), number=NUMBERS)
 def test_chain_is_the_same_however_often_it_restarts(
     seed: int, stops: list[int], number: int
@@ -32,6 +33,7 @@ def test_chain_is_the_same_however_often_it_restarts(
     assert restarted.block(number + 1) == a_chain(seed).block(number + 1)
 
 
+@settings(max_examples=40)
 @given(seed=SEEDS, number=NUMBERS)
 def test_base_fee_follows_from_the_gas_of_the_block_before(seed: int, number: int) -> None:
     chain = a_chain(seed)

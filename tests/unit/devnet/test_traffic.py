@@ -43,7 +43,7 @@ def reasons(stories: list[SimulatedRejection]) -> list[Reason]:
     return [parse_reason(report.reason_message) for each in stories for report in reports(each)]
 
 
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(start=STARTS, cuts=st.lists(st.integers(0, 300), max_size=5))
 def test_traffic_is_the_same_in_one_piece_or_in_many(start: datetime, cuts: list[int]) -> None:
     moments = [start, *(start + cut * SECOND for cut in sorted(cuts)), start + 300 * SECOND]

@@ -21,8 +21,8 @@ from dashboard.store.fees.import_history import import_gas_history
 from dashboard.store.monitoring.coverage import save_coverage
 from tests.builders import A_MOMENT, A_NETWORK, suggested_gas_fees
 
-PERIOD = timedelta(minutes=30)
-COUNT = 366 * 48
+PERIOD = timedelta(hours=2)
+COUNT = 366 * 12
 CARD = NetworkProfile(
     A_NETWORK, "Net", is_simulated=False, gas_period=PERIOD, threshold_period=6 * PERIOD
 )

@@ -64,9 +64,7 @@ def test_store_that_is_only_named_below_the_state_folder_is_somebody_elses(tmp_p
         open_checked_store(settings_of(tmp_path / "second", around))
 
 
-@pytest.mark.parametrize(
-    "name", ["a?b", "p%41q", "100%", "a#b", "a b", "a&b=c;d", "a@b:c", "häuser"]
-)
+@pytest.mark.parametrize("name", ["a?b #c", "p%41q 100%", "a&b=c;d", "a@b:häuser"])
 def test_store_lies_in_the_state_folder_whatever_that_is_called(tmp_path: Path, name: str) -> None:
     settings = settings_of(tmp_path / name)
 
