@@ -7,20 +7,17 @@ from functools import partial
 from typing import Final
 
 from dashboard.domain.alerts.condition import State, SubjectKind
-from dashboard.domain.alerts.grounds import (
-    CreditGrounds,
-    DeliveryGrounds,
-    ExpiryGrounds,
-    FeeGrounds,
-    FeeLimitGrounds,
-    GapGrounds,
-    Grounds,
-    InclusionGrounds,
-    RateGrounds,
-    Signal,
-    SilenceGrounds,
-)
+from dashboard.domain.alerts.grounds import Grounds, Signal
 from dashboard.domain.alerts.incident import IncidentEvent, IncidentEventKind, IncidentState
+from dashboard.domain.alerts.kinds.busy import FeeGrounds
+from dashboard.domain.alerts.kinds.coverage import GapGrounds
+from dashboard.domain.alerts.kinds.credit_budget import CreditGrounds
+from dashboard.domain.alerts.kinds.delivery import DeliveryGrounds
+from dashboard.domain.alerts.kinds.expiry import ExpiryGrounds
+from dashboard.domain.alerts.kinds.fee_limit import FeeLimitGrounds
+from dashboard.domain.alerts.kinds.rejection_rate import RateGrounds
+from dashboard.domain.alerts.kinds.rejections import InclusionGrounds
+from dashboard.domain.alerts.kinds.upstream import SilenceGrounds
 from dashboard.domain.alerts.notification import NotificationKind
 from dashboard.domain.health.coverage import GapCause
 from dashboard.domain.quantity import Wei

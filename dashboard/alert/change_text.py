@@ -1,44 +1,15 @@
-"""The parts of the text about a change, and the part about a busy network."""
+"""The part of a message about a busy network that says what is known around its fee."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta, tzinfo
-from typing import Final, TypeAlias
+from typing import Final
 
 from dashboard.alert.fee_chart import ChartPoint, draw_chart
 from dashboard.domain.fees.gas import FeeSuggestion
 from dashboard.domain.fees.spells import USUAL_WINDOW, BusyContext, UsualSpells
 from dashboard.domain.formatting import capitalized, compared, fee, moment_in, span
-
-Rows: TypeAlias = tuple[tuple[str, str], ...]
-"""Labelled lines."""
-
-
-@dataclass(frozen=True, slots=True)
-class IncidentText:
-    """The text about a change of a condition.
-
-    `headline` is what changed in a few words, `opening` the same as a sentence. `page` is the
-    one that shows more; `quote` is foreign text, made visible, below its title. `changed` are the
-    fields of a record that is another now: label, before and now. Where `subject` is empty the
-    headline is the subject; `kicker` stands above it, `preheader` beside it in lists of mails.
-    """
-
-    headline: str
-    opening: str
-    page: str
-    rows: Rows = ()
-    explanation: str = ""
-    next_steps: tuple[str, ...] = ()
-    quote: str = ""
-    quote_title: str = "Why there is no answer"
-    kicker: str = ""
-    subject: str = ""
-    preheader: str = ""
-    changed: tuple[tuple[str, str, str], ...] = ()
-    remark: str = ""
-
 
 _FEWEST_POINTS: Final = 3
 _WIDEST_GAP: Final = timedelta(minutes=30)

@@ -10,16 +10,17 @@ from uuid import UUID
 
 from jinja2 import Template
 
-from dashboard.alert.change_text import BusyText, IncidentText, Rows, describe_busy
+from dashboard.alert.change_text import BusyText, describe_busy
 from dashboard.alert.digest_text import describe_digest
-from dashboard.alert.incident_text import describe, describe_over, tone_of
-from dashboard.alert.measured_text import describe_own_failure
+from dashboard.alert.incident_text import describe, tone_of
 from dashboard.alert.message import InlineImage, Message
 from dashboard.alert.occasion import Occasion, occasion_of
 from dashboard.alert.rejection_text import RejectionContext, describe_inclusion, describe_rejection
 from dashboard.domain.alerts.condition import INSTALLATION, SubjectKind
-from dashboard.domain.alerts.grounds import DeliveryGrounds, DigestGrounds
+from dashboard.domain.alerts.grounds import DigestGrounds
 from dashboard.domain.alerts.incident import Incident, IncidentEvent, NotifiedChange
+from dashboard.domain.alerts.kinds.delivery import DeliveryGrounds, tell_own_failure
+from dashboard.domain.alerts.kinds.kind import IncidentText, Rows, ToldChange
 from dashboard.domain.alerts.notification import Notification, Recipient
 from dashboard.domain.alerts.route import muted_in_words
 from dashboard.domain.alerts.rule_text import LONGEST_TITLE, incident_title
@@ -291,11 +292,10 @@ def text_of(
     if change.transition.subject.kind is SubjectKind.INCLUSION:
         return describe_inclusion(change, RejectionContext(title, network.module_limits, zone))
     grounds = change.transition.grounds
+    told = ToldChange(change.transition, title, change.opened_at, zone, change.ended)
     if isinstance(grounds, DeliveryGrounds) and change.transition.subject.dimension == channel:
-        return describe_own_failure(change.transition, grounds)
-    if change.ended is not None:
-        return describe_over(change.transition, change.ended, title, zone)
-    return describe(change.transition, change.opened_at, title, zone)
+        return tell_own_failure(told, grounds)
+    return describe(told)
 
 
 def link_of(change: NotifiedChange, text: IncidentText, links: Links) -> str:

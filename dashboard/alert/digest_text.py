@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from datetime import tzinfo
 from typing import Final
 
-from dashboard.alert.change_text import IncidentText
 from dashboard.domain.alerts.grounds import DigestGrounds, NetworkDigest
+from dashboard.domain.alerts.kinds.kind import IncidentText
 from dashboard.domain.formatting import capitalized, counted, moment, moment_in, share, span
 from dashboard.domain.health.coverage import seen_rejections
 from dashboard.domain.quantity import NetworkId

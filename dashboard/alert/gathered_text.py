@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final, NamedTuple
 
-from dashboard.alert.change_text import IncidentText
 from dashboard.alert.compose import (
     ActionLinks,
     MessageTemplates,
@@ -20,12 +19,13 @@ from dashboard.alert.compose import (
     title_of,
 )
 from dashboard.alert.incident_text import tone_of
-from dashboard.alert.measured_text import LOOK_AT_REJECTIONS
 from dashboard.alert.message import Attachment, Message
 from dashboard.alert.occasion import Occasion, occasion_of
 from dashboard.alert.rejection_text import cause_of, name_of, shorten_hash
 from dashboard.domain.alerts.condition import INSTALLATION, SubjectKind
 from dashboard.domain.alerts.incident import Incident, NotifiedChange
+from dashboard.domain.alerts.kinds.kind import IncidentText
+from dashboard.domain.alerts.kinds.rejection_rate import LOOK_AT_REJECTIONS
 from dashboard.domain.alerts.notification import FIRST_MEMBERS, Notification
 from dashboard.domain.foreign_text import unlinked, unlinked_name, visible
 from dashboard.domain.formatting import counted, moment, moment_in, span

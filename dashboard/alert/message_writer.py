@@ -26,8 +26,8 @@ from dashboard.alert.compose import (
 from dashboard.alert.gathered_text import compose_gathered
 from dashboard.alert.message import Message
 from dashboard.domain.alerts.condition import State
-from dashboard.domain.alerts.grounds import FeeGrounds
 from dashboard.domain.alerts.incident import Incident, IncidentEvent, NotifiedChange
+from dashboard.domain.alerts.kinds.busy import FeeGrounds
 from dashboard.domain.alerts.notification import (
     FIRST_MEMBERS,
     Notification,

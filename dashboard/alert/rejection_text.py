@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import tzinfo
 from typing import Final
 
-from dashboard.alert.change_text import IncidentText, Rows
-from dashboard.domain.alerts.grounds import InclusionGrounds
 from dashboard.domain.alerts.incident import NotifiedChange
+from dashboard.domain.alerts.kinds.kind import IncidentText, Rows
+from dashboard.domain.alerts.kinds.rejections import InclusionGrounds
 from dashboard.domain.foreign_text import unlinked, visible
 from dashboard.domain.formatting import moment, moment_in
 from dashboard.domain.quantity import TxHash

@@ -28,6 +28,7 @@ from dashboard.alert.incident_text import describe
 from dashboard.alert.message import MaySend
 from dashboard.alert.notify import Notifier
 from dashboard.domain.alerts.condition import INSTALLATION, Transition
+from dashboard.domain.alerts.kinds.kind import ToldChange
 from dashboard.domain.clock import Clock
 from dashboard.domain.foreign_text import visible
 from dashboard.domain.people.recipients import ConfiguredRecipients
@@ -196,7 +197,7 @@ class AlertRepeater:
         opening = Transition(
             _NOBODYS, subject, None, incident.state, incident.opened_at, incident.grounds
         )
-        text = describe(opening, None, title)
+        text = describe(ToldChange(opening, title))
         return PushedAlert(
             labels_of(
                 str(subject.kind),

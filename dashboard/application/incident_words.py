@@ -14,9 +14,10 @@ from dashboard.domain.alerts.incident import (
     IncidentEventKind,
     IncidentState,
 )
+from dashboard.domain.alerts.kinds.kind import RuleKind
+from dashboard.domain.alerts.kinds.table import KINDS
 from dashboard.domain.alerts.notification import NotificationState
 from dashboard.domain.alerts.route import muted_in_words
-from dashboard.domain.alerts.rule import RuleKind
 from dashboard.domain.foreign_text import visible
 from dashboard.domain.formatting import counted, moment, span
 from dashboard.domain.people.access import LONGEST_NAME
@@ -110,5 +111,5 @@ def owner_words(incident: Incident) -> str:
 
 def size_words(incident: Incident) -> str:
     """Say how far an incident grew; empty where its title says that, or where it did not."""
-    is_counted = not RuleKind(incident.kind).is_lasting
+    is_counted = not KINDS[RuleKind(incident.kind)].is_lasting
     return "" if is_counted or incident.transitions == 1 else f"{incident.transitions:,} changes"

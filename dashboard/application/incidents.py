@@ -26,9 +26,10 @@ from dashboard.domain.alerts.incident import (
     unacknowledge,
 )
 from dashboard.domain.alerts.incident_timers import upcoming
+from dashboard.domain.alerts.kinds.table import subject_kinds
 from dashboard.domain.alerts.notification import NotificationKind, Recipient
 from dashboard.domain.alerts.route import BY_QUIET_HOURS, SilentSource, muted_rules, silence_of
-from dashboard.domain.alerts.rule import Rule, subject_kinds
+from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.alerts.rule_text import incident_title
 from dashboard.domain.alerts.silence import Silence, silenced_all_by
 from dashboard.domain.people.access import Action, Actor, Detail

@@ -19,7 +19,8 @@ from dashboard.detect.busy_measure import (
 )
 from dashboard.detect.condition_start_end import ConditionRules
 from dashboard.domain.alerts.condition import Condition, State, Subject, SubjectKind
-from dashboard.domain.alerts.grounds import FeeGrounds, Signal
+from dashboard.domain.alerts.grounds import Signal
+from dashboard.domain.alerts.kinds.busy import FeeGrounds
 from dashboard.domain.fees.gas import GasSource, SuggestedGasFees
 from dashboard.domain.fees.percentiles import RankedFees
 from dashboard.domain.health.observation import FEE_OPERATIONS, Operation

@@ -8,7 +8,11 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from dashboard.domain.alerts.condition import INSTALLATION
-from dashboard.domain.alerts.rule import FeeMeasure, RateMeasure, Rule, RuleKind, subject_kinds
+from dashboard.domain.alerts.kinds.fee_limit import FeeMeasure
+from dashboard.domain.alerts.kinds.kind import RuleKind
+from dashboard.domain.alerts.kinds.rejection_rate import RateMeasure
+from dashboard.domain.alerts.kinds.table import subject_kinds
+from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.alerts.rule_preview import (
     FeeSpread,
     Firing,

@@ -13,8 +13,9 @@ from dashboard.application.rule_preview import preview_rule
 from dashboard.application.silences import silent_now
 from dashboard.domain.alerts.condition import Subject, SubjectKind
 from dashboard.domain.alerts.incident import Incident, IncidentState, close_unreported
+from dashboard.domain.alerts.kinds.table import subject_kinds
 from dashboard.domain.alerts.route import SilentSource, muted_rules
-from dashboard.domain.alerts.rule import Rule, subject_kinds
+from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.alerts.rule_preview import RulePreview
 from dashboard.domain.alerts.rule_table import (
     RuleDifference,

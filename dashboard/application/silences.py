@@ -12,6 +12,8 @@ from dashboard.application.context import ApplicationContext
 from dashboard.application.text import moment
 from dashboard.domain.alerts.condition import INSTALLATION, SubjectKind
 from dashboard.domain.alerts.incident import Incident
+from dashboard.domain.alerts.kinds.kind import RuleKind
+from dashboard.domain.alerts.kinds.table import KINDS
 from dashboard.domain.alerts.matcher import (
     MatchedProperty,
     Matcher,
@@ -23,7 +25,6 @@ from dashboard.domain.alerts.matcher import (
     parse_matcher,
 )
 from dashboard.domain.alerts.route import SilentSource
-from dashboard.domain.alerts.rule import RuleKind
 from dashboard.domain.alerts.rule import fits as takes
 from dashboard.domain.alerts.silence import Silence, SilenceKind, SilenceRequest, check_request
 from dashboard.domain.foreign_text import visible
@@ -57,7 +58,7 @@ _ENDED: Final = {
     SilenceKind.SILENCE: Action.END_SILENCE,
     SilenceKind.MAINTENANCE: Action.END_MAINTENANCE,
 }
-_OF_REJECTIONS: Final = {each.value for each in RuleKind if each.is_of_rejections}
+_OF_REJECTIONS: Final = {each.value for each in RuleKind if KINDS[each].is_of_rejections}
 _NAMED: Final = frozenset(MatchedProperty)
 
 

@@ -8,7 +8,8 @@ from typing import Final
 
 from dashboard.detect.condition_start_end import Conclusions, condition_of, spell_state
 from dashboard.domain.alerts.condition import State, SubjectKind
-from dashboard.domain.alerts.grounds import FeeGrounds, Signal
+from dashboard.domain.alerts.grounds import Signal
+from dashboard.domain.alerts.kinds.busy import FeeGrounds
 from dashboard.domain.fees.percentiles import RankedFees
 from dashboard.domain.fees.spells import JudgedValue, SpellState, follow
 from dashboard.domain.quantity import Wei

@@ -8,28 +8,18 @@ from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
-from dashboard.domain.alerts.condition import Condition, State, Subject, SubjectKind, Transition
+from dashboard.domain.alerts.condition import (
+    Condition,
+    Reading,
+    State,
+    Subject,
+    SubjectKind,
+    Transition,
+)
 from dashboard.domain.alerts.grounds import Grounds
+from dashboard.domain.alerts.kinds.table import JUDGED
 from dashboard.domain.fees.spells import HoldPeriods, SpellState
 from dashboard.domain.quantity import NetworkId
-
-_STATES: Final = {
-    SubjectKind.BUSYNESS: (State.CALM, State.BUSY),
-    SubjectKind.FEES: (State.FRESH, State.STALE),
-    SubjectKind.GAS_API: (State.ANSWERING, State.SILENT),
-    SubjectKind.EXCLUSION_API: (State.ANSWERING, State.SILENT),
-    SubjectKind.DISK: (State.ENOUGH_SPACE, State.LOW_ON_SPACE),
-    SubjectKind.REJECTION_RATE: (State.WITHIN_LIMITS, State.BEYOND_LIMITS),
-    SubjectKind.FEE_LIMIT: (State.WITHIN_LIMITS, State.BEYOND_LIMITS),
-    SubjectKind.COVERAGE: (State.WATCHED, State.NOT_WATCHED),
-    SubjectKind.WORKER: (State.ANSWERING, State.SILENT),
-    SubjectKind.DELIVERY: (State.DELIVERING, State.FAILING),
-    SubjectKind.ADDRESS: (State.DELIVERING, State.FAILING),
-    SubjectKind.CREDITS: (State.WITHIN_LIMITS, State.BEYOND_LIMITS),
-    SubjectKind.EXPIRY: (State.WITHIN_LIMITS, State.BEYOND_LIMITS),
-}
-"""The closed and the open state of each kind of subject that is held."""
-
 
 _BUSY: Final = HoldPeriods(timedelta(minutes=1), timedelta(minutes=5))
 _SILENCE: Final = HoldPeriods(timedelta(minutes=2), timedelta(minutes=1))
@@ -61,20 +51,10 @@ def spell_state(held: Condition | None, at: datetime) -> SpellState | None:
 
 def condition_of(kind: SubjectKind, state: SpellState) -> Condition:
     """Return the same as a condition of busyness or of a limit."""
-    closed, opened = _STATES[kind]
-    known = opened if state.is_within else closed
+    judged = JUDGED[kind]
+    known = judged.opened if state.is_within else judged.closed
     after = State.UNKNOWN if state.is_within is None else known
     return Condition(after, state.since, state.turning_since, state.seen_at)
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """Whether a subject was seen in trouble at one moment, and since when, where that is known."""
-
-    is_trouble: bool
-    at: datetime
-    since: datetime | None = None
-    grounds: Grounds | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +84,9 @@ def conclude(
     """
     if reading is None:
         return Conclusion(None if before is None else replace(before, turning_since=None))
-    closed, opened = _STATES[subject.kind]
-    state = closed if before is None else before.state
-    after = opened if reading.is_trouble else closed
+    judged = JUDGED[subject.kind]
+    state = judged.closed if before is None else before.state
+    after = judged.opened if reading.is_trouble else judged.closed
     since = None
     if after is not state:
         since = _turning_since(before, reading)

@@ -2,49 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 from uuid import UUID
 
-from dashboard.detect.condition_start_end import Conclusion, Reading, conclude, condition_of
+from dashboard.detect.condition_start_end import Conclusion, conclude, condition_of
 from dashboard.domain.alerts.condition import (
-    INSTALLATION,
-    LONGEST_DIMENSION,
     Condition,
+    Reading,
+    Readings,
     State,
     Subject,
     SubjectKind,
     Transition,
 )
-from dashboard.domain.alerts.grounds import (
-    BounceGrounds,
-    CreditGrounds,
-    DeliveryGrounds,
-    ExpiryGrounds,
-    FeeLimitGrounds,
-    GapGrounds,
-    RateGrounds,
-)
-from dashboard.domain.alerts.rule import CreditMeasure, RateMeasure, Rule, subject_kinds
+from dashboard.domain.alerts.kinds.fee_limit import FeeLimitGrounds
+from dashboard.domain.alerts.kinds.rejection_rate import RateGrounds, RateMeasure
+from dashboard.domain.alerts.kinds.table import KINDS
+from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.fees.spells import HoldPeriods, SpellState
-from dashboard.domain.health.coverage import Gap, GapCause
 from dashboard.domain.quantity import NetworkId
 
 HeldConditions: TypeAlias = Mapping[Subject, Condition]
 """What is held of what rules measure."""
 
-Counts: TypeAlias = Mapping[tuple[NetworkId, str], int]
-"""Rejections by network, and by the value of the dimension of a rule, empty for none."""
-
-Readings: TypeAlias = dict[Subject, Reading | None]
-"""What was read of each subject; None where nothing can be known now."""
-
 _AT_ONCE: Final = HoldPeriods(timedelta())
-
-REPORTED_AFTER_END: Final = timedelta(minutes=5)
-"""How long after its end a gap is still reported: only then may somebody know of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,95 +44,6 @@ class MeasuredChange:
         """Whether anything has to be written."""
         noted = None if self.before is None else self.before.turning_since
         return self.conclusion.transition is not None or self.conclusion.turning_since != noted
-
-
-def read_rates(rule: Rule, measure: RateMeasure, counts: Counts, now: datetime) -> Readings:
-    """Return of each network and value whether more rejections arrived than the rule allows."""
-    by = "" if measure.by is None else measure.by.value
-    readings: Readings = {}
-    for (network_id, value), count in counts.items():
-        subject = Subject(SubjectKind.REJECTION_RATE, network_id, rule=rule.name, dimension=value)
-        grounds = RateGrounds(count, measure.more_than, measure.window, by, value)
-        readings[subject] = Reading(count > measure.more_than, now, grounds=grounds)
-    return readings
-
-
-def read_gaps(
-    rule: Rule, gaps: Sequence[Gap], networks: Iterable[NetworkId], now: datetime
-) -> Readings:
-    """Return of each network whether it is not watched, or was not until a moment ago.
-
-    A gap while no worker was running is known only afterwards, so it counts for a while.
-    """
-    return {
-        Subject(SubjectKind.COVERAGE, network_id, rule=rule.name): _read_gap(
-            rule, [each for each in gaps if each.network_id == network_id], now
-        )
-        for network_id in rule.scope.networks or networks
-    }
-
-
-def read_worker(rule: Rule, gaps: Sequence[Gap], now: datetime) -> Readings:
-    """Return whether no worker was running until a moment ago; one that is there judges it."""
-    unwatched = [each for each in gaps if each.cause is GapCause.NOT_WATCHED]
-    subject = Subject(SubjectKind.WORKER, INSTALLATION, rule=rule.name)
-    return {subject: _read_gap(rule, unwatched, now)}
-
-
-def _read_gap(rule: Rule, gaps: Sequence[Gap], now: datetime) -> Reading:
-    """Read the longest gap that lasts, or ended within `REPORTED_AFTER_END`, and is long enough."""
-    late = [
-        each for each in gaps if each.ends_at is None or now - each.ends_at < REPORTED_AFTER_END
-    ]
-    long = [each for each in late if each.length(now) >= rule.pending]
-    if not long:
-        return Reading(is_trouble=False, at=now)
-    worst = max(long, key=lambda each: each.length(now))
-    grounds = GapGrounds(worst.begins_at, worst.ends_at, worst.cause, worst.reason)
-    return Reading(is_trouble=True, at=now, since=worst.begins_at, grounds=grounds)
-
-
-def read_deliveries(rule: Rule, failing: Mapping[str, DeliveryGrounds], now: datetime) -> Readings:
-    """Return of each channel that it fails, with what it does not take."""
-    return {
-        Subject(SubjectKind.DELIVERY, INSTALLATION, rule=rule.name, dimension=channel): Reading(
-            is_trouble=True, at=now, grounds=grounds
-        )
-        for channel, grounds in failing.items()
-    }
-
-
-def read_bounces(rule: Rule, bounced: Mapping[str, BounceGrounds], now: datetime) -> Readings:
-    """Return of each mail address that mails to it come back, since the first one did."""
-    return {
-        Subject(
-            SubjectKind.ADDRESS, INSTALLATION, rule=rule.name, dimension=address[:LONGEST_DIMENSION]
-        ): Reading(is_trouble=True, at=now, since=grounds.bounced_at, grounds=grounds)
-        for address, grounds in bounced.items()
-    }
-
-
-def read_credits(rule: Rule, measure: CreditMeasure, spent: int, now: datetime) -> Readings:
-    """Return whether as much of the budget is spent as the rule reports."""
-    subject = Subject(SubjectKind.CREDITS, INSTALLATION, rule=rule.name)
-    grounds = CreditGrounds(spent, measure.budget, measure.per.value)
-    is_trouble = spent * 100 >= measure.budget * measure.percent
-    return {subject: Reading(is_trouble, now, grounds=grounds)}
-
-
-def read_expiries(
-    rule: Rule, ending: Iterable[ExpiryGrounds], now: datetime, unknown: Iterable[str] = ()
-) -> Readings:
-    """Return of each thing that ends soon that it does, and of what is `unknown` no more."""
-
-    def subject(what: str) -> Subject:
-        name = what[:LONGEST_DIMENSION]
-        return Subject(SubjectKind.EXPIRY, INSTALLATION, rule=rule.name, dimension=name)
-
-    readings: Readings = {subject(each): None for each in unknown}
-    return readings | {
-        subject(each.what): Reading(is_trouble=True, at=now, grounds=each) for each in ending
-    }
 
 
 def conclude_measured(
@@ -210,12 +105,11 @@ def unmeasured(readings: Readings, held: HeldConditions, rule: Rule, now: dateti
     Rates, channels, addresses and what ends soon are read only where there are some.
     """
     gone = [each for each in held if each.rule == rule.name and each not in readings]
-    kinds = {SubjectKind.REJECTION_RATE, SubjectKind.EXPIRY}
-    kinds |= {SubjectKind.DELIVERY, SubjectKind.ADDRESS}
+    kind = KINDS[rule.kind]
     return {
         subject: Reading(is_trouble=False, at=now, grounds=_no_rate(rule, subject))
         for subject in gone
-        if subject.kind in kinds & set(subject_kinds(rule.kind))
+        if kind.reads_some and subject.kind in kind.subjects
     }
 
 
@@ -234,10 +128,7 @@ def without_silent(readings: Readings, silent: Collection[NetworkId]) -> Reading
 
 def _no_rate(rule: Rule, subject: Subject) -> RateGrounds | None:
     measure = rule.measure
-    if not isinstance(measure, RateMeasure):
-        return None
-    by = "" if measure.by is None else measure.by.value
-    return RateGrounds(0, measure.more_than, measure.window, by, subject.dimension)
+    return measure.grounds(0, subject.dimension) if isinstance(measure, RateMeasure) else None
 
 
 def end_without_rule(

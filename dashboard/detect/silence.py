@@ -8,9 +8,10 @@ from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
-from dashboard.detect.condition_start_end import Conclusions, Reading
-from dashboard.domain.alerts.condition import State, Subject, SubjectKind, Transition
-from dashboard.domain.alerts.grounds import AgeGrounds, SilenceGrounds
+from dashboard.detect.condition_start_end import Conclusions
+from dashboard.domain.alerts.condition import Reading, State, Subject, SubjectKind, Transition
+from dashboard.domain.alerts.kinds.stale_fees import AgeGrounds
+from dashboard.domain.alerts.kinds.upstream import SilenceGrounds
 from dashboard.domain.health.coverage import SHORTEST_GAP, CoverageChange, Covered, Gap, GapCause
 from dashboard.domain.health.observation import ExclusionAnswer, Operation
 

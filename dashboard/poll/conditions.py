@@ -30,7 +30,7 @@ from dashboard.detect.silence import (
     conclude_gas,
 )
 from dashboard.domain.alerts.condition import Condition, Subject, SubjectKind
-from dashboard.domain.alerts.grounds import FeeGrounds
+from dashboard.domain.alerts.kinds.busy import FeeGrounds
 from dashboard.domain.fees.gas import GasObservation, SuggestedGasFees
 from dashboard.domain.fees.percentiles import RankedFees
 from dashboard.domain.fees.spells import longest_silence

@@ -12,7 +12,7 @@ from typing import Final, Protocol
 from uuid import UUID
 
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind, Transition
-from dashboard.domain.alerts.grounds import InclusionGrounds
+from dashboard.domain.alerts.kinds.rejections import InclusionGrounds
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import TxHash
 from dashboard.domain.tracking.verdict import (

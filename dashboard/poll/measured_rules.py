@@ -5,40 +5,38 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 from uuid import UUID
 
-from dashboard.detect.condition_start_end import ConditionRules, Reading, spell_state
+from dashboard.detect.condition_start_end import ConditionRules, spell_state
 from dashboard.detect.rule_measures import (
-    REPORTED_AFTER_END,
     HeldConditions,
     MeasuredChange,
-    Readings,
     conclude_fees,
     conclude_measured,
     end_without_rule,
-    read_bounces,
-    read_credits,
-    read_deliveries,
-    read_expiries,
-    read_gaps,
-    read_rates,
-    read_worker,
     unmeasured,
     without_silent,
 )
-from dashboard.domain.alerts.condition import INSTALLATION, Condition, State, Subject, SubjectKind
-from dashboard.domain.alerts.grounds import ExpiryGrounds, FeeLimitGrounds, SpaceGrounds
-from dashboard.domain.alerts.rule import (
-    BudgetPeriod,
-    CreditMeasure,
-    ExpiryMeasure,
-    FeeMeasure,
-    RateMeasure,
-    Rule,
-    RuleKind,
-    subject_kinds,
+from dashboard.domain.alerts.condition import (
+    INSTALLATION,
+    Condition,
+    Reading,
+    Readings,
+    State,
+    Subject,
+    SubjectKind,
 )
+from dashboard.domain.alerts.kinds.coverage import REPORTED_AFTER_END, read_gaps, read_worker
+from dashboard.domain.alerts.kinds.credit_budget import CreditMeasure, read_credits
+from dashboard.domain.alerts.kinds.delivery import read_bounces, read_deliveries
+from dashboard.domain.alerts.kinds.disk import SpaceGrounds
+from dashboard.domain.alerts.kinds.expiry import ExpiryGrounds, ExpiryMeasure, read_expiries
+from dashboard.domain.alerts.kinds.fee_limit import FeeLimitGrounds, FeeMeasure
+from dashboard.domain.alerts.kinds.kind import RuleKind
+from dashboard.domain.alerts.kinds.rejection_rate import RateMeasure, read_rates
+from dashboard.domain.alerts.kinds.table import KINDS, subject_kinds
+from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.fees.spells import HoldPeriods, SpellState, longest_silence, states_of
 from dashboard.domain.health.coverage import Gap
 from dashboard.domain.quantity import NetworkId
@@ -151,38 +149,26 @@ class RuleReader:
     peers: PeerCertificates = field(default_factory=PeerCertificates)
 
     def read(self, connection: Connection, rule: Rule, now: datetime) -> Readings:
-        """Return what a rule measures now."""
-        match rule.measure:
-            case RateMeasure() as rate:
-                since = now - rate.window
-                counts = count_arrivals(connection, rule.scope, rate.by, since, now)
-                return read_rates(rule, rate, counts, now)
-            case FeeMeasure():
-                return {}
-            case CreditMeasure() as budget:
-                spent = spent_since(connection, _begin_of(budget.per, now))
-                credits_ = sum(each.spent.credits for each in spent)
-                return read_credits(rule, budget, credits_, now)
-            case ExpiryMeasure() as expiry:
-                self.peers.look(now)
-                unknown = [_of_server(each) for each in self.peers.unseen()]
-                return read_expiries(rule, self._ending(connection, expiry, now), now, unknown)
-            case None:
-                return self._read_unmeasured(connection, rule, now)
+        """Return what a rule measures now; nothing for one about fees, which `fees` reads."""
+        read = _READERS.get(rule.kind)
+        return {} if read is None else read(self, connection, rule, rule.measure, now)
 
-    def _read_unmeasured(self, connection: Connection, rule: Rule, now: datetime) -> Readings:
-        """Read of a rule without figures of its own."""
-        if rule.kind is RuleKind.COVERAGE_GAP:
-            return read_gaps(rule, self._late_gaps(connection, now), self.networks, now)
-        if rule.kind is RuleKind.WORKER_SILENT:
-            return read_worker(rule, self._late_gaps(connection, now), now)
-        if rule.kind is RuleKind.DELIVERY_FAILING:
-            failing = read_deliveries(rule, failing_deliveries(connection), now)
-            return failing | read_bounces(rule, bounced_addresses(connection), now)
-        return {}
-
-    def _late_gaps(self, connection: Connection, now: datetime) -> list[Gap]:
+    def late_gaps(self, connection: Connection, now: datetime) -> list[Gap]:
+        """Return the gaps that may still be reported."""
         return gaps(connection, self.networks, now - REPORTED_AFTER_END)
+
+    def ending(
+        self, connection: Connection, expiry: ExpiryMeasure, now: datetime
+    ) -> Iterator[ExpiryGrounds]:
+        """Yield what ends soon: certificates that ended as well, keys only while they last."""
+        until = now + expiry.within
+        for name, ends_at in keys_ending(connection, now, until):
+            yield ExpiryGrounds(f"key {name}", ends_at)
+        for name, ends_at in self.certificates:
+            if ends_at <= until:
+                yield ExpiryGrounds(f"certificate {name}", ends_at)
+        for name, ends_at in self.peers.ending(now, expiry.within):
+            yield ExpiryGrounds(_of_server(name), ends_at)
 
     def fees(
         self,
@@ -219,27 +205,64 @@ class RuleReader:
             grounds = FeeLimitGrounds(limit.signal, found[-1].fee, limit.limit, limit.is_upper)
             yield subject, states, grounds
 
-    def _ending(
-        self, connection: Connection, expiry: ExpiryMeasure, now: datetime
-    ) -> Iterator[ExpiryGrounds]:
-        """Yield what ends soon: certificates that ended as well, keys only while they last."""
-        until = now + expiry.within
-        for name, ends_at in keys_ending(connection, now, until):
-            yield ExpiryGrounds(f"key {name}", ends_at)
-        for name, ends_at in self.certificates:
-            if ends_at <= until:
-                yield ExpiryGrounds(f"certificate {name}", ends_at)
-        for name, ends_at in self.peers.ending(now, expiry.within):
-            yield ExpiryGrounds(_of_server(name), ends_at)
+
+_Reader: TypeAlias = Callable[[RuleReader, Connection, Rule, Any, datetime], Readings]
+"""Reads for a rule, given its measure, what it measures now."""
+
+
+def _rates(
+    _: RuleReader, connection: Connection, rule: Rule, rate: RateMeasure, now: datetime
+) -> Readings:
+    counts = count_arrivals(connection, rule.scope, rate.by, now - rate.window, now)
+    return read_rates(rule, rate, counts, now)
+
+
+def _gaps(
+    reader: RuleReader, connection: Connection, rule: Rule, _: None, now: datetime
+) -> Readings:
+    return read_gaps(rule, reader.late_gaps(connection, now), reader.networks, now)
+
+
+def _worker(
+    reader: RuleReader, connection: Connection, rule: Rule, _: None, now: datetime
+) -> Readings:
+    return read_worker(rule, reader.late_gaps(connection, now), now)
+
+
+def _deliveries(
+    _: RuleReader, connection: Connection, rule: Rule, __: None, now: datetime
+) -> Readings:
+    failing = read_deliveries(rule, failing_deliveries(connection), now)
+    return failing | read_bounces(rule, bounced_addresses(connection), now)
+
+
+def _credits(
+    _: RuleReader, connection: Connection, rule: Rule, budget: CreditMeasure, now: datetime
+) -> Readings:
+    spent = spent_since(connection, budget.per.begin(now))
+    return read_credits(rule, budget, sum(each.spent.credits for each in spent), now)
+
+
+def _expiries(
+    reader: RuleReader, connection: Connection, rule: Rule, expiry: ExpiryMeasure, now: datetime
+) -> Readings:
+    reader.peers.look(now)
+    unknown = [_of_server(each) for each in reader.peers.unseen()]
+    return read_expiries(rule, reader.ending(connection, expiry, now), now, unknown)
+
+
+_READERS: Final[Mapping[RuleKind, _Reader]] = {
+    RuleKind.REJECTION_RATE: _rates,
+    RuleKind.COVERAGE_GAP: _gaps,
+    RuleKind.WORKER_SILENT: _worker,
+    RuleKind.DELIVERY_FAILING: _deliveries,
+    RuleKind.CREDITS_SHORT: _credits,
+    RuleKind.EXPIRY: _expiries,
+}
 
 
 def _of_server(name: str) -> str:
     return f"certificate of {name}"
-
-
-def _begin_of(per: BudgetPeriod, now: datetime) -> datetime:
-    day = now.replace(hour=0, minute=0, second=0, microsecond=0)
-    return day if per is BudgetPeriod.DAY else day.replace(day=1)
 
 
 def _earlier(held: Condition | None, at: datetime) -> datetime:
@@ -255,7 +278,7 @@ def _no_earlier(held: Condition | None, at: datetime) -> datetime:
 
 
 _KINDS: Final = tuple(
-    subject for kind in RuleKind if kind.is_measured for subject in subject_kinds(kind)
+    subject for kind in RuleKind if KINDS[kind].is_measured for subject in subject_kinds(kind)
 )
 _REST: Final = 50
 """After a look that took long, the next one waits so many times as long."""
@@ -332,7 +355,7 @@ class MeasuredRules:
 
 
 def _is_measured(rule: Rule) -> bool:
-    return rule.is_enabled and rule.kind.is_measured
+    return rule.is_enabled and KINDS[rule.kind].is_measured
 
 
 def _write(connection: Connection, change: MeasuredChange) -> None:

@@ -21,8 +21,9 @@ from dashboard.domain.alerts.incident import (
     IncidentEventKind,
     IncidentState,
 )
+from dashboard.domain.alerts.kinds.kind import RuleKind
 from dashboard.domain.alerts.notification import NotificationState
-from dashboard.domain.alerts.rule import RuleKind, Severity
+from dashboard.domain.alerts.rule import Severity
 from dashboard.domain.health.observation import AnswerCounts, ExclusionAnswer, Operation, times_of
 from dashboard.domain.quantity import Address, NetworkId, TxHash
 from dashboard.domain.rejections.exclusion import RejectedTransaction, RejectionStage

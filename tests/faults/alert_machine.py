@@ -16,9 +16,10 @@ from hypothesis import seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
+from dashboard.domain.alerts.kinds.kind import RuleKind
 from dashboard.domain.alerts.matcher import MatchedProperty
 from dashboard.domain.alerts.notification import Recipient
-from dashboard.domain.alerts.rule import Rule, RuleKind, RuleScope
+from dashboard.domain.alerts.rule import Rule, RuleScope
 from dashboard.domain.alerts.silence import SilenceKind
 from dashboard.domain.people.active_hours import ActiveHours, WeekSpan
 from tests.builders import A_NETWORK

@@ -13,7 +13,8 @@ from zoneinfo import ZoneInfo
 
 from hypothesis import HealthCheck, Phase, settings
 
-from dashboard.domain.alerts.rule import Rule, RuleKind
+from dashboard.domain.alerts.kinds.kind import RuleKind
+from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.alerts.silence import SilenceKind
 from dashboard.domain.people.active_hours import ActiveHours, WeekSpan
 from tests.faults.alert_machine import DEEDS, JUMPS, MEANT, PAUSES, play

@@ -24,10 +24,11 @@ from dashboard.domain.alerts.incident import (
     hand_over,
     unacknowledge,
 )
+from dashboard.domain.alerts.kinds.kind import RuleKind
 from dashboard.domain.alerts.matcher import MatchedProperty, Matcher
 from dashboard.domain.alerts.notification import Recipient
 from dashboard.domain.alerts.pace import LARGEST_HOURLY
-from dashboard.domain.alerts.rule import Rule, RuleKind
+from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.alerts.rule_table import replaced_by
 from dashboard.domain.alerts.silence import SilenceKind, SilenceRequest
 from dashboard.domain.people.access import Actor

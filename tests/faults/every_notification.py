@@ -8,8 +8,8 @@ from itertools import count
 from pathlib import Path
 from typing import Final
 
+from dashboard.domain.alerts.kinds.kind import Dimension
 from dashboard.domain.alerts.notification import Recipient
-from dashboard.domain.alerts.rule import Dimension
 from tests.databases import new_store
 from tests.faults.delivery_promises import check_deliveries, check_sent_once
 from tests.faults.killed_worker import check_life

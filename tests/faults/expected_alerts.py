@@ -14,9 +14,10 @@ from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from dashboard.domain.alerts.incident import IncidentState
+from dashboard.domain.alerts.kinds.kind import RuleKind
 from dashboard.domain.alerts.matcher import MatchedProperty
 from dashboard.domain.alerts.notification import NotificationKind, Recipient
-from dashboard.domain.alerts.rule import Rule, RuleKind
+from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.alerts.silence import SilenceKind
 from dashboard.domain.people.active_hours import ActiveHours
 

@@ -14,8 +14,8 @@ from typing import Final
 
 from sqlalchemy import func, select
 
+from dashboard.domain.alerts.kinds.kind import Dimension
 from dashboard.domain.alerts.notification import DeliveryResult, NotificationState, Recipient
-from dashboard.domain.alerts.rule import Dimension
 from dashboard.store.engine.engine import Store
 from dashboard.store.schema import deliveries, notifications, transitions
 from tests.certificate import make_certificate

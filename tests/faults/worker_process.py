@@ -12,8 +12,10 @@ from pathlib import Path
 from random import Random
 from typing import Final
 
+from dashboard.domain.alerts.kinds.kind import Dimension
+from dashboard.domain.alerts.kinds.table import KINDS
 from dashboard.domain.alerts.notification import Recipient
-from dashboard.domain.alerts.rule import DEFAULT_GROUP, DEFAULT_RULES, Dimension
+from dashboard.domain.alerts.rule import DEFAULT_GROUP, DEFAULT_RULES
 from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import TxHash
 from dashboard.domain.rejections.exclusion import RejectedTransaction
@@ -246,7 +248,7 @@ def gather_briefly(store: Store, group_by: tuple[Dimension, ...] = DEFAULT_GROUP
         replace(
             rule,
             group_wait=_GROUP_WAIT,
-            group_by=group_by if rule.kind.is_of_rejections else rule.group_by,
+            group_by=group_by if KINDS[rule.kind].is_of_rejections else rule.group_by,
         )
         for rule in DEFAULT_RULES
     ]

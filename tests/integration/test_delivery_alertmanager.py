@@ -20,9 +20,11 @@ from dashboard.alert.notify import expand_outbox
 from dashboard.alert.side_tasks import AlertRepeater
 from dashboard.application.incidents import Incidents
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind
-from dashboard.domain.alerts.grounds import FeeGrounds, Signal
+from dashboard.domain.alerts.grounds import Signal
+from dashboard.domain.alerts.kinds.busy import FeeGrounds
+from dashboard.domain.alerts.kinds.kind import RuleKind
 from dashboard.domain.alerts.notification import NotificationMember, Recipient
-from dashboard.domain.alerts.rule import Rule, RuleKind
+from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.alerts.rule_table import replaced_by
 from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import Wei

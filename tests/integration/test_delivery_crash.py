@@ -16,8 +16,9 @@ from dashboard.alert.message import always
 from dashboard.alert.notify import Notifier, expand_outbox
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind
 from dashboard.domain.alerts.incident import IncidentState
+from dashboard.domain.alerts.kinds.kind import RuleKind
 from dashboard.domain.alerts.notification import Notification, NotificationState
-from dashboard.domain.alerts.rule import Rule, RuleKind
+from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.people.access import Actor
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.incident_list import open_incident_stories

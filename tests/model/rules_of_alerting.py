@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind, Transition
-from dashboard.domain.alerts.grounds import FeeGrounds, Signal
+from dashboard.domain.alerts.grounds import Signal
+from dashboard.domain.alerts.kinds.busy import FeeGrounds
 from dashboard.domain.alerts.notification import DeliveryResult, Notification, Recipient
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.store.alerts.conditions import record_transition, set_turning_since

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Final
+from typing import Final, TypeAlias
 from uuid import UUID
 
 from dashboard.domain.alerts.grounds import Grounds
@@ -163,3 +163,17 @@ class Opening:
 
     transition_id: UUID
     opened_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Whether a subject was seen in trouble at one moment, and since when, where that is known."""
+
+    is_trouble: bool
+    at: datetime
+    since: datetime | None = None
+    grounds: Grounds | None = None
+
+
+Readings: TypeAlias = dict[Subject, Reading | None]
+"""What was read of each subject; None where nothing can be known now."""

@@ -10,7 +10,8 @@ from functools import partial
 from typing import Final, TypeAlias
 
 from dashboard.domain.alerts.condition import INSTALLATION
-from dashboard.domain.alerts.rule import Dimension, ObservedChange, Severity
+from dashboard.domain.alerts.kinds.kind import Dimension
+from dashboard.domain.alerts.rule import ObservedChange, Severity
 from dashboard.domain.quantity import Address, NetworkId, shorten
 from dashboard.domain.rejections.exclusion import RejectionStage
 from dashboard.domain.tracking.paste import LONGEST_LABEL, tags_in

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -10,8 +10,10 @@ from typing import Final
 from dashboard.domain.alerts.condition import INSTALLATION, SubjectKind, Transition
 from dashboard.domain.alerts.incident import Group
 from dashboard.domain.alerts.incident_timers import TIMERS, IncidentTimers
+from dashboard.domain.alerts.kinds.kind import RuleKind
+from dashboard.domain.alerts.kinds.table import KINDS
 from dashboard.domain.alerts.notification import Recipient
-from dashboard.domain.alerts.rule import GROUP_WAIT, Rule, RuleKind
+from dashboard.domain.alerts.rule import GROUP_WAIT, Rule
 from dashboard.domain.formatting import moment
 from dashboard.domain.people.active_hours import ActiveHours
 from dashboard.domain.people.recipients import RecipientDirectory
@@ -85,14 +87,6 @@ def held_for(
     return route if until == at else route.hold_until(until, why, BY_QUIET_HOURS)
 
 
-_RESTS_ON: Final[Mapping[RuleKind, frozenset[SubjectKind]]] = {
-    RuleKind.REJECTED: frozenset({SubjectKind.EXCLUSION_API}),
-    RuleKind.CHANGED: frozenset({SubjectKind.EXCLUSION_API}),
-    RuleKind.REJECTION_RATE: frozenset({SubjectKind.EXCLUSION_API}),
-    RuleKind.BUSY: frozenset({SubjectKind.GAS_API, SubjectKind.FEES}),
-    RuleKind.FEE: frozenset({SubjectKind.GAS_API, SubjectKind.FEES}),
-    RuleKind.DATA_STALE: frozenset({SubjectKind.GAS_API}),
-}
 _WORDS: Final = {
     SubjectKind.GAS_API: "the fee source is silent",
     SubjectKind.EXCLUSION_API: "the exclusion API is silent",
@@ -123,7 +117,7 @@ class SilentSource:
         if self.kind is SubjectKind.WORKER:
             return True
         is_known = self.is_replaced and kind is not RuleKind.DATA_STALE
-        return not is_known and self.kind in _RESTS_ON.get(kind, ())
+        return not is_known and self.kind in KINDS[kind].rests_on
 
 
 def silence_of(

@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
-from typing import Final, TypeAlias
+from typing import Final
 
-from dashboard.domain.alerts.condition import State, SubjectKind, Transition
-from dashboard.domain.alerts.grounds import RateGrounds, Signal
+from dashboard.domain.alerts.condition import Transition
+from dashboard.domain.alerts.kinds.expiry import ExpiryMeasure
+from dashboard.domain.alerts.kinds.kind import Dimension, Measure, RuleKind
+from dashboard.domain.alerts.kinds.rejection_rate import RateGrounds
+from dashboard.domain.alerts.kinds.table import KINDS, kind_of
 from dashboard.domain.alerts.notification import Recipient
 from dashboard.domain.people.active_hours import ActiveHours
-from dashboard.domain.quantity import Address, NetworkId, Wei
+from dashboard.domain.quantity import Address, NetworkId
 from dashboard.domain.rejections.exclusion import RejectionStage, StoredRejection
 from dashboard.domain.rejections.reasons import parse_reason
 
@@ -19,86 +22,6 @@ GROUP_WAIT: Final = timedelta(seconds=30)
 """How long the followers of a first notification are gathered, unless a rule says otherwise."""
 
 LONGEST_GROUP_WAIT: Final = timedelta(hours=1)
-
-
-class RuleKind(StrEnum):
-    """What a rule is about.
-
-    REJECTED: a transaction is rejected for the first time. CHANGED: a rejected one has another
-    record. INCLUDED: a rejected one is in a block all the same. REJECTION_RATE: more rejections
-    than usual arrive within a time. BUSY: a network is busy, and calm again. FEE: a fee is above
-    or below a value. COVERAGE_GAP: a network was not watched. WORKER_SILENT: no worker was running.
-    DELIVERY_FAILING: a channel accepts no notifications, or mails to an address come back.
-    CREDITS_SHORT: much of a budget is spent.
-    EXPIRY: a key or a certificate ends soon.
-    """
-
-    REJECTED = "rejected"
-    CHANGED = "changed"
-    INCLUDED = "included"
-    REJECTION_RATE = "rejection-rate"
-    BUSY = "busy"
-    FEE = "fee"
-    COVERAGE_GAP = "coverage-gap"
-    WORKER_SILENT = "worker-silent"
-    DELIVERY_FAILING = "delivery-failing"
-    CREDITS_SHORT = "credits-short"
-    EXPIRY = "expiry"
-    UPSTREAM_SILENT = "upstream-silent"
-    DATA_STALE = "data-stale"
-    DISK_FILLING = "disk-filling"
-
-    @property
-    def is_of_rejections(self) -> bool:
-        """Whether modules, stages, senders, labels and tags can narrow it."""
-        return self in _OF_REJECTIONS
-
-    @property
-    def is_lasting(self) -> bool:
-        """Whether what it is about lasts and ends, so that it can be pending."""
-        return self not in _OF_TRANSACTIONS
-
-    @property
-    def is_of_networks(self) -> bool:
-        """Whether it is about networks; otherwise about the installation itself."""
-        return self not in _OF_INSTALLATION
-
-    @property
-    def is_measured(self) -> bool:
-        """Whether the worker measures it for each rule, with the rule's own hold periods."""
-        return self in _MEASURED
-
-
-_OF_REJECTIONS: Final = frozenset(
-    {RuleKind.REJECTED, RuleKind.CHANGED, RuleKind.INCLUDED, RuleKind.REJECTION_RATE}
-)
-_OF_TRANSACTIONS: Final = frozenset({RuleKind.REJECTED, RuleKind.CHANGED, RuleKind.INCLUDED})
-_OF_INSTALLATION: Final = frozenset(
-    {RuleKind.DISK_FILLING, RuleKind.WORKER_SILENT, RuleKind.DELIVERY_FAILING}
-    | {RuleKind.CREDITS_SHORT, RuleKind.EXPIRY}
-)
-_MEASURED: Final = frozenset(
-    {RuleKind.REJECTION_RATE, RuleKind.FEE, RuleKind.COVERAGE_GAP, RuleKind.WORKER_SILENT}
-    | {RuleKind.DELIVERY_FAILING, RuleKind.CREDITS_SHORT, RuleKind.EXPIRY}
-)
-
-_KINDS: Final = {
-    SubjectKind.BUSYNESS: RuleKind.BUSY,
-    SubjectKind.FEES: RuleKind.DATA_STALE,
-    SubjectKind.GAS_API: RuleKind.UPSTREAM_SILENT,
-    SubjectKind.EXCLUSION_API: RuleKind.UPSTREAM_SILENT,
-    SubjectKind.DISK: RuleKind.DISK_FILLING,
-    SubjectKind.REJECTION_RATE: RuleKind.REJECTION_RATE,
-    SubjectKind.FEE_LIMIT: RuleKind.FEE,
-    SubjectKind.INCLUSION: RuleKind.INCLUDED,
-    SubjectKind.COVERAGE: RuleKind.COVERAGE_GAP,
-    SubjectKind.WORKER: RuleKind.WORKER_SILENT,
-    SubjectKind.DELIVERY: RuleKind.DELIVERY_FAILING,
-    SubjectKind.ADDRESS: RuleKind.DELIVERY_FAILING,
-    SubjectKind.CREDITS: RuleKind.CREDITS_SHORT,
-    SubjectKind.EXPIRY: RuleKind.EXPIRY,
-}
-"""The kind of rule that a change of each kind of subject concerns, transactions aside."""
 
 
 class Severity(StrEnum):
@@ -112,66 +35,6 @@ class Severity(StrEnum):
 URGENCY: Final = {each.value: rank for rank, each in enumerate(Severity)}
 """How urgent a severity is: the most urgent has the largest number."""
 
-
-class Dimension(StrEnum):
-    """What changes are grouped by: those of one group are equal in each dimension of their rule.
-
-    TAG is all the tags of a transaction; a rate counts a rejection for each of them.
-    """
-
-    NETWORK = "network"
-    MODULE = "module"
-    STAGE = "stage"
-    SENDER = "sender"
-    LABEL = "label"
-    TAG = "tag"
-
-
-class BudgetPeriod(StrEnum):
-    """For how long a budget of credits is meant."""
-
-    DAY = "day"
-    MONTH = "month"
-
-
-@dataclass(frozen=True, slots=True)
-class RateMeasure:
-    """More than so many rejections within a time, on each network by itself.
-
-    With `by`, also of each module, stage, sender, label or tag by itself.
-    """
-
-    more_than: int
-    window: timedelta
-    by: Dimension | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class FeeMeasure:
-    """A fee strictly above its upper limit, or strictly below its lower one."""
-
-    signal: Signal
-    limit: Wei
-    is_upper: bool
-
-
-@dataclass(frozen=True, slots=True)
-class CreditMeasure:
-    """A share, in percent, of a budget of credits for a day or a month of UTC."""
-
-    budget: int
-    per: BudgetPeriod
-    percent: int
-
-
-@dataclass(frozen=True, slots=True)
-class ExpiryMeasure:
-    """Less than so long until something ends."""
-
-    within: timedelta
-
-
-RuleMeasure: TypeAlias = RateMeasure | FeeMeasure | CreditMeasure | ExpiryMeasure
 
 DEFAULT_GROUP: Final = (Dimension.NETWORK, Dimension.MODULE, Dimension.STAGE)
 
@@ -274,7 +137,7 @@ class Rule:
     severity: Severity = Severity.WARNING
     is_enabled: bool = True
     scope: RuleScope = ANYTHING
-    measure: RuleMeasure | None = None
+    measure: Measure | None = None
     recipients: tuple[Recipient, ...] = ()
     pending: timedelta = timedelta()
     keep_firing: timedelta = timedelta()
@@ -289,12 +152,12 @@ class Rule:
     @property
     def incident_pending(self) -> timedelta:
         """How long an incident lasts before anybody is notified: what is measured has lasted."""
-        return timedelta() if self.kind.is_measured else self.pending
+        return timedelta() if KINDS[self.kind].is_measured else self.pending
 
     @property
     def incident_keep_firing(self) -> timedelta:
         """How long an incident goes on after its cause ended: not where what is measured did."""
-        return timedelta() if self.kind.is_measured else self.keep_firing
+        return timedelta() if KINDS[self.kind].is_measured else self.keep_firing
 
     def group_of(self, change: ObservedChange) -> tuple[tuple[Dimension, str], ...]:
         """Return the group that a change belongs to: its value in each dimension of the rule."""
@@ -316,19 +179,6 @@ def takes_all_reports(rule: Rule) -> bool:
     """Whether a rule asks for the rejection of each transaction that any node reports."""
     is_of_each = rule.kind in {RuleKind.REJECTED, RuleKind.CHANGED}
     return rule.is_enabled and is_of_each and rule.scope.takes_all_reports
-
-
-def subject_kinds(kind: RuleKind) -> tuple[SubjectKind, ...]:
-    """Return the kinds of subjects whose changes concern a kind of rule, transactions aside."""
-    return tuple(subject for subject, of_rule in _KINDS.items() if of_rule is kind)
-
-
-def kind_of(transition: Transition) -> RuleKind | None:
-    """Return the kind of rule that a change concerns."""
-    if transition.subject.kind is SubjectKind.TRANSACTION:
-        is_known = transition.before is State.REJECTED
-        return RuleKind.CHANGED if is_known else RuleKind.REJECTED
-    return _KINDS[transition.subject.kind]
 
 
 DEFAULT_RULES: Final = (

@@ -5,26 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import timedelta
-from enum import StrEnum
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
-from dashboard.domain.alerts.grounds import Signal
+from dashboard.domain.alerts.kinds.kind import Dimension, Measure, RuleKind
+from dashboard.domain.alerts.kinds.table import KINDS
 from dashboard.domain.alerts.notification import Recipient
-from dashboard.domain.alerts.rule import (
-    LONGEST_GROUP_WAIT,
-    BudgetPeriod,
-    CreditMeasure,
-    Dimension,
-    ExpiryMeasure,
-    FeeMeasure,
-    RateMeasure,
-    RuleKind,
-    RuleMeasure,
-    Severity,
+from dashboard.domain.alerts.rule import LONGEST_GROUP_WAIT, Severity
+from dashboard.domain.alerts.rule_values import (
+    duration,
+    flag,
+    items,
+    positive_duration,
+    word,
+    words,
 )
-from dashboard.domain.formatting import read_duration, read_fee, write_duration, write_fee
+from dashboard.domain.formatting import write_duration
 from dashboard.domain.people.active_hours import WeekSpan
-from dashboard.domain.quantity import Address, Wei, shorten
+from dashboard.domain.quantity import Address, shorten
 from dashboard.domain.rejections.exclusion import RejectionStage
 from dashboard.domain.tracking.paste import LONGEST_LABEL, tags_in
 from dashboard.errors import InputError
@@ -38,88 +35,19 @@ _OF_CHANNEL: Final = re.compile(r"([a-z][a-z0-9-]{0,39})(?::(\S{1,300}))?", re.A
 """A channel is its own recipient, unless somebody is meant there."""
 _LONE: Final = re.compile("[\ud800-\udfff]")
 
-MOST_ITEMS: Final = 1_000
-"""The longest list in a rule."""
-
-MOST_COUNTED: Final = 50_000
-"""The largest number of rejections that a rule counts to."""
-
-_LARGEST_BUDGET: Final = 10**15
-_ALL: Final = 100
 SHORTEST_REMINDER: Final = timedelta(minutes=1)
 """Each reminder is stored in the story of its incident."""
 
-SHORTEST_WINDOW: Final = timedelta(seconds=10)
-LONGEST_WINDOW: Final = timedelta(hours=24)
-
-_Word = TypeVar("_Word", bound=StrEnum)
-
-
-def items(written: object) -> list[object]:
-    if not isinstance(written, list | tuple) or not written:
-        raise InputError(f"is {shorten(str(written))}: write a list of one or more in brackets")
-    if len(written) > MOST_ITEMS:
-        raise InputError(f"holds {len(written):,}: write at most {MOST_ITEMS:,}")
-    if len(set(map(str, written))) < len(written):
-        raise InputError("holds one twice: write each once")
-    return list(written)
-
-
-def text_of(written: object) -> str:
-    if not isinstance(written, str) or not written.strip():
-        raise InputError(f"is {shorten(str(written))}: write some text in quotes")
-    return written
-
-
-def _flag(written: object) -> bool:
-    if not isinstance(written, bool):
-        raise InputError(f"is {shorten(str(written))}: write true or false")
-    return written
-
-
-def _word(kind: type[_Word]) -> Callable[[object], _Word]:
-    def read(written: object) -> _Word:
-        for each in kind:
-            if isinstance(written, str) and written.lower() == each.value.lower():
-                return each
-        raise InputError(f"is {shorten(str(written))}: choose one of {listed(kind)}")
-
-    return read
-
-
-def _words(kind: type[_Word]) -> Callable[[object], tuple[_Word, ...]]:
-    return lambda written: tuple(map(_word(kind), items(written)))
-
-
-def listed(kind: Iterable[StrEnum]) -> str:
-    return ", ".join(each.value for each in kind)
-
-
-def _duration(written: object) -> timedelta:
-    length = read_duration(written)
-    if length is None:
-        raise InputError(
-            f"is {shorten(str(written))}: write a number and a unit, such as 30s, 15m or 12h"
-        )
-    return length
-
-
-def _positive_duration(written: object) -> timedelta:
-    length = _duration(written)
-    if not length:
-        raise InputError(f"is {written}, no time at all: write more, or leave the key out")
-    return length
-
 
 def _reminder_period(written: object) -> timedelta:
-    length = _duration(written)
+    length = duration(written)
     if length < SHORTEST_REMINDER:
         raise InputError(f"is {written}: write 1m or more, or leave the key out")
     return length
 
 
 def _group_wait(written: object) -> timedelta:
-    length = _duration(written)
+    length = duration(written)
     if length > LONGEST_GROUP_WAIT:
         raise InputError(
             f"is {written}: write 1h at most, because nobody is notified of what is gathered "
@@ -191,44 +119,6 @@ def _spans(written: object) -> tuple[WeekSpan, ...]:
         raise InputError(f"holds what is wrong: {error}") from error
 
 
-def _count(written: object) -> int:
-    if type(written) is not int or not 0 <= written <= MOST_COUNTED:
-        raise InputError(f"is {shorten(str(written))}: write a number up to {MOST_COUNTED:,}")
-    return written
-
-
-def _budget(written: object) -> int:
-    if type(written) is not int or not 0 < written <= _LARGEST_BUDGET:
-        raise InputError(f"is {shorten(str(written))}: write a number of credits, such as 3000000")
-    return written
-
-
-def _percent(written: object) -> int:
-    if type(written) is not int or not 0 < written <= _ALL:
-        raise InputError(f"is {shorten(str(written))}: write 1 to 100")
-    return written
-
-
-def _window(written: object) -> timedelta:
-    window = _duration(written)
-    if not SHORTEST_WINDOW <= window <= LONGEST_WINDOW:
-        raise InputError(f"is {written}: write 10s to 24h")
-    return window
-
-
-def _by(written: object) -> Dimension:
-    if written == Dimension.NETWORK:
-        raise InputError("is network, and each network is counted alone anyway: leave it out")
-    return _word(Dimension)(written)
-
-
-def _fee(written: object) -> Wei:
-    try:
-        return read_fee(written)
-    except InputError as error:
-        raise InputError(f"is wrong: {error}") from error
-
-
 def _reports(written: object) -> bool:
     if written not in ("tracked", "all"):  # a list has no hash
         raise InputError(f"is {shorten(str(written))}: choose one of tracked, all")
@@ -236,35 +126,26 @@ def _reports(written: object) -> bool:
 
 
 READERS: Final[Mapping[str, Callable[[object], object]]] = {
-    "kind": _word(RuleKind),
-    "severity": _word(Severity),
-    "enabled": _flag,
+    "kind": word(RuleKind),
+    "severity": word(Severity),
+    "enabled": flag,
     "modules": _modules,
-    "stages": _words(RejectionStage),
+    "stages": words(RejectionStage),
     "senders": _senders,
     "labels": _labels,
     "tags": _tags,
     "reports": _reports,
     "recipients": _recipients,
-    "pending": _duration,
-    "keep_firing": _duration,
-    "group_by": _words(Dimension),
+    "pending": duration,
+    "keep_firing": duration,
+    "group_by": words(Dimension),
     "group_wait": _group_wait,
     "remind_every": _reminder_period,
-    "escalate_after": _positive_duration,
+    "escalate_after": positive_duration,
     "escalate_to": _recipients,
     "active": _spans,
-    "pierces": _flag,
-    "more_than": _count,
-    "window": _window,
-    "by": _by,
-    "fee": _word(Signal),
-    "above": _fee,
-    "below": _fee,
-    "budget": _budget,
-    "per": _word(BudgetPeriod),
-    "used_percent": _percent,
-    "within": _positive_duration,
+    "pierces": flag,
+    **{each.key: each.read for kind in KINDS.values() for each in kind.figures},
 }
 """Reads the value of each key that needs nothing else; InputError says what is wrong with it."""
 
@@ -312,63 +193,23 @@ LISTS: Final = frozenset(
 """The keys whose values are lists."""
 
 
-FIGURES: Final[Mapping[RuleKind, tuple[str, ...]]] = {
-    RuleKind.REJECTION_RATE: ("more_than", "window", "by"),
-    RuleKind.FEE: ("fee", "above", "below"),
-    RuleKind.CREDITS_SHORT: ("budget", "per", "used_percent"),
-    RuleKind.EXPIRY: ("within",),
-}
-"""The keys of figures that rules of a kind have, and no others."""
-
-_NEEDED: Final[Mapping[RuleKind, tuple[str, ...]]] = {
-    RuleKind.REJECTION_RATE: ("more_than", "window"),
-    RuleKind.FEE: ("fee",),
-    RuleKind.CREDITS_SHORT: ("budget", "per"),
-    RuleKind.EXPIRY: ("within",),
-}
-USUAL_SHARE: Final = 80
-"""Percent of a budget that a rule reports unless it says another share."""
-
-_LIMITS: Final = ("above", "below")
-
-
 def check_figures(kind: RuleKind, table: Mapping[str, object]) -> Iterator[tuple[str, str]]:
     """Yield what lacks or does not belong to a rule of this kind, as key and remark."""
-    for key in (key for of_kind in FIGURES.values() for key in of_kind):
-        if key in table and key not in FIGURES.get(kind, ()):
-            owners = [each.value for each, keys in FIGURES.items() if key in keys]
-            yield key, f"belongs to rules of kind {owners[0]}, and this one is {kind}: remove it"
-    for key in _NEEDED.get(kind, ()):
-        if key not in table:
-            yield "", f"lacks {key}, which {kind} needs; add it"
-    if kind is RuleKind.FEE and sum(key in table for key in _LIMITS) != 1:
-        yield "", "needs above or below, one of the two: write the fee beyond which it reports"
+    figures = KINDS[kind].figures
+    mine = {each.key for each in figures}
+    for owner, other in KINDS.items():
+        for each in other.figures:
+            if each.key in table and each.key not in mine:
+                remark = f"belongs to rules of kind {owner}, and this one is {kind}: remove it"
+                yield each.key, remark
+    for each in figures:
+        if each.is_needed and each.key not in table:
+            yield "", f"lacks {each.key}, which {kind} needs; add it"
+    for remark in KINDS[kind].check(table):
+        yield "", remark
 
 
-def measure_of(kind: RuleKind, values: Mapping[str, Any]) -> RuleMeasure | None:
+def measure_of(kind: RuleKind, values: Mapping[str, Any]) -> Measure | None:
     """Return what a rule of a kind measures, from the values of its keys."""
-    if kind is RuleKind.REJECTION_RATE:
-        return RateMeasure(values["more_than"], values["window"], values.get("by"))
-    if kind is RuleKind.FEE:
-        limit = values.get("above", values.get("below"))
-        return FeeMeasure(values["fee"], limit, is_upper="above" in values)
-    if kind is RuleKind.CREDITS_SHORT:
-        share = values.get("used_percent", USUAL_SHARE)
-        return CreditMeasure(values["budget"], values["per"], share)
-    return ExpiryMeasure(values["within"]) if kind is RuleKind.EXPIRY else None
-
-
-def write_measure(measure: RuleMeasure | None) -> dict[str, Any]:
-    """Return the keys that `measure_of` reads."""
-    match measure:
-        case RateMeasure(more_than, window, by):
-            said = {"more_than": more_than, "window": write_duration(window)}
-            return said if by is None else said | {"by": by.value}
-        case FeeMeasure(signal, limit, is_upper):
-            return {"fee": signal.value, "above" if is_upper else "below": write_fee(limit)}
-        case CreditMeasure(budget, per, percent):
-            return {"budget": budget, "per": per.value, "used_percent": percent}
-        case ExpiryMeasure(within):
-            return {"within": write_duration(within)}
-        case _:
-            return {}
+    measure = KINDS[kind].measure
+    return None if measure is None else measure(values)

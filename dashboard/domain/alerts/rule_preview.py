@@ -10,14 +10,10 @@ from typing import Final, NamedTuple
 
 from dashboard.domain.alerts.condition import Subject, Transition
 from dashboard.domain.alerts.incident import QUIET_AFTER
-from dashboard.domain.alerts.rule import (
-    Dimension,
-    FeeMeasure,
-    ObservedChange,
-    RateMeasure,
-    Rule,
-    fits,
-)
+from dashboard.domain.alerts.kinds.fee_limit import FeeMeasure
+from dashboard.domain.alerts.kinds.kind import Dimension
+from dashboard.domain.alerts.kinds.rejection_rate import RateMeasure
+from dashboard.domain.alerts.rule import ObservedChange, Rule, fits
 from dashboard.domain.fees.spells import HoldPeriods, JudgedValue, spells_of
 from dashboard.domain.quantity import NetworkId, Wei
 

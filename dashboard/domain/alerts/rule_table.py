@@ -9,19 +9,18 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from dashboard.domain.alerts.incident import Incident
+from dashboard.domain.alerts.kinds.kind import Dimension, RuleKind
+from dashboard.domain.alerts.kinds.table import KINDS
 from dashboard.domain.alerts.notification import Recipient
-from dashboard.domain.alerts.rule import Dimension, Rule, RuleKind, RuleScope, Severity
+from dashboard.domain.alerts.rule import Rule, RuleScope, Severity
 from dashboard.domain.alerts.rule_keys import (
     MAIL,
     READERS,
     WRITERS,
     check_figures,
-    items,
-    listed,
     measure_of,
-    text_of,
-    write_measure,
 )
+from dashboard.domain.alerts.rule_values import items, listed, text_of
 from dashboard.domain.people.active_hours import ActiveHours
 from dashboard.domain.quantity import NetworkId, shorten
 from dashboard.errors import InputError
@@ -89,7 +88,8 @@ def write_rule(rule: Rule) -> RuleTable:
     for key, (name, write) in WRITERS.items():
         if values[name] != usual[name]:
             table[key] = write(values[name])
-    table |= write_measure(rule.measure)
+    if rule.measure is not None:
+        table |= rule.measure.table()
     if rule.active_hours is not None:
         table["active"] = [str(span) for span in rule.active_hours.spans]
         table["time_zone"] = rule.active_hours.zone
@@ -169,14 +169,15 @@ def _check_together(table: Mapping[str, object], values: RuleTable) -> Iterator[
 
 
 def _check_scope(kind: RuleKind, table: Mapping[str, object]) -> Iterator[RuleRemark]:
+    about = KINDS[kind]
     for key in _OF_REJECTIONS:
-        if key in table and not kind.is_of_rejections:
+        if key in table and not about.is_of_rejections:
             yield RuleRemark(key, f"narrows rejections only, and this rule is {kind}: remove it")
-    if "pending" in table and not kind.is_lasting:
+    if "pending" in table and not about.is_lasting:
         yield RuleRemark("pending", f"is for what lasts, and {kind} happens once: remove it")
-    if "keep_firing" in table and kind.is_lasting and not kind.is_measured:
+    if "keep_firing" in table and about.is_lasting and not about.is_measured:
         yield RuleRemark("keep_firing", _ELSEWHERE)
-    if "networks" in table and not kind.is_of_networks:
+    if "networks" in table and not about.is_of_networks:
         yield RuleRemark("networks", f"has no effect here: {kind} is about no network; remove it")
 
 

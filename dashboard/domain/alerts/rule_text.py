@@ -8,34 +8,15 @@ from datetime import tzinfo
 from typing import Final
 
 from dashboard.domain.alerts.incident import Incident
+from dashboard.domain.alerts.kinds.kind import Dimension, RuleKind
+from dashboard.domain.alerts.kinds.table import KINDS
 from dashboard.domain.alerts.notification import Recipient
-from dashboard.domain.alerts.rule import (
-    CreditMeasure,
-    Dimension,
-    ExpiryMeasure,
-    FeeMeasure,
-    RateMeasure,
-    Rule,
-    RuleKind,
-)
+from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.alerts.rule_keys import write_recipients
 from dashboard.domain.alerts.rule_preview import Firing, RulePreview
 from dashboard.domain.alerts.rule_table import RuleDifference
-from dashboard.domain.formatting import span, write_fee
+from dashboard.domain.formatting import span
 from dashboard.domain.quantity import NetworkId
-
-_WHEN: Final = {
-    RuleKind.REJECTED: "a transaction is rejected for the first time",
-    RuleKind.CHANGED: "the record of a rejected transaction changes",
-    RuleKind.INCLUDED: "a rejected transaction is in a block later",
-    RuleKind.BUSY: "a network is busy",
-    RuleKind.COVERAGE_GAP: "a network is not watched",
-    RuleKind.WORKER_SILENT: "no worker is running",
-    RuleKind.DELIVERY_FAILING: "a channel accepts no notifications",
-    RuleKind.UPSTREAM_SILENT: "an upstream does not answer",
-    RuleKind.DATA_STALE: "the fees of a network are stale",
-    RuleKind.DISK_FILLING: "the disk of the store has little space left",
-}
 
 
 def rule_in_words(rule: Rule, network_name: Callable[[NetworkId], str]) -> str:
@@ -58,19 +39,7 @@ def rule_in_words(rule: Rule, network_name: Callable[[NetworkId], str]) -> str:
 
 
 def _when(rule: Rule) -> str:
-    match rule.measure:
-        case RateMeasure(more_than, window, by):
-            each = "" if by is None else f" of one {by}"
-            return f"more than {more_than:,} rejections{each} arrive within {span(window)}"
-        case FeeMeasure(signal, limit, is_upper):
-            side = "above" if is_upper else "below"
-            return f"the {signal.value} is {side} {write_fee(limit)}"
-        case CreditMeasure(budget, per, percent):
-            return f"{percent} % of {budget:,} credits a {per} are spent"
-        case ExpiryMeasure(within):
-            return f"a key or a certificate expires within {span(within)}"
-        case _:
-            return _WHEN[rule.kind]
+    return KINDS[rule.kind].when if rule.measure is None else rule.measure.when()
 
 
 def scope_in_words(rule: Rule, network_name: Callable[[NetworkId], str]) -> str:
@@ -122,7 +91,7 @@ def group_in_words(firing: Firing) -> str:
 
 def _scope(rule: Rule, network_name: Callable[[NetworkId], str]) -> Iterator[str]:
     scope = rule.scope
-    if rule.kind.is_of_rejections:
+    if KINDS[rule.kind].is_of_rejections:
         yield "all that nodes report" if scope.takes_all_reports else "tracked transactions only"
     parts = (
         ("on", [network_name(each) for each in scope.networks]),
@@ -145,29 +114,6 @@ def recipients_in_words(recipients: tuple[Recipient, ...]) -> str:
 LONGEST_TITLE: Final = 300
 """Characters of a title that are shown."""
 
-_LASTING: Final = {
-    RuleKind.REJECTION_RATE: "Rejections{in_common} {are} above their limit",
-    RuleKind.BUSY: "{network} {is_} busy",
-    RuleKind.FEE: "A fee of {network} {is_} beyond its limit",
-    RuleKind.COVERAGE_GAP: "{network} {is_} not watched",
-    RuleKind.WORKER_SILENT: "No worker {is_} running",
-    RuleKind.DELIVERY_FAILING: "Notifications {are} not delivered",
-    RuleKind.CREDITS_SHORT: "Credits {are} running short",
-    RuleKind.EXPIRY: "A key or a certificate {is_} about to expire",
-    RuleKind.UPSTREAM_SILENT: "An upstream of {network} {is_} silent",
-    RuleKind.DATA_STALE: "Fees of {network} {are} stale",
-    RuleKind.DISK_FILLING: "Disk of this installation {is_} low on space",
-}
-_COUNTED: Final = {
-    RuleKind.REJECTED: ("rejection{in_common}", "rejections{in_common}"),
-    RuleKind.CHANGED: ("changed rejection{in_common}", "changed rejections{in_common}"),
-    RuleKind.INCLUDED: (
-        "transaction rejected{in_common} is in a block",
-        "transactions rejected{in_common} are in a block",
-    ),
-}
-"""What is counted, one of it and several."""
-
 _COMMON: Final = (
     (Dimension.MODULE, "by"),
     (Dimension.NETWORK, "on"),
@@ -186,15 +132,16 @@ def incident_title(incident: Incident, network_name: Callable[[NetworkId], str])
     """
     kind, values = RuleKind(incident.kind), _values(incident, network_name)
     in_common = "".join(f" {word} {values[name]}" for name, word in _COMMON if values.get(name))
-    if kind in _COUNTED:
-        one, several = _COUNTED[kind]
+    title = KINDS[kind].title
+    if isinstance(title, tuple):
+        one, several = title
         form = one if incident.transitions == 1 else several
         return f"{incident.transitions:,} {form.format(in_common=in_common)}"
     is_, are = ("is", "are") if incident.is_open else ("was", "were")
     network = values.get(Dimension.NETWORK, "")
     if not network:
-        network = "A network" if _LASTING[kind].startswith("{network}") else "a network"
-    return _LASTING[kind].format(network=network, in_common=in_common, is_=is_, are=are)
+        network = "A network" if title.startswith("{network}") else "a network"
+    return title.format(network=network, in_common=in_common, is_=is_, are=are)
 
 
 def _values(

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from statistics import median, median_low
 from typing import Final, NamedTuple
 
-from dashboard.domain.alerts.grounds import FeeGrounds
+from dashboard.domain.alerts.kinds.busy import FeeGrounds
 from dashboard.domain.fees.gas import SuggestedGasFees
 from dashboard.domain.formatting import span
 from dashboard.domain.health.coverage import SHORTEST_GAP, WatchedTime

@@ -19,9 +19,10 @@ from dashboard.application.incident_words import (
 )
 from dashboard.application.text import moment, moment_near, span
 from dashboard.domain.alerts.incident import Incident
+from dashboard.domain.alerts.kinds.kind import RuleKind
+from dashboard.domain.alerts.kinds.table import KINDS
 from dashboard.domain.alerts.matcher import MatchedProperty
 from dashboard.domain.alerts.notification import NotificationState
-from dashboard.domain.alerts.rule import RuleKind
 from dashboard.domain.alerts.rule_text import LONGEST_TITLE
 from dashboard.domain.foreign_text import visible
 from dashboard.domain.markup import Markup, breakable, element, join
@@ -184,7 +185,7 @@ def _links(queries: Application, incident: Incident, pages: Pages) -> None:
     group = dict(incident.group)
     network_id, kind = incident.network_id, RuleKind(incident.kind)
     of_network = {} if network_id is None else {"network": queries.network_name(network_id)}
-    if kind.is_of_rejections:
+    if KINDS[kind].is_of_rejections:
         module = group.get(MatchedProperty.MODULE, "")
         stage = group.get(MatchedProperty.STAGE, "")
         narrowed = {"module": module, "stage": stage}

@@ -12,9 +12,9 @@ from typing import Any, Final
 
 import streamlit as st
 
-from dashboard.domain.alerts.grounds import Signal
-from dashboard.domain.alerts.rule import DEFAULT_GROUP, BudgetPeriod, Dimension, RuleKind, Severity
-from dashboard.domain.alerts.rule_keys import FIGURES
+from dashboard.domain.alerts.kinds.kind import Dimension, Figure, RuleKind
+from dashboard.domain.alerts.kinds.table import KINDS
+from dashboard.domain.alerts.rule import DEFAULT_GROUP, Severity
 from dashboard.domain.alerts.rule_table import RuleTable
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.exclusion import RejectionStage
@@ -51,65 +51,39 @@ class RuleField:
 
 
 def _of_rejections(kind: RuleKind) -> bool:
-    return kind.is_of_rejections
+    return KINDS[kind].is_of_rejections
+
+
+def _of_networks(kind: RuleKind) -> bool:
+    return KINDS[kind].is_of_networks
 
 
 def _lasting(kind: RuleKind) -> bool:
-    return kind.is_lasting
+    return KINDS[kind].is_lasting
 
 
 def _keeps_firing(kind: RuleKind) -> bool:
-    return kind.is_measured or not kind.is_lasting
+    return KINDS[kind].is_measured or not KINDS[kind].is_lasting
 
 
-def _figure(key: str) -> Callable[[RuleKind], bool]:
-    return lambda kind: key in FIGURES.get(kind, ())
+def _measured(figure: Figure) -> RuleField:
+    """Return the field of a figure, which one kind of rules has."""
+    typed = Input.NUMBER if figure.is_number else Input.TEXT
+    return RuleField(
+        figure.key,
+        figure.label,
+        Input.ONE if figure.choices else typed,
+        figure.hint,
+        figure.choices,
+        fits=lambda kind: figure in KINDS[kind].figures,
+    )
 
 
-MEASURES: Final = (
-    RuleField(
-        "more_than",
-        "More rejections than",
-        Input.NUMBER,
-        "such as 5",
-        fits=_figure("more_than"),
-    ),
-    RuleField("window", "Within", Input.TEXT, "10s to 24h, such as 10m", fits=_figure("window")),
-    RuleField(
-        *("by", "Counted for each", Input.ONE, "network only"),
-        choices=[each.value for each in Dimension if each is not Dimension.NETWORK],
-        fits=_figure("by"),
-    ),
-    RuleField(
-        "fee",
-        "Which fee",
-        Input.ONE,
-        choices=[each.value for each in Signal],
-        fits=_figure("fee"),
-    ),
-    RuleField(
-        "above", "Above", Input.TEXT, "with its unit, such as 1.5gwei", fits=_figure("above")
-    ),
-    RuleField(
-        "below", "or below", Input.TEXT, "with its unit, such as 7wei", fits=_figure("below")
-    ),
-    RuleField(
-        "budget", "Budget of credits", Input.NUMBER, "such as 3000000", fits=_figure("budget")
-    ),
-    RuleField(
-        *("per", "For each", Input.ONE),
-        choices=[each.value for each in BudgetPeriod],
-        fits=_figure("per"),
-    ),
-    RuleField(
-        "used_percent", "Share spent, in %", Input.NUMBER, "80", fits=_figure("used_percent")
-    ),
-    RuleField(
-        "within", "How long before its end", Input.TEXT, "such as 14d", fits=_figure("within")
-    ),
-)
+MEASURES: Final = tuple(_measured(each) for kind in KINDS.values() for each in kind.figures)
 SCOPE: Final = (
-    RuleField("networks", "Networks", Input.SOME, "all", fits=lambda kind: kind.is_of_networks),
+    RuleField(
+        "networks", "Networks", Input.SOME, "all", fits=lambda kind: KINDS[kind].is_of_networks
+    ),
     RuleField(
         *("reports", "Transactions", Input.ONE, "tracked only"),
         choices=("tracked", "all"),

@@ -11,7 +11,8 @@ from streamlit.delta_generator import DeltaGenerator
 from dashboard.application.application import Application
 from dashboard.application.rules import LATELY, zone_of
 from dashboard.application.text import sentence, span
-from dashboard.domain.alerts.rule import Rule, RuleKind
+from dashboard.domain.alerts.kinds.kind import RuleKind
+from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.alerts.rule_preview import RulePreview
 from dashboard.domain.alerts.rule_table import (
     RuleDifference,

@@ -17,8 +17,10 @@ from dashboard.domain.alerts.condition import (
     SubjectKind,
     Transition,
 )
-from dashboard.domain.alerts.grounds import DeliveryGrounds, Grounds, SilenceGrounds
+from dashboard.domain.alerts.grounds import Grounds
 from dashboard.domain.alerts.incident import IncidentState
+from dashboard.domain.alerts.kinds.delivery import DeliveryGrounds
+from dashboard.domain.alerts.kinds.upstream import SilenceGrounds
 from dashboard.domain.alerts.notification import DeliveryResult, NotificationState, Recipient
 from dashboard.domain.alerts.route import SOURCES, SilentSource
 from dashboard.domain.alerts.rule import Severity

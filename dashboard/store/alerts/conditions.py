@@ -11,22 +11,8 @@ import msgspec
 from sqlalchemy import Connection, RowMapping, Table, or_, select, update
 
 from dashboard.domain.alerts.condition import Condition, State, Subject, SubjectKind, Transition
-from dashboard.domain.alerts.grounds import (
-    AgeGrounds,
-    BounceGrounds,
-    CreditGrounds,
-    DeliveryGrounds,
-    DigestGrounds,
-    ExpiryGrounds,
-    FeeGrounds,
-    FeeLimitGrounds,
-    GapGrounds,
-    Grounds,
-    InclusionGrounds,
-    RateGrounds,
-    SilenceGrounds,
-    SpaceGrounds,
-)
+from dashboard.domain.alerts.grounds import Grounds
+from dashboard.domain.alerts.kinds.table import GROUNDS
 from dashboard.store.engine.upsert import insert_new
 from dashboard.store.schema import conditions, outbox, transitions
 
@@ -219,22 +205,7 @@ def _subject_row(subject: Subject) -> dict[str, object]:
     }
 
 
-_KINDS: Final = {
-    "fee": FeeGrounds,
-    "silence": SilenceGrounds,
-    "age": AgeGrounds,
-    "space": SpaceGrounds,
-    "rate": RateGrounds,
-    "fee limit": FeeLimitGrounds,
-    "inclusion": InclusionGrounds,
-    "gap": GapGrounds,
-    "delivery": DeliveryGrounds,
-    "bounce": BounceGrounds,
-    "credits": CreditGrounds,
-    "expiry": ExpiryGrounds,
-    "digest": DigestGrounds,
-}
-_NAMES: Final = {kind: name for name, kind in _KINDS.items()}
+_NAMES: Final = {grounds: name for name, grounds in GROUNDS.items()}
 
 
 def row_of_grounds(grounds: Grounds | None) -> dict[str, Any] | None:
@@ -250,7 +221,7 @@ def grounds_of_row(row: dict[str, Any] | None) -> Grounds | None:
     if row is None:
         return None
     fields = {name: value for name, value in row.items() if name != "kind"}
-    return msgspec.convert(fields, _KINDS[row["kind"]])
+    return msgspec.convert(fields, GROUNDS[row["kind"]])
 
 
 def _plain(value: object) -> timedelta | int:

@@ -33,7 +33,8 @@ from dashboard.domain.alerts.incident import (
     IncidentEventKind,
     IncidentState,
 )
-from dashboard.domain.alerts.rule import URGENCY, RuleKind, Severity
+from dashboard.domain.alerts.kinds.kind import RuleKind
+from dashboard.domain.alerts.rule import URGENCY, Severity
 from dashboard.domain.quantity import NetworkId
 from dashboard.errors import StoreError
 from dashboard.store.schema import incident_events, incidents

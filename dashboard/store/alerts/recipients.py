@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, RowMapping, delete, select, update
 
-from dashboard.domain.alerts.grounds import BounceGrounds
+from dashboard.domain.alerts.kinds.delivery import BounceGrounds
 from dashboard.domain.alerts.notification import (
     DeliveryAttempt,
     DeliveryResult,

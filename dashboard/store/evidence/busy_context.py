@@ -7,7 +7,8 @@ from typing import Final
 
 from sqlalchemy import Connection
 
-from dashboard.domain.alerts.grounds import FeeGrounds, Signal
+from dashboard.domain.alerts.grounds import Signal
+from dashboard.domain.alerts.kinds.busy import FeeGrounds
 from dashboard.domain.fees.cheap_hours import HourFee
 from dashboard.domain.fees.rollup import FeeSeries, RollupLevel
 from dashboard.domain.fees.spells import (

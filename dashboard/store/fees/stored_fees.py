@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from sqlalchemy import Connection, Select, select
 
-from dashboard.domain.alerts.rule import FeeMeasure
+from dashboard.domain.alerts.kinds.fee_limit import FeeMeasure
 from dashboard.domain.fees.gas import GasSource
 from dashboard.domain.fees.percentiles import RankedFees
 from dashboard.domain.fees.rollup import FeeSeries, TimedFee

@@ -7,7 +7,8 @@ from datetime import UTC, timedelta
 from typing import Any
 
 from dashboard.alert.change_text import describe_busy
-from dashboard.domain.alerts.grounds import FeeGrounds, Signal
+from dashboard.domain.alerts.grounds import Signal
+from dashboard.domain.alerts.kinds.busy import FeeGrounds
 from dashboard.domain.fees.spells import BusyContext, FeePoint, UsualSpells
 from dashboard.domain.quantity import Wei
 from tests.builders import A_MOMENT, GWEI, suggested_gas_fees

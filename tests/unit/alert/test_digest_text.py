@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, timedelta
 
-from dashboard.alert.change_text import IncidentText
 from dashboard.alert.digest_text import describe_digest
 from dashboard.domain.alerts.grounds import DigestGrounds, NetworkDigest
+from dashboard.domain.alerts.kinds.kind import IncidentText
 from dashboard.domain.quantity import NetworkId
 from tests.builders import A_MOMENT, ANOTHER_NETWORK
 from tests.golden_texts import GoldenTexts

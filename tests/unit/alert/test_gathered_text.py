@@ -15,8 +15,8 @@ from dashboard.alert.gathered_text import compose_gathered
 from dashboard.alert.message import Message
 from dashboard.alert.message_writer import load_templates
 from dashboard.domain.alerts.condition import INSTALLATION, State, Subject, SubjectKind
-from dashboard.domain.alerts.grounds import InclusionGrounds
 from dashboard.domain.alerts.incident import IncidentState, NotifiedChange
+from dashboard.domain.alerts.kinds.rejections import InclusionGrounds
 from dashboard.domain.alerts.notification import Notification
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.exclusion import RejectionStage

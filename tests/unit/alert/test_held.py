@@ -11,10 +11,11 @@ from sqlalchemy import select, update
 from dashboard.alert.compose import Links, NetworkName
 from dashboard.alert.message_writer import MessageWriter, load_templates
 from dashboard.domain.alerts.condition import State
+from dashboard.domain.alerts.kinds.kind import RuleKind
 from dashboard.domain.alerts.matcher import MatchedProperty, Matcher
 from dashboard.domain.alerts.notification import NotificationKind, Recipient
 from dashboard.domain.alerts.pace import Pace
-from dashboard.domain.alerts.rule import Rule, RuleKind
+from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.alerts.silence import SilenceKind, SilenceRequest
 from dashboard.domain.people.access import Actor
 from dashboard.domain.people.active_hours import ActiveHours, WeekSpan

@@ -13,9 +13,10 @@ from dashboard.application.incidents import Incidents
 from dashboard.application.signed_links import LinkActions, LinkForm
 from dashboard.application.silences import matchers_of
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind
-from dashboard.domain.alerts.grounds import InclusionGrounds
+from dashboard.domain.alerts.kinds.kind import RuleKind
+from dashboard.domain.alerts.kinds.rejections import InclusionGrounds
 from dashboard.domain.alerts.notification import NotificationKind
-from dashboard.domain.alerts.rule import DEFAULT_RULES, Rule, RuleKind, RuleScope, Severity
+from dashboard.domain.alerts.rule import DEFAULT_RULES, Rule, RuleScope, Severity
 from dashboard.domain.alerts.signed_link import LinkPurpose, SignedLink
 from dashboard.domain.alerts.silence import SilenceKind, SilenceRequest
 from dashboard.domain.people.access import Action, Actor

@@ -12,9 +12,10 @@ from dashboard.alert.message_writer import MessageWriter, load_templates
 from dashboard.application.incidents import Incidents
 from dashboard.domain.alerts.condition import State
 from dashboard.domain.alerts.incident import IncidentState, acknowledge
+from dashboard.domain.alerts.kinds.kind import RuleKind
 from dashboard.domain.alerts.matcher import MatchedProperty, Matcher
 from dashboard.domain.alerts.notification import NotificationKind
-from dashboard.domain.alerts.rule import DEFAULT_RULES, Rule, RuleKind, Severity
+from dashboard.domain.alerts.rule import DEFAULT_RULES, Rule, Severity
 from dashboard.domain.alerts.rule_table import RuleEdit, changed, replaced_by, turned
 from dashboard.domain.alerts.silence import SilenceKind
 from dashboard.domain.people.access import Actor

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.alert.compose import Links, MessageFacts, NetworkName, compose
-from dashboard.alert.incident_text import describe_over
+from dashboard.alert.incident_text import describe
 from dashboard.alert.message import Message
 from dashboard.alert.message_writer import load_templates
 from dashboard.domain.alerts.condition import (
@@ -19,15 +19,13 @@ from dashboard.domain.alerts.condition import (
     SubjectKind,
     Transition,
 )
-from dashboard.domain.alerts.grounds import (
-    AgeGrounds,
-    FeeGrounds,
-    Grounds,
-    Signal,
-    SilenceGrounds,
-    SpaceGrounds,
-)
+from dashboard.domain.alerts.grounds import Grounds, Signal
 from dashboard.domain.alerts.incident import NotifiedChange
+from dashboard.domain.alerts.kinds.busy import FeeGrounds
+from dashboard.domain.alerts.kinds.disk import SpaceGrounds
+from dashboard.domain.alerts.kinds.kind import ToldChange
+from dashboard.domain.alerts.kinds.stale_fees import AgeGrounds
+from dashboard.domain.alerts.kinds.upstream import SilenceGrounds
 from dashboard.domain.alerts.notification import Notification
 from dashboard.domain.fees.spells import BusyContext, FeePoint, UsualSpells
 from dashboard.domain.health.observation import Operation
@@ -183,8 +181,10 @@ def test_what_is_over_when_its_message_goes_reads_as_it_was_reviewed(golden: Gol
     }
 
     texts = {
-        title: describe_over(
-            notification_of(kind, after, grounds).transition, ended(kind, end), "Linea"
+        title: describe(
+            ToldChange(
+                notification_of(kind, after, grounds).transition, "Linea", end=ended(kind, end)
+            )
         )
         for title, (kind, after, grounds, end) in cases.items()
     }

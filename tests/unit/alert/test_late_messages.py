@@ -11,10 +11,13 @@ from dashboard.alert.compose import Links, NetworkName
 from dashboard.alert.message import Message
 from dashboard.alert.message_writer import MessageWriter, load_templates
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind
-from dashboard.domain.alerts.grounds import FeeGrounds, Signal, SilenceGrounds
+from dashboard.domain.alerts.grounds import Signal
+from dashboard.domain.alerts.kinds.busy import FeeGrounds
+from dashboard.domain.alerts.kinds.kind import RuleKind
+from dashboard.domain.alerts.kinds.upstream import SilenceGrounds
 from dashboard.domain.alerts.notification import Notification
 from dashboard.domain.alerts.pace import Pace
-from dashboard.domain.alerts.rule import Rule, RuleKind
+from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.quantity import Wei
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.engine.engine import Store

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 from datetime import UTC, timedelta
 
-from dashboard.alert.change_text import IncidentText
 from dashboard.alert.compose import NetworkName, text_of
 from dashboard.alert.incident_text import describe
 from dashboard.domain.alerts.condition import INSTALLATION, State, Subject, SubjectKind, Transition
-from dashboard.domain.alerts.grounds import (
-    BounceGrounds,
-    CreditGrounds,
-    DeliveryGrounds,
-    ExpiryGrounds,
-    FeeLimitGrounds,
-    GapGrounds,
-    Grounds,
-    RateGrounds,
-    Signal,
-)
+from dashboard.domain.alerts.grounds import Grounds, Signal
 from dashboard.domain.alerts.incident import NotifiedChange
+from dashboard.domain.alerts.kinds.coverage import GapGrounds
+from dashboard.domain.alerts.kinds.credit_budget import CreditGrounds
+from dashboard.domain.alerts.kinds.delivery import BounceGrounds, DeliveryGrounds
+from dashboard.domain.alerts.kinds.expiry import ExpiryGrounds
+from dashboard.domain.alerts.kinds.fee_limit import FeeLimitGrounds
+from dashboard.domain.alerts.kinds.kind import IncidentText, ToldChange
+from dashboard.domain.alerts.kinds.rejection_rate import RateGrounds
 from dashboard.domain.health.coverage import GapCause
 from dashboard.domain.quantity import Wei
 from tests.builders import A_MOMENT, A_NETWORK, GWEI, a_transition
@@ -46,7 +42,7 @@ def of_installation(
     subject = Subject(kind, INSTALLATION, rule="mine", dimension=dimension)
     before = BEYOND if grounds is None else WITHIN
     change = a_transition(subject=subject, before=before, after=after, grounds=grounds, at=A_MOMENT)
-    return describe(change, None, "Linea")
+    return describe(ToldChange(change, "Linea"))
 
 
 HOUR = timedelta(hours=1)
@@ -54,7 +50,7 @@ AGO = A_MOMENT - HOUR
 
 
 def of_network(grounds: Grounds, after: State = BEYOND) -> IncidentText:
-    return describe(a_change(grounds, after), None, "Linea")
+    return describe(ToldChange(a_change(grounds, after), "Linea"))
 
 
 def fee_limit(signal: Signal, fee: int, limit: int, *, is_upper: bool = True) -> Grounds:

@@ -11,7 +11,9 @@ from dashboard.alert.compose import Links, NetworkName
 from dashboard.alert.message_writer import MessageWriter, load_templates
 from dashboard.alert.notify import expand_outbox
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind
-from dashboard.domain.alerts.grounds import FeeGrounds, Signal, SilenceGrounds
+from dashboard.domain.alerts.grounds import Signal
+from dashboard.domain.alerts.kinds.busy import FeeGrounds
+from dashboard.domain.alerts.kinds.upstream import SilenceGrounds
 from dashboard.domain.alerts.signed_link import LinkFault, SignedLink, read_link
 from dashboard.domain.fees.gas import GasObservation
 from dashboard.domain.people.recipients import ConfiguredRecipients

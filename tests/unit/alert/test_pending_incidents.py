@@ -13,8 +13,9 @@ from dashboard.application.incidents import Incidents
 from dashboard.application.network_status import NetworkProfile
 from dashboard.domain.alerts.condition import State
 from dashboard.domain.alerts.incident import IncidentState
+from dashboard.domain.alerts.kinds.kind import RuleKind
 from dashboard.domain.alerts.notification import NotificationKind
-from dashboard.domain.alerts.rule import Rule, RuleKind
+from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.alerts.rule_table import turned
 from dashboard.domain.alerts.silence import SilenceKind
 from dashboard.domain.health.coverage import CoverageChange, Covered, Watched

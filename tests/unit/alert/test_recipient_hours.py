@@ -11,9 +11,10 @@ import pytest
 from dashboard.alert.compose import Links, NetworkName
 from dashboard.alert.message_writer import MessageWriter, load_templates
 from dashboard.domain.alerts.condition import State
+from dashboard.domain.alerts.kinds.kind import RuleKind
 from dashboard.domain.alerts.notification import Notification, Recipient
 from dashboard.domain.alerts.pace import Pace
-from dashboard.domain.alerts.rule import Rule, RuleKind, Severity
+from dashboard.domain.alerts.rule import Rule, Severity
 from dashboard.domain.people.active_hours import WeekSpan
 from dashboard.domain.people.recipients import QUIET_HOURS, ConfiguredRecipients, RecipientProfile
 from dashboard.store.engine.engine import Store

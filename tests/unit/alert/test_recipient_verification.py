@@ -20,8 +20,9 @@ from dashboard.alert.notify import Notifier
 from dashboard.alert.verification_mails import VerificationMails
 from dashboard.application.context import ApplicationContext, PageSettings
 from dashboard.application.recipients import Recipients
+from dashboard.domain.alerts.kinds.kind import RuleKind
 from dashboard.domain.alerts.notification import NotificationState, Recipient
-from dashboard.domain.alerts.rule import Rule, RuleKind, Severity
+from dashboard.domain.alerts.rule import Rule, Severity
 from dashboard.domain.people.access import Action, Actor
 from dashboard.domain.people.recipients import (
     NOT_VERIFIED,

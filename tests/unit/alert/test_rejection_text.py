@@ -9,15 +9,15 @@ from zoneinfo import ZoneInfo
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.alert.change_text import IncidentText
 from dashboard.alert.rejection_text import (
     RejectionContext,
     describe_inclusion,
     describe_rejection,
 )
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind
-from dashboard.domain.alerts.grounds import InclusionGrounds
 from dashboard.domain.alerts.incident import NotifiedChange
+from dashboard.domain.alerts.kinds.kind import IncidentText
+from dashboard.domain.alerts.kinds.rejections import InclusionGrounds
 from dashboard.domain.quantity import TxHash
 from dashboard.domain.rejections.exclusion import RejectionStage, StoredRejection
 from dashboard.domain.rejections.reasons import ModuleLimits

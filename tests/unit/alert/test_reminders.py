@@ -9,9 +9,10 @@ from dashboard.alert.compose import Links
 from dashboard.alert.message_writer import MessageWriter, load_templates
 from dashboard.alert.rejection_text import shorten_hash
 from dashboard.domain.alerts.condition import State
+from dashboard.domain.alerts.kinds.kind import Dimension, RuleKind
 from dashboard.domain.alerts.notification import NotificationKind
 from dashboard.domain.alerts.pace import Pace
-from dashboard.domain.alerts.rule import Dimension, Rule, RuleKind
+from dashboard.domain.alerts.rule import Rule
 from dashboard.errors import DeliveryBlocked
 from dashboard.store.engine.engine import Store
 from tests.alert_watch import Watch

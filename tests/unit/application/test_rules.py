@@ -12,16 +12,11 @@ from dashboard.application.rules import MOST_RULES, AlertRules, RuleSituation
 from dashboard.domain.alerts.condition import INSTALLATION, State, Subject, SubjectKind
 from dashboard.domain.alerts.grounds import Signal
 from dashboard.domain.alerts.incident import IncidentState
+from dashboard.domain.alerts.kinds.fee_limit import FeeMeasure
+from dashboard.domain.alerts.kinds.kind import Dimension, RuleKind
+from dashboard.domain.alerts.kinds.rejection_rate import RateMeasure
 from dashboard.domain.alerts.route import SilentSource
-from dashboard.domain.alerts.rule import (
-    DEFAULT_RULES,
-    Dimension,
-    FeeMeasure,
-    RateMeasure,
-    Rule,
-    RuleKind,
-    RuleScope,
-)
+from dashboard.domain.alerts.rule import DEFAULT_RULES, Rule, RuleScope
 from dashboard.domain.alerts.rule_preview import RulePreview
 from dashboard.domain.alerts.rule_table import replaced_by
 from dashboard.domain.fees.gas import GasObservation

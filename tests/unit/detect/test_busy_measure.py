@@ -16,7 +16,8 @@ from dashboard.detect.busy_measure import (
     measure_busyness,
 )
 from dashboard.domain.alerts.condition import Condition, State, Subject, SubjectKind, Transition
-from dashboard.domain.alerts.grounds import FeeGrounds, Signal
+from dashboard.domain.alerts.grounds import Signal
+from dashboard.domain.alerts.kinds.busy import FeeGrounds
 from dashboard.domain.fees.percentiles import RankedFees
 from dashboard.domain.quantity import Wei
 from tests.builders import A_MOMENT, A_NETWORK, an_id, seconds

@@ -10,9 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.detect.condition_start_end import ConditionRules, Reading, conclude
-from dashboard.domain.alerts.condition import Condition, State, Subject, SubjectKind, Transition
-from dashboard.domain.alerts.grounds import FeeGrounds, Signal
+from dashboard.detect.condition_start_end import ConditionRules, conclude
+from dashboard.domain.alerts.condition import (
+    Condition,
+    Reading,
+    State,
+    Subject,
+    SubjectKind,
+    Transition,
+)
+from dashboard.domain.alerts.grounds import Signal
+from dashboard.domain.alerts.kinds.busy import FeeGrounds
 from dashboard.domain.fees.spells import HoldPeriods
 from dashboard.domain.quantity import Wei
 from tests.builders import A_MOMENT, A_NETWORK, an_id, seconds

@@ -8,9 +8,10 @@ from datetime import UTC, timedelta
 from dashboard.detect.routing import quiet_until, routes_of, timers_of
 from dashboard.domain.alerts.condition import State
 from dashboard.domain.alerts.incident_timers import IncidentTimers
+from dashboard.domain.alerts.kinds.kind import RuleKind
 from dashboard.domain.alerts.notification import Recipient
 from dashboard.domain.alerts.route import RuleRoute
-from dashboard.domain.alerts.rule import DEFAULT_RULES, ObservedChange, Rule, RuleKind, Severity
+from dashboard.domain.alerts.rule import DEFAULT_RULES, ObservedChange, Rule, Severity
 from dashboard.domain.people.active_hours import ActiveHours, WeekSpan
 from tests.builders import A_MOMENT, A_NETWORK, a_rejection, a_transition
 

@@ -8,52 +8,43 @@ from typing import Any
 
 import pytest
 
-from dashboard.detect.condition_start_end import Reading
 from dashboard.detect.rule_measures import (
     MeasuredChange,
-    Readings,
     conclude_fees,
     conclude_measured,
     end_without_rule,
-    read_bounces,
-    read_credits,
-    read_deliveries,
-    read_expiries,
-    read_gaps,
-    read_rates,
-    read_worker,
     unmeasured,
     without_silent,
 )
 from dashboard.domain.alerts.condition import (
     INSTALLATION,
     Condition,
+    Reading,
+    Readings,
     State,
     Subject,
     SubjectKind,
     Transition,
 )
-from dashboard.domain.alerts.grounds import (
-    BounceGrounds,
-    CreditGrounds,
-    DeliveryGrounds,
-    ExpiryGrounds,
-    FeeLimitGrounds,
-    GapGrounds,
-    RateGrounds,
-    Signal,
-)
-from dashboard.domain.alerts.rule import (
+from dashboard.domain.alerts.grounds import Signal
+from dashboard.domain.alerts.kinds.coverage import GapGrounds, read_gaps, read_worker
+from dashboard.domain.alerts.kinds.credit_budget import (
     BudgetPeriod,
+    CreditGrounds,
     CreditMeasure,
-    Dimension,
-    ExpiryMeasure,
-    FeeMeasure,
-    RateMeasure,
-    Rule,
-    RuleKind,
-    RuleScope,
+    read_credits,
 )
+from dashboard.domain.alerts.kinds.delivery import (
+    BounceGrounds,
+    DeliveryGrounds,
+    read_bounces,
+    read_deliveries,
+)
+from dashboard.domain.alerts.kinds.expiry import ExpiryGrounds, ExpiryMeasure, read_expiries
+from dashboard.domain.alerts.kinds.fee_limit import FeeLimitGrounds, FeeMeasure
+from dashboard.domain.alerts.kinds.kind import Dimension, RuleKind
+from dashboard.domain.alerts.kinds.rejection_rate import RateGrounds, RateMeasure, read_rates
+from dashboard.domain.alerts.rule import Rule, RuleScope
 from dashboard.domain.fees.spells import SpellState
 from dashboard.domain.health.coverage import Gap, GapCause, Watched
 from dashboard.domain.quantity import NetworkId, Wei
@@ -78,6 +69,17 @@ def concluded(
 ) -> list[MeasuredChange]:
     """Return what readings change."""
     return list(conclude_measured(rule, readings, held, lambda: an_id(9)))
+
+
+@pytest.mark.parametrize(
+    ("per", "begins"),
+    [
+        (BudgetPeriod.DAY, A_MOMENT.replace(hour=0, minute=0, second=0)),
+        (BudgetPeriod.MONTH, A_MOMENT.replace(day=1, hour=0, minute=0, second=0)),
+    ],
+)
+def test_budget_is_of_a_day_or_a_month_of_utc(per: BudgetPeriod, begins: datetime) -> None:
+    assert per.begin(A_MOMENT) == begins
 
 
 @pytest.mark.parametrize(("count", "is_trouble"), [(50, False), (51, True)])

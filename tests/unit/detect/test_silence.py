@@ -6,7 +6,6 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from dashboard.detect.condition_start_end import Reading
 from dashboard.detect.silence import (
     Answered,
     GasReadings,
@@ -16,8 +15,9 @@ from dashboard.detect.silence import (
     detect_silence,
     detect_staleness,
 )
-from dashboard.domain.alerts.condition import Condition, State, SubjectKind
-from dashboard.domain.alerts.grounds import AgeGrounds, SilenceGrounds
+from dashboard.domain.alerts.condition import Condition, Reading, State, SubjectKind
+from dashboard.domain.alerts.kinds.stale_fees import AgeGrounds
+from dashboard.domain.alerts.kinds.upstream import SilenceGrounds
 from dashboard.domain.health.observation import Operation
 from tests.builders import A_MOMENT, seconds
 from tests.unit.detect.network_conclusions import conclusions_from

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dashboard.domain.alerts.incident import Group, IncidentState
-from dashboard.domain.alerts.rule import RuleKind
+from dashboard.domain.alerts.kinds.kind import RuleKind
 from dashboard.domain.alerts.rule_text import incident_title
 from tests.builders import A_NETWORK, an_incident
 

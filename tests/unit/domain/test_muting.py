@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from dashboard.domain.alerts.condition import INSTALLATION, SubjectKind
+from dashboard.domain.alerts.kinds.kind import RuleKind
 from dashboard.domain.alerts.route import SilentSource, muted_in_words, muted_rules, silence_of
-from dashboard.domain.alerts.rule import DEFAULT_RULES, Rule, RuleKind, RuleScope
+from dashboard.domain.alerts.rule import DEFAULT_RULES, Rule, RuleScope
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK
 
 FEES = SilentSource(SubjectKind.GAS_API, A_NETWORK, A_MOMENT)

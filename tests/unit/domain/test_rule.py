@@ -7,19 +7,16 @@ from dataclasses import replace
 import pytest
 
 from dashboard.domain.alerts.condition import INSTALLATION, State, Subject, SubjectKind
-from dashboard.domain.alerts.grounds import RateGrounds
+from dashboard.domain.alerts.kinds.kind import Dimension, RuleKind
+from dashboard.domain.alerts.kinds.rejection_rate import RateGrounds, RateMeasure
+from dashboard.domain.alerts.kinds.table import kind_of, subject_kinds
 from dashboard.domain.alerts.rule import (
     DEFAULT_RULES,
-    Dimension,
     ObservedChange,
-    RateMeasure,
     Rule,
-    RuleKind,
     RuleScope,
     Severity,
     fits,
-    kind_of,
-    subject_kinds,
     takes_all_reports,
 )
 from dashboard.domain.rejections.exclusion import RejectionStage

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from dashboard.domain.alerts.rule import Dimension, Rule, RuleKind, RuleScope, Severity
+from dashboard.domain.alerts.kinds.kind import Dimension, RuleKind
+from dashboard.domain.alerts.rule import Rule, RuleScope, Severity
 from dashboard.domain.alerts.rule_table import (
     RuleDifference,
     added,

@@ -11,17 +11,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.detect.condition_start_end import Reading, conclude
-from dashboard.domain.alerts.condition import Condition, State, Subject, SubjectKind, Transition
-from dashboard.domain.alerts.grounds import Signal
-from dashboard.domain.alerts.rule import (
-    Dimension,
-    FeeMeasure,
-    ObservedChange,
-    RateMeasure,
-    Rule,
-    RuleKind,
+from dashboard.detect.condition_start_end import conclude
+from dashboard.domain.alerts.condition import (
+    Condition,
+    Reading,
+    State,
+    Subject,
+    SubjectKind,
+    Transition,
 )
+from dashboard.domain.alerts.grounds import Signal
+from dashboard.domain.alerts.kinds.fee_limit import FeeMeasure
+from dashboard.domain.alerts.kinds.kind import Dimension, RuleKind
+from dashboard.domain.alerts.kinds.rejection_rate import RateMeasure
+from dashboard.domain.alerts.rule import ObservedChange, Rule
 from dashboard.domain.alerts.rule_preview import (
     Excess,
     FeeSpread,

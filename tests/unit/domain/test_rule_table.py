@@ -11,21 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.domain.alerts.grounds import Signal
+from dashboard.domain.alerts.kinds.credit_budget import BudgetPeriod, CreditMeasure
+from dashboard.domain.alerts.kinds.expiry import ExpiryMeasure
+from dashboard.domain.alerts.kinds.fee_limit import FeeMeasure
+from dashboard.domain.alerts.kinds.kind import Dimension, Measure, RuleKind
+from dashboard.domain.alerts.kinds.rejection_rate import RateMeasure
+from dashboard.domain.alerts.kinds.table import KINDS
 from dashboard.domain.alerts.notification import Recipient
-from dashboard.domain.alerts.rule import (
-    DEFAULT_RULES,
-    BudgetPeriod,
-    CreditMeasure,
-    Dimension,
-    ExpiryMeasure,
-    FeeMeasure,
-    RateMeasure,
-    Rule,
-    RuleKind,
-    RuleMeasure,
-    RuleScope,
-    Severity,
-)
+from dashboard.domain.alerts.rule import DEFAULT_RULES, Rule, RuleScope, Severity
 from dashboard.domain.alerts.rule_table import KEYS, RuleNames, RuleRemark, read_rule, write_rule
 from dashboard.domain.people.active_hours import ActiveHours, WeekSpan
 from dashboard.domain.quantity import LARGEST_FEE, Address, NetworkId, Wei
@@ -104,8 +97,9 @@ MEASURES: dict[RuleKind, st.SearchStrategy[Any]] = {
 def rules(draw: st.DrawFn) -> Rule:
     """Draw a rule that a file may hold."""
     kind = draw(st.sampled_from(RuleKind))
+    about = KINDS[kind]
     severity = draw(st.sampled_from(Severity))
-    scope = RuleScope(networks=draw(networks)) if kind.is_of_networks else RuleScope()
+    scope = RuleScope(networks=draw(networks)) if about.is_of_networks else RuleScope()
     escalates = draw(st.booleans())
     return Rule(
         draw(st.from_regex(r"[a-z0-9][a-z0-9_-]{0,20}", fullmatch=True)),
@@ -113,10 +107,10 @@ def rules(draw: st.DrawFn) -> Rule:
         severity,
         is_enabled=draw(st.booleans()),
         measure=draw(MEASURES[kind]) if kind in MEASURES else None,
-        scope=draw(scopes) if kind.is_of_rejections else scope,
+        scope=draw(scopes) if about.is_of_rejections else scope,
         recipients=draw(several(recipients)),
-        pending=draw(lengths) if kind.is_lasting else timedelta(),
-        keep_firing=draw(lengths) if kind.is_measured or not kind.is_lasting else timedelta(),
+        pending=draw(lengths) if about.is_lasting else timedelta(),
+        keep_firing=draw(lengths) if about.is_measured or not about.is_lasting else timedelta(),
         group_by=draw(several(st.sampled_from(Dimension), 1)),
         group_wait=draw(short_lengths),
         remind_every=draw(st.none() | lengths.filter(lambda each: each >= timedelta(minutes=1))),
@@ -145,7 +139,7 @@ def test_rule_is_read_back_from_its_file_as_it_was(rule: Rule) -> None:
         ExpiryMeasure(timedelta(days=3)),
     ],
 )
-def test_figures_are_read_back_as_they_were_written(measure: RuleMeasure) -> None:
+def test_figures_are_read_back_as_they_were_written(measure: Measure) -> None:
     kinds = {
         RateMeasure: RuleKind.REJECTION_RATE,
         FeeMeasure: RuleKind.FEE,

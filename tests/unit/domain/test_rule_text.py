@@ -7,18 +7,13 @@ from datetime import timedelta
 import pytest
 
 from dashboard.domain.alerts.grounds import Signal
+from dashboard.domain.alerts.kinds.credit_budget import BudgetPeriod, CreditMeasure
+from dashboard.domain.alerts.kinds.expiry import ExpiryMeasure
+from dashboard.domain.alerts.kinds.fee_limit import FeeMeasure
+from dashboard.domain.alerts.kinds.kind import Dimension, RuleKind
+from dashboard.domain.alerts.kinds.rejection_rate import RateMeasure
 from dashboard.domain.alerts.notification import Recipient
-from dashboard.domain.alerts.rule import (
-    BudgetPeriod,
-    CreditMeasure,
-    Dimension,
-    ExpiryMeasure,
-    FeeMeasure,
-    RateMeasure,
-    Rule,
-    RuleKind,
-    RuleScope,
-)
+from dashboard.domain.alerts.rule import Rule, RuleScope
 from dashboard.domain.alerts.rule_table import RuleDifference
 from dashboard.domain.alerts.rule_text import (
     differences_in_words,

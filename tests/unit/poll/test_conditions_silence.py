@@ -7,7 +7,10 @@ from datetime import timedelta
 import pytest
 
 from dashboard.domain.alerts.condition import State, SubjectKind
-from dashboard.domain.alerts.grounds import AgeGrounds, FeeGrounds, Signal, SilenceGrounds
+from dashboard.domain.alerts.grounds import Signal
+from dashboard.domain.alerts.kinds.busy import FeeGrounds
+from dashboard.domain.alerts.kinds.stale_fees import AgeGrounds
+from dashboard.domain.alerts.kinds.upstream import SilenceGrounds
 from dashboard.domain.fees.spells import Spell
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import Wei

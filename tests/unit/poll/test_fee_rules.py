@@ -11,7 +11,9 @@ import pytest
 from dashboard.application.rule_preview import preview_rule
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind
 from dashboard.domain.alerts.grounds import Signal
-from dashboard.domain.alerts.rule import FeeMeasure, Rule, RuleKind
+from dashboard.domain.alerts.kinds.fee_limit import FeeMeasure
+from dashboard.domain.alerts.kinds.kind import RuleKind
+from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.fees.gas import GasObservation
 from dashboard.domain.quantity import Wei
 from dashboard.store.gas import save_gas

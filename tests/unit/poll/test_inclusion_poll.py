@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind
-from dashboard.domain.alerts.grounds import InclusionGrounds
+from dashboard.domain.alerts.kinds.rejections import InclusionGrounds
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import Address, TxHash
 from dashboard.domain.tracking.verdict import (

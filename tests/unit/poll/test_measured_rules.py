@@ -9,16 +9,12 @@ import pytest
 from sqlalchemy import update
 
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind
+from dashboard.domain.alerts.kinds.credit_budget import BudgetPeriod, CreditMeasure
+from dashboard.domain.alerts.kinds.expiry import ExpiryMeasure
+from dashboard.domain.alerts.kinds.kind import RuleKind
+from dashboard.domain.alerts.kinds.rejection_rate import RateMeasure
 from dashboard.domain.alerts.notification import NotificationState, Recipient
-from dashboard.domain.alerts.rule import (
-    BudgetPeriod,
-    CreditMeasure,
-    ExpiryMeasure,
-    RateMeasure,
-    Rule,
-    RuleKind,
-    RuleScope,
-)
+from dashboard.domain.alerts.rule import Rule, RuleScope
 from dashboard.domain.health.coverage import CoverageChange, Covered, Gap, GapCause, Watched
 from dashboard.domain.health.observation import Spent
 from dashboard.domain.people.access import KeyLimits

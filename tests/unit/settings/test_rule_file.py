@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard.domain.alerts.rule import RuleKind
+from dashboard.domain.alerts.kinds.kind import RuleKind
 from dashboard.domain.alerts.rule_table import RuleNames
 from dashboard.settings.own_files import read_rule_file
 

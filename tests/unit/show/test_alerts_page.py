@@ -12,8 +12,8 @@ from streamlit.testing.v1 import AppTest
 from dashboard.alert.notify import expand_outbox
 from dashboard.application.application import Application
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind, Transition
-from dashboard.domain.alerts.grounds import SilenceGrounds
 from dashboard.domain.alerts.incident import IncidentState
+from dashboard.domain.alerts.kinds.upstream import SilenceGrounds
 from dashboard.domain.alerts.matcher import MatchedProperty, Matcher
 from dashboard.domain.alerts.silence import SilenceKind, SilenceRequest
 from dashboard.domain.people.access import Action, Actor

@@ -14,6 +14,7 @@ from dashboard.application.application import Application
 from dashboard.application.attention import health_troubles
 from dashboard.application.context import PageSettings
 from dashboard.domain.alerts.condition import State
+from dashboard.domain.alerts.kinds.kind import RuleKind
 from dashboard.domain.alerts.notification import (
     DeliveryAttempt,
     DeliveryResult,
@@ -21,7 +22,7 @@ from dashboard.domain.alerts.notification import (
     NotificationState,
     Recipient,
 )
-from dashboard.domain.alerts.rule import Rule, RuleKind
+from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.people.access import Action, Actor
 from dashboard.domain.people.active_hours import WeekSpan
 from dashboard.domain.people.recipients import (

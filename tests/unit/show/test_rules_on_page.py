@@ -12,15 +12,9 @@ from streamlit.testing.v1 import AppTest
 
 from dashboard.application.application import Application
 from dashboard.application.context import PageSettings
-from dashboard.domain.alerts.rule import (
-    DEFAULT_RULES,
-    Dimension,
-    RateMeasure,
-    Rule,
-    RuleKind,
-    RuleScope,
-    Severity,
-)
+from dashboard.domain.alerts.kinds.kind import Dimension, RuleKind
+from dashboard.domain.alerts.kinds.rejection_rate import RateMeasure
+from dashboard.domain.alerts.rule import DEFAULT_RULES, Rule, RuleScope, Severity
 from dashboard.domain.alerts.rule_table import RuleNames, replaced_by
 from dashboard.domain.people.access import Action, Actor
 from dashboard.store.access.audit_log import AuditFilter, audit_entries

@@ -8,8 +8,9 @@ from typing import Any, Final
 
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind
 from dashboard.domain.alerts.incident_timers import IncidentTimers, lose_data
+from dashboard.domain.alerts.kinds.kind import RuleKind
 from dashboard.domain.alerts.matcher import MatchedProperty, Matcher
-from dashboard.domain.alerts.rule import Rule, RuleKind
+from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.alerts.silence import SilenceKind, SilenceRequest
 from dashboard.domain.fees.gas import GasObservation
 from dashboard.domain.people.access import Actor

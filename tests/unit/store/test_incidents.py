@@ -9,8 +9,11 @@ from datetime import timedelta
 import pytest
 
 from dashboard.domain.alerts.condition import Condition, Opening, State, Subject, SubjectKind
-from dashboard.domain.alerts.grounds import AgeGrounds, FeeGrounds, Grounds, Signal, SilenceGrounds
+from dashboard.domain.alerts.grounds import Grounds, Signal
 from dashboard.domain.alerts.incident import IncidentState
+from dashboard.domain.alerts.kinds.busy import FeeGrounds
+from dashboard.domain.alerts.kinds.stale_fees import AgeGrounds
+from dashboard.domain.alerts.kinds.upstream import SilenceGrounds
 from dashboard.domain.alerts.notification import Notification, Recipient
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import Wei

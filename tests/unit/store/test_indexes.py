@@ -14,7 +14,8 @@ import pytest
 from sqlalchemy import Connection, event
 
 from dashboard.domain.alerts.condition import Subject, SubjectKind
-from dashboard.domain.alerts.rule import Dimension, RuleScope
+from dashboard.domain.alerts.kinds.kind import Dimension
+from dashboard.domain.alerts.rule import RuleScope
 from dashboard.domain.fees.rollup import FeeSeries
 from dashboard.domain.health.coverage import Watched
 from dashboard.domain.health.observation import ExclusionAnswer, Operation

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from dashboard.domain.alerts.condition import State, Subject
-from dashboard.domain.alerts.rule import Rule, RuleKind, RuleScope
+from dashboard.domain.alerts.kinds.kind import RuleKind
+from dashboard.domain.alerts.rule import Rule, RuleScope
 from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import Address, NetworkId, TxHash
 from dashboard.domain.secret import Secret

@@ -9,7 +9,7 @@ from sqlalchemy import select
 
 from dashboard.alert.notify import expand_outbox
 from dashboard.domain.alerts.condition import INSTALLATION, State, Subject, SubjectKind
-from dashboard.domain.alerts.grounds import DeliveryGrounds
+from dashboard.domain.alerts.kinds.delivery import DeliveryGrounds
 from dashboard.domain.alerts.notification import Recipient
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.notification_claims import mark_sent, reschedule

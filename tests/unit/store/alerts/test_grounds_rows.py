@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard.domain.alerts.grounds import (
-    AgeGrounds,
-    BounceGrounds,
-    CreditGrounds,
-    DeliveryGrounds,
-    ExpiryGrounds,
-    FeeGrounds,
-    FeeLimitGrounds,
-    GapGrounds,
-    Grounds,
-    InclusionGrounds,
-    RateGrounds,
-    Signal,
-    SilenceGrounds,
-    SpaceGrounds,
-)
+from dashboard.domain.alerts.grounds import Grounds, Signal
+from dashboard.domain.alerts.kinds.busy import FeeGrounds
+from dashboard.domain.alerts.kinds.coverage import GapGrounds
+from dashboard.domain.alerts.kinds.credit_budget import CreditGrounds
+from dashboard.domain.alerts.kinds.delivery import BounceGrounds, DeliveryGrounds
+from dashboard.domain.alerts.kinds.disk import SpaceGrounds
+from dashboard.domain.alerts.kinds.expiry import ExpiryGrounds
+from dashboard.domain.alerts.kinds.fee_limit import FeeLimitGrounds
+from dashboard.domain.alerts.kinds.rejection_rate import RateGrounds
+from dashboard.domain.alerts.kinds.rejections import InclusionGrounds
+from dashboard.domain.alerts.kinds.stale_fees import AgeGrounds
+from dashboard.domain.alerts.kinds.upstream import SilenceGrounds
 from dashboard.domain.health.coverage import GapCause
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import Wei

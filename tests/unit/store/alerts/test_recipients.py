@@ -9,8 +9,9 @@ from zoneinfo import ZoneInfo
 from sqlalchemy import select
 
 from dashboard.detect.routing import routes_of
+from dashboard.domain.alerts.kinds.kind import RuleKind
 from dashboard.domain.alerts.notification import DeliveryAttempt, DeliveryResult, Recipient
-from dashboard.domain.alerts.rule import Rule, RuleKind, Severity
+from dashboard.domain.alerts.rule import Rule, Severity
 from dashboard.domain.people.access import Actor
 from dashboard.domain.people.active_hours import WeekSpan
 from dashboard.domain.people.recipients import (

@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import update
 
-from dashboard.domain.alerts.rule import DEFAULT_RULES, Rule, RuleKind, RuleScope, Severity
+from dashboard.domain.alerts.kinds.kind import RuleKind
+from dashboard.domain.alerts.rule import DEFAULT_RULES, Rule, RuleScope, Severity
 from dashboard.domain.people.access import Actor
 from dashboard.errors import SchemaMismatch
 from dashboard.store.alerts.rules import StoredRule, read_rules, rules_in_force, save_rules

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from dashboard.domain.alerts.grounds import FeeGrounds, Signal
+from dashboard.domain.alerts.grounds import Signal
+from dashboard.domain.alerts.kinds.busy import FeeGrounds
 from dashboard.domain.fees.gas import GasObservation
 from dashboard.domain.fees.rollup import FeeSeries
 from dashboard.domain.fees.spells import Spell, UsualSpells

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from dashboard.domain.alerts.grounds import Signal
-from dashboard.domain.alerts.rule import FeeMeasure
+from dashboard.domain.alerts.kinds.fee_limit import FeeMeasure
 from dashboard.domain.fees.gas import GasObservation
 from dashboard.domain.fees.rollup import FeeSeries
 from dashboard.domain.fees.spells import HoldPeriods, JudgedValue, spells_of

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard.domain.alerts.rule import Dimension, RuleScope
+from dashboard.domain.alerts.kinds.kind import Dimension
+from dashboard.domain.alerts.rule import RuleScope
 from dashboard.domain.rejections.exclusion import RejectionStage
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.record_answers import save_polled

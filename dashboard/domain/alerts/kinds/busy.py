@@ -1,0 +1,106 @@
+"""Rules of kind busy: a network is busy, and calm again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from dashboard.domain.alerts.condition import State, SubjectKind
+from dashboard.domain.alerts.grounds import Grounds, Signal
+from dashboard.domain.alerts.kinds.kind import IncidentText, Judged, Kind, ToldChange
+from dashboard.domain.formatting import compared, moment_in
+from dashboard.domain.quantity import Wei, format_gwei
+
+_MEASURES: Final = {
+    Signal.BASE_FEE: ("base fee", "threshold", "its busy threshold of {}"),
+    Signal.PRIORITY_FEE: (
+        "medium suggested priority fee",
+        "90th percentile",
+        "{}, the 90th percentile of the last day",
+    ),
+}
+"""The fee that decides, then its threshold, in short and in a sentence."""
+
+_MEANINGS: Final = {
+    Signal.BASE_FEE: "A base fee is called busy when it is higher than nine in ten were lately.",
+    Signal.PRIORITY_FEE: (
+        "The base fee never moves here, so the priority fee shows how busy the network is: it is "
+        "called busy when it is higher than nine in ten were within a day."
+    ),
+}
+_WAIT: Final = (
+    "Put off what can wait: another message says when it is calm again.",
+    "For what cannot wait, the page Fees says what is suggested now.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FeeGrounds(Grounds):
+    """A fee beside what is usual.
+
+    BASE_FEE: `estimatedBaseFee` and `busyThreshold` of one network. PRIORITY_FEE: the medium
+    suggested priority fee and the 90th percentile of its own stored window.
+    """
+
+    signal: Signal
+    fee: Wei
+    threshold: Wei
+
+    @property
+    def is_busy(self) -> bool:
+        """Strictly above: a fee that never moves equals its own threshold for ever."""
+        return self.fee > self.threshold
+
+
+def _tell(change: ToldChange, grounds: FeeGrounds) -> IncidentText:
+    is_busy = change.transition.after is State.BUSY
+    claim = "is busy" if is_busy else "is calm again"
+    name, measure, whole_measure = _MEASURES[grounds.signal]
+    fee, threshold, unit = compared(grounds.fee, grounds.threshold)
+    which = "" if grounds.signal is Signal.BASE_FEE else f"{grounds.signal} "
+    side = "above" if grounds.is_busy else "not above"
+    began = (("Busy since", moment_in(change.transition.began_at, change.zone)),)
+    return IncidentText(
+        headline=f"{change.network} {claim}: {which}{fee} {unit}, {measure} {threshold}",
+        opening=(
+            f"{change.network} {claim}: the {name} is {fee} {unit}, {side} "
+            f"{whole_measure.format(f'{threshold} {unit}')}."
+        ),
+        page="fees",
+        rows=(
+            (str(grounds.signal).capitalize(), f"{format_gwei(grounds.fee)} gwei"),
+            (measure.capitalize(), f"{format_gwei(grounds.threshold)} gwei"),
+            *(began if is_busy else change.lasted),
+        ),
+        explanation=_MEANINGS[grounds.signal],
+        next_steps=_WAIT if is_busy else (),
+    )
+
+
+def _tell_over(change: ToldChange, grounds: FeeGrounds) -> IncidentText:
+    when = change.when
+    if change.end is not None and change.end.after is State.UNKNOWN:
+        when = f"{when}, when fees were seen last"
+    name, measure, whole_measure = _MEASURES[grounds.signal]
+    fee, threshold, unit = compared(grounds.fee, grounds.threshold)
+    return IncidentText(
+        headline=f"{change.network} was busy {when}: {fee} {unit}, {measure} {threshold}",
+        opening=(
+            f"{change.network} was busy {when}, which is over: the {name} was {fee} {unit}, "
+            f"above {whole_measure.format(f'{threshold} {unit}')}."
+        ),
+        page="fees",
+        rows=change.lasted,
+        explanation=_MEANINGS[grounds.signal],
+    )
+
+
+BUSY: Final = Kind(
+    title="{network} {is_} busy",
+    when="a network is busy",
+    subjects={SubjectKind.BUSYNESS: Judged(State.CALM, State.BUSY)},
+    rests_on=frozenset({SubjectKind.GAS_API, SubjectKind.FEES}),
+    grounds={"fee": FeeGrounds},
+    tell=_tell,
+    tell_over=_tell_over,
+)

@@ -1,0 +1,148 @@
+"""Rules of kinds coverage-gap and worker-silent: nobody watched a network, or nobody anything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Final
+
+from dashboard.domain.alerts.condition import (
+    INSTALLATION,
+    Reading,
+    Readings,
+    State,
+    Subject,
+    SubjectKind,
+)
+from dashboard.domain.alerts.grounds import Grounds
+from dashboard.domain.alerts.kinds.kind import IncidentText, Judged, Kind, Rows, ToldChange
+from dashboard.domain.foreign_text import unlinked
+from dashboard.domain.formatting import moment, span
+from dashboard.domain.health.coverage import Gap, GapCause
+from dashboard.domain.quantity import NetworkId
+
+if TYPE_CHECKING:
+    from dashboard.domain.alerts.rule import Rule
+
+REPORTED_AFTER_END: Final = timedelta(minutes=5)
+"""How long after its end a gap is still reported: only then may somebody know of it."""
+
+_AFTER_WORKER: Final = (
+    "What nodes reported meanwhile is stored, and hashes are asked about again.",
+    "Run a second `linewatch worker` on another machine: it takes over within seconds.",
+)
+_AFTER_GAP: Final = (
+    "The page Health lists the gaps; what upstream still knows is asked for again.",
+)
+_CAUSES: Final = {
+    GapCause.NOT_WATCHED: "no worker was running",
+    GapCause.NOT_ANSWERED: "nobody answered",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class GapGrounds(Grounds):
+    """A time in which a network was not watched, or no worker was running; open without an end.
+
+    `reason` is the failure in words, safe to show; empty where no worker asked.
+    """
+
+    begins_at: datetime
+    ends_at: datetime | None
+    cause: GapCause
+    reason: str = ""
+
+
+def read_gaps(
+    rule: Rule, gaps: Sequence[Gap], networks: Iterable[NetworkId], now: datetime
+) -> Readings:
+    """Return of each network whether it is not watched, or was not until a moment ago.
+
+    A gap while no worker was running is known only afterwards, so it counts for a while.
+    """
+    return {
+        Subject(SubjectKind.COVERAGE, network_id, rule=rule.name): _read_gap(
+            rule, [each for each in gaps if each.network_id == network_id], now
+        )
+        for network_id in rule.scope.networks or networks
+    }
+
+
+def read_worker(rule: Rule, gaps: Sequence[Gap], now: datetime) -> Readings:
+    """Return whether no worker was running until a moment ago; one that is there judges it."""
+    unwatched = [each for each in gaps if each.cause is GapCause.NOT_WATCHED]
+    subject = Subject(SubjectKind.WORKER, INSTALLATION, rule=rule.name)
+    return {subject: _read_gap(rule, unwatched, now)}
+
+
+def _read_gap(rule: Rule, gaps: Sequence[Gap], now: datetime) -> Reading:
+    """Read the longest gap that lasts, or ended within `REPORTED_AFTER_END`, and is long enough."""
+    late = [
+        each for each in gaps if each.ends_at is None or now - each.ends_at < REPORTED_AFTER_END
+    ]
+    long = [each for each in late if each.length(now) >= rule.pending]
+    if not long:
+        return Reading(is_trouble=False, at=now)
+    worst = max(long, key=lambda each: each.length(now))
+    grounds = GapGrounds(worst.begins_at, worst.ends_at, worst.cause, worst.reason)
+    return Reading(is_trouble=True, at=now, since=worst.begins_at, grounds=grounds)
+
+
+def _tell_worker(change: ToldChange, grounds: GapGrounds) -> IncidentText:
+    length = span((grounds.ends_at or change.transition.at) - grounds.begins_at)
+    return IncidentText(
+        headline=f"no worker was running for {length}",
+        opening=f"No worker was running {_when(grounds)}: nothing was asked and nobody was "
+        "notified.",
+        page="health",
+        rows=_rows(change, grounds),
+        next_steps=_AFTER_WORKER,
+        quote=unlinked(grounds.reason),
+    )
+
+
+def _tell_gap(change: ToldChange, grounds: GapGrounds) -> IncidentText:
+    headline = f"{change.network} was not watched {_when(grounds)}"
+    return IncidentText(
+        headline=headline,
+        opening=f"{headline}: {_CAUSES[grounds.cause]}.",
+        page="health",
+        rows=_rows(change, grounds),
+        next_steps=_AFTER_GAP,
+        quote=unlinked(grounds.reason),
+    )
+
+
+def _when(grounds: GapGrounds) -> str:
+    begun = moment(grounds.begins_at)
+    ends_at = grounds.ends_at
+    return f"since {begun}" if ends_at is None else f"from {begun} to {moment(ends_at)}"
+
+
+def _rows(change: ToldChange, grounds: GapGrounds) -> Rows:
+    until = () if grounds.ends_at is None else (("Until", moment(grounds.ends_at)),)
+    return (change.rule, ("Not watched since", moment(grounds.begins_at)), *until)
+
+
+COVERAGE_GAP: Final = Kind(
+    title="{network} {is_} not watched",
+    when="a network is not watched",
+    subjects={
+        SubjectKind.COVERAGE: Judged(State.WATCHED, State.NOT_WATCHED, "{network} is watched again")
+    },
+    is_measured=True,
+    grounds={"gap": GapGrounds},
+    tell=_tell_gap,
+)
+
+WORKER_SILENT: Final = Kind(
+    title="No worker {is_} running",
+    when="no worker is running",
+    subjects={
+        SubjectKind.WORKER: Judged(State.ANSWERING, State.SILENT, "a worker is running again")
+    },
+    is_of_networks=False,
+    is_measured=True,
+    tell=_tell_worker,
+)

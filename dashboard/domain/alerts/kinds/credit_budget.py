@@ -1,0 +1,146 @@
+"""Rules of kind credits-short: much of a budget of credits is spent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Final
+
+from dashboard.domain.alerts.condition import (
+    INSTALLATION,
+    Reading,
+    Readings,
+    State,
+    Subject,
+    SubjectKind,
+)
+from dashboard.domain.alerts.grounds import Grounds
+from dashboard.domain.alerts.kinds.kind import (
+    Figure,
+    IncidentText,
+    Judged,
+    Kind,
+    Measure,
+    ToldChange,
+)
+from dashboard.domain.alerts.rule_values import word
+from dashboard.domain.quantity import shorten
+from dashboard.errors import InputError
+
+if TYPE_CHECKING:
+    from dashboard.domain.alerts.rule import Rule
+
+USUAL_SHARE: Final = 80
+"""Percent of a budget that a rule reports unless it says another share."""
+
+_LARGEST_BUDGET: Final = 10**15
+_ALL: Final = 100
+_SAVE_CREDITS: Final = (
+    "Run `linewatch config try`: it says what the cadence costs a day.",
+    "Longer periods in [poll], or of a network, spend less.",
+)
+
+
+class BudgetPeriod(StrEnum):
+    """For how long a budget of credits is meant."""
+
+    DAY = "day"
+    MONTH = "month"
+
+    def begin(self, now: datetime) -> datetime:
+        """Return when the day or the month of a moment began, in UTC."""
+        day = now.replace(hour=0, minute=0, second=0, microsecond=0)
+        return day if self is BudgetPeriod.DAY else day.replace(day=1)
+
+
+@dataclass(frozen=True, slots=True)
+class CreditMeasure(Measure):
+    """A share, in percent, of a budget of credits for a day or a month of UTC."""
+
+    budget: int
+    per: BudgetPeriod
+    percent: int
+
+    def table(self) -> dict[str, Any]:
+        """Return the keys that say these figures."""
+        return {"budget": self.budget, "per": self.per.value, "used_percent": self.percent}
+
+    def when(self) -> str:
+        """Say when such a rule reports."""
+        return f"{self.percent} % of {self.budget:,} credits a {self.per} are spent"
+
+
+@dataclass(frozen=True, slots=True)
+class CreditGrounds(Grounds):
+    """Credits spent in this day or month, beside what a rule allows for it."""
+
+    spent: int
+    budget: int
+    per: str
+
+
+def read_credits(rule: Rule, measure: CreditMeasure, spent: int, now: datetime) -> Readings:
+    """Return whether as much of the budget is spent as the rule reports."""
+    subject = Subject(SubjectKind.CREDITS, INSTALLATION, rule=rule.name)
+    grounds = CreditGrounds(spent, measure.budget, measure.per.value)
+    is_trouble = spent * 100 >= measure.budget * measure.percent
+    return {subject: Reading(is_trouble, now, grounds=grounds)}
+
+
+def _budget(written: object) -> int:
+    if type(written) is not int or not 0 < written <= _LARGEST_BUDGET:
+        raise InputError(f"is {shorten(str(written))}: write a number of credits, such as 3000000")
+    return written
+
+
+def _percent(written: object) -> int:
+    if type(written) is not int or not 0 < written <= _ALL:
+        raise InputError(f"is {shorten(str(written))}: write 1 to 100")
+    return written
+
+
+def _measure(values: Mapping[str, Any]) -> CreditMeasure:
+    share = values.get("used_percent", USUAL_SHARE)
+    return CreditMeasure(values["budget"], values["per"], share)
+
+
+def _tell(change: ToldChange, grounds: CreditGrounds) -> IncidentText:
+    share = f"{grounds.spent / grounds.budget:.0%}"
+    spent = f"{grounds.spent:,} of {grounds.budget:,} credits of this {grounds.per}"
+    return IncidentText(
+        headline=f"{share} of the credits of this {grounds.per} are spent",
+        opening=f"{spent} are spent, {share}.",
+        page="health",
+        rows=(change.rule, ("Spent", spent), *change.lasted),
+        next_steps=_SAVE_CREDITS if change.is_open else (),
+    )
+
+
+CREDITS_SHORT: Final = Kind(
+    title="Credits {are} running short",
+    subjects={
+        SubjectKind.CREDITS: Judged(
+            State.WITHIN_LIMITS, State.BEYOND_LIMITS, "the budget of credits is kept again"
+        )
+    },
+    is_of_networks=False,
+    is_measured=True,
+    figures=(
+        Figure(
+            *("budget", _budget, "Budget of credits", "such as 3000000"),
+            is_needed=True,
+            is_number=True,
+        ),
+        Figure(
+            *("per", word(BudgetPeriod), "For each"),
+            choices=[each.value for each in BudgetPeriod],
+            is_needed=True,
+        ),
+        Figure("used_percent", _percent, "Share spent, in %", str(USUAL_SHARE), is_number=True),
+    ),
+    measure=_measure,
+    grounds={"credits": CreditGrounds},
+    tell=_tell,
+)

@@ -1,0 +1,149 @@
+"""Rules of kind delivery-failing: a channel takes nothing, or mails to an address come back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
+
+from dashboard.domain.alerts.condition import (
+    INSTALLATION,
+    LONGEST_DIMENSION,
+    Reading,
+    Readings,
+    State,
+    Subject,
+    SubjectKind,
+)
+from dashboard.domain.alerts.grounds import Grounds
+from dashboard.domain.alerts.kinds.kind import IncidentText, Judged, Kind, ToldChange
+from dashboard.domain.foreign_text import unlinked
+from dashboard.domain.formatting import counted, moment
+
+if TYPE_CHECKING:
+    from dashboard.domain.alerts.rule import Rule
+
+_AFTER_FAILURE: Final = (
+    "Try the channel with `linewatch alerts test-send`, which shows the answer of the server.",
+    "Give this rule recipients of another channel, so that it reaches somebody meanwhile.",
+)
+_AFTER_BOUNCE: Final = (
+    "Ask its owner over another way, or correct the address in the settings or in the rule.",
+    "Once it is right, run `linewatch recipients on ADDRESS` or use the page Alerts.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryGrounds(Grounds):
+    """How many notifications a channel does not take, since when, and its last answer (foreign)."""
+
+    pending: int
+    oldest: datetime
+    outcome: str
+
+
+@dataclass(frozen=True, slots=True)
+class BounceGrounds(Grounds):
+    """When a mail to an address came back, the answer of its server (foreign), and what follows.
+
+    `is_off`: nothing is sent to the address any more.
+    """
+
+    bounced_at: datetime
+    answer: str
+    is_off: bool
+
+
+def read_deliveries(rule: Rule, failing: Mapping[str, DeliveryGrounds], now: datetime) -> Readings:
+    """Return of each channel that it fails, with what it does not take."""
+    return {
+        Subject(SubjectKind.DELIVERY, INSTALLATION, rule=rule.name, dimension=channel): Reading(
+            is_trouble=True, at=now, grounds=grounds
+        )
+        for channel, grounds in failing.items()
+    }
+
+
+def read_bounces(rule: Rule, bounced: Mapping[str, BounceGrounds], now: datetime) -> Readings:
+    """Return of each mail address that mails to it come back, since the first one did."""
+    return {
+        Subject(
+            SubjectKind.ADDRESS, INSTALLATION, rule=rule.name, dimension=address[:LONGEST_DIMENSION]
+        ): Reading(is_trouble=True, at=now, since=grounds.bounced_at, grounds=grounds)
+        for address, grounds in bounced.items()
+    }
+
+
+def tell_own_failure(change: ToldChange, grounds: DeliveryGrounds) -> IncidentText:
+    """Say in a message over a channel that this channel took nothing: it took the message."""
+    channel, many = change.what, counted(grounds.pending, "notification")
+    return replace(
+        _tell_delivery(change, grounds),
+        headline=f"{channel} did not accept {many}",
+        opening=f"The channel {channel} did not accept {many}, the oldest since "
+        f"{moment(grounds.oldest)}.",
+        remark="It accepted this message, so it works again, at least for you. Another one follows "
+        "only where it fails after this one.",
+    )
+
+
+def _tell(change: ToldChange, grounds: DeliveryGrounds | BounceGrounds) -> IncidentText:
+    if isinstance(grounds, BounceGrounds):
+        return _tell_bounce(change, grounds)
+    return _tell_delivery(change, grounds)
+
+
+def _tell_delivery(change: ToldChange, grounds: DeliveryGrounds) -> IncidentText:
+    channel, many = change.what, counted(grounds.pending, "notification")
+    waits = "waits" if grounds.pending == 1 else "wait"
+    return IncidentText(
+        headline=f"{channel} accepts no notifications: {many} {waits}",
+        opening=f"The channel {channel} does not accept notifications: {many} {waits} there, the "
+        f"oldest since {moment(grounds.oldest)}.",
+        page="alerts",
+        rows=(change.rule, ("Waiting", f"{grounds.pending:,}")),
+        explanation="Nothing is lost: each is tried again until it is accepted, for seven days.",
+        next_steps=_AFTER_FAILURE,
+        quote=unlinked(grounds.outcome),
+        quote_title="The last answer",
+    )
+
+
+def _tell_bounce(change: ToldChange, grounds: BounceGrounds) -> IncidentText:
+    address, at = change.what, moment(grounds.bounced_at)
+    explanation = "Messages still go there. When another one comes back, the address is turned off."
+    if grounds.is_off:
+        explanation = "Several came back, so the address is off: nothing is sent there any more."
+    return IncidentText(
+        headline=f"mails to {address} come back"
+        if grounds.is_off
+        else f"a mail to {address} came back",
+        opening=f"The mail server of {address} sent a message back at {at}: there is no such "
+        "mailbox, or it takes nothing.",
+        page="alerts",
+        rows=(change.rule, ("Address", address), ("Came back", at)),
+        explanation=explanation,
+        next_steps=_AFTER_BOUNCE,
+        quote=unlinked(grounds.answer),
+        quote_title="Its answer",
+    )
+
+
+DELIVERY_FAILING: Final = Kind(
+    title="Notifications {are} not delivered",
+    when="a channel accepts no notifications",
+    subjects={
+        SubjectKind.DELIVERY: Judged(
+            State.DELIVERING, State.FAILING, "{what} accepts notifications again"
+        ),
+        SubjectKind.ADDRESS: Judged(
+            State.DELIVERING, State.FAILING, "{what} is taken for a good address again"
+        ),
+    },
+    is_of_networks=False,
+    is_measured=True,
+    reads_some=True,
+    grounds={"delivery": DeliveryGrounds, "bounce": BounceGrounds},
+    tell=_tell,
+)

@@ -1,0 +1,57 @@
+"""Rules of kind disk-filling: the disk of the store has too little room."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from dashboard.domain.alerts.condition import State, SubjectKind
+from dashboard.domain.alerts.grounds import Grounds
+from dashboard.domain.alerts.kinds.kind import IncidentText, Judged, Kind, ToldChange
+from dashboard.domain.formatting import size
+
+_FULL: Final = (
+    "When it is full, nothing more is stored: reports of nodes are refused, and nobody "
+    "is notified, not even of this."
+)
+_MAKE_ROOM: Final = (
+    "Free some space there, or move the store to a larger disk.",
+    "Run `linewatch store`: it shows what uses the space; [store] says how long each kind is kept.",
+    "What is stored stays intact. `linewatch backup` to another disk still works.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SpaceGrounds(Grounds):
+    """Bytes that are free on the disk of the store, beside how many there should be at least."""
+
+    free: int
+    least: int
+
+
+def _tell(change: ToldChange, grounds: SpaceGrounds) -> IncidentText:
+    claim = "is low on space" if change.is_open else "has enough space again"
+    free, least = size(grounds.free), size(grounds.least)
+    return IncidentText(
+        headline=f"The disk of the store {claim}: {free} free",
+        opening=f"The disk of the store {claim}: {free} are free, {least} should be at least.",
+        page="health",
+        rows=(("Free", free), ("Low below", least), *change.lasted),
+        explanation=_FULL if change.is_open else "",
+        next_steps=_MAKE_ROOM if change.is_open else (),
+    )
+
+
+def _tell_over(change: ToldChange, _: SpaceGrounds) -> str:
+    return f"The disk of the store was low on space {change.when}"
+
+
+DISK_FILLING: Final = Kind(
+    title="Disk of this installation {is_} low on space",
+    when="the disk of the store has little space left",
+    subjects={SubjectKind.DISK: Judged(State.ENOUGH_SPACE, State.LOW_ON_SPACE)},
+    is_of_networks=False,
+    grounds={"space": SpaceGrounds},
+    tell=_tell,
+    tell_over=_tell_over,
+)

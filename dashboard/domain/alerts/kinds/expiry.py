@@ -1,0 +1,116 @@
+"""Rules of kind expiry: a key or a certificate ends soon."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+from dashboard.domain.alerts.condition import (
+    INSTALLATION,
+    LONGEST_DIMENSION,
+    Reading,
+    Readings,
+    State,
+    Subject,
+    SubjectKind,
+)
+from dashboard.domain.alerts.grounds import Grounds
+from dashboard.domain.alerts.kinds.kind import (
+    LONGEST_VALUE,
+    Figure,
+    IncidentText,
+    Judged,
+    Kind,
+    Measure,
+    ToldChange,
+)
+from dashboard.domain.alerts.rule_values import positive_duration
+from dashboard.domain.foreign_text import unlinked
+from dashboard.domain.formatting import moment, span, write_duration
+
+if TYPE_CHECKING:
+    from dashboard.domain.alerts.rule import Rule
+
+_BEFORE_END: Final = (
+    "A key is renewed with `linewatch keys rotate`.",
+    "The operator of the server renews its certificate; you renew those in `tls.ca_file`.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ExpiryMeasure(Measure):
+    """Less than so long until something ends."""
+
+    within: timedelta
+
+    def table(self) -> dict[str, Any]:
+        """Return the keys that say these figures."""
+        return {"within": write_duration(self.within)}
+
+    def when(self) -> str:
+        """Say when such a rule reports."""
+        return f"a key or a certificate expires within {span(self.within)}"
+
+
+@dataclass(frozen=True, slots=True)
+class ExpiryGrounds(Grounds):
+    """What ends soon, such as ``key wallet`` (foreign text), and when."""
+
+    what: str
+    ends_at: datetime
+
+
+def read_expiries(
+    rule: Rule, ending: Iterable[ExpiryGrounds], now: datetime, unknown: Iterable[str] = ()
+) -> Readings:
+    """Return of each thing that ends soon that it does, and of what is `unknown` no more."""
+
+    def subject(what: str) -> Subject:
+        name = what[:LONGEST_DIMENSION]
+        return Subject(SubjectKind.EXPIRY, INSTALLATION, rule=rule.name, dimension=name)
+
+    readings: Readings = {subject(each): None for each in unknown}
+    return readings | {
+        subject(each.what): Reading(is_trouble=True, at=now, grounds=each) for each in ending
+    }
+
+
+def _measure(values: Mapping[str, Any]) -> ExpiryMeasure:
+    return ExpiryMeasure(values["within"])
+
+
+def _tell(change: ToldChange, grounds: ExpiryGrounds) -> IncidentText:
+    what = unlinked(grounds.what, LONGEST_VALUE)
+    left = grounds.ends_at - change.transition.at
+    when = f"expires in {span(left)}" if left > timedelta() else "has expired"
+    return IncidentText(
+        headline=f"The {what} {when}",
+        opening=f"The {what} {when}, on {moment(grounds.ends_at)}.",
+        page="health",
+        rows=(change.rule, ("Expires", moment(grounds.ends_at))),
+        next_steps=_BEFORE_END,
+    )
+
+
+EXPIRY: Final = Kind(
+    title="A key or a certificate {is_} about to expire",
+    subjects={
+        SubjectKind.EXPIRY: Judged(
+            State.WITHIN_LIMITS, State.BEYOND_LIMITS, "{what} does not end soon any more"
+        )
+    },
+    is_of_networks=False,
+    is_measured=True,
+    reads_some=True,
+    figures=(
+        Figure(
+            *("within", positive_duration, "How long before its end", "such as 14d"),
+            is_needed=True,
+        ),
+    ),
+    measure=_measure,
+    grounds={"expiry": ExpiryGrounds},
+    tell=_tell,
+)

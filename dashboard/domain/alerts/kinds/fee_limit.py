@@ -1,0 +1,130 @@
+"""Rules of kind fee: a fee is above or below a value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from dashboard.domain.alerts.condition import State, SubjectKind
+from dashboard.domain.alerts.grounds import Grounds, Signal
+from dashboard.domain.alerts.kinds.kind import (
+    Figure,
+    IncidentText,
+    Judged,
+    Kind,
+    Measure,
+    ToldChange,
+)
+from dashboard.domain.alerts.rule_values import word
+from dashboard.domain.formatting import compared, read_fee, write_fee
+from dashboard.domain.formatting import fee as formatted
+from dashboard.domain.quantity import Wei, format_gwei
+from dashboard.errors import InputError
+
+_LIMITS: Final = ("above", "below")
+_FEES: Final = {
+    Signal.BASE_FEE: "base fee",
+    Signal.PRIORITY_FEE: "medium suggested priority fee",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FeeMeasure(Measure):
+    """A fee strictly above its upper limit, or strictly below its lower one."""
+
+    signal: Signal
+    limit: Wei
+    is_upper: bool
+
+    def table(self) -> dict[str, Any]:
+        """Return the keys that say these figures."""
+        return {"fee": self.signal.value, self._side: write_fee(self.limit)}
+
+    def when(self) -> str:
+        """Say when such a rule reports."""
+        return f"the {self.signal.value} is {self._side} {write_fee(self.limit)}"
+
+    @property
+    def _side(self) -> str:
+        return "above" if self.is_upper else "below"
+
+
+@dataclass(frozen=True, slots=True)
+class FeeLimitGrounds(Grounds):
+    """A fee beside the limit that a rule sets it, from above or from below."""
+
+    signal: Signal
+    fee: Wei
+    limit: Wei
+    is_upper: bool
+
+    @property
+    def is_beyond(self) -> bool:
+        """Strictly above an upper limit, strictly below a lower one."""
+        return self.fee > self.limit if self.is_upper else self.fee < self.limit
+
+
+def _fee(written: object) -> Wei:
+    try:
+        return read_fee(written)
+    except InputError as error:
+        raise InputError(f"is wrong: {error}") from error
+
+
+def _measure(values: Mapping[str, Any]) -> FeeMeasure:
+    limit = values.get("above", values.get("below"))
+    return FeeMeasure(values["fee"], limit, is_upper="above" in values)
+
+
+def _check(table: Mapping[str, object]) -> Iterator[str]:
+    if sum(key in table for key in _LIMITS) != 1:
+        yield "needs above or below, one of the two: write the fee beyond which it reports"
+
+
+def _tell(change: ToldChange, grounds: FeeLimitGrounds) -> IncidentText:
+    name = _FEES[grounds.signal]
+    fee, limit = _in_units(grounds)
+    side = "above" if grounds.is_upper else "below"
+    claim = f"is {side}" if grounds.is_beyond else f"is not {side}"
+    again = "" if change.is_open else " any more"
+    return IncidentText(
+        headline=f"{change.network}: {name} {fee} {claim} {limit}{again}",
+        opening=f"The {name} of {change.network} {claim} {limit}{again}: it is {fee}.",
+        page="fees",
+        rows=(
+            change.rule,
+            (name.capitalize(), f"{format_gwei(grounds.fee)} gwei"),
+            ("Reported " + side, f"{format_gwei(grounds.limit)} gwei"),
+            *change.lasted,
+        ),
+    )
+
+
+def _in_units(grounds: FeeLimitGrounds) -> tuple[str, str]:
+    """Print the fee and its limit in one unit, or in two where one of them would be nothing."""
+    fee, limit, unit = compared(grounds.fee, grounds.limit)
+    if "0" in {fee, limit}:
+        return " ".join(formatted(grounds.fee)), " ".join(formatted(grounds.limit))
+    return f"{fee} {unit}", f"{limit} {unit}"
+
+
+FEE: Final = Kind(
+    title="A fee of {network} {is_} beyond its limit",
+    subjects={SubjectKind.FEE_LIMIT: Judged(State.WITHIN_LIMITS, State.BEYOND_LIMITS)},
+    rests_on=frozenset({SubjectKind.GAS_API, SubjectKind.FEES}),
+    is_measured=True,
+    figures=(
+        Figure(
+            *("fee", word(Signal), "Which fee"),
+            choices=[each.value for each in Signal],
+            is_needed=True,
+        ),
+        Figure("above", _fee, "Above", "with its unit, such as 1.5gwei"),
+        Figure("below", _fee, "or below", "with its unit, such as 7wei"),
+    ),
+    measure=_measure,
+    check=_check,
+    grounds={"fee limit": FeeLimitGrounds},
+    tell=_tell,
+)

@@ -1,0 +1,52 @@
+"""Rules of kinds rejected, changed and included: what becomes of each transaction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from dashboard.domain.alerts.condition import State, SubjectKind
+from dashboard.domain.alerts.grounds import Grounds
+from dashboard.domain.alerts.kinds.kind import Judged, Kind
+
+_BY_API: Final = frozenset({SubjectKind.EXCLUSION_API})
+
+REJECTED: Final = Kind(
+    title=("rejection{in_common}", "rejections{in_common}"),
+    when="a transaction is rejected for the first time",
+    rests_on=_BY_API,
+    is_of_rejections=True,
+    is_lasting=False,
+)
+"""A transaction is rejected for the first time."""
+
+CHANGED: Final = Kind(
+    title=("changed rejection{in_common}", "changed rejections{in_common}"),
+    when="the record of a rejected transaction changes",
+    rests_on=_BY_API,
+    is_of_rejections=True,
+    is_lasting=False,
+)
+"""A rejected transaction has another record."""
+
+
+@dataclass(frozen=True, slots=True)
+class InclusionGrounds(Grounds):
+    """The block that holds a transaction; `is_successful` is None where the node does not say."""
+
+    block_number: int
+    is_successful: bool | None
+
+
+INCLUDED: Final = Kind(
+    title=(
+        "transaction rejected{in_common} is in a block",
+        "transactions rejected{in_common} are in a block",
+    ),
+    when="a rejected transaction is in a block later",
+    subjects={SubjectKind.INCLUSION: Judged(State.UNREPORTED, State.INCLUDED)},
+    is_of_rejections=True,
+    is_lasting=False,
+    grounds={"inclusion": InclusionGrounds},
+)
+"""A rejected transaction is in a block all the same."""

@@ -1,0 +1,67 @@
+"""Rules of kind data-stale: the fees of a network are older than they should be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from dashboard.domain.alerts.condition import State, SubjectKind
+from dashboard.domain.alerts.grounds import Grounds
+from dashboard.domain.alerts.kinds.kind import IncidentText, Judged, Kind, ToldChange
+from dashboard.domain.formatting import moment, moment_in, period
+from dashboard.domain.health.observation import Operation
+
+_STALE: Final = (
+    "Older than two of its own poll periods, so it may be wrong by now. Until a fresh one comes, "
+    "nobody is notified when the network becomes busy."
+)
+_LOOK_AFTER: Final = (
+    "If Linewatch was stopped meanwhile, nothing needs to be done: it is asking again.",
+    "If it was not, the page Health says which question is not answered, and why.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AgeGrounds(Grounds):
+    """A figure that is too old: which one, when it was answered last, how often it is due.
+
+    `answered_at` is None where it never was, though others were.
+    """
+
+    operation: Operation
+    answered_at: datetime | None
+    period: timedelta
+
+
+def _tell(change: ToldChange, grounds: AgeGrounds) -> IncidentText:
+    at = grounds.answered_at
+    headline, answered, last = "fees are stale", "none were ever given", "never"
+    if at is not None:
+        headline = f"fees are stale, last seen at {at:%H:%M} UTC"
+        answered, last = f"the last answer came on {moment(at)}", moment_in(at, change.zone)
+    return IncidentText(
+        headline=f"{change.network}: {headline}",
+        opening=f"The fees of {change.network} are stale: {answered}.",
+        page="health",
+        rows=(("Last answer", last), ("Due every", period(grounds.period))),
+        explanation=_STALE,
+        next_steps=_LOOK_AFTER,
+    )
+
+
+def _tell_over(change: ToldChange, _: AgeGrounds) -> str:
+    return f"{change.network}: fees were stale {change.when}"
+
+
+DATA_STALE: Final = Kind(
+    title="Fees of {network} {are} stale",
+    when="the fees of a network are stale",
+    subjects={
+        SubjectKind.FEES: Judged(State.FRESH, State.STALE, "{network}: fees are fresh again")
+    },
+    rests_on=frozenset({SubjectKind.GAS_API}),
+    grounds={"age": AgeGrounds},
+    tell=_tell,
+    tell_over=_tell_over,
+)

@@ -1,0 +1,79 @@
+"""Rules of kind upstream-silent: an API answers nothing, or a source of fees has none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from dashboard.domain.alerts.condition import State, SubjectKind
+from dashboard.domain.alerts.grounds import Grounds
+from dashboard.domain.alerts.kinds.kind import IncidentText, Judged, Kind, ToldChange
+from dashboard.domain.foreign_text import unlinked
+from dashboard.domain.formatting import moment, moment_in
+
+_SILENT_FEES: Final = (
+    "Where the network has a node, its fees come from there meanwhile. Otherwise what pages show "
+    "grows old and is marked so, and nobody is notified when the network becomes busy."
+)
+_SILENT_REJECTIONS: Final = (
+    "Until it answers, new rejections cannot be seen. None is missed if it answers again within "
+    "seven days, which is how long it keeps them."
+)
+_SOURCES: Final = {
+    SubjectKind.GAS_API: ("fee source", _SILENT_FEES),
+    SubjectKind.EXCLUSION_API: ("exclusion API", _SILENT_REJECTIONS),
+}
+"""What people call an API, and what its silence means."""
+
+_SILENCES: Final = {
+    SubjectKind.GAS_API: "has given no fees since {}",
+    SubjectKind.EXCLUSION_API: "has answered nothing since {}",
+}
+"""What an API does not do since a moment: thresholds may come from a fee source without fees."""
+
+_ASK_ONCE: Final = (
+    "Run `linewatch config try`: it asks each endpoint once and says what it found.",
+    "Linewatch goes on asking; another message says when there is an answer.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SilenceGrounds(Grounds):
+    """Since when an API answers nothing, and why; `message` is safe to show."""
+
+    failing_since: datetime
+    message: str
+
+
+def _tell(change: ToldChange, grounds: SilenceGrounds) -> IncidentText:
+    kind, since = change.transition.subject.kind, grounds.failing_since
+    source, consequence = _SOURCES[kind]
+    return IncidentText(
+        headline=f"{change.network}: {source} is silent since {since:%H:%M} UTC",
+        opening=f"The {source} of {change.network} {_SILENCES[kind].format(moment(since))}.",
+        page="health",
+        rows=(("Silent since", moment_in(since, change.zone)),),
+        explanation=consequence,
+        next_steps=_ASK_ONCE,
+        quote=unlinked(grounds.message),
+        preheader=unlinked(grounds.message),
+    )
+
+
+def _tell_over(change: ToldChange, _: SilenceGrounds) -> str:
+    source, _consequence = _SOURCES[change.transition.subject.kind]
+    return f"{change.network}: {source} was silent {change.when}"
+
+
+UPSTREAM_SILENT: Final = Kind(
+    title="An upstream of {network} {is_} silent",
+    when="an upstream does not answer",
+    subjects={
+        kind: Judged(State.ANSWERING, State.SILENT, f"{{network}}: {name} answers again")
+        for kind, (name, _) in _SOURCES.items()
+    },
+    grounds={"silence": SilenceGrounds},
+    tell=_tell,
+    tell_over=_tell_over,
+)
