@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dashboard.alert.compose import Links
-from dashboard.alert.own_messages import message_of_verification
+from dashboard.alert.own_messages import message_of_trial, message_of_verification
 from dashboard.domain.alerts.notification import Recipient
 from dashboard.domain.alerts.signed_link import LinkPurpose, SignedLink, read_link
+from dashboard.domain.people.access import Actor
 from dashboard.domain.people.verification import VALID_FOR, Verification, code_of, request_mail
 from tests.builders import A_MOMENT
 
@@ -49,3 +50,11 @@ def test_address_is_no_markup_and_the_same_request_gives_the_same_mail() -> None
     assert first == again
     assert "<b>" not in first.html
     assert "\u202e" not in first.text + first.html
+
+
+def test_test_message_says_who_asked_for_it_and_escapes_their_name() -> None:
+    message = message_of_trial(Actor("<b>kim", A_MOMENT))
+
+    assert "<b>kim asked for it" in message.text
+    assert "<b>" not in message.html
+    assert message.facts["type"] == "test"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dashboard.domain.markup import breakable, element, join
+from dashboard.domain.markup import breakable, element, join, plain_label
 
 
 def test_foreign_text_inside_an_element_is_escaped() -> None:
@@ -34,3 +34,7 @@ def test_long_name_breaks_where_its_parts_meet() -> None:
     assert breakable("gone@example.org") == "gone@<wbr>example.org"
     assert breakable("HUB") == "HUB"
     assert breakable("") == ""
+
+
+def test_label_of_a_widget_is_read_as_it_is_written() -> None:
+    assert plain_label("a*b", 10) == r"a\*b"
