@@ -91,15 +91,15 @@ def window_of(shown: Shown, now: datetime) -> Window:
         return Window(now - shown.length, now, shown.step, words, shown.words, is_open=True)
     length = shown.until - shown.since
     step = next((each for each in _STEPS if length <= _MOST_STEPS * each), _STEPS[-1])
-    if length > _COUNTED_ROW_BY_ROW:
+    if length > _IN_SHORT_STEPS:
         step = max(step, timedelta(hours=1))
     words = f"from {shown.name.removesuffix(' UTC')}"
     return Window(shown.since, shown.until, step, words, span(length), is_open=False)
 
 
 _MOST_STEPS: Final = 48
-_COUNTED_ROW_BY_ROW: Final = timedelta(hours=6)
-"""The longest time in steps of less than an hour, which no counters know."""
+_IN_SHORT_STEPS: Final = timedelta(hours=6)
+"""The longest time in steps of less than an hour."""
 
 _STEPS: Final = (
     *(timedelta(seconds=each) for each in (1, 5, 15, 30)),

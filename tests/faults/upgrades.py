@@ -15,7 +15,6 @@ from sqlalchemy import create_engine
 from dashboard.errors import SchemaMismatch
 from dashboard.store.engine.engine import open_store
 from dashboard.store.maintenance.migrate import migrate, upgrade_to
-from dashboard.store.rejections.counter_steps import CounterStep
 from dashboard.store.rejections.save import version_digest
 from dashboard.store.schema.columns import milliseconds_of
 from dashboard.store.schema.revisions import REVISIONS
@@ -49,15 +48,12 @@ _CHANGE: Final = (
         "VALUES (?, ?, ?, 'mail', 'a', ?, ?, ?, 'pending', 0, ?, '')"
     ),
 )
-_COUNTERS: Final = """
-    INSERT INTO rejection_counters
-    SELECT ?, ?, tx_rejection_stage, reason_kind, '', network_id, count(*)
-    FROM rejections GROUP BY tx_rejection_stage, reason_kind, network_id
-"""
-_SENDERS: Final = """
-    INSERT INTO rejection_senders (sender, many)
-    SELECT sender, count(*) FROM rejections GROUP BY sender
-"""
+_COUNTERS: Final = (
+    "INSERT INTO rejection_counters VALUES (0, 0, 'SEQUENCER', 'unparsed', '', :network, :many)",
+    "INSERT INTO rejection_senders SELECT sender, count(*), 0 FROM rejections GROUP BY sender",
+)
+"""What release 0.1.0 counted, some of it: it is counted anew, so that nobody reads it."""
+
 _TRACKED: Final = (
     "INSERT INTO cohorts (cohort_id, tracked_at, size, is_rejected) VALUES (1, :at, :many, 1)",
     (
@@ -122,9 +118,7 @@ def _make(path: Path, schema: str) -> None:
         driver.execute(
             "INSERT INTO installation (installation_id, last_token) VALUES (?, 5)", [an_id().hex]
         )
-        driver.executemany(_COUNTERS, [(level, level.beginning(_AT)) for level in CounterStep])
-        driver.execute(_SENDERS)
-        for statement in _TRACKED:
+        for statement in (*_COUNTERS, *_TRACKED):
             driver.execute(statement, {"at": _AT, "many": _MANY, "network": A_NETWORK})
 
 

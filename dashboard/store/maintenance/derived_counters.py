@@ -1,4 +1,4 @@
-"""Counters of rejections, senders and labels, compared with the rows that they count."""
+"""Counters of rejections and labels, and tags, compared with the rows that they count."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from sqlalchemy import (
     Row,
     Select,
     delete,
-    exists,
     func,
     insert,
     literal,
@@ -22,17 +21,11 @@ from sqlalchemy import (
     union_all,
 )
 
-from dashboard.domain.quantity import Address
 from dashboard.domain.tracking.paste import tags_in
 from dashboard.store.maintenance.finding import Finding, first_of, rebuildable
-from dashboard.store.rejections.counter_steps import CounterStep
-from dashboard.store.rejections.counters import MANY, MOST_MODULES, OTHERS, recomputed_counters
+from dashboard.store.rejections.counters import recounted_days
 from dashboard.store.schema import (
-    rejection_counters,
-    rejection_modules,
-    rejection_senders,
-    rejections,
-    sender_counters,
+    rejection_days,
     tracked_hashes,
     tracked_labels,
     tracked_tags,
@@ -41,42 +34,12 @@ from dashboard.store.schema.columns import moment_of
 from dashboard.store.tracking.tag_index import index_tags
 
 _NONE: Final = literal(0, BigInteger)
-_FINEST_FIRST: Final = sorted(CounterStep, reverse=True)
-_STEPS: Final = {
-    CounterStep.EVER: "all time",
-    CounterStep.FOUR_WEEKS: "the four weeks",
-    CounterStep.WEEK: "the week",
-    CounterStep.DAY: "the day",
-    CounterStep.HOUR: "the hour",
-}
 
 
 def wrong_counters(connection: Connection) -> Iterator[Finding]:
-    """Yield which counters of rejections are wrong; a million rejections take some seconds.
-
-    Hours are compared with the rejections, all else with what is one step finer.
-    """
-    if modules := _lacking_modules(connection):
-        names = ", ".join(modules[:5])
-        yield rebuildable(
-            f"modules that are not counted by name: {len(modules):,}, such as {names}"
-        )
-    wrong = (
-        _wrong_counter(step, row)
-        for step in _FINEST_FIRST
-        for row in connection.execute(
-            _differing(
-                select(rejection_counters).where(rejection_counters.c.level == int(step)),
-                recomputed_counters(rejection_counters, step),
-            )
-        )
-    )
-    yield from first_of(wrong, "counters of rejections that are wrong")
-    senders = (
-        rebuildable(f"the rejections of {each} are counted wrong")
-        for each in _wrong_senders(connection)
-    )
-    yield from first_of(senders, "senders whose rejections are counted wrong")
+    """Yield which counters of rejections are wrong; a million rejections take some seconds."""
+    differing = connection.execute(_differing(select(rejection_days), recounted_days()))
+    yield from first_of(map(_wrong_counter, differing), "counters of rejections that are wrong")
 
 
 def wrong_labels(connection: Connection) -> Iterator[Finding]:
@@ -124,31 +87,6 @@ def _counted_labels() -> Select[Any]:
     return select(label, func.count().label("many")).where(label != "").group_by(label)
 
 
-def _lacking_modules(connection: Connection) -> list[str]:
-    """Return modules that should be counted by name since there is room, the commonest first."""
-    held = connection.scalar(select(func.count()).select_from(rejection_modules)) or 0
-    module = rejections.c.module
-    is_held = exists().where(rejection_modules.c.module == module)
-    query = select(module).where(module.is_not(None), ~is_held).group_by(module)
-    commonest = query.order_by(func.count().desc(), module)
-    return list(connection.scalars(commonest.limit(max(0, MOST_MODULES - held))))
-
-
-def _wrong_senders(connection: Connection) -> list[Address]:
-    column, sender = rejection_senders.c, rejections.c.sender
-    counted = select(sender, func.count().label("many")).group_by(sender)
-    found = set(connection.scalars(_differing(select(column.sender, column.many), counted)))
-    with_counters = select(column.sender).where(column.has_counters)
-    for step in _FINEST_FIRST:
-        which = [sender.in_(with_counters)] if step is CounterStep.HOUR else []
-        held = select(sender_counters).where(sender_counters.c.level == int(step))
-        recomputed = recomputed_counters(sender_counters, step, *which)
-        found.update(connection.scalars(_differing(held, recomputed)))
-    without = select(column.sender).where(column.many >= MANY, column.has_counters.is_(False))
-    found.update(connection.scalars(without))
-    return sorted(found)
-
-
 def _differing(held: Select[Any], recomputed: Select[Any]) -> Select[Any]:
     """Select the keys for which the two say different numbers, with what is `kept` and `counted`.
 
@@ -173,13 +111,11 @@ def _differing(held: Select[Any], recomputed: Select[Any]) -> Select[Any]:
     return said.group_by(*places).having(sums[0] != sums[1])
 
 
-def _wrong_counter(step: CounterStep, row: Row[Any]) -> Finding:
-    when = _STEPS[step]
-    if step is not CounterStep.EVER:
-        when += f" from {moment_of(int(row.begins_at)):%Y-%m-%d %H:%M} on"
-    module = {"": "no module", OTHERS: "any other module"}.get(row.module, row.module)
+def _wrong_counter(row: Row[Any]) -> Finding:
+    module = row.module or "no module"
     what = f"{row.reason_kind} naming {module} at {row.tx_rejection_stage}"
     return rebuildable(
-        f"the counter of rejections of network {row.network_id} of {when}, {what}, says "
-        f"{int(row.kept):,}, and {int(row.counted):,} are stored"
+        f"the counter of rejections of network {row.network_id} of "
+        f"{moment_of(int(row.day)):%Y-%m-%d}, {what}, says {int(row.kept):,}, "
+        f"and {int(row.counted):,} are stored"
     )

@@ -29,10 +29,7 @@ from dashboard.store.maintenance.sequences import count_on, numbers_given_again
 from dashboard.store.maintenance.unreadable_values import unreadable_values
 from dashboard.store.rejections.counters import rebuild_counters
 from dashboard.store.schema import (
-    rejection_counters,
-    rejection_modules,
-    rejection_senders,
-    sender_counters,
+    rejection_days,
     tracked_labels,
     tracked_tags,
 )
@@ -57,7 +54,7 @@ _DERIVED: Final = (
     _Derived("numbers of new rows", (), numbers_given_again, count_on),
     _Derived(
         "counters of rejections",
-        (rejection_modules, rejection_counters, rejection_senders, sender_counters),
+        (rejection_days,),
         wrong_counters,
         rebuild_counters,
     ),

@@ -23,8 +23,7 @@ _TABLES: Final = {
     StoreKind.FEES: {"suggested_gas_fees", "estimated_base_fees", "fee_percentiles"}
     | {"base_fee_histories", "busy_spells"},
     StoreKind.FEE_ROLLUPS: {"fee_rollups"},
-    StoreKind.REJECTIONS: {"rejections", "signed_transactions", "rejection_counters"}
-    | {"rejection_modules", "rejection_senders", "sender_counters"},
+    StoreKind.REJECTIONS: {"rejections", "signed_transactions", "rejection_days"},
     StoreKind.TRACKED: {"tracked_hashes", "cohorts", "watched_cohorts", "checks", "follow_ups"}
     | {"watched_senders", "last_answers", "tracked_labels", "saved_lookups"}
     | {"tracked_tags", "saved_filters"},

@@ -59,7 +59,7 @@ def conditions_of(wanted: RejectionFilter) -> Iterator[ColumnElement[bool]]:
     if wanted.search:
         yield matches_search(wanted.search)
     if wanted.network_ids is not None:
-        yield column.network_id.in_(wanted.network_ids)
+        yield may_be_seen(wanted.network_ids)
     if wanted.tx_hashes is not None:
         yield hash_in_range(column.tx_hash, wanted.tx_hashes)
     if wanted.beginning is not None:

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, func, select
 
 from dashboard.domain.rejections.exclusion import StoredRejection
 from dashboard.domain.rejections.search import RejectionFilter
-from dashboard.store.rejections.counts import has_counters, rows_to_count
+from dashboard.store.rejections.counts import counts_by_day, partial_counts
 from dashboard.store.rejections.filter import latest_first
 from dashboard.store.schema import rejections
 from dashboard.store.schema.columns import moment_of
@@ -34,47 +34,23 @@ def latest_reasons(connection: Connection, wanted: RejectionFilter, limit: int) 
 
 
 _MOST_SKIPPED: Final = 500
-"""Rows that are skipped one by one; beyond, counters find the page."""
+"""Rows that are skipped one by one; beyond, counters find the day of the page."""
 
-_STEPS: Final = (timedelta(days=7), timedelta(days=1), timedelta(hours=1))
-_MILLISECOND: Final = timedelta(milliseconds=1)
+_DAY: Final = timedelta(days=1)
 
 
 def search_page(
     connection: Connection, wanted: RejectionFilter, limit: int, skipped: int
 ) -> list[StoredRejection]:
     """Return what `search` returns, fast for late pages too: counters say where they begin."""
-    since = wanted.since
-    if skipped > _MOST_SKIPPED and has_counters(connection, wanted):
-        for step in _STEPS:
-            found = _find_step(connection, wanted, skipped, step)
-            if found is None:
-                return []
-            wanted, passed = found
-            skipped -= passed
-    return search(connection, replace(wanted, since=since), limit, skipped)
-
-
-def _find_step(
-    connection: Connection, wanted: RejectionFilter, skipped: int, step: timedelta
-) -> tuple[RejectionFilter, int] | None:
-    """Narrow the filter to the step with the first row of the page; return how many come before.
-
-    None where all are skipped.
-    """
-    counted = rows_to_count(connection, wanted, step)
-    begins = counted.c.begins
-    many = func.sum(counted.c.many).label("many")
-    query = select(begins, many).group_by(begins).order_by(begins.desc())
-    passed = 0
-    for row in connection.execute(query):
-        if passed + row.many > skipped:
-            since = moment_of(row.begins)
-            until = since + step - _MILLISECOND
-            return replace(
-                wanted,
-                since=since if wanted.since is None else max(since, wanted.since),
-                until=until if wanted.until is None else min(until, wanted.until),
-            ), passed
-        passed += int(row.many)
-    return None
+    if skipped <= _MOST_SKIPPED or not counts_by_day(wanted):
+        return search(connection, wanted, limit, skipped)
+    begins, many = partial_counts(wanted, ("begins",), _DAY).c
+    query = select(begins, func.sum(many)).group_by(begins).order_by(begins.desc())
+    for begin, of_day in connection.execute(query):
+        if of_day > skipped:
+            end = moment_of(begin) + _DAY - timedelta(milliseconds=1)
+            until = end if wanted.until is None else min(end, wanted.until)
+            return search(connection, replace(wanted, until=until), limit, int(skipped))
+        skipped -= of_day
+    return []

@@ -36,11 +36,8 @@ from dashboard.store.schema.monitoring import (
 )
 from dashboard.store.schema.recipients import addresses_off, recipients, suspect_addresses
 from dashboard.store.schema.rejections import (
-    rejection_counters,
-    rejection_modules,
-    rejection_senders,
+    rejection_days,
     rejections,
-    sender_counters,
     signed_transactions,
 )
 from dashboard.store.schema.revisions import REVISION
@@ -96,14 +93,11 @@ __all__ = [
     "notifications",
     "outbox",
     "recipients",
-    "rejection_counters",
-    "rejection_modules",
-    "rejection_senders",
+    "rejection_days",
     "rejections",
     "rules",
     "saved_filters",
     "saved_lookups",
-    "sender_counters",
     "signed_transactions",
     "silences",
     "standing_failures",

@@ -1,22 +1,17 @@
-"""Tables of rejected transactions and their counters, and rejections read from their rows."""
+"""Tables of rejected transactions and their counts by day, and rejections read from their rows."""
 
 from __future__ import annotations
-
-from typing import Any
 
 from sqlalchemy import (
     JSON,
     BigInteger,
-    Boolean,
     Column,
     Index,
     LargeBinary,
     RowMapping,
-    SmallInteger,
     String,
     Table,
     UniqueConstraint,
-    false,
 )
 
 from dashboard.domain.rejections.exclusion import (
@@ -68,14 +63,19 @@ rejections = Table(
     UniqueConstraint("tx_hash", "network_id", "version_digest"),
     UniqueConstraint("tx_hash", "network_id", "reported_reason_digest"),
     Index(None, "tx_hash", "network_id", "timestamp"),
-    Index(None, "first_seen_at"),
     Index(None, "network_id", "first_seen_at"),
     Index(None, "sender", "network_id"),
-    Index(None, "sender", "first_seen_at"),
     Index(None, "module", "network_id"),
     Index(None, "module", "first_seen_at"),
     sqlite_autoincrement=True,
 )
+
+# All that counts of less than a day and of a sender look at is in these.
+_COUNTED = rejections.c[
+    "first_seen_at", "rejection_id", "network_id", "tx_rejection_stage", "reason_kind", "module"
+]
+Index("ix_rejections_arrival", *_COUNTED)
+Index("ix_rejections_sender", rejections.c.sender, *_COUNTED)
 
 Index(
     "ix_rejections_unparsed",
@@ -94,51 +94,16 @@ signed_transactions = Table(
 )
 
 
-def _counter_columns() -> list[Column[Any]]:
-    """Return the columns of a counter.
-
-    `level` is the number of a `counter_steps.CounterStep`. An empty `module` stands
-    for reasons that name none.
-    """
-    return [
-        key("level", SmallInteger),
-        key("begins_at", Moment),
-        key("tx_rejection_stage", String(10)),
-        key("reason_kind", String(20)),
-        key("module", String(64)),
-        key("network_id", Network),
-        needed("many", BigInteger),
-    ]
-
-
-rejection_counters = Table(
-    "rejection_counters", metadata, *_counter_columns(), sqlite_with_rowid=False
-)
-
-# The same of those senders that have many rejections.
-sender_counters = Table(
-    "sender_counters",
+# How many rejections arrived on each day in UTC. An empty `module` stands for none.
+rejection_days = Table(
+    "rejection_days",
     metadata,
-    key("sender", Account),
-    *_counter_columns(),
-    sqlite_with_rowid=False,
-)
-
-# How many rejections each sender has; `has_counters`: all of them are in `sender_counters`.
-rejection_senders = Table(
-    "rejection_senders",
-    metadata,
-    key("sender", Account),
-    needed("many", BigInteger),
-    needed("has_counters", Boolean, server_default=false()),
-    sqlite_with_rowid=False,
-)
-
-# The modules that are counted by name; nodes could make up any number of names.
-rejection_modules = Table(
-    "rejection_modules",
-    metadata,
+    key("day", Moment),
     key("module", String(64)),
+    key("reason_kind", String(20)),
+    key("tx_rejection_stage", String(10)),
+    key("network_id", Network),
+    needed("many", BigInteger),
     sqlite_with_rowid=False,
 )
 

@@ -18,10 +18,7 @@ from dashboard.store.maintenance.rebuild import Rebuilt, rebuild
 from dashboard.store.maintenance.verify import verify
 from dashboard.store.schema import (
     fee_rollups,
-    rejection_counters,
-    rejection_modules,
-    rejection_senders,
-    sender_counters,
+    rejection_days,
 )
 from dashboard.store.schema.columns import milliseconds_of
 from tests.bench.expected_replies import NETWORK
@@ -92,8 +89,7 @@ def _lose(store: Store, kept_since: datetime) -> None:
     raw_since = milliseconds_of(kept_since)
     column = fee_rollups.c
     with store.write() as connection:
-        for table in (rejection_counters, rejection_modules, rejection_senders, sender_counters):
-            connection.execute(delete(table))
+        connection.execute(delete(rejection_days))
         is_lost = or_(column.level != RollupLevel.MINUTE, column.begins_at >= raw_since)
         connection.execute(delete(fee_rollups).where(is_lost))
 

@@ -6,6 +6,7 @@ import sqlalchemy as sa
 from alembic import op
 
 from dashboard.store.migrations.revision_columns import (
+    add_index,
     big,
     flag,
     key,
@@ -14,8 +15,10 @@ from dashboard.store.migrations.revision_columns import (
     preset,
     small,
     text,
+    word_10,
     word_20,
     word_40,
+    word_64,
     word_200,
 )
 
@@ -26,6 +29,7 @@ down_revision = "0.1.0"
 def upgrade() -> None:
     """Change one subject after the other."""
     _store_busy_spells()
+    _count_rejections_by_day()
     _suspect_addresses()
     _digests()
     _say_which_notification_goes()
@@ -61,6 +65,36 @@ def _store_busy_spells() -> None:
     op.execute("DELETE FROM fee_rollups WHERE series = 5")  # which counted busy values
     op.drop_column("suggested_gas_fees", "is_busy")
     op.drop_column("estimated_base_fees", "is_busy")
+
+
+def _count_rejections_by_day() -> None:
+    """Count rejections by day alone, and index what is counted row by row.
+
+    Release 0.1.0 had counters of five lengths of time, and the same again of some senders.
+    """
+    for each in ("rejection_counters", "rejection_modules", "rejection_senders", "sender_counters"):
+        op.drop_table(each)
+    op.create_table(
+        "rejection_days",
+        *key(day=big, module=word_64, reason_kind=word_20, tx_rejection_stage=word_10),
+        *key(network_id=big),
+        *needed(many=big),
+        sqlite_with_rowid=False,
+    )
+    op.execute(
+        "INSERT INTO rejection_days "
+        "(day, module, reason_kind, tx_rejection_stage, network_id, many) "
+        "SELECT first_seen_at - first_seen_at % 86400000, coalesce(module, ''), reason_kind, "
+        "tx_rejection_stage, network_id, count(*) FROM rejections GROUP BY 1, 2, 3, 4, 5"
+    )
+    counted = (
+        *("first_seen_at", "rejection_id", "network_id", "tx_rejection_stage"),
+        *("reason_kind", "module"),
+    )
+    op.drop_index("ix_rejections_first_seen_at", "rejections")
+    op.drop_index("ix_rejections_sender_first_seen_at", "rejections")
+    add_index("rejections", *counted, name="ix_rejections_arrival")
+    add_index("rejections", "sender", *counted, name="ix_rejections_sender")
 
 
 def _suspect_addresses() -> None:

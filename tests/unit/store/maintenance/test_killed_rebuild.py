@@ -34,9 +34,7 @@ LATER = timedelta(days=10)
 """Beyond the days of a series that one transaction rebuilds."""
 
 DAMAGE = (
-    "UPDATE rejection_counters SET many = many + 3 WHERE level = 4",
-    "DELETE FROM rejection_modules",
-    "UPDATE rejection_senders SET many = 8",
+    "UPDATE rejection_days SET many = many + 3",
     "DELETE FROM tracked_labels",
     "UPDATE cohorts SET size = 77",
     "UPDATE watched_cohorts SET is_rejected = true",

@@ -111,27 +111,17 @@ def lived(database: str, tmp_path: Path) -> Iterator[Store]:
         yield store
 
 
-COUNTED = {"rejection_counters", "rejection_modules", "rejection_senders", "sender_counters"}
-COUNTED |= {"tracked_labels", "tracked_tags", "fee_rollups"}
+COUNTED = {"rejection_days", "tracked_labels", "tracked_tags", "fee_rollups"}
 SPOILT = {
-    "counter of an hour": (
-        "UPDATE rejection_counters SET many = many + 3 WHERE level = 4",
-        r"counter of rejections of network \d+ of the hour from 20.* on, .* at \w+, says 1?\d, ",
+    "counter of a day": (
+        "UPDATE rejection_days SET many = many + 3",
+        r"counter of rejections of network \d+ of 20\d\d-\d\d-\d\d, .* at \w+, says 1?\d, ",
     ),
-    "counter of all time": (
-        "UPDATE rejection_counters SET many = 1 WHERE level = 0",
-        r"the counter of rejections of network \d+ of all time, .* says 1, and \d+ are stored",
+    "counter of a day that had none": (
+        "INSERT INTO rejection_days VALUES (0, 'GHOST', 'over_limit', 'P2P', 1, 1)",
+        r"naming GHOST at \w+, says 1, and 0 are stored",
     ),
-    "modules": ("DELETE FROM rejection_modules", "modules that are not counted by name: "),
-    "senders": ("UPDATE rejection_senders SET many = 8", "rejections of 0x.* are counted wrong"),
-    "sender without counters": (
-        "UPDATE rejection_senders SET has_counters = true",
-        "rejections of 0x",
-    ),
-    "counters of a sender": (
-        "INSERT INTO sender_counters SELECT sender, 4, 0, '', '', '', 1, 1 FROM rejection_senders",
-        "rejections of 0x",
-    ),
+    "lost counters": ("DELETE FROM rejection_days", r"says 0, and \d+ are stored"),
     "labels": ("DELETE FROM tracked_labels", "hashes labelled .* are counted wrong"),
     "tags": (
         "INSERT INTO tracked_tags (tag, tracked_id) VALUES ('ghost', 1)",
@@ -242,7 +232,7 @@ def test_derived_data_that_is_wrong_is_named_and_rebuilt(lived: Store, what: str
 
 
 def test_rebuilding_is_on_record_and_done_once(lived: Store) -> None:
-    spoil(lived, "UPDATE cohorts SET size = 77", "DELETE FROM rejection_counters")
+    spoil(lived, "UPDATE cohorts SET size = 77", "DELETE FROM rejection_days")
     spoil(lived, "DELETE FROM fee_rollups WHERE level = 3")
     names = {"counters of rejections", "cohorts of tracked hashes", "roll-ups of fees"}
 
@@ -338,7 +328,7 @@ def test_minute_that_lost_its_percentiles_finds_them_in_its_histogram(lived: Sto
 
 
 def test_many_findings_of_one_kind_are_told_in_few_lines(lived: Store) -> None:
-    spoil(lived, "DELETE FROM rejection_counters", "DELETE FROM fee_rollups")
+    spoil(lived, "DELETE FROM rejection_days", "DELETE FROM fee_rollups")
 
     found = found_in(lived)
 

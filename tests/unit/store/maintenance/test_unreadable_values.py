@@ -35,13 +35,8 @@ OF_SQLITE = {
 }
 COUNTED = {
     "tracked_labels.many": "INSERT INTO tracked_labels (label, many) VALUES ('ghost', 'some')",
-    "rejection_counters.begins_at": (
-        "UPDATE rejection_counters SET begins_at = 'now' WHERE level = 0"
-    ),
-    "rejection_counters.many": "UPDATE rejection_counters SET many = 1.5 WHERE level = 3",
-    "rejection_senders.sender": "INSERT INTO rejection_senders (sender, many) VALUES (x'01', 1)",
-    "sender_counters.level": "INSERT INTO sender_counters VALUES "
-    "(zeroblob(20), 'low', 0, '', '', '', 1, 1)",
+    "rejection_days.day": "UPDATE rejection_days SET day = 'now'",
+    "rejection_days.many": "UPDATE rejection_days SET many = 1.5",
 }
 
 

@@ -17,9 +17,8 @@ from dashboard.domain.rejections.reasons import ReasonKind, parse_reason
 from dashboard.domain.rejections.search import RejectionFilter
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
-from dashboard.store.engine.upsert import insert_all_new
 from dashboard.store.evidence.record_answers import save_polled
-from dashboard.store.rejections.counters import MANY, MOST_MODULES, count_deleted, rebuild_counters
+from dashboard.store.rejections.counters import count_deleted, rebuild_counters
 from dashboard.store.rejections.counts import (
     Grouping,
     count_by,
@@ -27,13 +26,7 @@ from dashboard.store.rejections.counts import (
     count_over_time,
     count_rejections,
 )
-from dashboard.store.schema import (
-    rejection_counters,
-    rejection_modules,
-    rejection_senders,
-    rejections,
-    sender_counters,
-)
+from dashboard.store.schema import rejection_days, rejections
 from dashboard.store.schema.columns import milliseconds_of, moment_of
 from tests.builders import (
     A_MOMENT,
@@ -97,38 +90,19 @@ def take(connection: Connection, number: int, arrival: tuple[Any, ...]) -> None:
         save_polled(connection, network_id, a_record(**told, **sender), at)
 
 
-def know_of_earlier(connection: Connection, few: int) -> None:
-    """Let a sender have so few rejections more before it is tallied."""
-    row = {"sender": an_address(1), "many": MANY - few}
-    insert_all_new(connection, rejection_senders, [row])
-
-
-def know_many_modules(connection: Connection, room: int) -> None:
-    """Leave room for so many new names of modules."""
-    rows = [{"module": f"M{number}"} for number in range(MOST_MODULES - room)]
-    insert_all_new(connection, rejection_modules, rows)
-
-
 def forget(connection: Connection, rejection_ids: Sequence[int]) -> None:
     count_deleted(connection, rejection_ids)
     connection.execute(delete(rejections).where(rejections.c.rejection_id.in_(rejection_ids)))
 
 
-def senders(connection: Connection) -> tuple[set[tuple[Any, ...]], ...]:
-    tables = (rejection_senders, sender_counters)
-    return tuple({tuple(row) for row in connection.execute(select(each))} for each in tables)
-
-
-def tallied(connection: Connection) -> set[tuple[Any, ...]]:
-    return {tuple(row) for row in connection.execute(select(rejection_counters))}
+def counted_days(connection: Connection) -> set[tuple[Any, ...]]:
+    return {tuple(row) for row in connection.execute(select(rejection_days))}
 
 
 @given(
     arrived=st.lists(arriving, max_size=25),
     forgotten=st.sets(st.integers(0, 24), max_size=5),
     wanted=filters,
-    room=st.sampled_from([0, 1, 2, MOST_MODULES]),
-    few=st.integers(1, 12),
 )
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 def test_every_question_is_answered_as_by_counting(
@@ -136,12 +110,8 @@ def test_every_question_is_answered_as_by_counting(
     arrived: list[tuple[Any, ...]],
     forgotten: set[int],
     wanted: RejectionFilter,
-    room: int,
-    few: int,
 ) -> None:
     with undone(store) as connection:
-        know_many_modules(connection, room)
-        know_of_earlier(connection, few)
         for number, arrival in enumerate(arrived):
             take(connection, number, arrival)
         kept = newest(connection, len(arrived))
@@ -178,30 +148,11 @@ def test_rebuilt_counters_equal_those_that_were_kept(
     with undone(store) as connection:
         for number, arrival in enumerate(arrived):
             take(connection, number, arrival)
-        before = tallied(connection)
+        before = counted_days(connection)
 
         rebuild_counters(connection)
 
-        assert tallied(connection) == before
-
-
-def test_sender_of_many_is_tallied_as_if_that_had_been_known(store: Store) -> None:
-    with undone(store) as connection:
-        for number in range(MANY + 2):
-            at = A_MOMENT + number * HOUR
-            record = a_record(tx_hash=a_hash(number), sender=an_address(1))
-            save_polled(connection, NETWORKS[number % 2], record, at)
-            if number == MANY - 2:
-                assert not connection.execute(select(sender_counters)).all()
-        kept = senders(connection)
-
-        rebuild_counters(connection)
-
-        assert senders(connection) == kept
-        wanted = RejectionFilter(A_NETWORK, sender=an_address(1), since=A_MOMENT + HOUR)
-        assert count_rejections(connection, wanted) == MANY // 2
-        forget(connection, [each.rejection_id for each in newest(connection, MANY + 2)])
-        assert senders(connection) == (set(), set())
+        assert counted_days(connection) == before
 
 
 def test_counters_of_purged_rejections_leave_no_rows(store: Store) -> None:
@@ -209,7 +160,7 @@ def test_counters_of_purged_rejections_leave_no_rows(store: Store) -> None:
         rejection_id = save_polled(connection, A_NETWORK, a_record(), A_MOMENT)
         forget(connection, [rejection_id])
 
-        assert tallied(connection) == set()
+        assert counted_days(connection) == set()
 
 
 def test_version_seen_again_is_counted_once(store: Store) -> None:
@@ -220,19 +171,6 @@ def test_version_seen_again_is_counted_once(store: Store) -> None:
 
     with store.read() as connection:
         assert count_rejections(connection, RejectionFilter()) == 1
-
-
-def test_names_beyond_the_bound_share_counters_and_are_counted_rightly(store: Store) -> None:
-    with store.write() as connection:
-        know_many_modules(connection, 1)
-        for number in range(5):
-            reason = f"TX_MODULE_LINE_COUNT_OVERFLOW(MADE_UP_{number})"
-            record = a_record(tx_hash=a_hash(number), reason_message=reason)
-            save_polled(connection, A_NETWORK, record, A_MOMENT)
-
-        assert len({row[4] for row in tallied(connection)}) == 2
-        assert len(count_causes(connection, RejectionFilter())) == 5
-        assert count_rejections(connection, RejectionFilter(module="MADE_UP_4")) == 1
 
 
 def key_of(grouping: Grouping, each: StoredRejection) -> object:
