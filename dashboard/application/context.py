@@ -19,7 +19,7 @@ from dashboard.domain.alerts.rule_table import ANY_NAMES, RuleNames
 from dashboard.domain.clock import Clock
 from dashboard.domain.fees.spells import HoldPeriods
 from dashboard.domain.health.troubles import FailingRole
-from dashboard.domain.people.access import Action, Actor, Detail
+from dashboard.domain.people.access import NO_KEYS, Action, Actor, ConfiguredKeys, Detail
 from dashboard.domain.people.recipients import NOTHING_CONFIGURED, ConfiguredRecipients
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.exclusion import StoredRejection
@@ -146,6 +146,7 @@ class PageSettings:
     `largest_hourly` is how many notifications one recipient gets within an hour,
     `heartbeat_period` how often a heartbeat is sent, None where none is. Message-IDs stand below
     `domain`. `answers` is the file of templates for answers, None where none is used.
+    `keys` are the API keys of the settings.
     `limit_tables` are the public tables of module limits, `configuration` returns all settings,
     `failing_roles` the roles that keep dying on this machine.
     """
@@ -159,6 +160,7 @@ class PageSettings:
     heartbeat_period: timedelta | None = None
     domain: str = NO_DOMAIN
     answers: AnswerFile | None = None
+    keys: ConfiguredKeys = NO_KEYS
     limit_tables: tuple[ModuleLimits, ...] = ()
     configuration: Callable[[], ConfigurationState] | None = None
     failing_roles: Callable[[], Sequence[FailingRole]] = tuple

@@ -15,8 +15,9 @@ from dashboard.application.answers import (
     leading_verdict,
 )
 from dashboard.application.context import ApplicationContext
+from dashboard.application.listing import instant
 from dashboard.application.network_status import NetworkProfile
-from dashboard.application.rejections import instant, rejection_form
+from dashboard.application.rejections import rejection_form
 from dashboard.application.transaction_summary import NetworkFinding, TransactionSummary
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejections.answer_template import Voice

@@ -11,6 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from dashboard.application.context import ApplicationContext, TtlCache
+from dashboard.application.listing import instant
 from dashboard.application.rejection_timeline import (
     NO_MODULE,
     Compared,
@@ -48,7 +49,6 @@ from dashboard.store.rejections.counts import (
 )
 from dashboard.store.rejections.search import latest_reasons, search_page
 from dashboard.store.rejections.unparsed_reasons import UnparsedReason, unparsed_reasons
-from dashboard.wire.decoding import format_timestamp
 from dashboard.wire.exclusion import encode_record
 
 MOST_EXPORTED: Final = 20_000
@@ -317,11 +317,6 @@ def _csv_row(stored: StoredRejection, context: ApplicationContext) -> tuple[str 
         moment(stored.first_seen_at),
         record.block_number,
     )
-
-
-def instant(at: datetime | None) -> str | None:
-    """Write a moment for programs, as both APIs do."""
-    return None if at is None else format_timestamp(at)
 
 
 def rejection_form(stored: StoredRejection, reason: Reason) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from dashboard.application.deliveries import (
 )
 from dashboard.application.incident_words import withheld_words
 from dashboard.application.incidents import Incidents
+from dashboard.application.listing import Json, instant
 from dashboard.application.text import moment, since_when
 from dashboard.cli import options
 from dashboard.cli.installation import Installation, open_installation
@@ -30,10 +31,8 @@ from dashboard.cli.main import LazyCommand, LazyGroup
 from dashboard.cli.output import (
     FAILED,
     FOUND,
-    Json,
     Listing,
     Output,
-    instant,
     output,
     print_json,
     print_list,

@@ -8,9 +8,10 @@ from pathlib import Path
 import click
 
 from dashboard.application.answers import AnswerFileState, AnswerTexts
+from dashboard.application.listing import Json
 from dashboard.cli.installation import open_installation, text_of
 from dashboard.cli.options import as_json
-from dashboard.cli.output import WRONG_INPUT, Json, print_json, say, warn
+from dashboard.cli.output import WRONG_INPUT, print_json, say, warn
 from dashboard.domain.people.access import Actor
 from dashboard.domain.rejections.answer_template import PLACEHOLDERS
 from dashboard.wiring.clock import utc_now

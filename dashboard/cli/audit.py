@@ -7,10 +7,11 @@ from datetime import datetime
 
 import click
 
+from dashboard.application.listing import Json, instant
 from dashboard.application.text import moment
 from dashboard.cli import options
 from dashboard.cli.installation import open_installation
-from dashboard.cli.output import Json, Listing, Output, instant, output, print_list
+from dashboard.cli.output import Listing, Output, output, print_list
 from dashboard.domain.people.access import Action, AuditEntry
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
 

@@ -8,8 +8,9 @@ from typing import Final
 
 import click
 
+from dashboard.application.listing import Json
 from dashboard.cli.options import as_json, chosen
-from dashboard.cli.output import FAILED, WRONG_INPUT, Json, print_json, print_table, say
+from dashboard.cli.output import FAILED, WRONG_INPUT, print_json, print_table, say
 from dashboard.logs import configure_logs
 from dashboard.poll.trial import CREDITS_PER_CALL, FREE_CREDITS, Cost, TrialOutcome, TrialResult
 from dashboard.settings import Settings, load_settings

@@ -10,10 +10,11 @@ import click
 
 from dashboard.application.attention import Attention, Remedy, health_troubles
 from dashboard.application.health import Health, InstallationHealth, WorkerHealth
+from dashboard.application.listing import Json, instant
 from dashboard.application.text import age
 from dashboard.cli import options
 from dashboard.cli.installation import open_installation
-from dashboard.cli.output import FOUND, Json, instant, print_json, say
+from dashboard.cli.output import FOUND, print_json, say
 from dashboard.domain.alerts.rule import Severity
 from dashboard.errors import StoreError
 from dashboard.store.engine.engine import Store, prove_writing

@@ -13,6 +13,7 @@ import click
 
 from dashboard.application.fee_timeline import FeeTimeline, busy_in_words
 from dashboard.application.fees import read_fee_story
+from dashboard.application.listing import Json, instant
 from dashboard.application.network_status import (
     Activity,
     NetworkProfile,
@@ -24,17 +25,7 @@ from dashboard.application.network_status import (
 from dashboard.application.text import age, exact_fee, fee, moment, share
 from dashboard.cli import options
 from dashboard.cli.installation import Installation, open_installation
-from dashboard.cli.output import (
-    FOUND,
-    Json,
-    Output,
-    instant,
-    output,
-    print_csv,
-    print_json,
-    print_table,
-    say,
-)
+from dashboard.cli.output import FOUND, Output, output, print_csv, print_json, print_table, say
 from dashboard.domain.fees.gas import FeeSuggestion, SuggestedGasFees
 from dashboard.domain.fees.rollup import FeeSeries
 from dashboard.domain.fees.spells import Spell

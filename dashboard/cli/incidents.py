@@ -9,11 +9,12 @@ import click
 
 from dashboard.application.incident_words import event_words, notified_words, state_remarks
 from dashboard.application.incidents import Incidents
+from dashboard.application.listing import Json, instant
 from dashboard.application.text import moment
 from dashboard.cli import options
 from dashboard.cli.installation import open_installation
 from dashboard.cli.options import as_json
-from dashboard.cli.output import Json, Listing, Output, instant, output, print_json, print_list, say
+from dashboard.cli.output import Listing, Output, output, print_json, print_list, say
 from dashboard.cli.silences import NAME, actor, by
 from dashboard.domain.alerts.incident import Incident, IncidentResponse, IncidentState
 from dashboard.domain.people.access import Actor

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from dashboard.application.context import ApplicationContext
 from dashboard.cli.options import chosen_id
+from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.exclusion import StoredRejection
 from dashboard.domain.rejections.reasons import Reason
@@ -36,6 +37,10 @@ class Installation:
     settings: Settings
     networks: tuple[Network, ...]
     source: ApplicationContext
+
+    def user(self) -> Actor:
+        """Return who acts where nobody else is named: the user of this machine, now."""
+        return Actor(self.source.actor, self.source.now())
 
     def is_simulated(self, network_id: NetworkId) -> bool:
         """Whether a network is made up."""

@@ -2,60 +2,148 @@
 
 from __future__ import annotations
 
-import difflib
-import secrets
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import wraps
+from typing import Any, Final, TypeVar, cast
 
 import click
 
+from dashboard.application.keys import NEW_LIMITS, Keys, NewKey
 from dashboard.application.network_status import NetworkProfile
-from dashboard.cli import key_options
-from dashboard.cli import key_options as key_table
-from dashboard.cli.installation import open_installation
-from dashboard.cli.key_options import GivenLimits
-from dashboard.cli.options import DURATION, Parsed, as_json
-from dashboard.cli.output import Json, Listing, Output, instant, output, print_json, print_list, say
-from dashboard.domain.people.access import (
-    KEY_PREFIX,
-    SECRET_PREFIX,
-    Action,
-    Detail,
-    KeyLimits,
-    parse_key_name,
-)
+from dashboard.cli.installation import Installation, open_installation
+from dashboard.cli.options import DURATION, Parsed, as_json, chosen
+from dashboard.cli.output import Output, output, print_json, print_listing, say
+from dashboard.domain.people.access import Actor, KeyLimits, parse_key_name, parse_rate
 from dashboard.domain.quantity import NetworkId, shorten
-from dashboard.domain.secret import Secret
 from dashboard.errors import InputError
-from dashboard.serve.keys.key_ring import digest
-from dashboard.serve.keys.key_sync import ConfiguredKeys
-from dashboard.settings import Settings
-from dashboard.store.access.api_keys import (
-    Credential,
-    StoredKey,
-    all_keys,
-    create_key,
-    find_key,
-    key_uses,
-    limit_key,
-    rename_key,
-    revoke_key,
-    rotate_key,
-)
-from dashboard.store.access.audit_log import note_action
-from dashboard.store.engine.connection import Connection
-from dashboard.store.engine.engine import Store
-from dashboard.wiring.clock import utc_now
-from dashboard.wiring.networks import networks_of
-from dashboard.wiring.page_settings import profile_of
-from dashboard.wiring.serve import configured_keys
-from dashboard.wiring.store import os_user
+from dashboard.wire.method_names import METHODS
 
-_KEY_BYTES = 24
-_SECRET_BYTES = 32
-_AT_ONCE = timedelta(0)
+_ALL: Final = "all"
+_DEFAULT: Final = "default"
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class GivenLimits:
+    """The options as given; None and the empty tuple where an option was not given."""
+
+    networks: tuple[str, ...]
+    methods: tuple[str, ...]
+    rate: str | None
+    burst: int | str | None
+    report: bool | None
+
+    def is_empty(self) -> bool:
+        """Whether no option was given."""
+        return not (self.networks or self.methods) and (self.rate, self.burst, self.report) == (
+            None,
+            None,
+            None,
+        )
+
+    def applied_to(self, limits: KeyLimits, profiles: tuple[NetworkProfile, ...]) -> KeyLimits:
+        """Return the limits with what the options change."""
+        if self.networks:
+            limits = replace(limits, network_ids=_network_ids(self.networks, profiles))
+        if self.methods:
+            is_all = _ALL in self.methods
+            limits = replace(limits, methods=None if is_all else frozenset(self.methods))
+        if self.rate is not None:
+            rate = None if self.rate == _DEFAULT else parse_rate(self.rate)
+            limits = replace(limits, requests_per_second=rate)
+        if self.burst is not None:
+            limits = replace(limits, burst=self.burst if isinstance(self.burst, int) else None)
+        if self.report is not None:
+            limits = replace(limits, may_report=self.report)
+        return limits
+
+
+def _network_ids(
+    texts: tuple[str, ...], profiles: tuple[NetworkProfile, ...]
+) -> frozenset[NetworkId] | None:
+    if _ALL in texts:
+        return None
+    found = (chosen(text, profiles) for text in texts)
+    return frozenset(profile.network_id for profile in found if profile is not None)
+
+
+def limit_options(command: Command) -> Command:
+    """Add the options, handed to the command as one value `given`."""
+
+    @wraps(command)
+    def gathered(**options: Any) -> object:  # noqa: ANN401 - whatever the command takes
+        named = {name: options.pop(name) for name in GivenLimits.__slots__}
+        return command(given=GivenLimits(**named), **options)
+
+    for option in reversed(_OPTIONS):
+        gathered = option(gathered)
+    return cast("Command", gathered)
+
+
+def _method(text: str) -> str:
+    if text not in (_ALL, *METHODS):
+        known = ", ".join(METHODS)
+        raise InputError(f"{shorten(text)} is no method: choose from {known}, or {_ALL}")
+    return text
+
+
+def _rate(text: str) -> str:
+    if text != _DEFAULT:
+        parse_rate(text)
+    return text
+
+
+def _burst(text: str) -> int | str:
+    if text == _DEFAULT:
+        return text
+    if not (text.isascii() and text.isdecimal() and 0 < len(text) < _DIGITS and int(text)):
+        raise InputError(
+            f"{shorten(text)} is no burst: write how many calls may come at once, such as 100, "
+            f"or {_DEFAULT}"
+        )
+    return int(text)
+
+
+_DIGITS: Final = 10
+
+_OPTIONS: Final = (
+    click.option(
+        "--network",
+        "networks",
+        multiple=True,
+        metavar="NAME|ID",
+        help=f"Only this network, by name or chain id; repeatable. {_ALL}: every network.",
+    ),
+    click.option(
+        "--method",
+        "methods",
+        multiple=True,
+        type=Parsed("method", _method),
+        help=f"Only this method or gas operation; repeatable. {_ALL}: every one. "
+        f"There are {', '.join(METHODS)}.",
+    ),
+    click.option(
+        "--rate",
+        type=Parsed("rate", _rate),
+        help="How often it may call: 50/s, 600/m, 1000/h or none; a batch counts as its calls. "
+        f"{_DEFAULT}: requests_per_second of [serve].",
+    ),
+    click.option(
+        "--burst",
+        type=Parsed("calls", _burst),
+        help="How many calls may come at once, so also the largest batch. "
+        f"{_DEFAULT}: as many as one second allows, at least 10.",
+    ),
+    click.option(
+        "--report/--no-report",
+        "report",
+        default=None,
+        help="Whether nodes may report rejections with it. A new key may not.",
+    ),
+)
 
 
 @click.group()
@@ -75,7 +163,7 @@ NAME = Parsed("name", parse_key_name)
     "linewatch keys create sequencer --report --method saveRejectedTransactionV1"
 )
 @click.argument("name", type=NAME)
-@key_options.limits
+@limit_options
 @as_json
 def create(*, name: str, given: GivenLimits, as_json: bool) -> None:
     """Make a key and its secret, and show both this one time.
@@ -84,17 +172,9 @@ def create(*, name: str, given: GivenLimits, as_json: bool) -> None:
     NAME stands for the client in logs and lists. Without options it may ask everything and report
     nothing.
     """
-    with _administer_keys() as here:
-        here.refuse_configured(name, "choose another name")
-        limits = given.applied_to(KeyLimits(may_report=False), here.profiles)
-        new = NewKey.now()
-        with here.store.write() as connection:
-            if not create_key(connection, name, limits, new.credential):
-                raise InputError(
-                    f"a key is called {name} already: choose another name, or give it a new key "
-                    f"with `linewatch keys rotate {name}`"
-                )
-            here.note(connection, Action.CREATE_KEY, name, _details(limits))
+    with open_installation() as here:
+        limits = given.applied_to(NEW_LIMITS, here.source.networks)
+        new = Keys(here.source).create(name, limits, here.user())
         _print_new_key(here, name, new, as_json=as_json)
 
 
@@ -106,22 +186,9 @@ def list_(*, output: Output) -> None:
     Revoked ones stay listed. Keys of the settings file are there too. Running serve processes
     write their counts every few seconds.
     """
-    with _administer_keys() as here:
-        with here.store.read() as connection:
-            stored, uses = all_keys(connection), key_uses(connection)
-        found = key_table.listed(here.configured, stored, uses)
-    now = utc_now()
-    print_list(
-        Listing(
-            "keys",
-            found,
-            key_table.COLUMNS,
-            row=lambda each: key_table.row(each, here.network_name, now),
-            form=lambda each: key_table.form(each, uses),
-            nothing="There is no key: make one with `linewatch keys create NAME`.",
-        ),
-        output,
-    )
+    with open_installation() as here:
+        known = Keys(here.source)
+        print_listing(known.listing(), known.all(), output)
 
 
 @keys.command(
@@ -129,19 +196,17 @@ def list_(*, output: Output) -> None:
     "linewatch keys limit wallet --network all --method all"
 )
 @click.argument("name")
-@key_options.limits
+@limit_options
 @as_json
 def limit(*, name: str, given: GivenLimits, as_json: bool) -> None:
     """Change what a key may do; what no option names stays as it is."""
     if given.is_empty():
         raise InputError("nothing to change: give --network, --method, --rate, --burst or --report")
-    with _administer_keys() as here:
-        with here.store.write() as connection:
-            found = here.found(connection, name)
-            limits = given.applied_to(found.limits, here.profiles)
-            limit_key(connection, name, limits)
-            here.note(connection, Action.LIMIT_KEY, name, _details(limits))
-        _print_result(here, name, f"{name} has its new limits.", as_json=as_json)
+
+    def act(known: Keys, by: Actor, profiles: tuple[NetworkProfile, ...]) -> None:
+        known.limit(name, lambda limits: given.applied_to(limits, profiles), by)
+
+    _act(act, name, f"{name} has its new limits.", as_json=as_json)
 
 
 @keys.command()
@@ -150,15 +215,12 @@ def limit(*, name: str, given: GivenLimits, as_json: bool) -> None:
 @as_json
 def rename(*, name: str, new_name: str, as_json: bool) -> None:
     """Rename a key; its clients need no change."""
-    with _administer_keys() as here:
-        here.refuse_configured(new_name, "choose another name")
-        with here.store.write() as connection:
-            here.found(connection, name)
-            if find_key(connection, new_name) is not None:
-                raise InputError(f"a key is called {new_name} already: choose another name")
-            rename_key(connection, name, new_name)
-            here.note(connection, Action.RENAME_KEY, name, {"to": new_name})
-        _print_result(here, new_name, f"{name} is now called {new_name}.", as_json=as_json)
+    _act(
+        lambda known, by, _: known.rename(name, new_name, by),
+        new_name,
+        f"{name} is now called {new_name}.",
+        as_json=as_json,
+    )
 
 
 @keys.command()
@@ -170,15 +232,12 @@ def revoke(*, name: str, as_json: bool) -> None:
     Open WebSockets that it opened are closed. Its name is free again, and the list still
     shows it.
     """
-    with _administer_keys() as here:
-        with here.store.write() as connection:
-            here.found(connection, name)
-            revoke_key(connection, name, utc_now())
-            here.note(connection, Action.REVOKE_KEY, name, {})
-        if as_json:
-            print_json({"name": name, "state": "revoked"})
-        else:
-            say(f"{name} is revoked: every running serve refuses it within a second.")
+    with open_installation() as here:
+        Keys(here.source).revoke(name, here.user())
+    if as_json:
+        print_json({"name": name, "state": "revoked"})
+    else:
+        say(f"{name} is revoked: every running serve refuses it within a second.")
 
 
 @keys.command()
@@ -195,67 +254,39 @@ def rotate(*, name: str, grace: timedelta | None, as_json: bool) -> None:
 
     The limits stay. Both are shown this one time.
     """
-    with _administer_keys() as here:
-        new = NewKey.now()
-        ends_at = new.credential.created_at + (grace or _AT_ONCE)
-        with here.store.write() as connection:
-            here.found(connection, name)
-            rotate_key(connection, name, new.credential, ends_at)
-            details = {"old_ends_at": instant(ends_at)}
-            here.note(connection, Action.ROTATE_KEY, name, details)
+    with open_installation() as here:
+        new = Keys(here.source).rotate(name, grace, here.user())
         _print_new_key(here, name, new, as_json=as_json)
-        if not as_json:
-            until = f"works until {ends_at:%Y-%m-%d %H:%M:%S} UTC" if grace else "no longer works"
-            say(f"The old key {until}.")
+    if not as_json:
+        ends_at = new.credential.created_at + (grace or timedelta(0))
+        until = f"works until {ends_at:%Y-%m-%d %H:%M:%S} UTC" if grace else "no longer works"
+        say(f"The old key {until}.")
 
 
-@dataclass(frozen=True, slots=True)
-class NewKey:
-    """A new key and its secret, and the digests that are stored."""
-
-    key: Secret
-    secret: Secret
-    credential: Credential
-
-    @classmethod
-    def now(cls) -> NewKey:
-        """Draw 192 bits for the key and 256 for the secret."""
-        key = KEY_PREFIX + secrets.token_urlsafe(_KEY_BYTES)
-        secret = SECRET_PREFIX + secrets.token_urlsafe(_SECRET_BYTES)
-        return cls(Secret(key), Secret(secret), Credential(digest(key), digest(secret), utc_now()))
-
-
-def _details(limits: KeyLimits) -> Mapping[str, Detail]:
-    """Write the limits of a key for the audit log; None is all, or as configured."""
-    networks, methods = limits.network_ids, limits.methods
-    return {
-        "networks": None if networks is None else sorted(networks),
-        "methods": None if methods is None else sorted(methods),
-        "rate": limits.requests_per_second,
-        "burst": limits.burst,
-        "report": limits.may_report,
-    }
+def _act(
+    act: Callable[[Keys, Actor, tuple[NetworkProfile, ...]], None],
+    name: str,
+    text: str,
+    *,
+    as_json: bool,
+) -> None:
+    """Change a key, and print what became of it under its name."""
+    with open_installation() as here:
+        known = Keys(here.source)
+        act(known, here.user(), here.source.networks)
+        if as_json:
+            print_json(known.listing().form(known.named(name)))
+        else:
+            say(text)
 
 
-def _form(here: KeyAdministration, name: str) -> dict[str, Json]:
-    with here.store.read() as connection:
-        stored, uses = find_key(connection, name), key_uses(connection)
-    [each] = key_table.listed(replace(here.configured, keys=()), [stored] if stored else [], uses)
-    return key_table.form(each, uses)
-
-
-def _print_result(here: KeyAdministration, name: str, text: str, *, as_json: bool) -> None:
-    if as_json:
-        print_json(_form(here, name))
-    else:
-        say(text)
-
-
-def _print_new_key(here: KeyAdministration, name: str, new: NewKey, *, as_json: bool) -> None:
+def _print_new_key(here: Installation, name: str, new: NewKey, *, as_json: bool) -> None:
     """Show a key and its secret, which cannot be shown again."""
     key, secret = new.key.reveal(), new.secret.reveal()
     if as_json:
-        print_json({"key": key, "secret": secret, **_form(here, name)})
+        known = Keys(here.source)
+        form = known.listing().form(known.named(name))
+        print_json({"key": key, "secret": secret, **form})
         return
     address = f"{here.settings.serve.host}:{here.settings.serve.port}"
     for line in (
@@ -272,55 +303,3 @@ def _print_new_key(here: KeyAdministration, name: str, new: NewKey, *, as_json: 
         "Keep both where secrets are kept. Running serve processes accept the key within a second.",
     ):
         say(line)
-
-
-@dataclass(frozen=True, slots=True)
-class KeyAdministration:
-    """The store and the settings whose keys are administered."""
-
-    settings: Settings
-    store: Store
-    profiles: tuple[NetworkProfile, ...]
-    configured: ConfiguredKeys
-
-    def found(self, connection: Connection, name: str) -> StoredKey:
-        """Return the active key of this name; InputError says where else it may be."""
-        self.refuse_configured(name, f"change [serve.keys.{name}] there")
-        found = find_key(connection, name)
-        if found is not None:
-            return found
-        ever = all_keys(connection)
-        if any(each.name == name for each in ever):
-            raise InputError(f"{name} was revoked before: `linewatch keys list` shows when")
-        near = difflib.get_close_matches(name, [each.name for each in ever], n=1)
-        hint = f"did you mean {near[0]}?" if near else "`linewatch keys list` shows all"
-        raise InputError(f"no key is called {shorten(name)}: {hint}")
-
-    def note(
-        self, connection: Connection, action: Action, name: str, details: Mapping[str, Detail]
-    ) -> None:
-        """Write an action into the audit log."""
-        note_action(connection, utc_now(), os_user(), action, name, details)
-
-    def refuse_configured(self, name: str, remedy: str) -> None:
-        """Raise InputError for the name of a key that the settings hold."""
-        if name in {key.name for key in self.configured.keys}:
-            if self.settings.has_development_key:
-                remedy = "it is off as soon as a key or network of your own is configured"
-            raise InputError(
-                f"{name} is a key of the settings, which commands do not change: {remedy}"
-            )
-
-    def network_name(self, network_id: NetworkId) -> str:
-        """Name a network, by its id where it left the configuration."""
-        names = (profile.name for profile in self.profiles if profile.network_id == network_id)
-        return next(names, str(network_id))
-
-
-@contextmanager
-def _administer_keys() -> Iterator[KeyAdministration]:
-    """Open the store that the settings name; SettingsError or StoreError say what is wrong."""
-    with open_installation() as here:
-        settings = here.settings
-        profiles = tuple(profile_of(network, settings) for network in networks_of(settings))
-        yield KeyAdministration(settings, here.source.store, profiles, configured_keys(settings))

@@ -6,22 +6,19 @@ import json
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from enum import Enum, auto
 from functools import wraps
 from itertools import zip_longest
-from typing import Any, Final, Generic, TypeAlias, TypeVar, cast
+from typing import Any, Final, Generic, TypeVar, cast
 
 import click
 
+from dashboard.application import listing as application
+from dashboard.application.listing import Json
 from dashboard.cli.options import as_json
 from dashboard.domain.foreign_text import visible
 from dashboard.domain.tables import write_csv
 from dashboard.errors import InputError
-from dashboard.wire.decoding import format_timestamp
-
-Json: TypeAlias = dict[str, "Json"] | list["Json"] | str | int | float | bool | None
-"""What JSON can say."""
 
 FOUND: Final = 3
 """The status with --exit-code where something was found."""
@@ -72,11 +69,6 @@ def print_rows(rows: Sequence[Sequence[str]], widths: Sequence[int] = ()) -> Seq
     if lines:
         click.echo("\n".join(lines))  # one call: a call for each line doubles the time
     return widths
-
-
-def instant(at: datetime | None) -> str | None:
-    """Write a moment for programs, as both APIs do."""
-    return None if at is None else format_timestamp(at)
 
 
 def _width(text: str) -> int:
@@ -153,6 +145,31 @@ def print_list(listing: Listing[Item], output: Output) -> None:
         say(listing.nothing)
     for line in listing.after:
         say(line)
+
+
+def print_listing(
+    listing: application.Listing[Item],
+    items: Sequence[Item],
+    output: Output,
+    *,
+    more: Mapping[str, Json] | None = None,
+    before: Sequence[str] = (),
+    after: Sequence[str] = (),
+) -> None:
+    """Print the items; `more` are further keys of JSON, `before` and `after` lines of people."""
+    if output is Output.JSON:
+        print_json({**(more or {}), listing.key: listing.forms(items)})
+    elif output is Output.CSV:
+        click.echo(listing.csv(items), nl=False)
+    else:
+        for line in before:
+            say(line)
+        if items:
+            print_table([each.upper() for each in listing.names()], listing.table(items))
+        else:
+            say(listing.nothing)
+        for line in after:
+            say(line)
 
 
 def print_csv(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

@@ -6,6 +6,7 @@ import secrets
 
 import click
 
+from dashboard.application.listing import Json, instant
 from dashboard.application.recipients import (
     ListedRecipient,
     Recipients,
@@ -15,7 +16,7 @@ from dashboard.application.recipients import (
 )
 from dashboard.application.text import moment
 from dashboard.cli.installation import open_installation
-from dashboard.cli.output import Json, Listing, Output, instant, output, print_list, say
+from dashboard.cli.output import Listing, Output, output, print_list, say
 from dashboard.cli.silences import actor, by
 from dashboard.domain.alerts.notification import DigestTime, Recipient
 from dashboard.domain.alerts.rule_keys import MAIL

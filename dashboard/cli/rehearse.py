@@ -11,9 +11,10 @@ from pathlib import Path
 import click
 
 from dashboard.application.incident_words import withheld_words
+from dashboard.application.listing import Json, instant
 from dashboard.cli import options
 from dashboard.cli.installation import open_installation
-from dashboard.cli.output import Json, instant, print_json, print_table, say
+from dashboard.cli.output import print_json, print_table, say
 from dashboard.cli.silences import LENGTH, TO_COME
 from dashboard.domain.formatting import counted, moment, span
 from dashboard.errors import InputError

@@ -8,11 +8,12 @@ from typing import Final
 
 import click
 
+from dashboard.application.listing import Json
 from dashboard.application.rejections import rejection_form
 from dashboard.application.text import moment
 from dashboard.cli import options
 from dashboard.cli.installation import Installation, open_installation
-from dashboard.cli.output import FOUND, Json, Listing, Output, output, print_list
+from dashboard.cli.output import FOUND, Listing, Output, output, print_list
 from dashboard.domain.quantity import Address
 from dashboard.domain.rejections.exclusion import RejectionStage, StoredRejection
 from dashboard.domain.rejections.reasons import ReasonKind, explain

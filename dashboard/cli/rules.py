@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 
 import click
 
+from dashboard.application.listing import Json, instant
 from dashboard.application.recipients import Recipients, unreached_words
 from dashboard.application.rules import AlertRules, RuleState
 from dashboard.application.text import moment
@@ -18,10 +19,8 @@ from dashboard.cli.installation import Installation, open_installation, text_of
 from dashboard.cli.options import DURATION, as_json, given_rule, plain_table
 from dashboard.cli.output import (
     WRONG_INPUT,
-    Json,
     Listing,
     Output,
-    instant,
     output,
     print_json,
     print_list,

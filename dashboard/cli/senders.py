@@ -8,16 +8,15 @@ from datetime import datetime
 
 import click
 
+from dashboard.application.listing import Json, instant
 from dashboard.application.senders import WatchedSenders
 from dashboard.application.text import moment
 from dashboard.cli import options
 from dashboard.cli.installation import Installation, open_installation
 from dashboard.cli.output import (
     WRONG_INPUT,
-    Json,
     Listing,
     Output,
-    instant,
     output,
     print_json,
     print_list,

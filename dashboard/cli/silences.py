@@ -11,12 +11,13 @@ from uuid import uuid4
 
 import click
 
+from dashboard.application.listing import Json, instant
 from dashboard.application.silences import Silences
 from dashboard.application.text import moment
 from dashboard.cli import options
 from dashboard.cli.installation import Installation, open_installation
 from dashboard.cli.options import Parsed, as_json
-from dashboard.cli.output import Json, Listing, Output, instant, output, print_json, print_list, say
+from dashboard.cli.output import Listing, Output, output, print_json, print_list, say
 from dashboard.domain.alerts.silence import Silence, SilenceKind, SilenceRequest
 from dashboard.domain.people.access import Actor, parse_name
 from dashboard.domain.quantity import shorten

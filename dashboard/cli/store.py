@@ -10,15 +10,14 @@ from pathlib import Path
 
 import click
 
+from dashboard.application.listing import Json, instant
 from dashboard.application.text import size
 from dashboard.cli import options
 from dashboard.cli.installation import open_installation
 from dashboard.cli.output import (
     FAILED,
-    Json,
     Listing,
     Output,
-    instant,
     output,
     print_json,
     print_list,

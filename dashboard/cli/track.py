@@ -15,10 +15,11 @@ from typing import Final
 
 import click
 
+from dashboard.application.listing import Json, instant
 from dashboard.application.tracked import TrackedTransactions
 from dashboard.cli import options
 from dashboard.cli.installation import Installation, open_installation, standard_input
-from dashboard.cli.output import WRONG_INPUT, Json, instant, print_rows, say, warn
+from dashboard.cli.output import WRONG_INPUT, print_rows, say, warn
 from dashboard.cli.silences import actor, by
 from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import NetworkId

@@ -14,11 +14,11 @@ from starlette.responses import Response
 
 from dashboard.domain.clock import Clock
 from dashboard.domain.health.observation import FEE_OPERATIONS, Operation
+from dashboard.domain.people.access import ApiKey
 from dashboard.domain.quantity import NetworkId, shorten
 from dashboard.errors import UpstreamError, UpstreamThrottled
 from dashboard.logs import get_logger
 from dashboard.serve.dependencies import Follower
-from dashboard.serve.keys.key_ring import ApiKey
 from dashboard.transport.http_reply import HttpReply, json_reply
 from dashboard.upstream.gas_oracle import ChainFees
 from dashboard.wire.gas import (

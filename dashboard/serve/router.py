@@ -16,12 +16,12 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from dashboard.domain.health.observation import FEE_OPERATIONS
+from dashboard.domain.people.access import ApiKey
 from dashboard.serve import routes
 from dashboard.serve.counters import RefusalReason
 from dashboard.serve.dependencies import ServeDependencies
 from dashboard.serve.gas import GasApi, status_error
 from dashboard.serve.keys.authentication import Authenticator, Unauthenticated
-from dashboard.serve.keys.key_ring import ApiKey
 from dashboard.serve.monitoring import health
 from dashboard.serve.monitoring.metrics import MetricsPage
 from dashboard.serve.routes import Route, route_of

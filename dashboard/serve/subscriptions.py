@@ -14,12 +14,12 @@ from uuid import UUID
 from anyio import CapacityLimiter, to_thread
 from msgspec import Raw, json
 
+from dashboard.domain.people.access import ApiKey
 from dashboard.domain.rejections.exclusion import ArchivedRejection
 from dashboard.domain.rejections.search import RejectionFilter
 from dashboard.errors import StoreError
 from dashboard.logs import get_logger
 from dashboard.serve.counters import Counters
-from dashboard.serve.keys.key_ring import ApiKey
 from dashboard.store.engine.engine import Store, installation_id
 from dashboard.store.rejections.archive import (
     PageRequest,

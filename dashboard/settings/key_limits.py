@@ -1,16 +1,32 @@
-"""[serve.keys.NAME]: the limits of each key, checked against the networks and methods."""
+"""[serve.keys.NAME]: each key with its limits, checked against the networks and methods."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Final
 
 from dashboard.devnet.genesis import DEVNET_ID
-from dashboard.domain.people.access import KeyLimits
+from dashboard.domain.people.access import ApiKey, ConfiguredKeys, KeyLimits
 from dashboard.domain.quantity import NetworkId, shorten
 from dashboard.domain.secret import Secret
 from dashboard.settings.layers import Remark, SettingPath, as_far_as_readable
 from dashboard.settings.schema import ApiKeySettings, Settings
 from dashboard.wire.method_names import method_mistake
+
+_TRIAL_KEY: Final = Secret("dev")
+
+
+def configured_keys(settings: Settings) -> ConfiguredKeys:
+    """Return the keys of the settings, or the one for a trial, which has no limits."""
+    default_rate = float(settings.serve.requests_per_second)
+    if settings.has_development_key:
+        trial = ApiKey.of("development", _TRIAL_KEY, _TRIAL_KEY)
+        return ConfiguredKeys((trial,), default_rate, is_for_trial=True)
+    keys = (
+        ApiKey.of(name, own.key, own.secret).limited(limits_of_key(own, settings), default_rate)
+        for name, own in settings.serve.keys.items()
+    )
+    return ConfiguredKeys(tuple(keys), default_rate)
 
 
 def limits_of_key(own: ApiKeySettings, settings: Settings) -> KeyLimits:

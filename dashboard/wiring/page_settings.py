@@ -19,6 +19,7 @@ from dashboard.domain.clock import Clock
 from dashboard.errors import InputError
 from dashboard.poll.trial import CREDITS_PER_CALL
 from dashboard.settings import Settings
+from dashboard.settings.key_limits import configured_keys
 from dashboard.settings.listing import (
     EffectiveSetting,
     changed_settings,
@@ -52,6 +53,7 @@ def page_settings(settings: Settings) -> PageSettings:
         heartbeat_period=alerts.heartbeat_period if alerts.heartbeat_url else None,
         domain=message_domain(settings),
         answers=answer_file(),
+        keys=configured_keys(settings),
         failing_roles=partial(failing_roles, settings.home),
     )
 

@@ -9,15 +9,14 @@ from typing import Final
 
 from starlette.types import ASGIApp
 
-from dashboard.domain.secret import Secret
 from dashboard.serve.app import build_app
 from dashboard.serve.dependencies import ServeDependencies, ServedNetwork, ServeLimits
 from dashboard.serve.keys.authentication import AuthenticationThrottle
-from dashboard.serve.keys.key_ring import ApiKey, KeyLimiter
-from dashboard.serve.keys.key_sync import ConfiguredKeys, KeySync
+from dashboard.serve.keys.key_ring import KeyLimiter
+from dashboard.serve.keys.key_sync import KeySync
 from dashboard.serve.server import server_config
 from dashboard.settings import Settings
-from dashboard.settings.key_limits import limits_of_key
+from dashboard.settings.key_limits import configured_keys
 from dashboard.store.engine.engine import Store
 from dashboard.web.gate import HostCheck
 from dashboard.wiring.clients import Clients, open_clients
@@ -101,20 +100,3 @@ def _served(network: Network, clients: Clients, settings: Settings) -> ServedNet
         follower=clients.follower(network, settings.fees) if is_followed else None,
         is_default_for_old_reports=settings.serve.default_network_id == network.network_id,
     )
-
-
-DEVELOPMENT_KEY = "dev"
-
-
-def configured_keys(settings: Settings) -> ConfiguredKeys:
-    """Return the keys of the settings, or the development key, which has no limits."""
-    default_rate = float(settings.serve.requests_per_second)
-    if settings.has_development_key:
-        secret = Secret(DEVELOPMENT_KEY)
-        development = ApiKey.of("development", secret, secret)
-        return ConfiguredKeys((development,), default_rate)
-    keys = (
-        ApiKey.of(name, own.key, own.secret).limited(limits_of_key(own, settings), default_rate)
-        for name, own in settings.serve.keys.items()
-    )
-    return ConfiguredKeys(tuple(keys), default_rate)

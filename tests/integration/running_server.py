@@ -16,10 +16,11 @@ import httpx
 import uvicorn
 from eth_account import Account
 
+from dashboard.domain.people.access import ApiKey
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.secret import Secret
 from dashboard.serve.dependencies import ServeDependencies, ServedNetwork, ServeLimits
-from dashboard.serve.keys.key_ring import ApiKey, KeyRing
+from dashboard.serve.keys.key_ring import KeyRing
 from dashboard.serve.server import server_config
 from dashboard.store.engine.engine import Store, open_store
 from tests.databases import new_sqlite_store

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 
-from dashboard.domain.people.access import KeyLimits
+from dashboard.domain.people.access import ApiKey, ConfiguredKeys, KeyLimits, digest
 from dashboard.serve.keys.authentication import AuthenticationThrottle
-from dashboard.serve.keys.key_ring import ApiKey, KeyLimiter, digest
-from dashboard.serve.keys.key_sync import ConfiguredKeys, KeySync
+from dashboard.serve.keys.key_ring import KeyLimiter
+from dashboard.serve.keys.key_sync import KeySync
 from dashboard.store.access.api_keys import Credential, create_key, revoke_key
 from dashboard.store.engine.engine import Store
 from dashboard.wire.method_names import SAVE_REJECTED

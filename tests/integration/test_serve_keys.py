@@ -15,8 +15,7 @@ from structlog.testing import capture_logs
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
-from dashboard.domain.people.access import KeyLimits
-from dashboard.serve.keys.key_ring import digest
+from dashboard.domain.people.access import KeyLimits, digest
 from dashboard.store.access.api_keys import (
     Credential,
     create_key,

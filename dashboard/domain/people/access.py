@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Final, TypeAlias
+from typing import Final, Self, TypeAlias
 
 from dashboard.domain.quantity import NetworkId, shorten
+from dashboard.domain.secret import Secret
 from dashboard.errors import InputError
 
 LONGEST_NAME: Final = 80
@@ -173,3 +175,81 @@ def parse_key_name(text: str) -> str:
             "underscores, beginning with a letter or digit"
         )
     return text
+
+
+@dataclass(frozen=True, slots=True)
+class ApiKey:
+    """One key of one caller; `name` is what logs call the caller.
+
+    `network_ids` are the networks that the key opens; None opens all of them.
+    `methods` are those that it may call, without their prefix, and the gas operations; None is
+    all of them. `may_report`: whether it may save rejections. `requests_per_second` and `burst`
+    bound how often; None is as often as it likes.
+    """
+
+    name: str
+    key_digest: bytes
+    secret_digest: bytes | None = None
+    network_ids: frozenset[NetworkId] | None = None
+    methods: frozenset[str] | None = None
+    may_report: bool = True
+    requests_per_second: float | None = None
+    burst: int | None = None
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        key: Secret,
+        secret: Secret | None = None,
+        network_ids: Iterable[NetworkId] | None = None,
+    ) -> Self:
+        """Digest a key and its secret, if any; InputError where no client could send the key.
+
+        Keys are random and long, so one round of SHA-256 is enough.
+        """
+        text = key.reveal()
+        if not text or set("/:") & set(text):
+            msg = f"the API key {name!r} is empty or holds / or :, so no client could present it"
+            raise InputError(msg)
+        return cls(
+            name=name,
+            key_digest=digest(text),
+            secret_digest=digest(secret.reveal()) if secret else None,
+            network_ids=None if network_ids is None else frozenset(network_ids),
+        )
+
+    def limited(self, limits: KeyLimits, default_rate: float) -> Self:
+        """Return the key with these limits; `default_rate` is for those without a rate."""
+        rate, burst = limits.rate_in_force(default_rate)
+        return replace(
+            self,
+            network_ids=limits.network_ids,
+            methods=limits.methods,
+            may_report=limits.may_report,
+            requests_per_second=rate,
+            burst=burst,
+        )
+
+    def opens(self, network_id: NetworkId) -> bool:
+        return self.network_ids is None or network_id in self.network_ids
+
+
+@dataclass(frozen=True, slots=True)
+class ConfiguredKeys:
+    """The keys of the settings, and the rate of stored keys that have none of their own.
+
+    `is_for_trial`: they are the one published key, for trying Linewatch with nothing configured.
+    """
+
+    keys: tuple[ApiKey, ...] = ()
+    default_rate: float = 0.0
+    is_for_trial: bool = False
+
+
+NO_KEYS: Final = ConfiguredKeys()
+
+
+def digest(text: str) -> bytes:
+    """Return the digest of a key or secret."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()

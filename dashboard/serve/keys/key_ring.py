@@ -9,74 +9,14 @@ import hmac
 import math
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
-from typing import Final, NamedTuple, Self
+from dataclasses import dataclass
+from typing import Final, NamedTuple
 
-from dashboard.domain.people.access import KeyLimits, usual_burst
-from dashboard.domain.quantity import NetworkId
-from dashboard.domain.secret import Secret
+from dashboard.domain.people.access import ApiKey, digest, usual_burst
 from dashboard.errors import InputError
 from dashboard.wire.method_names import FREE, SAVE_REJECTED
 
 _NOTHING = hashlib.sha256(b"").digest()
-
-
-@dataclass(frozen=True, slots=True)
-class ApiKey:
-    """One key of one caller; `name` is what logs call the caller.
-
-    `network_ids` are the networks that the key opens; None opens all of them.
-    `methods` are those that it may call, without their prefix, and the gas operations; None is
-    all of them. `may_report`: whether it may save rejections. `requests_per_second` and `burst`
-    bound how often; None is as often as it likes.
-    """
-
-    name: str
-    key_digest: bytes
-    secret_digest: bytes | None = None
-    network_ids: frozenset[NetworkId] | None = None
-    methods: frozenset[str] | None = None
-    may_report: bool = True
-    requests_per_second: float | None = None
-    burst: int | None = None
-
-    @classmethod
-    def of(
-        cls,
-        name: str,
-        key: Secret,
-        secret: Secret | None = None,
-        network_ids: Iterable[NetworkId] | None = None,
-    ) -> Self:
-        """Digest a key and its secret, if any; InputError where no client could send the key.
-
-        Keys are random and long, so one round of SHA-256 is enough.
-        """
-        text = key.reveal()
-        if not text or set("/:") & set(text):
-            msg = f"the API key {name!r} is empty or holds / or :, so no client could present it"
-            raise InputError(msg)
-        return cls(
-            name=name,
-            key_digest=digest(text),
-            secret_digest=digest(secret.reveal()) if secret else None,
-            network_ids=None if network_ids is None else frozenset(network_ids),
-        )
-
-    def limited(self, limits: KeyLimits, default_rate: float) -> Self:
-        """Return the key with these limits; `default_rate` is for those without a rate."""
-        rate, burst = limits.rate_in_force(default_rate)
-        return replace(
-            self,
-            network_ids=limits.network_ids,
-            methods=limits.methods,
-            may_report=limits.may_report,
-            requests_per_second=rate,
-            burst=burst,
-        )
-
-    def opens(self, network_id: NetworkId) -> bool:
-        return self.network_ids is None or network_id in self.network_ids
 
 
 class KeyRing:
@@ -140,11 +80,6 @@ def basic_credentials(header: str | None) -> tuple[str, str] | None:
         return None
     user, colon, password = text.partition(":")
     return (user, password) if colon else None
-
-
-def digest(text: str) -> bytes:
-    """Return the digest of a key or secret."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
 def _by_digest(keys: Iterable[ApiKey]) -> dict[bytes, ApiKey]:
@@ -259,14 +194,14 @@ class KeyLimiter:
             if usage.calls or usage.refusals
         }
         self._taken = self.call_counts()
-        for digest in uses:
-            self._usages[digest].calls = self._usages[digest].refusals = 0
+        for each in uses:
+            self._usages[each].calls = self._usages[each].refusals = 0
         return uses
 
     def restore_uses(self, uses: dict[bytes, UsageDelta]) -> None:
         """Add uses again that were taken and could not be saved."""
-        for digest, use in uses.items():
-            usage = self._usages[digest]
+        for each, use in uses.items():
+            usage = self._usages[each]
             usage.calls += use.calls
             usage.refusals += use.refusals
             taken = self._taken[usage.name]

@@ -10,9 +10,10 @@ import anyio
 from anyio import CapacityLimiter, to_thread
 
 from dashboard.domain.clock import Clock
+from dashboard.domain.people.access import ApiKey, ConfiguredKeys
 from dashboard.errors import InputError, StoreError
 from dashboard.logs import get_logger
-from dashboard.serve.keys.key_ring import ApiKey, KeyLimiter, KeyRing, UsageDelta
+from dashboard.serve.keys.key_ring import KeyLimiter, KeyRing, UsageDelta
 from dashboard.store.access.api_keys import (
     KeyUse,
     StoredKey,
@@ -23,14 +24,6 @@ from dashboard.store.access.api_keys import (
 from dashboard.store.engine.engine import Store
 
 _log = get_logger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class ConfiguredKeys:
-    """The keys of the settings, and the rate of stored keys that have none of their own."""
-
-    keys: tuple[ApiKey, ...] = ()
-    default_rate: float = 0.0
 
 
 @dataclass(slots=True)

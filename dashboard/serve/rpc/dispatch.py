@@ -11,10 +11,11 @@ from msgspec import UnsetType
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive
 
+from dashboard.domain.people.access import ApiKey
 from dashboard.errors import StoreError
 from dashboard.logs import get_logger
 from dashboard.serve.counters import UNSERVED, Counters
-from dashboard.serve.keys.key_ring import ApiKey, KeyLimiter
+from dashboard.serve.keys.key_ring import KeyLimiter
 from dashboard.serve.subscriptions import Session
 from dashboard.transport.http_reply import HttpReply, json_reply
 from dashboard.wire.exclusion import StatusRequest, decode_status_request, decode_status_requests

@@ -11,10 +11,10 @@ from typing import Any, Final, Generic, TypeVar
 import anyio
 from anyio import CapacityLimiter, to_thread
 
+from dashboard.domain.people.access import ApiKey
 from dashboard.errors import StoreError, WireError
 from dashboard.logs import get_logger
 from dashboard.serve.dependencies import ServeDependencies
-from dashboard.serve.keys.key_ring import ApiKey
 from dashboard.serve.rpc.dispatch import CallResult
 from dashboard.store.rejections.archive import queryable_record
 from dashboard.store.rejections.known_hashes import TooManyVersions, load_heads

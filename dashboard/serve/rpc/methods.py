@@ -10,10 +10,10 @@ from typing import Any, Final
 
 from anyio import to_thread
 
+from dashboard.domain.people.access import ApiKey
 from dashboard.errors import WireError
 from dashboard.serve.dependencies import ServeDependencies
 from dashboard.serve.documents.openrpc import DISCOVER, openrpc_document
-from dashboard.serve.keys.key_ring import ApiKey
 from dashboard.serve.rpc.dispatch import AnyMethod, AsyncMethod, CallResult, SessionMethod
 from dashboard.serve.rpc.exclusion_status import StatusReader
 from dashboard.serve.rpc.rejection_queries import (

@@ -9,10 +9,10 @@ from typing import Any, Final, TypeAlias
 
 from anyio import CapacityLimiter
 
+from dashboard.domain.people.access import ApiKey
 from dashboard.domain.quantity import NetworkId
 from dashboard.errors import WireError
 from dashboard.serve.dependencies import ServeDependencies
-from dashboard.serve.keys.key_ring import ApiKey
 from dashboard.serve.rpc.dispatch import LARGEST_ANSWER, CallResult, ThreadMethod
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import installation_id

@@ -15,12 +15,12 @@ from dashboard.detect.silence import conclude_exclusion
 from dashboard.domain.alerts.condition import Subject
 from dashboard.domain.alerts.rule import takes_all_reports
 from dashboard.domain.health.observation import ExclusionAnswer
+from dashboard.domain.people.access import ApiKey
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejections.exclusion import SaveStatus
 from dashboard.errors import StoreError, StoreUnavailable, WireError
 from dashboard.logs import get_logger
 from dashboard.serve.dependencies import ServeDependencies
-from dashboard.serve.keys.key_ring import ApiKey
 from dashboard.serve.rpc.dispatch import CallResult
 from dashboard.store.alerts.conditions import current_state, record_transition
 from dashboard.store.alerts.rules import rules_in_force

@@ -12,9 +12,10 @@ from typing import Final
 
 from starlette.types import Message, Receive, Scope, Send
 
+from dashboard.domain.people.access import ApiKey
 from dashboard.logs import get_logger
 from dashboard.serve.counters import Counters
-from dashboard.serve.keys.key_ring import ApiKey, KeyRing
+from dashboard.serve.keys.key_ring import KeyRing
 from dashboard.serve.rpc.dispatch import INVALID_PROJECT_ID, Dispatcher
 from dashboard.serve.subscriptions import SessionLimits
 from dashboard.transport.frames import MESSAGE_BATCHES

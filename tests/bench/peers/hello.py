@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from dashboard.cli.main import main
+from dashboard.domain.people.access import ApiKey
 from dashboard.serve import app, router
 from dashboard.serve.gas import GasApi
-from dashboard.serve.keys.key_ring import ApiKey
 from dashboard.serve.rpc.dispatch import Dispatcher, MessageAnswer
 from dashboard.serve.subscriptions import Session
 from dashboard.transport.http_reply import json_reply

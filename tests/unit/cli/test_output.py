@@ -8,10 +8,10 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
+from dashboard.application.listing import instant
 from dashboard.cli.output import (
     Listing,
     Output,
-    instant,
     output,
     print_json,
     print_list,

@@ -1,4 +1,4 @@
-"""Limits of API keys: rates as people write them, and what binds where nothing is said."""
+"""API keys: what they open, rates as people write them, what binds where nothing is said."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from hypothesis import strategies as st
 
 from dashboard.domain.people.access import (
     UNLIMITED,
+    ApiKey,
     KeyLimits,
     format_rate,
     parse_key_name,
     parse_rate,
 )
+from dashboard.domain.quantity import NetworkId
+from dashboard.domain.secret import Secret
 from dashboard.errors import InputError
 
 
@@ -76,3 +79,32 @@ def test_name_that_would_hide_in_a_list_is_refused_as_printable_text(name: str) 
 
     assert str(refused.value).isprintable()
     assert "64 letters, digits" in str(refused.value)
+
+
+WALLETS = ApiKey.of("wallets", Secret("k3y-of-wallets"), Secret("s3cret"))
+NODES = ApiKey.of("nodes", Secret("k3y-of-nodes"), network_ids=[NetworkId(59144)])
+
+
+def test_key_opens_every_network_unless_some_are_named() -> None:
+    assert WALLETS.opens(NetworkId(1))
+    assert NODES.opens(NetworkId(59144))
+    assert not NODES.opens(NetworkId(1))
+
+
+@pytest.mark.parametrize("text", ["", "with/slash", "with:colon"])
+def test_key_that_no_client_could_present_is_refused_unshown(text: str) -> None:
+    with pytest.raises(InputError) as caught:
+        ApiKey.of("odd", Secret(text))
+
+    assert "'odd'" in str(caught.value)
+    assert not text or text not in str(caught.value)
+
+
+def test_limits_of_a_key_are_those_in_force() -> None:
+    limits = KeyLimits(frozenset({NetworkId(5)}), frozenset({"subscribe"}), may_report=False)
+
+    limited = WALLETS.limited(limits, default_rate=2.5)
+
+    assert (limited.name, limited.key_digest) == (WALLETS.name, WALLETS.key_digest)
+    assert (limited.network_ids, limited.methods) == (limits.network_ids, limits.methods)
+    assert (limited.requests_per_second, limited.burst, limited.may_report) == (2.5, 10, False)

@@ -7,9 +7,10 @@ from datetime import timedelta
 
 import pytest
 
+from dashboard.domain.people.access import ApiKey
 from dashboard.domain.secret import Secret
 from dashboard.serve.counters import Counters
-from dashboard.serve.keys.key_ring import ApiKey, KeyLimiter, KeyRing
+from dashboard.serve.keys.key_ring import KeyLimiter, KeyRing
 from dashboard.serve.rpc import websocket_endpoint
 from dashboard.serve.rpc.dispatch import Dispatcher, HttpEndpoint
 from dashboard.serve.subscriptions import SessionLimits

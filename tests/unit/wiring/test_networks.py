@@ -9,12 +9,12 @@ import pytest
 from dashboard.domain.secret import Secret
 from dashboard.serve.keys.key_ring import KeyRing
 from dashboard.settings import EndpointSettings, Settings, load_settings
+from dashboard.settings.key_limits import configured_keys
 from dashboard.upstream.endpoint import http_error
 from dashboard.upstream.http import HttpAsker, open_client
 from dashboard.upstream.websocket import WebSocketAsker
 from dashboard.wiring.clients import Clients, key_advice, rpc_address
 from dashboard.wiring.networks import networks_of
-from dashboard.wiring.serve import configured_keys
 
 OWN = "[networks.mine]\nnetwork_id = 31337\n"
 ENDPOINTS = {

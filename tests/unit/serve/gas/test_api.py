@@ -9,10 +9,10 @@ import pytest
 from starlette.responses import Response
 
 from dashboard.domain.health.observation import FEE_OPERATIONS
+from dashboard.domain.people.access import ApiKey
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.secret import Secret
 from dashboard.serve.gas import FollowedNetwork, GasApi
-from dashboard.serve.keys.key_ring import ApiKey
 from dashboard.serve.monitoring.health import node_problem
 from tests.unit.serve.scripted_follower import Clock, ScriptedFollower
 

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dashboard.domain.people.access import ApiKey
 from dashboard.domain.secret import Secret
-from dashboard.serve.keys.key_ring import ApiKey, KeyLimiter
+from dashboard.serve.keys.key_ring import KeyLimiter
 from dashboard.wire.method_names import GET_STATUS, SAVE_REJECTED
 
 FREE = ApiKey.of("free", Secret("free"))

@@ -10,11 +10,11 @@ import anyio
 import pytest
 from structlog.testing import capture_logs
 
-from dashboard.domain.people.access import KeyLimits
+from dashboard.domain.people.access import ApiKey, ConfiguredKeys, KeyLimits, digest
 from dashboard.domain.secret import Secret
 from dashboard.errors import InputError, StoreUnavailable
-from dashboard.serve.keys.key_ring import ApiKey, KeyLimiter, digest
-from dashboard.serve.keys.key_sync import ConfiguredKeys, KeySync
+from dashboard.serve.keys.key_ring import KeyLimiter
+from dashboard.serve.keys.key_sync import KeySync
 from dashboard.store.access.api_keys import (
     Credential,
     create_key,

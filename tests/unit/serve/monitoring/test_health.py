@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from dashboard.domain.people.access import ApiKey
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.secret import Secret
 from dashboard.errors import StoreUnavailable
 from dashboard.serve.dependencies import ServeDependencies
 from dashboard.serve.gas import FollowedNetwork, GasApi
-from dashboard.serve.keys.key_ring import ApiKey
 from dashboard.serve.monitoring.health import Readiness, node_problem
 from dashboard.store.engine.engine import Store, prove_writing
 from dashboard.store.rejections.known_hashes import load_heads

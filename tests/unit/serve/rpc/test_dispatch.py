@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 from anyio import CapacityLimiter
 
+from dashboard.domain.people.access import ApiKey
 from dashboard.domain.secret import Secret
 from dashboard.errors import StoreError, StoreUnavailable
 from dashboard.serve.counters import Counters
-from dashboard.serve.keys.key_ring import ApiKey, KeyLimiter
+from dashboard.serve.keys.key_ring import KeyLimiter
 from dashboard.serve.rpc.dispatch import AnyMethod, CallResult, Dispatcher, ThreadMethod
 from dashboard.wire.jsonrpc import RpcError
 

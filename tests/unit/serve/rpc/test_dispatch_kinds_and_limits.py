@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from dashboard.domain.people.access import ApiKey
 from dashboard.domain.secret import Secret
 from dashboard.serve.counters import Counters
-from dashboard.serve.keys.key_ring import ApiKey, KeyLimiter
+from dashboard.serve.keys.key_ring import KeyLimiter
 from dashboard.serve.rpc.dispatch import (
     LARGEST_ANSWER,
     AnyMethod,

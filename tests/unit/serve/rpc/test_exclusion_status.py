@@ -15,12 +15,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dashboard.domain.people.access import ApiKey
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejections.exclusion import QUERYABLE_WINDOW
 from dashboard.domain.secret import Secret
 from dashboard.serve.counters import Counters
 from dashboard.serve.dependencies import ServeDependencies, ServedNetwork
-from dashboard.serve.keys.key_ring import ApiKey, KeyLimiter, KeyRing
+from dashboard.serve.keys.key_ring import KeyLimiter, KeyRing
 from dashboard.serve.rpc.dispatch import Dispatcher
 from dashboard.serve.rpc.exclusion_status import StatusReader, load_known_hashes
 from dashboard.serve.rpc.methods import exclusion_methods

@@ -11,9 +11,9 @@ from typing import Any
 import anyio
 import pytest
 
+from dashboard.domain.people.access import ApiKey
 from dashboard.domain.secret import Secret
 from dashboard.serve.dependencies import ServeDependencies, ServedNetwork, ServeLimits
-from dashboard.serve.keys.key_ring import ApiKey
 from dashboard.serve.rpc.dispatch import CallResult
 from dashboard.serve.rpc.exclusion_status import StatusReader
 from dashboard.serve.rpc.methods import exclusion_methods

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from dashboard.domain.people.access import ApiKey
 from dashboard.domain.secret import Secret
 from dashboard.serve.dependencies import ServeDependencies
-from dashboard.serve.keys.key_ring import ApiKey
 from dashboard.serve.rpc.rejection_queries import COUNT, RejectionQueries
 from dashboard.wire.jsonrpc import RpcError
 from tests.integration.running_server import a_store, services_of

@@ -11,11 +11,10 @@ import pytest
 from dashboard.domain.alerts.condition import State, Subject
 from dashboard.domain.alerts.kinds.kind import RuleKind
 from dashboard.domain.alerts.rule import Rule, RuleScope
-from dashboard.domain.people.access import Actor
+from dashboard.domain.people.access import Actor, ApiKey
 from dashboard.domain.quantity import Address, NetworkId, TxHash
 from dashboard.domain.secret import Secret
 from dashboard.serve.dependencies import ServeDependencies, ServedNetwork
-from dashboard.serve.keys.key_ring import ApiKey
 from dashboard.serve.rpc.reports import ReportSaver
 from dashboard.store.alerts import outbox
 from dashboard.store.alerts.conditions import current_state

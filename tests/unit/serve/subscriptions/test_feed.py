@@ -12,10 +12,10 @@ from uuid import UUID
 import msgspec
 import pytest
 
+from dashboard.domain.people.access import ApiKey
 from dashboard.domain.rejections.search import RejectionFilter
 from dashboard.domain.secret import Secret
 from dashboard.serve.counters import Counters
-from dashboard.serve.keys.key_ring import ApiKey
 from dashboard.serve.subscriptions import EncodedArrivals, Feed, Subscription
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store

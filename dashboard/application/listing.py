@@ -1,0 +1,105 @@
+"""How the items of a subject are listed: one declaration for tables, CSV and JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Generic, TypeAlias, TypeVar
+
+from dashboard.domain.formatting import moment
+from dashboard.domain.tables import write_csv
+from dashboard.wire.decoding import format_timestamp
+
+Json: TypeAlias = dict[str, "Json"] | list["Json"] | str | int | float | bool | None
+"""What JSON can say."""
+
+Cell: TypeAlias = str | int | None
+"""What a cell of a table can hold; None is an empty one."""
+
+Item = TypeVar("Item")
+
+
+def instant(at: datetime | None) -> str | None:
+    """Write a moment for programs, as both APIs do."""
+    return None if at is None else format_timestamp(at)
+
+
+@dataclass(frozen=True, slots=True)
+class Column(Generic[Item]):
+    """One thing that a listing says of each item.
+
+    People and CSV read `text` under `name`; without `text` only programs get the column. Programs
+    read `json` under `key`, by default the text; without `key` only people get it.
+    """
+
+    name: str = ""
+    text: Callable[[Item], Cell] | None = None
+    key: str = ""
+    json: Callable[[Item], Json] | None = None
+
+    def value(self, item: Item) -> Json:
+        """Return what programs get."""
+        write = self.json or self.text
+        return None if write is None else write(item)
+
+
+def for_programs(key: str, json: Callable[[Item], Json]) -> Column[Item]:
+    """Return a column that JSON alone has."""
+    return Column(key=key, json=json)
+
+
+def time_for_programs(key: str, at: Callable[[Item], datetime | None]) -> Column[Item]:
+    """Return a moment that JSON alone has."""
+    return Column(key=key, json=lambda each: instant(at(each)))
+
+
+def time_column(
+    name: str, key: str, at: Callable[[Item], datetime | None], never: str = ""
+) -> Column[Item]:
+    """Return a moment, in words for people; `never` is what they read where there is none."""
+
+    def text(item: Item) -> str:
+        found = at(item)
+        return never if found is None else moment(found)
+
+    return Column(name, text, key, lambda each: instant(at(each)))
+
+
+@dataclass(frozen=True, slots=True)
+class Listing(Generic[Item]):
+    """The columns of a subject. `key` holds the items in JSON, `nothing` is said without any.
+
+    `fields` writes further keys of an item, where a codec writes several at once.
+    """
+
+    key: str
+    columns: tuple[Column[Item], ...]
+    nothing: str = ""
+    fields: Callable[[Item], Mapping[str, Json]] | None = field(default=None)
+
+    def names(self) -> tuple[str, ...]:
+        """Return the heads of the columns that people read."""
+        return tuple(each.name for each in self.columns if each.text is not None)
+
+    def rows(self, items: Iterable[Item]) -> list[tuple[Cell, ...]]:
+        """Return the cells of each item under these heads."""
+        written = [each.text for each in self.columns if each.text is not None]
+        return [tuple(text(item) for text in written) for item in items]
+
+    def form(self, item: Item) -> dict[str, Json]:
+        """Return an item as programs get it."""
+        found = {each.key: each.value(item) for each in self.columns if each.key}
+        return found if self.fields is None else found | dict(self.fields(item))
+
+    def forms(self, items: Iterable[Item]) -> list[Json]:
+        """Return the items as programs get them."""
+        return [self.form(each) for each in items]
+
+    def csv(self, items: Iterable[Item]) -> str:
+        """Return the items as CSV (RFC 4180), without cells that a spreadsheet would compute."""
+        return write_csv(self.names(), self.rows(items))
+
+    def table(self, items: Iterable[Item]) -> list[Sequence[str]]:
+        """Return the cells as texts, empty where there is nothing."""
+        return [["" if cell is None else str(cell) for cell in row] for row in self.rows(items)]
