@@ -53,11 +53,12 @@ class Watch:
         clock: FakeClock,
         policy: DeliveryPolicy = PATIENT,
         sending: Sending | None = None,
+        alertmanagers: frozenset[str] = frozenset(),
     ) -> None:
         self.store, self.clock, self.channel = store, clock, RecordingChannel()
         sending = sending or self.channel.sending
         deliverer = Deliverer(store, sending, clock.now, clock.elapsed, policy)
-        self.known = ConfiguredRecipients((ONCALL, OTHERS))
+        self.known = ConfiguredRecipients((ONCALL, OTHERS), alertmanagers=alertmanagers)
         self.notifier = Notifier(store, [ONCALL], deliverer, clock.now, configured=self.known)
 
     @property

@@ -154,7 +154,7 @@ class Deliverer:
                 some,
                 traffic_to(connection, recipient, now),
                 now,
-                self._policy.pace,
+                self._policy.pace.of(recipient),
                 is_back=recipient in self._back or self._retries.is_failing(recipient),
             )
             for recipient, some in due.items()

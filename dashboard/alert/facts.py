@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TypeAlias
 
-from dashboard.alert.compose import Links, NetworkName, title_of
+from dashboard.alert.compose import Links, NetworkName, text_of, title_of
 from dashboard.alert.message import Message
 from dashboard.domain.alerts.condition import INSTALLATION, Transition
+from dashboard.domain.alerts.incident import NotifiedChange
 from dashboard.domain.alerts.notification import Notification, NotificationKind, NotificationMember
 from dashboard.domain.foreign_text import visible
 from dashboard.domain.quantity import NetworkId
@@ -124,6 +125,7 @@ def _member(
     transition, subject = member.transition, member.transition.subject
     opened_at = transition.began_at if member.opening is None else member.opening.opened_at
     return {
+        "headline": _headline(member, networks),
         "condition": str(subject.kind),
         "rule": visible(subject.rule) or None,
         "dimension": visible(subject.dimension) or None,
@@ -139,10 +141,22 @@ def _member(
     }
 
 
+def _headline(member: NotificationMember, networks: Mapping[NetworkId, NetworkName]) -> str:
+    network_id = member.transition.subject.network_id
+    named = networks.get(network_id, NetworkName(_unnamed(network_id)))
+    since = None if member.opening is None else member.opening.opened_at
+    text = text_of(NotifiedChange(member.transition, member.rejection, since), named, UTC)
+    return text.subject or text.headline
+
+
+def _unnamed(network_id: NetworkId) -> str:
+    return "" if network_id == INSTALLATION else f"network {network_id}"
+
+
 def _network(network_id: NetworkId, networks: Mapping[NetworkId, NetworkName]) -> object:
     if network_id == INSTALLATION:
         return None
-    named = networks.get(network_id, NetworkName(f"network {network_id}"))
+    named = networks.get(network_id, NetworkName(_unnamed(network_id)))
     return {
         "id": int(network_id),
         "title": visible(named.title),

@@ -27,15 +27,16 @@ from dashboard.alert.delivery_queue import Elapsed
 from dashboard.alert.incident_text import describe
 from dashboard.alert.message import MaySend
 from dashboard.alert.notify import Notifier
-from dashboard.domain.alerts.condition import INSTALLATION, Transition
+from dashboard.domain.alerts.condition import INSTALLATION, Subject, Transition
 from dashboard.domain.alerts.kinds.kind import ToldChange
+from dashboard.domain.alerts.notification import Recipient
 from dashboard.domain.clock import Clock
 from dashboard.domain.foreign_text import visible
 from dashboard.domain.people.recipients import ConfiguredRecipients
 from dashboard.domain.quantity import NetworkId
 from dashboard.errors import DeliveryDeferred, DeliveryRefused, LinewatchError
 from dashboard.logs import get_logger
-from dashboard.store.alerts.alert_status import OpenIncident, firing_incidents
+from dashboard.store.alerts.alert_status import OpenIncident, ends_of, told_incidents
 from dashboard.store.alerts.recipients import read_directory
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.digests import due_digests, make_digest
@@ -153,14 +154,16 @@ _NOBODYS: Final = UUID(int=0)
 
 
 class AlertRepeater:
-    """Pushes what is open now to one Alertmanager, with the labels of the first push.
+    """Pushes again what an Alertmanager was told of and is open now, with the same labels.
 
-    What it pushed last time and is over by now, it ends: its end may have been pushed before.
+    What it pushed last time and is over by now, it ends as of when that was: the end may have been
+    pushed before.
     """
 
     def __init__(
         self,
         store: Store,
+        recipient: Recipient,
         channel: AlertmanagerChannel,
         networks: Mapping[NetworkId, NetworkName],
         links: Links,
@@ -168,22 +171,22 @@ class AlertRepeater:
     ) -> None:
         """Push nothing yet."""
         self._store = store
+        self._recipient = recipient
         self._channel = channel
         self._networks = networks
         self._links = links
         self._clock = clock
-        self._pushed: dict[str, PushedAlert] = {}
+        self._pushed: dict[Subject, PushedAlert] = {}
 
     def work(self, may_send: MaySend) -> None:
         """Push all that is open; raises DeliveryError and StoreError."""
         with self._store.read() as connection:
-            incidents = firing_incidents(connection)
-        now = {each.subject.key(): self._alert(each) for each in incidents}
-        over = [
-            replace(alert, ends_at=self._clock())
-            for key, alert in self._pushed.items()
-            if key not in now
-        ]
+            now = {
+                each.subject: self._alert(each)
+                for each in told_incidents(connection, self._recipient)
+            }
+            ends = ends_of(connection, self._pushed.keys() - now.keys())
+        over = [replace(self._pushed[each], ends_at=at) for each, at in ends.items()]
         if now or over:
             self._channel.push([*now.values(), *over], may_send)
         self._pushed = now

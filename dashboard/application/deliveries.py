@@ -174,7 +174,8 @@ class Notifications:
 
     def _standing(self, connection: Connection, found: Sequence[Notification]) -> list[str]:
         """Say where each of these stands."""
-        now, pace = self._context.now(), Pace(self._context.settings.largest_hourly)
+        now, settings = self._context.now(), self._context.settings
+        pace = Pace(settings.largest_hourly, uncapped=settings.recipients.alertmanagers)
         traffic = {
             to: traffic_to(connection, to, now)
             for to in {each.recipient for each in found if waits_to_close(each, now)}
@@ -306,7 +307,8 @@ def _pending_words(notification: Notification, waiting: Waiting) -> str:
         return "waits until earlier ones are delivered"
     if waiting.traffic is not None:
         is_reminder = notification.kind is NotificationKind.REMINDER
-        at = waiting.pace.opens_at(waiting.traffic, now, for_reminders=is_reminder)
+        pace = waiting.pace.of(notification.recipient)
+        at = pace.opens_at(waiting.traffic, now, for_reminders=is_reminder)
         if at > now:
             cap = f"the cap of {waiting.pace.largest_hourly:,} an hour"
             return f"waits for {cap}, until {moment_near(at, now)}"

@@ -80,7 +80,16 @@ def configured_recipients(settings: Settings) -> ConfiguredRecipients:
         for name, each in settings.recipients.items()
     }
     named = tuple(default_recipients(settings))
-    return ConfiguredRecipients(named, profiles, settings.mail.time_zone, zone_of)
+    return ConfiguredRecipients(
+        named, profiles, settings.mail.time_zone, zone_of, alertmanagers(settings)
+    )
+
+
+def alertmanagers(settings: Settings) -> frozenset[str]:
+    """Return the names of the channels that are Alertmanagers."""
+    return frozenset(
+        name for name, each in settings.channels.items() if each.kind == "alertmanager"
+    )
 
 
 def message_domain(settings: Settings) -> str:
@@ -176,7 +185,8 @@ def open_notifier(
     programs = [name for name, each in settings.channels.items() if each.kind != "apprise"]
     write = with_facts(writer.write, writer.members, names, links, programs)
     sending = Sending(channels or open_channels(settings), write)
-    policy = DeliveryPolicy(pace=Pace(settings.alerts.largest_hourly))
+    pace = Pace(settings.alerts.largest_hourly, uncapped=configured.alertmanagers)
+    policy = DeliveryPolicy(pace=pace)
     deliverer = Deliverer(store, sending, clocks.now, clocks.elapsed, policy)
     recipients, domain = default_recipients(settings), message_domain(settings)
     return Notifier(store, recipients, deliverer, clocks.now, None, domain, configured)

@@ -34,6 +34,7 @@ from dashboard.alert.side_tasks import (
     SideTasks,
 )
 from dashboard.alert.verification_mails import VerificationMails
+from dashboard.domain.alerts.notification import Recipient
 from dashboard.domain.quantity import NetworkId
 from dashboard.poll.cadence import CadencePolicy
 from dashboard.poll.clocks import Clocks
@@ -159,7 +160,7 @@ def _repeaters(
     for name, each in settings.channels.items():
         if each.kind == "alertmanager":
             channel = alertmanager_of(each, settings)
-            repeater = AlertRepeater(store, channel, names, links, utc_now)
+            repeater = AlertRepeater(store, Recipient(name, name), channel, names, links, utc_now)
             yield SideTask(f"repeat to {name}", REPEAT_PERIOD, repeater.work)
 
 

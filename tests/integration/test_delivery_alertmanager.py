@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
@@ -32,14 +33,15 @@ from dashboard.domain.secret import Secret
 from dashboard.errors import DeliveryDeferred
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.engine.engine import Store, open_store
+from dashboard.wire.decoding import format_timestamp
 from dashboard.wiring.clock import utc_now
 from tests.alert_watch import Watch
 from tests.alertmanager import RunningAlertmanager, running_alertmanager
-from tests.builders import A_NETWORK, a_hash, a_notification, a_transition, an_id
+from tests.builders import A_NETWORK, a_hash, a_notification, a_transition
 from tests.databases import new_sqlite_store
 from tests.delivery_checks import reject
 from tests.fake_clock import FakeClock
-from tests.recording_channel import some_headers
+from tests.recording_channel import ONCALL, some_headers
 from tests.waiting import PATIENCE
 from tests.webhook_server import Receiver, http_receiver
 
@@ -102,41 +104,89 @@ def test_every_change_of_a_digest_fires_in_alertmanager(alertmanager: RunningAle
 
     channel_to(alertmanager.url).send(replace(message, facts=facts), some_headers(), always)
 
-    assert firing(alertmanager, "LinewatchTransactionRejected").count("600 rejections") == 600
+    summaries = set(firing(alertmanager, "LinewatchTransactionRejected"))
+    assert sum("a rejection was recorded" in each for each in summaries) == 600
 
 
-def test_open_incident_is_repeated_to_one_that_restarted_and_ends_when_it_is_over(
+def test_open_incident_is_repeated_to_one_that_restarted_and_ends_when_it_was_over(
     alertmanager: RunningAlertmanager, store: Store
 ) -> None:
-    channel = channel_to(alertmanager.url)
-    repeater = AlertRepeater(store, channel, NETWORKS, Links(), utc_now)
-    with store.write() as connection:
-        opening = a_transition(
-            subject=BUSY, before=None, after=State.BUSY, at=utc_now(), grounds=GROUNDS
-        )
-        assert record_transition(connection, opening, None)
+    watch = watch_of(alertmanager, store)
+    watch.rules(Rule("busy", RuleKind.BUSY, recipients=(TO_ALERTMANAGER,)))
+    watch.clock.wait(timedelta(minutes=1))
+    turn_busy(watch)
+    repeater = repeater_to(alertmanager.url, watch)
     repeater.work(always)
     before = firing(alertmanager, "LinewatchNetworkBusy")
-    expand_outbox(store, [Recipient("alertmanager", "alertmanager")], utc_now)
+    watch.wait()
     repeater.work(always)
     opened = firing(alertmanager, "LinewatchNetworkBusy")
-    with store.write() as connection:
-        end = a_transition(
-            subject=BUSY,
-            before=State.BUSY,
-            after=State.CALM,
-            at=utc_now(),
-            transition_id=an_id(2),
-            grounds=GROUNDS,
-        )
-        assert record_transition(connection, end, None)
-    expand_outbox(store, [], utc_now)
+    turn_calm(watch)
+    expand_outbox(store, [], watch.clock.now)
 
     repeater.work(always)
 
     assert before == []
     assert opened == ["devnet is busy: 20 gwei, threshold 10"]
     assert firing(alertmanager, "LinewatchNetworkBusy") == []
+
+
+def test_alert_ends_at_the_same_moment_however_often_that_is_said(store: Store) -> None:
+    receiver = Receiver(200)
+    with http_receiver(receiver) as port:
+        watch = Watch(store, FakeClock())
+        repeater = repeater_to(f"http://127.0.0.1:{port}", watch, ONCALL)
+        watch.rules(Rule("busy", RuleKind.BUSY))
+        turn_busy(watch)
+        watch.wait()
+        repeater.work(always)
+        watch.clock.wait(timedelta(minutes=3))
+        over_at = watch.clock.now()
+        turn_calm(watch)
+        watch.wait(timedelta(seconds=40))
+        repeater.work(always)
+        repeater.work(always)
+
+    ends = [json.loads(each.body)[0]["endsAt"] for each in receiver.requests]
+    assert ends[1:] == [format_timestamp(over_at)]
+
+
+def test_alertmanager_hears_only_of_what_its_rules_report(store: Store) -> None:
+    receiver = Receiver(200)
+    with http_receiver(receiver) as port:
+        watch = Watch(store, FakeClock())
+        watch.rules(Rule("busy", RuleKind.BUSY))
+        turn_busy(watch)
+        watch.wait()
+
+        repeater_to(f"http://127.0.0.1:{port}", watch).work(always)
+
+    assert receiver.requests == []
+
+
+def turn_busy(watch: Watch) -> None:
+    at = watch.clock.now()
+    opening = a_transition(subject=BUSY, before=None, after=State.BUSY, at=at, grounds=GROUNDS)
+    with watch.store.write() as connection:
+        assert record_transition(connection, opening, None)
+
+
+def turn_calm(watch: Watch) -> None:
+    at, calm = watch.clock.now(), State.CALM
+    end = a_transition(2, subject=BUSY, before=State.BUSY, after=calm, at=at, grounds=GROUNDS)
+    with watch.store.write() as connection:
+        assert record_transition(connection, end, None)
+
+
+def repeater_to(url: str, watch: Watch, told: Recipient = TO_ALERTMANAGER) -> AlertRepeater:
+    return AlertRepeater(watch.store, told, channel_to(url), NETWORKS, Links(), watch.clock.now)
+
+
+def watch_of(alertmanager: RunningAlertmanager, store: Store) -> Watch:
+    """Return a worker that notifies a real Alertmanager, two minutes ago by its own clock."""
+    fake_clock = FakeClock()
+    fake_clock.set_clock(utc_now() - timedelta(minutes=2) - fake_clock.now())
+    return Watch(store, fake_clock, sending=sending_to(channel_to(alertmanager.url), store))
 
 
 def test_alert_that_was_pushed_ends_with_the_message_that_it_is_over(
@@ -183,10 +233,8 @@ def test_answer_that_quotes_the_login_is_not_shown(quoted: bytes) -> None:
 def test_rejections_that_a_person_resolved_end_in_alertmanager_at_once(
     alertmanager: RunningAlertmanager, store: Store, act: str
 ) -> None:
-    fake_clock = FakeClock()
-    fake_clock.set_clock(utc_now() - timedelta(minutes=2) - fake_clock.now())
-    channel = channel_to(alertmanager.url)
-    watch = Watch(store, fake_clock, sending=sending_to(channel, store))
+    watch = watch_of(alertmanager, store)
+    fake_clock = watch.clock
     watch.rules(Rule("rejections", RuleKind.REJECTED, recipients=(TO_ALERTMANAGER,)))
     for number in (3001, 3002):
         reject(store, number, a_transition(number, at=fake_clock.now()))

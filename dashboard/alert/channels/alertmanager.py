@@ -102,13 +102,13 @@ def alerts_of(facts: Mapping[str, Any], now: datetime) -> list[PushedAlert]:
     members, link = data["members"], data["link"] or ""
     if len(members) == 1:
         return [_alert_of(members[0], annotations, link, now)]
-    return [_alert_of(each, _annotations(each, annotations), link, now) for each in members]
+    return [_alert_of(each, _annotations(each), link, now) for each in members]
 
 
-def _annotations(member: Mapping[str, Any], of_all: Mapping[str, str]) -> Mapping[str, str]:
+def _annotations(member: Mapping[str, Any]) -> Mapping[str, str]:
     """Return what is said of one change among many: not the text about all of them."""
     reason = (member["transaction"] or {}).get("reason")
-    return {"summary": of_all["summary"], "description": reason or of_all["summary"]}
+    return {"summary": member["headline"], "description": reason or member["headline"]}
 
 
 def _alert_of(

@@ -18,6 +18,8 @@ LARGEST_HOURLY: Final = 12
 LARGEST_MEMBERS: Final = 5_000
 """Transitions that one notification gathers, so that its attachment stays a few megabytes."""
 
+_UNCAPPED_HOURLY: Final = 1_000_000
+
 HOUR: Final = timedelta(hours=1)
 LATE_AFTER: Final = timedelta(minutes=2)
 """What waits for so long beyond its time was held up, by a cap or an outage, and is merged."""
@@ -109,11 +111,18 @@ class Pace:
     """How many notifications a recipient gets within an hour.
 
     Half of them may follow each other at once. Between the others the wait doubles, so that a storm
-    of any length is named in full within minutes and the hour still ends below the cap.
+    of any length is named in full within minutes and the hour still ends below the cap. The cap
+    spares people: programs behind the `uncapped` channels get everything at once.
     """
 
     largest_hourly: int = LARGEST_HOURLY
     largest_members: int = LARGEST_MEMBERS
+    uncapped: frozenset[str] = frozenset()
+
+    def of(self, recipient: Recipient) -> Pace:
+        """Return the pace for a recipient."""
+        is_capped = recipient.channel not in self.uncapped
+        return self if is_capped else replace(self, largest_hourly=_UNCAPPED_HOURLY)
 
     def room(self, traffic: RecipientTraffic, now: datetime) -> int:
         """Return how many changes may go now; reminders delay none until the cap is reached."""

@@ -205,13 +205,15 @@ class ConfiguredRecipients:
 
     `named` get what no rule sends elsewhere; `profiles` are by mailbox. Whoever writes the settings
     vouches for both and for channels; every other mail address has to be verified. `zone` is that
-    of [mail]. `zones` returns the time zone of a name.
+    of [mail]. `zones` returns the time zone of a name. `alertmanagers` are the channels that group
+    and repeat alerts by themselves.
     """
 
     named: tuple[Recipient, ...] = ()
     profiles: Mapping[Recipient, RecipientProfile] = field(default_factory=dict)
     zone: str = "UTC"
     zones: Zones = utc_only
+    alertmanagers: frozenset[str] = frozenset()
 
     def trusts(self, recipient: Recipient) -> bool:
         """Whether a recipient need not be verified."""

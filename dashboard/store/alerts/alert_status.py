@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import Connection, Select, case, func, or_, select, update
+from sqlalchemy import Connection, Select, and_, case, func, or_, select, union, update
 
 from dashboard.domain.alerts.condition import (
     LONGEST_DIMENSION,
@@ -21,7 +22,12 @@ from dashboard.domain.alerts.grounds import Grounds
 from dashboard.domain.alerts.incident import IncidentState
 from dashboard.domain.alerts.kinds.delivery import DeliveryGrounds
 from dashboard.domain.alerts.kinds.upstream import SilenceGrounds
-from dashboard.domain.alerts.notification import DeliveryResult, NotificationState, Recipient
+from dashboard.domain.alerts.notification import (
+    DeliveryResult,
+    NotificationKind,
+    NotificationState,
+    Recipient,
+)
 from dashboard.domain.alerts.route import SOURCES, SilentSource
 from dashboard.domain.alerts.rule import Severity
 from dashboard.domain.alerts.rule_keys import MAIL
@@ -39,6 +45,7 @@ from dashboard.store.schema import (
     incident_transitions,
     incidents,
     mail_outages,
+    notification_incidents,
     notification_members,
     notifications,
     outbox,
@@ -137,21 +144,69 @@ def open_incidents(connection: Connection) -> list[OpenIncident]:
     ]
 
 
-def firing_incidents(connection: Connection) -> list[OpenIncident]:
-    """Return those of them that a rule reports: an incident of theirs is open and not pending."""
-    column = incidents.c
-    fires = (
+def told_incidents(connection: Connection, recipient: Recipient) -> list[OpenIncident]:
+    """Return those of them of which a recipient was notified, by an incident that is still open.
+
+    What a silence, a window, quiet hours or its rule keep from the recipient is none of them.
+    """
+    column, pair, about = incidents.c, incident_transitions.c, notification_incidents.c
+    member, sent = notification_members.c, notifications.c
+    of_open = (
         select(transitions.c.subject)
-        .join(
-            incident_transitions,
-            incident_transitions.c.transition_id == transitions.c.transition_id,
-        )
-        .join(incidents, column.incident_id == incident_transitions.c.incident_id)
+        .join(conditions, conditions.c.opening_id == transitions.c.opening_id)
+        .join(incident_transitions, pair.transition_id == transitions.c.transition_id)
+        .join(incidents, column.incident_id == pair.incident_id)
         .where(column.open_key.is_not(None), column.state != IncidentState.PENDING)
         .where(transitions.c.tx_hash.is_(None))
     )
-    reported = set(connection.scalars(fires))
-    return [each for each in open_incidents(connection) if each.subject.key() in reported]
+    to_recipient = (
+        sent.channel == recipient.channel,
+        sent.address == recipient.address,
+        sent.state == NotificationState.SENT,
+    )
+    of_changes = (
+        of_open.join(
+            notification_members,
+            and_(
+                member.transition_id == transitions.c.transition_id,
+                member.incident_id == column.incident_id,
+            ),
+        )
+        .join(notifications, sent.notification_id == member.notification_id)
+        .where(*to_recipient)
+    )
+    of_escalations = (
+        of_open.join(notification_incidents, about.incident_id == column.incident_id)
+        .join(notifications, sent.notification_id == about.notification_id)
+        .where(*to_recipient, sent.kind == NotificationKind.ESCALATION)
+    )
+    told = set(connection.scalars(union(of_changes, of_escalations)))
+    return [each for each in open_incidents(connection) if each.subject.key() in told]
+
+
+def ends_of(connection: Connection, subjects: Collection[Subject]) -> dict[Subject, datetime]:
+    """Return when what is wrong with each of these was over, or somebody resolved its incident.
+
+    One of which neither is so is missing.
+    """
+    column, pair, of = conditions.c, incident_transitions.c, incidents.c
+    keys = {each.key(): each for each in subjects}
+    known = select(column.subject, column.state, column.since).where(column.subject.in_(keys))
+    over = {
+        keys[row.subject]: row.since
+        for row in connection.execute(known)
+        if not State(row.state).is_open
+    }
+    resolved = (
+        select(column.subject, func.max(of.resolved_at).label("at"))
+        .join(transitions, transitions.c.opening_id == column.opening_id)
+        .join(incident_transitions, pair.transition_id == transitions.c.transition_id)
+        .join(incidents, of.incident_id == pair.incident_id)
+        .where(column.subject.in_(keys), of.resolved_at.is_not(None))
+        .group_by(column.subject)
+    )
+    acted = {keys[row.subject]: row.at for row in connection.execute(resolved)}
+    return acted | over
 
 
 def count_open_incidents(connection: Connection) -> Counter[tuple[Severity, IncidentState]]:

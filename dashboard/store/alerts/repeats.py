@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 from uuid import UUID, uuid5
 
 from sqlalchemy import Connection, RowMapping, delete, func, select, true
@@ -34,6 +34,14 @@ from dashboard.store.schema import (
     transitions,
 )
 
+_FOR_PEOPLE: Final = {
+    NotificationKind.REMINDER,
+    NotificationKind.ACKNOWLEDGED,
+    NotificationKind.UNACKNOWLEDGED,
+    NotificationKind.HANDED_OVER,
+}
+"""What an Alertmanager does not get: the alert fires on, and it repeats that by itself."""
+
 
 @dataclass(frozen=True, slots=True)
 class Repetition:
@@ -51,6 +59,11 @@ class Repetition:
     held_for: str = ""
     held_by: str = ""
     is_urgent: bool = False
+
+    def concerns(self, recipient: Recipient) -> bool:
+        """Whether it says anything new to a recipient."""
+        is_person = recipient.channel not in self.directory.configured.alertmanagers
+        return is_person or self.kind not in _FOR_PEOPLE
 
 
 def repeat(
@@ -78,7 +91,7 @@ def repeat(
         "kind": repetition.kind,
         "precedence": precedence_of_kind(repetition.kind, incident.severity),
     }
-    for each in recipients:
+    for each in filter(repetition.concerns, recipients):
         if reason := repetition.directory.withheld(each):
             _withhold(connection, incident, last, each, reason)
             continue

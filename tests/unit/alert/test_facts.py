@@ -14,6 +14,7 @@ from dashboard.alert.message import Message
 from dashboard.alert.message_writer import load_templates
 from dashboard.domain.alerts.condition import INSTALLATION, State, Subject, SubjectKind
 from dashboard.domain.alerts.notification import Notification, NotificationKind, NotificationMember
+from dashboard.domain.rejections.exclusion import RejectedTransaction
 from tests.builders import (
     A_MOMENT,
     A_NETWORK,
@@ -50,6 +51,7 @@ def test_rejection_comes_with_its_record_and_network() -> None:
     found = facts(notification, Links("https://watch.example"))
 
     change = {
+        "headline": "unknown reason · 0x0000…0001 · devnet",
         "condition": "transaction",
         "rule": None,
         "dimension": None,
@@ -59,16 +61,7 @@ def test_rejection_comes_with_its_record_and_network() -> None:
         "at": "2026-11-20T12:00:00Z",
         "openedAt": "2026-11-20T12:00:00Z",
         "network": {"id": 424242, "title": "devnet", "isSimulated": True},
-        "transaction": {
-            "hash": str(a_hash()),
-            "sender": str(record.sender),
-            "nonce": 7,
-            "stage": str(record.tx_rejection_stage),
-            "reason": "over\\u202e the limit",
-            "timestamp": "2026-11-20T12:00:00Z",
-            "blockNumber": None,
-            "firstSeenAt": "2026-11-20T12:00:03Z",
-        },
+        "transaction": known_of(record),
     }
     assert (found["type"], found["timestamp"]) == ("incident.opened", "2026-11-20T12:00:00Z")
     assert found["data"] == change | {
@@ -82,6 +75,19 @@ def test_rejection_comes_with_its_record_and_network() -> None:
         "part": 1,
         "partCount": 1,
         "members": [change],
+    }
+
+
+def known_of(record: RejectedTransaction) -> dict[str, object]:
+    return {
+        "hash": str(a_hash()),
+        "sender": str(record.sender),
+        "nonce": 7,
+        "stage": str(record.tx_rejection_stage),
+        "reason": "over\\u202e the limit",
+        "timestamp": "2026-11-20T12:00:00Z",
+        "blockNumber": None,
+        "firstSeenAt": "2026-11-20T12:00:03Z",
     }
 
 

@@ -6,20 +6,23 @@ from dataclasses import replace
 from datetime import timedelta
 
 from dashboard.alert.compose import Links
+from dashboard.alert.deliver import Sending
 from dashboard.alert.message_writer import MessageWriter, load_templates
 from dashboard.alert.rejection_text import shorten_hash
+from dashboard.application.incidents import Incidents
 from dashboard.domain.alerts.condition import State
 from dashboard.domain.alerts.kinds.kind import Dimension, RuleKind
-from dashboard.domain.alerts.notification import NotificationKind
+from dashboard.domain.alerts.notification import NotificationKind, Recipient
 from dashboard.domain.alerts.pace import Pace
 from dashboard.domain.alerts.rule import Rule
+from dashboard.domain.people.access import Actor
 from dashboard.errors import DeliveryBlocked
 from dashboard.store.engine.engine import Store
 from tests.alert_watch import Watch
 from tests.builders import a_hash, an_address, seconds
 from tests.delivery_checks import PATIENT, reject
 from tests.fake_clock import FakeClock
-from tests.recording_channel import ONCALL, OTHERS
+from tests.recording_channel import ONCALL, OTHERS, RecordingChannel, message_about
 
 MINUTE = timedelta(minutes=1)
 OFTEN = Rule("rejections", RuleKind.REJECTED, remind_every=2 * MINUTE)
@@ -48,6 +51,30 @@ def test_reminders_of_many_incidents_are_one_message_that_names_each(
 
     assert len(watch.sent()) <= 12
     assert [number for number in range(1, 10) if shorten_hash(a_hash(number)) not in said] == []
+
+
+def test_alertmanager_gets_what_changes_and_no_reminder(
+    store: Store, fake_clock: FakeClock
+) -> None:
+    program, channel = Recipient("am", "am"), RecordingChannel()
+    sending = Sending({"mail": channel, "am": channel}, message_about)
+    watch = Watch(store, fake_clock, sending=sending, alertmanagers=frozenset({"am"}))
+    watch.rules(replace(OFTEN, recipients=(ONCALL, program)))
+    reject(watch.store, 1)
+    watch.wait()
+    watch.wait(2 * MINUTE)
+    incidents, incident_id = Incidents(watch.context), watch.incident().incident_id
+
+    incidents.acknowledge(incident_id, Actor("Ann", fake_clock.now()))
+    watch.wait(seconds(1))
+    incidents.resolve(incident_id, Actor("Ann", fake_clock.now()))
+    watch.wait()
+
+    def kinds(recipient: Recipient) -> list[str]:
+        return [kind.value for to, kind in watch.taken() if to == recipient]
+
+    assert kinds(ONCALL) == ["change", "reminder", "acknowledged", "resolved"]
+    assert kinds(program) == ["change", "resolved"]
 
 
 def test_frequent_reminders_delay_no_new_rejection(store: Store, fake_clock: FakeClock) -> None:

@@ -93,6 +93,16 @@ def test_second_half_of_an_hour_is_spaced_out() -> None:
     assert plan(due(1), sent_before(59, 58, 57, 56, 55, 54, 53, 50, 44, 31, 26)) == [[1]]
 
 
+def test_program_that_groups_by_itself_waits_for_no_cap() -> None:
+    pace = Pace(2, uncapped=frozenset({"alertmanager"}))
+    of_people, of_program = (pace.of(Recipient(each, each)) for each in ("mail", "alertmanager"))
+    spent = sent_before(*[0] * 12)
+
+    assert plan(due(1, 2), spent, of_people) == []
+    assert plan(due(1, 2), spent, of_program) == [[1], [2]]
+    assert of_program.opens_at(spent, A_MOMENT) == A_MOMENT
+
+
 def test_cap_says_until_when() -> None:
     def opens(*minutes: float) -> float:
         return (PACE.opens_at(sent_before(*minutes), A_MOMENT) - A_MOMENT) / MINUTE

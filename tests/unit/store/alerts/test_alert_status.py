@@ -12,10 +12,11 @@ from dashboard.store.alerts.alert_status import (
     NotificationCounts,
     OpenIncident,
     PendingCondition,
-    firing_incidents,
+    ends_of,
     notification_counts,
     open_incidents,
     pending_conditions,
+    told_incidents,
 )
 from dashboard.store.alerts.conditions import record_transition, set_turning_since
 from dashboard.store.alerts.notification_claims import mark_dead, mark_sent
@@ -80,10 +81,33 @@ def test_what_waits_for_its_time_or_for_its_rule_is_not_reported(store: Store) -
             (pending, [replace(by_subject(pending.transition, [OPS])[0], timers=lasting)]),
         ]
         expand(connection, routed, A_MOMENT + seconds(30), recipients)
-        found, conditions = firing_incidents(connection), pending_conditions(connection)
+        untold, conditions = told_incidents(connection, OPS), pending_conditions(connection)
+    [claimed] = claim_due(store, take_lease(store))
+    with store.write() as connection:
+        mark_sent(connection, claimed.notification_id, "200 OK", A_MOMENT + seconds(31))
+        found, others = (told_incidents(connection, each) for each in (OPS, DEV))
 
     assert [each.subject for each in found] == [GAS_API]
+    assert untold == others == []
     assert conditions == [PendingCondition(other, A_MOMENT + seconds(30))]
+
+
+def test_what_was_wrong_is_over_when_it_ended(store: Store) -> None:
+    busy = a_transition(20, subject=BUSYNESS, after=State.BUSY)
+    calm = a_transition(
+        21,
+        subject=BUSYNESS,
+        before=State.BUSY,
+        after=State.CALM,
+        at=A_MOMENT + seconds(90),
+        since=A_MOMENT + seconds(60),
+    )
+    silent = a_transition(22, subject=GAS_API, after=State.SILENT)
+    with store.write() as connection:
+        for each in (busy, calm, silent):
+            assert record_transition(connection, each, None)
+
+        assert ends_of(connection, [BUSYNESS, GAS_API]) == {BUSYNESS: A_MOMENT + seconds(60)}
 
 
 def test_post_with_nothing_to_do_stands_at_nothing(store: Store) -> None:
