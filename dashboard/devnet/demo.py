@@ -11,6 +11,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import structs
 from numpy.lib.stride_tricks import sliding_window_view
 
 from dashboard.devnet.chain import (
@@ -124,10 +125,10 @@ _POLL_SECONDS: Final = 12
 _WINDOW: Final = 67  # samples in eleven hours, as long as 20,000 blocks take
 _RANKS: Final = (33, 60)  # of the median and the 90th percentile, ascending, counted from zero
 _POLICY: Final = FeePolicy(historical_blocks=10)
-_WITHOUT_FLOORS: Final = replace(
+_WITHOUT_FLOORS: Final = structs.replace(
     _POLICY,
     **{
-        name: replace(getattr(_POLICY, name), priority_fee_floor=Wei(0))
+        name: structs.replace(getattr(_POLICY, name), priority_fee_floor=Wei(0))
         for name in ("low", "medium", "high")
     },
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from datetime import timedelta
 from typing import Final, Literal
 
 from msgspec import Struct
@@ -15,7 +16,7 @@ from dashboard.domain.quantity import shorten
 from dashboard.domain.secret import Secret
 from dashboard.errors import InputError
 from dashboard.settings.layers import Remark, SettingPath, as_far_as_readable
-from dashboard.settings.values import Duration, is_loopback
+from dashboard.settings.values import is_loopback
 
 MAIL: Final = "mail"
 """The channel of [mail], whose recipients are addresses; any other channel is its own recipient."""
@@ -40,7 +41,7 @@ class ChannelSettings(Struct, frozen=True, forbid_unknown_fields=True):
     default: bool = True
     allow_private: bool = False
     allow_clear_text: bool = False
-    timeout: Duration = Duration(seconds=10)
+    timeout: timedelta = timedelta(seconds=10)
 
 
 def check_fallback(name: str, channels: Mapping[str, ChannelSettings]) -> Iterator[Remark]:

@@ -16,7 +16,7 @@ from dashboard.errors import SettingsError
 from dashboard.settings.channels import check_channels, check_fallback, check_heartbeat
 from dashboard.settings.check_addresses import check_addresses, check_clear_text
 from dashboard.settings.dkim import check_dkim
-from dashboard.settings.fees import FeeSettings, check_fees, fees_of
+from dashboard.settings.fees import check_fees
 from dashboard.settings.key_limits import check_keys
 from dashboard.settings.layers import Remark, SettingPath, as_far_as_readable
 from dashboard.settings.mail import check_bounces, check_recipients, is_mail_address, no_address
@@ -133,13 +133,13 @@ def _check_fees(settings: Settings) -> Iterator[Remark]:
     common = list(check_fees(settings.fees, ("fees",)))
     yield from common
     for name, network in () if common else settings.networks.items():
-        yield from _check_own_fees(name, network, settings.fees)
+        yield from _check_own_fees(name, network)
 
 
 @as_far_as_readable
-def _check_own_fees(name: str, network: NetworkSettings, common: FeeSettings) -> Iterator[Remark]:
+def _check_own_fees(name: str, network: NetworkSettings) -> Iterator[Remark]:
     if network.fees is not None:
-        yield from check_fees(fees_of(common, network.fees), ("networks", name, "fees"))
+        yield from check_fees(network.fees, ("networks", name, "fees"))
 
 
 @as_far_as_readable

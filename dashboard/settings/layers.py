@@ -8,6 +8,7 @@ import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import timedelta
 from functools import wraps
 from pathlib import Path
 from types import NoneType, UnionType
@@ -28,7 +29,7 @@ from typing import (
 import msgspec
 from msgspec import UNSET, Struct
 
-from dashboard.domain.quantity import shorten
+from dashboard.domain.quantity import Wei, shorten
 
 Table: TypeAlias = dict[str, Any]
 SettingPath: TypeAlias = tuple[str, ...]
@@ -219,6 +220,9 @@ def _holds(table: object, path: SettingPath) -> bool:
 _Arguments = ParamSpec("_Arguments")
 _Finding = TypeVar("_Finding")
 
+OURS: Final = (timedelta, Wei)
+"""Types that msgspec knows too, and would read from another text than people write."""
+
 _INDEX: Final = re.compile(r"(.*) - at `\$\[(\d+)\]`", re.DOTALL)
 _HIDDEN: Final = frozenset({"url", "key", "secret", "secrets", "password"})
 _OWN: Final = frozenset({("networks",), ("channels",), ("serve", "keys")})
@@ -266,7 +270,7 @@ class Inspector:
     """
 
     layers: Sequence[Layer]
-    decode: Callable[[type, object], object]
+    decode: Callable[[Any, object], object]
     found: list[Mistake] = field(default_factory=list)
 
     def read(self, table: object, kind: Any, path: SettingPath = ()) -> Any:  # noqa: ANN401 - a value of `kind`, which may be any
@@ -307,8 +311,10 @@ class Inspector:
 
     def _value(self, value: object, kind: Any, path: SettingPath) -> object:  # noqa: ANN401 - msgspec converts to any type
         try:
+            if kind in OURS:
+                return self.decode(kind, value)
             converted: object = msgspec.convert(value, kind, strict=False, dec_hook=self.decode)
-        except msgspec.ValidationError as error:
+        except (msgspec.ValidationError, ValueError) as error:
             what = str(error)
             if match := _INDEX.fullmatch(what):
                 what, path = match[1], (*path, match[2])

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
-from typing import Final, get_type_hints
+from typing import Any, Final, get_type_hints
 
 import msgspec
 import platformdirs
 
-from dashboard.domain.quantity import shorten
+from dashboard.domain.quantity import Wei, shorten
 from dashboard.domain.secret import Secret
 from dashboard.errors import SettingsError
 from dashboard.settings.check import check_together
@@ -30,13 +31,11 @@ from dashboard.settings.presets import preset_layers, preset_names
 from dashboard.settings.schema import Settings
 from dashboard.settings.values import (
     ByteSize,
-    Duration,
-    FeeAmount,
     KeptFor,
     PriceOfCoin,
     Rate,
     parse_duration,
-    parse_fee_amount,
+    parse_fee,
     parse_kept_for,
     parse_price,
     parse_rate_setting,
@@ -49,10 +48,10 @@ _PREFIX: Final = "LINEWATCH_"
 _HOME: Final = "LINEWATCH_HOME"
 _OWN_FILE: Final = "LINEWATCH_CONFIG"
 _RESERVED: Final = frozenset({_HOME, _OWN_FILE})
-_PARSERS: Final = {
-    Duration: parse_duration,
+_PARSERS: Final[Mapping[Any, Callable[[object], object]]] = {
+    timedelta: parse_duration,
     ByteSize: parse_size,
-    FeeAmount: parse_fee_amount,
+    Wei: parse_fee,
     Rate: parse_rate_setting,
     KeptFor: parse_kept_for,
     PriceOfCoin: parse_price,
@@ -118,18 +117,28 @@ class Configuration:
     def mistakes(self) -> list[Mistake]:
         """Return everything that is wrong, each with its place and remedy."""
         inspector = Inspector(self.layers, self._decode)
-        settings: Settings = inspector.read(self.merged, Settings)
+        settings: Settings = inspector.read(self._with_fees(), Settings)
         together = check_together(settings) if self.is_whole else ()
         remarks = [*self._unknown_presets(), *together]
         more = (inspector.mistake(path, message) for path, message in remarks)
-        return [*self.found, *inspector.found, *more]
+        found = (each for each in inspector.found if not _is_of_all(each))
+        return [*self.found, *found, *more]
 
     def settings(self) -> Settings:
         """Return the settings, where there are no mistakes."""
-        settings: Settings = Inspector(self.layers, self._decode).read(self.merged, Settings)
+        inspector = Inspector(self.layers, self._decode)
+        settings: Settings = inspector.read(self._with_fees(), Settings)
         return settings
 
-    def _decode(self, kind: type, value: object) -> object:
+    def _with_fees(self) -> Table:
+        """Return all layers with the fees of all networks below those of each."""
+        common, networks = self.merged.get("fees"), self.merged.get("networks")
+        if not isinstance(common, dict) or not isinstance(networks, dict):
+            return self.merged
+        own = {name: _above(common, table) for name, table in networks.items()}
+        return self.merged | {"networks": own}
+
+    def _decode(self, kind: Any, value: object) -> object:  # noqa: ANN401 - a type, or `Wei`
         if kind is Secret:
             return parse_secret(value, self.variables)
         return Path(str(value)) if kind is Path else _PARSERS[kind](value)
@@ -211,6 +220,20 @@ def _split_lists(merged: Table) -> None:
         table = merged.get(section)
         if isinstance(table, dict) and isinstance(text := table.get(key), str):
             table[key] = [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _above(common: Table, network: Any) -> Any:  # noqa: ANN401 - a table as it was written
+    """Return the table of a network whose fees, if it has some, lie above those of all."""
+    if not isinstance(network, dict) or not isinstance(network.get("fees"), dict):
+        return network
+    fees = dict(common)
+    _merge(fees, network["fees"])
+    return network | {"fees": fees}
+
+
+def _is_of_all(mistake: Mistake) -> bool:
+    """Whether a mistake in the fees of a network is one of [fees], where it is reported."""
+    return mistake.location is None and mistake.setting.startswith("networks.")
 
 
 def _merge(below: Table, above: Table) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from datetime import timedelta
 from typing import Annotated
 
 from msgspec import Meta, Struct
@@ -14,7 +15,7 @@ from dashboard.domain.quantity import shorten
 from dashboard.domain.secret import Secret
 from dashboard.errors import InputError, SettingsError
 from dashboard.settings.layers import Remark, as_far_as_readable
-from dashboard.settings.values import Duration, zone_of
+from dashboard.settings.values import zone_of
 
 
 class BounceSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -26,7 +27,7 @@ class BounceSettings(Struct, frozen=True, forbid_unknown_fields=True):
     username: str
     password: Secret
     mailbox: str
-    period: Duration
+    period: timedelta
 
 
 @as_far_as_readable

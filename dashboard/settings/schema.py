@@ -8,13 +8,13 @@ from typing import Annotated, Final, Literal
 
 from msgspec import Meta, Struct
 
+from dashboard.domain.fees.suggestion import FeePolicy
 from dashboard.domain.health.retention import Retention
 from dashboard.domain.secret import Secret
 from dashboard.domain.tracking.transaction_cost import USUAL_COIN
 from dashboard.settings.channels import ChannelSettings
-from dashboard.settings.fees import FeeSettings, OwnFeeSettings
 from dashboard.settings.mail import BounceSettings, RecipientSettings
-from dashboard.settings.values import ByteSize, Duration, KeptFor, PriceOfCoin, Rate
+from dashboard.settings.values import ByteSize, KeptFor, PriceOfCoin, Rate
 
 Port = Annotated[int, Meta(ge=1, le=65535)]
 Positive = Annotated[int, Meta(ge=1)]
@@ -43,16 +43,9 @@ class StoreSettings(Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def retention(self) -> Retention:
         """How long each kind is kept."""
+        kept = [name for name in self.__struct_fields__ if name.startswith("keep_")]
         return Retention(
-            fees=self.keep_fees.length,
-            fee_minutes=self.keep_fee_minutes.length,
-            rejections=self.keep_rejections.length,
-            notifications=self.keep_notifications.length,
-            untracked_answers=self.keep_untracked_answers.length,
-            saved_lookups=self.keep_saved_lookups.length,
-            audit_log=self.keep_audit_log.length,
-            credits=self.keep_credits.length,
-            coverage_gaps=self.keep_coverage_gaps.length,
+            **{each.removeprefix("keep_"): getattr(self, each).length for each in kept}
         )
 
 
@@ -62,7 +55,7 @@ class PagesSettings(Struct, frozen=True, forbid_unknown_fields=True):
     host: str
     port: Port
     public_url: str
-    lookup_deadline: Duration
+    lookup_deadline: timedelta
     uploads_per_session: ByteSize
     uploads_in_all: ByteSize
 
@@ -101,23 +94,23 @@ class ServeSettings(Struct, frozen=True, forbid_unknown_fields=True):
     waiting_reports: Positive
     largest_subscriptions: Positive
     largest_queue: ByteSize
-    quiet_timeout: Duration
+    quiet_timeout: timedelta
     largest_head: ByteSize
     largest_connections: Positive
     largest_connections_per_address: Annotated[int, Meta(ge=0)]
-    head_timeout: Duration
-    body_timeout: Duration
-    idle_timeout: Duration
-    reading_timeout: Duration
-    ping_period: Duration
-    ping_timeout: Duration
-    stop_timeout: Duration
+    head_timeout: timedelta
+    body_timeout: timedelta
+    idle_timeout: timedelta
+    reading_timeout: timedelta
+    ping_period: timedelta
+    ping_timeout: timedelta
+    stop_timeout: timedelta
     cors_origins: list[str]
     default_network_id: Annotated[int, Meta(ge=0, le=2**63 - 1)]
     log_requests: bool
     metrics_key: Secret
     page: bool
-    oldest_fees: Duration
+    oldest_fees: timedelta
     requests_per_second: Annotated[int, Meta(ge=0)]
     wrong_keys_per_minute: Annotated[int, Meta(ge=0)]
     keys: dict[str, ApiKeySettings]
@@ -143,34 +136,34 @@ class TlsSettings(Struct, frozen=True, forbid_unknown_fields=True):
 class PollSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """[poll]: how often upstream is asked, and for how long."""
 
-    gas_period: Duration
-    history_period: Duration
-    threshold_period: Duration
-    exclusion_tick: Duration
-    shortest_interval: Duration
-    request_timeout: Duration
-    answer_deadline: Duration
+    gas_period: timedelta
+    history_period: timedelta
+    threshold_period: timedelta
+    exclusion_tick: timedelta
+    shortest_interval: timedelta
+    request_timeout: timedelta
+    answer_deadline: timedelta
     largest_batch: Positive
 
 
 class WorkerSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """[worker]: the lease of the active worker."""
 
-    lease: Duration
+    lease: timedelta
 
 
 class AlertSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """[alerts]: how long a condition lasts before it opens or closes, and how many messages go."""
 
-    busy_pending: Duration
-    busy_keep_firing: Duration
-    silence_pending: Duration
-    silence_keep_firing: Duration
-    stale_pending: Duration
+    busy_pending: timedelta
+    busy_keep_firing: timedelta
+    silence_pending: timedelta
+    silence_keep_firing: timedelta
+    stale_pending: timedelta
     fallback: str
-    fallback_after: Duration
+    fallback_after: timedelta
     heartbeat_url: Secret
-    heartbeat_period: Duration
+    heartbeat_period: timedelta
     heartbeat_allow_private: bool
     largest_hourly: Positive
 
@@ -190,7 +183,7 @@ class MailSettings(Struct, frozen=True, forbid_unknown_fields=True):
     dkim_key_file: str
     dkim_selector: str
     allow_clear_text: bool
-    timeout: Duration
+    timeout: timedelta
 
 
 OWN_SERVE: Final = "own-serve"
@@ -224,7 +217,8 @@ class NetworkSettings(Struct, frozen=True, forbid_unknown_fields=True):
     `node_lag` blocks behind another is left for it. `stalled_after`: a node whose newest block
     is older gives the worker no fees. `serve_fees`: our own serve follows the nodes, if there are
     any, and serves their fees. `module_limits` names a table of config/module_limits, or a file.
-    Pages show costs in `coin`, and in money where `coin_price` says what one coin costs.
+    Pages show costs in `coin`, and in money where `coin_price` says what one coin costs. Of `fees`
+    it says what differs from [fees].
     """
 
     network_id: ChainId
@@ -235,16 +229,16 @@ class NetworkSettings(Struct, frozen=True, forbid_unknown_fields=True):
     node: EndpointSettings | None = None
     nodes: list[EndpointSettings] = []
     node_lag: Positive = 3
-    stalled_after: Duration | None = None
-    block_time: Duration | None = None
-    gas_period: Duration | None = None
-    history_period: Duration | None = None
-    threshold_period: Duration | None = None
+    stalled_after: timedelta | None = None
+    block_time: timedelta | None = None
+    gas_period: timedelta | None = None
+    history_period: timedelta | None = None
+    threshold_period: timedelta | None = None
     serve_fees: bool = True
     module_limits: str = ""
     coin: Coin = USUAL_COIN
     coin_price: PriceOfCoin | None = None
-    fees: OwnFeeSettings | None = None
+    fees: FeePolicy | None = None
 
     @property
     def all_nodes(self) -> tuple[EndpointSettings, ...]:
@@ -268,7 +262,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     pages: PagesSettings
     serve: ServeSettings
     devnet: DevnetSettings
-    fees: FeeSettings
+    fees: FeePolicy
     tls: TlsSettings
     poll: PollSettings
     worker: WorkerSettings

@@ -13,17 +13,13 @@ from zoneinfo import ZoneInfo
 
 from dashboard.domain.formatting import read_duration, read_fee
 from dashboard.domain.people.access import parse_rate
-from dashboard.domain.quantity import shorten
+from dashboard.domain.quantity import Wei, shorten
 from dashboard.domain.secret import Secret
 from dashboard.domain.tracking.transaction_cost import CoinPrice, read_coin_price
 from dashboard.errors import InputError, SettingsError
 
 _SIZE: Final = re.compile(r"(\d{1,9})(B|kB|MB)", re.ASCII)
 _SIZE_UNITS: Final = {"B": 1, "kB": 1000, "MB": 1000_000}
-
-
-class Duration(timedelta):
-    """A length of time, written as a whole number and a unit: 250ms, 4s, 15m, 2h, 7d."""
 
 
 class KeptFor:
@@ -56,14 +52,10 @@ class PriceOfCoin:
         self.price: Final = price
 
 
-class FeeAmount(int):
-    """A fee for one unit of gas in wei, written with its unit: 1.5gwei, 7wei."""
-
-
-def parse_fee_amount(text: object) -> FeeAmount:
+def parse_fee(text: object) -> Wei:
     """Read a fee exactly, zero included; ValueError says what is expected."""
     try:
-        return FeeAmount(read_fee(text))
+        return read_fee(text)
     except InputError as error:
         raise ValueError(str(error)) from error
 
@@ -76,15 +68,15 @@ def parse_price(text: object) -> PriceOfCoin:
         raise ValueError(str(error)) from error
 
 
-def parse_duration(text: object) -> Duration:
-    """Read a duration above zero; ValueError says what is expected."""
+def parse_duration(text: object) -> timedelta:
+    """Read a whole number above zero and a unit: 250ms, 4s, 15m, 2h, 7d; ValueError says so."""
     length = _length(text)
     if length is None:
         msg = (
             f"{shorten(str(text))} is not a duration; write a number and a unit, such as 4s or 15m"
         )
         raise ValueError(msg)
-    return Duration(days=length.days, seconds=length.seconds, microseconds=length.microseconds)
+    return length
 
 
 def parse_kept_for(text: object) -> KeptFor:

@@ -20,12 +20,10 @@ _CHECKPOINTS: Final = 256
 class ChainWindow:
     """Consecutive blocks up to `head`: base fees of the whole window, rewards of the newest."""
 
-    def __init__(
-        self, head: BlockHeader, newest: FeeRange, policy: FeePolicy, window_blocks: int
-    ) -> None:
+    def __init__(self, head: BlockHeader, newest: FeeRange, policy: FeePolicy) -> None:
         """Hold `newest`, whose last block is `head`."""
         self.head = head
-        self.window = FeeWindow(window_blocks)
+        self.window = FeeWindow(policy.window_blocks)
         self._policy = policy
         self._recent: deque[BlockFees] = deque(maxlen=policy.historical_blocks)
         self._hashes: dict[int, bytes] = {}

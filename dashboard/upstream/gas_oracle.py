@@ -29,15 +29,14 @@ _LOG: Final = get_logger(__name__)
 class FollowPolicy:
     """How a chain is followed.
 
-    Percentiles and congestion look at `window_blocks`. The first refresh loads the newest only,
-    each later one at most `chunks_per_refresh` times 1024 older ones. A chain that seems to
+    Percentiles and congestion look at the window of `fees`. The first refresh loads the newest
+    only, each later one at most `chunks_per_refresh` times 1024 older ones. A chain that seems to
     have become shorter is believed after `patience` refreshes: until then one of several nodes
     merely lags behind. Blocks that could not be read for `older_patience` are taken for blocks
     that the node does not have.
     """
 
     fees: FeePolicy = field(default_factory=FeePolicy)
-    window_blocks: int = 20_000
     chunks_per_refresh: int = 2
     patience: int = 3
     older_patience: timedelta = timedelta(minutes=1)
@@ -104,7 +103,7 @@ class ChainFollower:
     @property
     def window_blocks(self) -> int:
         """How many blocks the window may hold."""
-        return self._policy.window_blocks
+        return self._policy.fees.window_blocks
 
     @property
     def blocks_held(self) -> int:
@@ -184,7 +183,7 @@ class ChainFollower:
 
     def _begin(self, head: BlockHeader, newest: FeeRange) -> None:
         self._older_fail_since, self._has_no_older = None, False
-        self._believe(ChainWindow(head, newest, self._policy.fees, self._policy.window_blocks))
+        self._believe(ChainWindow(head, newest, self._policy.fees))
 
     async def _advance(self, held: ChainWindow, head: BlockHeader, *, may_roll_back: bool) -> None:
         shared = await newest_shared_block(self._node, held, head)
@@ -197,7 +196,7 @@ class ChainFollower:
         if shared == head.number or first <= held.oldest:
             await self._check_again()
             await self._start(head)
-        elif head.number - shared > self._policy.window_blocks:
+        elif head.number - shared > self._policy.fees.window_blocks:
             await self._start(head)
         else:
             await self._extend(held, head, first)

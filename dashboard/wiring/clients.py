@@ -16,13 +16,13 @@ from anyio.from_thread import start_blocking_portal
 
 from dashboard.alert.channels.smtp import Security
 from dashboard.application.lookup import LookUp
+from dashboard.domain.fees.suggestion import FeePolicy
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.secret import Secret
 from dashboard.poll.inclusion import InclusionAsker
 from dashboard.poll.lookup import LiveLookup
 from dashboard.poll.trial import CREDITS_PER_CALL
 from dashboard.settings import EndpointSettings, Settings
-from dashboard.settings.fees import FeeSettings
 from dashboard.settings.schema import PollSettings
 from dashboard.settings.tls import tls_context
 from dashboard.store.engine.engine import Store
@@ -36,7 +36,7 @@ from dashboard.upstream.meter import Meter, Note, note_nothing
 from dashboard.upstream.node import FirstThatAnswers, InclusionClient, NodeClient
 from dashboard.upstream.websocket import WebSocketAsker
 from dashboard.wiring.clock import elapsed, utc_now
-from dashboard.wiring.networks import Network, fee_policy, networks_of
+from dashboard.wiring.networks import Network, networks_of
 
 _WEBSOCKET: Final = ("wss://", "ws://")
 
@@ -111,13 +111,13 @@ class Clients:
         clients = [InclusionClient(node, network.network_id) for node in self.nodes(network)]
         return None if not clients else FirstThatAnswers(clients)
 
-    def follower(self, network: Network, fees: FeeSettings) -> FailoverFollower | None:
+    def follower(self, network: Network, fees: FeePolicy) -> FailoverFollower | None:
         """Return the follower that reads fees from the nodes of the network, if there are any."""
         impatient = self if len(network.endpoints.all_nodes) == 1 else replace(self, attempts=1)
         nodes = impatient.nodes(network)
         if not nodes:
             return None
-        policy = FollowPolicy(fee_policy(network, fees), network.fees(fees).window_blocks)
+        policy = FollowPolicy(network.fees(fees))
         chain = ChainFollower(nodes[0], network.network_id, policy, utc_now)
         failover = FailoverPolicy(lag_blocks=network.endpoints.node_lag)
         return FailoverFollower(chain, nodes, network.network_id, elapsed, failover)

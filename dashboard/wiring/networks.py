@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import timedelta
 
 import msgspec
 
@@ -11,15 +12,13 @@ from dashboard.detect.condition_start_end import ConditionRules
 from dashboard.devnet.genesis import BLOCK_SECONDS, DEVNET_ID, SIMULATED
 from dashboard.devnet.rejection_scripts import LIMITS as SIMULATED_LIMITS
 from dashboard.domain.fees.spells import HoldPeriods
-from dashboard.domain.fees.suggestion import FeePolicy, LevelPolicy
-from dashboard.domain.quantity import NetworkId, Wei
+from dashboard.domain.fees.suggestion import FeePolicy
+from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.reasons import ModuleLimits
 from dashboard.domain.secret import Secret
 from dashboard.poll.gas import GasPeriods
 from dashboard.settings import EndpointSettings, NetworkSettings, Settings
-from dashboard.settings.fees import FeeSettings, LevelSettings, fees_of
 from dashboard.settings.presets import limits_of
-from dashboard.settings.values import Duration
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +36,9 @@ class Network:
     own_serve: str = ""
     is_history_only: bool = False
 
-    def fees(self, common: FeeSettings) -> FeeSettings:
+    def fees(self, common: FeePolicy) -> FeePolicy:
         """Return the numbers behind its gas operations: its own, or those of all networks."""
-        return fees_of(common, self.endpoints.fees)
+        return self.endpoints.fees or common
 
 
 def networks_of(settings: Settings) -> tuple[Network, ...]:
@@ -81,7 +80,7 @@ def _devnet_endpoints(settings: Settings) -> NetworkSettings:
         exclusion=own,
         gas=own,
         node=EndpointSettings(url=node),
-        block_time=Duration(seconds=BLOCK_SECONDS),
+        block_time=timedelta(seconds=BLOCK_SECONDS),
     )
 
 
@@ -129,36 +128,6 @@ def gas_periods(network: Network, settings: Settings) -> GasPeriods:
         suggested_gas_fees=own.gas_period or common.gas_period,
         base_fee_history=own.history_period or common.history_period,
         thresholds=own.threshold_period or common.threshold_period,
-    )
-
-
-def fee_policy(network: Network, common: FeeSettings) -> FeePolicy:
-    """Return how the network's gas numbers are computed."""
-    fees = network.fees(common)
-    smallest, largest = fees.range_percentiles
-    return FeePolicy(
-        low=_level(fees.low),
-        medium=_level(fees.medium),
-        high=_level(fees.high),
-        range_percentiles=(smallest, largest),
-        trend_percentile=fees.trend_percentile,
-        recent_blocks=fees.recent_blocks,
-        trend_blocks=fees.trend_blocks,
-        historical_blocks=fees.historical_blocks,
-        history_blocks=fees.history_blocks,
-        usual_percentile=fees.usual_percentile,
-        busy_percentile=fees.busy_percentile,
-    )
-
-
-def _level(level: LevelSettings) -> LevelPolicy:
-    return LevelPolicy(
-        level.reward_percentile,
-        level.priority_fee_share,
-        Wei(level.priority_fee_floor),
-        level.base_fee_share,
-        level.min_wait,
-        level.max_wait,
     )
 
 

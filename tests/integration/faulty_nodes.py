@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
+from dashboard.domain.fees.suggestion import FeePolicy
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.secret import Secret
 from dashboard.upstream.endpoint import Endpoint
@@ -99,6 +100,6 @@ async def following(
             url = Secret(f"http://127.0.0.1:{upstream.port}")
             endpoint = Endpoint(f"odd node {place}", url, patience)
             clients.append(NodeClient(HttpAsker(client, endpoint, RetryPolicy(attempts=1))))
-        policy = FollowPolicy(window_blocks=window_blocks)
+        policy = FollowPolicy(FeePolicy(window_blocks=window_blocks))
         chain = ChainFollower(clients[0], NETWORK, policy, utc_now)
         yield FailoverFollower(chain, clients, NETWORK, elapsed)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import httpx
 
+from dashboard.domain.fees.suggestion import FeePolicy
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.secret import Secret
 from dashboard.serve.dependencies import ServedNetwork
@@ -54,7 +54,7 @@ async def api_over(node: Anvil, folder: Path, window_blocks: int) -> AsyncIterat
     """Yield the API with a window of so many blocks."""
     async with open_client() as client:
         asker = HttpAsker(client, Endpoint("anvil node", Secret(node.url)), RetryPolicy())
-        policy = replace(FollowPolicy(), window_blocks=window_blocks)
+        policy = FollowPolicy(FeePolicy(window_blocks=window_blocks))
         node_client, network_id = NodeClient(asker), NetworkId(CHAIN_ID)
         chain = ChainFollower(node_client, network_id, policy, utc_now)
         follower = FailoverFollower(chain, [node_client], network_id, elapsed)

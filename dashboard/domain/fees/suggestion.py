@@ -7,9 +7,10 @@ algorithm as its vendor once published it (MetaMask/core, December 2021).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
-from typing import Final
+from typing import Annotated, Final
+
+from msgspec import Meta, Struct
 
 from dashboard.domain.fees.gas import BlockFees, FeeSuggestion, SuggestedGasFees
 from dashboard.domain.fees.percentiles import FeeWindow
@@ -31,24 +32,28 @@ def next_base_fee(base_fee_per_gas: Wei, gas_used: int, gas_limit: int) -> Wei:
     return Wei(base_fee_per_gas - change)  # at the target the change is zero
 
 
-@dataclass(frozen=True, slots=True)
-class LevelPolicy:
+Blocks = Annotated[int, Meta(ge=1, le=1024)]
+Window = Annotated[int, Meta(ge=1, le=200_000)]
+Percentile = Annotated[int, Meta(ge=0, le=100)]
+Share = Annotated[int, Meta(ge=1, le=10_000)]
+
+
+class LevelPolicy(Struct, frozen=True, forbid_unknown_fields=True):
     """How one level (low, medium, high) is made; shares are in percent."""
 
-    reward_percentile: int
-    priority_fee_share: int
+    reward_percentile: Percentile
+    priority_fee_share: Share
     priority_fee_floor: Wei
-    base_fee_share: int
+    base_fee_share: Share
     min_wait: timedelta
     max_wait: timedelta
 
 
-@dataclass(frozen=True, slots=True)
-class FeePolicy:
-    """The numbers behind the gas operations; the defaults are the published ones.
+class FeePolicy(Struct, frozen=True, forbid_unknown_fields=True):
+    """The numbers behind the gas operations, as [fees] has them; defaults are the published ones.
 
     Levels look at the newest `recent_blocks`, historical ranges at `historical_blocks`;
-    `busy_percentile` and `usual_percentile` are taken over the whole window.
+    `busy_percentile` and `usual_percentile` are taken over all of `window_blocks`.
     """
 
     low: LevelPolicy = LevelPolicy(
@@ -60,14 +65,15 @@ class FeePolicy:
     high: LevelPolicy = LevelPolicy(
         30, 98, Wei(WEI_PER_GWEI * 2), 125, timedelta(seconds=15), timedelta(seconds=60)
     )
-    range_percentiles: tuple[int, int] = (10, 95)
-    trend_percentile: int = 50
-    recent_blocks: int = 5
-    trend_blocks: int = 2
-    historical_blocks: int = 200
-    history_blocks: int = 500
-    usual_percentile: int = 50
-    busy_percentile: int = 90
+    range_percentiles: tuple[Percentile, Percentile] = (10, 95)
+    trend_percentile: Percentile = 50
+    recent_blocks: Blocks = 5
+    trend_blocks: Blocks = 2
+    historical_blocks: Blocks = 200
+    history_blocks: Window = 500
+    window_blocks: Window = 20_000
+    usual_percentile: Percentile = 50
+    busy_percentile: Percentile = 90
 
     @property
     def reward_percentiles(self) -> tuple[int, ...]:

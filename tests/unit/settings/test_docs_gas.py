@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from dashboard.wiring.networks import fee_policy, networks_of
+from dashboard.wiring.networks import networks_of
 from tests.processes import PROJECT
 from tests.unit.settings.configuration_files import loaded
 
@@ -17,9 +17,9 @@ def test_settings_of_the_page_load_and_hold_for_their_network(tmp_path: Path) ->
 
     settings = loaded(tmp_path, table, NODE_URL="http://node.example")
     [network] = networks_of(settings)
-    policy = fee_policy(network, settings.fees)
+    policy = network.fees(settings.fees)
 
-    assert network.fees(settings.fees).window_blocks == 5000
+    assert policy.window_blocks == 5000
     assert (policy.busy_percentile, policy.low.priority_fee_floor) == (95, 7)
     assert policy.high.base_fee_share == 125
 

@@ -9,7 +9,7 @@ import pytest
 from dashboard.domain.fees.suggestion import FeePolicy
 from dashboard.errors import SettingsError
 from dashboard.settings.listing import effective_settings
-from dashboard.wiring.networks import fee_policy, networks_of
+from dashboard.wiring.networks import networks_of
 from tests.unit.settings.configuration_files import loaded, read
 
 MINE = "[networks.mine]\nnetwork_id = 5\n"
@@ -19,7 +19,7 @@ NODES = "nodes = [{ url = 'ws://b' }, { url = 'https://c', key = 'env:SECOND' }]
 def policy(folder: Path, text: str) -> FeePolicy:
     settings = loaded(folder, text)
     [network] = networks_of(settings)
-    return fee_policy(network, settings.fees)
+    return network.fees(settings.fees)
 
 
 def test_defaults_are_the_published_numbers(tmp_path: Path) -> None:
@@ -40,7 +40,7 @@ def test_preset_of_linea_has_what_is_known_of_its_numbers(tmp_path: Path) -> Non
     settings = loaded(tmp_path, "[networks.l]\npreset = 'linea-mainnet'\n", GATEWAY_KEY="k")
     [network] = networks_of(settings)
 
-    found = fee_policy(network, settings.fees)
+    found = network.fees(settings.fees)
 
     levels = (found.low, found.medium, found.high)
     assert [each.base_fee_share for each in levels] == [100, 135, 170]
@@ -73,6 +73,22 @@ def test_contradiction_is_found_and_named(tmp_path: Path, text: str, message: st
         loaded(tmp_path, text)
 
     assert "c4nary" not in str(refused.value)
+
+
+def test_mistake_in_the_numbers_of_all_is_said_once(tmp_path: Path) -> None:
+    common = "[fees]\ntrend_percentile = 101\nfoo = 1\n[fees.low]\nmin_wait = 'soon'\n"
+    own = "fees = { busy_percentile = 'x', low = 3, bar = 1 }\n"
+
+    found = [each.setting for each in read(tmp_path, common + MINE + own).mistakes()]
+
+    assert sorted(found) == [
+        "fees.foo",
+        "fees.low.min_wait",
+        "fees.trend_percentile",
+        "networks.mine.fees.bar",
+        "networks.mine.fees.busy_percentile",
+        "networks.mine.fees.low",
+    ]
 
 
 def test_nodes_follow_the_preferred_one_in_their_order(tmp_path: Path) -> None:

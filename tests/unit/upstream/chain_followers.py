@@ -6,6 +6,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from dashboard.domain.fees.suggestion import FeePolicy
 from dashboard.domain.quantity import NetworkId
 from dashboard.upstream.failover import FailoverFollower
 from dashboard.upstream.gas_oracle import ChainFollower, FollowPolicy
@@ -41,7 +42,9 @@ def follow(
     answer: Callable[[list[Call]], Any] | None = None,
 ) -> ChainFollower:
     node = NodeClient(ScriptedAsker(answer or chain.answer))
-    policy = FollowPolicy(window_blocks=window_blocks, chunks_per_refresh=chunks_per_refresh)
+    policy = FollowPolicy(
+        FeePolicy(window_blocks=window_blocks), chunks_per_refresh=chunks_per_refresh
+    )
     return ChainFollower(node, NetworkId(424242), policy, TickingClock())
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from dashboard.domain.fees.suggestion import FeePolicy
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.secret import Secret
 from dashboard.errors import UpstreamRefused, UpstreamThrottled, UpstreamUnavailable
@@ -65,7 +66,10 @@ class Network:
         self.second = MoodyNode("second", second or self.chain)
         self.time = FakeClock()
         follower = ChainFollower(
-            self.first.client, NetworkId(424242), FollowPolicy(window_blocks=5000), TickingClock()
+            self.first.client,
+            NetworkId(424242),
+            FollowPolicy(FeePolicy(window_blocks=5000)),
+            TickingClock(),
         )
         nodes = [self.first.client, self.second.client]
         self.follower = FailoverFollower(follower, nodes, NetworkId(424242), self.time.elapsed)
