@@ -23,9 +23,9 @@ from dashboard.store.engine.leases import acquire
 from dashboard.store.evidence.record_answers import save_polled
 from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, a_transition, an_address
+from tests.one_by_one import recent_notifications
 from tests.recording_channel import ONCALL
 from tests.routes import alone, closings_for
-from tests.stored_notifications import recent_notifications
 from tests.waiting import PATIENCE
 
 LEASE = timedelta(seconds=20)

@@ -1,11 +1,11 @@
-"""What the store does for many at once, done for one."""
+"""Reads of single rows that tests make and the product does not."""
 
 from __future__ import annotations
 
 from datetime import datetime
+from uuid import UUID
 
-from sqlalchemy import Connection
-
+from dashboard.domain.alerts.notification import DeliveryAttempt, Notification
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejections.exclusion import (
     RejectionReport,
@@ -15,6 +15,9 @@ from dashboard.domain.rejections.exclusion import (
 )
 from dashboard.domain.rejections.search import RejectionFilter
 from dashboard.domain.tracking.verdict import Evidence, FollowUp
+from dashboard.store.alerts.notification_search import NotificationFilter, search_notifications
+from dashboard.store.alerts.notifications import deliveries_by_notification
+from dashboard.store.engine.connection import Connection
 from dashboard.store.evidence.evidence import read_evidence_of_many
 from dashboard.store.evidence.record_answers import save_reports
 from dashboard.store.rejections.archive import versions_among
@@ -66,3 +69,13 @@ def follow_ups_of(connection: Connection, tx_hash: TxHash) -> dict[NetworkId, Fo
 def newest_tracked(connection: Connection, limit: int) -> list[TrackedTransaction]:
     """Return tracked transactions, the latest first."""
     return read_tracked(connection, select_tracked().limit(limit))
+
+
+def recent_notifications(connection: Connection, limit: int) -> list[Notification]:
+    """Return the latest notifications of any state, the latest first."""
+    return search_notifications(connection, NotificationFilter(), limit)
+
+
+def deliveries_of(connection: Connection, notification_id: UUID) -> list[DeliveryAttempt]:
+    """Return every finished attempt to hand a notification over, oldest first."""
+    return deliveries_by_notification(connection, [notification_id])[notification_id]

@@ -21,7 +21,7 @@ from dashboard.store.engine.leases import WORKER_LEASE, holder
 from tests.bench.processes import Server, cores, running
 from tests.bench.rounds import WrongAnswerError
 from tests.bench.setup import KEY, SECRET
-from tests.faults.counting_mail_server import hashes_in
+from tests.faults.faulty_mail_server import hashes_in
 from tests.faults.hosted_apis import HostedApis
 from tests.installation import Installation, new_installation
 from tests.mail_server import Inbox, mail_server

@@ -53,13 +53,15 @@ from tests.faults.expected_alerts import (
     Hold,
     Window,
 )
-from tests.faults.stored_alerts import (
+from tests.faults.watched_alerts import (
+    MODULES,
+    RECIPIENTS,
+    WatchedAlerts,
     members_in,
     messages_about_incidents,
     tried_in,
     waiting_in,
 )
-from tests.faults.watched_alerts import MODULES, RECIPIENTS, WatchedAlerts
 
 STRANGER: Final = Recipient("mail", "stranger@example.org")
 """Nobody has verified this address."""

@@ -27,7 +27,7 @@ from dashboard.store.schema import (
     suggested_gas_fees,
     transitions,
 )
-from tests.faults.counting_mail_server import TakenMail
+from tests.faults.faulty_mail_server import TakenMail
 
 _MARKS = {Operation.BASE_FEE_PERCENTILE, Operation.BUSY_THRESHOLD}
 

@@ -20,9 +20,8 @@ from dashboard.store.engine.engine import Store
 from dashboard.store.schema import deliveries, notifications, transitions
 from tests.certificate import make_certificate
 from tests.databases import new_store
-from tests.faults.counting_mail_server import TakenMail
 from tests.faults.delivery_promises import check_deliveries, check_sent_once
-from tests.faults.faulty_mail_server import FAULTS, FaultyMailServer
+from tests.faults.faulty_mail_server import FAULTS, FaultyMailServer, TakenMail
 from tests.faults.rows import Chance, Play, Row
 from tests.faults.worker_process import Mailing, WorkerSite, pause, worker_site
 from tests.processes import Process, launching

@@ -1,24 +1,42 @@
-"""Messages of all kinds come over HTTP and WebSocket: each is answered in good form, no error left.
-
-What a message must get, an independent reader of JSON-RPC says; that a server stays well shows in
-its log, in its answers to honest calls between them, and at its end.
-"""
+"""Messages and bytes of all kinds are answered in good form, and read as others read them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
+from random import Random
 from typing import Final
+from uuid import UUID
 
+import rlp  # type: ignore[import-untyped] # it has no types
+from eth_account import Account
+from eth_hash.auto import keccak
 from websockets.sync.client import ClientConnection, connect
 
+from dashboard.errors import WireError
+from dashboard.store.rejections.counts import Grouping
+from dashboard.wire.decoding import parse_timestamp
+from dashboard.wire.exclusion import decode_hash_param
+from dashboard.wire.jsonrpc import parse_message
+from dashboard.wire.params import hex_bytes
+from dashboard.wire.rejection_query import (
+    decode_count,
+    decode_cursor,
+    decode_list,
+    decode_subscribe,
+    decode_versions,
+)
+from dashboard.wire.rejection_report import decode_report
+from dashboard.wire.transaction import Item, decode_transaction, items_of, whole_item
 from tests.conformance.error_log import Watch, watching
 from tests.conformance.generated_messages import Grammar
 from tests.conformance.generated_params import ALL
-from tests.conformance.generated_reports import Reports
+from tests.conformance.generated_reports import Reports, damaged
 from tests.conformance.reply_checks import check
 from tests.conformance.running_apis import GET, LIMITS, UNKNOWN_HASH, Served, apis
 from tests.faults.rows import Chance, Play, Row
@@ -99,4 +117,136 @@ HOSTILE_MESSAGES = Row(
     full=60_000,
     stage=_conversing,
     cases_per_play=_MESSAGES,
+)
+
+
+_CASES: Final = 2_000
+_REPORTS: Final = Reports()
+_MOMENTS: Final = ("2026-11-20T12:00:00.304Z", "2026-11-20T12:00:00+01:00", "2026-02-29T00:00Z")
+_SIGNS: Final = "0123456789-+:.TZtz eW٣,"
+_DIGITS: Final = "0123456789abcdefABCDEFxXg \n٣"
+_INSTALLATION: Final = UUID(int=7)
+
+
+def _message(chance: Random) -> None:
+    assert parse_message(Grammar(chance, _REPORTS, ALL).message(), 5).items
+
+
+def _params(chance: Random) -> None:
+    """Hand any params to any reader."""
+    grammar = Grammar(chance, _REPORTS, ALL)
+    with suppress(ValueError, RecursionError):
+        params = json.loads(grammar.params(grammar.method()))
+        for read in (
+            *(decode_report, decode_hash_param, decode_list, decode_versions, decode_subscribe),
+            lambda given: decode_count(given, Grouping),
+            lambda given: decode_cursor(given, _INSTALLATION),
+        ):
+            with suppress(WireError):
+                read(params)
+
+
+def _rlp(chance: Random) -> None:
+    """Agree with another reader of RLP on bytes that are nearly such."""
+    text = damaged(chance, rlp.encode(_tree(chance, 3)))
+    try:
+        expected = rlp.decode(text, strict=True)
+    except rlp.DecodingError:
+        expected = None
+    try:
+        found = _tree_of(whole_item(text))
+    except WireError:
+        found = None
+    assert found == (None if expected is None else _lists(expected)), text.hex()
+
+
+def _transaction(chance: Random) -> None:
+    """Agree with another library on who signed bytes that are nearly a transaction."""
+    text = damaged(chance, chance.choice(_REPORTS.raw))
+    try:
+        found = decode_transaction(text)
+    except WireError:
+        return
+    assert found.tx_hash == keccak(found.raw)
+    other = str(found.sender)
+    with suppress(Exception):  # the other library refuses more, and in many ways
+        other = Account.recover_transaction(found.raw).lower()
+    assert str(found.sender) == other, text.hex()
+
+
+def _timestamp(chance: Random) -> None:
+    """Agree with the standard library wherever it reads the text too."""
+    text = _mutated(chance, chance.choice(_MOMENTS), _SIGNS)
+    try:
+        found = parse_timestamp(text)
+    except WireError:
+        return
+    other = found
+    with suppress(ValueError):
+        other = datetime.fromisoformat(text.upper()).astimezone(UTC)
+    assert found == other.replace(microsecond=other.microsecond // 1000 * 1000), text
+
+
+def _hexadecimal(chance: Random) -> None:
+    """Agree with the standard library."""
+    text = _mutated(chance, f"0x{chance.randbytes(chance.randrange(40)).hex()}", _DIGITS)
+    digits = text[2:] if text[:2] in {"0x", "0X"} else text
+    is_right = len(digits) % 2 == 0 and digits.isascii() and (digits == "" or digits.isalnum())
+    try:
+        expected = bytes.fromhex(digits) if is_right else None
+    except ValueError:
+        expected = None
+    try:
+        found = hex_bytes(text)
+    except WireError:
+        found = None
+    assert found == expected, text
+
+
+_READERS: Final[tuple[Callable[[Random], None], ...]] = (
+    *(_message, _params, _rlp, _transaction, _timestamp, _hexadecimal),
+)
+
+
+def _tree(chance: Random, depth: int) -> object:
+    if depth and chance.random() < 0.5:
+        return [_tree(chance, depth - 1) for _ in range(chance.randrange(5))]
+    return chance.randbytes(chance.choice((0, 1, 1, 20, 55, 56, 300)))
+
+
+def _tree_of(item: Item) -> object:
+    return [_tree_of(member) for member in items_of(item)] if item.is_list else item.content
+
+
+def _lists(value: object) -> object:
+    return [_lists(member) for member in value] if isinstance(value, list | tuple) else value
+
+
+def _mutated(chance: Random, text: str, signs: str) -> str:
+    """Change, add or take out a few signs."""
+    for _ in range(chance.randrange(4)):
+        place = chance.randrange(len(text) + 1)
+        text = text[:place] + chance.choice(("", chance.choice(signs))) + text[place + 1 :]
+    return text
+
+
+@contextmanager
+def _reading(_folder: Path) -> Iterator[Play]:
+    def play(chance: Chance) -> None:
+        for _ in chance.cases(_CASES):
+            chance.choice(_READERS)(chance)
+
+    yield play
+
+
+HOSTILE_BYTES = Row(
+    name="hostile-bytes",
+    promise=(
+        "bytes and texts of all kinds reach the readers of JSON-RPC, reports, signed transactions, "
+        "RLP, hexadecimal and times: each is read as other programs read it, or refused"
+    ),
+    short=10_000,
+    full=200_000,
+    stage=_reading,
+    cases_per_play=_CASES,
 )

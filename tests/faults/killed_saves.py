@@ -1,20 +1,20 @@
-"""A serve process is killed while nodes report: what it acknowledged is there afterwards."""
+"""Serve is killed or stopped while nodes report; what it acknowledged is stored."""
 
 from __future__ import annotations
 
+import sqlite3
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from itertools import count, cycle
 from pathlib import Path
 from random import Random
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from tests.faults.reporters import Reports, SentReport, reporting
 from tests.faults.rows import Play, Row
 from tests.faults.serve_processes import ServeHome, records_of
-from tests.faults.stored_reports import check_store
 from tests.processes import Launcher, launching
 from tests.waiting import PATIENCE
 
@@ -134,3 +134,69 @@ KILLED_SAVES_OF_TWO = Row(
     full=200,
     stage=lambda folder: attacking(folder, 2, _kill),
 )
+
+
+def _stop(stage: Stage, chance: Random) -> None:
+    """Tell the server to stop in the middle of everything; whatever it kept it must have told."""
+    (server,) = stage.serve_home.servers
+    with reporting([server.port], stage.reports, chance) as acknowledgements:
+        assert acknowledgements.first.wait(PATIENCE), (
+            f"nothing was acknowledged: {acknowledgements.refused[:1]}"
+        )
+        threading.Event().wait(chance.uniform(0, _LONGEST_LIFE))
+        code = server.terminate()
+    stage.sent |= acknowledgements.sent
+    stage.acknowledged |= acknowledgements.acknowledged
+    assert code == 0, f"serve ended with {code}: {server.last_lines()}"
+    assert not acknowledgements.refused, f"refused: {acknowledgements.refused[:1]}"
+    told = {(each.tx_hash, each.reason) for each in stage.acknowledged}
+    untold = stored_reports(stage.serve_home.store) - told
+    assert not untold, f"{len(untold)} reports were saved and never acknowledged"
+
+
+STOPPED_SAVES = Row(
+    name="stopped-saves",
+    promise=(
+        "`linewatch serve` is stopped (SIGTERM) while nodes report over HTTP and WebSocket: it "
+        "ends cleanly, has acknowledged everything it saved and saved everything it acknowledged"
+    ),
+    short=6,
+    full=200,
+    stage=lambda folder: attacking(folder, 1, _stop),
+)
+
+
+_TWICE: Final = """
+    SELECT count(*) FROM (
+        SELECT 1 FROM rejections WHERE reported_reason_digest IS NOT NULL
+        GROUP BY tx_hash, network_id, reported_reason_digest HAVING count(*) > 1
+        UNION ALL
+        SELECT 1 FROM rejections GROUP BY tx_hash, network_id, version_digest HAVING count(*) > 1
+    )
+"""
+_HALF: Final = """
+    SELECT count(*) FROM rejections LEFT JOIN signed_transactions USING (tx_hash)
+    WHERE reported_at IS NOT NULL
+      AND (raw IS NULL OR reported_reason_digest IS NULL OR overflows IS NULL)
+"""
+
+
+def stored_reports(path: Path) -> set[tuple[str, str]]:
+    """Return hash and reason of every report that is on disk."""
+    with closing(sqlite3.connect(path)) as connection:
+        rows = connection.execute("SELECT tx_hash, reason_message FROM rejections")
+        return {(f"0x{tx_hash.hex()}", reason) for tx_hash, reason in rows}
+
+
+def check_store(path: Path, acknowledged: Iterable[SentReport], sent: Iterable[SentReport]) -> None:
+    """Raise AssertionError unless the store is whole and holds what was acknowledged."""
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
+        assert connection.execute(_TWICE).fetchone() == (0,), "a report is stored twice"
+        assert connection.execute(_HALF).fetchone() == (0,), "a report is stored in part"
+    stored = stored_reports(path)
+    lost = {(each.tx_hash, each.reason) for each in acknowledged} - stored
+    assert not lost, f"{len(lost)} acknowledged reports are lost, such as {min(lost)}"
+    strange = stored - {(each.tx_hash, each.reason) for each in sent}
+    assert not strange, f"{len(strange)} stored reports were never sent, such as {min(strange)}"

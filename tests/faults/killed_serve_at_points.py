@@ -10,10 +10,10 @@ from random import Random
 from typing import Final
 
 from tests.faults.kill_points import points_of
+from tests.faults.killed_saves import check_store
 from tests.faults.reporters import Reports, SentReport, reporting
 from tests.faults.rows import Chance, Play, Row
 from tests.faults.serve_processes import ServeHome
-from tests.faults.stored_reports import check_store
 from tests.processes import launching
 from tests.waiting import PATIENCE
 

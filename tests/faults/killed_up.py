@@ -21,8 +21,8 @@ from dashboard.store.maintenance.migrate import migrate
 from dashboard.store.tracking.transactions import TrackRequest, track
 from dashboard.wiring.clock import utc_now
 from tests.builders import A_NETWORK
-from tests.faults.counting_mail_server import hashes_in
 from tests.faults.delivery_promises import check_whole, stored_deliveries
+from tests.faults.faulty_mail_server import hashes_in
 from tests.faults.reporters import ACKNOWLEDGED, SentReport, a_sent_report
 from tests.faults.rows import Chance, Play, Row
 from tests.faults.serve_processes import SAVE, a_call, connected, post

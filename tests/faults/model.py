@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, Phase, settings
 
 from tests.databases import DATABASES
 from tests.faults.rows import Play, Row
-from tests.model.empty_stores import store_maker_on
+from tests.model.kills import store_maker_on
 from tests.model.whole_store import play
 
 _SEQUENCES: Final = 4

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 from typing import Final
 
-from tests.faults.alert_rows import ALERT_MACHINE, SET_CLOCKS
+from tests.faults.alert_machine import ALERT_MACHINE, SET_CLOCKS
 from tests.faults.alert_storms import ALERT_STORM, MAIL_OUTAGE
 from tests.faults.every_notification import EVERY_NOTIFICATION
-from tests.faults.failing_disk import FAILING_DISK
-from tests.faults.failing_disk_worker import FAILING_DISK_WORKER
+from tests.faults.failing_disk import FAILING_DISK, FAILING_DISK_WORKER, FULL_DISK
 from tests.faults.faulty_mail import FAULTY_MAIL, SILENT_ADDRESSES
 from tests.faults.flapping_fees import FLAPPING_FEES
-from tests.faults.full_disk import FULL_DISK
-from tests.faults.gas_storm import GAS_STORM
-from tests.faults.hostile_bytes import HOSTILE_BYTES
-from tests.faults.hostile_gas import HOSTILE_GAS_QUESTIONS
-from tests.faults.hostile_messages import HOSTILE_MESSAGES
+from tests.faults.hostile_gas import GAS_STORM, HOSTILE_GAS_QUESTIONS
+from tests.faults.hostile_messages import HOSTILE_BYTES, HOSTILE_MESSAGES
 from tests.faults.killed_at_points import (
     KILLED_AT_POINTS,
     KILLED_AT_POINTS_ON_POSTGRESQL,
 )
 from tests.faults.killed_commands import KILLED_COMMANDS
-from tests.faults.killed_saves import KILLED_SAVES, KILLED_SAVES_OF_TWO
+from tests.faults.killed_saves import KILLED_SAVES, KILLED_SAVES_OF_TWO, STOPPED_SAVES
 from tests.faults.killed_serve_at_points import KILLED_SERVE_AT_POINTS
 from tests.faults.killed_server import KILLED_SERVER, REFUSING_SERVER
 from tests.faults.killed_up import KILLED_UP
@@ -31,7 +27,6 @@ from tests.faults.power_loss import POWER_LOSS
 from tests.faults.restarts import RESTARTS
 from tests.faults.restore_drill import RESTORE_DRILL
 from tests.faults.rows import Row
-from tests.faults.stopped_saves import STOPPED_SAVES
 from tests.faults.upgrades import UPGRADES
 
 ROWS: Final[tuple[Row, ...]] = (

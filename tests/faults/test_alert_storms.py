@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.alert_rows import ALERT_MACHINE, SET_CLOCKS
+from tests.faults.alert_machine import ALERT_MACHINE, SET_CLOCKS
 from tests.faults.alert_storms import ALERT_STORM, MAIL_OUTAGE
 from tests.faults.rows import Row, play_short
 

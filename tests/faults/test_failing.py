@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.faults.failing_disk import FAILING_DISK
-from tests.faults.failing_disk_worker import FAILING_DISK_WORKER
+from tests.faults.failing_disk import FAILING_DISK, FAILING_DISK_WORKER
 from tests.faults.killed_server import REFUSING_SERVER
 from tests.faults.rows import play_short
 

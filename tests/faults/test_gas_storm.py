@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.faults.gas_storm import GAS_STORM
+from tests.faults.hostile_gas import GAS_STORM
 from tests.faults.rows import play_short
 
 

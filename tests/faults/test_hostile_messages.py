@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.faults.hostile_bytes import HOSTILE_BYTES
 from tests.faults.hostile_gas import HOSTILE_GAS_QUESTIONS
-from tests.faults.hostile_messages import HOSTILE_MESSAGES
+from tests.faults.hostile_messages import HOSTILE_BYTES, HOSTILE_MESSAGES
 from tests.faults.rows import play_short
 
 

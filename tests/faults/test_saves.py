@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.faults.full_disk import FULL_DISK
-from tests.faults.killed_saves import KILLED_SAVES, KILLED_SAVES_OF_TWO
+from tests.faults.failing_disk import FULL_DISK
+from tests.faults.killed_saves import KILLED_SAVES, KILLED_SAVES_OF_TWO, STOPPED_SAVES
 from tests.faults.rows import play_short
-from tests.faults.stopped_saves import STOPPED_SAVES
 
 
 def test_report_that_was_acknowledged_survives_a_kill_of_serve(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.faults.hostile_bytes import HOSTILE_BYTES
+from tests.faults.hostile_messages import HOSTILE_BYTES
 from tests.faults.parallel_runs import play_beside
 from tests.faults.rows import Chance, Failure, Play, Row, play_row
 

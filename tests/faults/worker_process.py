@@ -25,8 +25,8 @@ from dashboard.store.engine.leases import WORKER_LEASE, holder, release
 from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.builders import A_MOMENT, A_NETWORK, a_record
 from tests.certificate import Certificate
-from tests.faults.counting_mail_server import CountingMailServer
 from tests.faults.delivery_promises import StoredDeliveries, stored_deliveries
+from tests.faults.faulty_mail_server import CountingMailServer
 from tests.faults.hosted_apis import HostedApis, hosted_apis, nothing
 from tests.installation import new_installation
 from tests.mail_server import mail_server

@@ -44,9 +44,9 @@ from tests.builders import a_hash, a_record, an_address
 from tests.databases import new_sqlite_store
 from tests.exim import DOMAIN, Exim
 from tests.fake_clock import FakeClock
-from tests.faults.counting_mail_server import hashes_in
+from tests.faults.faulty_mail_server import hashes_in
 from tests.mail_server import PASSWORD, USERNAME
-from tests.stored_notifications import recent_notifications
+from tests.one_by_one import recent_notifications
 from tests.waiting import eventually
 
 ZONE: Final = ZoneInfo("Europe/Zurich")

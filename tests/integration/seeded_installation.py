@@ -30,8 +30,8 @@ from tests.builders import (
     suggested_gas_fees,
 )
 from tests.installation import Installation
+from tests.one_by_one import recent_notifications
 from tests.routes import expand_alone
-from tests.stored_notifications import recent_notifications
 
 HOSTILE: Final = "\x1b[2J\u202egnp.exe\r\nBcc: x =1+1"
 HUB: Final = "TX_MODULE_LINE_COUNT_OVERFLOW(HUB)"

@@ -35,11 +35,11 @@ from tests.integration.whole_workers import (
     working,
 )
 from tests.mail_server import Inbox, mail_server
+from tests.one_by_one import recent_notifications
 from tests.received_mail import mails_of
 from tests.recording_channel import SENDER, message_about
 from tests.routes import alone
 from tests.scripted_upstreams import ScriptedExclusion, ScriptedGas, SilentExclusion
-from tests.stored_notifications import recent_notifications
 from tests.waiting import eventually_async
 
 pytestmark = pytest.mark.anyio

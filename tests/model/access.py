@@ -1,13 +1,16 @@
-"""What is to be remembered of API keys and of watched senders, in plain Python."""
+"""What the model remembers of keys, senders, leases and credits."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import product
+from typing import Final
 
+from dashboard.domain.health.observation import Spent
 from dashboard.domain.people.access import KeyLimits
-from dashboard.domain.quantity import Address
+from dashboard.domain.quantity import Address, NetworkId
 from dashboard.store.access.api_keys import (
     Credential,
     KeyUse,
@@ -19,12 +22,16 @@ from dashboard.store.access.api_keys import (
     keys_version,
 )
 from dashboard.store.engine.connection import Connection
+from dashboard.store.engine.lease_clock import BootMoment
+from dashboard.store.engine.leases import Holder, holders, live_tokens
+from dashboard.store.monitoring.upkeep import LedgerLine, spent_since
 from dashboard.store.tracking.senders import (
     Account,
     WatchedSender,
     labels_of_watched,
     senders_watched,
 )
+from tests.model.kills import Turn
 from tests.model.world import NETWORKS, SENDERS
 
 
@@ -140,3 +147,122 @@ def check_senders(connection: Connection, held: Senders) -> None:
     assert senders_watched(connection) == held.all()
     labels = labels_of_watched(connection, product(SENDERS, NETWORKS))
     assert labels == {account: label for account, (_, label) in held.watched.items()}
+
+
+JOBS: Final = ("worker", "mail")
+
+
+@dataclass(frozen=True)
+class Grant:
+    """A lease: its boot and end in nanoseconds."""
+
+    holder: Holder
+    boot_id: str
+    ends_at: int
+
+
+@dataclass
+class Leases:
+    """Who holds which job."""
+
+    grants: dict[str, Grant] = field(default_factory=dict)
+    largest: int = 0
+
+    def holder(self, name: str, now: BootMoment) -> Holder | None:
+        """Return who holds a job now."""
+        grant = self.grants.get(name)
+        if grant is None or grant.boot_id != now.boot_id or grant.ends_at <= now.nanoseconds:
+            return None
+        return grant.holder
+
+    def acquire(
+        self, name: str, who: str, term: timedelta, now: BootMoment, token: int | None
+    ) -> None:
+        """See that the token is what `who` is to get, and grant the lease."""
+        before = self.holder(name, now)
+        if before is not None and before.name != who:
+            assert token is None, f"{name} was given to {who} while {before.name} holds it"
+            return
+        assert token is not None, f"{name} was refused though nobody else holds it"
+        if before is None:
+            assert token > self.largest, f"token {token} is no larger than {self.largest}"
+        else:
+            assert token == before.token
+        self.largest = max(self.largest, token)
+        self._grant(name, Holder(who, token), term, now)
+
+    def renew(self, name: str, token: int, term: timedelta, now: BootMoment) -> bool:
+        """Prolong a lease that lasts."""
+        before = self.holder(name, now)
+        if before is None or before.token != token:
+            return False
+        self._grant(name, before, term, now)
+        return True
+
+    def release(self, name: str, token: int) -> None:
+        """Give a lease back."""
+        grant = self.grants.get(name)
+        if grant is not None and grant.holder.token == token:
+            del self.grants[name]
+
+    def tokens(self, now: BootMoment) -> set[int]:
+        """Return the tokens of all leases that last."""
+        lasting = (self.holder(name, now) for name in self.grants)
+        return {each.token for each in lasting if each is not None}
+
+    def _grant(self, name: str, holder: Holder, term: timedelta, now: BootMoment) -> None:
+        length = term // timedelta(microseconds=1) * 1000
+        self.grants[name] = Grant(holder, now.boot_id, now.nanoseconds + length)
+
+
+def check_leases(connection: Connection, held: Leases, now: BootMoment) -> None:
+    """See that who holds which lease is what is held."""
+    lasting = {name: held.holder(name, now) for name in JOBS}
+    assert holders(connection) == {name: who for name, who in lasting.items() if who is not None}
+    assert set(live_tokens(connection)) == held.tokens(now)
+
+
+_AN_HOUR: Final = timedelta(hours=1)
+
+
+@dataclass
+class Ledger:
+    """What was spent, by hour, network and operation."""
+
+    spent: dict[tuple[datetime, NetworkId, str], Spent] = field(default_factory=dict)
+
+    def note(self, network_id: NetworkId, at: datetime, spent: Mapping[str, Spent]) -> None:
+        """Add to the hour."""
+        for operation, each in spent.items():
+            place = _hour(at), network_id, operation
+            self.spent[place] = self.spent.get(place, Spent()) + each
+
+    def forget(self, before: datetime) -> None:
+        """Forget whole hours."""
+        self.spent = {place: each for place, each in self.spent.items() if place[0] >= before}
+
+    def since(self, moment: datetime) -> list[LedgerLine]:
+        """Add up by network and operation, that which cost most first."""
+        sums: dict[tuple[NetworkId, str], Spent] = {}
+        for (hour, network_id, operation), each in self.spent.items():
+            if hour >= moment:
+                sums[network_id, operation] = sums.get((network_id, operation), Spent()) + each
+        lines = [LedgerLine(*place, each) for place, each in sums.items()]
+        return sorted(lines, key=_dearest)
+
+
+def check_ledger(connection: Connection, held: Ledger, now: datetime, turn: Turn) -> None:
+    """Add up over all hours and over some, and see that it is what is held."""
+    hours = sorted({hour for hour, _, _ in held.spent})
+    for since in (*hours[:1], *turn.some_of([*hours[1:], now, now - _AN_HOUR, _hour(now)])):
+        assert spent_since(connection, since) == held.since(since)
+    ever = now - timedelta(days=400)
+    assert spent_since(connection, ever) == held.since(ever)
+
+
+def _hour(at: datetime) -> datetime:
+    return at.replace(minute=0, second=0, microsecond=0)
+
+
+def _dearest(line: LedgerLine) -> tuple[int, int, NetworkId, str]:
+    return -line.spent.credits, -line.spent.calls, line.network_id, line.operation

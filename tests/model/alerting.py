@@ -38,12 +38,11 @@ from dashboard.store.alerts.notification_search import (
 from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.connection import Connection
 from dashboard.store.health import mail_state
-from tests.model.empty_stores import LINK_KEY
+from tests.model.kills import LINK_KEY, Turn
 from tests.model.rejections import Archive
 from tests.model.rejections_answers import Numbers
-from tests.model.turns import Turn
 from tests.model.world import HASHES, NETWORKS
-from tests.stored_notifications import deliveries_of, recent_notifications
+from tests.one_by_one import deliveries_of, recent_notifications
 
 _MANY: Final = 10_000
 SUBJECTS: Final = (

@@ -12,7 +12,7 @@ from dashboard.domain.people.access import Action, AuditEntry
 from dashboard.store.access.audit_log import AuditFilter, audit_entries, last_details
 from dashboard.store.engine.connection import Connection
 from dashboard.store.schema.columns import milliseconds_of
-from tests.model.turns import Turn
+from tests.model.kills import Turn
 
 ACTIONS: Final = (Action.TRACK, Action.CHANGE_RETENTION, Action.REVOKE_KEY)
 _FEW: Final = 3

@@ -10,7 +10,7 @@ from dashboard.domain.health.coverage import Covered, Gap, GapCause, Watched
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.engine.connection import Connection
 from dashboard.store.monitoring.coverage import covered, gaps
-from tests.model.turns import Turn
+from tests.model.kills import Turn
 from tests.model.world import NETWORKS
 
 _LONG: Final = timedelta(minutes=2)

@@ -28,8 +28,8 @@ from dashboard.store.fees.stored_fees import (
 from dashboard.store.gas import latest_gas
 from dashboard.store.schema.columns import milliseconds_of, moment_of
 from tests.model.fees import A_MINUTE, MARKS, Fees, Value, begin_of, newest
+from tests.model.kills import Turn
 from tests.model.tracking import Silences
-from tests.model.turns import Turn
 from tests.model.world import NETWORKS
 from tests.stored_base_fees import base_fees
 

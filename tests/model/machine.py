@@ -17,18 +17,14 @@ from dashboard.domain.alerts.notification import Notification
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.engine.connection import Connection
 from tests.builders import A_MOMENT, an_id
-from tests.model.access import Keys, Senders
+from tests.model.access import Keys, Leases, Ledger, Senders
 from tests.model.alerting import Alerting
 from tests.model.audit_log import Log
 from tests.model.coverage import Coverage
-from tests.model.credits import Ledger
-from tests.model.empty_stores import StoreMaker
 from tests.model.fees import Fees
-from tests.model.kills import Kill, Lives, Place
-from tests.model.leases import Leases
+from tests.model.kills import EVERY, Kill, Lives, Place, StoreMaker, Turn
 from tests.model.rejections import Archive
 from tests.model.tracking import Tracking
-from tests.model.turns import EVERY, Turn
 from tests.unit.store.fake_machine import Machine
 
 _NOTHING: Final = object()

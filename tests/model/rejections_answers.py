@@ -32,8 +32,8 @@ from dashboard.store.rejections.counts import (
 from dashboard.store.rejections.known_hashes import RejectionReader
 from dashboard.store.rejections.search import search
 from dashboard.store.rejections.unparsed_reasons import unparsed_reasons
+from tests.model.kills import Turn
 from tests.model.rejections import Archive
-from tests.model.turns import Turn
 from tests.model.world import HASHES, NETWORKS, SENDERS
 from tests.one_by_one import newest, versions
 

@@ -25,8 +25,8 @@ from dashboard.store.alerts.notification_claims import (
 from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.leases import acquire, release, renew
+from tests.model.access import JOBS
 from tests.model.alerting import OPPOSITES, SUBJECTS
-from tests.model.leases import JOBS
 from tests.model.machine import Memory, Part, StoreMachine
 from tests.model.world import networks
 from tests.routes import closings_for, expand_alone

@@ -8,25 +8,20 @@ from hypothesis import seed, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from dashboard.store.engine.connection import Connection
-from tests.model.access import check_keys, check_senders
+from tests.model.access import check_keys, check_leases, check_ledger, check_senders
 from tests.model.alerting import check_alerting
 from tests.model.audit_log import check_log
 from tests.model.coverage import check_coverage
-from tests.model.credits import check_ledger
-from tests.model.empty_stores import StoreMaker
 from tests.model.fees_answers import check_fees
-from tests.model.leases import check_leases
+from tests.model.kills import StoreMaker, Turn
 from tests.model.machine import Memory, Part
 from tests.model.rejections_answers import check_archive, check_reader, numbers_of
-from tests.model.rules_of_coverage import WatchingMachine
-from tests.model.rules_of_inclusion import FollowingMachine
-from tests.model.rules_of_logging import NotingMachine
+from tests.model.rules_of_coverage import FollowingMachine, NotingMachine, WatchingMachine
 from tests.model.rules_of_retention import ForgettingMachine
 from tests.model.rules_of_rollups import RollingUpMachine
 from tests.model.rules_of_saving import NAMES
 from tests.model.rules_of_tracking import AskingMachine
-from tests.model.tracking_answers import check_tracking
-from tests.model.turns import Turn
+from tests.model.tracking import check_tracking
 
 
 class WholeMachine(

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.alert.bounce import Bounce, read_bounces
-from tests.bounced_mail import MESSAGE_ID, bounced_mail
+from tests.received_mail import MESSAGE_ID, bounced_mail
 
 GONE = "smtp; 550 5.1.1 <ops@example.org>: Recipient address rejected"
 

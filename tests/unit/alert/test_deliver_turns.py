@@ -1,4 +1,4 @@
-"""Which message has its turn when one of them, or its server, makes trouble."""
+"""Whose turn it is: the queue of what is due, and when it is tried again."""
 
 from __future__ import annotations
 
@@ -6,15 +6,30 @@ from collections import Counter
 from dataclasses import replace
 from datetime import timedelta
 
+import pytest
+
 from dashboard.alert.deliver import Deliverer
-from dashboard.alert.delivery_queue import RetryRule
-from dashboard.domain.alerts.notification import DeliveryResult, NotificationState
+from dashboard.alert.delivery_queue import (
+    FAILURES_BEFORE_PAUSE,
+    DeliveryQueue,
+    QueueLimits,
+    RetryRule,
+    RetryTimes,
+    is_over,
+)
+from dashboard.domain.alerts.notification import (
+    DeliveryResult,
+    Notification,
+    NotificationState,
+    Recipient,
+)
 from dashboard.errors import DeliveryBlocked, DeliveryDeferred
 from dashboard.store.engine.engine import Store
+from tests.builders import A_MOMENT, a_notification, an_id, seconds
 from tests.delivery_checks import PATIENT, make_pending, notifications, states, take_worker_lease
 from tests.fake_clock import FakeClock
-from tests.recording_channel import ONCALL, RecordingChannel
-from tests.stored_notifications import deliveries_of, recent_notifications
+from tests.one_by_one import deliveries_of, recent_notifications
+from tests.recording_channel import ONCALL, OTHERS, RecordingChannel
 
 DEFERRED = DeliveryDeferred("451 try again later")
 SILENT = DeliveryBlocked("did not answer within 20 s")
@@ -134,3 +149,250 @@ def test_attempt_that_is_withheld_is_made_once_the_term_is_renewed(
     deliverer.deliver_due(token)
 
     assert states(store) == {NotificationState.SENT: 1}
+
+
+RULE = RetryRule()
+
+
+@pytest.fixture
+def waits(fake_clock: FakeClock) -> RetryTimes:
+    return RetryTimes(RULE, fake_clock.elapsed)
+
+
+def tried(attempts: int, number: int = 1) -> Notification:
+    return a_notification(notification_id=an_id(number), recipient=ONCALL, attempts=attempts)
+
+
+@pytest.mark.parametrize(
+    ("attempts", "wait"), [(1, 30), (2, 60), (7, 1920), (8, 3600), (9, 3600), (10_000, 3600)]
+)
+def test_wait_of_a_message_that_is_the_cause_doubles_up_to_an_hour(
+    waits: RetryTimes, attempts: int, wait: int
+) -> None:
+    waits.succeeded(tried(0, number=2))
+
+    assert waits.failed(tried(attempts), is_blocked=False) == seconds(wait)
+    assert waits.waiting(ONCALL) == [tried(0).notification_id]
+    assert not waits.is_paused(ONCALL)
+
+
+def test_address_pauses_ever_longer_up_to_a_minute(waits: RetryTimes) -> None:
+    pauses = [waits.failed(tried(each), is_blocked=True) for each in range(5)]
+
+    assert pauses == [seconds(15), seconds(30), seconds(60), seconds(60), seconds(60)]
+    assert waits.is_paused(ONCALL)
+    assert not waits.is_paused(OTHERS)
+
+
+@pytest.mark.parametrize(("asked", "granted"), [(5, 15), (300, 300), (100_000, 3600)])
+def test_wait_that_a_server_asks_for_is_granted_up_to_an_hour(
+    waits: RetryTimes, fake_clock: FakeClock, asked: int, granted: int
+) -> None:
+    waits.succeeded(tried(0, number=9))
+
+    assert waits.failed(tried(1), is_blocked=True, at_least=seconds(asked)) == seconds(granted)
+    fake_clock.wait(seconds(granted - 1))
+    assert waits.is_paused(ONCALL)
+    fake_clock.wait(seconds(1))
+    assert not waits.is_paused(ONCALL)
+
+
+def test_pause_ends_by_the_time_that_nobody_sets(waits: RetryTimes, fake_clock: FakeClock) -> None:
+    waits.failed(tried(0), is_blocked=True)
+    fake_clock.set_clock(timedelta(days=-7))
+
+    fake_clock.wait(RULE.first_wait)
+
+    assert not waits.is_paused(ONCALL)
+
+
+def test_success_ends_the_pause_and_the_rest_of_all_but_those_that_are_the_cause(
+    waits: RetryTimes,
+) -> None:
+    waits.succeeded(tried(0, number=9))
+    waits.failed(tried(1, number=1), is_blocked=False)
+    for number in range(2, 2 + FAILURES_BEFORE_PAUSE):
+        waits.failed(tried(0, number), is_blocked=False)
+    was_paused = waits.is_paused(ONCALL)
+
+    waits.succeeded(tried(0, number=9))
+
+    assert was_paused
+    assert not waits.is_paused(ONCALL)
+    assert waits.waiting(ONCALL) == [an_id(1)]
+
+
+def test_message_that_is_deferred_among_others_that_arrive_rests_by_itself(
+    waits: RetryTimes, fake_clock: FakeClock
+) -> None:
+    waits.succeeded(tried(0, number=2))
+
+    assert waits.failed(tried(0), is_blocked=False) == RULE.first_wait
+    assert not waits.is_paused(ONCALL)
+    fake_clock.wait(RULE.first_wait)
+    assert waits.waiting(ONCALL) == []
+
+
+def test_messages_deferred_in_a_row_pause_their_address(waits: RetryTimes) -> None:
+    for number in range(1, FAILURES_BEFORE_PAUSE):
+        waits.failed(tried(0, number), is_blocked=False)
+    was_paused = waits.is_paused(ONCALL)
+
+    waits.failed(tried(0, FAILURES_BEFORE_PAUSE), is_blocked=False)
+
+    assert (was_paused, waits.is_paused(ONCALL)) == (False, True)
+
+
+def test_message_that_breaks_the_connection_where_another_just_arrived_rests_by_itself(
+    waits: RetryTimes,
+) -> None:
+    waits.succeeded(tried(0, number=2))
+
+    waits.failed(tried(1), is_blocked=True)
+    rested = not waits.is_paused(ONCALL) and waits.waiting(ONCALL) == [an_id(1)]
+    waits.failed(tried(1, number=3), is_blocked=True)
+
+    assert rested
+    assert waits.is_paused(ONCALL), "the second one shows that it is the server"
+
+
+def test_notification_is_given_up_after_seven_days() -> None:
+    assert is_over(tried(100), A_MOMENT + timedelta(days=7), RULE)
+
+
+def test_notification_is_tried_until_seven_days_are_over() -> None:
+    assert not is_over(tried(100), A_MOMENT + timedelta(days=7) - seconds(1), RULE)
+
+
+def test_clock_that_jumps_a_week_does_not_end_what_is_pending() -> None:
+    assert not is_over(tried(1), A_MOMENT + timedelta(days=7), RULE)
+
+
+NOW = timedelta(hours=1)
+LANES = QueueLimits(fast=2, slow=1, slow_after=timedelta(seconds=1), per_recipient=3)
+HOLES = [Recipient("mail", f"hole{number}@example.org") for number in range(4)]
+
+
+def pending(number: int, recipient: Recipient = ONCALL) -> Notification:
+    return a_notification(notification_id=an_id(number), recipient=recipient)
+
+
+def a_queue(*notifications: Notification) -> DeliveryQueue:
+    queue = DeliveryQueue(LANES)
+    queue.add(notifications)
+    return queue
+
+
+def test_one_notification_at_a_time_travels_to_an_address() -> None:
+    queue = a_queue(pending(1), pending(2), pending(3, OTHERS))
+
+    assert queue.start(NOW) == [pending(1), pending(3, OTHERS)]
+    assert queue.start(NOW) == []
+
+
+def test_next_notification_travels_when_the_one_before_has_arrived() -> None:
+    queue = a_queue(pending(1), pending(2))
+    queue.start(NOW)
+
+    queue.finish(pending(1), NOW)
+
+    assert queue.start(NOW) == [pending(2)]
+
+
+def test_addresses_have_their_turns() -> None:
+    queue = a_queue(pending(1), pending(2), pending(3, OTHERS), pending(4, HOLES[0]))
+    first = queue.start(NOW)
+    queue.finish(pending(1), NOW)
+
+    assert (first, queue.start(NOW)) == ([pending(1), pending(3, OTHERS)], [pending(4, HOLES[0])])
+
+
+def test_each_address_has_room_of_its_own() -> None:
+    queue = a_queue(pending(1), pending(2))
+
+    assert (queue.room(ONCALL), queue.room(OTHERS)) == (1, 3)
+
+
+def test_messages_that_take_long_leave_the_fast_lanes() -> None:
+    queue = a_queue(*(pending(number, hole) for number, hole in enumerate(HOLES, 1)))
+    queue.start(NOW)
+
+    late = NOW + LANES.slow_after
+
+    assert queue.start(late) == [pending(3, HOLES[2])]
+    assert queue.start(late) == [], "one message is slow by right, the other keeps its place"
+
+
+def test_address_that_was_slow_has_only_a_slow_lane() -> None:
+    queue = a_queue(*(pending(number, hole) for number, hole in enumerate(HOLES[:2], 1)))
+    queue.start(NOW)
+    for number, hole in enumerate(HOLES[:2], 1):
+        queue.finish(pending(number, hole), NOW, is_blocked=True)
+    queue.add([pending(5, HOLES[0]), pending(6, HOLES[1]), pending(7), pending(8, OTHERS)])
+
+    assert queue.start(NOW) == [pending(5, HOLES[0]), pending(7), pending(8, OTHERS)]
+
+
+def test_address_that_works_again_has_a_fast_lane_again() -> None:
+    queue = a_queue(pending(1, HOLES[0]))
+    for number in (1, 2):
+        queue.start(NOW)
+        queue.finish(pending(number, HOLES[0]), NOW, is_blocked=number == 1)
+        queue.add([pending(number + 1, HOLES[0])])
+    queue.add([pending(4), pending(5, OTHERS)])
+
+    assert queue.start(NOW) == [pending(3, HOLES[0]), pending(4)]
+
+
+def test_channels_have_lanes_of_their_own() -> None:
+    hooks = [Recipient("webhook", f"https://{number}.example") for number in range(2)]
+    queue = a_queue(pending(1), pending(2, OTHERS), pending(3, hooks[0]), pending(4, hooks[1]))
+
+    assert len(queue.start(NOW)) == 4
+
+
+def test_notification_that_arrived_does_not_travel_again_where_it_waits_too() -> None:
+    queue = a_queue(pending(1))
+    queue.start(NOW)
+    queue.add([pending(1)])
+
+    queue.finish(pending(1), NOW)
+
+    assert queue.start(NOW) == []
+
+
+def test_what_waits_for_an_address_can_be_taken_out() -> None:
+    queue = a_queue(pending(1), pending(2), pending(3, OTHERS))
+
+    assert queue.take_waiting(ONCALL) == [pending(1), pending(2)]
+    assert queue.start(NOW) == [pending(3, OTHERS)]
+
+
+def test_forgetting_leaves_what_travels() -> None:
+    queue = a_queue(pending(1), pending(2))
+    queue.start(NOW)
+
+    queue.drop_waiting()
+
+    assert queue.is_sending
+    assert queue.room(ONCALL) == LANES.per_recipient
+
+
+def large(number: int, recipient: Recipient) -> Notification:
+    return replace(pending(number, recipient), member_count=500)
+
+
+def test_few_large_messages_are_in_memory_at_once_and_hold_up_no_small_one() -> None:
+    wide = QueueLimits(fast=8, slow=8, large_fast=1, large_slow=1)
+    queue = DeliveryQueue(wide)
+    queue.add(large(number, hole) for number, hole in enumerate(HOLES, 1))
+    queue.add([pending(9, OTHERS), large(8, Recipient("hook", "hook"))])
+
+    first = queue.start(NOW)
+    late = queue.start(NOW + wide.slow_after)
+    never = queue.start(NOW + 9 * wide.slow_after)
+    queue.finish(large(1, HOLES[0]), NOW + 9 * wide.slow_after)
+
+    assert first == [large(1, HOLES[0]), pending(9, OTHERS)]
+    assert (late, never) == ([large(2, HOLES[1])], [])
+    assert queue.start(NOW + 9 * wide.slow_after) == [large(3, HOLES[2])]

@@ -1,14 +1,19 @@
-"""What a message says of what a rule measures: the figures, the limit, and the rule."""
+"""What a message says of what rules measure, of a day, and around a busy network."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, timedelta
+from typing import Any
 
+from dashboard.alert.change_text import describe_busy
 from dashboard.alert.compose import NetworkName, text_of
+from dashboard.alert.digest_text import describe_digest
 from dashboard.alert.incident_text import describe
 from dashboard.domain.alerts.condition import INSTALLATION, State, Subject, SubjectKind, Transition
-from dashboard.domain.alerts.grounds import Grounds, Signal
+from dashboard.domain.alerts.grounds import DigestGrounds, Grounds, NetworkDigest, Signal
 from dashboard.domain.alerts.incident import NotifiedChange
+from dashboard.domain.alerts.kinds.busy import FeeGrounds
 from dashboard.domain.alerts.kinds.coverage import GapGrounds
 from dashboard.domain.alerts.kinds.credit_budget import CreditGrounds
 from dashboard.domain.alerts.kinds.delivery import BounceGrounds, DeliveryGrounds
@@ -16,9 +21,17 @@ from dashboard.domain.alerts.kinds.expiry import ExpiryGrounds
 from dashboard.domain.alerts.kinds.fee_limit import FeeLimitGrounds
 from dashboard.domain.alerts.kinds.kind import IncidentText, ToldChange
 from dashboard.domain.alerts.kinds.rejection_rate import RateGrounds
+from dashboard.domain.fees.spells import BusyContext, FeePoint, UsualSpells
 from dashboard.domain.health.coverage import GapCause
-from dashboard.domain.quantity import Wei
-from tests.builders import A_MOMENT, A_NETWORK, GWEI, a_transition
+from dashboard.domain.quantity import NetworkId, Wei
+from tests.builders import (
+    A_MOMENT,
+    A_NETWORK,
+    ANOTHER_NETWORK,
+    GWEI,
+    a_transition,
+    suggested_gas_fees,
+)
 from tests.golden_texts import GoldenTexts
 
 WINDOW = timedelta(minutes=10)
@@ -119,3 +132,76 @@ def test_what_rules_measure_of_ourselves_reads_as_it_was_reviewed(golden: Golden
     }
 
     golden.check("measured_of_ourselves", texts)
+
+
+DAY = timedelta(days=1)
+CALM = NetworkDigest(ANOTHER_NETWORK, 0, True, 0.0, 0, timedelta())  # noqa: FBT003 - as fields
+
+
+def a_digest(*networks: NetworkDigest, is_weekly: bool = False) -> DigestGrounds:
+    return DigestGrounds(
+        A_MOMENT - DAY, A_MOMENT, is_weekly, networks, opened=0, open=0, unassigned=0
+    )
+
+
+def with_incidents(opened: int, still_open: int, unassigned: int) -> IncidentText:
+    grounds = replace(a_digest(CALM), opened=opened, open=still_open, unassigned=unassigned)
+    return describe_digest(grounds, {}, UTC)
+
+
+def test_digests_read_as_they_were_reviewed(golden: GoldenTexts) -> None:
+    silent = NetworkDigest(NetworkId(7), None, False, None, 2, DAY)  # noqa: FBT003 - as fields
+    weekly = a_digest(silent, is_weekly=True)
+
+    golden.check(
+        "digests",
+        {
+            "incidents opened": with_incidents(2, 0, 0),
+            "all acknowledged": with_incidents(0, 2, 0),
+            "one of three unacknowledged": with_incidents(0, 3, 1),
+            "nobody has acknowledged them": with_incidents(0, 2, 2),
+            "a week of which nobody knows": describe_digest(weekly, {NetworkId(7): "Seven"}, UTC),
+        },
+    )
+
+
+ABOVE = FeeGrounds(Signal.BASE_FEE, Wei(23 * GWEI), Wei(19_600_000_000))
+
+
+def a_context(**changes: Any) -> BusyContext:  # noqa: ANN401 - any field
+    since = A_MOMENT - timedelta(days=1)
+    fields: dict[str, Any] = {"grounds": ABOVE, "since": since, "until": A_MOMENT}
+    return BusyContext(**(fields | changes))
+
+
+def points(*gwei: int) -> tuple[FeePoint, ...]:
+    """Return fees of the last minutes."""
+    minutes = range(len(gwei), 0, -1)
+    return tuple(
+        FeePoint(A_MOMENT - timedelta(minutes=minute), Wei((fee - 1) * GWEI), Wei(fee * GWEI))
+        for minute, fee in zip(minutes, gwei, strict=True)
+    )
+
+
+def test_what_surrounds_a_busy_network_reads_as_it_was_reviewed(golden: GoldenTexts) -> None:
+    usual = UsualSpells(9, timedelta(minutes=14), timedelta(minutes=52), is_of_hour=True)
+    flat = tuple(each._replace(lowest=each.highest) for each in points(10, 10, 10))
+    contexts = {
+        "suggested fees": a_context(suggested=suggested_gas_fees(), suggested_at=A_MOMENT),
+        "usual at this hour": a_context(usual=usual),
+        "usual at any hour": a_context(usual=replace(usual, many=4, is_of_hour=False)),
+        "a chart": a_context(fees=points(10, 12, 23)),
+        "a chart of a fee that never moved": a_context(fees=flat),
+        "too few fees for a chart": a_context(fees=points(10, 12)),
+    }
+
+    texts = {title: describe_busy(each, UTC) for title, each in contexts.items()}
+
+    golden.check("around_a_busy_network", texts)
+
+
+def test_chart_is_a_picture() -> None:
+    text = describe_busy(a_context(fees=points(10, 12, 23)), UTC)
+
+    assert text.chart.startswith(b"\x89PNG")
+    assert text.preheader == ""

@@ -36,11 +36,11 @@ from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.alerts.notifications import make_link_key
 from dashboard.store.alerts.rules import save_rules
 from dashboard.store.engine.engine import Store
-from tests.bounced_mail import bounced_mail
 from tests.builders import A_MOMENT, a_transition
 from tests.delivery_checks import PATIENT, notifications, reject, take_worker_lease
 from tests.fake_clock import FakeClock
 from tests.mail_server import Inbox, mail_server
+from tests.received_mail import bounced_mail
 from tests.recording_channel import ONCALL, SENDER, message_about
 from tests.waiting import PATIENCE
 

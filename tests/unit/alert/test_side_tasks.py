@@ -1,4 +1,4 @@
-"""What goes on beside delivery: when it is due, one at a time, and no failure ends it."""
+"""What a worker does beside delivery: tasks that may fail, and a sign of life."""
 
 from __future__ import annotations
 
@@ -7,12 +7,19 @@ from datetime import timedelta
 
 import pytest
 
+from dashboard.alert.channels.http_exchange import HttpRules, parse_target
 from dashboard.alert.message import MaySend, always
-from dashboard.alert.side_tasks import SideTask, SideTasks
-from dashboard.errors import DeliveryBlocked
-from tests.builders import seconds
+from dashboard.alert.side_tasks import Heartbeat, SideTask, SideTasks
+from dashboard.domain.health.coverage import CoverageChange, Covered, Gap, GapCause, Watched
+from dashboard.domain.secret import Secret
+from dashboard.errors import DeliveryBlocked, DeliveryWithheld
+from dashboard.store.engine.engine import Store
+from dashboard.store.monitoring.coverage import save_coverage
+from dashboard.store.monitoring.upkeep import LastHeartbeat, last_heartbeat
+from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, seconds
 from tests.fake_clock import FakeClock
 from tests.waiting import PATIENCE
+from tests.webhook_server import Receiver, http_receiver
 
 SOON = timedelta(seconds=PATIENCE)
 
@@ -79,3 +86,111 @@ def test_task_that_fails_is_done_again(fake_clock: FakeClock, error: Exception) 
         fake_clock.wait(seconds(1))
 
     assert work.rounds == 2
+
+
+def watch(store: Store, silence: Gap | None = None) -> None:
+    held = Covered(A_NETWORK, Watched.FEES, A_MOMENT, A_MOMENT, silence)
+    with store.write() as connection:
+        save_coverage(connection, None, CoverageChange(held, ()))
+
+
+def heartbeat(store: Store, clock: FakeClock, port: int = 9) -> Heartbeat:
+    target = parse_target(Secret(f"http://127.0.0.1:{port}/ping/canary-key"))
+    rules = HttpRules(timedelta(seconds=PATIENCE), allow_private=True)
+    return Heartbeat(store, [A_NETWORK], target, rules, clock.now)
+
+
+def test_heartbeat_is_sent_while_networks_are_answered(store: Store, fake_clock: FakeClock) -> None:
+    watch(store)
+    receiver = Receiver(200)
+
+    with http_receiver(receiver) as port:
+        heartbeat(store, fake_clock, port).work(always)
+
+    assert [(each.method, each.path) for each in receiver.requests] == [("GET", "/ping/canary-key")]
+
+
+def test_heartbeat_of_a_worker_without_its_lease_is_not_sent(
+    store: Store, fake_clock: FakeClock
+) -> None:
+    watch(store)
+    receiver = Receiver(200)
+
+    with http_receiver(receiver) as port, pytest.raises(DeliveryWithheld):
+        heartbeat(store, fake_clock, port).work(lambda: False)
+
+    assert receiver.requests == []
+
+
+def test_heartbeat_is_withheld_while_nobody_asks_or_answers(
+    store: Store, fake_clock: FakeClock
+) -> None:
+    beat = heartbeat(store, fake_clock)
+    before = beat.why_withheld()
+    watch(store)
+    fake_clock.wait(seconds(120))
+    lately = beat.why_withheld()
+    fake_clock.wait(seconds(1))
+
+    assert before == "network 424242 was never watched"
+    assert lately == ""
+    assert beat.why_withheld() == "no worker asks about fees of network 424242"
+
+
+def test_heartbeat_is_withheld_in_a_gap_and_does_not_ask(
+    store: Store, fake_clock: FakeClock, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gap = Gap(A_NETWORK, Watched.FEES, A_MOMENT, None, GapCause.NOT_ANSWERED, "503")
+    watch(store, gap)
+    receiver = Receiver(200)
+
+    with http_receiver(receiver) as port:
+        heartbeat(store, fake_clock, port).work(always)
+
+    assert receiver.requests == []
+    assert "questions about fees of network 424242 are not answered" in capsys.readouterr().out
+
+
+def test_heartbeat_that_is_not_taken_is_logged_without_its_address(
+    store: Store, fake_clock: FakeClock, capsys: pytest.CaptureFixture[str]
+) -> None:
+    watch(store)
+
+    with http_receiver(Receiver(404, body=b"no /ping/canary-key")) as port:
+        heartbeat(store, fake_clock, port).work(always)
+
+    logged = capsys.readouterr().out
+    assert "it answered 404 Not Found" in logged
+    assert "canary" not in logged
+
+
+def test_network_that_is_not_watched_here_withholds_nothing(
+    store: Store, fake_clock: FakeClock
+) -> None:
+    watch(store)
+    other = Covered(ANOTHER_NETWORK, Watched.FEES, A_MOMENT, A_MOMENT - seconds(9999), None)
+    with store.write() as connection:
+        save_coverage(connection, None, CoverageChange(other, ()))
+
+    assert heartbeat(store, fake_clock).why_withheld() == ""
+
+
+def test_page_learns_when_the_heartbeat_was_taken_and_what_kept_the_latest(
+    store: Store, fake_clock: FakeClock
+) -> None:
+    def last() -> LastHeartbeat:
+        with store.read() as connection:
+            return last_heartbeat(connection)
+
+    heartbeat(store, fake_clock).work(always)
+    never = last()
+    watch(store)
+    with http_receiver(Receiver(200)) as port:
+        heartbeat(store, fake_clock, port).work(always)
+    taken = last()
+    with http_receiver(Receiver(410)) as port:
+        heartbeat(store, fake_clock, port).work(always)
+
+    assert never == LastHeartbeat(None, "withheld: network 424242 was never watched")
+    assert taken == LastHeartbeat(fake_clock.now())
+    assert (last().accepted_at, last().trouble[:13]) == (fake_clock.now(), "not accepted:")

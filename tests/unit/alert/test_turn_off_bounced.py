@@ -29,12 +29,12 @@ from dashboard.store.alerts.recipients import list_addresses_off, list_suspect_a
 from dashboard.store.engine.engine import Store
 from dashboard.store.schema import incidents
 from dashboard.store.schema import notifications as table
-from tests.bounced_mail import bounced_mail
 from tests.certificate import Certificate, make_certificate
 from tests.delivery_checks import make_pending, notifications, take_worker_lease
 from tests.dovecot import PASSWORD, USERNAME, Dovecot, running_dovecot
 from tests.fake_clock import FakeClock
 from tests.mail_server import announce_a_terabyte, be_silent, rude_server
+from tests.received_mail import bounced_mail
 from tests.waiting import PATIENCE
 
 OPS = Recipient("mail", "Ops <Ops@example.org>")

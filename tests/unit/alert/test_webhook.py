@@ -1,22 +1,33 @@
-"""Webhooks are signed as Standard Webhooks says, and secrets and addresses are read strictly."""
+"""Webhooks and services: what they get, and that one that hangs holds up no other."""
 
 from __future__ import annotations
 
 import base64
 import json
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from dashboard.alert.channels.http_exchange import parse_target
+from dashboard.alert.channels.apprise_service import inert
+from dashboard.alert.channels.http_exchange import HttpRules, parse_target
 from dashboard.alert.channels.webhook import (
     LARGEST_PART,
+    WebhookChannel,
     parse_signing_secret,
     parts_of,
     signature,
 )
+from dashboard.alert.deliver import Deliverer, Sending
+from dashboard.alert.message import Channel
+from dashboard.domain.alerts.notification import NotificationState, Recipient
 from dashboard.domain.secret import Secret
 from dashboard.errors import InputError
+from dashboard.store.engine.engine import Store
+from tests.delivery_checks import HASTY, make_pending, notifications, take_worker_lease
+from tests.fake_clock import FakeClock
+from tests.mail_server import be_silent, rude_server
+from tests.recording_channel import ONCALL, RecordingChannel, message_about
+from tests.waiting import PATIENCE
 
 PUBLISHED = Secret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
 """The secret, the message and the signature that implementations are compared by."""
@@ -138,3 +149,46 @@ def test_answer_that_quotes_the_key_in_an_address_is_known(text: str, *, is_hidd
     target = parse_target(Secret("https://hooks.example/a/b/%58canary?v=1"))
 
     assert target.hides(text) is is_hidden
+
+
+@pytest.mark.parametrize(
+    ("hostile", "shown"),
+    [
+        ("@everyone <!channel> <@U123>", "＠everyone ‹!channel› ‹＠U123›"),  # noqa: RUF001 - meant
+        ("@**all** @*ops* @_**ann**", "＠**all** ＠*ops* ＠_**ann**"),  # noqa: RUF001 - Zulip
+        ("[your bank](https://evil.example)", "[your bank] (https://evil.example)"),
+        ("paid 3 @ 5 gwei", "paid 3 @ 5 gwei"),
+    ],
+)
+def test_foreign_text_calls_nobody_and_hides_no_link(hostile: str, shown: str) -> None:
+    assert inert(hostile) == shown
+
+
+HOOK = Recipient("hook", "hook")
+SECRET = Secret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
+
+
+def test_black_hole_leaves_the_other_channels_to_send_at_once(
+    store: Store, fake_clock: FakeClock
+) -> None:
+    mail = RecordingChannel()
+
+    with rude_server(be_silent) as port:
+        rules = HttpRules(timedelta(seconds=2), allow_private=True)
+        target = parse_target(Secret(f"http://127.0.0.1:{port}/"))
+        hook = WebhookChannel(target, [SECRET], fake_clock.now, rules)
+        channels: dict[str, Channel] = {"mail": mail, "hook": hook}
+        deliverer = Deliverer(
+            store, Sending(channels, message_about), fake_clock.now, fake_clock.elapsed, HASTY
+        )
+        make_pending(store, 30, [HOOK, ONCALL])
+        token = take_worker_lease(store)
+        while len(mail.taken) < 30:
+            deliverer.deliver_due(token)
+        sent = {each.recipient for each in notifications(store) if each.sent_at is not None}
+        deliverer.finish(timedelta(seconds=PATIENCE))
+
+    assert sent <= {ONCALL}
+    pending = [each for each in notifications(store) if each.state is NotificationState.PENDING]
+    assert {each.recipient for each in pending} == {HOOK}
+    assert [each.attempts for each in pending if each.attempts] == [1]

@@ -1,14 +1,18 @@
-"""Blockspace: the chain's own transactions fill a block exactly, with nonces that follow."""
+"""Blocks of the devnet: how full they are, how demand moves, and what rewards they tell."""
 
 from __future__ import annotations
 
 from collections import defaultdict
+from fractions import Fraction
 
-from hypothesis import given
+import numpy as np
+import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dashboard.devnet.blockspace import PLAIN_TRANSFER_GAS, Blockspace, capacity
-from dashboard.domain.quantity import WEI_PER_GWEI, Address
+from dashboard.devnet.blockspace import PLAIN_TRANSFER_GAS, Blockspace, capacity, gas_weighted
+from dashboard.devnet.chain import FeeDemand, SeededRandom
+from dashboard.domain.quantity import WEI_PER_GWEI, Address, Wei
 from tests.unit.devnet.small_devnet import a_chain
 
 CHAIN = a_chain()
@@ -70,3 +74,38 @@ def test_best_paying_transactions_come_first_and_pay_plausible_fees() -> None:
     assert flat[0] >= WEI_PER_GWEI // 20
     assert WEI_PER_GWEI // 2 < flat[len(flat) // 2] < 2 * WEI_PER_GWEI
     assert flat[-1] < 30 * WEI_PER_GWEI
+
+
+MOMENTS = st.lists(st.integers(1_500_000_000, 1_500_600_000), min_size=1, max_size=20, unique=True)
+
+
+@settings(max_examples=30)
+@given(moments=MOMENTS, seed=st.integers(0, 5))
+def test_prices_of_many_moments_are_those_of_each(moments: list[int], seed: int) -> None:
+    demand = FeeDemand(SeededRandom(seed))
+    ascending = sorted(moments)
+
+    prices = demand.prices(np.array(ascending))
+
+    assert prices.tolist() == [demand.price(at) for at in ascending]
+
+
+TIPS = [(Wei(30), 70), (Wei(10), 10), (Wei(20), 20)]
+
+
+@pytest.mark.parametrize(
+    ("percentile", "reward"),
+    [("0", 10), ("10", 10), ("10.9", 10), ("11", 20), ("30", 20), ("31", 30), ("100", 30)],
+)
+def test_reward_is_the_tip_at_that_share_of_the_gas(percentile: str, reward: int) -> None:
+    assert gas_weighted(TIPS, [Fraction(percentile)]) == (reward,)
+
+
+def test_rewards_of_an_empty_block_are_zero() -> None:
+    assert gas_weighted([], [Fraction(10), Fraction(90)]) == (0, 0)
+
+
+def test_rewards_of_several_percentiles_ascend_together() -> None:
+    percentiles = [Fraction(each) for each in (0, 10, 11, 50, 50, 100)]
+
+    assert gas_weighted(TIPS, percentiles) == (10, 10, 20, 30, 30, 30)

@@ -1,4 +1,4 @@
-"""When a network is cheap, by weekday and hour."""
+"""Hours in which fees are low, what a transaction costs, and what surrounds a busy network."""
 
 from __future__ import annotations
 
@@ -10,8 +10,24 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from dashboard.domain.fees.cheap_hours import CheapHours, HourFee, UsualWeek, WeekChange, usual_week
+from dashboard.domain.fees.spells import (
+    Spell,
+    UsualFee,
+    UsualSpells,
+    difference_in_words,
+    usual_fee,
+    usual_spells,
+)
 from dashboard.domain.quantity import Wei
-from tests.builders import GWEI
+from dashboard.domain.tracking.transaction_cost import (
+    CoinPrice,
+    cost_of,
+    in_coin,
+    in_money,
+    read_coin_price,
+)
+from dashboard.errors import InputError
+from tests.builders import A_MOMENT, GWEI
 
 NOW = datetime(2026, 11, 20, 12, 20, tzinfo=UTC)
 """A Friday."""
@@ -173,3 +189,121 @@ def test_week_that_did_not_change_is_as_high() -> None:
 
 def test_week_is_not_compared_with_two_days_of_another() -> None:
     assert usual_week(hours(9, cheap_at_night), UTC, NOW).weeks is None
+
+
+PRICE = CoinPrice(3_150_500_000, "USD")
+
+
+def test_costs_its_gas_at_the_fee() -> None:
+    assert cost_of(Wei(12 * 10**9)) == 252_000 * 10**9
+
+
+@pytest.mark.parametrize(
+    ("wei", "shown"),
+    [
+        (0, "0 ETH"),
+        (147_000, "0.000000000000147 ETH"),
+        (252_000 * 10**9, "0.000252 ETH"),
+        (193_512_345 * 10**6, "0.0001935 ETH"),
+        (1_234_567 * 10**15, "1,235 ETH"),
+    ],
+)
+def test_amount_of_the_coin_has_four_significant_digits(wei: int, shown: str) -> None:
+    assert in_coin(Wei(wei), "ETH") == shown
+
+
+@pytest.mark.parametrize(
+    ("wei", "shown"),
+    [
+        (0, "0.00 USD"),
+        (252_000 * 10**9, "0.79 USD"),
+        (10**9, "0.0000032 USD"),
+        (2 * 10**18, "6,301.00 USD"),
+    ],
+)
+def test_money_is_shown_to_the_hundredth_or_to_two_digits(wei: int, shown: str) -> None:
+    assert in_money(Wei(wei), PRICE) == shown
+
+
+def test_price_is_read_exactly() -> None:
+    assert read_coin_price("3150.5 USD") == PRICE
+    assert read_coin_price("3150 EUR") == CoinPrice(3_150_000_000, "EUR")
+
+
+@pytest.mark.parametrize("text", [None, 3150, "315", "1e9 USD", "-1 USD", "$3150", "1 usd"])
+def test_what_is_no_price_is_refused_with_what_is_expected(text: object) -> None:
+    with pytest.raises(InputError, match="write an amount and a currency"):
+        read_coin_price(text)
+
+
+def spells(*hours_and_minutes: tuple[float, int]) -> list[Spell]:
+    """Return spells that began so many hours before now, with their length in minutes."""
+    return [
+        Spell(begin := A_MOMENT - timedelta(hours=hours), begin + timedelta(minutes=minutes))
+        for hours, minutes in hours_and_minutes
+    ]
+
+
+def test_spells_of_about_the_same_hour_are_compared() -> None:
+    found = spells((24, 10), (47, 12), (71.5, 14), (73.5, 90), (12, 500), (30, 600))
+
+    assert usual_spells(found, A_MOMENT) == UsualSpells(
+        4, timedelta(minutes=13), timedelta(minutes=90), is_of_hour=True
+    )
+
+
+def test_spells_of_any_hour_stand_in_where_those_are_too_few() -> None:
+    found = spells((24, 10), (47, 12), (60, 200))
+
+    assert usual_spells(found, A_MOMENT) == UsualSpells(
+        3, timedelta(minutes=12), timedelta(minutes=200), is_of_hour=False
+    )
+
+
+def test_two_spells_make_nothing_usual() -> None:
+    assert usual_spells(spells((24, 10), (48, 12)), A_MOMENT) is None
+
+
+def test_hours_are_near_each_other_across_midnight() -> None:
+    midnight = A_MOMENT.replace(hour=0) + timedelta(days=1)
+    found = spells((12.5, 10), (36.5, 10), (11.5, 10))
+
+    usual = usual_spells(found, midnight)
+
+    assert usual is not None
+    assert usual.is_of_hour
+
+
+def test_fee_is_usual_that_lies_in_the_middle_of_the_days() -> None:
+    assert usual_fee([30, 10, 20, 90]) == UsualFee(Wei(20), 4)
+
+
+def test_two_days_make_no_fee_usual() -> None:
+    assert usual_fee([10, 10]) is None
+
+
+@pytest.mark.parametrize(
+    ("fee", "words"),
+    [
+        (1_500, "50% above usual"),
+        (1_004, "as usual"),
+        (880, "12% below usual"),
+        (13_000, "1,200% above usual"),
+    ],
+)
+def test_fee_is_compared_with_what_is_usual(fee: int, words: str) -> None:
+    difference = UsualFee(Wei(1_000), 30).difference(Wei(fee))
+
+    assert difference is not None
+    assert difference_in_words(difference) == words
+
+
+def test_nothing_is_compared_with_no_fee_at_all() -> None:
+    assert UsualFee(Wei(0), 30).difference(Wei(5)) is None
+
+
+def test_spell_counts_for_nothing_while_it_lasts_or_where_its_end_is_unknown() -> None:
+    lasting = Spell(A_MOMENT - timedelta(hours=1))
+    lost = Spell(lasting.begins_at, A_MOMENT, is_end_known=False)
+
+    assert usual_spells([*spells((24, 10), (48, 12)), lasting, lost], A_MOMENT) is None

@@ -1,13 +1,17 @@
-"""Incidents: what opens one, what joins it, and when it is over."""
+"""Incidents, the conditions that they rest on, and the sentence by which each is called."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
 
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind, Transition
 from dashboard.domain.alerts.incident import (
     QUIET_AFTER,
+    Group,
     Incident,
     IncidentState,
     OpeningRule,
@@ -15,8 +19,21 @@ from dashboard.domain.alerts.incident import (
     incident_key,
     open_incident,
 )
-from dashboard.domain.quantity import NetworkId
-from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_transition, an_id, seconds
+from dashboard.domain.alerts.kinds.kind import RuleKind
+from dashboard.domain.alerts.notification import DigestTime
+from dashboard.domain.alerts.rule_text import incident_title
+from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.errors import InputError
+from tests.builders import (
+    A_MOMENT,
+    A_NETWORK,
+    ANOTHER_NETWORK,
+    a_notification,
+    a_transition,
+    an_id,
+    an_incident,
+    seconds,
+)
 
 BUSY = OpeningRule("busy", "busy", "info")
 GROUP = (("network", "1"), ("module", "ADD"))
@@ -100,3 +117,134 @@ def test_incident_lasts_as_long_as_its_spell_though_both_ends_are_known_later() 
 
     assert (incident.opened_at, incident.changed_at) == (begun, opening.at)
     assert (resolved.resolved_at, resolved.changed_at) == (over, ending.at)
+
+
+DEVNET = ("network", str(A_NETWORK))
+HUB = (DEVNET, ("module", "HUB"), ("stage", "SEQUENCER"))
+
+
+def title(kind: RuleKind, group: Group, **changes: object) -> str:
+    incident = an_incident(kind=kind.value, group=group, **changes)
+    return incident_title(incident, lambda _: "Devnet")
+
+
+@pytest.mark.parametrize(
+    ("kind", "group", "many", "words"),
+    [
+        (RuleKind.REJECTED, HUB, 38, "38 rejections by HUB on Devnet at SEQUENCER"),
+        (RuleKind.REJECTED, (DEVNET, ("module", "")), 1, "1 rejection on Devnet"),
+        (RuleKind.REJECTED, (("other", "x"),), 1_200, "1,200 rejections"),
+        (RuleKind.CHANGED, HUB, 2, "2 changed rejections by HUB on Devnet at SEQUENCER"),
+        (
+            RuleKind.INCLUDED,
+            (DEVNET, ("sender", "0xab"), ("label", "Payroll")),
+            1,
+            "1 transaction rejected on Devnet from 0xab labelled Payroll is in a block",
+        ),
+        (RuleKind.INCLUDED, (DEVNET,), 3, "3 transactions rejected on Devnet are in a block"),
+    ],
+)
+def test_rejections_are_counted_with_what_they_have_in_common(
+    kind: RuleKind, group: Group, many: int, words: str
+) -> None:
+    assert title(kind, group, transitions=many) == words
+
+
+@pytest.mark.parametrize(
+    ("kind", "group", "opened", "resolved"),
+    [
+        (RuleKind.BUSY, (DEVNET,), "Devnet is busy", "Devnet was busy"),
+        (RuleKind.BUSY, (), "A network is busy", "A network was busy"),
+        (
+            *(RuleKind.UPSTREAM_SILENT, ()),
+            *("An upstream of a network is silent", "An upstream of a network was silent"),
+        ),
+        (
+            *(RuleKind.DISK_FILLING, (("network", "0"),)),
+            "Disk of this installation is low on space",
+            "Disk of this installation was low on space",
+        ),
+        (
+            *(RuleKind.REJECTION_RATE, HUB),
+            "Rejections by HUB on Devnet at SEQUENCER are above their limit",
+            "Rejections by HUB on Devnet at SEQUENCER were above their limit",
+        ),
+    ],
+)
+def test_what_lasts_is_said_as_it_is_and_later_as_it_was(
+    kind: RuleKind, group: Group, opened: str, resolved: str
+) -> None:
+    assert title(kind, group) == opened
+    assert title(kind, group, state=IncidentState.RESOLVED) == resolved
+
+
+@pytest.mark.parametrize("kind", RuleKind)
+def test_every_kind_of_rule_has_a_sentence(kind: RuleKind) -> None:
+    words = title(kind, (DEVNET,))
+
+    assert words[0] == words[0].upper()
+    assert not {"{", "}", ":"} & set(words)
+
+
+def test_transaction_is_kept_under_its_network_and_hash() -> None:
+    subject = Subject.transaction(NetworkId(59144), TxHash(b"\xab" * 32))
+
+    assert subject.kind is SubjectKind.TRANSACTION
+    assert subject.key() == f"transaction:59144:0x{'ab' * 32}"
+
+
+def test_network_is_kept_without_a_hash() -> None:
+    assert Subject(SubjectKind.BUSYNESS, NetworkId(1)).key() == "busyness:1:"
+
+
+def test_message_is_dated_by_when_nothing_more_could_join_it() -> None:
+    gathering = a_notification(created_at=A_MOMENT)
+    closed = a_notification(created_at=A_MOMENT, closed_at=A_MOMENT + seconds(30))
+
+    assert (gathering.dated, closed.dated) == (A_MOMENT, A_MOMENT + seconds(30))
+
+
+def test_notification_of_several_transitions_is_gathered() -> None:
+    assert [a_notification(member_count=each).is_gathered for each in (1, 2)] == [False, True]
+
+
+ZURICH = ZoneInfo("Europe/Zurich")
+
+
+@pytest.mark.parametrize("text", ["daily 08:00", "weekly mon 00:00", "weekly sun 23:59"])
+def test_time_of_a_digest_is_read_as_it_is_written(text: str) -> None:
+    time = DigestTime.parse(f" {text.upper()} ")
+
+    assert (str(time), time.is_weekly) == (text, text.startswith("weekly"))
+
+
+@pytest.mark.parametrize(
+    "text", ["", "daily", "daily 24:00", "weekly 08:00", "weekly foo 08:00", "mon 08:00", "0" * 99]
+)
+def test_what_is_no_time_of_a_digest_is_named_with_the_form(text: str) -> None:
+    with pytest.raises(InputError, match="write daily 08:00 or weekly mon 08:00"):
+        DigestTime.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "now", "latest"),
+    [
+        ("daily 08:00", datetime(2026, 11, 20, 7, 0, tzinfo=UTC), (2026, 11, 20, 7, 0)),
+        ("daily 08:00", datetime(2026, 11, 20, 6, 59, tzinfo=UTC), (2026, 11, 19, 7, 0)),
+        ("weekly mon 08:00", datetime(2026, 11, 20, 12, 0, tzinfo=UTC), (2026, 11, 16, 7, 0)),
+        ("weekly mon 08:00", datetime(2026, 11, 16, 6, 0, tzinfo=UTC), (2026, 11, 9, 7, 0)),
+        # The clocks are put forward from 02:00 to 03:00, and later back from 03:00 to 02:00.
+        ("daily 02:30", datetime(2026, 3, 29, 12, 0, tzinfo=UTC), (2026, 3, 29, 1, 30)),
+        ("daily 08:00", datetime(2026, 3, 29, 12, 0, tzinfo=UTC), (2026, 3, 29, 6, 0)),
+        ("daily 02:30", datetime(2026, 10, 25, 12, 0, tzinfo=UTC), (2026, 10, 25, 0, 30)),
+        ("weekly sun 02:30", datetime(2026, 10, 25, 0, 29, tzinfo=UTC), (2026, 10, 18, 0, 30)),
+    ],
+)
+def test_digest_comes_at_the_time_that_the_clocks_of_the_recipient_show(
+    text: str, now: datetime, latest: tuple[int, ...]
+) -> None:
+    year, month, day, hour, minute = latest
+
+    found = DigestTime.parse(text).latest(now, ZURICH)
+
+    assert found == datetime(year, month, day, hour, minute, tzinfo=UTC)

@@ -1,11 +1,36 @@
-"""What is typed into a search box is a hash, a part of one, a link, an address, or words."""
+"""Searches: words of a page, hashes that begin alike, and filters of rejections."""
 
 from __future__ import annotations
+
+from collections.abc import Container
 
 import pytest
 
 from dashboard.domain.quantity import Address, TxHash
-from dashboard.domain.rejections.search import HashRange, Search, bare_beginning, parse_search
+from dashboard.domain.rejections.exclusion import RejectionStage
+from dashboard.domain.rejections.node_rule_messages import NodeRule, beginnings_of, words_of
+from dashboard.domain.rejections.reasons import KIND_NAMES, ReasonKind, parse_reason
+from dashboard.domain.rejections.search import (
+    HashRange,
+    RejectionFilter,
+    Search,
+    bare_beginning,
+    forms_shown_with,
+    parse_search,
+    words_of_search,
+)
+from dashboard.domain.tracking.paste import own_tags, tags_in, typed_tags, written_tags
+from dashboard.errors import InputError
+from tests.builders import (
+    A_MOMENT,
+    A_NETWORK,
+    ANOTHER_NETWORK,
+    a_hash,
+    a_record,
+    a_rejection,
+    an_address,
+    seconds,
+)
 
 DIGITS = "348e063007d4a029b4c3845c4e78a3f3fd82284b692556d5dfc5209fb0d4a388"
 SENDER = "0x79900286d34f6453c226c8894b1aaf6b74fb2d63"
@@ -65,3 +90,176 @@ def test_digits_may_be_how_a_hash_begins(text: str, begins: str) -> None:
 @pytest.mark.parametrize("text", ["", "348", "case", "0x348e", DIGITS + "0"])
 def test_other_texts_are_no_beginning(text: str) -> None:
     assert bare_beginning(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Needs 2,710,676 lines", ("needs", "2710676", "lines")),
+        ("(1.29 times the limit).", ("times", "the", "limit")),
+        ("1.7× limit", ("limit",)),
+        ("HUB hub …", ("hub",)),
+        (" . ", ()),
+    ],
+)
+def test_search_is_for_words_as_they_are_stored(text: str, words: tuple[str, ...]) -> None:
+    assert words_of_search(text) == words
+
+
+def test_search_takes_so_many_words_and_no_more() -> None:
+    assert len(words_of_search(" ".join(f"word{number}" for number in range(100)))) == 40
+
+
+@pytest.mark.parametrize(
+    ("kind", "word"),
+    [
+        *KIND_NAMES.items(),
+        (ReasonKind.MODULE_UNDEFINED, "module"),
+        (ReasonKind.UNPARSED, "not known to linewatch"),
+        (ReasonKind.OVER_LIMIT, "cannot prove"),
+    ],
+)
+def test_kind_is_found_by_the_words_of_its_page(kind: ReasonKind, word: str) -> None:
+    assert kind in {form.kind for form in forms_shown_with(word)}
+
+
+@pytest.mark.parametrize("rule", NodeRule)
+def test_rule_is_found_by_what_it_means(rule: NodeRule) -> None:
+    [form] = (
+        each
+        for each in forms_shown_with(words_of(rule).means.split(",")[0].lower())
+        if each.beginnings == beginnings_of(rule)
+    )
+
+    assert form.kind is ReasonKind.OTHER_RULE
+
+
+def test_operation_that_cannot_be_proven_is_told_by_its_limit_of_none() -> None:
+    counted = [form for form in forms_shown_with("cannot prove") if form.ending]
+
+    assert [form.is_barred for form in counted] == [False]
+
+
+def test_word_of_no_page_stands_for_nothing() -> None:
+    assert forms_shown_with("zebra") == ()
+
+
+WHOLE_HASH = "0x" + "ab" * 32
+
+
+@pytest.mark.parametrize("text", ["0xAB12", "0Xab12", "0xab12…", "0xab12..."])
+def test_beginning_is_read_as_it_is_written(text: str) -> None:
+    found = HashRange.parse(text)
+
+    assert str(found.lowest) == "0xab12" + "0" * 60
+    assert str(found.highest) == "0xab12" + "f" * 60
+
+
+def test_whole_hash_is_a_range_of_one() -> None:
+    assert HashRange.parse(WHOLE_HASH) == HashRange.of(TxHash.parse(WHOLE_HASH))
+    assert HashRange.parse(WHOLE_HASH).only == TxHash.parse(WHOLE_HASH)
+
+
+def test_beginning_with_an_end_stands_for_the_hashes_that_have_both() -> None:
+    found = HashRange.parse(f"{WHOLE_HASH[:10]}…{WHOLE_HASH[-6:]}")
+
+    assert found.only is None
+    assert TxHash.parse(WHOLE_HASH) in found
+    assert TxHash.parse(WHOLE_HASH[:-2] + "ff") not in found
+
+
+@pytest.mark.parametrize("text", ["", "0x", "0xabc", "ab12", "0xab1g", WHOLE_HASH + "0", "0x²²²²"])
+def test_what_is_no_beginning_is_refused(text: str) -> None:
+    with pytest.raises(InputError, match="give 0x and at least four"):
+        HashRange.parse(text)
+
+
+def test_what_is_no_hash_is_in_no_range() -> None:
+    found: Container[object] = HashRange.parse(WHOLE_HASH)
+
+    assert WHOLE_HASH not in found
+
+
+MESSAGE = "Transaction line count for module ADD=600000 is above the limit 524288"
+KIND = parse_reason(MESSAGE).kind
+OTHER_KIND = next(kind for kind in ReasonKind if kind is not KIND)
+SEEN = A_MOMENT + seconds(60)
+REJECTION = a_rejection(
+    record=a_record(reason_message=MESSAGE, timestamp=A_MOMENT), first_seen_at=SEEN
+)
+AFTER, BEFORE = seconds(1), -seconds(1)
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        RejectionFilter(),
+        RejectionFilter(A_NETWORK, RejectionStage.RPC, "ADD", KIND, an_address(), a_hash()),
+        RejectionFilter(since=SEEN, until=SEEN, claimed_since=A_MOMENT, claimed_until=A_MOMENT),
+        RejectionFilter(text="MODULE add=6"),
+        RejectionFilter(network_ids=frozenset({A_NETWORK, ANOTHER_NETWORK})),
+        RejectionFilter(tx_hashes=HashRange.parse(str(a_hash())[:10])),
+        RejectionFilter(label="only the store knows labels"),
+    ],
+)
+def test_rejection_that_agrees_in_all_that_is_asked_fits(wanted: RejectionFilter) -> None:
+    assert wanted.fits(REJECTION)
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        RejectionFilter(ANOTHER_NETWORK),
+        RejectionFilter(tx_rejection_stage=RejectionStage.P2P),
+        RejectionFilter(module="MUL"),
+        RejectionFilter(module=""),
+        RejectionFilter(reason_kind=OTHER_KIND),
+        RejectionFilter(sender=an_address(9)),
+        RejectionFilter(tx_hash=a_hash(9)),
+        RejectionFilter(since=SEEN + AFTER),
+        RejectionFilter(until=SEEN + BEFORE),
+        RejectionFilter(claimed_since=A_MOMENT + AFTER),
+        RejectionFilter(claimed_until=A_MOMENT + BEFORE),
+        RejectionFilter(text="module mul"),
+        RejectionFilter(network_ids=frozenset({ANOTHER_NETWORK})),
+        RejectionFilter(tx_hashes=HashRange(a_hash(7), a_hash(9))),
+    ],
+)
+def test_one_thing_that_differs_is_enough_not_to_fit(wanted: RejectionFilter) -> None:
+    assert not wanted.fits(REJECTION)
+
+
+def test_letters_beyond_ascii_are_told_apart_by_their_case() -> None:
+    shouting = a_rejection(record=a_record(reason_message="ÄRGER \ud800"))
+
+    assert RejectionFilter(text="Ärger \ud800").fits(shouting)
+    assert not RejectionFilter(text="ärger").fits(shouting)
+
+
+@pytest.mark.parametrize(
+    ("text", "tags"),
+    [
+        ("", set()),
+        ("#vip", {"vip"}),
+        ("a #One,#two-b #3", {"one", "two-b", "3"}),
+        ("no#tag ##neither # nor", set()),
+        ("#Büro", {"büro"}),
+    ],
+)
+def test_tag_is_a_word_after_a_hash_sign(text: str, tags: set[str]) -> None:
+    assert tags_in(text) == tags
+
+
+def test_typed_tags_need_no_sign_and_are_written_in_one_form() -> None:
+    assert written_tags(typed_tags(" vip, #Payout;vip\n#a-b ")) == "#a-b #payout #vip"
+    assert typed_tags("") == frozenset()
+
+
+def test_own_tags_are_those_of_no_text() -> None:
+    assert own_tags("#a #b #c", "a #b", "#D #A") == {"c"}
+
+
+@pytest.mark.parametrize("text", ["a b!c", "<b>", "#" * 3, "x" * 41])
+def test_what_is_no_tag_is_named_with_the_remedy(text: str) -> None:
+    with pytest.raises(InputError, match="is no tag: write letters, digits, - and _"):
+        typed_tags(text)

@@ -56,8 +56,8 @@ from tests.builders import (
     an_incident,
     seconds,
 )
+from tests.one_by_one import recent_notifications
 from tests.routes import by_subject, closings_for, trusting
-from tests.stored_notifications import recent_notifications
 from tests.unit.store.pending_notifications import DEV, OPS
 
 NETWORK = Subject(SubjectKind.BUSYNESS, A_NETWORK)

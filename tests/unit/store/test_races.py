@@ -24,9 +24,8 @@ from tests.builders import (
     seconds,
 )
 from tests.delivery_checks import claim_for_all
-from tests.one_by_one import newest, save_report
+from tests.one_by_one import deliveries_of, newest, save_report
 from tests.routes import expand_alone
-from tests.stored_notifications import deliveries_of
 from tests.unit.store.pending_notifications import DEV, OPS, make_pending, reject
 from tests.unit.store.races import CONTENDERS, Race
 

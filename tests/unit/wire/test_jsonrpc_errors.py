@@ -1,11 +1,15 @@
-"""Error objects: what they say to a program, and what they never reveal."""
+"""JSON-RPC errors, names of methods, and how long a throttle asks to wait."""
 
 from __future__ import annotations
+
+from datetime import timedelta
 
 import pytest
 
 from dashboard.errors import StoreError, StoreUnavailable
+from dashboard.wire.decoding import LONGEST_RETRY_AFTER, parse_retry_after
 from dashboard.wire.jsonrpc import RpcError, store_rpc_error
+from dashboard.wire.method_names import GET_STATUS, METHODS, SAVE_REJECTED, method_mistake
 
 
 @pytest.mark.parametrize(
@@ -42,3 +46,55 @@ def test_what_a_batch_asks_in_vain_is_to_be_asked_again_and_a_fault_of_ours_is_n
     assert too_large.data == too_slow.data == "ask for the rest in another batch"
     assert RpcError.internal_error().code == -32603
     assert RpcError.not_allowed().code == -32002
+
+
+@pytest.mark.parametrize(
+    ("methods", "may_report"),
+    [(None, True), (None, False), ({SAVE_REJECTED}, True), ({GET_STATUS}, False), (METHODS, True)],
+)
+def test_methods_that_fit_are_taken(methods: set[str] | None, may_report: bool) -> None:  # noqa: FBT001 - a column of the table
+    assert method_mistake(methods, may_report=may_report) is None
+
+
+@pytest.mark.parametrize(
+    ("methods", "may_report", "said"),
+    [
+        (set(), False, "is empty"),
+        ({"eth_call"}, False, "holds 'eth_call', which is no method: choose from "),
+        ({"linea_getTransactionExclusionStatusV1"}, False, GET_STATUS),
+        ({GET_STATUS}, True, f"leaves out {SAVE_REJECTED}"),
+        ({SAVE_REJECTED}, False, f"holds {SAVE_REJECTED}, yet the key may not report"),
+    ],
+)
+def test_methods_that_do_not_fit_are_told_with_the_way_out(
+    methods: set[str],
+    may_report: bool,  # noqa: FBT001 - a column of the table
+    said: str,
+) -> None:
+    complaint = method_mistake(methods, may_report=may_report)
+
+    assert complaint is not None
+    assert said in complaint
+
+
+NOON = "Fri, 20 Nov 2026 12:00:00 GMT"
+
+
+@pytest.mark.parametrize(
+    ("text", "date", "wait"),
+    [
+        ("120", "", timedelta(minutes=2)),
+        (" 0 ", NOON, timedelta()),
+        ("9" * 400, NOON, LONGEST_RETRY_AFTER),
+        ("Fri, 20 Nov 2026 12:00:30 GMT", NOON, timedelta(seconds=30)),
+        ("Fri, 20 Nov 2026 11:59:30 GMT", NOON, timedelta()),
+        ("Fri, 20 Nov 2099 11:59:30 GMT", NOON, LONGEST_RETRY_AFTER),
+        ("Fri, 20 Nov 2026 12:00:30 GMT", "", None),
+        ("Fri, 20 Nov 2026 12:00:30", NOON, None),
+        ("soon", NOON, None),
+        ("\u0661\u0662", NOON, None),
+        ("", NOON, None),
+    ],
+)
+def test_wait_is_read_in_each_form(text: str, date: str, wait: timedelta | None) -> None:
+    assert parse_retry_after(text, date) == wait

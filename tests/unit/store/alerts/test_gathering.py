@@ -36,8 +36,8 @@ from tests.builders import (
     an_id,
     seconds,
 )
+from tests.one_by_one import recent_notifications
 from tests.routes import trusting
-from tests.stored_notifications import recent_notifications
 from tests.unit.store.pending_notifications import DEV, OPS, claim_due, take_lease
 
 

@@ -32,8 +32,8 @@ from tests.builders import (
     seconds,
 )
 from tests.delivery_checks import claim_for_all
+from tests.one_by_one import recent_notifications
 from tests.routes import expand_alone
-from tests.stored_notifications import recent_notifications
 from tests.unit.store.pending_notifications import (
     DEV,
     OPS,

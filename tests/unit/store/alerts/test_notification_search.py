@@ -12,7 +12,7 @@ from dashboard.store.alerts.notification_search import NotificationFilter, searc
 from dashboard.store.engine.engine import Store
 from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, an_address, seconds
-from tests.stored_notifications import recent_notifications
+from tests.one_by_one import recent_notifications
 from tests.unit.store.pending_notifications import make_pending
 
 

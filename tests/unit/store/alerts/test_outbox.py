@@ -18,8 +18,8 @@ from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.engine import Store
 from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_transition, seconds
+from tests.one_by_one import deliveries_of, recent_notifications
 from tests.routes import expand_alone
-from tests.stored_notifications import deliveries_of, recent_notifications
 from tests.unit.store.fake_machine import Machine
 from tests.unit.store.pending_notifications import (
     DEV,

@@ -31,7 +31,7 @@ from dashboard.store.monitoring.coverage import save_coverage
 from dashboard.store.schema import notifications
 from tests.builders import A_MOMENT, A_NETWORK
 from tests.fake_clock import FakeClock
-from tests.stored_notifications import recent_notifications
+from tests.one_by_one import recent_notifications
 from tests.unit.store.pending_notifications import DEV, OPS, reject
 
 HOUR = timedelta(hours=1)

@@ -1,11 +1,18 @@
-"""API keys: what they open, rates as people write them, what binds where nothing is said."""
+"""API keys, secrets and signed links: read as written, refused where they are not."""
 
 from __future__ import annotations
+
+import copy
+import json
+import pickle
+import traceback
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dashboard.domain.alerts.notification import Recipient
+from dashboard.domain.alerts.signed_link import LinkFault, LinkPurpose, SignedLink, read_link, sign
 from dashboard.domain.people.access import (
     UNLIMITED,
     ApiKey,
@@ -15,8 +22,9 @@ from dashboard.domain.people.access import (
     parse_rate,
 )
 from dashboard.domain.quantity import NetworkId
-from dashboard.domain.secret import Secret
+from dashboard.domain.secret import MASK, Secret
 from dashboard.errors import InputError
+from tests.builders import A_MOMENT, an_id, seconds
 
 
 @pytest.mark.parametrize(
@@ -108,3 +116,101 @@ def test_limits_of_a_key_are_those_in_force() -> None:
     assert (limited.name, limited.key_digest) == (WALLETS.name, WALLETS.key_digest)
     assert (limited.network_ids, limited.methods) == (limits.network_ids, limits.methods)
     assert (limited.requests_per_second, limited.burst, limited.may_report) == (2.5, 10, False)
+
+
+def test_secret_reveals_its_text_on_purpose_only() -> None:
+    assert Secret("hunter2").reveal() == "hunter2"
+
+
+def test_secret_prints_as_a_mask_in_every_way_of_printing() -> None:
+    secret = Secret("hunter2")
+
+    assert {str(secret), repr(secret), f"{secret}", f"{secret!r}", f"{secret:>3}"} == {MASK}
+    assert "hunter2" not in str({"key": [secret]})
+
+
+def test_secret_does_not_show_in_a_traceback() -> None:
+    secret = Secret("hunter2")
+
+    with pytest.raises(ValueError, match=MASK) as caught:
+        raise ValueError(secret)
+    assert "hunter2" not in "".join(traceback.format_exception(caught.value))
+
+
+def test_secret_is_not_written_out() -> None:
+    secret = Secret("hunter2")
+
+    with pytest.raises(TypeError, match="not pickled"):
+        pickle.dumps(secret)
+    with pytest.raises(TypeError, match="not pickled"):
+        copy.copy(secret)
+    with pytest.raises(TypeError, match="not JSON serializable"):
+        json.dumps(secret)
+
+
+def test_secrets_are_equal_by_their_texts() -> None:
+    assert Secret("a") == Secret("a")
+    assert Secret("a") != Secret("b")
+    assert Secret("a") != "a"
+    assert len({Secret("a"), Secret("a"), Secret("b")}) == 2
+
+
+def test_secret_is_true_unless_it_is_empty() -> None:
+    assert Secret("a")
+    assert not Secret("")
+
+
+KEY = b"k" * 32
+LINK = SignedLink(
+    LinkPurpose.ACKNOWLEDGE,
+    Recipient("mail", "ops@example.org"),
+    A_MOMENT + seconds(60),
+    an_id(7),
+)
+
+
+@given(
+    st.builds(
+        SignedLink,
+        st.sampled_from(LinkPurpose),
+        st.builds(Recipient, st.text(max_size=40), st.text(max_size=100)),
+        st.just(A_MOMENT + seconds(1)),
+        st.none() | st.uuids(),
+    )
+)
+def test_link_comes_back_as_it_was_signed(link: SignedLink) -> None:
+    assert read_link(sign(link, KEY), KEY, A_MOMENT) == link
+
+
+def test_link_is_the_same_at_every_attempt_and_fits_into_an_address() -> None:
+    text = sign(LINK, KEY)
+
+    assert text == sign(LINK, KEY)
+    assert set(text) <= set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.")
+
+
+def test_link_ends_at_its_moment() -> None:
+    text = sign(LINK, KEY)
+
+    assert read_link(text, KEY, LINK.expires_at - seconds(1)) == LINK
+    assert read_link(text, KEY, LINK.expires_at) is LinkFault.EXPIRED
+
+
+def test_link_of_another_key_is_forged() -> None:
+    assert read_link(sign(LINK, b"other" * 8), KEY, A_MOMENT) is LinkFault.FORGED
+
+
+@given(st.integers(min_value=0), st.characters(codec="ascii"))
+def test_link_with_another_character_is_forged(place: int, other: str) -> None:
+    text = sign(LINK, KEY)
+    place %= len(text)
+    changed = text[:place] + other + text[place + 1 :]
+
+    answer = read_link(changed, KEY, A_MOMENT)
+
+    assert answer is LinkFault.FORGED or changed == text
+
+
+@pytest.mark.parametrize("text", ["", ".", "a.b", "é" * 50, "a" * 5000, f"{'a' * 9}.{'é' * 43}"])
+def test_what_is_no_link_is_forged(text: str) -> None:
+    assert read_link(text, KEY, A_MOMENT) is LinkFault.FORGED

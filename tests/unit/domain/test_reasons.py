@@ -1,0 +1,222 @@
+"""Reasons in words: their names, modules and limits, the rules of nodes, and what to do."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Final
+
+import pytest
+
+from dashboard.domain.quantity import Address, NetworkId, TxHash
+from dashboard.domain.rejections.exclusion import (
+    ModuleOverflow,
+    RejectedTransaction,
+    RejectionReport,
+    RejectionStage,
+    SaveStatus,
+    SignedTransaction,
+)
+from dashboard.domain.rejections.node_rule_messages import NodeRule, beginnings_of, words_of
+from dashboard.domain.rejections.reasons import (
+    ModuleLimits,
+    ReasonKind,
+    advise,
+    explain,
+    name_of,
+    parse_reason,
+    purpose_of,
+)
+from dashboard.domain.tracking.verdict import FollowUp
+from tests.builders import A_MOMENT, a_rejection, seconds
+
+
+@pytest.mark.parametrize(
+    ("kind", "module", "name"),
+    [
+        (ReasonKind.OVER_LIMIT, "HUB", "HUB"),
+        (ReasonKind.OVER_LIMIT, None, "module not named"),
+        (ReasonKind.MODULE_UNDEFINED, None, "module undefined"),
+    ],
+)
+def test_reason_is_named_by_its_module_or_else_by_its_kind(
+    kind: ReasonKind, module: str | None, name: str
+) -> None:
+    assert name_of((kind, module)) == name
+
+
+def test_purpose_names_the_operations_that_take_lines() -> None:
+    assert purpose_of("MOD") == "divisions and remainders (DIV, MOD, SDIV, SMOD)"
+
+
+def test_module_without_a_public_description_has_no_purpose() -> None:
+    assert purpose_of("MADE_UP") is None
+
+
+def test_table_of_limits_can_be_part_of_a_key() -> None:
+    one, same = (ModuleLimits("mainnet", "v1", "a file", {"HUB": 8}) for _ in range(2))
+
+    assert {one: "kept"}[same] == "kept"
+
+
+def test_tables_with_other_limits_are_other_tables() -> None:
+    one, other = (ModuleLimits("mainnet", "v1", "a file", {"HUB": limit}) for limit in (8, 9))
+
+    assert one != other
+
+
+MMU_OVER = "Transaction line count for module MMU=2163904 is above the limit 2097152"
+RIPEMD = "Transaction line count for module PRECOMPILE_RIPEMD_BLOCKS=1 is above the limit 0"
+
+
+@pytest.mark.parametrize(
+    ("text", "first_step"),
+    [
+        (MMU_OVER, "Split the work"),
+        ("TX_MODULE_LINE_COUNT_OVERFLOW(MMU)", "Split the work"),
+        (RIPEMD, "Sending it again does not help: this network cannot prove PRECOMPILE_RIPEMD"),
+        ("Module XYZ does not exist in the limits file.", "This points at the node"),
+        ("TX_MODULE_LINE_COUNT_OVERFLOW_CACHED(MMU)", "The node remembers this very transaction"),
+        ("Gas price too low", "Sign it again with the same nonce and a higher fee"),
+        ("<b>who knows</b>", "Read the reason as sent"),
+    ],
+)
+def test_advice_begins_with_what_fits_the_reason(text: str, first_step: str) -> None:
+    assert advise(parse_reason(text), 7)[0].startswith(first_step)
+
+
+def test_advice_names_the_nonce_that_is_stuck() -> None:
+    assert "nonce 18446744073709551614" in advise(parse_reason(MMU_OVER), 2**64 - 2)[1]
+
+
+@pytest.mark.parametrize(
+    ("next_nonce", "step"),
+    [
+        (None, "Which nonce the node expects next from this sender is not known here"),
+        (
+            7,
+            "At 2026-11-20 12:00:00 UTC the node expected nonce 7 next from this sender, which is ",
+        ),
+        (
+            5,
+            "At 2026-11-20 12:00:00 UTC the node expected nonce 5 next from this sender, so an ",
+        ),
+        (8, "Nonce 7 of this sender is used by now"),
+    ],
+)
+def test_advice_knows_whose_turn_it_is(next_nonce: int | None, step: str) -> None:
+    end = FollowUp(A_MOMENT, next_nonce=next_nonce)
+
+    assert advise(parse_reason(MMU_OVER), 7, end)[1].startswith(step)
+
+
+def test_advice_without_a_word_of_the_node_claims_nothing_about_the_nonce() -> None:
+    step = advise(parse_reason(MMU_OVER), 340)[1]
+
+    assert step.startswith("Which nonce the node expects next from this sender is not known here")
+    assert "If it is 340, the sender's later transactions wait for it" in step
+
+
+def test_operation_that_a_table_shows_as_unsupported_is_told_to_be_avoided() -> None:
+    table = ModuleLimits("own", "1", "own", {"RIP": 0})
+
+    advice = advise(parse_reason("TX_MODULE_LINE_COUNT_OVERFLOW(RIP)", table), 7)
+
+    assert advice[0].startswith("Sending it again does not help: this network cannot prove RIP.")
+
+
+def test_advice_never_repeats_foreign_text() -> None:
+    assert not any("who knows" in step for step in advise(parse_reason("<b>who knows</b>"), 7))
+
+
+ACCOUNT: Final = f"0x{'cd' * 20}"
+LISTED: Final = "is blocked as appearing on the SDN or other legally prohibited list"
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("Gas price too low", NodeRule.FEE),
+        ("TX_UNPROFITABLE", NodeRule.FEE),
+        ("TX_UNPROFITABLE_UPFRONT", NodeRule.FEE),
+        ("Calldata of transaction is greater than the allowed max of 60000", NodeRule.CALLDATA),
+        ("Gas limit of transaction is greater than the allowed max of 24000000", NodeRule.GAS),
+        ("TX_GAS_EXCEEDS_USER_MAX_BLOCK_GAS", NodeRule.GAS),
+        (
+            "destination address is a precompile address and cannot receive transactions",
+            NodeRule.PRECOMPILE,
+        ),
+        ("TransactionTypeValidation - BLOB_TX_NOT_ALLOWED", NodeRule.TYPE),
+        ("TransactionTypeValidation - DELEGATE_CODE_TX_NOT_ALLOWED", NodeRule.TYPE),
+        (f"sender {ACCOUNT} {LISTED}", NodeRule.DENIED),
+        (f"recipient {ACCOUNT} {LISTED}", NodeRule.DENIED),
+        (f"authorization authority {ACCOUNT} {LISTED}", NodeRule.DENIED),
+        (f"authorization address {ACCOUNT} {LISTED}", NodeRule.DENIED),
+        ("DENIED_LOG_TOPIC", NodeRule.DENIED),
+        ("TX_FILTERED_ADDRESS_FROM", NodeRule.DENIED),
+        ("TX_FILTERED_ADDRESS_TO", NodeRule.DENIED),
+        ("TX_FILTERED_ADDRESS_AUTHORIZATION", NodeRule.DENIED),
+        ("CHAIN_SECURITY_RULE_VIOLATED", NodeRule.DENIED),
+        ("Invalid transaction: <b>\nnonce too low", NodeRule.INVALID),
+        ("Tracer error during simulation: <i>", NodeRule.UNTRACEABLE),
+        ("TX_MODULE_LINE_INVALID_COUNT", NodeRule.UNTRACEABLE),
+        ("BLOCK_CALLDATA_OVERFLOW", NodeRule.BLOCK_FULL),
+        ("BLOCK_COMPRESSED_SIZE_OVERFLOW", NodeRule.BLOCK_FULL),
+        ("BLOCK_MODULE_LINE_COUNT_FULL", NodeRule.BLOCK_FULL),
+        ("TX_TOO_LARGE_FOR_REMAINING_USER_GAS", NodeRule.BLOCK_FULL),
+        ("Cumulated line count for module ADD=9 is above the limit 8", NodeRule.BLOCK_FULL),
+        ("BUNDLE_GAS_EXCEEDS_MAX_BUNDLE_BLOCK_GAS", NodeRule.BUNDLE),
+        ("BUNDLE_TOO_LARGE_FOR_REMAINING_BUNDLE_BLOCK_GAS", NodeRule.BUNDLE),
+        ("Failed Bundled Transaction Criteria", NodeRule.BUNDLE),
+        ("Failed non revertable transaction in bundle", NodeRule.BUNDLE),
+    ],
+)
+def test_text_of_another_rule_is_known_not_to_be_about_line_limits(
+    text: str, rule: NodeRule
+) -> None:
+    reason = parse_reason(text)
+
+    assert (reason.kind, reason.rule, reason.module) == (ReasonKind.OTHER_RULE, rule, None)
+    assert explain(reason) == f"This is not about line limits: {words_of(rule).means}."
+
+
+@pytest.mark.parametrize("rule", NodeRule)
+def test_every_rule_has_words_that_are_whole_sentences(rule: NodeRule) -> None:
+    words = words_of(rule)
+
+    assert words.remedy[0].isupper()
+    assert words.remedy.endswith(".")
+    assert not words.means.endswith(".")
+
+
+@pytest.mark.parametrize("rule", NodeRule)
+def test_beginnings_of_a_rule_are_those_of_no_other(rule: NodeRule) -> None:
+    others = [each for other in NodeRule if other is not rule for each in beginnings_of(other)]
+
+    assert beginnings_of(rule)
+    assert not {begun for begun in beginnings_of(rule) if begun.startswith(tuple(others))}
+
+
+def test_report_shows_its_record_without_overflows_and_bytes() -> None:
+    moment = datetime(2026, 11, 20, tzinfo=UTC)
+    transaction = SignedTransaction(
+        TxHash(bytes(32)), Address(bytes(20)), None, 2**64 - 2, NetworkId(1), b"\x02"
+    )
+    report = RejectionReport(
+        transaction, RejectionStage.P2P, "why", moment, 7, (ModuleOverflow("ADD", 2, 1),)
+    )
+
+    assert report.record() == RejectedTransaction(
+        TxHash(bytes(32)), Address(bytes(20)), 2**64 - 2, RejectionStage.P2P, "why", moment, 7
+    )
+
+
+def test_stages_and_answers_are_the_words_of_the_wire() -> None:
+    assert [*RejectionStage] == ["SEQUENCER", "RPC", "P2P"]
+    assert [*SaveStatus] == ["SAVED", "DUPLICATE_ALREADY_SAVED_BEFORE"]
+
+
+def test_rejection_was_seen_last_when_it_was_seen_again() -> None:
+    later = A_MOMENT + seconds(3600)
+
+    assert a_rejection(first_seen_at=A_MOMENT).last_seen_at == A_MOMENT
+    assert a_rejection(first_seen_at=A_MOMENT, seen_again_at=later).last_seen_at == later
