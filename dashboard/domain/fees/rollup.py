@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from fractions import Fraction
-from itertools import groupby
 from typing import Final, NamedTuple, Self, TypeAlias
 
 from dashboard.domain.quantity import Wei
@@ -54,17 +53,6 @@ class FeeHistogram:
         """Count one more fee."""
         part = part_of(fee)
         self._counts[part] = self._counts.get(part, 0) + 1
-
-    def remove(self, fee: Wei) -> None:
-        """Take back a fee that was counted; ValueError where no such was."""
-        part = part_of(fee)
-        count = self._counts.get(part, 0)
-        if not count:
-            raise ValueError(f"no fee like {fee} wei was counted")
-        if count == 1:
-            del self._counts[part]
-        else:
-            self._counts[part] = count - 1
 
     def merge(self, other: FeeHistogram) -> None:
         """Count all that the other one counted."""
@@ -246,17 +234,6 @@ class FeeRollup:
         self.estimated += is_estimated
         self.histogram.add(fee)
 
-    def replace(self, old: TimedFee, new: TimedFee) -> None:
-        """Take a value for another of the same time; what the old one bounded stays a bound."""
-        if new.at == self.last_at:
-            self.last = new.fee
-        self.lowest = min(self.lowest, new.fee)
-        self.highest = max(self.highest, new.fee)
-        self.total += new.fee - old.fee
-        self.estimated += new.is_estimated - old.is_estimated
-        self.histogram.remove(old.fee)
-        self.histogram.add(new.fee)
-
     def merge(self, other: FeeRollup) -> None:
         """Add the values of another one; of two that overlap, gaps count as they were apart."""
         between = max(other.first_at - self.last_at, self.first_at - other.last_at)
@@ -293,78 +270,3 @@ class SavedFee(NamedTuple):
 
 
 SavedFees: TypeAlias = Mapping[FeeSeries, Sequence[SavedFee]]
-
-
-class StoredHour(NamedTuple):
-    """What is stored of an hour: its roll-up, those of its minutes, and single fees of some.
-
-    The single fees, in order of time, are all that are kept of those minutes that change.
-    """
-
-    begins_at: int
-    rollup: FeeRollup | None
-    minutes: Mapping[int, FeeRollup]
-    fees: Sequence[TimedFee]
-
-
-def appended(newest: Mapping[RollupLevel, RolledUp], fee: TimedFee) -> list[RolledUp] | None:
-    """Add a fee to the newest roll-ups; None where it is older than they are, or one is missing."""
-    last_at = {each.rollup.last_at for each in newest.values()}
-    if newest and (len(newest) < len(RollupLevel) or len(last_at) > 1 or fee.at <= max(last_at)):
-        return None
-    changed = []
-    for level in RollupLevel:
-        begins_at, held = level.begin_of(fee.at), newest.get(level)
-        if held is not None and held.begins_at == begins_at:
-            held.rollup.add(fee)
-            changed.append(held)
-        else:
-            changed.append(RolledUp(level, begins_at, FeeRollup.of(fee)))
-    return changed
-
-
-def changed_hour(hour: StoredHour, saved: Sequence[SavedFee]) -> list[RolledUp]:
-    """Return the minutes of an hour that saved fees change, and then the hour itself.
-
-    A minute that is missing because it is kept no longer stays missing.
-    """
-    minutes, changed = dict(hour.minutes), []
-    is_whole = hour.rollup is None or hour.rollup.seen == _count(minutes.values())
-    fees = {
-        minute: {number: FeeRollup.of(fee) for number, fee in enumerate(some)}
-        for minute, some in groupby(hour.fees, lambda fee: RollupLevel.MINUTE.begin_of(fee.at))
-    }
-    for minute, some in grouped(RollupLevel.MINUTE, saved):
-        held = minutes.get(minute)
-        if held is not None or is_whole:
-            minutes[minute] = changed_rollup(held, fees.get(minute, {}), some)
-            changed.append(RolledUp(RollupLevel.MINUTE, minute, minutes[minute]))
-    rollup = changed_rollup(hour.rollup, minutes, saved)
-    return [*changed, RolledUp(RollupLevel.HOUR, hour.begins_at, rollup)]
-
-
-def changed_rollup(
-    held: FeeRollup | None, parts: Mapping[int, FeeRollup], saved: Sequence[SavedFee]
-) -> FeeRollup:
-    """Compute a roll-up from its parts, by their order; where some are missing, add to `held`."""
-    added = sum(each.replaced is None for each in saved)
-    if _count(parts.values()) == added + (0 if held is None else held.seen):
-        return FeeRollup.of_parts(parts[each] for each in sorted(parts))
-    if held is None:
-        return FeeRollup.of_all(each.fee for each in saved)
-    for fee, replaced in saved:
-        if replaced is None:
-            held.add(fee)
-        else:
-            held.replace(replaced, fee)
-    return held
-
-
-def grouped(level: RollupLevel, saved: Sequence[SavedFee]) -> Iterator[tuple[int, list[SavedFee]]]:
-    """Group fees, which come in order of time, by the roll-up that covers them."""
-    for begins_at, some in groupby(saved, lambda each: level.begin_of(each.fee.at)):
-        yield begins_at, list(some)
-
-
-def _count(rollups: Iterable[FeeRollup]) -> int:
-    return sum(each.seen for each in rollups)

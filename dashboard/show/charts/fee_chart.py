@@ -34,7 +34,7 @@ from dashboard.show.charts.figure import (
     plain_layout,
     typed,
 )
-from dashboard.store.fees.rollup_arrays import Integers
+from dashboard.store.fees.histograms import Integers
 from dashboard.store.fees.steps import Floats
 
 HEIGHT: Final = 340

@@ -15,7 +15,8 @@ from dashboard.domain.fees.rollup import MINUTE, FeeSeries, RollupLevel, SavedFe
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.engine.driver import insert_many
 from dashboard.store.engine.leases import next_token
-from dashboard.store.fees.rollup_arrays import FeeArrays, Integers
+from dashboard.store.fees.histograms import Integers
+from dashboard.store.fees.rollup_arrays import RollupArrays
 from dashboard.store.fees.rollups import rollup_begins_between, update_rollups
 from dashboard.store.fees.save import (
     percentile_rows,
@@ -155,9 +156,10 @@ def import_fee_years(
         raise ValueError("a history has as many fees as times, which ascend, and none below zero")
     key = SeriesKey(network_id, series)
     for begin, end in _missing_days(connection, key, at):
-        arrays = FeeArrays(at[begin:end], fees[begin:end])
+        rollups = RollupArrays.of_values(at[begin:end], fees[begin:end])
         for level in RollupLevel:
-            insert_many(connection, fee_rollups, arrays.rows(network_id, series, level))
+            rollups = rollups.rolled_up(level)
+            insert_many(connection, fee_rollups, rollups.rows(network_id, series, level))
 
 
 def _missing_days(

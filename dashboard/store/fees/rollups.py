@@ -9,6 +9,7 @@ to what is known, and bounds and gaps stay as wide as they were.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 from typing import Any, Final
 
 from sqlalchemy import Connection
@@ -20,19 +21,22 @@ from dashboard.domain.fees.rollup import (
     RollupLevel,
     SavedFee,
     SavedFees,
-    StoredHour,
     TimedFee,
-    appended,
-    changed_hour,
-    changed_rollup,
-    grouped,
 )
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.engine.driver import Row, placeholders, read_rows, write_rows
+from dashboard.store.fees.rollup_arrays import (
+    RollupArrays,
+    changed_rollups,
+    joined,
+    without_purged,
+)
 from dashboard.store.fees.stored_fees import SeriesKey, fee_values
 from dashboard.store.schema import fee_rollups
 
 _COLUMNS: Final = ", ".join(f'"{column.name}"' for column in fee_rollups.columns)
+_NAMES: Final = [column.name for column in fee_rollups.columns]
+_LEVEL_AT, _BEGINS_AT, _LAST_AT = map(_NAMES.index, ("level", "begins_at", "last_at"))
 _KEY: Final = ", ".join(column.name for column in fee_rollups.primary_key)
 _NEW_VALUES: Final = ", ".join(
     f'"{column.name}" = excluded."{column.name}"'
@@ -68,7 +72,7 @@ _FIRST: Final = f"SELECT first_at {_LEVEL} ORDER BY begins_at LIMIT 1"
 _FIRST_BEGIN: Final = f"SELECT begins_at {_LEVEL} ORDER BY begins_at LIMIT 1"
 _BEGIN_AFTER: Final = f"SELECT begins_at {_LEVEL} AND begins_at >= ? ORDER BY begins_at LIMIT 1"
 _NEWEST: Final = " UNION ALL ".join(
-    f"SELECT * FROM (SELECT {_WHOLE} {_LEVEL} ORDER BY begins_at DESC LIMIT 1) AS of_{level.name}"  # noqa: S608 - names of ours
+    f"SELECT * FROM (SELECT {_COLUMNS} {_LEVEL} ORDER BY begins_at DESC LIMIT 1) AS of_{level.name}"  # noqa: S608 - names of ours
     for level in RollupLevel
 )
 
@@ -77,47 +81,62 @@ def update_rollups(connection: Connection, network_id: NetworkId, saved: SavedFe
     """Bring the roll-ups of a network up to what was saved in this transaction."""
     for series, fees in saved.items():
         key = SeriesKey(network_id, series)
-        if len(fees) == 1:
-            changed = appended(newest_rollups(connection, key), fees[0].fee)
-            if changed is not None:
-                write_rollups(connection, key, changed)
-                continue
+        if len(fees) == 1 and _append(connection, key, fees[0]):
+            continue
         in_order = sorted(fees, key=lambda each: each.fee.at)
-        for day, of_day in grouped(RollupLevel.DAY, in_order):
-            write_rollups(connection, key, _changed_day(connection, key, day, of_day))
+        for day, of_day in groupby(in_order, lambda each: RollupLevel.DAY.begin_of(each.fee.at)):
+            _change_day(connection, key, day, list(of_day))
 
 
-def _changed_day(
+def _append(connection: Connection, key: SeriesKey, saved: SavedFee) -> bool:
+    """Add a fee to the newest roll-ups; not where it is older than they are, or one is missing."""
+    at, newest = saved.fee.at, _newest_rows(connection, key)
+    fee = RollupArrays.of_fees([saved.fee])
+    last_at = {row[_LAST_AT] for row in newest.values()}
+    if newest and (len(newest) < len(RollupLevel) or len(last_at) > 1 or at <= max(last_at)):
+        return False
+    for level in RollupLevel:
+        row = newest.get(level)
+        is_held = row is not None and row[_BEGINS_AT] == level.begin_of(at)
+        held = RollupArrays.of_rows([row] if row is not None and is_held else [])
+        _write(connection, key, level, joined(level, held, fee).rolled_up(level))
+    return True
+
+
+def _change_day(
     connection: Connection, key: SeriesKey, day: int, saved: Sequence[SavedFee]
-) -> list[RolledUp]:
-    """Return the roll-ups of one day that saved fees change."""
-    days, hours = (
-        rollups_between(connection, key, level, day, day + RollupLevel.DAY.length)
-        for level in (RollupLevel.DAY, RollupLevel.HOUR)
+) -> None:
+    """Recompute the roll-ups of one day that saved fees, in order of time, change."""
+    minute, hour = RollupLevel.MINUTE, RollupLevel.HOUR
+    first, last = saved[0].fee.at, saved[-1].fee.at
+    since, until = minute.begin_of(first), minute.begin_of(last) + minute.length
+    values = RollupArrays.of_fees(fee_values(connection, key, since, until))
+    since, until = hour.begin_of(first), hour.begin_of(last) + hour.length
+    minutes = _read(connection, key, minute, since, until)
+    hours, days = (
+        _read(connection, key, level, day, day + RollupLevel.DAY.length)
+        for level in (hour, RollupLevel.DAY)
     )
-    changed = []
-    for hour, of_hour in grouped(RollupLevel.HOUR, saved):
-        until = hour + RollupLevel.HOUR.length
-        minutes = rollups_between(connection, key, RollupLevel.MINUTE, hour, until)
-        values = _fees_of_minutes(connection, key, of_hour)
-        rolled_up = changed_hour(StoredHour(hour, hours.get(hour), minutes, values), of_hour)
-        hours[hour] = rolled_up[-1].rollup
-        changed += rolled_up
-    return [*changed, RolledUp(RollupLevel.DAY, day, changed_rollup(days.get(day), hours, saved))]
+    changed = without_purged(changed_rollups(minute, minutes, values, saved), minutes, hours)
+    _write(connection, key, minute, changed)
+    minutes = minutes.updated(minute, changed)
+    changed = changed_rollups(hour, hours, minutes, saved)
+    _write(connection, key, hour, changed)
+    hours = hours.updated(hour, changed)
+    changed = changed_rollups(RollupLevel.DAY, days, hours, saved)
+    _write(connection, key, RollupLevel.DAY, changed)
 
 
-def _fees_of_minutes(
-    connection: Connection, key: SeriesKey, saved: Sequence[SavedFee]
-) -> list[TimedFee]:
-    """Return all single fees from the first minute of saved ones to the last."""
-    since = RollupLevel.MINUTE.begin_of(saved[0].fee.at)
-    until = RollupLevel.MINUTE.begin_of(saved[-1].fee.at) + RollupLevel.MINUTE.length
-    return fee_values(connection, key, since, until)
+def _read(
+    connection: Connection, key: SeriesKey, level: RollupLevel, since: int, until: int
+) -> RollupArrays:
+    return RollupArrays.of_rows(rows_between(connection, key, level, since, until))
 
 
-def write_rollups(connection: Connection, key: SeriesKey, rolled_up: Iterable[RolledUp]) -> None:
-    """Write roll-ups, each in the place of the one that covers the same time."""
-    write_rollup_rows(connection, (row_of(key, each) for each in rolled_up))
+def _write(
+    connection: Connection, key: SeriesKey, level: RollupLevel, rollups: RollupArrays
+) -> None:
+    write_rollup_rows(connection, rollups.rows(key.network_id, key.series, level))
 
 
 def write_rollup_rows(connection: Connection, rows: Iterable[Row]) -> None:
@@ -157,14 +176,11 @@ def rollup_begins_between(
     return [begins_at for (begins_at,) in rows]
 
 
-def newest_rollups(connection: Connection, key: SeriesKey) -> dict[RollupLevel, RolledUp]:
-    """Return the newest roll-up of each level that has one."""
+def _newest_rows(connection: Connection, key: SeriesKey) -> dict[RollupLevel, Row]:
+    """Return the newest row of each level that has one, with all columns."""
     network_id, series = key.network_id, int(key.series)
     values = [each for level in RollupLevel for each in (network_id, series, int(level))]
-    rows = read_rows(connection, _NEWEST, values)
-    return {
-        RollupLevel(row[0]): RolledUp(RollupLevel(row[0]), row[1], rollup_of(row)) for row in rows
-    }
+    return {RollupLevel(row[_LEVEL_AT]): row for row in read_rows(connection, _NEWEST, values)}
 
 
 def summaries_between(

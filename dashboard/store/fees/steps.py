@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from dashboard.domain.quantity import Wei
 from dashboard.store.engine.driver import Row
-from dashboard.store.fees.rollup_arrays import Histograms, Integers
+from dashboard.store.fees.histograms import Histograms, Integers
 from dashboard.store.schema.columns import moment_of
 
 Floats: TypeAlias = npt.NDArray[np.float64]

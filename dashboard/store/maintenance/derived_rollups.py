@@ -11,13 +11,12 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
-import numpy as np
 from sqlalchemy import Connection
 
 from dashboard.domain.fees.rollup import FeeRollup, FeeSeries, RolledUp, RollupLevel
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.engine.driver import Row, read_rows
-from dashboard.store.fees.rollup_arrays import FeeArrays, RollupArrays
+from dashboard.store.fees.rollup_arrays import RollupArrays
 from dashboard.store.fees.rollups import (
     first_begin_after,
     rollup_of_whole,
@@ -95,7 +94,7 @@ def wrong_in_days(connection: Connection, days: Days) -> list[WrongRollup]:
     made = _values_rolled_up(connection, days)
     for level in RollupLevel:
         stored = {row[_BEGIN]: row for row in rows_between(connection, of, level, since, until)}
-        held = RollupArrays(level, list(stored.values())) if stored else None
+        held = RollupArrays.of_rows(list(stored.values())) if stored else None
         wrong = _compared(of, level, (stored, held), made)
         if level is RollupLevel.MINUTE and wrong:
             hours = rows_between(connection, of, RollupLevel.HOUR, since, until)
@@ -107,16 +106,8 @@ def wrong_in_days(connection: Connection, days: Days) -> list[WrongRollup]:
 
 
 def _values_rolled_up(connection: Connection, days: Days) -> RollupArrays | None:
-    of, since, until = days
-    values = fee_values(connection, of, since, until)
-    if not values:
-        return None
-    at, fees, estimated = np.array(values, np.int64).T
-    rows = FeeArrays(at, fees).rows(of.network_id, of.series, RollupLevel.MINUTE)
-    made = RollupArrays(RollupLevel.MINUTE, rows)
-    starts = np.flatnonzero(np.diff(at - at % RollupLevel.MINUTE.length, prepend=-1))
-    made.estimated = np.add.reduceat(estimated, starts)
-    return made
+    values = fee_values(connection, *days)
+    return RollupArrays.of_fees(values).rolled_up(RollupLevel.MINUTE) if values else None
 
 
 def _rolled_up(
@@ -128,7 +119,7 @@ def _rolled_up(
         lost = {level.begin_of(each.begins_at) for each in wrong if each.row is None}
         right = {**stored, **{each.begins_at: each.row for each in wrong if each.row is not None}}
         rows = [right[begin] for begin in sorted(right) if level.begin_of(begin) not in lost]
-        held = RollupArrays(RollupLevel(level - 1), rows) if rows else None
+        held = RollupArrays.of_rows(rows) if rows else None
     return None if held is None else held.rolled_up(level)
 
 
@@ -142,10 +133,10 @@ def _compared(
     stored, arrays = held
     computed: Rows = {}
     if made is not None:
-        computed = {row[_BEGIN]: row for row in made.rows(of.network_id, of.series)}
+        computed = {row[_BEGIN]: row for row in made.rows(of.network_id, of.series, level)}
     suspected = {begin for begin, row in computed.items() if stored.get(begin) != row}
     if arrays is not None:
-        suspected.update(arrays.inconsistent().tolist())
+        suspected.update(arrays.inconsistent(level).tolist())
     if level is RollupLevel.DAY:
         suspected.update(stored.keys() - computed.keys())
     found = (

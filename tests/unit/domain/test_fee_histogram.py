@@ -48,14 +48,6 @@ def test_merged_histogram_is_that_of_all_fees(some: list[Wei], others: list[Wei]
     assert merged == counted(some + others)
 
 
-@given(MANY, FEES.map(Wei))
-def test_fee_that_is_taken_back_was_never_counted(fees: list[Wei], fee: Wei) -> None:
-    histogram = counted([*fees, fee])
-    histogram.remove(fee)
-
-    assert histogram == counted(fees)
-
-
 @given(MANY)
 def test_histogram_is_read_back_from_its_bytes(fees: list[Wei]) -> None:
     histogram = counted(fees)
@@ -88,11 +80,6 @@ def test_bytes_that_are_no_histogram_are_refused(octets: bytes) -> None:
 def test_histogram_of_nothing_has_no_quantile() -> None:
     with pytest.raises(ValueError, match="no quantile"):
         FeeHistogram().quantiles(50)
-
-
-def test_fee_that_was_not_counted_cannot_be_taken_back() -> None:
-    with pytest.raises(ValueError, match="no fee like 8 wei"):
-        counted([Wei(7)]).remove(Wei(8))
 
 
 @given(MANY, MANY)

@@ -8,18 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.domain.fees.rollup import (
-    MINUTE,
-    FeeRollup,
-    RolledUp,
-    RollupLevel,
-    SavedFee,
-    StoredHour,
-    TimedFee,
-    appended,
-    changed_hour,
-    changed_rollup,
-)
+from dashboard.domain.fees.rollup import MINUTE, FeeRollup, RollupLevel, TimedFee
 from dashboard.domain.quantity import Wei
 from tests.rolled_up_series import roll_up
 
@@ -65,34 +54,12 @@ def test_rollup_counts_values_in_any_order(values: list[TimedFee], chance: objec
     assert rollup == inorder
 
 
-@given(SERIES, st.integers(0, 10**12).map(Wei))
-def test_replaced_value_counts_no_more(values: list[TimedFee], fee: Wei) -> None:
-    old = values[-1]
-    new = TimedFee(old.at, fee)
-    rollup, expected = (FeeRollup.of_all(it) for it in (values, [*values[:-1], new]))
-
-    rollup.replace(old, new)
-
-    assert rollup.lowest <= expected.lowest
-    assert rollup.highest >= expected.highest
-    rollup.lowest, rollup.highest = expected.lowest, expected.highest
-    assert rollup == expected
-
-
 def test_earlier_part_may_be_merged_later() -> None:
     early, late = (FeeRollup.of(TimedFee(at, Wei(at))) for at in (3, 5))
 
     late.merge(early)
 
     assert late == FeeRollup.of_all([TimedFee(3, Wei(3)), TimedFee(5, Wei(5))])
-
-
-def test_older_value_that_is_replaced_leaves_the_last_one() -> None:
-    rollup = FeeRollup.of_all([TimedFee(1, Wei(5)), TimedFee(2, Wei(6))])
-
-    rollup.replace(TimedFee(1, Wei(5)), TimedFee(1, Wei(8)))
-
-    assert (rollup.last, rollup.highest, rollup.total) == (6, 8, 14)
 
 
 @given(SERIES)
@@ -124,66 +91,3 @@ def test_value_on_an_edge_belongs_to_what_begins_there(level: RollupLevel, begin
     assert level.begin_of(90_000_000) == begin
     assert level.begin_of(begin + level.length - 1) == begin
     assert level.begin_of(begin + level.length) == begin + level.length
-
-
-def newest_of(*fees: TimedFee) -> dict[RollupLevel, RolledUp]:
-    """Return the newest roll-up of each level."""
-    return {each.level: each for each in roll_up(fees)}
-
-
-def test_newest_fee_is_added_to_the_newest_rollups() -> None:
-    fees = (TimedFee(5, Wei(3)), TimedFee(MINUTE + 7, Wei(9)))
-
-    changed = appended(newest_of(fees[0]), fees[1])
-
-    assert changed is not None
-    assert {each.level: each for each in changed} == newest_of(*fees)
-
-
-@pytest.mark.parametrize("at", [4, 5])
-def test_fee_that_is_not_newer_than_all_others_is_not_appended(at: int) -> None:
-    assert appended(newest_of(TimedFee(5, Wei(3))), TimedFee(at, Wei(9))) is None
-
-
-def test_fee_is_not_appended_where_a_rollup_is_missing() -> None:
-    newest = newest_of(TimedFee(5, Wei(3)))
-    del newest[RollupLevel.HOUR]
-
-    assert appended(newest, TimedFee(6, Wei(9))) is None
-
-
-def test_late_fee_changes_its_minute_and_the_hour_that_covers_it() -> None:
-    early, late, newest = (TimedFee(at, Wei(at)) for at in (5, 7, MINUTE + 9))
-    minutes = {0: FeeRollup.of(early), MINUTE: FeeRollup.of(newest)}
-    hour = StoredHour(0, FeeRollup.of_all([early, newest]), minutes, [early, late])
-
-    assert changed_hour(hour, [SavedFee(late)]) == [
-        RolledUp(RollupLevel.MINUTE, 0, FeeRollup.of_all([early, late])),
-        RolledUp(RollupLevel.HOUR, 0, FeeRollup.of_all([early, late, newest])),
-    ]
-
-
-def test_minute_that_is_kept_no_longer_stays_missing() -> None:
-    forgotten, late = TimedFee(5, Wei(5)), TimedFee(7, Wei(7))
-    hour = StoredHour(0, FeeRollup.of(forgotten), {}, [late])
-
-    assert changed_hour(hour, [SavedFee(late)]) == [
-        RolledUp(RollupLevel.HOUR, 0, FeeRollup.of_all([forgotten, late]))
-    ]
-
-
-def test_fee_replaces_another_where_the_parts_are_kept_no_longer() -> None:
-    forgotten, old, new = TimedFee(5, Wei(5)), TimedFee(7, Wei(7)), TimedFee(7, Wei(6))
-    held = FeeRollup.of_all([forgotten, old])
-
-    changed = changed_rollup(held, {}, [SavedFee(new, replaced=old)])
-
-    assert (changed.last, changed.total, changed.seen) == (Wei(6), 11, 2)
-
-
-def test_rollup_that_is_missing_begins_with_saved_fees_where_its_parts_are_missing_too() -> None:
-    first, old, new = TimedFee(5, Wei(5)), TimedFee(7, Wei(7)), TimedFee(7, Wei(6))
-
-    changed = changed_rollup(None, {}, [SavedFee(first), SavedFee(new, replaced=old)])
-
-    assert changed == FeeRollup.of_all([first, new])

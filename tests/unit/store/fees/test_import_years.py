@@ -10,8 +10,8 @@ from sqlalchemy import select
 
 from dashboard.domain.fees.rollup import FeeSeries, RollupLevel
 from dashboard.store.engine.engine import Store
+from dashboard.store.fees.histograms import Integers
 from dashboard.store.fees.import_history import import_fee_years
-from dashboard.store.fees.rollup_arrays import Integers
 from dashboard.store.schema import fee_rollups
 from tests.builders import A_NETWORK, ANOTHER_NETWORK
 

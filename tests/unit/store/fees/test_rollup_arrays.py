@@ -7,9 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.domain.fees.rollup import FeeSeries, RollupLevel, TimedFee
+from dashboard.domain.fees.rollup import MINUTE, FeeSeries, RollupLevel, SavedFee, TimedFee
 from dashboard.domain.quantity import LARGEST_FEE, Wei
-from dashboard.store.fees.rollup_arrays import FeeArrays
+from dashboard.store.fees.rollup_arrays import (
+    RollupArrays,
+    changed_rollups,
+    without_purged,
+)
 from dashboard.store.fees.rollups import row_of
 from dashboard.store.fees.stored_fees import SeriesKey
 from tests.builders import A_NETWORK
@@ -35,7 +39,7 @@ def test_arrays_are_rolled_up_as_one_by_one(level: RollupLevel, series: dict[int
     at = np.array(sorted(series), np.int64)
     fees = np.array([series[each] for each in sorted(series)], np.int64)
 
-    rows = FeeArrays(at, fees).rows(*OF, level)
+    rows = RollupArrays.of_values(at, fees).rolled_up(level).rows(*OF, level)
 
     assert rows == stored_form(OF, series, level)
 
@@ -43,9 +47,99 @@ def test_arrays_are_rolled_up_as_one_by_one(level: RollupLevel, series: dict[int
 @pytest.mark.parametrize(("count", "width"), [(255, 1), (256, 2), (65_536, 4)])
 def test_many_equal_fees_are_counted_in_wider_numbers(count: int, width: int) -> None:
     series = dict.fromkeys(range(count), 7)
-    arrays = FeeArrays(np.arange(count), np.full(count, 7))
+    fees = RollupArrays.of_values(np.arange(count), np.full(count, 7))
 
-    [row] = arrays.rows(*OF, RollupLevel.DAY)
+    [row] = fees.rolled_up(RollupLevel.DAY).rows(*OF, RollupLevel.DAY)
 
     assert [row] == stored_form(OF, series, RollupLevel.DAY)
     assert row[-1][0] == width
+
+
+NOTHING = RollupArrays.of_rows(())
+
+
+def rolled_up(level: RollupLevel, *fees: TimedFee) -> RollupArrays:
+    return RollupArrays.of_fees(fees).rolled_up(level)
+
+
+def stored_rows(rollups: RollupArrays) -> list[tuple[object, ...]]:
+    return rollups.rows(*OF, RollupLevel.DAY)
+
+
+def fee_at(at: int, fee: int | None = None) -> TimedFee:
+    return TimedFee(at, Wei(at if fee is None else fee))
+
+
+@given(series=SERIES, chance=st.randoms(use_true_random=False))
+@pytest.mark.parametrize("level", RollupLevel)
+def test_fees_are_added_to_rollups_whose_parts_are_kept_no_longer(
+    level: RollupLevel, series: dict[int, int], chance: object
+) -> None:
+    fees = [fee_at(each, series[each]) for each in sorted(series)]
+    is_late = [chance.random() < 0.5 for _ in fees]  # type: ignore[attr-defined]  # hypothesis' own Random
+    held = rolled_up(level, *(fee for fee, late in zip(fees, is_late, strict=True) if not late))
+    saved = [SavedFee(fee) for fee, late in zip(fees, is_late, strict=True) if late]
+    gap = 14
+
+    found = stored_rows(held.updated(level, changed_rollups(level, held, NOTHING, saved)))
+    exact = stored_rows(rolled_up(level, *fees))
+
+    assert [row[:gap] + row[gap + 1 :] for row in found] == [
+        row[:gap] + row[gap + 1 :] for row in exact
+    ]
+    assert all(row[gap] >= it[gap] for row, it in zip(found, exact, strict=True))  # type: ignore[operator]  # numbers
+
+
+def test_late_fee_changes_its_minute_and_the_hour_that_covers_it() -> None:
+    early, late, newest = fee_at(5), fee_at(7), fee_at(MINUTE + 9)
+    saved = [SavedFee(late)]
+    minutes = rolled_up(RollupLevel.MINUTE, early, newest)
+    values = RollupArrays.of_fees([early, late])
+
+    changed = changed_rollups(RollupLevel.MINUTE, minutes, values, saved)
+    minutes = minutes.updated(RollupLevel.MINUTE, changed)
+    hour = rolled_up(RollupLevel.HOUR, early, newest)
+    hour = changed_rollups(RollupLevel.HOUR, hour, minutes, saved)
+
+    assert stored_rows(changed) == stored_rows(rolled_up(RollupLevel.MINUTE, early, late))
+    assert stored_rows(hour) == stored_rows(rolled_up(RollupLevel.HOUR, early, late, newest))
+
+
+def test_minute_that_is_kept_no_longer_stays_missing() -> None:
+    purged, late = fee_at(5), fee_at(7)
+    hours = rolled_up(RollupLevel.HOUR, purged)
+    minutes = rolled_up(RollupLevel.MINUTE, late)
+
+    assert len(without_purged(minutes, NOTHING, hours)) == 0
+    assert len(without_purged(minutes, minutes, hours)) == 1
+    assert len(without_purged(minutes, NOTHING, NOTHING)) == 1
+
+
+def test_fee_replaces_another_where_the_parts_are_kept_no_longer() -> None:
+    old, new = fee_at(7), TimedFee(7, Wei(6), is_estimated=True)
+    held = rolled_up(RollupLevel.DAY, fee_at(5), old)
+
+    changed = changed_rollups(RollupLevel.DAY, held, NOTHING, [SavedFee(new, replaced=old)])
+
+    [row] = stored_rows(changed)
+    [kept_bounds] = stored_rows(rolled_up(RollupLevel.DAY, fee_at(5), new))
+    assert row == (*kept_bounds[:7], 7, *kept_bounds[8:])
+
+
+def test_older_fee_that_is_replaced_leaves_the_last_one() -> None:
+    old, new, last = fee_at(1, 5), fee_at(1, 8), fee_at(2, 6)
+    held = rolled_up(RollupLevel.DAY, old, last)
+
+    changed = changed_rollups(RollupLevel.DAY, held, NOTHING, [SavedFee(new, replaced=old)])
+
+    [row] = stored_rows(changed)
+    assert (row[7], row[8], row[13]) == (8, bytes([14]), 6)
+
+
+def test_rollup_that_is_missing_begins_with_saved_fees_where_its_parts_are_missing_too() -> None:
+    first, old, new = fee_at(5), fee_at(7), fee_at(7, 6)
+    saved = [SavedFee(first), SavedFee(new, replaced=old)]
+
+    changed = changed_rollups(RollupLevel.DAY, NOTHING, NOTHING, saved)
+
+    assert stored_rows(changed) == stored_rows(rolled_up(RollupLevel.DAY, first, new))

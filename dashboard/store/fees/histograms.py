@@ -1,0 +1,171 @@
+"""Histograms of fees: how many there were of each size, for many roll-ups at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final, Self, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from dashboard.domain.fees.rollup import PARTS, PARTS_BITS
+
+Integers: TypeAlias = npt.NDArray[np.int64]
+"""Fees in wei, which 64 bits have room for, or times in milliseconds since the epoch."""
+
+_PART_BITS: Final = 12
+_WIDTHS: Final = (1, 2, 4, 8)
+_LARGEST_SUM: Final = 2**53
+"""Up to which a float counts exactly."""
+
+
+class Histograms:
+    """Histograms of many roll-ups: `counts` of `parts`, each of the roll-up that it `owners`."""
+
+    def __init__(self, owners: Integers, parts: Integers, counts: Integers) -> None:
+        """Take them, those of one owner together and ascending."""
+        self.owners, self.parts, self.counts = owners, parts, counts
+
+    @classmethod
+    def decode(cls, blobs: Sequence[bytes]) -> Self:
+        """Read many; what cannot be read counts nothing."""
+        lengths = np.array([len(each) for each in blobs], np.int64)
+        octets = np.frombuffer(b"".join(blobs), np.uint8).astype(np.int64)
+        begins = np.append(0, np.cumsum(lengths))[:-1]
+        widths = np.zeros_like(lengths)
+        widths[lengths > 0] = octets[begins[lengths > 0]]
+        of_entry = 2 + widths
+        is_read = np.isin(widths, _WIDTHS) & ((lengths - 1) % of_entry == 0)
+        entries = np.where(is_read, (lengths - 1) // of_entry, 0)
+        owners = np.repeat(np.arange(len(blobs)), entries)
+        place = np.arange(len(owners)) - np.repeat(np.cumsum(entries) - entries, entries)
+        first = begins[owners] + 1
+        at = first + 2 * place
+        parts = octets[at] | octets[at + 1] << 8
+        counts = np.zeros_like(parts)
+        width = widths[owners]
+        at = first + 2 * entries[owners] + width * place
+        for octet in range(int(width.max(initial=0))):
+            has = width > octet
+            counts[has] |= octets[at[has] + octet] << 8 * octet
+        is_counted = (counts > 0) & (parts >> _PART_BITS == 0)  # no fee is larger
+        return cls(owners[is_counted], parts[is_counted], counts[is_counted])
+
+    def regrouped(self, owner_of: Integers) -> Histograms:
+        """Give each to another owner; those of one are added up where they are compared."""
+        return Histograms(owner_of[self.owners], self.parts, self.counts)
+
+    def merged(self) -> Histograms:
+        """Put those of one owner together, each part once."""
+        keys = self.owners << _PART_BITS | self.parts
+        order = np.argsort(keys, kind="stable")
+        ascending = keys[order]
+        firsts = np.flatnonzero(np.diff(ascending, prepend=-1))
+        owners, parts = ascending[firsts] >> _PART_BITS, self.parts[order][firsts]
+        counts = np.add.reduceat(self.counts[order], firsts) if len(firsts) else self.counts
+        is_left = counts > 0
+        return Histograms(owners[is_left], parts[is_left], counts[is_left])
+
+    def beside(self, other: Histograms) -> Histograms:
+        """Return the entries of both."""
+        return Histograms(
+            np.append(self.owners, other.owners),
+            np.append(self.parts, other.parts),
+            np.append(self.counts, other.counts),
+        )
+
+    def chosen(self, is_chosen: npt.NDArray[np.bool_]) -> Histograms:
+        """Return the entries of some owners, which move up."""
+        is_kept = is_chosen[self.owners]
+        places = np.cumsum(is_chosen) - 1
+        return Histograms(places[self.owners[is_kept]], self.parts[is_kept], self.counts[is_kept])
+
+    def sums(self, many: int) -> Integers:
+        """Return how much each of so many owners counts."""
+        sums: Integers = summed(self.owners, self.counts, many)
+        return sums
+
+    def columns(self) -> HistogramColumns:
+        """Return those of owners that count something; each part is there once."""
+        starts = np.flatnonzero(np.diff(self.owners, prepend=-1))
+        return HistogramColumns(starts, self.parts, self.counts)
+
+    def quantile(self, percent: int, many: int) -> Integers:
+        """Return the percentile of each of so many owners, 0 of those that count nothing."""
+        found = np.zeros(many, np.int64)
+        if len(self.owners):
+            counted = self.columns()
+            found[self.owners[counted.starts]] = counted.quantile(percent)
+        return found
+
+
+def summed(places: Integers, numbers: Integers, many: int) -> Integers:
+    """Add numbers up by their places."""
+    if not len(places):
+        return np.zeros(many, np.int64)
+    if np.abs(numbers).max() * len(numbers) < _LARGEST_SUM:
+        return np.bincount(places, numbers, many).astype(np.int64)
+    sums = np.zeros(many, np.int64)
+    np.add.at(sums, places, numbers)
+    return sums
+
+
+@dataclass(frozen=True, slots=True)
+class HistogramColumns:
+    """Histograms of many stretches in one: those of one stretch stand from its start on."""
+
+    starts: Integers
+    parts: Integers
+    counts: Integers
+
+    def quantile(self, percent: int) -> Integers:
+        """Return the nearest-rank percentile of each, as FeeHistogram does."""
+        passed = np.cumsum(self.counts)
+        before = np.append(0, passed)[self.starts]
+        totals = np.add.reduceat(self.counts, self.starts)
+        ranks = np.maximum(1, -(-totals * percent // 100))
+        return _middles(self.parts[np.searchsorted(passed, before + ranks)])
+
+    def encode(self) -> list[bytes]:
+        """Write each as FeeHistogram does; all at once, then cut."""
+        lengths = np.diff(self.starts, append=len(self.parts))
+        largest = np.maximum.reduceat(self.counts, self.starts)
+        widths = np.where(largest < 1 << 8, 1, np.where(largest < 1 << 16, 2, 4))
+        begins = np.append(0, np.cumsum(1 + lengths * (2 + widths)))
+        octets = np.zeros(begins[-1], np.uint8)
+        octets[begins[:-1]] = widths
+        place = np.arange(len(self.parts)) - np.repeat(self.starts, lengths)
+        _write_numbers(octets, np.repeat(begins[:-1] + 1, lengths) + 2 * place, self.parts, 2)
+        counts_at = np.repeat(begins[:-1] + 1 + 2 * lengths, lengths)
+        width = np.repeat(widths, lengths)
+        for each in (1, 2, 4):
+            here = width == each
+            _write_numbers(octets, (counts_at + each * place)[here], self.counts[here], each)
+        whole = octets.tobytes()
+        return [whole[begin:end] for begin, end in pairwise(begins.tolist())]
+
+
+def _write_numbers(
+    octets: npt.NDArray[np.uint8], places: Integers, numbers: Integers, width: int
+) -> None:
+    """Write numbers at places, in so many bytes each, the least significant one first."""
+    for octet in range(width):
+        octets[places + octet] = numbers >> 8 * octet & 0xFF
+
+
+def parts_of(fees: Integers) -> Integers:
+    """Return `part_of` each."""
+    bits = np.frexp(fees.astype(np.float64))[1].astype(np.int64)
+    bits -= fees >> np.maximum(bits - 1, 0) == 0  # a float may round up to the next power of two
+    shifts = np.maximum(0, bits - PARTS_BITS - 1)
+    return (shifts << PARTS_BITS) + (fees >> shifts)
+
+
+def _middles(parts: Integers) -> Integers:
+    """Return `middle_of` each."""
+    shifts = np.maximum(0, (parts >> PARTS_BITS) - 1)
+    lowest = (parts - shifts * PARTS) << shifts
+    middles: Integers = lowest + (np.left_shift(1, shifts) >> 1)
+    return middles
