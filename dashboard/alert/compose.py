@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
-from typing import Final
+from typing import Final, TypeAlias
 from uuid import UUID
 
 from jinja2 import Template
@@ -48,6 +48,16 @@ class NetworkName:
     title: str
     is_simulated: bool = False
     module_limits: ModuleLimits | None = None
+
+
+NetworkNames: TypeAlias = Mapping[NetworkId, NetworkName]
+"""The networks of the settings."""
+
+
+def name_in(networks: NetworkNames, network_id: NetworkId, installation: str = "") -> NetworkName:
+    """Return how messages call a network, configured or not; `installation` stands for none."""
+    unknown = installation if network_id == INSTALLATION else f"network {network_id}"
+    return networks.get(network_id, NetworkName(unknown))
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,20 +275,14 @@ def _with_muted(text: IncidentText, facts: MessageFacts | None) -> IncidentText:
 
 def network_named(network_id: NetworkId, templates: MessageTemplates) -> NetworkName:
     """Return what is known of a network, or of what is about none."""
-    unknown = NetworkName(f"network {network_id}")
-    if network_id == INSTALLATION:
-        unknown = NetworkName("none: this is about Linewatch itself")
-    return templates.networks.get(network_id, unknown)
+    return name_in(templates.networks, network_id, "none: this is about Linewatch itself")
 
 
 def title_of(incident: Incident | None, networks: Mapping[NetworkId, NetworkName]) -> str:
     """Return what an incident is called, without links; empty for none."""
     if incident is None:
         return ""
-    unnamed = NetworkName("")
-    title = incident_title(
-        incident, lambda each: networks.get(each, unnamed).title or f"network {each}"
-    )
+    title = incident_title(incident, lambda each: name_in(networks, each).title)
     return unlinked(title, LONGEST_TITLE)
 
 

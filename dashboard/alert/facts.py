@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TypeAlias
 
-from dashboard.alert.compose import Links, NetworkName, text_of, title_of
+from dashboard.alert.compose import Links, NetworkName, name_in, text_of, title_of
 from dashboard.alert.message import Message
 from dashboard.domain.alerts.condition import INSTALLATION, Transition
 from dashboard.domain.alerts.incident import NotifiedChange
@@ -143,20 +143,16 @@ def _member(
 
 def _headline(member: NotificationMember, networks: Mapping[NetworkId, NetworkName]) -> str:
     network_id = member.transition.subject.network_id
-    named = networks.get(network_id, NetworkName(_unnamed(network_id)))
+    named = name_in(networks, network_id)
     since = None if member.opening is None else member.opening.opened_at
     text = text_of(NotifiedChange(member.transition, member.rejection, since), named, UTC)
     return text.subject or text.headline
 
 
-def _unnamed(network_id: NetworkId) -> str:
-    return "" if network_id == INSTALLATION else f"network {network_id}"
-
-
 def _network(network_id: NetworkId, networks: Mapping[NetworkId, NetworkName]) -> object:
     if network_id == INSTALLATION:
         return None
-    named = networks.get(network_id, NetworkName(_unnamed(network_id)))
+    named = name_in(networks, network_id)
     return {
         "id": int(network_id),
         "title": visible(named.title),

@@ -22,7 +22,7 @@ from dashboard.alert.channels.http_exchange import (
     exchange,
     judge,
 )
-from dashboard.alert.compose import Links, NetworkName
+from dashboard.alert.compose import Links, NetworkName, name_in
 from dashboard.alert.delivery_queue import Elapsed
 from dashboard.alert.incident_text import describe
 from dashboard.alert.message import MaySend
@@ -194,8 +194,7 @@ class AlertRepeater:
     def _alert(self, incident: OpenIncident) -> PushedAlert:
         subject = incident.subject
         is_ours = subject.network_id == INSTALLATION
-        named = NetworkName("" if is_ours else f"network {subject.network_id}")
-        network = self._networks.get(subject.network_id, named)
+        network = name_in(self._networks, subject.network_id)
         title = visible(network.title)
         opening = Transition(
             _NOBODYS, subject, None, incident.state, incident.opened_at, incident.grounds

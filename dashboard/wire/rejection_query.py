@@ -14,7 +14,12 @@ import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from dashboard.domain.quantity import NetworkId, TxHash, shorten
-from dashboard.domain.rejections.exclusion import ArchivedRejection, RejectionStage, StoredRejection
+from dashboard.domain.rejections.exclusion import (
+    ArchivedRejection,
+    ModuleOverflow,
+    RejectionStage,
+    StoredRejection,
+)
 from dashboard.domain.rejections.reasons import Reason, ReasonKind, overrun, parse_reason
 from dashboard.domain.rejections.search import HashRange, RejectionFilter
 from dashboard.errors import WireError
@@ -184,12 +189,6 @@ LARGEST_ANSWER: Final = 1_000_000
 """Bytes of one page or list of versions; it ends early there, and says that there is more."""
 
 
-class _OverflowJson(msgspec.Struct):
-    module: str
-    count: int
-    limit: int
-
-
 class _RejectionJson(msgspec.Struct, rename="camel", omit_defaults=True):
     network_id: str
     tx_hash: str
@@ -206,7 +205,7 @@ class _RejectionJson(msgspec.Struct, rename="camel", omit_defaults=True):
     count: int | None
     limit: int | None
     overrun: float | None
-    overflows: list[_OverflowJson]
+    overflows: tuple[ModuleOverflow, ...]
     cursor: str
     recipient: str | UnsetType | None = UNSET
     block_number: str | None = None
@@ -241,7 +240,7 @@ def encode_rejection(archived: ArchivedRejection, installation: UUID) -> bytes:
             count=reason.count,
             limit=reason.limit,
             overrun=None if ratio is None else round(ratio, 4),
-            overflows=[_OverflowJson(each.module, each.count, each.limit) for each in it.overflows],
+            overflows=it.overflows,
             cursor=encode_cursor(it.rejection_id, installation),
             recipient=recipient if archived.is_signed_held else UNSET,
             block_number=hex(record.block_number)

@@ -7,7 +7,6 @@ import socket
 import ssl
 from collections.abc import Mapping
 from typing import Final
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from dashboard.alert.channels.alertmanager import AlertmanagerChannel
 from dashboard.alert.channels.apprise_service import AppriseChannel
@@ -34,7 +33,7 @@ from dashboard.domain.people.recipients import (
     mailbox_of,
 )
 from dashboard.domain.quantity import NetworkId
-from dashboard.errors import InputError, StoreUnavailable
+from dashboard.errors import InputError, SettingsError, StoreUnavailable
 from dashboard.logs import get_logger
 from dashboard.poll.clocks import Clocks
 from dashboard.settings import MailSettings, Settings
@@ -235,7 +234,7 @@ def rules_of_text(names: RuleNames, text: str) -> tuple[Rule, ...]:
 def is_time_zone(name: str) -> bool:
     """Whether the time zone database has a zone of this name."""
     try:
-        ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
+        zone_of(name)
+    except SettingsError:
         return False
     return True

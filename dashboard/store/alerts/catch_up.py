@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from sqlalchemy import Connection, RowMapping, insert, select, update
 
 from dashboard.domain.alerts.incident import IncidentState
-from dashboard.domain.alerts.notification import NotificationState, Precedence, Recipient
+from dashboard.domain.alerts.notification import Precedence, Recipient
 from dashboard.domain.alerts.pace import LARGEST_MEMBERS
 from dashboard.domain.alerts.route import BY_QUIET_HOURS
 from dashboard.domain.people.recipients import NOT_VERIFIED, RecipientDirectory, mailbox_of
-from dashboard.store.alerts.notifications import message_id_of, notification_id_of
+from dashboard.store.alerts.notifications import notification_id_of, waiting_row
 from dashboard.store.alerts.recipients import note_summary
 from dashboard.store.engine.upsert import insert_all_new
 from dashboard.store.schema import (
@@ -64,23 +63,15 @@ def _send(
     now, directory, domain = when
     notification_id = notification_id_of(found[0]["transition_id"], recipient)
     release_at, held_for = directory.hold(recipient, now, NOT_VERIFIED)
-    row: dict[str, Any] = {
-        "notification_id": notification_id,
+    row = waiting_row(
+        connection, notification_id, recipient, domain, now=now, release_at=release_at
+    ) | {
         "transition_id": found[0]["transition_id"],
         "position": found[0]["position"],
-        "channel": recipient.channel,
-        "address": recipient.address,
-        "message_id": message_id_of(connection, notification_id, domain),
         "precedence": Precedence.OPENING,
         "held_for": held_for,
         "held_by": BY_QUIET_HOURS if release_at > now else "",
         "members": len(found),
-        "created_at": now,
-        "release_at": release_at,
-        "state": NotificationState.PENDING,
-        "attempts": 0,
-        "next_attempt_at": release_at,
-        "outcome": "",
     }
     connection.execute(insert(notifications), row)
     _join(connection, notification_id, recipient, found)

@@ -34,7 +34,7 @@ from dashboard.store.alerts.incidents import (
     open_incident_by_key,
     save_incident,
 )
-from dashboard.store.alerts.notifications import message_id_of, notification_id_of, reached_by
+from dashboard.store.alerts.notifications import notification_id_of, reached_by, waiting_row
 from dashboard.store.alerts.repeats import notified_of, withdraw
 from dashboard.store.engine.upsert import insert_all_new
 from dashboard.store.schema import (
@@ -329,26 +329,23 @@ class Gathering:
         release_at = max(self._now + change.wait, held_until or self._now)
         transition_id = change.transition.transition_id
         notification_id = notification_id_of(transition_id, recipient)
+        row = waiting_row(
+            *(self._connection, notification_id, recipient, self._domain),
+            now=self._now,
+            release_at=release_at,
+        )
         self._new.append(
-            {
-                "notification_id": notification_id,
+            row
+            | {
                 "transition_id": transition_id,
                 "position": change.position,
-                "channel": recipient.channel,
-                "address": recipient.address,
-                "message_id": message_id_of(self._connection, notification_id, self._domain),
                 "is_urgent": route.is_urgent,
                 "precedence": precedence_of(
                     change.transition, route.severity, is_first=change.is_first
                 ),
                 "held_for": route.held_for,
                 "held_by": route.held_by,
-                "created_at": self._now,
-                "release_at": release_at,
                 "state": state,
-                "attempts": 0,
-                "next_attempt_at": release_at,
-                "outcome": "",
             }
         )
         begun = self._open[place] = _GrowingNotification(notification_id, 0, 0)

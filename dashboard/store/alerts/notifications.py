@@ -7,6 +7,7 @@ import hmac
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final
 from uuid import UUID, uuid5
 
@@ -47,6 +48,30 @@ _CONTEXT: Final = b"linewatch message 1:"
 def notification_id_of(transition_id: UUID, recipient: Recipient) -> UUID:
     """Return the id of a recipient's notification whose first member is a transition."""
     return uuid5(transition_id, f"{recipient.channel}:{recipient.address}")
+
+
+def waiting_row(
+    connection: Connection,
+    notification_id: UUID,
+    recipient: Recipient,
+    domain: str,
+    *,
+    now: datetime,
+    release_at: datetime,
+) -> dict[str, Any]:
+    """Return the columns of a notification that is made now, and sent from `release_at` on."""
+    return {
+        "notification_id": notification_id,
+        "channel": recipient.channel,
+        "address": recipient.address,
+        "message_id": message_id_of(connection, notification_id, domain),
+        "created_at": now,
+        "release_at": release_at,
+        "state": NotificationState.PENDING,
+        "attempts": 0,
+        "next_attempt_at": release_at,
+        "outcome": "",
+    }
 
 
 def message_id_of(connection: Connection, notification_id: UUID, domain: str = NO_DOMAIN) -> str:

@@ -23,7 +23,7 @@ from dashboard.domain.alerts.route import BY_QUIET_HOURS
 from dashboard.domain.alerts.silence import SILENCED
 from dashboard.domain.people.recipients import RecipientDirectory
 from dashboard.store.alerts.incidents import incidents_by_id
-from dashboard.store.alerts.notifications import member_of, message_id_of, select_transitions
+from dashboard.store.alerts.notifications import member_of, select_transitions, waiting_row
 from dashboard.store.engine.upsert import insert_new
 from dashboard.store.schema import (
     incident_transitions,
@@ -114,21 +114,12 @@ def _repeated_to(
         held_by = f"{held_by} {BY_QUIET_HOURS}" if release_at > repetition.release_at else held_by
     number = f"{repetition.kind}:{incident.version}:{recipient.channel}:{recipient.address}"
     notification_id = uuid5(incident.incident_id, number)
-    return {
-        "notification_id": notification_id,
-        "channel": recipient.channel,
-        "address": recipient.address,
-        "message_id": message_id_of(connection, notification_id, repetition.domain),
-        "held_for": held_for,
-        "held_by": held_by.strip(),
-        "members": 0,
-        "created_at": repetition.now,
-        "release_at": release_at,
-        "state": NotificationState.PENDING,
-        "attempts": 0,
-        "next_attempt_at": release_at,
-        "outcome": "",
-    }
+    row = waiting_row(
+        *(connection, notification_id, recipient, repetition.domain),
+        now=repetition.now,
+        release_at=release_at,
+    )
+    return row | {"held_for": held_for, "held_by": held_by.strip(), "members": 0}
 
 
 def _informed_of(connection: Connection, transition_id: UUID) -> set[Recipient]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Final
 from uuid import UUID, uuid5
 
 from sqlalchemy import Connection, insert
@@ -15,7 +15,6 @@ from dashboard.domain.alerts.grounds import DigestGrounds, NetworkDigest
 from dashboard.domain.alerts.notification import (
     DigestTime,
     NotificationKind,
-    NotificationState,
     Precedence,
     Recipient,
 )
@@ -26,7 +25,7 @@ from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.search import RejectionFilter
 from dashboard.store.alerts.conditions import insert_transition
 from dashboard.store.alerts.incidents import count_opened, open_counts
-from dashboard.store.alerts.notifications import message_id_of, notification_id_of
+from dashboard.store.alerts.notifications import notification_id_of, waiting_row
 from dashboard.store.alerts.recipients import digested_until, note_digest
 from dashboard.store.evidence.busy_context import read_busy_time
 from dashboard.store.monitoring.coverage import gaps_until, watched_from, watched_time
@@ -137,23 +136,15 @@ def _notify(
     transition_id, position = _record(connection, due, grounds, now)
     notification_id = notification_id_of(transition_id, recipient)
     release_at, held_for = directory.hold(recipient, now, "")
-    row: dict[str, Any] = {
-        "notification_id": notification_id,
+    row = waiting_row(
+        connection, notification_id, recipient, domain, now=now, release_at=release_at
+    ) | {
         "transition_id": transition_id,
         "position": position,
-        "channel": recipient.channel,
-        "address": recipient.address,
-        "message_id": message_id_of(connection, notification_id, domain),
         "kind": NotificationKind.DIGEST,
         "precedence": Precedence.REMINDER,
         "held_for": held_for,
         "members": 0,
-        "created_at": now,
-        "release_at": release_at,
-        "state": NotificationState.PENDING,
-        "attempts": 0,
-        "next_attempt_at": release_at,
-        "outcome": "",
     }
     connection.execute(insert(notifications), row)
 
