@@ -17,7 +17,7 @@ from dashboard.serve.counters import Counters
 from dashboard.serve.keys.authentication import AuthenticationThrottle
 from dashboard.serve.keys.key_ring import KeyLimiter, KeyRing
 from dashboard.serve.keys.key_sync import KeySync
-from dashboard.serve.subscriptions import Feed, SessionLimits
+from dashboard.serve.subscriptions import Feed, OpenSessions, SessionLimits
 from dashboard.store.engine.engine import Store
 from dashboard.store.rejections.known_hashes import KnownHashes, RejectionReader
 from dashboard.transport.connection_limits import ConnectionLimits
@@ -111,7 +111,7 @@ class ServeDependencies:
     `log_requests`: whether the access log is written.
     `new_id`: returns unique ids.
     `authentication_throttle`: limits attempts with wrong keys. `key_sync`: keeps `keys` equal to
-    the store's while the app runs, where there is one.
+    the store's while the app runs, where there is one. `sessions`: the WebSockets that are open.
     """
 
     store: Store
@@ -133,6 +133,7 @@ class ServeDependencies:
     has_page: bool = True
     allowed_hosts: AllowedHosts = field(default_factory=AllowedHosts)
     store_freshness: StoreFreshness = field(default_factory=StoreFreshness)
+    sessions: OpenSessions = field(default_factory=dict)
     feed: Feed = field(init=False)
     rejections: RejectionReader = field(init=False)
     records: RejectionReader = field(init=False)

@@ -76,7 +76,11 @@ class Router:
         }
         self._http = HttpEndpoint(rpc, dependencies.limits.largest_body)
         self._websocket = websocket_endpoint.WebSocketEndpoint(
-            rpc, dependencies.limits.session_limits, dependencies.counters, dependencies.keys
+            rpc,
+            dependencies.limits.session_limits,
+            dependencies.counters,
+            dependencies.keys,
+            dependencies.sessions,
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

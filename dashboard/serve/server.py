@@ -7,14 +7,15 @@ import resource
 from dataclasses import replace
 from typing import Final
 
+import uvicorn
 from starlette.types import ASGIApp
 
 from dashboard.logs import get_logger
 from dashboard.serve.app import build_app
 from dashboard.serve.dependencies import ServeDependencies
 from dashboard.transport.connection_limits import ConnectionLimiter, ConnectionLimits
-from dashboard.transport.http_connection import LimitedHttpConnection, ServeConfig
-from dashboard.transport.websocket_connection import LimitedWebSocketConnection
+from dashboard.transport.http_connection import limited_http
+from dashboard.transport.websocket_connection import guarded_websocket
 
 _OTHER_DESCRIPTORS: Final = 128
 """File descriptors that the process needs besides: the store, the nodes, the log, modules."""
@@ -24,7 +25,7 @@ _log = get_logger(__name__)
 
 def server_config(
     dependencies: ServeDependencies, host: str, port: int, app: ASGIApp | None = None
-) -> ServeConfig:
+) -> uvicorn.Config:
     """Return the configuration of `uvicorn.Server` for this app; port 0 takes a free one.
 
     Paths hold keys and uvicorn logs paths, so its access log is off and its level is ERROR. It
@@ -34,12 +35,12 @@ def server_config(
     connection_limiter = ConnectionLimiter(within_descriptors(dependencies.limits.connections))
     limits = connection_limiter.limits
     dependencies.counters.connection_limiter = connection_limiter
-    config = ServeConfig(
+    return uvicorn.Config(
         app or build_app(dependencies),
         host=host,
         port=port,
-        http=LimitedHttpConnection,
-        ws=LimitedWebSocketConnection,
+        http=limited_http(connection_limiter),
+        ws=guarded_websocket(connection_limiter),
         ws_max_size=dependencies.limits.largest_body,
         ws_per_message_deflate=False,
         ws_ping_interval=limits.ping.total_seconds(),
@@ -52,11 +53,6 @@ def server_config(
         proxy_headers=False,
         timeout_graceful_shutdown=math.ceil(limits.stop.total_seconds()),
     )
-    config.connection_limiter = connection_limiter
-    config.store_freshness = dependencies.store_freshness
-    # The connections of this configuration expire it whenever they receive something.
-    dependencies.store_freshness.is_expired_on_receive = True
-    return config
 
 
 def within_descriptors(limits: ConnectionLimits, each: int = 1) -> ConnectionLimits:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
-from typing import Final, Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 from uuid import UUID
 
 from anyio import CapacityLimiter, to_thread
@@ -44,6 +44,9 @@ past may be a million rows."""
 
 _LARGEST_BACKLOG: Final = 100_000
 """Bytes of past rejections in memory for one subscription while its client's queue is full."""
+
+OpenSessions: TypeAlias = dict[asyncio.Task[Any], Callable[[], None]]
+"""The task of each open WebSocket, with what asks it to answer what came, and to end."""
 
 EncodedArrivals: TypeAlias = Sequence[tuple[ArchivedRejection, bytes]]
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from functools import partial
+from typing import Any, Final, Protocol, cast
 
 import uvicorn
 from uvicorn.protocols.http.flow_control import FlowControl
@@ -17,7 +18,6 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 from uvicorn.server import ServerState
 
 from dashboard.transport.connection_limits import ConnectionLimiter, ConnectionPhase, client_prefix
-from dashboard.transport.freshness import StoreFreshness
 from dashboard.transport.http_reply import HttpReply, json_reply
 from dashboard.wire.gas import encode_error
 
@@ -171,16 +171,6 @@ def _do_nothing() -> None:
     """Do nothing: the connection is closed."""
 
 
-class ServeConfig(uvicorn.Config):
-    """uvicorn's configuration, with what its connections share.
-
-    The pages and the devnet have no use for `store_freshness`.
-    """
-
-    connection_limiter: ConnectionLimiter
-    store_freshness: StoreFreshness = StoreFreshness()
-
-
 @dataclass(slots=True)
 class ReadProgress:
     """How far a client has read; `resumed` counts how often it has read nearly everything.
@@ -218,17 +208,18 @@ class LimitedHttpConnection(BoundedHttpConnection):
 
     def __init__(
         self,
-        config: ServeConfig,
+        config: uvicorn.Config,
         server_state: ServerState,
         app_state: dict[str, Any],
         _loop: asyncio.AbstractEventLoop | None = None,
+        *,
+        connection_limiter: ConnectionLimiter,
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
         self.resumed = 0
         self.read_progress = ReadProgress()
-        self._connection_limiter = config.connection_limiter
-        self._store_freshness = config.store_freshness
-        self.largest_head = config.connection_limiter.limits.largest_head
+        self._connection_limiter = connection_limiter
+        self.largest_head = connection_limiter.limits.largest_head
         self._address = ""
         self._is_upgraded = False
         self._is_refused = False
@@ -248,7 +239,6 @@ class LimitedHttpConnection(BoundedHttpConnection):
         self._connection_limiter.release(self, self._address)
 
     def data_received(self, data: bytes) -> None:
-        self._store_freshness.expire()
         if len(data) > self.largest_head:
             self._needs_check = True
         super().data_received(data)
@@ -337,6 +327,12 @@ class LimitedHttpConnection(BoundedHttpConnection):
             cycle.disconnected = True
             cycle.message_event.set()
         self.transport.close()
+
+
+def limited_http(connection_limiter: ConnectionLimiter) -> type[asyncio.Protocol]:
+    """Return what uvicorn takes as its option `http`."""
+    limited = partial(LimitedHttpConnection, connection_limiter=connection_limiter)
+    return cast("type[asyncio.Protocol]", limited)
 
 
 def _refusal_reply(status: int, message: str) -> HttpReply:

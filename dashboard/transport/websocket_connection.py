@@ -1,234 +1,299 @@
-"""WebSocket connections: uvicorn's, with limits, and messages read and written many at once."""
+"""WebSocket connections: uvicorn's, behind a guard that bounds their bytes and seconds.
+
+The guard stands between a connection and uvicorn's protocol, and knows of either what asyncio
+documents: a protocol takes what was read, and writes to a transport. An app finds the guard of its
+connection in the state that ASGI hands it, as `GUARD`.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from abc import abstractmethod
-from collections.abc import Coroutine
-from typing import Any, ClassVar, Final, cast
+import logging
+from functools import partial
+from typing import Any, Final, NamedTuple, cast
 
-from starlette.types import ASGIApp, Receive, Scope, Send
-from uvicorn.protocols.utils import ClientDisconnected
+import uvicorn
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from uvicorn.server import ServerState
-from websockets.frames import Frame
-from websockets.protocol import OPEN
 
-from dashboard.transport.connection_limits import ConnectionPhase, client_prefix
-from dashboard.transport.frames import MESSAGE_BATCHES, end_of_frame, read_texts, text_frames
-from dashboard.transport.http_connection import ReadProgress, ServeConfig, measure_read_progress
-from dashboard.transport.write_coalescing import CoalescingTransport
+from dashboard.transport.connection_limits import (
+    ConnectionLimiter,
+    ConnectionPhase,
+    client_prefix,
+)
+from dashboard.transport.http_connection import ReadProgress, measure_read_progress
 
-_SERVICE_RESTART: Final = 1012
-_LARGEST_BATCH: Final = 256
-"""Messages of one read that are passed to the app, and answered, together."""
-_CLOSE_HANDSHAKE: Final = 1.0
-"""Seconds for the client to answer the close frame of a server that stops."""
+GUARD: Final = "linewatch.websocket"
 
+_LARGEST_WRITE: Final = 65_536
+_READ_AHEAD: Final = 65_536
+"""Bytes that are read while the app has not taken the message before."""
+_MOST_FRAGMENTS: Final = 4_096
+"""Of one message: uvicorn keeps each, and one of a byte is kept in a hundred."""
+_PROTOCOLS_WITH_SESSION: Final = 3
+"""What Streamlit's script offers as subprotocols: a name, a token, and the session it had."""
+_LARGEST_HEAD: Final = 14
+"""Bytes of a frame before its content."""
 
-class BoundedWebSocketConnection(WebSocketsSansIOProtocol):
-    """uvicorn's WebSocket, which reads only while its client reads what it is sent.
+_PONG: Final = b"\x8a\x80" + bytes(4)
+"""A frame that nobody asked for and all ignore: websockets keeps the one before it until then."""
 
-    A message in fragments takes no more memory than one that comes whole: uvicorn keeps each
-    fragment, and one of a byte is kept in a hundred.
-    """
-
-    gathers_for: ClassVar[float] = 0
-    """Seconds for which small writes are gathered; 0: for one turn of the event loop."""
-
-    def __init__(self, *arguments: Any, **named: Any) -> None:  # noqa: ANN401 - as uvicorn's
-        super().__init__(*arguments, **named)
-        self._fragments = bytearray()
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._coalescing = CoalescingTransport(
-            cast("asyncio.Transport", transport), self.gathers_for
-        )
-        super().connection_made(cast("asyncio.Transport", self._coalescing))
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Free an unfinished message at once: the garbage collector counts objects, not bytes."""
-        super().connection_lost(exc)
-        self.frames = []
-        self._fragments.clear()
-        self.conn.receive_eof()  # websockets discards the frame that it has begun to read
-
-    def pause_writing(self) -> None:
-        super().pause_writing()
-        self._coalescing.pause_for_client()
-
-    def resume_writing(self) -> None:
-        super().resume_writing()
-        self._coalescing.resume_for_client()
-
-    async def send(self, message: Any) -> None:  # noqa: ANN401 - as uvicorn types it
-        """Send; a refusal with a body ends the handshake, which uvicorn would log as an error."""
-        await super().send(message)
-        if self.close_sent:
-            self.handshake_complete = True
-
-    def handle_text(self, event: Frame) -> None:
-        super().handle_text(event)
-        event.data = b""  # websockets keeps a frame until it has read the next one
-
-    def handle_bytes(self, event: Frame) -> None:
-        super().handle_bytes(event)
-        event.data = b""
-
-    def handle_cont(self, event: Frame) -> None:
-        """Join the fragments behind the first one as they come."""
-        self._fragments += event.data
-        event.data = b""
-        if event.fin:
-            self.frames.append(bytes(self._fragments))
-            self._fragments.clear()
-            self.send_receive_event_to_app()
+_FINAL: Final = 0x80
+_CONTROL: Final = 0x08
+_MASKED: Final = 0x80
+_LENGTH: Final = 0x7F
+_TWO_BYTES: Final = 126
+"""In place of a length: two bytes of it follow."""
 
 
-class TimedWebSocketConnection(BoundedWebSocketConnection):
-    """One WebSocket within the limits; it began as an HTTP connection and still counts as that one.
+class _Frame(NamedTuple):
+    """Where a frame ends, and whether it is the last one of its message, or a control frame."""
 
-    A subclass knows whether a message is unfinished.
+    end: int
+    is_last: bool
+    is_control: bool
+
+
+def frame_at(read: bytes | bytearray, start: int) -> _Frame | None:
+    """Read the head of the frame that begins at `start`; None while that is incomplete."""
+    if len(read) - start < 2:  # noqa: PLR2004 - the bytes that say how long the head is
+        return None
+    first, second = read[start], read[start + 1]
+    length = second & _LENGTH
+    begin = start + 2
+    if length >= _TWO_BYTES:
+        begin += 2 if length == _TWO_BYTES else 8
+        if len(read) < begin:
+            return None
+        length = int.from_bytes(read[start + 2 : begin])
+    end = begin + length + (4 if second & _MASKED else 0)
+    return _Frame(end, bool(first & _FINAL), bool(first & _CONTROL))
+
+
+class WebSocketGuard(asyncio.Protocol):
+    """Hands uvicorn whole messages, one after the other, as the app takes them.
+
+    So what is unfinished lies here alone, as it came: it is counted, unpacked by nobody, and freed
+    with its connection. Control frames are handed on between the fragments of a message.
+    It began as an HTTP connection and still counts as that one. `has_spoken`: False for a client
+    that has to say something, and is dropped if it does not.
     """
 
     def __init__(
-        self, config: ServeConfig, server_state: ServerState, app_state: dict[str, Any]
+        self,
+        config: uvicorn.Config,
+        server_state: ServerState,
+        app_state: dict[str, Any],
+        *,
+        connection_limiter: ConnectionLimiter,
     ) -> None:
-        super().__init__(config, server_state, app_state)
+        self._inner = WebSocketsSansIOProtocol(config, server_state, {**app_state, GUARD: self})
+        self._largest_message = config.ws_max_size
+        self._connection_limiter = connection_limiter
+        self.has_spoken = True
         self.resumed = 0
         self.read_progress = ReadProgress()
-        self._connection_limiter = config.connection_limiter
-        self._address = ""
+        self._is_upgraded = False
+        self._unread = bytearray()
+        self._scanned = 0
+        self._fragments = 0
+        self._taken = 0
+        self._handed_on: object = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        super().connection_made(transport)
-        self._address = client_prefix(self.client[0]) if self.client else ""
+        """Let uvicorn write through us."""
+        self.transport = cast("asyncio.Transport", transport)
+        peer = transport.get_extra_info("peername")
+        self._address = client_prefix(peer[0]) if peer else ""
+        self._line = _GuardedTransport(self.transport, self._resume)
         self._connection_limiter.watch(self)
+        self._inner.connection_made(cast("asyncio.Transport", self._line))
 
     def connection_lost(self, exc: Exception | None) -> None:
-        super().connection_lost(exc)
+        """Free an unfinished message at once: the garbage collector counts objects, not bytes."""
+        self._unread.clear()
+        self._inner.connection_lost(exc)
         self._connection_limiter.release(self, self._address)
 
+    def eof_received(self) -> None:
+        """Let uvicorn end the connection."""
+        self._inner.eof_received()
+
+    def data_received(self, data: bytes) -> None:
+        """Hand on what is whole; the first call brings the request, which uvicorn passes."""
+        if not self._is_upgraded:
+            self._is_upgraded = True
+            self._inner.data_received(data)
+            return
+        self._unread += data
+        self._hand_on()
+        self._note_held()
+
+    def pause_writing(self) -> None:
+        """Read no more while the client does not: answers to pings wait for nothing."""
+        self._inner.pause_writing()
+        self._line.is_client_slow = True
+        self.transport.pause_reading()
+
     def resume_writing(self) -> None:
+        """Go on reading."""
         self.resumed += 1
-        super().resume_writing()
+        self._inner.resume_writing()
+        self._line.is_client_slow = False
+        self._resume()
+
+    def note_taken(self, size: int) -> None:
+        """Note how many bytes the app took, which it may keep until the next message."""
+        self.has_spoken = True
+        self._taken = size
+        self._note_held()
 
     def phase(self) -> tuple[ConnectionPhase, object]:
         """Return the phase, and an object that changes with progress in it."""
         if self.transport.is_closing():
             return ConnectionPhase.CLOSING, None
-        if not self.writable.is_set():
+        if self._line.is_client_slow:
             return ConnectionPhase.SLOW_READER, measure_read_progress(self)
-        if not self.handshake_complete:
-            return ConnectionPhase.HEAD, None
-        if self.is_message_unfinished():
-            return ConnectionPhase.BODY, self.frames
+        is_unfinished = self._unread and not self._line.is_app_busy
+        if is_unfinished or not self.has_spoken:
+            return ConnectionPhase.BODY, self._handed_on
         return ConnectionPhase.OPEN, None
 
     def drop(self, _phase: ConnectionPhase) -> None:
         """End this connection: a client that does not keep up would not read a reason either."""
         self.transport.abort()
 
-    @abstractmethod
-    def is_message_unfinished(self) -> bool:
-        """Whether a message has begun that is not whole."""
+    def _resume(self) -> None:
+        """Hand on what waits for the app, and read on if it takes that."""
+        self._hand_on()
+        if not self._line.is_client_slow and not self._is_far_ahead():
+            self.transport.resume_reading()
 
-
-class LimitedWebSocketConnection(TimedWebSocketConnection):
-    """A WebSocket of serve, within the limits.
-
-    Whole text messages are taken past websockets' parser and written past its frames, which
-    would take most of the time; the parser gets all other frames, and nothing but whole ones
-    in between. `_partial_header` is the beginning of a frame whose length is not known yet;
-    `_parser_bytes_left`: how many bytes of the parser's present frame are still to come.
-    """
-
-    def __init__(
-        self, config: ServeConfig, server_state: ServerState, app_state: dict[str, Any]
-    ) -> None:
-        super().__init__(config, server_state, app_state)
-        self._store_freshness = config.store_freshness
-        self._is_shutting_down = False
-        self._largest_message = config.ws_max_size
-        self._partial_header = b""
-        self._parser_bytes_left = 0
-        self._app: ASGIApp = config.loaded_app
-        self.app = self._run_app
-
-    def data_received(self, data: bytes) -> None:
-        self._store_freshness.expire()
-        if not self.handshake_initiated:  # uvicorn passes the complete request
-            super().data_received(data)
-            return
-        read, self._partial_header = self._partial_header + data, b""
-        start = 0
-        while start < len(read) and not self.transport.is_closing():
-            if not self._parser_bytes_left:
-                if self._is_between_messages():
-                    texts, start = read_texts(read, start, self._largest_message)
-                    self._queue_texts(texts)
-                end = end_of_frame(read, start)
-                if end is None:
-                    self._partial_header = read[start:]
-                    return
-                self._parser_bytes_left = end - start
-            piece = read[start : start + self._parser_bytes_left]
-            start += len(piece)
-            self._parser_bytes_left -= len(piece)
-            super().data_received(piece)
-
-    def send(self, message: Any) -> Coroutine[Any, Any, None]:  # noqa: ANN401 - as uvicorn types it
-        """Send; a close frame does not wait for a client that reads nothing."""
-        if "texts" in message:
-            return self._send_texts(message["texts"])
-        if message["type"] == "websocket.close":
-            self.writable.set()
-        return super().send(message)
-
-    def shutdown(self) -> None:
-        """Take no more messages; the app is told after those that came before."""
-        if not self.handshake_complete or self.close_sent:
-            super().shutdown()
-            return
-        self.stop_keepalive()
-        self._is_shutting_down = True
-        self.transport.pause_reading()
-        self.queue.put_nowait({"type": "websocket.disconnect", "code": _SERVICE_RESTART})
-
-    def is_message_unfinished(self) -> bool:
-        """Whether a message has begun that is not whole."""
-        return bool(self.frames or self._parser_bytes_left or self._partial_header)
-
-    def _is_between_messages(self) -> bool:
-        """Whether a text may come next; after a fragment it is a mistake, for the parser to see."""
-        return self.conn.state is OPEN and self.conn.current_size is None and not self.close_sent
-
-    def _queue_texts(self, texts: list[bytes]) -> None:
-        """Queue messages for the app, and read no more until it has taken them; as uvicorn does."""
-        if not texts:
-            return
-        self.frames = []  # another list: `phase` shows by it that a message has ended
-        for first in range(0, len(texts), _LARGEST_BATCH):
-            burst = texts[first : first + _LARGEST_BATCH]
-            event: Any = {"type": "websocket.receive", "texts": burst}
-            self.queue.put_nowait(event)
-        if not self.read_paused:
-            self.read_paused = True
+    def _hand_on(self) -> None:
+        """Hand on messages, until the app is busy with one."""
+        while not self._line.is_app_busy and not self.transport.is_closing():
+            frame = frame_at(self._unread, self._scanned)
+            if frame is None:
+                break
+            if frame.is_control and frame.end <= len(self._unread):
+                self._hand_over(self._scanned, frame.end)
+            elif frame.end > self._largest_message + _LARGEST_HEAD * (self._fragments + 1):
+                self._hand_over(0, len(self._unread))
+                self._line.close()  # if uvicorn has not refused it already, by its head
+            elif frame.end > len(self._unread):
+                break
+            else:
+                self._take(frame)
+        if self._is_far_ahead():
             self.transport.pause_reading()
 
-    async def _send_texts(self, texts: list[bytes]) -> None:
-        """Send messages past the websockets library, which keeps no state about what it sends."""
-        await self.writable.wait()
-        if self.disconnected or self.close_sent or self.conn.state is not OPEN:
-            raise ClientDisconnected
-        self.transport.write(text_frames(texts))
+    def _take(self, frame: _Frame) -> None:
+        self._scanned = frame.end
+        self._fragments += 1
+        if self._fragments > _MOST_FRAGMENTS:
+            self.transport.abort()
+        elif frame.is_last:
+            self._fragments = 0
+            self._scanned = 0
+            self._handed_on = object()
+            self._hand_over(0, frame.end)
 
-    async def _run_app(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Run the app, and where the server stops, close when all has been answered."""
-        scope["extensions"][MESSAGE_BATCHES] = {}
-        await self._app(scope, receive, send)
-        if self._is_shutting_down and not self.disconnected and not self.close_sent:
-            self.close_timeout = _CLOSE_HANDSHAKE
-            self.transport.resume_reading()
-            reason = "the server stops"
-            await send({"type": "websocket.close", "code": _SERVICE_RESTART, "reason": reason})
+    def _hand_over(self, start: int, end: int) -> None:
+        piece = bytes(self._unread[start:end])
+        del self._unread[start:end]
+        self._inner.data_received(piece)
+        if len(piece) > _READ_AHEAD:
+            self._inner.data_received(_PONG)
+
+    def _is_far_ahead(self) -> bool:
+        return self._line.is_app_busy and len(self._unread) > _READ_AHEAD
+
+    def _note_held(self) -> None:
+        if self._connection_limiter.limits.unfinished:
+            self._connection_limiter.note_unfinished(self, len(self._unread) + self._taken)
+
+
+def guarded_websocket(connection_limiter: ConnectionLimiter) -> type[asyncio.Protocol]:
+    """Return what uvicorn takes as its option `ws`."""
+    logging.getLogger("uvicorn.error").addFilter(_is_no_refusal)
+    guarded = partial(WebSocketGuard, connection_limiter=connection_limiter)
+    return cast("type[asyncio.Protocol]", guarded)
+
+
+def _is_no_refusal(record: logging.LogRecord) -> bool:
+    """Keep one line out of the log: uvicorn takes a handshake refused in words for a mistake."""
+    return record.msg != "ASGI callable returned without completing handshake."
+
+
+class NotedMessages:
+    """ASGI middleware that tells the guard of each WebSocket what its app takes.
+
+    A client has to say something, or is dropped, unless it names the session that it had: browsers
+    ask for their page at once, and one that says nothing takes four file descriptors.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass everything on."""
+        if scope["type"] != "websocket":
+            await self._app(scope, receive, send)
+            return
+        guard: WebSocketGuard = scope["state"][GUARD]
+        guard.has_spoken = len(scope["subprotocols"]) == _PROTOCOLS_WITH_SESSION
+
+        async def noted() -> Message:
+            message = await receive()
+            if message["type"] == "websocket.receive":
+                guard.note_taken(len(message.get("bytes") or message.get("text") or ""))
+            return message
+
+        await self._app(scope, noted, send)
+
+
+class _GuardedTransport:
+    """What uvicorn writes to: small writes of one turn of the event loop are sent together.
+
+    `is_app_busy`: uvicorn reads no more, as the app has not taken what came before.
+    """
+
+    def __init__(self, transport: asyncio.Transport, resume: Any) -> None:  # noqa: ANN401 - a function
+        self._transport = transport
+        self._resume = resume
+        self._buffer: list[bytes] = []
+        self._size = 0
+        self.is_app_busy = False
+        self.is_client_slow = False
+
+    def write(self, data: bytes) -> None:
+        """Buffer some bytes until the end of this turn."""
+        if not self._buffer:
+            asyncio.get_running_loop().call_soon(self._flush)
+        self._buffer.append(data)
+        self._size += len(data)
+        if self._size > _LARGEST_WRITE:
+            self._flush()
+
+    def close(self) -> None:
+        """Close after everything was sent."""
+        self._flush()
+        self._transport.close()
+
+    def pause_reading(self) -> None:
+        """Hand nothing on; what comes is read until that is much."""
+        self.is_app_busy = True
+
+    def resume_reading(self) -> None:
+        """Hand on what has come meanwhile."""
+        self.is_app_busy = False
+        self._resume()
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever the transport has
+        return getattr(self._transport, name)
+
+    def _flush(self) -> None:
+        if self._buffer:
+            buffered, self._buffer, self._size = self._buffer, [], 0
+            self._transport.write(b"".join(buffered))

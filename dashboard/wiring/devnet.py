@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from itertools import islice
 from typing import Final, TypeVar
 
+import uvicorn
 from starlette.types import ASGIApp
 
 from dashboard.devnet.admission import AcceptedTransactions
@@ -39,7 +40,7 @@ from dashboard.store.monitoring.coverage import watch_earlier
 from dashboard.store.rejections.save import LocatedReport
 from dashboard.store.tracking.transactions import TrackRequest, track
 from dashboard.transport.connection_limits import ConnectionLimiter
-from dashboard.transport.http_connection import LimitedHttpConnection, ServeConfig
+from dashboard.transport.http_connection import limited_http
 from dashboard.web.gate import HostCheck
 from dashboard.wiring.clients import open_clients
 from dashboard.wiring.clock import utc_now
@@ -82,12 +83,13 @@ async def _reporting(traffic_runner: TrafficRunner, stop: asyncio.Event) -> Asyn
             await running
 
 
-def _config(app: ASGIApp, settings: Settings) -> ServeConfig:
-    config = ServeConfig(
+def _config(app: ASGIApp, settings: Settings) -> uvicorn.Config:
+    limits = within_descriptors(connection_limits(settings.serve))
+    return uvicorn.Config(
         app,
         host=settings.devnet.host,
         port=settings.devnet.port,
-        http=LimitedHttpConnection,
+        http=limited_http(ConnectionLimiter(limits)),
         ws="none",
         log_config=None,
         log_level="warning",
@@ -95,9 +97,6 @@ def _config(app: ASGIApp, settings: Settings) -> ServeConfig:
         lifespan="off",
         timeout_graceful_shutdown=2,
     )
-    limits = within_descriptors(connection_limits(settings.serve))
-    config.connection_limiter = ConnectionLimiter(limits)
-    return config
 
 
 def _tracker(store: Store) -> TrackTransaction:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 
 import uvicorn
 
@@ -26,8 +26,13 @@ class _Server(uvicorn.Server):
         yield
 
 
-async def run_http(config: uvicorn.Config, stop: asyncio.Event, port_variable: str) -> None:
-    """Serve until `stop`, then let running requests finish.
+async def run_http(
+    config: uvicorn.Config,
+    stop: asyncio.Event,
+    port_variable: str,
+    finish: Callable[[], Awaitable[None]] | None = None,
+) -> None:
+    """Serve until `stop`, then let running requests finish, after what `finish` does.
 
     RoleError where the port cannot be used, or where the app could not start or ended by itself.
     """
@@ -37,6 +42,9 @@ async def run_http(config: uvicorn.Config, stop: asyncio.Event, port_variable: s
         stopped = asyncio.create_task(stop.wait())
         await asyncio.wait([serving, stopped], return_when=asyncio.FIRST_COMPLETED)
         stopped.cancel()
+        if finish is not None:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(finish(), config.timeout_graceful_shutdown)
         server.should_exit = True
         await serving
     if not server.started:

@@ -38,14 +38,14 @@ from dashboard.show.streamlit_runtime import (
     warm_up,
 )
 from dashboard.transport.connection_limits import ConnectionLimiter
-from dashboard.transport.http_connection import LimitedHttpConnection, ServeConfig
+from dashboard.transport.http_connection import limited_http
+from dashboard.transport.websocket_connection import NotedMessages, guarded_websocket
 from dashboard.web.gate import HostCheck, UploadBound, UploadLimits
 from dashboard.wiring.channels import rule_names, rules_of_text
 from dashboard.wiring.clients import live_lookup
 from dashboard.wiring.clock import utc_now
 from dashboard.wiring.http import allowed_hosts, connection_limits, run_http
 from dashboard.wiring.networks import shown_networks
-from dashboard.wiring.page_connection import PageWebSocketConnection
 from dashboard.wiring.page_settings import ShownConfiguration, page_settings, profile_of
 from dashboard.wiring.roles import refuse_taken_ports, roles_of
 from dashboard.wiring.store import migrate_store, open_role_store, worker_is_alive
@@ -78,12 +78,13 @@ async def run_pages(settings: Settings, stop: asyncio.Event) -> None:
     os.chdir(PROJECT)
     join_framework_logs()
     app = runpy.run_path("app.py", run_name=AS_A_ROLE)["app"]
-    config = ServeConfig(
-        cast("ASGIApp", app),
+    connection_limiter = _connection_limiter(settings)
+    config = uvicorn.Config(
+        NotedMessages(cast("ASGIApp", app)),
         host=settings.pages.host,
         port=settings.pages.port,
-        http=LimitedHttpConnection,
-        ws=PageWebSocketConnection,
+        http=limited_http(connection_limiter),
+        ws=guarded_websocket(connection_limiter),
         ws_max_size=largest_message(),
         log_config=None,
         log_level="warning",
@@ -91,7 +92,6 @@ async def run_pages(settings: Settings, stop: asyncio.Event) -> None:
         lifespan="on",
         timeout_graceful_shutdown=_SECONDS_TO_STOP,
     )
-    config.connection_limiter = _connection_limiter(settings)
     await run_http(config, stop, "LINEWATCH_PAGES_PORT")
 
 
@@ -136,7 +136,6 @@ def pages_lifespan(
             configure_logs("pages")
             join_framework_logs()
             _refuse_several_processes()
-            _bound_server_of_others(_connection_limiter(settings))
         with (
             _background(settings) if starts_the_rest else nullcontext(),
             _application(settings) as queries,
@@ -161,28 +160,6 @@ def _refuse_several_processes() -> None:
             "the pages run in one process, which holds the sessions: start uvicorn without "
             "--workers and --reload, and without WEB_CONCURRENCY"
         )
-
-
-def _bound_server_of_others(connection_limiter: ConnectionLimiter) -> None:
-    """Give a server that is not ours, and runs already, our limited connections and our end.
-
-    `streamlit run` has no options for them; uvicorn reads them for each connection it accepts, and
-    when it ends: without a limit it waits for each client that sends or reads no more.
-    """
-    chosen = {
-        "connection_limiter": connection_limiter,
-        "store_freshness": ServeConfig.store_freshness,
-        "http_protocol_class": LimitedHttpConnection,
-        "ws_protocol_class": PageWebSocketConnection,
-        "ws_max_size": largest_message(),
-        "timeout_graceful_shutdown": _SECONDS_TO_STOP,
-    }
-    for name, ours in chosen.items():
-        setattr(uvicorn.Config, name, _always(ours))
-
-
-def _always(value: object) -> property:
-    return property(lambda _: value, lambda _config, _given: None)
 
 
 @contextmanager

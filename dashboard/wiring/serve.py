@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 from contextlib import closing
+from functools import partial
 from typing import Final
 
 from starlette.types import ASGIApp
@@ -14,6 +15,7 @@ from dashboard.serve.dependencies import ServeDependencies, ServedNetwork, Serve
 from dashboard.serve.keys.authentication import AuthenticationThrottle
 from dashboard.serve.keys.key_ring import KeyLimiter
 from dashboard.serve.keys.key_sync import KeySync
+from dashboard.serve.rpc.websocket_endpoint import finish_sessions
 from dashboard.serve.server import server_config
 from dashboard.settings import Settings
 from dashboard.settings.key_limits import configured_keys
@@ -37,7 +39,8 @@ async def run_serve(settings: Settings, stop: asyncio.Event) -> None:
             app = _app(dependencies, settings)
             config = server_config(dependencies, settings.serve.host, settings.serve.port, app)
             _collect_garbage_rarely()
-            await run_http(config, stop, "LINEWATCH_SERVE_PORT")
+            finish = partial(finish_sessions, dependencies.sessions)
+            await run_http(config, stop, "LINEWATCH_SERVE_PORT", finish)
 
 
 def _app(dependencies: ServeDependencies, settings: Settings) -> ASGIApp:

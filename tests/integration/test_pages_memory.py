@@ -1,16 +1,15 @@
-"""What a stranger can make the pages keep, however they were started."""
+"""What a stranger can make `linewatch pages` keep."""
 
 from __future__ import annotations
 
 import contextlib
 import socket
 import subprocess
-import sys
 from collections.abc import Iterator
 
 import pytest
 
-from tests.installation import Installation, command, new_installation
+from tests.installation import command, new_installation
 from tests.integration.raw_client import raw_client, read_reply, status_of, upgrade_head
 from tests.integration.test_pages_server import MB, is_up
 from tests.waiting import PATIENCE, eventually
@@ -22,15 +21,13 @@ MUCH = 40 * MB
 Running = tuple[subprocess.Popen[bytes], str]
 
 
-@pytest.fixture(scope="module", params=["linewatch pages", "streamlit run"])
-def running(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Running]:
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     """Run the pages alone; yield their process, and host and port."""
     folder = tmp_path_factory.mktemp("pages")
     installation = new_installation(folder / "home", LINEWATCH_DEVNET_MODE="off")
     installation.run("migrate")
-    with installation.start(start_of(request.param, installation), folder / "log") as process:
+    with installation.start(command("pages"), folder / "log") as process:
         eventually(lambda: is_up(installation), what="the start of the pages")
         yield process, f"127.0.0.1:{installation.pages_port}"
 
@@ -39,13 +36,6 @@ def running(
 def pages(running: Running) -> str:
     """Return host and port."""
     return running[1]
-
-
-def start_of(way: str, installation: Installation) -> list[str]:
-    if way == "linewatch pages":
-        return command("pages")
-    port = ["--server.port", str(installation.pages_port)]
-    return [sys.executable, "-m", "streamlit", "run", "app.py", *port]
 
 
 def taken(client: socket.socket, piece: bytes) -> int:

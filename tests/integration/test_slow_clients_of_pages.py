@@ -18,7 +18,7 @@ from tests.integration.raw_client import (
     read_to_end,
     status_of,
 )
-from tests.integration.test_pages_memory import open_websocket, start_of
+from tests.integration.test_pages_memory import open_websocket
 from tests.processes import PROJECT
 from tests.waiting import PATIENCE, eventually
 
@@ -29,9 +29,8 @@ LIMITS = {
 }
 
 
-PAGES = ("linewatch pages", "streamlit run")
-of_pages = pytest.mark.parametrize("server", PAGES, indirect=True)
-of_all = pytest.mark.parametrize("server", [*PAGES, "devnet"], indirect=True)
+of_pages = pytest.mark.parametrize("server", ["pages"], indirect=True)
+of_all = pytest.mark.parametrize("server", ["pages", "devnet"], indirect=True)
 of_devnet = pytest.mark.parametrize("server", ["devnet"], indirect=True)
 
 
@@ -39,15 +38,14 @@ of_devnet = pytest.mark.parametrize("server", ["devnet"], indirect=True)
 def server(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[str]:
-    """Run the pages, started either way, or the devnet; yield host and port."""
+    """Run the pages or the devnet; yield host and port."""
     folder = tmp_path_factory.mktemp("server")
     is_devnet = request.param == "devnet"
     mode = "on" if is_devnet else "off"
     installation = new_installation(folder / "home", LINEWATCH_DEVNET_MODE=mode, **LIMITS)
     installation.run("migrate")
-    started = command("devnet") if is_devnet else start_of(request.param, installation)
     port = installation.devnet_port if is_devnet else installation.pages_port
-    with installation.start(started, folder / "log"):
+    with installation.start(command(request.param), folder / "log"):
         eventually(lambda: listens(port), what=f"the start of {request.param}")
         yield f"127.0.0.1:{port}"
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
+from itertools import chain
 from typing import Final
 
 from starlette.types import Message, Receive, Scope, Send
@@ -17,8 +18,7 @@ from dashboard.logs import get_logger
 from dashboard.serve.counters import Counters
 from dashboard.serve.keys.key_ring import KeyRing
 from dashboard.serve.rpc.dispatch import INVALID_PROJECT_ID, Dispatcher
-from dashboard.serve.subscriptions import SessionLimits
-from dashboard.transport.frames import MESSAGE_BATCHES
+from dashboard.serve.subscriptions import OpenSessions, SessionLimits
 from dashboard.wire.jsonrpc import NULL_ID, RpcError, error_reply
 
 MOST_AT_ONCE: Final = 128
@@ -32,7 +32,8 @@ _log = get_logger(__name__)
 _SUBPROTOCOLS: Final = ("jsonrpc", "json-rpc", "jsonrpc-2.0", "json-rpc-2.0")
 """What some clients offer, and browsers then require: names in use for JSON-RPC."""
 _POLICY_VIOLATION: Final = 1008
-"""RFC 6455, section 7.4.1."""
+_SERVICE_RESTART: Final = 1012
+"""RFC 6455, section 7.4.1, and the registry of its codes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ class WebSocketSession:
     def __init__(
         self, receive: Receive, send: Send, caller: ApiKey, session_limits: SessionLimits
     ) -> None:
-        """Serve a client whose handshake was accepted; `send` knows `MESSAGE_BATCHES`."""
+        """Serve a client whose handshake was accepted."""
         self.caller = caller
         self.answered = 0
         self._receive = receive
@@ -58,6 +59,8 @@ class WebSocketSession:
         self._received: deque[bytes] = deque()
         self._size_received = 0
         self._has_left = False
+        self._finished = CloseReason()
+        self._reading: asyncio.Task[None]
         self._arrived = asyncio.Event()
         self._has_taken = asyncio.Event()
         self._pushes: deque[bytes] = deque()
@@ -97,6 +100,13 @@ class WebSocketSession:
         """Call `callback` at the end."""
         self._close_callbacks.append(callback)
 
+    def finish(self) -> None:
+        """Take no more messages, as the server stops; close when those that came are answered."""
+        self._finished = CloseReason(_SERVICE_RESTART, "the server stops")
+        self._reading.cancel()
+        self._has_left = True
+        self._arrived.set()
+
     def end(self, code: int, reason: str) -> None:
         """Close the session as soon as possible."""
         if not self._end.done():
@@ -108,6 +118,7 @@ class WebSocketSession:
         self._heard_at = loop.time()
         coroutines = (self._receive_all(), self._answer(rpc, counters), self._push_all())
         tasks = [loop.create_task(each) for each in coroutines]
+        self._reading = tasks[0]
         for task in tasks:
             task.add_done_callback(self._note_failure)
         self._watch_idle()
@@ -127,13 +138,12 @@ class WebSocketSession:
 
     async def _receive_all(self) -> None:
         largest = self._limits.largest_message
-        while (bodies := _bodies(await self._receive())) is not None:
-            size = sum(map(len, bodies))
-            if size > largest and max(map(len, bodies)) > largest:
+        while (body := _body(await self._receive())) is not None:
+            if len(body) > largest:
                 self.end(1009, f"a message may hold {largest} bytes")
                 return
-            self._received.extend(bodies)
-            self._size_received += size
+            self._received.append(body)
+            self._size_received += len(body)
             self._arrived.set()
             if len(self._received) >= MOST_AT_ONCE or self._size_received > largest:
                 self._has_taken.clear()
@@ -159,7 +169,7 @@ class WebSocketSession:
             if self._has_left:
                 self._arrived.set()
         if not self._end.done():
-            self._end.set_result(CloseReason())
+            self._end.set_result(self._finished)
 
     async def _answer_bodies(self, bodies: Sequence[bytes], rpc: Dispatcher) -> None:
         while bodies:
@@ -192,20 +202,21 @@ class WebSocketSession:
         Sending waits while the buffers on the way to the client are full.
         """
         remaining = iter(texts)
-        text = next(remaining, None)
         try:
-            while text is not None:
-                chunk: list[bytes] = []
-                size = 0
-                while text is not None and size < _CHUNK:
-                    chunk.append(text)
-                    size += len(text)
-                    text = next(remaining, None)
+            for first in remaining:
                 async with asyncio.timeout(self._limits.patience.total_seconds()):
-                    await self._send({"type": "websocket.send", "texts": chunk})
+                    await self._send_chunk(chain((first,), remaining))
         except TimeoutError:
             self.end(1008, "the client reads too slowly")
             await asyncio.Event().wait()  # until cancelled with the rest
+
+    async def _send_chunk(self, texts: Iterator[bytes]) -> None:
+        size = 0
+        for text in texts:
+            await self._send({"type": "websocket.send", "text": text.decode()})
+            size += len(text)
+            if size >= _CHUNK:
+                return
 
     def _watch_idle(self) -> None:
         """Close the session of a client that sends nothing and has no subscription."""
@@ -236,28 +247,34 @@ class WebSocketSession:
         self._end.set_result(CloseReason(1011, "internal error"))
 
 
-def _bodies(message: Message) -> Sequence[bytes] | None:
+def _body(message: Message) -> bytes | None:
     """Return the bytes of what was received, text or binary alike; None: the client has left."""
     if message["type"] != "websocket.receive":
         return None
-    if "texts" in message:
-        texts: list[bytes] = message["texts"]
-        return texts
     text: str | None = message.get("text")
-    return (message.get("bytes") or b"" if text is None else text.encode(),)
+    return message.get("bytes") or b"" if text is None else text.encode()
 
 
 class WebSocketEndpoint:
     """Answers callers that are authenticated."""
 
     def __init__(
-        self, rpc: Dispatcher, session_limits: SessionLimits, counters: Counters, keys: KeyRing
+        self,
+        rpc: Dispatcher,
+        session_limits: SessionLimits,
+        counters: Counters,
+        keys: KeyRing,
+        sessions: OpenSessions,
     ) -> None:
-        """Pass messages to `rpc` within `session_limits`, while `keys` accepts their keys."""
+        """Pass messages to `rpc` within `session_limits`, while `keys` accepts their keys.
+
+        Each session is kept in `sessions` while it is open.
+        """
         self._rpc = rpc
         self._limits = session_limits
         self._counters = counters
         self._keys = keys
+        self._sessions = sessions
 
     async def handle_websocket(
         self, scope: Scope, receive: Receive, send: Send, caller: ApiKey
@@ -267,14 +284,15 @@ class WebSocketEndpoint:
         offered = scope.get("subprotocols", ())
         subprotocol = next((each for each in offered if each in _SUBPROTOCOLS), None)
         await send({"type": "websocket.accept", "subprotocol": subprotocol})
-        if MESSAGE_BATCHES not in scope.get("extensions", ()):
-            send = _unbatched(send)
         session = WebSocketSession(receive, send, caller, self._limits)
         stop_following = self._follow_key(session)
+        running = asyncio.create_task(session.run(self._rpc, self._counters))
+        self._sessions[running] = session.finish
         reason = CloseReason()
         try:
-            reason = await session.run(self._rpc, self._counters)
+            reason = await running
         finally:
+            del self._sessions[running]
             stop_following()
             _log.info(
                 "WebSocket ended",
@@ -300,17 +318,12 @@ class WebSocketEndpoint:
         return self._keys.on_change(apply)
 
 
-def _unbatched(send: Send) -> Send:
-    """Send each message of a batch by itself, for servers that know no batches."""
-
-    async def sending(message: Message) -> None:
-        if "texts" not in message:
-            await send(message)
-            return
-        for text in message["texts"]:
-            await send({"type": message["type"], "text": text.decode()})
-
-    return sending
+async def finish_sessions(sessions: OpenSessions) -> None:
+    """Have all sessions answer what came, and wait until they have ended."""
+    for finish in sessions.values():
+        finish()
+    if sessions:
+        await asyncio.wait([*sessions])
 
 
 async def refuse(scope: Scope, receive: Receive, send: Send, wait: int = 0) -> None:

@@ -24,12 +24,10 @@ OURS: Final = "linewatch serve"
 def run(scene: Scene) -> Result:
     """Measure with one request under way on each connection, as clients without pipelines do."""
     results = _measure(scene)
-    hello = ratio(results, OURS, "hello world").middle
     fastapi = ratio(results, OURS, "FastAPI + SQLite").middle
     return Result(
         title=f"S6: single lookups over HTTP, {CONNECTIONS} connections",
         promises=[
-            Promise("S6", "single lookups, HTTP: × the same server's hello world", 0.8, hello, "×"),
             Promise("S6", "single lookups, HTTP: × FastAPI with SQLite", 4, fastapi, "×"),
         ],
         heads=SPEED_HEADS,

@@ -25,10 +25,10 @@ from dashboard.application.application import Application
 from dashboard.show.streamlit_runtime import warm_up
 from dashboard.store.engine.engine import open_store
 from dashboard.transport.connection_limits import ConnectionLimiter, ConnectionLimits
-from dashboard.transport.http_connection import LimitedHttpConnection, ServeConfig
+from dashboard.transport.http_connection import limited_http
+from dashboard.transport.websocket_connection import guarded_websocket
 from dashboard.web.files import PageFiles, SiteMap
 from dashboard.web.gate import StrictHeaders
-from dashboard.wiring.page_connection import PageWebSocketConnection
 from tests.bench.pages_store import TWELVE
 from tests.bench.watched_networks import watch_once
 
@@ -62,17 +62,17 @@ def serve(port: int, file: str, ended: datetime, script: Path) -> None:
             watcher.join()
 
     stack = [Middleware(each) for each in (StrictHeaders, PageFiles, SiteMap)]
-    config = ServeConfig(
+    connection_limiter = ConnectionLimiter(ConnectionLimits())
+    config = uvicorn.Config(
         cast("ASGIApp", st.App(script, lifespan=lifespan, middleware=stack)),
         host="127.0.0.1",
         port=port,
-        http=LimitedHttpConnection,
-        ws=PageWebSocketConnection,
+        http=limited_http(connection_limiter),
+        ws=guarded_websocket(connection_limiter),
         log_level="warning",
         access_log=False,
         timeout_graceful_shutdown=2,
     )
-    config.connection_limiter = ConnectionLimiter(ConnectionLimits())
     asyncio.run(uvicorn.Server(config).serve())
 
 

@@ -26,7 +26,9 @@ DISCONNECT = {"type": "websocket.disconnect", "code": 1001}
 
 async def handle_websocket(connection: Connection, **scope: object) -> None:
     session_limits = SessionLimits(10, 1_000, timedelta(seconds=10), timedelta(seconds=10))
-    rpc = websocket_endpoint.WebSocketEndpoint(RPC, session_limits, Counters(), KeyRing([CALLER]))
+    rpc = websocket_endpoint.WebSocketEndpoint(
+        RPC, session_limits, Counters(), KeyRing([CALLER]), {}
+    )
     await rpc.handle_websocket(dict(scope), connection.receive, connection.send, CALLER)
 
 

@@ -11,14 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from starlette.types import ASGIApp, Receive, Scope, Send
+from uvicorn.config import Config
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from uvicorn.server import ServerState
 from websockets.frames import Frame, Opcode
 
 from dashboard.transport.connection_limits import ConnectionLimiter, ConnectionLimits
-from dashboard.transport.freshness import StoreFreshness
-from dashboard.transport.http_connection import ServeConfig
-from dashboard.transport.websocket_connection import LimitedWebSocketConnection
+from dashboard.transport.websocket_connection import guarded_websocket
 from tests.integration.raw_client import upgrade_head
 
 TURNS = 12
@@ -38,6 +37,8 @@ class Line(asyncio.Transport):
     def close(self) -> None:
         self.is_closed = True
 
+    abort = close
+
     def is_closing(self) -> bool:
         return self.is_closed
 
@@ -48,25 +49,23 @@ class Line(asyncio.Transport):
         pass
 
 
-def configuration(app: ASGIApp, largest: int) -> ServeConfig:
-    config = ServeConfig(app, lifespan="off", log_config=None, ws_max_size=largest)
-    config.ws_per_message_deflate = False
-    config.connection_limiter = ConnectionLimiter(ConnectionLimits())
-    config.store_freshness = StoreFreshness()
+OURS = guarded_websocket(ConnectionLimiter(ConnectionLimits()))
+
+
+def configuration(app: ASGIApp, largest: int) -> Config:
+    config = Config(
+        app, lifespan="off", log_config=None, ws_max_size=largest, ws_per_message_deflate=False
+    )
     config.load()
     return config
 
 
 async def heard(
-    kind: type[WebSocketsSansIOProtocol],
+    kind: type[asyncio.Protocol],
     pieces: list[bytes],
-    bursts: list[int] | None = None,
     largest: int = 1_000,
 ) -> tuple[list[bytes], int, bytes]:
-    """Return what an app hears, the code that ends it, and what its client is sent.
-
-    `bursts` is told how many messages came with each event as a burst.
-    """
+    """Return what an app hears, the code that ends it, and what its client is sent."""
     messages: list[bytes] = []
     codes: list[int] = []
 
@@ -75,10 +74,7 @@ async def heard(
         await send({"type": "websocket.accept"})
         while (event := await receive())["type"] == "websocket.receive":
             text = event.get("text")
-            one = event.get("bytes") if text is None else text.encode()
-            messages.extend(event.get("texts") or [one])
-            if bursts is not None:
-                bursts.append(len(event.get("texts", ())))
+            messages.append(event["bytes"] if text is None else text.encode())
         codes.append(event["code"])
 
     config = configuration(app, largest)
@@ -111,9 +107,7 @@ async def test_refusal_in_words_is_no_error_in_the_log(caplog: pytest.LogCapture
         await send({"type": "websocket.http.response.body", "body": b"not from there"})
 
     line = Line()
-    connection = cast("Any", LimitedWebSocketConnection)(
-        configuration(app, 1_000), ServerState(), {}
-    )
+    connection = cast("Any", OURS)(configuration(app, 1_000), ServerState(), {})
     connection.connection_made(line)
     connection.data_received(upgrade_head("/"))
     for _ in range(TURNS):
@@ -162,33 +156,30 @@ def test_app_and_client_hear_the_same_however_the_bytes_are_cut(
         pieces.append(rest[:size])
         rest = rest[size:]
 
-    ours = anyio.run(heard, LimitedWebSocketConnection, [*filter(None, pieces), rest + end])
+    ours = anyio.run(heard, OURS, [*filter(None, pieces), rest + end])
     theirs = anyio.run(heard, WebSocketsSansIOProtocol, [*filter(None, [*pieces, rest, end])])
 
     assert ours == theirs
 
 
-def test_messages_of_one_read_are_handed_on_together() -> None:
-    """The way past uvicorn and websockets is taken: were their names others, this would fail."""
-    sent = b"".join(frame(Opcode.TEXT, b"%d" % number) for number in range(600))
-
-    bursts: list[int] = []
-
-    messages, _, _ = anyio.run(heard, LimitedWebSocketConnection, [sent], bursts)
-
-    assert messages == [b"%d" % number for number in range(600)]
-    assert bursts == [256, 256, 88]
-
-
-def test_message_in_very_small_fragments_takes_no_more_memory_than_a_whole_one() -> None:
+def test_message_in_very_many_fragments_ends_the_connection_and_takes_little_memory() -> None:
     some = frame(Opcode.CONT, b"xx", fin=False) * 100
     pieces = [frame(Opcode.TEXT, b"", fin=False), *[some] * 400, frame(Opcode.CONT, b"")]
     tracemalloc.start()
     try:
-        messages, _, _ = anyio.run(heard, LimitedWebSocketConnection, pieces, None, 1_000_000)
+        messages, _, _ = anyio.run(heard, OURS, pieces, 1_000_000)
         _, most = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
 
-    assert messages == [b"x" * 80_000]
+    assert messages == []
     assert most < 1_000_000
+
+
+def test_ping_between_the_fragments_of_a_message_is_answered_at_once() -> None:
+    pieces = [frame(Opcode.TEXT, b"part", fin=False), frame(Opcode.PING, b"there?")]
+
+    messages, _, written = anyio.run(heard, OURS, pieces)
+
+    assert messages == []
+    assert written == Frame(Opcode.PONG, b"there?").serialize(mask=False)

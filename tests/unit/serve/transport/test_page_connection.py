@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import pytest
 from starlette.types import ASGIApp, Receive, Scope, Send
+from uvicorn.config import Config
 from uvicorn.server import ServerState
 
 from dashboard.transport.connection_limits import (
@@ -18,8 +19,7 @@ from dashboard.transport.connection_limits import (
     ConnectionLimits,
     ConnectionPhase,
 )
-from dashboard.transport.http_connection import ServeConfig
-from dashboard.wiring.page_connection import PageWebSocketConnection
+from dashboard.transport.websocket_connection import NotedMessages, WebSocketGuard
 from tests.waiting import PATIENCE
 
 _HEAD = (
@@ -56,7 +56,6 @@ class _Transport(asyncio.Transport):
 
 async def test_messages_are_unpacked_one_by_one_as_the_app_takes_them() -> None:
     sizes: list[int] = []
-    waiting: list[int] = []
     is_open, is_read, is_done = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
     async def app(_: Scope, receive: Receive, send: Send) -> None:
@@ -66,38 +65,42 @@ async def test_messages_are_unpacked_one_by_one_as_the_app_takes_them() -> None:
         await is_read.wait()
         while (message := await receive())["type"] == "websocket.receive":
             sizes.append(len(message["bytes"]))
-            waiting.append(connection.queue.qsize())
         is_done.set()
 
-    connection = opened(app)
+    connection, _ = opened(app)
     await asyncio.wait_for(is_open.wait(), PATIENCE)
+    sent = b"".join(_packed(bytes(_MESSAGE)) for _ in range(100)) + _frame(8, b"")
+    tracemalloc.start()
+    try:
+        connection.data_received(sent)
+        is_read.set()
+        await asyncio.wait_for(is_done.wait(), PATIENCE)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
 
-    connection.data_received(
-        b"".join(_packed(bytes(_MESSAGE)) for _ in range(100)) + _frame(8, b"")
-    )
-
-    assert connection.queue.qsize() <= 3  # it was all of them, 100 MB
-    is_read.set()
-    await asyncio.wait_for(is_done.wait(), PATIENCE)
     assert sizes == [_MESSAGE] * 100
-    assert max(waiting) <= 3  # two that end in one piece, and the end
+    assert most < 10 * _MESSAGE  # all of them were 100 MB
 
 
-def opened(app: ASGIApp, limits: ConnectionLimits = LIMITS) -> PageWebSocketConnection:
-    """Return a connection whose handshake was sent."""
-    config = ServeConfig(app, ws_max_size=_MESSAGE, lifespan="off", log_config=None)
-    config.connection_limiter = ConnectionLimiter(limits)
-    connection = PageWebSocketConnection(config, ServerState(), {})
+def opened(
+    app: ASGIApp, limits: ConnectionLimits = LIMITS
+) -> tuple[WebSocketGuard, ConnectionLimiter]:
+    """Return a connection whose handshake was sent, and what limits it."""
+    config = Config(NotedMessages(app), ws_max_size=_MESSAGE, lifespan="off", log_config=None)
+    config.load()
+    limiter = ConnectionLimiter(limits)
+    connection = WebSocketGuard(config, ServerState(), {}, connection_limiter=limiter)
     connection.connection_made(_Transport())
     connection.data_received(_HEAD)
-    return connection
+    return connection, limiter
 
 
 @contextlib.asynccontextmanager
 async def accepted(
     limits: ConnectionLimits = LIMITS,
-) -> AsyncIterator[tuple[PageWebSocketConnection, asyncio.Queue[object]]]:
-    """Yield a connection whose handshake is done, and each message as the app waits for a next."""
+) -> AsyncIterator[tuple[WebSocketGuard, asyncio.Queue[object], ConnectionLimiter]]:
+    """Yield an accepted connection, each message as the app waits for a next, and the limits."""
     taken = asyncio.Queue[object]()
 
     async def app(_: Scope, receive: Receive, send: Send) -> None:
@@ -107,17 +110,17 @@ async def accepted(
             taken.put_nowait(message)
             message = await receive()
 
-    connection = opened(app, limits)
+    connection, limiter = opened(app, limits)
     async with asyncio.timeout(PATIENCE):
         await taken.get()
-        yield connection, taken
+        yield connection, taken, limiter
     connection.connection_lost(None)
 
 
 @pytest.mark.parametrize("cut", [1, 5, 100])
 async def test_client_has_to_speak_and_to_end_what_it_began(cut: int) -> None:
     message = _frame(2, bytes(200))
-    async with accepted() as (connection, taken):
+    async with accepted() as (connection, taken, _):
         silent = connection.phase()[0]
         connection.data_received(message)
         await taken.get()
@@ -137,11 +140,11 @@ async def test_unfinished_messages_of_all_pages_together_are_bounded(
     kind: int, missing: int
 ) -> None:
     unfinished = bytes([kind, 0xFE]) + (3_002).to_bytes(2, "big") + bytes(4 + 3_002 - missing)
-    async with accepted(replace(LIMITS, unfinished=3_000)) as (connection, _):
+    async with accepted(replace(LIMITS, unfinished=3_000)) as (connection, _, limiter):
         connection.data_received(unfinished[:2_500])
-        before = limiter_of(connection).dropped.total()
+        before = limiter.dropped.total()
         connection.data_received(unfinished[2_500:])
-        after = limiter_of(connection).dropped.total()
+        after = limiter.dropped.total()
 
     assert (before, after) == (0, 1)
 
@@ -151,7 +154,7 @@ async def test_connection_that_ended_holds_no_message(kind: int, missing: int) -
     head = bytes([kind, 0xFF]) + _MESSAGE.to_bytes(8, "big") + bytes(4)
     tracemalloc.start()
     try:
-        async with accepted() as (connection, _):
+        async with accepted() as (connection, _, _):
             connection.data_received(head + bytes(_MESSAGE - missing))
             held, _ = tracemalloc.get_traced_memory()
         left, _ = tracemalloc.get_traced_memory()
@@ -159,23 +162,17 @@ async def test_connection_that_ended_holds_no_message(kind: int, missing: int) -
         tracemalloc.stop()
 
     assert left < held - _MESSAGE // 2
-    assert not connection.frames
 
 
 async def test_last_message_that_the_app_took_counts_as_held() -> None:
-    async with accepted(replace(LIMITS, unfinished=3_000)) as (connection, taken):
+    async with accepted(replace(LIMITS, unfinished=3_000)) as (connection, taken, limiter):
         connection.data_received(_frame(2, bytes(2_900)))
         await taken.get()
-        before = limiter_of(connection).dropped.total()
+        before = limiter.dropped.total()
         connection.data_received(_frame(2, bytes(200))[:-1])
 
-    limiter_of(connection).note_unfinished(connection, 5_000)  # it has ended
-    assert (before, limiter_of(connection).dropped.total()) == (0, 1)
-
-
-def limiter_of(connection: PageWebSocketConnection) -> ConnectionLimiter:
-    assert isinstance(connection.config, ServeConfig)
-    return connection.config.connection_limiter
+    limiter.note_unfinished(connection, 5_000)  # it has ended
+    assert (before, limiter.dropped.total()) == (0, 1)
 
 
 def _packed(content: bytes) -> bytes:
