@@ -53,7 +53,7 @@ def _lines_of(text: object) -> list[str]:
         }
         return [line for name, value in named.items() for line in _lines_of_field(name, value)]
     if isinstance(text, tuple | list):
-        return [_cells(each) for each in text]
+        return [_cells(each) for each in text] or ["(nothing)"]
     return str(text).split("\n")
 
 
