@@ -26,7 +26,7 @@ class GoldenTexts:
     def check(self, name: str, texts: Mapping[str, object]) -> None:
         """Fail unless the file called `name` holds these texts, each under its title."""
         file = GOLDEN / f"{name}.txt"
-        written = "\n".join(f"══ {title}\n{_as_read(text)}" for title, text in texts.items())
+        written = "\n".join(f"══ {title}\n{as_lines(text)}" for title, text in texts.items())
         if self.is_rewritten:
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(written, encoding="utf-8")
@@ -39,7 +39,7 @@ class GoldenTexts:
             )
 
 
-def _as_read(text: object) -> str:
+def as_lines(text: object) -> str:
     """Return lines of a text, of rows, or of a record's fields that differ from their defaults."""
     return "".join(f"{line.rstrip()}\n" for line in _lines_of(text))
 
