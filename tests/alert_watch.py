@@ -20,6 +20,7 @@ from dashboard.domain.alerts.rule_table import RuleEdit
 from dashboard.domain.alerts.silence import SilenceKind, SilenceRequest
 from dashboard.domain.people.access import Actor
 from dashboard.domain.people.recipients import ConfiguredRecipients
+from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.incident_list import (
     finished_incident_stories,
@@ -28,7 +29,7 @@ from dashboard.store.alerts.incident_list import (
 from dashboard.store.alerts.rules import save_rules
 from dashboard.store.alerts.silences import add_silence
 from dashboard.store.engine.engine import Store
-from dashboard.store.tracking.transactions import TrackRequest, track
+from dashboard.store.tracking.transactions import track
 from tests.builders import (
     A_MOMENT,
     A_NETWORK,

@@ -14,6 +14,7 @@ from dashboard.domain.alerts.condition import Transition
 from dashboard.domain.alerts.notification import Notification, NotificationState, Recipient
 from dashboard.domain.alerts.pace import Pace
 from dashboard.domain.quantity import Address
+from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.notification_claims import ClaimRequest, claim, pending_recipients
 from dashboard.store.alerts.release import open_notifications
@@ -21,7 +22,7 @@ from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import acquire
 from dashboard.store.evidence.record_answers import save_polled
-from dashboard.store.tracking.transactions import TrackRequest, track
+from dashboard.store.tracking.transactions import track
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, a_transition, an_address
 from tests.one_by_one import recent_notifications
 from tests.recording_channel import ONCALL

@@ -17,7 +17,8 @@ from dashboard.domain.formatting import counted
 from dashboard.domain.people.access import Action, Actor, Detail
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejections.search import parse_search
-from dashboard.domain.tracking.paste import ListedTransaction, written_tags
+from dashboard.domain.tracking.paste import ListedTransaction, Remarks, written_tags
+from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.domain.tracking.verdict import Need
 from dashboard.errors import InputError
 from dashboard.store.access.audit_log import note_action
@@ -53,9 +54,7 @@ from dashboard.store.tracking.search import (
     search_tracked,
 )
 from dashboard.store.tracking.transactions import (
-    Remarks,
     TrackedTransaction,
-    TrackRequest,
     TrackResult,
     edit_tracked,
     read_tracked,

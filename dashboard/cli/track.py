@@ -24,7 +24,7 @@ from dashboard.cli.silences import actor, by
 from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.tables import read_spreadsheet
-from dashboard.domain.tracking.paste import TAGS_LEFT_OUT, CommonRemarks, ListedTransaction
+from dashboard.domain.tracking.paste import TAGS_LEFT_OUT, ListedTransaction, Remarks
 from dashboard.domain.tracking.track_file import track_files
 from dashboard.domain.tracking.track_list import TrackList, in_words
 from dashboard.errors import InputError
@@ -121,7 +121,7 @@ def track(  # noqa: PLR0913 - one for each option
     """
     given = list(_given(transactions, paths))
     texts = (each.strip() for each in (label, note, case_id, owner, tags))
-    common = CommonRemarks(attempted_at, *texts)
+    common = Remarks(attempted_at, *texts)
     report = _JsonPrinter() if as_json else _TextPrinter()
     with open_installation() as here:
         network_ids = _network_ids(here, network_texts)

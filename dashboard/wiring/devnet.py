@@ -24,6 +24,7 @@ from dashboard.domain.fees.spells import HoldPeriods
 from dashboard.domain.health.coverage import Watched
 from dashboard.domain.quantity import TxHash
 from dashboard.domain.rejections.exclusion import RejectionSource, SaveStatus
+from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.errors import InputError, SettingsError
 from dashboard.serve.server import within_descriptors
 from dashboard.settings import Settings
@@ -38,7 +39,7 @@ from dashboard.store.fees.import_history import (
 )
 from dashboard.store.monitoring.coverage import watch_earlier
 from dashboard.store.rejections.save import LocatedReport
-from dashboard.store.tracking.transactions import TrackRequest, track
+from dashboard.store.tracking.transactions import track
 from dashboard.transport.connection_limits import ConnectionLimiter
 from dashboard.transport.http_connection import limited_http
 from dashboard.web.gate import HostCheck

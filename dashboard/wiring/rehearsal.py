@@ -24,6 +24,7 @@ from dashboard.domain.alerts.rule_keys import MAIL
 from dashboard.domain.health.observation import ExclusionAnswer
 from dashboard.domain.quantity import Address, TxHash
 from dashboard.domain.rejections.exclusion import RejectedTransaction, RejectionStage
+from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.errors import StoreError
 from dashboard.poll.clocks import Clocks
 from dashboard.poll.exclusion import save_rejection
@@ -37,7 +38,7 @@ from dashboard.store.maintenance.backup import address_of
 from dashboard.store.maintenance.copy import read_table, write_table
 from dashboard.store.maintenance.migrate import migrate
 from dashboard.store.schema import addresses_off, recipients, rules, silences, suspect_addresses
-from dashboard.store.tracking.transactions import TrackRequest, track_all
+from dashboard.store.tracking.transactions import track_all
 from dashboard.wiring.channels import open_notifier
 from dashboard.wiring.networks import Network
 

@@ -27,6 +27,7 @@ from dashboard.domain.alerts.rule import Severity
 from dashboard.domain.health.observation import AnswerCounts, ExclusionAnswer, Operation, times_of
 from dashboard.domain.quantity import Address, NetworkId, TxHash
 from dashboard.domain.rejections.exclusion import RejectedTransaction, RejectionStage
+from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.alerts.incidents import add_events, insert_incident
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store, open_store
@@ -45,7 +46,7 @@ from dashboard.store.schema import (
     rejections,
     transitions,
 )
-from dashboard.store.tracking.transactions import TrackRequest, track_all
+from dashboard.store.tracking.transactions import track_all
 from tests.bench.expected_replies import NETWORK
 from tests.bench.year_of_fees import copy_fees, insert_all, keep_year_of_fees
 

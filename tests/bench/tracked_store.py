@@ -11,11 +11,12 @@ from typing import Final, NamedTuple
 
 from dashboard.domain.health.observation import ExclusionAnswer
 from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.engine.batching import portions
 from dashboard.store.engine.engine import Store, database_of
 from dashboard.store.evidence.record_answers import record_poll
 from dashboard.store.tracking.cohorts import read_cohorts, watched_after
-from dashboard.store.tracking.transactions import TrackRequest, track_all
+from dashboard.store.tracking.transactions import track_all
 from tests.bench.expected_replies import NETWORK
 
 FILE: Final = "tracked.sqlite"

@@ -16,6 +16,7 @@ from dashboard.domain.alerts.rule import DEFAULT_RULES
 from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.exclusion import RejectionStage
+from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.incident_list import open_incident_stories, respond
 from dashboard.store.alerts.notification_claims import mark_dead, mark_sent, reschedule
@@ -24,7 +25,7 @@ from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import acquire, release
 from dashboard.store.evidence.record_answers import save_polled
-from dashboard.store.tracking.transactions import TrackRequest, track
+from dashboard.store.tracking.transactions import track
 from tests.browser.seeded_store import FLAT, HOSTILE, SILENT, SIMULATED, tx_hash
 from tests.builders import a_record
 from tests.delivery_checks import claim_for_all

@@ -8,13 +8,14 @@ from typing import Final
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind, Transition
 from dashboard.domain.alerts.notification import Recipient
 from dashboard.domain.quantity import TxHash
+from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.notification_claims import mark_dead, mark_sent, reschedule
 from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import acquire, release
-from dashboard.store.tracking.transactions import TrackRequest, track
+from dashboard.store.tracking.transactions import track
 from tests.browser.seeded_store import HOSTILE, SILENT, SIMULATED, tx_hash
 from tests.builders import an_id
 from tests.delivery_checks import claim_for_all

@@ -17,6 +17,7 @@ from dashboard.domain.health.coverage import CoverageChange, Covered, Gap, GapCa
 from dashboard.domain.health.observation import ExclusionAnswer, Failure, FailureKind, Operation
 from dashboard.domain.quantity import Address, NetworkId, TxHash, Wei
 from dashboard.domain.rejections.exclusion import RejectedTransaction, RejectionStage
+from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.domain.tracking.verdict import Inclusion, InclusionAnswer, InclusionQuestion
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store, open_store
@@ -24,7 +25,7 @@ from dashboard.store.evidence.record_answers import record_lookup, save_polled
 from dashboard.store.gas import save_gas
 from dashboard.store.monitoring.coverage import save_coverage
 from dashboard.store.tracking.follow_ups import record_inclusion_answers
-from dashboard.store.tracking.transactions import TrackRequest, track
+from dashboard.store.tracking.transactions import track
 from dashboard.wiring import clock
 from tests.databases import new_sqlite_store, put_file
 from tests.seen_spells import save_seen_spells

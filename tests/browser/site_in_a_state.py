@@ -20,11 +20,12 @@ from dashboard.application.network_status import NetworkProfile
 from dashboard.domain.alerts.rule_table import RuleNames
 from dashboard.domain.health.observation import AnswerCounts, Operation
 from dashboard.domain.people.recipients import ConfiguredRecipients
+from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.engine.leases import acquire
 from dashboard.store.monitoring.answer_counts import record_answer_counts
-from dashboard.store.tracking.transactions import TrackRequest, track
+from dashboard.store.tracking.transactions import track
 from dashboard.web.files import SiteMap
 from dashboard.web.gate import StrictHeaders
 from dashboard.wiring.channels import rules_of_text

@@ -26,6 +26,7 @@ from dashboard.domain.fees.gas import GasObservation
 from dashboard.domain.health.observation import ExclusionAnswer, Failure, FailureKind, Operation
 from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import Address, TxHash
+from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.silences import add_silence
 from dashboard.store.engine.connection import Connection
@@ -36,7 +37,7 @@ from dashboard.store.gas import save_gas
 from dashboard.store.monitoring.answer_counts import record_failure
 from dashboard.store.monitoring.upkeep import note_heartbeat_trouble
 from dashboard.store.tracking.senders import WatchedSender, watch_sender
-from dashboard.store.tracking.transactions import TrackRequest, track
+from dashboard.store.tracking.transactions import track
 from dashboard.web.files import SiteMap
 from dashboard.web.gate import StrictHeaders
 from dashboard.wiring.channels import rules_of_text

@@ -16,9 +16,10 @@ from random import Random
 from typing import Final
 
 from dashboard.domain.quantity import TxHash
+from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.maintenance.migrate import migrate
-from dashboard.store.tracking.transactions import TrackRequest, track
+from dashboard.store.tracking.transactions import track
 from dashboard.wiring.clock import utc_now
 from tests.builders import A_NETWORK
 from tests.faults.delivery_promises import check_whole, stored_deliveries

@@ -17,6 +17,7 @@ from sqlalchemy import select
 from dashboard.domain.alerts.notification import NotificationState
 from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import TxHash
+from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.release import count_held, release_held
 from dashboard.store.engine.engine import Store, open_store
@@ -25,7 +26,7 @@ from dashboard.store.maintenance.backup import back_up
 from dashboard.store.maintenance.restore import restore
 from dashboard.store.maintenance.verify import verify
 from dashboard.store.schema import rejections
-from dashboard.store.tracking.transactions import TrackRequest, track
+from dashboard.store.tracking.transactions import track
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, a_transition, an_id
 from tests.databases import new_store
 from tests.faults.delivery_promises import stored_deliveries

@@ -13,6 +13,7 @@ from dashboard.domain.fees.gas import GasObservation
 from dashboard.domain.health.observation import ExclusionAnswer, Failure, FailureKind
 from dashboard.domain.people.access import KeyLimits
 from dashboard.domain.quantity import TxHash, Wei
+from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.access.api_keys import Credential, create_key, revoke_key
 from dashboard.store.alerts.conditions import current_state, record_transition
 from dashboard.store.alerts.notification_claims import mark_sent, reschedule
@@ -22,7 +23,7 @@ from dashboard.store.engine.leases import acquire
 from dashboard.store.evidence.record_answers import record_lookup, save_polled, save_reports
 from dashboard.store.gas import save_gas
 from dashboard.store.rejections.save import LocatedReport
-from dashboard.store.tracking.transactions import TrackRequest, track_all, untrack
+from dashboard.store.tracking.transactions import track_all, untrack
 from tests.builders import (
     A_MOMENT,
     A_NETWORK,

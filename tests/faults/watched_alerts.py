@@ -22,6 +22,7 @@ from dashboard.domain.alerts.condition import State, Subject, Transition
 from dashboard.domain.alerts.notification import Notification, Recipient
 from dashboard.domain.alerts.pace import LARGEST_HOURLY
 from dashboard.domain.people.recipients import ConfiguredRecipients
+from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.errors import DeliveryBlocked, DeliveryError
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.engine.engine import Store, open_store
@@ -34,7 +35,7 @@ from dashboard.store.schema import (
     notification_members,
     notifications,
 )
-from dashboard.store.tracking.transactions import TrackRequest, track
+from dashboard.store.tracking.transactions import track
 from tests.builders import A_NETWORK, a_hash, a_record, an_id
 from tests.databases import new_sqlite_store
 from tests.fake_clock import FakeClock

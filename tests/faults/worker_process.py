@@ -19,10 +19,11 @@ from dashboard.domain.alerts.rule import DEFAULT_GROUP, DEFAULT_RULES
 from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import TxHash
 from dashboard.domain.rejections.exclusion import RejectedTransaction
+from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.alerts.rules import save_rules
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.engine.leases import WORKER_LEASE, holder, release
-from dashboard.store.tracking.transactions import TrackRequest, track
+from dashboard.store.tracking.transactions import track
 from tests.builders import A_MOMENT, A_NETWORK, a_record
 from tests.certificate import Certificate
 from tests.faults.delivery_promises import StoredDeliveries, stored_deliveries

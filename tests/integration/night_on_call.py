@@ -24,6 +24,7 @@ from dashboard.application.context import PageSettings
 from dashboard.domain.health.observation import ExclusionAnswer
 from dashboard.domain.people.access import Actor
 from dashboard.domain.rejections.exclusion import RejectionStage
+from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.poll.clocks import Clocks
 from dashboard.poll.exclusion import save_rejection
 from dashboard.poll.lease import Lease, Term
@@ -31,7 +32,7 @@ from dashboard.poll.measured_rules import MeasuredRules, RuleReader
 from dashboard.settings import Settings, load_settings
 from dashboard.store.alerts.rules import rules_in_force, save_rules
 from dashboard.store.engine.engine import Store, open_store
-from dashboard.store.tracking.transactions import TrackRequest, track
+from dashboard.store.tracking.transactions import track
 from dashboard.web.signed_links import SignedLinks
 from dashboard.wiring.channels import (
     configured_recipients,

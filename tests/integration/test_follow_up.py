@@ -18,6 +18,7 @@ from dashboard.devnet.traffic import REJECTION_SECONDS, Traffic, TrafficRunner
 from dashboard.domain.quantity import Address, NetworkId, TxHash
 from dashboard.domain.rejections.exclusion import RejectionReport, SaveStatus
 from dashboard.domain.secret import Secret
+from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.domain.tracking.verdict import SETTLES_AFTER, Verdict, VerdictKind, conclude
 from dashboard.poll.clocks import Clocks
 from dashboard.poll.inclusion import (
@@ -29,7 +30,7 @@ from dashboard.poll.inclusion import (
 from dashboard.poll.lease import Lease, NetworkStore
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.evidence.record_answers import save_polled
-from dashboard.store.tracking.transactions import TrackRequest, track
+from dashboard.store.tracking.transactions import track
 from dashboard.upstream.endpoint import Endpoint
 from dashboard.upstream.http import HttpAsker, RetryPolicy, open_client
 from dashboard.upstream.node import InclusionClient, NodeClient

@@ -16,12 +16,13 @@ from dashboard.alert.channels.smtp import Security, SmtpChannel, SmtpServer
 from dashboard.alert.deliver import Sending
 from dashboard.domain.alerts.notification import NotificationState
 from dashboard.domain.quantity import NetworkId
+from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.errors import StoreUnavailable
 from dashboard.poll.jobs import WatchedNetwork
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.engine.leases import Holder, acquire, holder, release
 from dashboard.store.gas import latest_gas
-from dashboard.store.tracking.transactions import TrackRequest, track
+from dashboard.store.tracking.transactions import track
 from tests.builders import A_NETWORK, ANOTHER_NETWORK, a_hash, a_record
 from tests.databases import new_sqlite_store
 from tests.delivery_checks import reject

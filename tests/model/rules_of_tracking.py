@@ -14,18 +14,14 @@ from dashboard.domain.alerts.condition import State, Subject, Transition
 from dashboard.domain.health.observation import ExclusionAnswer, Failure
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejections.exclusion import RejectedTransaction
+from dashboard.domain.tracking.paste import Remarks
+from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.poll.exclusion import save_rejection
 from dashboard.store.engine.connection import Connection
 from dashboard.store.evidence.record_answers import record_lookup, record_poll, save_reports
 from dashboard.store.rejections.save import LocatedReport
 from dashboard.store.tracking.cohorts import read_cohorts, watched_after
-from dashboard.store.tracking.transactions import (
-    Remarks,
-    TrackRequest,
-    edit_tracked,
-    track_all,
-    untrack,
-)
+from dashboard.store.tracking.transactions import edit_tracked, track_all, untrack
 from tests.model.machine import Memory, Part, StoreMachine
 from tests.model.world import (
     NETWORKS,

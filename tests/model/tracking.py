@@ -11,6 +11,8 @@ from typing import Final
 from dashboard.domain.health.observation import ExclusionAnswer, Failure, Operation
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejections.search import HashRange
+from dashboard.domain.tracking.paste import Remarks
+from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.domain.tracking.verdict import Evidence, VerdictKind, conclude
 from dashboard.store.engine.connection import Connection
 from dashboard.store.monitoring.answer_counts import StandingFailure, read_standing_failures
@@ -23,12 +25,7 @@ from dashboard.store.tracking.search import (
     count_tracked,
     search_tracked,
 )
-from dashboard.store.tracking.transactions import (
-    Remarks,
-    TrackedTransaction,
-    TrackRequest,
-    is_tracked,
-)
+from dashboard.store.tracking.transactions import TrackedTransaction, is_tracked
 from dashboard.store.tracking.transactions import TrackResult as Became
 from tests.model.inclusion import Ends, question_of
 from tests.model.kills import Turn

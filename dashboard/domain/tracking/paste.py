@@ -312,7 +312,7 @@ class ListedTransaction:
     tags: str = ""
     network_ids: tuple[NetworkId, ...] = ()
 
-    def with_common(self, common: CommonRemarks) -> ListedTransaction:
+    def with_common(self, common: Remarks) -> ListedTransaction:
         """Say of it what its own line leaves open; tags come in addition."""
         completed = replace(
             self,
@@ -336,8 +336,8 @@ class ListedTransaction:
 
 
 @dataclass(frozen=True, slots=True)
-class CommonRemarks:
-    """What somebody says of all transactions of a list; `tags` are written with #."""
+class Remarks:
+    """What people say of a transaction, or of all of a list; `tags` are written with #."""
 
     attempted_at: datetime | None = None
     label: str = ""

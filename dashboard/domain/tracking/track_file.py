@@ -53,20 +53,24 @@ _LONGEST_QUOTED: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
-class FiledTransaction:
-    """One transaction of a file; `tags` are written with #, texts are foreign."""
+class TrackRequest:
+    """A request to watch a hash on some networks, as people and files make it.
+
+    `attempted_at` is when it was sent, if known. `tags` hold words with #, as the label and the
+    note may as well; texts are foreign.
+    """
 
     tx_hash: TxHash
     network_ids: tuple[NetworkId, ...]
     attempted_at: datetime | None
     label: str
-    case_id: str
-    owner: str
-    tags: str
-    note: str
+    note: str = ""
+    case_id: str = ""
+    owner: str = ""
+    tags: str = ""
 
 
-def write_track_csv(transactions: Iterable[FiledTransaction]) -> str:
+def write_track_csv(transactions: Iterable[TrackRequest]) -> str:
     """Write a file for `linewatch track --file`, for the page and for spreadsheets.
 
     Characters that cannot be seen show as codes in it; JSON keeps them.
@@ -74,7 +78,7 @@ def write_track_csv(transactions: Iterable[FiledTransaction]) -> str:
     return write_csv(tuple(_COLUMNS), (_row(each) for each in transactions))
 
 
-def write_track_json(transactions: Iterable[FiledTransaction]) -> str:
+def write_track_json(transactions: Iterable[TrackRequest]) -> str:
     """Write the same as JSON, one transaction on each line."""
     objects = ",\n".join(json.dumps(_object(each)) for each in transactions)
     return f"[\n{objects}\n]\n"
@@ -99,7 +103,7 @@ def track_files(text: str, now: datetime, most: int | None) -> Iterator[TrackLis
     return track_lists(text, now, most)
 
 
-def _row(each: FiledTransaction) -> tuple[str | None, ...]:
+def _row(each: TrackRequest) -> tuple[str | None, ...]:
     return (
         str(each.tx_hash),
         " ".join(map(str, each.network_ids)),
@@ -114,7 +118,7 @@ def _row(each: FiledTransaction) -> tuple[str | None, ...]:
     )
 
 
-def _object(each: FiledTransaction) -> dict[str, object]:
+def _object(each: TrackRequest) -> dict[str, object]:
     values: dict[str, object] = dict(zip(_COLUMNS.values(), _row(each), strict=True))
     values["networks"] = list(each.network_ids)
     values["tags"] = each.tags.replace("#", "").split()

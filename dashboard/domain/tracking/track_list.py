@@ -15,9 +15,9 @@ from dashboard.domain.foreign_text import visible
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.tables import without_mark
 from dashboard.domain.tracking.paste import (
-    CommonRemarks,
     ListedTransaction,
     Paste,
+    Remarks,
     WrongText,
     read_attempt,
     read_paste,
@@ -81,7 +81,7 @@ class TrackList:
     wrong: tuple[WrongText, ...]
     unused_columns: tuple[str, ...] = ()
 
-    def with_common(self, common: CommonRemarks) -> TrackList:
+    def with_common(self, common: Remarks) -> TrackList:
         """Say of every transaction what its own line leaves open; tags come in addition."""
         completed = (each.with_common(common) for each in self.transactions)
         return replace(self, transactions=tuple(completed))

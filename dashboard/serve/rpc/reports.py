@@ -18,6 +18,7 @@ from dashboard.domain.health.observation import ExclusionAnswer
 from dashboard.domain.people.access import ApiKey
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejections.exclusion import SaveStatus
+from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.errors import StoreError, StoreUnavailable, WireError
 from dashboard.logs import get_logger
 from dashboard.serve.dependencies import ServeDependencies
@@ -29,7 +30,7 @@ from dashboard.store.evidence.record_answers import save_reports
 from dashboard.store.rejections.archive import versions_among
 from dashboard.store.rejections.save import HashOnNetwork, LocatedReport, watched_among
 from dashboard.store.tracking.senders import labels_of_watched
-from dashboard.store.tracking.transactions import TrackRequest, track_all
+from dashboard.store.tracking.transactions import track_all
 from dashboard.wire.exclusion import encode_saved
 from dashboard.wire.jsonrpc import RpcError, store_rpc_error
 from dashboard.wire.rejection_report import decode_report

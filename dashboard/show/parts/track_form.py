@@ -23,9 +23,9 @@ from dashboard.domain.tracking.paste import (
     LONGEST_OWNER,
     LONGEST_TAGS,
     TAGS_LEFT_OUT,
-    CommonRemarks,
     ListedTransaction,
     Paste,
+    Remarks,
     typed_tags,
     written_tags,
 )
@@ -121,9 +121,7 @@ def _track_pasted(
         return
     label, note, case_id, owner, tags = (each.strip() for each in texts)
     try:
-        common = CommonRemarks(
-            attempted_at, label, note, case_id, owner, written_tags(typed_tags(tags))
-        )
+        common = Remarks(attempted_at, label, note, case_id, owner, written_tags(typed_tags(tags)))
     except InputError as mistake:
         notice("bad", "Nothing was tracked.", sentence(str(mistake)))
         return
@@ -173,7 +171,7 @@ def _track_text(
     queries: Application,
     text: str,
     network_ids: Sequence[NetworkId],
-    common: CommonRemarks | None = None,
+    common: Remarks | None = None,
 ) -> None:
     """Read what was given and track it; `common` is said of all its transactions."""
     try:

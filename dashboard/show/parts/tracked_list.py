@@ -25,11 +25,12 @@ from dashboard.domain.tracking.paste import (
     LONGEST_NOTE,
     LONGEST_OWNER,
     LONGEST_TAGS,
+    Remarks,
     own_tags,
     typed_tags,
     written_tags,
 )
-from dashboard.domain.tracking.track_file import FiledTransaction, write_track_csv, write_track_json
+from dashboard.domain.tracking.track_file import TrackRequest, write_track_csv, write_track_json
 from dashboard.domain.tracking.verdict import Need, VerdictKind
 from dashboard.errors import InputError
 from dashboard.show.parts.acting import Done, act
@@ -43,7 +44,7 @@ from dashboard.show.parts.tracked_filters import filter_is_on
 from dashboard.store.tracking.bulk_edit import BulkChange, ChangedRemarks
 from dashboard.store.tracking.groups import MOST_COUNTED, TrackedGroup
 from dashboard.store.tracking.search import TrackedFilter
-from dashboard.store.tracking.transactions import Remarks, TrackedTransaction, all_tags
+from dashboard.store.tracking.transactions import TrackedTransaction, all_tags
 
 _HEADS: Final = ("Verdict", "Since", "Label", "Case id", "Owner", "Tags", "Transaction", "Ends")
 _LONGEST: Final = 120
@@ -363,7 +364,7 @@ def _done(what: str, many: int, undo: Callable[[Actor], object] | None = None) -
 def _files(queries: Application, wanted: TrackedFilter) -> None:
     """Offer what fits as files, which the form and `linewatch track --file` read again."""
 
-    def found() -> list[FiledTransaction]:
+    def found() -> list[TrackRequest]:
         return [each.filed for each in queries.tracked.export(wanted, MOST_SAVED)]
 
     note = f"What matches the filters, at most {MOST_SAVED:,}; it can be tracked again as it is."

@@ -9,16 +9,11 @@ from typing import Any
 from sqlalchemy import Connection, Row, bindparam, select, update
 
 from dashboard.domain.quantity import TxHash
-from dashboard.domain.tracking.paste import own_tags, written_tags
+from dashboard.domain.tracking.paste import Remarks, own_tags, written_tags
 from dashboard.store.engine.batching import portions
 from dashboard.store.schema import tracked_hashes
 from dashboard.store.tracking.tag_index import count_labels, index_tags
-from dashboard.store.tracking.transactions import (
-    Remarks,
-    bounded_tags,
-    edit_tracked,
-    untrack,
-)
+from dashboard.store.tracking.transactions import bounded_tags, edit_tracked, untrack
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,8 @@ from sqlalchemy import (
 )
 
 from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.domain.tracking.paste import MOST_TAGS, tags_in, written_tags
-from dashboard.domain.tracking.track_file import FiledTransaction
+from dashboard.domain.tracking.paste import MOST_TAGS, Remarks, tags_in, written_tags
+from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.domain.tracking.verdict import WATCHED_FOR
 from dashboard.errors import InputError
 from dashboard.store.engine.batching import portions
@@ -49,23 +49,6 @@ _COLUMNS: Final = ("tx_hash", "cohort_id", "attempted_at", *_TEXTS, "tags")
 _HASH: Final = attrgetter("tx_hash")
 _FINEST_SHARE: Final = 6
 """Ages that differ by less than a 2^-6th share a cohort: that changes no tick."""
-
-
-@dataclass(frozen=True, slots=True)
-class TrackRequest:
-    """A request to watch a hash on some networks; `attempted_at` is when it was sent, if known.
-
-    `tags` hold words with #, as the label and the note may as well.
-    """
-
-    tx_hash: TxHash
-    network_ids: tuple[NetworkId, ...]
-    attempted_at: datetime | None
-    label: str
-    note: str = ""
-    case_id: str = ""
-    owner: str = ""
-    tags: str = ""
 
 
 class TrackResult(Enum):
@@ -112,10 +95,10 @@ class TrackedTransaction:
         return Remarks(self.attempted_at, *texts)
 
     @property
-    def filed(self) -> FiledTransaction:
+    def filed(self) -> TrackRequest:
         """Return what a file says of it."""
-        said = (self.label, self.case_id, self.owner, self.tags, self.note)
-        return FiledTransaction(self.tx_hash, self.network_ids, self.attempted_at, *said)
+        texts = (self.label, self.note, self.case_id, self.owner, self.tags)
+        return TrackRequest(self.tx_hash, self.network_ids, self.attempted_at, *texts)
 
 
 _Known: TypeAlias = Mapping[TxHash, tuple[Row[Any], tuple[NetworkId, ...]]]
@@ -330,18 +313,6 @@ def _watched(
     network_ids: Iterable[NetworkId], born_at: datetime, now: datetime
 ) -> list[dict[str, Any]]:
     return [{"network_id": each, "watched_at": now, "born_at": born_at} for each in network_ids]
-
-
-@dataclass(frozen=True, slots=True)
-class Remarks:
-    """What people may correct of a tracked transaction; `tags` as in `TrackRequest`."""
-
-    attempted_at: datetime | None
-    label: str
-    note: str
-    case_id: str = ""
-    owner: str = ""
-    tags: str = ""
 
 
 def edit_tracked(connection: Connection, tx_hash: TxHash, remarks: Remarks) -> bool:

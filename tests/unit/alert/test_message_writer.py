@@ -18,12 +18,13 @@ from dashboard.domain.alerts.signed_link import LinkFault, SignedLink, read_link
 from dashboard.domain.fees.gas import GasObservation
 from dashboard.domain.people.recipients import ConfiguredRecipients
 from dashboard.domain.quantity import Wei
+from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.errors import DeliveryDeferred, StoreUnavailable
 from dashboard.store.alerts.notifications import renew_link_key
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.store.gas import save_gas
-from dashboard.store.tracking.transactions import TrackRequest, track
+from dashboard.store.tracking.transactions import track
 from tests.builders import (
     A_MOMENT,
     A_NETWORK,

@@ -24,6 +24,7 @@ from dashboard.domain.health.coverage import CoverageChange, Covered, Gap, GapCa
 from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import Wei
 from dashboard.domain.rejections.exclusion import RejectionStage
+from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.errors import InputError
 from dashboard.store.alerts.alert_status import PendingCondition
 from dashboard.store.alerts.conditions import record_transition
@@ -31,7 +32,7 @@ from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.record_answers import save_polled
 from dashboard.store.gas import save_gas
 from dashboard.store.monitoring.coverage import save_coverage
-from dashboard.store.tracking.transactions import TrackRequest, track
+from dashboard.store.tracking.transactions import track
 from tests.builders import (
     A_MOMENT,
     A_NETWORK,

@@ -18,7 +18,7 @@ from dashboard.domain.tracking.paste import (
     written_tags,
 )
 from dashboard.domain.tracking.track_file import (
-    FiledTransaction,
+    TrackRequest,
     read_track_file,
     write_track_csv,
     write_track_json,
@@ -29,7 +29,7 @@ from tests.builders import A_MOMENT, A_NETWORK, a_hash
 WORDS = st.text(st.characters(categories=["L", "N", "P", "S"]), max_size=20)
 TAGS = st.frozensets(st.from_regex(r"[a-z0-9][a-z0-9_-]{0,9}", fullmatch=True), max_size=3)
 FILED = st.builds(
-    FiledTransaction,
+    TrackRequest,
     tx_hash=st.integers(1, 10**9).map(a_hash),
     network_ids=st.lists(st.integers(1, 10**6).map(NetworkId), max_size=2).map(tuple),
     attempted_at=st.none() | st.just(A_MOMENT - timedelta(milliseconds=1234)),
@@ -41,14 +41,14 @@ FILED = st.builds(
 )
 
 
-def as_listed(line: int, filed: FiledTransaction) -> ListedTransaction:
+def as_listed(line: int, filed: TrackRequest) -> ListedTransaction:
     names = ("label", "case_id", "owner", "tags", "note", "attempted_at", "network_ids")
     said = {name: getattr(filed, name) for name in names}
     return ListedTransaction(line, filed.tx_hash, **said)
 
 
 @given(st.lists(FILED, max_size=5, unique_by=lambda each: each.tx_hash))
-def test_what_is_written_is_read_again_without_loss(filed: list[FiledTransaction]) -> None:
+def test_what_is_written_is_read_again_without_loss(filed: list[TrackRequest]) -> None:
     for write in (write_track_csv, write_track_json):
         listed = read_track_file(write(filed), A_MOMENT)
 
@@ -59,7 +59,7 @@ def test_what_is_written_is_read_again_without_loss(filed: list[FiledTransaction
 
 def test_hostile_texts_come_back_from_json() -> None:
     hostile = "=1+1\n<script>\u202e\ud800' \\"
-    filed = FiledTransaction(a_hash(), (A_NETWORK,), None, hostile, "", "'=x", "", "")
+    filed = TrackRequest(a_hash(), (A_NETWORK,), None, hostile, owner="'=x")
 
     [found] = read_track_file(write_track_json([filed]), A_MOMENT).transactions
     assert (found.label, found.owner) == (hostile, "'=x")

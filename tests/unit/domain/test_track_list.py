@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from dashboard.domain.tracking.paste import (
     MOST_TAGS,
     TAGS_LEFT_OUT,
-    CommonRemarks,
     ListedTransaction,
+    Remarks,
 )
 from dashboard.domain.tracking.track_list import TrackList, in_words, track_lists
 from tests.builders import A_MOMENT, A_NETWORK, a_hash
@@ -61,7 +61,7 @@ def test_list_knows_the_headers_and_delimiters_of_exports(delimiter: str) -> Non
 def test_list_takes_what_holds_for_all_where_a_line_says_nothing_else() -> None:
     listed = read("hash,label,attempted_at", f"{a_hash(1)},own,2026-11-20 10:00", f"{a_hash(2)},,")
 
-    first, second = listed.with_common(CommonRemarks(A_MOMENT, "all", "why")).transactions
+    first, second = listed.with_common(Remarks(A_MOMENT, "all", "why")).transactions
 
     assert (first.attempted_at, first.label, first.note) == (ATTEMPT, "own", "why")
     assert (second.attempted_at, second.label, second.note) == (A_MOMENT, "all", "why")
@@ -308,7 +308,7 @@ def test_known_networks_of_a_line_stay() -> None:
 
 
 def test_common_tags_that_are_too_many_are_left_out_with_a_remark() -> None:
-    common = CommonRemarks(tags=" ".join(f"#t{number}" for number in range(MOST_TAGS)))
+    common = Remarks(tags=" ".join(f"#t{number}" for number in range(MOST_TAGS)))
     listed = read("hash,label", f"{a_hash(1)},of #night", f"{a_hash(2)},")
 
     [one, two] = listed.with_common(common).transactions
@@ -319,7 +319,7 @@ def test_common_tags_that_are_too_many_are_left_out_with_a_remark() -> None:
 def test_common_tags_come_in_addition() -> None:
     listed = read("hash,tags,owner", f"{a_hash(1)},vip,Ada")
 
-    [found] = listed.with_common(CommonRemarks(owner="Bob", case_id="9", tags="#a")).transactions
+    [found] = listed.with_common(Remarks(owner="Bob", case_id="9", tags="#a")).transactions
     assert (found.tags, found.owner, found.case_id) == ("#a #vip", "Ada", "9")
 
 

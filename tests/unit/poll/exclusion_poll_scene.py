@@ -8,6 +8,7 @@ from uuid import uuid4
 
 from dashboard.domain.alerts.condition import State, Subject
 from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.domain.tracking.verdict import Evidence
 from dashboard.poll.cadence import CadencePolicy
 from dashboard.poll.exclusion import ExclusionPoll, ExclusionQueue
@@ -15,7 +16,7 @@ from dashboard.poll.lease import Lease, NetworkStore
 from dashboard.store.alerts.conditions import current_state
 from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.engine import Store
-from dashboard.store.tracking.transactions import TrackRequest, track
+from dashboard.store.tracking.transactions import track
 from tests.builders import A_NETWORK, a_hash, seconds
 from tests.fake_clock import FakeClock
 from tests.one_by_one import read_evidence

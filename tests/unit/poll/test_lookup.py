@@ -10,6 +10,7 @@ from uuid import uuid4
 import pytest
 
 from dashboard.domain.health.observation import ExclusionAnswer, Failure, FailureKind
+from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.domain.tracking.verdict import (
     Evidence,
     Inclusion,
@@ -23,7 +24,7 @@ from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.record_answers import AnswersNotSaved, record_lookup
 from dashboard.store.monitoring.answer_counts import read_standing_failures
-from dashboard.store.tracking.transactions import TrackRequest, track
+from dashboard.store.tracking.transactions import track
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, a_record, seconds
 from tests.flaky_store import FlakyStore
 from tests.one_by_one import read_evidence

@@ -14,10 +14,11 @@ from dashboard.application.application import Application
 from dashboard.domain.health.observation import ExclusionAnswer
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.tracking.paste import read_lookup
+from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.errors import StoreUnavailable
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.record_answers import AnswersNotSaved, UnsavedAnswers
-from dashboard.store.tracking.transactions import TrackRequest, track
+from dashboard.store.tracking.transactions import track
 from tests.browser.seeded_store import SIMULATED, tx_hash
 from tests.builders import a_hash, a_record
 from tests.unit.show.page_runs import open_page, words_of

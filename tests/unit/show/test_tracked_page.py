@@ -11,13 +11,19 @@ from streamlit.testing.v1 import AppTest
 
 from dashboard.application.application import Application
 from dashboard.domain.people.access import Actor
-from dashboard.domain.tracking.track_file import read_track_file, write_track_csv, write_track_json
+from dashboard.domain.tracking.paste import Remarks
+from dashboard.domain.tracking.track_file import (
+    TrackRequest,
+    read_track_file,
+    write_track_csv,
+    write_track_json,
+)
 from dashboard.domain.tracking.verdict import Need
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.tracking.bulk_edit import BulkChange
 from dashboard.store.tracking.search import TrackedFilter
-from dashboard.store.tracking.transactions import Remarks, TrackRequest, track
+from dashboard.store.tracking.transactions import track
 from tests.browser.seeded_store import HOSTILE, SILENT, SIMULATED, tx_hash
 from tests.builders import a_hash, an_address
 from tests.databases import new_sqlite_store

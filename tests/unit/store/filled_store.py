@@ -22,6 +22,7 @@ from dashboard.domain.people.recipients import (
     SuspectAddress,
 )
 from dashboard.domain.quantity import TxHash
+from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.incidents import add_events, all_open_incidents, save_incident
 from dashboard.store.alerts.outbox import expand, pending_expansion
@@ -33,7 +34,7 @@ from dashboard.store.engine.engine import Store
 from dashboard.store.gas import save_gas
 from dashboard.store.maintenance.copy import read_table
 from dashboard.store.schema import metadata
-from dashboard.store.tracking.transactions import TrackRequest, track
+from dashboard.store.tracking.transactions import track
 from tests.builders import (
     A_MOMENT,
     A_NETWORK,

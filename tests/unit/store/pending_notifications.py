@@ -7,12 +7,13 @@ from datetime import datetime
 from typing import Final
 
 from dashboard.domain.alerts.notification import Notification, Recipient
+from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import acquire
 from dashboard.store.evidence.record_answers import save_polled
-from dashboard.store.tracking.transactions import TrackRequest, track
+from dashboard.store.tracking.transactions import track
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, a_transition, seconds
 from tests.delivery_checks import claim_for_all
 from tests.routes import expand_alone

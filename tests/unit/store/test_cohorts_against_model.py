@@ -14,6 +14,8 @@ from sqlalchemy import Connection, func, select
 
 from dashboard.domain.health.observation import ExclusionAnswer, Failure, FailureKind
 from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.domain.tracking.paste import Remarks
+from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.domain.tracking.verdict import Evidence
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.record_answers import record_lookup, record_poll, save_polled
@@ -25,13 +27,7 @@ from dashboard.store.tracking.search import (
     count_tracked,
     search_tracked,
 )
-from dashboard.store.tracking.transactions import (
-    Remarks,
-    TrackRequest,
-    edit_tracked,
-    track_all,
-    untrack,
-)
+from dashboard.store.tracking.transactions import edit_tracked, track_all, untrack
 from tests.builders import A_MOMENT, a_hash, a_record, seconds
 from tests.one_by_one import read_evidence
 from tests.unit.store.tracking_model import NETWORKS, Model, Wish

@@ -11,10 +11,11 @@ from typing import IO
 import pytest
 
 from dashboard.domain.alerts.condition import State, Subject
+from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.alerts.conditions import current_state
 from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.engine import open_store
-from dashboard.store.tracking.transactions import TrackRequest, track
+from dashboard.store.tracking.transactions import track
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, seconds
 from tests.one_by_one import read_evidence
 from tests.unit.store.killed_writer import ACKNOWLEDGED_FIRST

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dashboard.domain.alerts.notification import DeliveryResult, Recipient
 from dashboard.domain.health.observation import ExclusionAnswer, Failure, FailureKind, Operation
+from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.notification_claims import reschedule
 from dashboard.store.alerts.outbox import pending_expansion
@@ -15,7 +16,7 @@ from dashboard.store.health import (
     store_contents,
 )
 from dashboard.store.monitoring.answer_counts import last_answers_of
-from dashboard.store.tracking.transactions import TrackRequest, track
+from dashboard.store.tracking.transactions import track
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, a_transition, seconds
 from tests.delivery_checks import claim_for_all
 from tests.routes import expand_alone

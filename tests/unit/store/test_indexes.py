@@ -21,6 +21,7 @@ from dashboard.domain.health.coverage import Watched
 from dashboard.domain.health.observation import ExclusionAnswer, Operation
 from dashboard.domain.rejections.exclusion import RejectionStage
 from dashboard.domain.rejections.search import HashRange, RejectionFilter
+from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.access.api_keys import find_key, keys_version
 from dashboard.store.alerts.alert_status import notification_counts, open_incidents
 from dashboard.store.alerts.conditions import (
@@ -89,7 +90,7 @@ from dashboard.store.tracking.search import (
     count_tracked,
     search_tracked,
 )
-from dashboard.store.tracking.transactions import TrackRequest, is_tracked, track, track_all
+from dashboard.store.tracking.transactions import is_tracked, track, track_all
 from tests.builders import (
     A_MOMENT,
     A_NETWORK,

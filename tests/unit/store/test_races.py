@@ -6,13 +6,14 @@ from collections import Counter
 from uuid import UUID
 
 from dashboard.domain.rejections.exclusion import SaveStatus
+from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.notification_claims import mark_sent
 from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.engine.leases import acquire
 from dashboard.store.evidence.record_answers import save_polled
-from dashboard.store.tracking.transactions import TrackRequest, track
+from dashboard.store.tracking.transactions import track
 from tests.builders import (
     A_MOMENT,
     A_NETWORK,

@@ -12,6 +12,7 @@ from dashboard.domain.alerts.notification import NotificationState
 from dashboard.domain.health.coverage import CoverageChange, Covered, Gap, GapCause, Watched
 from dashboard.domain.health.observation import ExclusionAnswer, Spent
 from dashboard.domain.people.access import Action, KeyLimits
+from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.domain.tracking.verdict import InclusionAnswer, InclusionQuestion
 from dashboard.store.access.api_keys import Credential, KeyUse, add_uses, create_key, key_uses
 from dashboard.store.access.audit_log import AuditFilter, audit_entries, note_action
@@ -23,7 +24,7 @@ from dashboard.store.monitoring.upkeep import record_credits, spent_since
 from dashboard.store.schema import notifications
 from dashboard.store.tracking.follow_ups import record_inclusion_answers
 from dashboard.store.tracking.saved import save_lookup, saved_lookup
-from dashboard.store.tracking.transactions import TrackRequest, track
+from dashboard.store.tracking.transactions import track
 from tests.builders import (
     A_MOMENT,
     A_NETWORK,

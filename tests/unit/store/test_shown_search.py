@@ -11,13 +11,14 @@ from dashboard.domain.quantity import Address, TxHash
 from dashboard.domain.rejections.exclusion import RejectionStage
 from dashboard.domain.rejections.reasons import name_of, parse_reason
 from dashboard.domain.rejections.search import HashRange, RejectionFilter, parse_search
+from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.show.parts.rejection_table import reason_words
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.record_answers import save_polled
 from dashboard.store.rejections.counts import count_rejections
 from dashboard.store.rejections.search import search
 from dashboard.store.tracking.search import TrackedFilter, count_tracked, search_tracked
-from dashboard.store.tracking.transactions import TrackRequest, track
+from dashboard.store.tracking.transactions import track
 from tests.builders import A_MOMENT, A_NETWORK, a_record, seconds
 
 A_SENDER: Final = Address.parse("0xbeef" + "0" * 35 + "1")

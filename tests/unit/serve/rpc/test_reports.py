@@ -14,13 +14,14 @@ from dashboard.domain.alerts.rule import Rule, RuleScope
 from dashboard.domain.people.access import Actor, ApiKey
 from dashboard.domain.quantity import Address, NetworkId, TxHash
 from dashboard.domain.secret import Secret
+from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.serve.dependencies import ServeDependencies, ServedNetwork
 from dashboard.serve.rpc.reports import ReportSaver
 from dashboard.store.alerts import outbox
 from dashboard.store.alerts.conditions import current_state
 from dashboard.store.alerts.rules import save_rules
 from dashboard.store.tracking.senders import WatchedSender, watch_sender
-from dashboard.store.tracking.transactions import TrackRequest, track
+from dashboard.store.tracking.transactions import track
 from tests.builders import an_address
 from tests.integration.running_server import (
     NETWORK,

@@ -22,10 +22,11 @@ from dashboard.domain.alerts.notification import Recipient
 from dashboard.domain.alerts.signed_link import LinkPurpose, SignedLink, sign
 from dashboard.domain.people.access import Action, Actor
 from dashboard.domain.people.recipients import ConfiguredRecipients, RecipientProfile, mailbox_of
+from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.alerts.notifications import link_key, make_link_key
 from dashboard.store.engine.engine import Store, open_store
-from dashboard.store.tracking.transactions import TrackRequest, track
+from dashboard.store.tracking.transactions import track
 from dashboard.web.gate import StrictHeaders
 from dashboard.web.signed_links import SignedLinks
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, an_id

@@ -12,6 +12,7 @@ from dashboard.domain.alerts.notification import FIRST_MEMBERS, Notification
 from dashboard.domain.alerts.pace import Closing
 from dashboard.domain.alerts.route import RuleRoute
 from dashboard.domain.alerts.rule import DEFAULT_RULES, GROUP_WAIT
+from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.incident_list import open_incident_stories
 from dashboard.store.alerts.incidents import incident_events_of
@@ -26,7 +27,7 @@ from dashboard.store.alerts.outbox import expand, pending_expansion
 from dashboard.store.alerts.release import open_notifications
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.record_answers import save_polled
-from dashboard.store.tracking.transactions import TrackRequest, track
+from dashboard.store.tracking.transactions import track
 from tests.builders import (
     A_MOMENT,
     A_NETWORK,

@@ -7,10 +7,11 @@ import pytest
 from dashboard.domain.alerts.condition import State
 from dashboard.domain.alerts.notification import NotificationState
 from dashboard.domain.rejections.search import HashRange
+from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.alerts.notification_claims import mark_sent
 from dashboard.store.alerts.notification_search import NotificationFilter, search_notifications
 from dashboard.store.engine.engine import Store
-from dashboard.store.tracking.transactions import TrackRequest, track
+from dashboard.store.tracking.transactions import track
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, an_address, seconds
 from tests.one_by_one import recent_notifications
 from tests.unit.store.pending_notifications import make_pending

@@ -7,6 +7,7 @@ from datetime import timedelta
 
 from dashboard.alert.notify import expand_outbox
 from dashboard.domain.alerts.notification import NotificationState, Recipient
+from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.alerts.notification_claims import (
     mark_dead,
     mark_sent,
@@ -16,7 +17,7 @@ from dashboard.store.alerts.notification_claims import (
 from dashboard.store.alerts.notifications import message_id_of, renew_link_key
 from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.engine import Store
-from dashboard.store.tracking.transactions import TrackRequest, track
+from dashboard.store.tracking.transactions import track
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_transition, seconds
 from tests.one_by_one import deliveries_of, recent_notifications
 from tests.routes import expand_alone

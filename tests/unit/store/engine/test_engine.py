@@ -7,9 +7,10 @@ from traceback import format_exception
 
 import pytest
 
+from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.errors import StoreError, StoreUnavailable
 from dashboard.store.engine.engine import Store, open_store
-from dashboard.store.tracking.transactions import TrackRequest, is_tracked, track
+from dashboard.store.tracking.transactions import is_tracked, track
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_report, seconds
 from tests.one_by_one import save_report, versions
 from tests.waiting import PATIENCE

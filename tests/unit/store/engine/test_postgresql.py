@@ -9,6 +9,7 @@ import psycopg
 import pytest
 from sqlalchemy import text
 
+from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.errors import StoreError, StoreUnavailable
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.database import Database, database_at
@@ -16,7 +17,7 @@ from dashboard.store.engine.engine import Store, database_of, lease_time, open_s
 from dashboard.store.engine.postgresql import USING_LOCK
 from dashboard.store.maintenance.migrate import migrate
 from dashboard.store.schema import REVISION
-from dashboard.store.tracking.transactions import TrackRequest, is_tracked, track
+from dashboard.store.tracking.transactions import is_tracked, track
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, seconds
 from tests.postgresql import address_of, empty_database, server_address
 from tests.waiting import eventually

@@ -5,11 +5,12 @@ from __future__ import annotations
 from datetime import datetime
 
 from dashboard.domain.health.observation import ExclusionAnswer, Failure, FailureKind, Operation
+from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.domain.tracking.verdict import Evidence
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.record_answers import record_lookup, save_polled
 from dashboard.store.monitoring.answer_counts import read_standing_failures
-from dashboard.store.tracking.transactions import TrackRequest, track
+from dashboard.store.tracking.transactions import track
 from tests.builders import (
     A_MOMENT,
     A_NETWORK,

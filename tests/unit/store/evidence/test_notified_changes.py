@@ -7,11 +7,12 @@ from uuid import UUID
 
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind, Transition
 from dashboard.domain.alerts.incident import NotifiedChange
+from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.evidence import with_labels, with_previous
 from dashboard.store.evidence.record_answers import save_polled
-from dashboard.store.tracking.transactions import TrackRequest, track
+from dashboard.store.tracking.transactions import track
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, a_transition, an_id, seconds
 
 

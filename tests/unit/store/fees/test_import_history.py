@@ -9,6 +9,7 @@ import pytest
 from dashboard.domain.fees.gas import GasObservation, GasSource
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import Wei
+from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.record_answers import save_polled
 from dashboard.store.fees.import_history import (
@@ -17,7 +18,7 @@ from dashboard.store.fees.import_history import (
     other_networks,
 )
 from dashboard.store.gas import latest_gas, save_gas
-from dashboard.store.tracking.transactions import TrackRequest, track
+from dashboard.store.tracking.transactions import track
 from tests.builders import (
     A_MOMENT,
     A_NETWORK,

@@ -14,6 +14,7 @@ from dashboard.domain.health.observation import ExclusionAnswer, Operation
 from dashboard.domain.people.access import Action
 from dashboard.domain.quantity import Wei
 from dashboard.domain.rejections.exclusion import ModuleOverflow
+from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.errors import InputError
 from dashboard.store.access.audit_log import note_action
 from dashboard.store.engine.engine import Store
@@ -21,7 +22,7 @@ from dashboard.store.evidence.record_answers import record_lookup, save_polled
 from dashboard.store.gas import save_gas
 from dashboard.store.maintenance.export import ExportKind, ExportRequest, export
 from dashboard.store.maintenance.export_files import write_csv_rows
-from dashboard.store.tracking.transactions import TrackRequest, track
+from dashboard.store.tracking.transactions import track
 from tests.builders import (
     A_MOMENT,
     A_NETWORK,

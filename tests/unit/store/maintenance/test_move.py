@@ -13,6 +13,7 @@ import pytest
 from sqlalchemy import Engine, event, text
 
 from dashboard.domain.people.access import Action, Actor
+from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.errors import (
     ForeignStore,
     InputError,
@@ -29,7 +30,7 @@ from dashboard.store.maintenance.restore import restore
 from dashboard.store.maintenance.sequences import last_number
 from dashboard.store.maintenance.verify import changed_rejections, verify
 from dashboard.store.schema import audit_log, outbox, rejections
-from dashboard.store.tracking.transactions import TrackRequest, track
+from dashboard.store.tracking.transactions import track
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, an_id
 from tests.one_by_one import newest
 from tests.postgresql import empty_database

@@ -14,6 +14,7 @@ from sqlalchemy import text
 from dashboard.domain.fees.gas import GasObservation
 from dashboard.domain.people.access import Action, Actor
 from dashboard.domain.quantity import Wei
+from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store, open_store
@@ -23,7 +24,7 @@ from dashboard.store.maintenance.rebuild import Rebuilt, rebuild, wrong_derived
 from dashboard.store.maintenance.verify import broken_rules, verify
 from dashboard.store.retention.apply import apply_retention
 from dashboard.store.schema import tracked_hashes
-from dashboard.store.tracking.transactions import TrackRequest, track_all
+from dashboard.store.tracking.transactions import track_all
 from tests.builders import (
     A_MOMENT,
     A_NETWORK,

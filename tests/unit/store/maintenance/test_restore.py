@@ -10,6 +10,7 @@ import pytest
 from sqlalchemy import create_engine, text
 
 from dashboard.domain.people.access import Action
+from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.errors import ForeignStore, SchemaMismatch, StoreError, StoreUnavailable
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.engine.engine import Store, installation_id, open_store
@@ -17,7 +18,7 @@ from dashboard.store.engine.leases import holders
 from dashboard.store.maintenance.restore import GAP, restore
 from dashboard.store.maintenance.verify import verify
 from dashboard.store.rejections.archive import last_rejection_id
-from dashboard.store.tracking.transactions import TrackRequest, track
+from dashboard.store.tracking.transactions import track
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, an_id
 from tests.databases import set_schema
 from tests.one_by_one import versions

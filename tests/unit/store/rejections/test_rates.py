@@ -7,10 +7,11 @@ import pytest
 from dashboard.domain.alerts.kinds.kind import Dimension
 from dashboard.domain.alerts.rule import RuleScope
 from dashboard.domain.rejections.exclusion import RejectionStage
+from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.record_answers import save_polled
 from dashboard.store.rejections.rates import count_arrivals
-from dashboard.store.tracking.transactions import TrackRequest, track_all
+from dashboard.store.tracking.transactions import track_all
 from tests.builders import (
     A_MOMENT,
     A_NETWORK,

@@ -7,11 +7,12 @@ import pytest
 from dashboard.domain.rejections.exclusion import RejectionStage
 from dashboard.domain.rejections.reasons import ReasonKind
 from dashboard.domain.rejections.search import RejectionFilter
+from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.record_answers import save_polled
 from dashboard.store.rejections.counts import count_rejections
 from dashboard.store.rejections.search import search
-from dashboard.store.tracking.transactions import TrackRequest, track
+from dashboard.store.tracking.transactions import track
 from tests.builders import (
     A_MOMENT,
     A_NETWORK,

@@ -8,6 +8,7 @@ from sqlalchemy import func, select
 from dashboard.domain.alerts.condition import Subject
 from dashboard.domain.fees.rollup import RollupLevel
 from dashboard.domain.rejections.search import RejectionFilter
+from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.alerts.conditions import current_state, record_transition
 from dashboard.store.engine.batching import LONGEST_STEP, AdaptiveBatches, next_rows
 from dashboard.store.engine.engine import Store
@@ -23,7 +24,7 @@ from dashboard.store.rejections.known_hashes import (
 from dashboard.store.retention.apply import apply_retention
 from dashboard.store.schema import fee_rollups
 from dashboard.store.schema.columns import milliseconds_of, moment_of
-from dashboard.store.tracking.transactions import TrackRequest, track
+from dashboard.store.tracking.transactions import track
 from tests.builders import (
     A_MOMENT,
     A_NETWORK,

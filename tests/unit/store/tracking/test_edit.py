@@ -10,6 +10,8 @@ from sqlalchemy import Connection, select
 from dashboard.domain.health.observation import ExclusionAnswer, Failure, FailureKind
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejections.search import HashRange
+from dashboard.domain.tracking.paste import Remarks
+from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.record_answers import record_lookup, save_polled
 from dashboard.store.rejections.filter import hashes_with_label
@@ -22,8 +24,6 @@ from dashboard.store.tracking.search import (
     search_tracked,
 )
 from dashboard.store.tracking.transactions import (
-    Remarks,
-    TrackRequest,
     TrackResult,
     edit_tracked,
     is_tracked,

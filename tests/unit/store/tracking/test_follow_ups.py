@@ -8,6 +8,7 @@ import pytest
 
 from dashboard.domain.health.observation import Failure, FailureKind
 from dashboard.domain.quantity import TxHash
+from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.domain.tracking.verdict import (
     SETTLES_AFTER,
     FollowUp,
@@ -24,7 +25,7 @@ from dashboard.store.tracking.follow_ups import (
     open_follow_ups,
     record_inclusion_answers,
 )
-from dashboard.store.tracking.transactions import TrackRequest, track
+from dashboard.store.tracking.transactions import track
 from tests.builders import (
     A_MOMENT,
     A_NETWORK,

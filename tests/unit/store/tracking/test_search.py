@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import pytest
 from sqlalchemy import Connection, select
 
+from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.engine.engine import Store
 from dashboard.store.schema import tracked_hashes
 from dashboard.store.tracking.cohorts import mark_rejected
@@ -16,7 +17,7 @@ from dashboard.store.tracking.search import (
     count_tracked,
     search_tracked,
 )
-from dashboard.store.tracking.transactions import TrackRequest, track_all
+from dashboard.store.tracking.transactions import track_all
 from tests.builders import A_MOMENT, A_NETWORK, a_hash
 
 MANY = 7000

@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
+from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.engine.engine import Store
 from dashboard.store.tracking.transactions import (
     TrackedTransaction,
-    TrackRequest,
     TrackResult,
     is_tracked,
     track,
