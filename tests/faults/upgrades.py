@@ -48,11 +48,19 @@ _CHANGE: Final = (
         "VALUES (?, ?, ?, 'mail', 'a', ?, ?, ?, 'pending', 0, ?, '')"
     ),
 )
-_COUNTERS: Final = (
-    "INSERT INTO rejection_counters VALUES (0, 0, 'SEQUENCER', 'unparsed', '', :network, :many)",
-    "INSERT INTO rejection_senders SELECT sender, count(*), 0 FROM rejections GROUP BY sender",
-)
-"""What release 0.1.0 counted, some of it: it is counted anew, so that nobody reads it."""
+_COUNTERS: Final = {
+    "0.1.0": (
+        "INSERT INTO rejection_counters VALUES (0, 0, 'SEQUENCER', 'unparsed', '', 1, :many)",
+        "INSERT INTO rejection_senders SELECT sender, count(*), 0 FROM rejections GROUP BY sender",
+    ),
+    "0.2.0": (
+        (
+            "INSERT INTO rejection_days SELECT :at - :at % 86400000, '', reason_kind, "
+            "tx_rejection_stage, network_id, count(*) FROM rejections GROUP BY 3, 4, 5"
+        ),
+    ),
+}
+"""How each schema counts rejections; of the first one some, since nobody reads them any more."""
 
 _TRACKED: Final = (
     "INSERT INTO cohorts (cohort_id, tracked_at, size, is_rejected) VALUES (1, :at, :many, 1)",
@@ -118,7 +126,7 @@ def _make(path: Path, schema: str) -> None:
         driver.execute(
             "INSERT INTO installation (installation_id, last_token) VALUES (?, 5)", [an_id().hex]
         )
-        for statement in (*_COUNTERS, *_TRACKED):
+        for statement in (*_COUNTERS[schema], *_TRACKED):
             driver.execute(statement, {"at": _AT, "many": _MANY, "network": A_NETWORK})
 
 
