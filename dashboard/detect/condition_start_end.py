@@ -79,25 +79,27 @@ def conclude(
 ) -> Conclusion:
     """Return what a reading changes; without one nothing changes, and waiting begins again.
 
-    A subject of which nothing was held begins without an incident. Where the clock was set
-    back, waiting begins again.
+    A subject of which nothing was held begins without an incident. What changes is dated when it
+    began to be so, not when it had lasted long enough. Where the clock was set back, waiting begins
+    again.
     """
     if reading is None:
         return Conclusion(None if before is None else replace(before, turning_since=None))
     judged = JUDGED[subject.kind]
     state = judged.closed if before is None else before.state
     after = judged.opened if reading.is_trouble else judged.closed
-    since = None
+    since: datetime | None = None
+    began_at = reading.at
     if after is not state:
-        since = _turning_since(before, reading)
+        since = turning = _turning_since(before, reading)
         wait = rule.pending if reading.is_trouble else rule.keep_firing
-        if reading.at - since >= wait:
-            state, since = after, None
+        if reading.at - turning >= wait:
+            state, since, began_at = after, None, turning
     if before is not None and state is before.state:
         return Conclusion(replace(before, turning_since=since))
     earlier = None if before is None else before.state
-    transition = Transition(new_id, subject, earlier, state, reading.at, reading.grounds)
-    return Conclusion(Condition(state, reading.at, since), transition)
+    transition = Transition(new_id, subject, earlier, state, reading.at, reading.grounds, began_at)
+    return Conclusion(Condition(state, began_at, since), transition)
 
 
 def _turning_since(before: Condition | None, reading: Reading) -> datetime:

@@ -58,11 +58,22 @@ def conclude_measured(
         before = held.get(subject)
         if before is None and (reading is None or not reading.is_trouble):
             continue
-        found = MeasuredChange(
-            subject, before, conclude(subject, before, reading, periods, new_id())
-        )
-        if found.changes_stored:
-            yield found
+        for step in _steps(before, reading):
+            concluded = conclude(subject, before, step, periods, new_id())
+            found = MeasuredChange(subject, before, concluded)
+            if found.changes_stored:
+                yield found
+            before = concluded.condition
+
+
+def _steps(held: Condition | None, reading: Reading | None) -> Iterator[Reading | None]:
+    """Yield a reading of what is over as its beginning, unless that is held or was, and its end."""
+    if reading is None or reading.ended_at is None:
+        yield reading
+        return
+    if held is None or not (held.state.is_open or held.since >= reading.ended_at):
+        yield reading
+    yield Reading(is_trouble=False, at=reading.at, since=reading.ended_at)
 
 
 def conclude_fees(

@@ -167,12 +167,16 @@ class Opening:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Whether a subject was seen in trouble at one moment, and since when, where that is known."""
+    """Whether a subject was seen in trouble at one moment, and since when, where that is known.
+
+    With `ended_at` the trouble was over by then, and became known only afterwards.
+    """
 
     is_trouble: bool
     at: datetime
     since: datetime | None = None
     grounds: Grounds | None = None
+    ended_at: datetime | None = None
 
 
 Readings: TypeAlias = dict[Subject, Reading | None]

@@ -20,6 +20,7 @@ from dashboard.domain.alerts.condition import (
 )
 from dashboard.domain.alerts.grounds import Grounds
 from dashboard.domain.alerts.incident import IncidentState
+from dashboard.domain.alerts.kinds.coverage import GapGrounds
 from dashboard.domain.alerts.kinds.delivery import DeliveryGrounds
 from dashboard.domain.alerts.kinds.upstream import SilenceGrounds
 from dashboard.domain.alerts.notification import (
@@ -253,6 +254,10 @@ def notification_counts(connection: Connection, since: datetime) -> Notification
 
 _KNOWN: Final = "the message that mail failed came by mail, so it said that mail works again"
 
+_NAMED: Final = "the message about the gap named its end"
+
+_GAPS: Final = frozenset({SubjectKind.COVERAGE, SubjectKind.WORKER})
+
 _ITSELF: Final = "it is about this very address, from which messages come back"
 
 
@@ -274,7 +279,18 @@ def needless(connection: Connection, recipient: Recipient, change: Transition) -
     if change.subject.kind is SubjectKind.ADDRESS and recipient.channel == MAIL:
         address = mailbox_of(recipient).address[:LONGEST_DIMENSION]
         return _ITSELF if address == change.subject.dimension else ""
+    if change.subject.kind in _GAPS and recipient.channel == MAIL:
+        return _known_end(connection, change)
     return _known_recovery(connection, recipient, change)
+
+
+def _known_end(connection: Connection, end: Transition) -> str:
+    """Return why nobody needs a mail about the end of a gap: the one that told of it named it."""
+    column, mine = transitions.c, transitions.alias()
+    opening = select(mine.c.opening_id).where(mine.c.transition_id == end.transition_id)
+    told = select(column.grounds).where(column.transition_id == opening.scalar_subquery())
+    grounds = None if end.after.is_open else grounds_of_row(connection.scalar(told))
+    return _NAMED if isinstance(grounds, GapGrounds) and grounds.ends_at is not None else ""
 
 
 def _known_recovery(connection: Connection, recipient: Recipient, end: Transition) -> str:

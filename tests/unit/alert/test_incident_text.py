@@ -22,12 +22,14 @@ from dashboard.domain.alerts.condition import (
 from dashboard.domain.alerts.grounds import Grounds, Signal
 from dashboard.domain.alerts.incident import NotifiedChange
 from dashboard.domain.alerts.kinds.busy import FeeGrounds
+from dashboard.domain.alerts.kinds.coverage import GapGrounds
 from dashboard.domain.alerts.kinds.disk import SpaceGrounds
 from dashboard.domain.alerts.kinds.kind import ToldChange
 from dashboard.domain.alerts.kinds.stale_fees import AgeGrounds
 from dashboard.domain.alerts.kinds.upstream import SilenceGrounds
 from dashboard.domain.alerts.notification import Notification
 from dashboard.domain.fees.spells import BusyContext, FeePoint, UsualSpells
+from dashboard.domain.health.coverage import GapCause
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import NetworkId, Wei
 from tests.builders import (
@@ -54,6 +56,7 @@ MUTE = SilenceGrounds(A_MOMENT, "Linea gas endpoint did not answer within 5 s")
 OLD = AgeGrounds(Operation.BUSY_THRESHOLD, A_MOMENT, timedelta(minutes=1))
 MISSING = AgeGrounds(Operation.BUSY_THRESHOLD, None, timedelta(minutes=1))
 
+GAP = GapGrounds(AT, None, GapCause.NOT_ANSWERED, "no answer")
 SPACE = SpaceGrounds(41_000, 500_000_000)
 
 BUSYNESS, FEES = SubjectKind.BUSYNESS, SubjectKind.FEES
@@ -178,6 +181,7 @@ def test_what_is_over_when_its_message_goes_reads_as_it_was_reviewed(golden: Gol
         "stale, then fresh": (FEES, State.STALE, OLD, State.FRESH),
         "stale without figures": (FEES, State.STALE, None, State.FRESH),
         "disk": (SubjectKind.DISK, State.LOW_ON_SPACE, SPACE, State.ENOUGH_SPACE),
+        "gap": (SubjectKind.COVERAGE, State.NOT_WATCHED, GAP, State.WATCHED),
     }
 
     texts = {

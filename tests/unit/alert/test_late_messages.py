@@ -10,14 +10,17 @@ import pytest
 from dashboard.alert.compose import Links, NetworkName
 from dashboard.alert.message import Message
 from dashboard.alert.message_writer import MessageWriter, load_templates
-from dashboard.domain.alerts.condition import State, Subject, SubjectKind
+from dashboard.domain.alerts.condition import INSTALLATION, State, Subject, SubjectKind
 from dashboard.domain.alerts.grounds import Signal
+from dashboard.domain.alerts.incident import IncidentState
 from dashboard.domain.alerts.kinds.busy import FeeGrounds
+from dashboard.domain.alerts.kinds.coverage import GapGrounds
 from dashboard.domain.alerts.kinds.kind import RuleKind
 from dashboard.domain.alerts.kinds.upstream import SilenceGrounds
 from dashboard.domain.alerts.notification import Notification
 from dashboard.domain.alerts.pace import Pace
 from dashboard.domain.alerts.rule import Rule
+from dashboard.domain.health.coverage import GapCause
 from dashboard.domain.quantity import Wei
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.engine.engine import Store
@@ -145,3 +148,27 @@ def test_silence_that_is_over_is_told_as_past(watch: Watch) -> None:
 
     assert message.subject == "Linea: fee source was silent from 12:00:00 to 12:02:00 UTC"
     assert "goes on asking" not in message.text
+
+
+def test_time_without_a_worker_is_one_mail_that_says_from_when_to_when(watch: Watch) -> None:
+    subject = Subject(SubjectKind.WORKER, INSTALLATION, rule="worker")
+    begun, over = watch.clock.now(), watch.clock.now() + 2 * MINUTE
+    watch.rules(Rule("worker", RuleKind.WORKER_SILENT))
+    gap = GapGrounds(begun, over, GapCause.NOT_WATCHED)
+    opened = a_transition(301, subject=subject, before=None, after=State.SILENT, since=begun)
+    ended = a_transition(
+        302, subject=subject, before=State.SILENT, after=State.ANSWERING, since=over
+    )
+    watch.clock.wait(3 * MINUTE)
+    now = watch.clock.now()
+    with watch.store.write() as connection:
+        assert record_transition(connection, replace(opened, at=now, grounds=gap), None)
+        assert record_transition(connection, replace(ended, at=now), None)
+
+    watch.wait()
+
+    [mail] = watch.sent()
+    message = written(watch, mail)
+    assert message.subject == "No worker was running from 12:00:00 to 12:02:00 UTC"
+    assert "2 min" in message.text
+    assert watch.incident().state is IncidentState.RESOLVED

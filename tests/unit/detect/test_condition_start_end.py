@@ -49,7 +49,7 @@ def test_subject_of_which_nothing_was_held_begins_without_an_incident(*, is_trou
     concluded = conclude(SUBJECT, None, seen(0, is_trouble=is_trouble), RULE, an_id())
 
     assert concluded.transition == Transition(
-        an_id(), SUBJECT, None, State.ANSWERING, A_MOMENT, GROUNDS
+        an_id(), SUBJECT, None, State.ANSWERING, A_MOMENT, GROUNDS, A_MOMENT
     )
     assert concluded.turning_since == (A_MOMENT if is_trouble else None)
 
@@ -58,7 +58,7 @@ def test_trouble_that_lasted_long_enough_opens_an_incident_at_once() -> None:
     sight = seen(60, is_trouble=True, since=0)
 
     assert conclude(SUBJECT, None, sight, RULE, an_id()).transition == Transition(
-        an_id(), SUBJECT, None, State.SILENT, sight.at, GROUNDS
+        an_id(), SUBJECT, None, State.SILENT, sight.at, GROUNDS, A_MOMENT
     )
 
 
@@ -186,11 +186,12 @@ def test_readings_of_one_network_build_on_each_other_in_order() -> None:
         conclusions.conclude(SubjectKind.GAS_API, seen(after, is_trouble=is_trouble))
 
     opened, closed = A_MOMENT + seconds(120), A_MOMENT + seconds(190)
+    over = A_MOMENT + seconds(130)
     assert conclusions.transitions == [
-        Transition(an_id(2), SUBJECT, State.ANSWERING, State.SILENT, opened, GROUNDS),
-        Transition(an_id(4), SUBJECT, State.SILENT, State.ANSWERING, closed, GROUNDS),
+        Transition(an_id(2), SUBJECT, State.ANSWERING, State.SILENT, opened, GROUNDS, A_MOMENT),
+        Transition(an_id(4), SUBJECT, State.SILENT, State.ANSWERING, closed, GROUNDS, over),
     ]
-    assert conclusions.held == {SubjectKind.GAS_API: Condition(State.ANSWERING, closed)}
+    assert conclusions.held == {SubjectKind.GAS_API: Condition(State.ANSWERING, over)}
 
 
 def test_each_kind_waits_by_its_own_rule() -> None:

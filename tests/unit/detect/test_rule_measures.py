@@ -261,13 +261,58 @@ def test_gap_is_trouble_while_it_is_long_enough_and_a_while_after(
 
 
 def test_longest_gap_is_the_one_that_is_reported() -> None:
-    short, long = a_gap(90, None), a_gap(900, 10, reason="refused")
+    short, long = a_gap(90, 20), a_gap(900, 10, reason="refused")
     scoped = replace(GAPS, scope=RuleScope(networks=(A_NETWORK,)))
 
     (reading,) = read_gaps(scoped, [short, long], [ANOTHER_NETWORK], A_MOMENT).values()
 
     grounds = GapGrounds(long.begins_at, long.ends_at, GapCause.NOT_WATCHED, "refused")
-    assert reading == Reading(True, A_MOMENT, since=long.begins_at, grounds=grounds)  # noqa: FBT003 - the reading itself
+    assert reading == Reading(
+        is_trouble=True,
+        at=A_MOMENT,
+        since=long.begins_at,
+        grounds=grounds,
+        ended_at=long.ends_at,
+    )
+
+
+def test_gap_that_lasts_is_reported_before_a_longer_one_that_is_over() -> None:
+    lasting, over = a_gap(90, None), a_gap(900, 10)
+
+    (reading,) = read_gaps(GAPS, [lasting, over], [A_NETWORK], A_MOMENT).values()
+
+    assert reading is not None
+    assert (reading.since, reading.ended_at) == (lasting.begins_at, None)
+
+
+@pytest.mark.parametrize(
+    ("held", "states"),
+    [
+        (None, [State.SILENT, State.ANSWERING]),
+        (Condition(State.ANSWERING, A_MOMENT - seconds(11)), [State.SILENT, State.ANSWERING]),
+        (Condition(State.SILENT, A_MOMENT - seconds(900)), [State.ANSWERING]),
+        (Condition(State.ANSWERING, A_MOMENT - seconds(10)), []),
+    ],
+    ids=["unknown", "another one before", "open", "reported"],
+)
+def test_gap_that_is_over_opens_and_ends_at_once_unless_it_was_reported(
+    held: Condition | None, states: list[State]
+) -> None:
+    readings = read_worker(WORKER, [a_gap(900, 10)], A_MOMENT)
+    (subject,) = readings
+
+    found = concluded(WORKER, readings, {} if held is None else {subject: held})
+
+    changes = [each.conclusion.transition for each in found]
+    assert [each and each.after for each in changes] == states
+
+
+def test_gap_that_ends_ahead_by_a_clock_set_back_is_not_reported() -> None:
+    assert read_worker(WORKER, [a_gap(900, -10)], A_MOMENT) == {
+        Subject(SubjectKind.WORKER, INSTALLATION, rule="worker"): Reading(
+            is_trouble=False, at=A_MOMENT
+        )
+    }
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,7 @@ from tests.builders import (
     a_transition,
     seconds,
 )
+from tests.unit.poll.condition_scene import told
 from tests.unit.poll.rule_watch import Watch
 from tests.unit.store.pending_notifications import make_pending
 
@@ -123,17 +124,48 @@ def a_gap(ends: datetime | None, cause: GapCause = GapCause.NOT_WATCHED) -> Gap:
     ],
     ids=["coverage", "worker"],
 )
-def test_time_without_a_worker_is_told_by_the_next_one_and_is_over_then(
+def test_time_without_a_worker_is_reported_once_by_the_next_one_as_over(
     watch: Watch, rule: Rule, kind: SubjectKind, states: tuple[State, State]
 ) -> None:
     watch.hold(rule)
     covered_until(watch, a_gap(A_MOMENT))
 
+    watch.go_on(1)
+    at_once = told(watch.store)
     watch.go_on(120)
 
-    assert [(subject.kind, after) for subject, after in watch.told()] == [
-        (kind, state) for state in states
+    begun, over = A_MOMENT - timedelta(hours=1), A_MOMENT
+    assert [(each.subject.kind, each.after, each.began_at) for each in at_once] == [
+        (kind, states[0], begun),
+        (kind, states[1], over),
     ]
+    assert told(watch.store) == at_once
+
+
+def test_gap_that_was_reported_while_it_lasted_ends_when_it_ended(watch: Watch) -> None:
+    watch.hold(GAP)
+    covered_until(watch, a_gap(None, GapCause.NOT_ANSWERED))
+    watch.go_on(1)
+    covered_until(watch, a_gap(A_MOMENT + seconds(6), GapCause.NOT_ANSWERED))
+
+    watch.go_on(3)
+
+    assert [(each.after, each.began_at) for each in told(watch.store)] == [
+        (State.NOT_WATCHED, A_MOMENT - timedelta(hours=1)),
+        (State.WATCHED, A_MOMENT + seconds(6)),
+    ]
+
+
+def test_gap_that_is_over_fires_on_for_as_long_as_its_rule_keeps_it(watch: Watch) -> None:
+    watch.hold(replace(WORKER, keep_firing=seconds(60)))
+    covered_until(watch, a_gap(A_MOMENT))
+
+    watch.go_on(11)
+    during = [after for _, after in watch.told()]
+    watch.go_on(1)
+
+    assert during == [State.SILENT]
+    assert [each.began_at for each in told(watch.store)][1:] == [A_MOMENT]
 
 
 def test_gap_that_is_short_or_long_ago_is_not_told(watch: Watch) -> None:
@@ -151,7 +183,7 @@ def test_upstream_that_does_not_answer_is_a_gap_but_no_silent_worker(watch: Watc
 
     watch.go_on(1)
 
-    assert [subject.kind for subject, _ in watch.told()] == [SubjectKind.COVERAGE]
+    assert {subject.kind for subject, _ in watch.told()} == {SubjectKind.COVERAGE}
 
 
 @pytest.mark.parametrize("per", BudgetPeriod)

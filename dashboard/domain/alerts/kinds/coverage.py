@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
@@ -18,7 +18,7 @@ from dashboard.domain.alerts.condition import (
 from dashboard.domain.alerts.grounds import Grounds
 from dashboard.domain.alerts.kinds.kind import IncidentText, Judged, Kind, Rows, ToldChange
 from dashboard.domain.foreign_text import unlinked
-from dashboard.domain.formatting import moment, span
+from dashboard.domain.formatting import from_to, moment, span
 from dashboard.domain.health.coverage import Gap, GapCause
 from dashboard.domain.quantity import NetworkId
 
@@ -59,7 +59,7 @@ def read_gaps(
 ) -> Readings:
     """Return of each network whether it is not watched, or was not until a moment ago.
 
-    A gap while no worker was running is known only afterwards, so it counts for a while.
+    A gap while no worker was running is known only afterwards, so it is reported for a while.
     """
     return {
         Subject(SubjectKind.COVERAGE, network_id, rule=rule.name): _read_gap(
@@ -77,24 +77,31 @@ def read_worker(rule: Rule, gaps: Sequence[Gap], now: datetime) -> Readings:
 
 
 def _read_gap(rule: Rule, gaps: Sequence[Gap], now: datetime) -> Reading:
-    """Read the longest gap that lasts, or ended within `REPORTED_AFTER_END`, and is long enough."""
-    late = [
-        each for each in gaps if each.ends_at is None or now - each.ends_at < REPORTED_AFTER_END
+    """Read the longest gap that lasts; else one that ended within `REPORTED_AFTER_END`.
+
+    Gaps count that are long enough.
+    """
+    long = [each for each in gaps if each.length(now) >= rule.pending]
+    lasting = [each for each in long if each.ends_at is None]
+    over = [
+        each
+        for each in long
+        if each.ends_at is not None and timedelta() <= now - each.ends_at < REPORTED_AFTER_END
     ]
-    long = [each for each in late if each.length(now) >= rule.pending]
-    if not long:
+    worst = max(lasting or over, key=lambda each: each.length(now), default=None)
+    if worst is None:
         return Reading(is_trouble=False, at=now)
-    worst = max(long, key=lambda each: each.length(now))
     grounds = GapGrounds(worst.begins_at, worst.ends_at, worst.cause, worst.reason)
-    return Reading(is_trouble=True, at=now, since=worst.begins_at, grounds=grounds)
+    return Reading(
+        is_trouble=True, at=now, since=worst.begins_at, grounds=grounds, ended_at=worst.ends_at
+    )
 
 
 def _tell_worker(change: ToldChange, grounds: GapGrounds) -> IncidentText:
-    length = span((grounds.ends_at or change.transition.at) - grounds.begins_at)
+    headline = f"No worker was running {_when(grounds)}"
     return IncidentText(
-        headline=f"no worker was running for {length}",
-        opening=f"No worker was running {_when(grounds)}: nothing was asked and nobody was "
-        "notified.",
+        headline=headline,
+        opening=f"{headline}: nothing was asked and nobody was notified.",
         page="health",
         rows=_rows(change, grounds),
         next_steps=_AFTER_WORKER,
@@ -115,14 +122,20 @@ def _tell_gap(change: ToldChange, grounds: GapGrounds) -> IncidentText:
 
 
 def _when(grounds: GapGrounds) -> str:
-    begun = moment(grounds.begins_at)
-    ends_at = grounds.ends_at
-    return f"since {begun}" if ends_at is None else f"from {begun} to {moment(ends_at)}"
+    begun, ends_at = grounds.begins_at, grounds.ends_at
+    return f"since {moment(begun)}" if ends_at is None else from_to(begun, ends_at)
 
 
 def _rows(change: ToldChange, grounds: GapGrounds) -> Rows:
-    until = () if grounds.ends_at is None else (("Until", moment(grounds.ends_at)),)
-    return (change.rule, ("Not watched since", moment(grounds.begins_at)), *until)
+    begun, end = grounds.begins_at, grounds.ends_at
+    until = () if end is None else (("Until", moment(end)), ("Lasted", span(end - begun)))
+    return (change.rule, ("Not watched since", moment(begun)), *until)
+
+
+def _tell_gap_over(change: ToldChange, grounds: GapGrounds) -> IncidentText:
+    """Say it with its end, which was not known when it was reported."""
+    ends_at = None if change.end is None else change.end.began_at
+    return _tell_gap(change, replace(grounds, ends_at=ends_at))
 
 
 COVERAGE_GAP: Final = Kind(
@@ -134,6 +147,7 @@ COVERAGE_GAP: Final = Kind(
     is_measured=True,
     grounds={"gap": GapGrounds},
     tell=_tell_gap,
+    tell_over=_tell_gap_over,
 )
 
 WORKER_SILENT: Final = Kind(
@@ -145,4 +159,5 @@ WORKER_SILENT: Final = Kind(
     is_of_networks=False,
     is_measured=True,
     tell=_tell_worker,
+    tell_over=_tell_worker,
 )
