@@ -48,7 +48,7 @@ from dashboard.store.fees.busy_window import BusyWindow, save_spell
 from dashboard.store.fees.stored_fees import fees_answered_at, percentile_answered_by_api_at
 from dashboard.store.gas import latest_percentile
 from dashboard.store.monitoring.answer_counts import StandingFailure, read_standing_failures
-from dashboard.store.monitoring.coverage import covered, save_coverage
+from dashboard.store.monitoring.coverage import as_last_seen, covered, save_coverage
 
 _OF_GAS: Final = (SubjectKind.GAS_API, SubjectKind.FEES, SubjectKind.BUSYNESS)
 
@@ -232,11 +232,11 @@ class CoverageWatch:
             if failure is not None and _has_lasted(failure):
                 look = Look(at, since_last, failure.failing_since, failure.failure.message)
             before = held.get(watched)
-            change = (
-                CoverageChange(Covered(self.network_id, watched, at, at))
-                if before is None
-                else conclude_coverage(before, look)
-            )
+            if before is None:
+                change = CoverageChange(Covered(self.network_id, watched, at, at))
+            else:
+                seen = as_last_seen(connection, before) if since_last is None else before
+                change = conclude_coverage(seen, look)
             save_coverage(connection, before, change)
         return elapsed
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from sqlalchemy import Connection, Row, or_, select, update
+from sqlalchemy import Connection, Row, func, or_, select, update
 
 from dashboard.domain.health.coverage import (
     CoverageChange,
@@ -19,10 +19,13 @@ from dashboard.domain.health.coverage import (
 )
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.engine.upsert import upsert
-from dashboard.store.schema import coverage, coverage_gaps
+from dashboard.store.schema import coverage, coverage_gaps, suggested_gas_fees
 
 PRECISION: Final = timedelta(seconds=30)
-"""How often it is written down that a network is still watched; a gap begins so much too early."""
+"""How often it is written down that a network is still watched; `as_last_seen` knows more."""
+
+_UNNOTED: Final = 2 * PRECISION
+"""How much longer a worker may have been at work than it wrote down."""
 
 
 def covered(connection: Connection, networks: Sequence[NetworkId]) -> list[Covered]:
@@ -40,6 +43,20 @@ def covered(connection: Connection, networks: Sequence[NetworkId]) -> list[Cover
         )
         for row in connection.execute(select(coverage).where(coverage.c.network_id.in_(networks)))
     ]
+
+
+def as_last_seen(connection: Connection, held: Covered) -> Covered:
+    """Return what is held, until the last fees that a worker stored since that was written down.
+
+    A worker asks all networks, so fees of any of them show that it was at work.
+    """
+    asked_at = suggested_gas_fees.c.asked_at
+    known = select(coverage.c.network_id).distinct()
+    query = select(func.max(asked_at)).where(
+        suggested_gas_fees.c.network_id.in_(known),
+        asked_at.between(held.until, held.until + _UNNOTED),
+    )
+    return replace(held, until=connection.scalar(query) or held.until)
 
 
 def watched_from(
@@ -88,6 +105,8 @@ def gaps_until(
     found = {_key(gap): gap for gap in gaps(connection, networks, since, limit)}
     for held in covered(connection, networks):
         unseen = held.unseen(held.until, now)
+        if unseen:
+            unseen = held.unseen(as_last_seen(connection, held).until, now)
         if unseen:
             lasting = replace(unseen[-1], ends_at=None)
             found |= {_key(gap): gap for gap in (*unseen[:-1], lasting)}

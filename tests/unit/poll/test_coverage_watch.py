@@ -17,10 +17,18 @@ from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import release
 from dashboard.store.gas import save_gas
 from dashboard.store.monitoring.answer_counts import record_answer, record_failure
-from dashboard.store.monitoring.coverage import gaps
+from dashboard.store.monitoring.coverage import gaps, unwatched_now
 from dashboard.store.monitoring.upkeep import spent_since
 from dashboard.upstream.meter import Meter
-from tests.builders import A_MOMENT, A_NETWORK, a_hash, an_id, seconds, suggested_gas_fees
+from tests.builders import (
+    A_MOMENT,
+    A_NETWORK,
+    ANOTHER_NETWORK,
+    a_hash,
+    an_id,
+    seconds,
+    suggested_gas_fees,
+)
 from tests.fake_clock import FakeClock
 from tests.scripted_upstreams import SILENCE, ScriptedExclusion
 from tests.unit.poll.condition_scene import Scene
@@ -81,6 +89,30 @@ def test_next_worker_writes_down_what_was_missed_until_then(
     found = {(gap.watched, gap.begins_at, gap.ends_at, gap.cause) for gap in missed(store)}
     first = last + 31 * MINUTE
     assert found == {(each, last, first, GapCause.NOT_WATCHED) for each in Watched}
+
+
+@pytest.mark.parametrize(("stopped_for", "is_gap"), [(115, False), (125, True)])
+def test_gap_begins_with_the_last_fees_that_any_network_stored(
+    store: Store, coverage: CoverageWatch, fake_clock: FakeClock, stopped_for: int, *, is_gap: bool
+) -> None:
+    look_for(store, coverage, fake_clock, 1)
+    of_another = CoverageWatch(ANOTHER_NETWORK, BOTH, fake_clock.clocks)
+    with store.write() as connection:
+        of_another.look(connection)
+    fake_clock.wait(seconds(26))
+    last = fake_clock.now()
+    with store.write() as connection:
+        save_gas(connection, GasObservation(ANOTHER_NETWORK, last, suggested_gas_fees()))
+    fake_clock.wait(seconds(stopped_for))
+    with store.read() as connection:
+        without_worker = unwatched_now(connection, [A_NETWORK], fake_clock.now())
+    with store.write() as connection:
+        save_gas(connection, GasObservation(A_NETWORK, fake_clock.now(), suggested_gas_fees()))
+        CoverageWatch(A_NETWORK, BOTH, fake_clock.clocks).look(connection)
+
+    begins = [last, last] if is_gap else []
+    assert [each.begins_at for each in without_worker] == begins
+    assert [each.begins_at for each in missed(store)] == begins
 
 
 def test_upstream_that_answers_nothing_makes_a_gap_until_it_does(
