@@ -14,10 +14,9 @@ from dashboard.application.text import moment_near
 from dashboard.domain.alerts.notification import (
     DeliveryAttempt,
     Notification,
-    NotificationKind,
     NotificationState,
 )
-from dashboard.domain.alerts.pace import Pace, RecipientTraffic
+from dashboard.domain.alerts.pace import Pace, RecipientTraffic, expected_at
 from dashboard.domain.foreign_text import visible
 from dashboard.domain.formatting import counted
 from dashboard.domain.people.access import Action, Actor
@@ -43,6 +42,7 @@ from dashboard.store.alerts.recipients import read_directory
 from dashboard.store.alerts.release import (
     DeadNotifications,
     count_dead_by_address,
+    open_notifications,
     resend,
     traffic_to,
 )
@@ -176,12 +176,19 @@ class Notifications:
         """Say where each of these stands."""
         now, settings = self._context.now(), self._context.settings
         pace = Pace(settings.largest_hourly, uncapped=settings.recipients.alertmanagers)
-        traffic = {
-            to: traffic_to(connection, to, now)
-            for to in {each.recipient for each in found if waits_to_close(each, now)}
-        }
+        recipients = {each.recipient for each in found if waits_to_close(each, now)}
+        traffic = {to: traffic_to(connection, to, now) for to in recipients}
+        due = open_notifications(connection) if recipients else []
+        expected: dict[UUID, datetime] = {}
+        for to in recipients:
+            of_recipient = [each for each in due if each.recipient == to and each.release_at <= now]
+            expected |= expected_at(of_recipient, traffic[to], now, pace.of(to))
         return [
-            standing_words(each, Waiting(now, pace, traffic.get(each.recipient))) for each in found
+            standing_words(
+                each,
+                Waiting(now, pace, traffic.get(each.recipient), expected.get(each.notification_id)),
+            )
+            for each in found
         ]
 
     def dead(self, limit: int) -> DeadSummary:
@@ -219,11 +226,13 @@ class Waiting:
     """What a pending notification waits for, as seen at `now`.
 
     `traffic` is what went to its recipient and what waits for them, None where it gathers still.
+    `expected_at` is when it goes if nothing else is added, None where nobody can tell.
     """
 
     now: datetime
     pace: Pace
     traffic: RecipientTraffic | None = None
+    expected_at: datetime | None = None
 
 
 def gathers(notification: Notification, now: datetime) -> bool:
@@ -305,13 +314,10 @@ def _pending_words(notification: Notification, waiting: Waiting) -> str:
         return f"held until {until} ({why})" if why else f"gathers until {until}"
     if waiting.traffic is not None and waiting.traffic.waiting:
         return "waits until earlier ones are delivered"
-    if waiting.traffic is not None:
-        is_reminder = notification.kind is NotificationKind.REMINDER
-        pace = waiting.pace.of(notification.recipient)
-        at = pace.opens_at(waiting.traffic, now, for_reminders=is_reminder)
-        if at > now:
-            cap = f"the cap of {waiting.pace.largest_hourly:,} an hour"
-            return f"waits for {cap}, until {moment_near(at, now)}"
+    at = waiting.expected_at
+    if at is not None and at > now:
+        cap = f"the cap of {waiting.pace.largest_hourly:,} an hour"
+        return f"waits for {cap}, until {moment_near(at, now)}"
     return "for its first attempt"
 
 

@@ -84,7 +84,8 @@ class Closing:
 class RecipientTraffic:
     """What went to a recipient: `recent` are the times of the last hour, in order.
 
-    `urgent` are those of them at which something urgent went, `reminders` those of reminders.
+    `urgent` are those of them at which something urgent went, `first` those of first messages about
+    an incident and of what is critical, `reminders` those of reminders.
     `waiting` is how many that gather no more are not delivered yet, the latest since `latest`.
     """
 
@@ -93,6 +94,7 @@ class RecipientTraffic:
     latest: datetime | None = None
     urgent: Sequence[datetime] = ()
     reminders: Sequence[datetime] = ()
+    first: Sequence[datetime] = ()
 
     def is_stuck(self, now: datetime) -> bool:
         """Whether enough wait to be delivered already, so that all others go on gathering."""
@@ -101,9 +103,23 @@ class RecipientTraffic:
         trial = _LONGER_TRIAL * (1 << min(self.waiting - FEW, 10))
         return timedelta() <= now - self.latest < trial
 
-    def after(self, more: int, now: datetime) -> RecipientTraffic:
+    def after(self, more: int, now: datetime, *, are_first: bool = False) -> RecipientTraffic:
         """Return it after so many more that went now."""
-        return replace(self, recent=[*self.recent, *[now] * more])
+        first = [*self.first, *[now] * more] if are_first else self.first
+        return replace(self, recent=[*self.recent, *[now] * more], first=first)
+
+    def with_gone(self, gone: Sequence[OpenNotification], now: datetime) -> RecipientTraffic:
+        """Return it after these went now."""
+        urgent = [now for each in gone if each.is_urgent]
+        reminders = [now for each in gone if each.is_reminder]
+        first = [now for each in gone if each.precedence <= Precedence.OPENING]
+        return replace(
+            self,
+            recent=[*self.recent, *[now] * len(gone)],
+            urgent=[*self.urgent, *urgent],
+            reminders=[*self.reminders, *reminders],
+            first=[*self.first, *first],
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +127,10 @@ class Pace:
     """How many notifications a recipient gets within an hour.
 
     Half of them may follow each other at once. Between the others the wait doubles, so that a storm
-    of any length is named in full within minutes and the hour still ends below the cap. The cap
-    spares people: programs behind the `uncapped` channels get everything at once.
+    of any length is named in full within minutes and the hour still ends below the cap. A quarter
+    is kept for the first message about an incident and for what is critical, which nothing else
+    delays before the cap is reached. The cap spares people: programs behind the `uncapped`
+    channels get everything at once.
     """
 
     largest_hourly: int = LARGEST_HOURLY
@@ -124,12 +142,28 @@ class Pace:
         is_capped = recipient.channel not in self.uncapped
         return self if is_capped else replace(self, largest_hourly=_UNCAPPED_HOURLY)
 
+    @property
+    def _largest_of_others(self) -> int:
+        return self.largest_hourly - self.largest_hourly // 4
+
     def room(self, traffic: RecipientTraffic, now: datetime) -> int:
-        """Return how many changes may go now; reminders delay none until the cap is reached."""
+        """Return how many changes may go now of those that are not first.
+
+        Reminders delay none until their common share is used up.
+        """
+        most, others = self._largest_of_others, _others(traffic)
         reminders = Counter(traffic.reminders)
-        changes = [each for each in traffic.recent if not _is_one_of(each, reminders)]
-        left = self.largest_hourly - len(_within_the_hour(traffic.recent, now))
-        return max(0, min(left, self._spaced(changes, now)))
+        changes = [each for each in others if not _is_one_of(each, reminders)]
+        left = min(self._left(traffic, now), most - len(_within_the_hour(others, now)))
+        return max(0, min(left, self._spaced(changes, now, most)))
+
+    def room_for_first(self, traffic: RecipientTraffic, now: datetime) -> int:
+        """Return how many first messages about incidents, and critical ones, may go now."""
+        spaced = self._spaced(traffic.first, now, self.largest_hourly)
+        return max(0, min(self._left(traffic, now), spaced))
+
+    def _left(self, traffic: RecipientTraffic, now: datetime) -> int:
+        return self.largest_hourly - len(_within_the_hour(traffic.recent, now))
 
     def has_room_for_reminders(self, traffic: RecipientTraffic, now: datetime) -> bool:
         """Return whether a message of reminders may go now.
@@ -139,30 +173,36 @@ class Pace:
         taken = len(_within_the_hour(traffic.recent, now))
         reminders = len(_within_the_hour(traffic.reminders, now))
         is_fair = taken < self.largest_hourly * 3 // 4 and reminders < self.largest_hourly // 2
-        return is_fair and self._spaced(traffic.recent, now) > 0
+        return is_fair and self._spaced(_others(traffic), now, self._largest_of_others) > 0
 
     def opens_at(
-        self, traffic: RecipientTraffic, now: datetime, *, for_reminders: bool = False
+        self, traffic: RecipientTraffic, now: datetime, precedence: Precedence = Precedence.CHANGE
     ) -> datetime:
-        """Return when the next change, or message of reminders, may go if nothing else does."""
+        """Return when the next notification of a precedence may go if nothing else does."""
         recent = _within_the_hour(traffic.recent, now)
-        counts = range((self.largest_hourly + 1) // 2, len(recent) + 1)
-        gaps = (each + self._gap(many) for each in recent for many in counts)
+        gaps = (
+            each + _gap(many, most)
+            for most in (self.largest_hourly, self._largest_of_others)
+            for each in recent
+            for many in range((most + 1) // 2, len(recent) + 1)
+        )
         moments = sorted({now, *gaps, *(each + HOUR for each in recent)})
 
         def is_open(at: datetime) -> bool:
-            if for_reminders:
+            if precedence is Precedence.REMINDER:
                 return self.has_room_for_reminders(traffic, at)
-            return self.room(traffic, at) > 0
+            is_first = precedence <= Precedence.OPENING
+            return (self.room_for_first if is_first else self.room)(traffic, at) > 0
 
         return next((at for at in moments if at >= now and is_open(at)), now)
 
-    def _spaced(self, recent: Sequence[datetime], now: datetime) -> int:
+    @staticmethod
+    def _spaced(recent: Sequence[datetime], now: datetime, most: int) -> int:
         within = _within_the_hour(recent, now)
-        free = (self.largest_hourly + 1) // 2
+        free = (most + 1) // 2
         if len(within) < free:
             return free - len(within)
-        return int(now - within[-1] >= self._gap(len(within)))
+        return int(now - within[-1] >= _gap(len(within), most))
 
     def urgent_room(self, recent: Sequence[datetime], now: datetime) -> int:
         """Return how many urgent ones may go now, after those that went at the `recent` times.
@@ -174,13 +214,20 @@ class Pace:
             return self.largest_hourly - len(within)
         return int(now - within[-1] >= _BETWEEN_URGENT)
 
-    def _gap(self, sent: int) -> timedelta:
-        """Return the least time between the last of so many within an hour and the next."""
-        spaced = self.largest_hourly // 2
-        place = sent - (self.largest_hourly - spaced)
-        if place >= spaced:
-            return HOUR
-        return _SPACED * (1 << place) / ((1 << spaced) - 1)
+
+def _others(traffic: RecipientTraffic) -> list[datetime]:
+    """Return when something went that was not the first message about an incident."""
+    first = Counter(traffic.first)
+    return [each for each in traffic.recent if not _is_one_of(each, first)]
+
+
+def _gap(sent: int, most: int) -> timedelta:
+    """Return the least time between the last of so many within an hour and the next."""
+    spaced = most // 2
+    place = sent - (most - spaced)
+    if place >= spaced:
+        return HOUR
+    return _SPACED * (1 << place) / ((1 << spaced) - 1)
 
 
 def plan_closings(
@@ -195,8 +242,9 @@ def plan_closings(
 
     `due` is in order of position. What is urgent goes at once, by itself, up to as many an hour as
     all others, and then what there is once a minute. The rest goes in order of precedence: as many
-    by themselves as there is room for; the last that goes takes all others that are like it. So
-    does the first, where the cap held up two or more. Reminders are one message; a digest goes by
+    by themselves as there is room for, first messages about incidents apart from all others; the
+    last that goes takes all that are like it. So does the first, where the cap held up two or
+    more. Reminders are one message; a digest goes by
     itself, when nothing else does. Where two or more waited for the end of quiet hours or
     maintenance, or for a server that `is_back` or is tried again, there is one message of
     everything. Nothing goes while enough waits to be delivered.
@@ -209,6 +257,30 @@ def plan_closings(
         replace(each, delay=delay) if now - due_at[each.notification_id] > LATE_AFTER else each
         for each in _planned(due, traffic, now, pace, is_back=is_back)
     ]
+
+
+def expected_at(
+    due: Sequence[OpenNotification], traffic: RecipientTraffic, now: datetime, pace: Pace
+) -> dict[UUID, datetime]:
+    """Return when each due notification of one recipient goes if nothing else is added meanwhile.
+
+    What nobody can tell yet, or only for later than an hour, is missing.
+    """
+    found: dict[UUID, datetime] = {}
+    waiting, at = list(due), now
+    while waiting and at <= now + HOUR:
+        closings = plan_closings(waiting, traffic, at, pace)
+        gone = {id_ for each in closings for id_ in (each.notification_id, *each.merged)}
+        heads = {each.notification_id for each in closings}
+        traffic = traffic.with_gone([each for each in waiting if each.notification_id in heads], at)
+        found |= dict.fromkeys(gone, at)
+        waiting = [each for each in waiting if each.notification_id not in gone]
+        opens = [pace.opens_at(traffic, at, rank) for rank, _ in _ranked(waiting)]
+        later = [each for each in opens if each > at]
+        if not (gone or later):
+            break
+        at = min(later, default=at)
+    return found
 
 
 def _why_late(traffic: RecipientTraffic, now: datetime, pace: Pace, *, is_back: bool) -> Delay:
@@ -228,16 +300,26 @@ def _planned(
 ) -> list[Closing]:
     urgent = [each for each in due if each.is_urgent]
     closings = _fitted(urgent, pace.urgent_room(traffic.urgent, now), pace)
-    usual = _by_precedence([each for each in due if not (each.is_urgent or each.is_digest)])
+    ranked = _ranked([each for each in due if not (each.is_urgent or each.is_digest)])
+    usual = [each for _, each in ranked]
     rest = [each for each in usual if not each.is_reminder]
-    room = pace.room(traffic.after(len(closings), now), now)
+    first = [each for rank, each in ranked if rank <= Precedence.OPENING]
+    traffic = traffic.after(len(closings), now, are_first=True)
+    room = pace.room_for_first(traffic, now) if first else pace.room(traffic, now)
     waited = sum(is_back or each.was_held for each in usual)
     if rest and waited > 1 and rest[0].recipient.channel == MAIL:
         return closings + (_summary(usual, pace) if room else [])
     late = sum(is_back or each.was_held or now - each.release_at > LATE_AFTER for each in rest)
-    closings += _fitted(rest, min(room, 1) if late > 1 else room, pace)
+    if late > 1:
+        going, others = _fitted(rest, min(room, 1), pace), []
+    else:
+        going = _fitted(first, room, pace)
+        traffic = traffic.after(len(going), now, are_first=True)
+        others = _fitted(rest[len(first) :], pace.room(traffic, now), pace)
+    closings += going + others
+    traffic = traffic.after(len(going if late > 1 else others), now)
     reminders = [each for each in usual if each.is_reminder]
-    if reminders and pace.has_room_for_reminders(traffic.after(len(closings), now), now):
+    if reminders and pace.has_room_for_reminders(traffic, now):
         closings += _fitted(reminders, 1, pace)
     digests = [each for each in due if each.is_digest]
     if digests and not closings and pace.room(traffic, now):
@@ -273,10 +355,11 @@ def precedence_of_kind(kind: NotificationKind, severity: str) -> Precedence:
             return Precedence.CHANGE
 
 
-def _by_precedence(due: Sequence[OpenNotification]) -> list[OpenNotification]:
-    """Put first what is to go first: of one incident what happened first, networks before others.
+def _ranked(due: Sequence[OpenNotification]) -> list[tuple[Precedence, OpenNotification]]:
+    """Put first what is to go first, each with its place.
 
-    What came earlier in an incident goes before what follows in it, whatever that is.
+    What came earlier in an incident goes before what follows in it, whatever that is; networks go
+    before others.
     """
     soonest: dict[UUID | None, Precedence] = {}
     ranked: list[tuple[Precedence, OpenNotification]] = []
@@ -286,7 +369,7 @@ def _by_precedence(due: Sequence[OpenNotification]) -> list[OpenNotification]:
             soonest[each.incident_id] = rank
         ranked.append((rank, each))
     ranked.sort(key=lambda pair: (pair[0], not pair[1].is_of_network, pair[1].position))
-    return [each for _, each in ranked]
+    return ranked
 
 
 def _summary(due: Sequence[OpenNotification], pace: Pace) -> list[Closing]:

@@ -151,7 +151,7 @@ def traffic_to(connection: Connection, recipient: Recipient, now: datetime) -> R
         column.closed_at.is_not(None),
     )
     count, latest = connection.execute(waiting).one()
-    query = select(column.closed_at, column.is_urgent, column.kind).where(
+    query = select(column.closed_at, column.is_urgent, column.kind, column.precedence).where(
         column.channel == recipient.channel,
         column.address == recipient.address,
         column.closed_at > now - HOUR,
@@ -160,8 +160,9 @@ def traffic_to(connection: Connection, recipient: Recipient, now: datetime) -> R
     rows = connection.execute(query.order_by(column.closed_at)).all()
     urgent = [row.closed_at for row in rows if row.is_urgent]
     reminders = [row.closed_at for row in rows if row.kind == NotificationKind.REMINDER]
+    first = [row.closed_at for row in rows if row.precedence <= Precedence.OPENING]
     recent = [row.closed_at for row in rows]
-    return RecipientTraffic(recent, count, latest, urgent, reminders)
+    return RecipientTraffic(recent, count, latest, urgent, reminders, first)
 
 
 def close(

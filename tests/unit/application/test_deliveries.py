@@ -21,9 +21,10 @@ PACE = Pace(largest_hourly=2)
 def standing(
     now: datetime = A_MOMENT,
     traffic: RecipientTraffic | None = None,
+    expected_at: datetime | None = None,
     **changes: Any,  # noqa: ANN401 - any field
 ) -> str:
-    return standing_words(a_notification(**changes), Waiting(now, PACE, traffic))
+    return standing_words(a_notification(**changes), Waiting(now, PACE, traffic, expected_at))
 
 
 @pytest.mark.parametrize(
@@ -58,7 +59,8 @@ def test_notification_whose_time_has_come_says_what_keeps_it() -> None:
     busy = RecipientTraffic([A_MOMENT, A_MOMENT])
     stuck = RecipientTraffic([A_MOMENT], waiting=1, latest=A_MOMENT)
 
-    assert standing(SOON, busy, release_at=A_MOMENT) == (
+    in_an_hour = A_MOMENT + timedelta(hours=1)
+    assert standing(SOON, busy, in_an_hour, release_at=A_MOMENT) == (
         "waits for the cap of 2 an hour, until 13:00:00 UTC"
     )
     assert standing(SOON, stuck, release_at=A_MOMENT) == "waits until earlier ones are delivered"

@@ -19,6 +19,7 @@ from dashboard.domain.alerts.pace import (
     OpenNotification,
     Pace,
     RecipientTraffic,
+    expected_at,
     plan_closings,
     precedence_of,
     precedence_of_kind,
@@ -76,7 +77,7 @@ def test_few_go_by_themselves() -> None:
 
 
 def test_last_that_goes_takes_all_others_with_it() -> None:
-    assert plan(due(*range(1, 10))) == [[1], [2], [3], [4], [5], [6, 7, 8, 9]]
+    assert plan(due(*range(1, 10))) == [[1], [2], [3], [4], [5, 6, 7, 8, 9]]
 
 
 def test_what_was_held_up_goes_as_one() -> None:
@@ -87,10 +88,46 @@ def test_what_was_held_up_goes_as_one() -> None:
 
 
 def test_second_half_of_an_hour_is_spaced_out() -> None:
-    assert plan(due(1, 2), sent_before(3, 3, 3, 3, 3, 0.5)) == []
-    assert plan(due(1, 2), sent_before(3, 3, 3, 3, 3, 1)) == [[1, 2]]
-    assert plan(due(1), sent_before(59, 58, 57, 56, 55, 54, 53, 50, 44, 31, 24)) == []
-    assert plan(due(1), sent_before(59, 58, 57, 56, 55, 54, 53, 50, 44, 31, 26)) == [[1]]
+    assert plan(due(1, 2), sent_before(4, 4, 4, 4, 3)) == []
+    assert plan(due(1, 2), sent_before(4, 4, 4, 4, 3.5)) == [[1, 2]]
+    assert plan(due(1), sent_before(59, 58, 57, 56, 55, 54, 50, 26)) == []
+    assert plan(due(1), sent_before(59, 58, 57, 56, 55, 54, 50, 27)) == [[1]]
+
+
+def test_first_message_of_an_incident_waits_for_no_other_change() -> None:
+    [first] = [replace(each, precedence=Precedence.OPENING) for each in due(9)]
+    others = sent_before(*range(9, 0, -1))
+
+    assert plan([*due(1, 2), first], others) == [[9]]
+    assert plan([first], replace(others, first=others.recent)) == []
+    assert plan([*due(1, 2), first], replace(others, first=others.recent)) == [[1], [2]]
+    assert plan([first], sent_before(*range(1, 13))) == []
+
+
+def test_quarter_of_the_hour_is_kept_for_first_messages() -> None:
+    assert plan(due(1), sent_before(*range(40, 48))) == [[1]]
+    assert plan(due(1), sent_before(*range(40, 49))) == []
+
+
+def test_each_that_waits_is_expected_when_it_will_go() -> None:
+    busy = replace(due(3)[0], is_of_network=True)
+    [reminder] = [
+        replace(each, kind=NotificationKind.REMINDER, precedence=Precedence.REMINDER)
+        for each in due(4)
+    ]
+    traffic = sent_before(*[1] * 5)
+
+    found = expected_at([*due(1, 2), busy, reminder], traffic, A_MOMENT, PACE)
+
+    waits = {key.int: round((at - A_MOMENT) / MINUTE, 1) for key, at in found.items()}
+    assert waits[1] == waits[2] > 0
+    assert waits[3] != waits[1]
+    assert waits.keys() == {1, 2, 3, 4}
+    assert expected_at(due(1), sent_before(*[0] * 12), A_MOMENT, Pace(1)) == {
+        an_id(1): A_MOMENT + HOUR
+    }
+    stuck = RecipientTraffic((), FEW, A_MOMENT)
+    assert expected_at(due(1), stuck, A_MOMENT, PACE) == {}
 
 
 def test_program_that_groups_by_itself_waits_for_no_cap() -> None:
@@ -108,8 +145,8 @@ def test_cap_says_until_when() -> None:
         return (PACE.opens_at(sent_before(*minutes), A_MOMENT) - A_MOMENT) / MINUTE
 
     assert opens(3, 3, 3) == 0
-    assert round(opens(3, 3, 3, 3, 3, 0.5), 1) == 0.3
-    assert opens(59, 58, 57, 56, 55, 54, 53, 50, 48, 46, 44, 43) == 1
+    assert round(opens(3, 3, 3, 3, 3), 1) == 0.3
+    assert opens(59, 58, 57, 56, 55, 54, 53, 50, 48) == 1
     assert opens(*[0] * 12) == 60
 
 
@@ -119,7 +156,7 @@ def test_closing_that_is_late_says_why() -> None:
         return closing.delay
 
     assert why(NOTHING) is Delay.WORKER
-    assert why(sent_before(*[9] * 8)) is Delay.CAP
+    assert why(sent_before(*[30] * 8)) is Delay.CAP
     assert why(NOTHING, is_back=True) is Delay.SERVER
     assert why(RecipientTraffic(waiting=1, latest=A_MOMENT)) is Delay.SERVER
     [at_once] = plan_closings(due(1), NOTHING, A_MOMENT, PACE)
@@ -148,14 +185,15 @@ def test_what_matters_most_goes_first_and_reminders_last() -> None:
     ]
 
     assert plan(waiting) == [[6], [5], [4], [3], [2], [1]]
-    assert plan(waiting, sent_before(*[3] * 5)) == [[6, 5, 4, 3, 2]]
+    assert plan(waiting, sent_before(*[3] * 5)) == [[6], [5]]
+    assert plan(waiting, sent_before(*[4] * 5)) == [[6], [5], [4, 3, 2]]
 
 
 def test_change_goes_before_a_reminder_for_which_there_is_one_place() -> None:
     [reminder] = [replace(each, kind=NotificationKind.REMINDER) for each in due(1)]
 
-    assert plan([reminder, *due(2)], sent_before(*[3] * 6, 1)) == []
-    assert plan([reminder, *due(2)], sent_before(*[3] * 6, 2)) == [[2]]
+    assert plan([reminder, *due(2)], sent_before(*[9] * 5, 6)) == []
+    assert plan([reminder, *due(2)], sent_before(*[9] * 5, 7)) == [[2]]
 
 
 def test_reminders_are_one_message_and_leave_room_for_changes() -> None:
@@ -167,10 +205,7 @@ def test_reminders_are_one_message_and_leave_room_for_changes() -> None:
     assert plan([*reminders, *due(*range(4, 13))], reminded) == [
         [4],
         [5],
-        [6],
-        [7],
-        [8],
-        [*range(9, 13)],
+        [*range(6, 13)],
     ]
     assert plan(reminders, sent_before(*[30] * 9)) == []
 
@@ -178,8 +213,8 @@ def test_reminders_are_one_message_and_leave_room_for_changes() -> None:
 def test_change_of_a_network_is_not_hidden_among_rejections() -> None:
     busy = replace(due(9)[0], is_of_network=True)
 
-    assert plan([*due(1, 2, 3), busy], sent_before(*[3] * 5)) == [[9]]
-    assert plan([*due(1, 2, 3), busy], sent_before(*[3] * 4)) == [[9], [1, 2, 3]]
+    assert plan([*due(1, 2, 3), busy], sent_before(*[3] * 4)) == [[9]]
+    assert plan([*due(1, 2, 3), busy], sent_before(*[3] * 3)) == [[9], [1, 2, 3]]
 
 
 def test_end_of_an_incident_waits_for_its_beginning_and_delays_no_other() -> None:
@@ -294,7 +329,7 @@ def test_what_is_said_of_an_incident_has_its_place(
 def test_reminders_have_room_again_later_than_changes() -> None:
     busy = sent_before(*range(1, 10))
     changes, reminders = (
-        PACE.opens_at(busy, A_MOMENT, for_reminders=each) for each in (False, True)
+        PACE.opens_at(busy, A_MOMENT, each) for each in (Precedence.CHANGE, Precedence.REMINDER)
     )
 
     assert changes <= reminders
