@@ -22,8 +22,9 @@ from dashboard.alert.delivery_queue import (
     is_over,
 )
 from dashboard.alert.message import Channel, MaySend, Message, MessageHeaders, always
+from dashboard.domain.alerts.closings import plan_closings
 from dashboard.domain.alerts.notification import DeliveryResult, Notification, Recipient
-from dashboard.domain.alerts.pace import Closing, OpenNotification, Pace, plan_closings
+from dashboard.domain.alerts.pace import Closing, OpenNotification, Pace
 from dashboard.domain.clock import Clock
 from dashboard.domain.foreign_text import visible
 from dashboard.errors import DeliveryBlocked, DeliveryError, DeliveryRefused, DeliveryWithheld

@@ -14,7 +14,7 @@ from dashboard.domain.foreign_text import unlinked, visible
 from dashboard.domain.formatting import counted, moment, span
 from dashboard.domain.health.troubles import MailOutage, MailTrouble
 from dashboard.logs import get_logger
-from dashboard.store.alerts.alert_status import (
+from dashboard.store.alerts.mail_outages import (
     begin_outage,
     mail_trouble,
     note_outage,

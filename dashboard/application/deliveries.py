@@ -11,12 +11,13 @@ from uuid import UUID
 
 from dashboard.application.context import ApplicationContext, TtlCache
 from dashboard.application.text import moment_near
+from dashboard.domain.alerts.closings import expected_at
 from dashboard.domain.alerts.notification import (
     DeliveryAttempt,
     Notification,
     NotificationState,
 )
-from dashboard.domain.alerts.pace import Pace, RecipientTraffic, expected_at
+from dashboard.domain.alerts.pace import Pace, RecipientTraffic
 from dashboard.domain.foreign_text import visible
 from dashboard.domain.formatting import counted
 from dashboard.domain.people.access import Action, Actor

@@ -22,10 +22,9 @@ from dashboard.domain.rejections.search import RejectionFilter
 from dashboard.store.alerts.alert_status import (
     NotificationCounts,
     count_open_incidents,
-    mail_trouble,
     notification_counts,
-    unreported_outage,
 )
+from dashboard.store.alerts.mail_outages import mail_trouble, unreported_outage
 from dashboard.store.alerts.notification_claims import IS_PENDING
 from dashboard.store.engine.engine import database_of
 from dashboard.store.engine.leases import WORKER_LEASE, holder

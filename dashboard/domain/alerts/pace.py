@@ -1,9 +1,9 @@
-"""The pace of notifications: how many a recipient gets in an hour, and what is merged into one."""
+"""The pace of notifications: how many a recipient gets in an hour, and what goes first."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
@@ -12,7 +12,6 @@ from uuid import UUID
 from dashboard.domain.alerts.condition import Transition
 from dashboard.domain.alerts.notification import Delay, NotificationKind, Precedence, Recipient
 from dashboard.domain.alerts.rule import Severity
-from dashboard.domain.alerts.rule_keys import MAIL
 
 LARGEST_HOURLY: Final = 12
 LARGEST_MEMBERS: Final = 5_000
@@ -154,7 +153,7 @@ class Pace:
         most, others = self._largest_of_others, _others(traffic)
         reminders = Counter(traffic.reminders)
         changes = [each for each in others if not _is_one_of(each, reminders)]
-        left = min(self._left(traffic, now), most - len(_within_the_hour(others, now)))
+        left = min(self._left(traffic, now), most - len(within_the_hour(others, now)))
         return max(0, min(left, self._spaced(changes, now, most)))
 
     def room_for_first(self, traffic: RecipientTraffic, now: datetime) -> int:
@@ -163,15 +162,15 @@ class Pace:
         return max(0, min(self._left(traffic, now), spaced))
 
     def _left(self, traffic: RecipientTraffic, now: datetime) -> int:
-        return self.largest_hourly - len(_within_the_hour(traffic.recent, now))
+        return self.largest_hourly - len(within_the_hour(traffic.recent, now))
 
     def has_room_for_reminders(self, traffic: RecipientTraffic, now: datetime) -> bool:
         """Return whether a message of reminders may go now.
 
         They take at most half of the hour's messages, and never the last quarter.
         """
-        taken = len(_within_the_hour(traffic.recent, now))
-        reminders = len(_within_the_hour(traffic.reminders, now))
+        taken = len(within_the_hour(traffic.recent, now))
+        reminders = len(within_the_hour(traffic.reminders, now))
         is_fair = taken < self.largest_hourly * 3 // 4 and reminders < self.largest_hourly // 2
         return is_fair and self._spaced(_others(traffic), now, self._largest_of_others) > 0
 
@@ -179,7 +178,7 @@ class Pace:
         self, traffic: RecipientTraffic, now: datetime, precedence: Precedence = Precedence.CHANGE
     ) -> datetime:
         """Return when the next notification of a precedence may go if nothing else does."""
-        recent = _within_the_hour(traffic.recent, now)
+        recent = within_the_hour(traffic.recent, now)
         gaps = (
             each + _gap(many, most)
             for most in (self.largest_hourly, self._largest_of_others)
@@ -198,7 +197,7 @@ class Pace:
 
     @staticmethod
     def _spaced(recent: Sequence[datetime], now: datetime, most: int) -> int:
-        within = _within_the_hour(recent, now)
+        within = within_the_hour(recent, now)
         free = (most + 1) // 2
         if len(within) < free:
             return free - len(within)
@@ -209,7 +208,7 @@ class Pace:
 
         Beyond the cap one a minute goes, so that no storm of what is urgent is a flood of messages.
         """
-        within = _within_the_hour(recent, now)
+        within = within_the_hour(recent, now)
         if len(within) < self.largest_hourly:
             return self.largest_hourly - len(within)
         return int(now - within[-1] >= _BETWEEN_URGENT)
@@ -228,103 +227,6 @@ def _gap(sent: int, most: int) -> timedelta:
     if place >= spaced:
         return HOUR
     return _SPACED * (1 << place) / ((1 << spaced) - 1)
-
-
-def plan_closings(
-    due: Sequence[OpenNotification],
-    traffic: RecipientTraffic,
-    now: datetime,
-    pace: Pace,
-    *,
-    is_back: bool = False,
-) -> list[Closing]:
-    """Return which of the due notifications of one recipient go now, and what is merged into one.
-
-    `due` is in order of position. What is urgent goes at once, by itself, up to as many an hour as
-    all others, and then what there is once a minute. The rest goes in order of precedence: as many
-    by themselves as there is room for, first messages about incidents apart from all others; the
-    last that goes takes all that are like it. So does the first, where the cap held up two or
-    more. Reminders are one message; a digest goes by
-    itself, when nothing else does. Where two or more waited for the end of quiet hours or
-    maintenance, or for a server that `is_back` or is tried again, there is one message of
-    everything. Nothing goes while enough waits to be delivered.
-    """
-    if traffic.is_stuck(now):
-        return []
-    due_at = {each.notification_id: each.release_at for each in due}
-    delay = _why_late(traffic, now, pace, is_back=is_back)
-    return [
-        replace(each, delay=delay) if now - due_at[each.notification_id] > LATE_AFTER else each
-        for each in _planned(due, traffic, now, pace, is_back=is_back)
-    ]
-
-
-def expected_at(
-    due: Sequence[OpenNotification], traffic: RecipientTraffic, now: datetime, pace: Pace
-) -> dict[UUID, datetime]:
-    """Return when each due notification of one recipient goes if nothing else is added meanwhile.
-
-    What nobody can tell yet, or only for later than an hour, is missing.
-    """
-    found: dict[UUID, datetime] = {}
-    waiting, at = list(due), now
-    while waiting and at <= now + HOUR:
-        closings = plan_closings(waiting, traffic, at, pace)
-        gone = {id_ for each in closings for id_ in (each.notification_id, *each.merged)}
-        heads = {each.notification_id for each in closings}
-        traffic = traffic.with_gone([each for each in waiting if each.notification_id in heads], at)
-        found |= dict.fromkeys(gone, at)
-        waiting = [each for each in waiting if each.notification_id not in gone]
-        opens = [pace.opens_at(traffic, at, rank) for rank, _ in _ranked(waiting)]
-        later = [each for each in opens if each > at]
-        if not (gone or later):
-            break
-        at = min(later, default=at)
-    return found
-
-
-def _why_late(traffic: RecipientTraffic, now: datetime, pace: Pace, *, is_back: bool) -> Delay:
-    if is_back or traffic.waiting:
-        return Delay.SERVER
-    taken = len(_within_the_hour(traffic.recent, now))
-    return Delay.CAP if taken >= pace.largest_hourly // 2 else Delay.WORKER
-
-
-def _planned(
-    due: Sequence[OpenNotification],
-    traffic: RecipientTraffic,
-    now: datetime,
-    pace: Pace,
-    *,
-    is_back: bool,
-) -> list[Closing]:
-    urgent = [each for each in due if each.is_urgent]
-    closings = _fitted(urgent, pace.urgent_room(traffic.urgent, now), pace)
-    ranked = _ranked([each for each in due if not (each.is_urgent or each.is_digest)])
-    usual = [each for _, each in ranked]
-    rest = [each for each in usual if not each.is_reminder]
-    first = [each for rank, each in ranked if rank <= Precedence.OPENING]
-    traffic = traffic.after(len(closings), now, are_first=True)
-    room = pace.room_for_first(traffic, now) if first else pace.room(traffic, now)
-    waited = sum(is_back or each.was_held for each in usual)
-    if rest and waited > 1 and rest[0].recipient.channel == MAIL:
-        return closings + (_summary(usual, pace) if room else [])
-    late = sum(is_back or each.was_held or now - each.release_at > LATE_AFTER for each in rest)
-    if late > 1:
-        going, others = _fitted(rest, min(room, 1), pace), []
-    else:
-        going = _fitted(first, room, pace)
-        traffic = traffic.after(len(going), now, are_first=True)
-        others = _fitted(rest[len(first) :], pace.room(traffic, now), pace)
-    closings += going + others
-    traffic = traffic.after(len(going if late > 1 else others), now)
-    reminders = [each for each in usual if each.is_reminder]
-    if reminders and pace.has_room_for_reminders(traffic, now):
-        closings += _fitted(reminders, 1, pace)
-    digests = [each for each in due if each.is_digest]
-    if digests and not closings and pace.room(traffic, now):
-        closings = [Closing(digests[0].notification_id)]
-    return closings
 
 
 def precedence_of(transition: Transition, severity: str, *, is_first: bool) -> Precedence:
@@ -355,72 +257,12 @@ def precedence_of_kind(kind: NotificationKind, severity: str) -> Precedence:
             return Precedence.CHANGE
 
 
-def _ranked(due: Sequence[OpenNotification]) -> list[tuple[Precedence, OpenNotification]]:
-    """Put first what is to go first, each with its place.
-
-    What came earlier in an incident goes before what follows in it, whatever that is; networks go
-    before others.
-    """
-    soonest: dict[UUID | None, Precedence] = {}
-    ranked: list[tuple[Precedence, OpenNotification]] = []
-    for each in reversed(due):
-        rank = min(each.precedence, soonest.get(each.incident_id, each.precedence))
-        if each.incident_id is not None:
-            soonest[each.incident_id] = rank
-        ranked.append((rank, each))
-    ranked.sort(key=lambda pair: (pair[0], not pair[1].is_of_network, pair[1].position))
-    return ranked
-
-
-def _summary(due: Sequence[OpenNotification], pace: Pace) -> list[Closing]:
-    """Let all go as one mail, which is of the first change; what is said of incidents joins it.
-
-    Programs behind other channels get messages of one kind.
-    """
-    ordered = sorted(due, key=lambda each: each.kind is not NotificationKind.CHANGE)
-    first, *others = _within(ordered, pace.largest_members)
-    return [Closing(first, tuple(others))]
-
-
-def _fitted(due: Sequence[OpenNotification], room: int, pace: Pace) -> list[Closing]:
-    """Let as many go by themselves as there is room for, the last of them with all of its kind.
-
-    A message on rejections names no change of a network, nor the other way round.
-    """
-    if room == 0 or not due:
-        return []
-    alone = len(due) if len(due) <= room else room - 1
-    closings = [Closing(each.notification_id) for each in due[:alone]]
-    if due[alone:]:
-        last = due[alone]
-        alike = [
-            each
-            for each in due[alone:]
-            if each.kind is last.kind and each.is_of_network is last.is_of_network
-        ]
-        first, *others = _within(alike, pace.largest_members)
-        closings.append(Closing(first, tuple(others)))
-    return closings
-
-
 def _is_one_of(moment: datetime, left: Counter[datetime]) -> bool:
     """Whether a moment is one of those that are left, of which it is then taken."""
     left[moment] -= 1
     return left[moment] >= 0
 
 
-def _within_the_hour(times: Sequence[datetime], now: datetime) -> list[datetime]:
+def within_the_hour(times: Sequence[datetime], now: datetime) -> list[datetime]:
     """Leave out what is older, and what lies ahead: the clock was set back."""
     return [each for each in times if now - HOUR < each <= now]
-
-
-def _within(notifications: Iterable[OpenNotification], most: int) -> list[UUID]:
-    """Return the first that together have at most so many members, at least one."""
-    taken: list[UUID] = []
-    members = 0
-    for each in notifications:
-        members += each.members
-        if taken and members > most:
-            break
-        taken.append(each.notification_id)
-    return taken

@@ -1,4 +1,4 @@
-"""The status of alerting: what is open, silent, waiting or failing, and outages of mail."""
+"""The status of alerting: what is open, silent, waiting or failing."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from sqlalchemy import Connection, Select, and_, case, func, or_, select, union, update
+from sqlalchemy import Connection, and_, case, func, or_, select, union
 
 from dashboard.domain.alerts.condition import (
     LONGEST_DIMENSION,
@@ -33,19 +33,16 @@ from dashboard.domain.alerts.route import SOURCES, SilentSource
 from dashboard.domain.alerts.rule import Severity
 from dashboard.domain.alerts.rule_keys import MAIL
 from dashboard.domain.fees.gas import GasSource
-from dashboard.domain.health.troubles import MailOutage, MailTrouble
 from dashboard.domain.people.recipients import mailbox_of
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.alerts.conditions import grounds_of_row, subject_of
 from dashboard.store.alerts.notification_claims import IS_PENDING
 from dashboard.store.alerts.release import count_held
-from dashboard.store.engine.upsert import insert_new
 from dashboard.store.schema import (
     conditions,
     deliveries,
     incident_transitions,
     incidents,
-    mail_outages,
     notification_incidents,
     notification_members,
     notifications,
@@ -320,64 +317,6 @@ def _known_recovery(connection: Connection, recipient: Recipient, end: Transitio
         .where(attempt.result == DeliveryResult.DEFERRED)
     )
     return _KNOWN if connection.scalar(failed_later.limit(1)) is None else ""
-
-
-def mail_trouble(connection: Connection, channel: str) -> MailTrouble | None:
-    """Return what fails on a channel since its last success; None where nothing does."""
-    is_used = select(notifications.c.channel).where(notifications.c.channel == channel).limit(1)
-    if connection.scalar(is_used) is None:
-        return None
-    last_sent = connection.scalar(_attempts(channel, DeliveryResult.SENT).limit(1)) or 0
-    failed = _attempts(channel, DeliveryResult.DEFERRED).where(deliveries.c.delivery_id > last_sent)
-    column = deliveries.c
-    rows = failed.with_only_columns(column.attempted_at, column.outcome)
-    first = connection.execute(rows.order_by(None).order_by(column.delivery_id).limit(1)).first()
-    last = connection.execute(rows.limit(1)).first()
-    if first is None or last is None:
-        return None
-    pending = select(func.count()).where(IS_PENDING, notifications.c.channel == channel)
-    count = connection.scalar(pending) or 0
-    return MailTrouble(last_sent, first.attempted_at, count, last.outcome)
-
-
-def was_sent_after(connection: Connection, channel: str, delivery_id: int) -> bool:
-    """Whether a message was taken after an attempt."""
-    sent = _attempts(channel, DeliveryResult.SENT).where(deliveries.c.delivery_id > delivery_id)
-    return connection.scalar(sent.limit(1)) is not None
-
-
-def unreported_outage(connection: Connection) -> MailOutage | None:
-    """Return the outage of which something is still to be reported, the oldest first."""
-    column = mail_outages.c
-    query = select(mail_outages).where(column.end_reported_at.is_(None)).order_by(column.since)
-    row = connection.execute(query.limit(1)).first()
-    if row is None:
-        return None
-    return MailOutage(row.after_delivery, row.since, row.reported_at, row.ended_at)
-
-
-def begin_outage(connection: Connection, trouble: MailTrouble) -> None:
-    """Write down that there is an outage."""
-    row = {"after_delivery": trouble.after_delivery, "since": trouble.since}
-    insert_new(connection, mail_outages, row)
-
-
-def note_outage(connection: Connection, outage: MailOutage, **times: datetime) -> None:
-    """Write down what happened to an outage: `reported_at`, `ended_at`, `end_reported_at`."""
-    mine = mail_outages.c.after_delivery == outage.after_delivery
-    connection.execute(update(mail_outages).where(mine).values(**times))
-
-
-def _attempts(channel: str, result: DeliveryResult) -> Select[Any]:
-    """Select the attempts of a channel with a result, the latest first.
-
-    They are walked along from the latest: a join would go through all notifications of the channel.
-    """
-    column = deliveries.c
-    of_notification = notifications.c.notification_id == column.notification_id
-    made_by = select(notifications.c.channel).where(of_notification).scalar_subquery()
-    attempts = select(column.delivery_id).where(column.result == result, made_by == channel)
-    return attempts.order_by(column.delivery_id.desc())
 
 
 _REPLACED_FOR: Final = timedelta(minutes=5)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dashboard.domain.alerts.closings import expected_at, plan_closings
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind
 from dashboard.domain.alerts.notification import Delay, NotificationKind, Precedence, Recipient
 from dashboard.domain.alerts.pace import (
@@ -19,8 +20,6 @@ from dashboard.domain.alerts.pace import (
     OpenNotification,
     Pace,
     RecipientTraffic,
-    expected_at,
-    plan_closings,
     precedence_of,
     precedence_of_kind,
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dashboard.domain.health.troubles import MailTrouble
-from dashboard.store.alerts.alert_status import mail_trouble, was_sent_after
+from dashboard.store.alerts.mail_outages import mail_trouble, was_sent_after
 from dashboard.store.alerts.notification_claims import mark_sent, reschedule
 from dashboard.store.engine.engine import Store
 from tests.builders import A_MOMENT

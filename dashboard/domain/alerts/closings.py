@@ -1,0 +1,177 @@
+"""Closings: which waiting notifications of a recipient go now, and what is merged into one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime
+from uuid import UUID
+
+from dashboard.domain.alerts.notification import Delay, NotificationKind, Precedence
+from dashboard.domain.alerts.pace import (
+    HOUR,
+    LATE_AFTER,
+    Closing,
+    OpenNotification,
+    Pace,
+    RecipientTraffic,
+    within_the_hour,
+)
+from dashboard.domain.alerts.rule_keys import MAIL
+
+
+def plan_closings(
+    due: Sequence[OpenNotification],
+    traffic: RecipientTraffic,
+    now: datetime,
+    pace: Pace,
+    *,
+    is_back: bool = False,
+) -> list[Closing]:
+    """Return which of the due notifications of one recipient go now, and what is merged into one.
+
+    `due` is in order of position. What is urgent goes at once, by itself, up to as many an hour as
+    all others, and then what there is once a minute. The rest goes in order of precedence: as many
+    by themselves as there is room for, first messages about incidents apart from all others; the
+    last that goes takes all that are like it. So does the first, where the cap held up two or
+    more. Reminders are one message; a digest goes by
+    itself, when nothing else does. Where two or more waited for the end of quiet hours or
+    maintenance, or for a server that `is_back` or is tried again, there is one message of
+    everything. Nothing goes while enough waits to be delivered.
+    """
+    if traffic.is_stuck(now):
+        return []
+    due_at = {each.notification_id: each.release_at for each in due}
+    delay = _why_late(traffic, now, pace, is_back=is_back)
+    return [
+        replace(each, delay=delay) if now - due_at[each.notification_id] > LATE_AFTER else each
+        for each in _planned(due, traffic, now, pace, is_back=is_back)
+    ]
+
+
+def expected_at(
+    due: Sequence[OpenNotification], traffic: RecipientTraffic, now: datetime, pace: Pace
+) -> dict[UUID, datetime]:
+    """Return when each due notification of one recipient goes if nothing else is added meanwhile.
+
+    What nobody can tell yet, or only for later than an hour, is missing.
+    """
+    found: dict[UUID, datetime] = {}
+    waiting, at = list(due), now
+    while waiting and at <= now + HOUR:
+        closings = plan_closings(waiting, traffic, at, pace)
+        gone = {id_ for each in closings for id_ in (each.notification_id, *each.merged)}
+        heads = {each.notification_id for each in closings}
+        traffic = traffic.with_gone([each for each in waiting if each.notification_id in heads], at)
+        found |= dict.fromkeys(gone, at)
+        waiting = [each for each in waiting if each.notification_id not in gone]
+        opens = [pace.opens_at(traffic, at, rank) for rank, _ in _ranked(waiting)]
+        later = [each for each in opens if each > at]
+        if not (gone or later):
+            break
+        at = min(later, default=at)
+    return found
+
+
+def _why_late(traffic: RecipientTraffic, now: datetime, pace: Pace, *, is_back: bool) -> Delay:
+    if is_back or traffic.waiting:
+        return Delay.SERVER
+    taken = len(within_the_hour(traffic.recent, now))
+    return Delay.CAP if taken >= pace.largest_hourly // 2 else Delay.WORKER
+
+
+def _planned(
+    due: Sequence[OpenNotification],
+    traffic: RecipientTraffic,
+    now: datetime,
+    pace: Pace,
+    *,
+    is_back: bool,
+) -> list[Closing]:
+    urgent = [each for each in due if each.is_urgent]
+    closings = _fitted(urgent, pace.urgent_room(traffic.urgent, now), pace)
+    ranked = _ranked([each for each in due if not (each.is_urgent or each.is_digest)])
+    usual = [each for _, each in ranked]
+    rest = [each for each in usual if not each.is_reminder]
+    first = [each for rank, each in ranked if rank <= Precedence.OPENING]
+    traffic = traffic.after(len(closings), now, are_first=True)
+    room = pace.room_for_first(traffic, now) if first else pace.room(traffic, now)
+    waited = sum(is_back or each.was_held for each in usual)
+    if rest and waited > 1 and rest[0].recipient.channel == MAIL:
+        return closings + (_summary(usual, pace) if room else [])
+    late = sum(is_back or each.was_held or now - each.release_at > LATE_AFTER for each in rest)
+    if late > 1:
+        going, others = _fitted(rest, min(room, 1), pace), []
+    else:
+        going = _fitted(first, room, pace)
+        traffic = traffic.after(len(going), now, are_first=True)
+        others = _fitted(rest[len(first) :], pace.room(traffic, now), pace)
+    closings += going + others
+    traffic = traffic.after(len(going if late > 1 else others), now)
+    reminders = [each for each in usual if each.is_reminder]
+    if reminders and pace.has_room_for_reminders(traffic, now):
+        closings += _fitted(reminders, 1, pace)
+    digests = [each for each in due if each.is_digest]
+    if digests and not closings and pace.room(traffic, now):
+        closings = [Closing(digests[0].notification_id)]
+    return closings
+
+
+def _ranked(due: Sequence[OpenNotification]) -> list[tuple[Precedence, OpenNotification]]:
+    """Put first what is to go first, each with its place.
+
+    What came earlier in an incident goes before what follows in it, whatever that is; networks go
+    before others.
+    """
+    soonest: dict[UUID | None, Precedence] = {}
+    ranked: list[tuple[Precedence, OpenNotification]] = []
+    for each in reversed(due):
+        rank = min(each.precedence, soonest.get(each.incident_id, each.precedence))
+        if each.incident_id is not None:
+            soonest[each.incident_id] = rank
+        ranked.append((rank, each))
+    ranked.sort(key=lambda pair: (pair[0], not pair[1].is_of_network, pair[1].position))
+    return ranked
+
+
+def _summary(due: Sequence[OpenNotification], pace: Pace) -> list[Closing]:
+    """Let all go as one mail, which is of the first change; what is said of incidents joins it.
+
+    Programs behind other channels get messages of one kind.
+    """
+    ordered = sorted(due, key=lambda each: each.kind is not NotificationKind.CHANGE)
+    first, *others = _within(ordered, pace.largest_members)
+    return [Closing(first, tuple(others))]
+
+
+def _fitted(due: Sequence[OpenNotification], room: int, pace: Pace) -> list[Closing]:
+    """Let as many go by themselves as there is room for, the last of them with all of its kind.
+
+    A message on rejections names no change of a network, nor the other way round.
+    """
+    if room == 0 or not due:
+        return []
+    alone = len(due) if len(due) <= room else room - 1
+    closings = [Closing(each.notification_id) for each in due[:alone]]
+    if due[alone:]:
+        last = due[alone]
+        alike = [
+            each
+            for each in due[alone:]
+            if each.kind is last.kind and each.is_of_network is last.is_of_network
+        ]
+        first, *others = _within(alike, pace.largest_members)
+        closings.append(Closing(first, tuple(others)))
+    return closings
+
+
+def _within(notifications: Iterable[OpenNotification], most: int) -> list[UUID]:
+    """Return the first that together have at most so many members, at least one."""
+    taken: list[UUID] = []
+    members = 0
+    for each in notifications:
+        members += each.members
+        if taken and members > most:
+            break
+        taken.append(each.notification_id)
+    return taken
