@@ -26,7 +26,7 @@ from dashboard.application.health import (
     is_mail_late,
 )
 from dashboard.application.network_status import NetworkProfile, NetworkStatus
-from dashboard.application.recipients import unreached_words
+from dashboard.application.recipient_words import unreached_words
 from dashboard.application.source_health import (
     OPERATION_NAMES,
     REMEDIES,

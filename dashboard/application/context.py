@@ -24,10 +24,15 @@ from dashboard.domain.people.recipients import NOTHING_CONFIGURED, ConfiguredRec
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.exclusion import StoredRejection
 from dashboard.domain.rejections.reasons import ModuleLimits, Reason, parse_reason
+from dashboard.domain.rejections.search import RejectionFilter
 from dashboard.errors import InputError, SettingsError
 from dashboard.store.access.audit_log import note_action
+from dashboard.store.alerts.alert_status import open_incidents
+from dashboard.store.alerts.notification_search import NotificationFilter, search_notifications
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
+from dashboard.store.gas import LatestGas, latest_gas
+from dashboard.store.rejections.search import search
 
 T = TypeVar("T")
 
@@ -206,6 +211,21 @@ class ApplicationContext:
             return "this installation"
         profile = self.profile(network_id)
         return f"Network {network_id}" if profile is None else profile.name
+
+    def label(self, network_id: NetworkId) -> str:
+        """Return its name for lists, which say if it is made up."""
+        name = self.network_name(network_id)
+        return f"{name} (simulated)" if self.is_simulated(network_id) else name
+
+    def has_data_of(self, network_id: NetworkId) -> bool:
+        """Whether rejections, notifications, incidents or fees of a network are stored."""
+        with self.store.read() as connection:
+            return bool(
+                search(connection, RejectionFilter(network_id=network_id), 1)
+                or search_notifications(connection, NotificationFilter(network_id=network_id), 1)
+                or network_id in {each.subject.network_id for each in open_incidents(connection)}
+                or latest_gas(connection, network_id, self.now()) != LatestGas()
+            )
 
     def zone(self, name: str) -> tzinfo:
         """Return a time zone by its name, empty for that of [mail]; InputError for no zone."""

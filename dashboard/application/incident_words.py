@@ -1,11 +1,12 @@
-"""The story of an incident in words, alike on the page and in commands."""
+"""The story of an incident in words, alike on the page and in commands, and how they list it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from typing import Final
 
+from dashboard.application.listing import Column, Json, Listing, instant
 from dashboard.application.text import moment_near
 from dashboard.domain.alerts.incident import (
     LONGEST_NOTE,
@@ -73,6 +74,16 @@ def withheld_words(withheld: WithheldChanges) -> str:
     return f"{address}: {many} not notified, {visible(withheld.reason, _LONGEST_REASON)}"
 
 
+def withheld_form(withheld: WithheldChanges) -> dict[str, Json]:
+    """Write the same for programs."""
+    return {
+        "channel": withheld.recipient.channel,
+        "address": withheld.recipient.address,
+        "changes": withheld.changes,
+        "reason": withheld.reason,
+    }
+
+
 def reach_words(story: IncidentStory) -> str:
     """Say in short how many people were notified, and what is not delivered."""
     if not story.notified:
@@ -113,3 +124,54 @@ def size_words(incident: Incident) -> str:
     """Say how far an incident grew; empty where its title says that, or where it did not."""
     is_counted = not KINDS[RuleKind(incident.kind)].is_lasting
     return "" if is_counted or incident.transitions == 1 else f"{incident.transitions:,} changes"
+
+
+_SHORT_ID: Final = 8
+
+
+def incident_form(incident: Incident, title: str) -> dict[str, Json]:
+    """Write an incident for programs, without its story."""
+    is_pending = incident.state is IncidentState.PENDING
+    return {
+        "incidentId": str(incident.incident_id),
+        "what": title,
+        "rule": incident.rule,
+        "severity": incident.severity,
+        "group": [{"name": name, "value": value} for name, value in incident.group],
+        "state": str(incident.state),
+        "openedAt": instant(incident.opened_at),
+        "firesAt": instant(incident.next_at) if is_pending else None,
+        "changedAt": instant(incident.changed_at),
+        "resolvedAt": instant(incident.resolved_at),
+        "changes": incident.transitions,
+        "owner": incident.owner or None,
+    }
+
+
+def incident_listing(title_of: Callable[[Incident], str]) -> Listing[IncidentStory]:
+    """Return how incidents are listed; programs get the whole story."""
+    return Listing(
+        "incidents",
+        (
+            Column("id", lambda each: str(each.incident.incident_id)[:_SHORT_ID]),
+            Column("state", lambda each: str(each.state)),
+            Column("since", lambda each: moment(each.incident.opened_at)),
+            Column("changes", lambda each: each.incident.transitions),
+            Column("severity", lambda each: each.incident.severity),
+            Column("owner", lambda each: each.incident.owner),
+            Column("what", lambda each: title_of(each.incident)),
+        ),
+        "No incident is open.",
+        lambda each: incident_form(each.incident, title_of(each.incident)) | _story_form(each),
+    )
+
+
+def _story_form(story: IncidentStory) -> dict[str, Json]:
+    return {
+        "state": str(story.state),
+        "noDataSince": None if story.unknown is None else instant(story.unknown.since),
+        "remarks": list(state_remarks(story)),
+        "silence": None if story.silence is None else story.silence.silence_id,
+        "story": [{"at": instant(each.at), "what": event_words(each)} for each in story.events],
+        "notified": list[Json](notified_words(story)),
+    }

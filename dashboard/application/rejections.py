@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from dashboard.application.context import ApplicationContext, TtlCache
-from dashboard.application.listing import instant
+from dashboard.application.listing import Column, Json, Listing, for_programs, instant, time_column
 from dashboard.application.rejection_timeline import (
     NO_MODULE,
     Compared,
@@ -36,7 +35,6 @@ from dashboard.domain.rejections.reasons import (
     overrun,
 )
 from dashboard.domain.rejections.search import RejectionFilter, parse_search
-from dashboard.domain.tables import write_csv
 from dashboard.store.engine.connection import Connection
 from dashboard.store.monitoring.coverage import watched_time
 from dashboard.store.rejections.counts import (
@@ -47,7 +45,7 @@ from dashboard.store.rejections.counts import (
     count_over_time,
     rank_senders,
 )
-from dashboard.store.rejections.search import latest_reasons, search_page
+from dashboard.store.rejections.search import latest_reasons, search, search_page
 from dashboard.store.rejections.unparsed_reasons import UnparsedReason, unparsed_reasons
 from dashboard.wire.exclusion import encode_record
 
@@ -189,6 +187,11 @@ class Rejections:
         with self._context.store.read() as connection:
             return tuple(search_page(connection, within, rows, (number - 1) * rows))
 
+    def latest(self, wanted: RejectionFilter, limit: int) -> list[StoredRejection]:
+        """Return what fits, ever, the latest first."""
+        with self._context.store.read() as connection:
+            return search(connection, wanted, limit)
+
     def limit_tables(self) -> tuple[ModuleLimits, ...]:
         """Return the tables of module limits: those of the networks first, then the public ones."""
         own = (each.module_limits for each in self._context.networks)
@@ -273,55 +276,71 @@ def _is_missed(begins: datetime, window: Window, watched: WatchedTime) -> bool:
     return bool(step.missed) and step.watched <= _HALF * step.length
 
 
-_CSV_COLUMNS: Final = (
-    "network_id",
-    "network",
-    "is_simulated",
-    "tx_hash",
-    "sender",
-    "nonce",
-    "stage",
-    "module",
-    "lines_needed",
-    "lines_allowed",
-    "why",
-    "reason_as_sent",
-    "dated_by_the_node",
-    "first_seen_here",
-    "block_number",
-)
+def rejection_listing(context: ApplicationContext) -> Listing[StoredRejection]:
+    """Return how rejections are listed; each network by its name."""
+    reason_of = context.reason_of
 
+    def words(each: StoredRejection) -> str:
+        reason = reason_of(each)
+        is_read = reason.kind is not ReasonKind.UNPARSED
+        return explain(reason) if is_read else f"“{reason.text}”"
 
-def rejections_csv(rejections: Iterable[StoredRejection], context: ApplicationContext) -> str:
-    """Write one line for each rejection, with the reason in words and as it was sent."""
-    return write_csv(_CSV_COLUMNS, (_csv_row(each, context) for each in rejections))
-
-
-def _csv_row(stored: StoredRejection, context: ApplicationContext) -> tuple[str | int | None, ...]:
-    record = stored.record
-    reason = context.reason_of(stored)
-    return (
-        stored.network_id,
-        context.network_name(stored.network_id),
-        "yes" if context.is_simulated(stored.network_id) else "no",
-        str(record.tx_hash),
-        str(record.sender),
-        record.nonce,
-        record.tx_rejection_stage,
-        reason.module,
-        reason.count,
-        reason.limit,
-        explain(reason),
-        record.reason_message,
-        moment(record.timestamp),
-        moment(stored.first_seen_at),
-        record.block_number,
+    return Listing(
+        "rejections",
+        (
+            for_programs("networkId", lambda each: each.network_id),
+            time_column("arrived", "firstSeenAt", lambda each: each.first_seen_at),
+            Column(
+                "network",
+                lambda each: context.label(each.network_id),
+                "network",
+                lambda each: context.network_name(each.network_id),
+            ),
+            for_programs("isSimulated", lambda each: context.is_simulated(each.network_id)),
+            Column("stage", lambda each: str(each.record.tx_rejection_stage)),
+            Column("module", lambda each: reason_of(each).module),
+            Column("lines", lambda each: reason_of(each).count),
+            Column("limit", lambda each: reason_of(each).limit),
+            Column("transaction", lambda each: str(each.record.tx_hash)),
+            Column("reason", words),
+        ),
+        "No such rejection is stored.",
+        lambda each: rejection_form(each, reason_of(each)),
     )
 
 
-def rejection_form(stored: StoredRejection, reason: Reason) -> dict[str, Any]:
+def rejection_file(context: ApplicationContext) -> Listing[StoredRejection]:
+    """Return what a file holds of each rejection: the reason in words and as it was sent."""
+    reason_of = context.reason_of
+    return Listing(
+        "rejections",
+        (
+            Column("network_id", lambda each: each.network_id),
+            Column("network", lambda each: context.network_name(each.network_id)),
+            Column("is_simulated", lambda each: _yes(is_so=context.is_simulated(each.network_id))),
+            Column("tx_hash", lambda each: str(each.record.tx_hash)),
+            Column("sender", lambda each: str(each.record.sender)),
+            Column("nonce", lambda each: each.record.nonce),
+            Column("stage", lambda each: each.record.tx_rejection_stage),
+            Column("module", lambda each: reason_of(each).module),
+            Column("lines_needed", lambda each: reason_of(each).count),
+            Column("lines_allowed", lambda each: reason_of(each).limit),
+            Column("why", lambda each: explain(reason_of(each))),
+            Column("reason_as_sent", lambda each: each.record.reason_message),
+            Column("dated_by_the_node", lambda each: moment(each.record.timestamp)),
+            Column("first_seen_here", lambda each: moment(each.first_seen_at)),
+            Column("block_number", lambda each: each.record.block_number),
+        ),
+    )
+
+
+def _yes(*, is_so: bool) -> str:
+    return "yes" if is_so else "no"
+
+
+def rejection_form(stored: StoredRejection, reason: Reason) -> dict[str, Json]:
     """Write a rejection for programs: the record as the API answers it, and what we make of it."""
-    record: dict[str, Any] = msgspec.json.decode(encode_record(stored.record))
+    record: dict[str, Json] = msgspec.json.decode(encode_record(stored.record))
     return record | {
         "firstSeenAt": instant(stored.first_seen_at),
         "lastSeenAt": instant(stored.last_seen_at),

@@ -9,6 +9,14 @@ from typing import Final, NamedTuple
 from zoneinfo import ZoneInfo
 
 from dashboard.application.context import ApplicationContext, TtlCache
+from dashboard.application.listing import (
+    Column,
+    Json,
+    Listing,
+    for_programs,
+    instant,
+    time_column,
+)
 from dashboard.application.rule_preview import preview_rule
 from dashboard.application.silences import silent_now
 from dashboard.domain.alerts.condition import Subject, SubjectKind
@@ -16,7 +24,7 @@ from dashboard.domain.alerts.incident import Incident, IncidentState, close_unre
 from dashboard.domain.alerts.kinds.table import subject_kinds
 from dashboard.domain.alerts.route import SilentSource, muted_rules
 from dashboard.domain.alerts.rule import Rule
-from dashboard.domain.alerts.rule_preview import RulePreview
+from dashboard.domain.alerts.rule_preview import Firing, RulePreview
 from dashboard.domain.alerts.rule_table import (
     RuleDifference,
     RuleEdit,
@@ -28,7 +36,13 @@ from dashboard.domain.alerts.rule_table import (
     why_closed,
     write_rule,
 )
-from dashboard.domain.alerts.rule_text import preview_in_words, written
+from dashboard.domain.alerts.rule_text import (
+    group_in_words,
+    preview_in_words,
+    recipients_in_words,
+    scope_in_words,
+    written,
+)
 from dashboard.domain.formatting import counted, moment
 from dashboard.domain.people.access import Action, Actor, Detail
 from dashboard.domain.tables import write_toml
@@ -71,6 +85,11 @@ class AlertRules:
         """Return the rules in their order, the default ones where none is stored."""
         with self._context.store.read() as connection:
             return read_rules(connection)
+
+    def listed(self) -> list[ListedRule]:
+        """Return the rules in force, each with its state now."""
+        situation = self.situation()
+        return [ListedRule(each, situation.state_of(each.rule)) for each in self.in_force()]
 
     def situation(self) -> RuleSituation:
         """Return what says where each rule stands now."""
@@ -233,3 +252,72 @@ def _concerns(subject: Subject, rule: Rule) -> bool:
         return subject.rule == rule.name
     is_taken = subject.network_id in (rule.scope.networks or {subject.network_id})
     return is_taken and subject.kind in subject_kinds(rule.kind)
+
+
+@dataclass(frozen=True, slots=True)
+class ListedRule:
+    """A rule in force with its state."""
+
+    stored: StoredRule
+    state: RuleState
+
+    @property
+    def rule(self) -> Rule:
+        """The rule itself."""
+        return self.stored.rule
+
+
+def rule_form(stored: StoredRule) -> dict[str, Json]:
+    """Write a rule for programs, in the keys of its file."""
+    return {
+        "name": stored.rule.name,
+        **write_rule(stored.rule),
+        "changedAt": instant(stored.changed_at),
+        "changedBy": stored.changed_by,
+    }
+
+
+def rule_listing(context: ApplicationContext) -> Listing[ListedRule]:
+    """Return how rules are listed; each network by its name."""
+    return Listing(
+        "rules",
+        (
+            Column("name", lambda each: each.rule.name),
+            Column("kind", lambda each: each.rule.kind.value),
+            Column("severity", lambda each: each.rule.severity.value),
+            Column("state", lambda each: each.state.word, "state"),
+            Column("scope", lambda each: scope_in_words(each.rule, context.label)),
+            Column("notifies", lambda each: recipients_in_words(each.rule.recipients)),
+            for_programs("why", lambda each: each.state.why),
+        ),
+        "There is no rule.",
+        lambda each: rule_form(each.stored),
+    )
+
+
+def firing_listing(context: ApplicationContext) -> Listing[Firing]:
+    """Return how the firings of a preview are listed."""
+    return Listing(
+        "firings",
+        (
+            time_column("at", "at", lambda each: each.at),
+            time_column("until", "until", lambda each: each.ends, "lasts"),
+            for_programs("networkId", lambda each: each.network_id),
+            Column(
+                "network",
+                lambda each: context.label(each.network_id),
+                "network",
+                lambda each: context.network_name(each.network_id),
+            ),
+            Column(
+                "changes", lambda each: f"{each.changes:,}", "changes", lambda each: each.changes
+            ),
+            Column(
+                "what",
+                group_in_words,
+                "group",
+                lambda each: {dimension.value: value for dimension, value in each.group},
+            ),
+        ),
+        "Nothing is listed.",
+    )

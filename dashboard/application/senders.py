@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from dashboard.application.context import ApplicationContext
+from dashboard.application.listing import Column, Listing, time_column
 from dashboard.domain.people.access import Action, Actor, Detail
 from dashboard.domain.quantity import Address, NetworkId
+from dashboard.domain.rejections.search import RejectionFilter
 from dashboard.errors import InputError
+from dashboard.store.rejections.counts import GroupCount, GroupCounts, Grouping, count_by
 from dashboard.store.tracking.senders import (
     WatchedSender,
     senders_watched,
@@ -65,6 +69,43 @@ class WatchedSenders:
                 self._context.audit(connection, Action.UNWATCH_SENDER, str(sender), by=by)
         return was_watched
 
+    def rank(self, wanted: RejectionFilter, limit: int) -> GroupCounts:
+        """Count rejections by sender, the largest number first."""
+        with self._context.store.read() as connection:
+            return count_by(connection, Grouping.SENDER, wanted, None, limit)
+
+    def listing(self) -> Listing[WatchedSender]:
+        """Return how watched senders are listed."""
+        context = self._context
+        return Listing(
+            "senders",
+            (
+                time_column("since", "watchedAt", lambda each: each.watched_at),
+                Column("sender", lambda each: str(each.sender), "from"),
+                Column(
+                    "networks",
+                    lambda each: ", ".join(map(context.label, each.network_ids)),
+                    "networks",
+                    lambda each: [
+                        {"networkId": network_id, "network": context.network_name(network_id)}
+                        for network_id in each.network_ids
+                    ],
+                ),
+                Column("label", lambda each: each.label, "label"),
+            ),
+            "No sender is watched.",
+        )
+
     def _can_watch_senders(self, network_id: NetworkId) -> bool:
         profile = self._context.profile(network_id)
         return profile is not None and profile.sees_all_reports
+
+
+RANKED: Final[Listing[GroupCount]] = Listing(
+    "senders",
+    (
+        Column("sender", lambda each: str(each.key), "from"),
+        Column("rejections", lambda each: each.count, "rejections"),
+    ),
+    "No such rejection is stored.",
+)

@@ -9,6 +9,15 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from dashboard.application.context import ApplicationContext
+from dashboard.application.listing import (
+    Column,
+    Json,
+    Listing,
+    for_programs,
+    instant,
+    time_column,
+    time_for_programs,
+)
 from dashboard.application.text import moment
 from dashboard.domain.alerts.condition import INSTALLATION, SubjectKind
 from dashboard.domain.alerts.incident import Incident
@@ -166,6 +175,39 @@ class Silences:
         """Say which changes are meant."""
         return ", ".join(map(self.words_of, silence.wish.matchers)) or "everything"
 
+    def listing(self, kind: SilenceKind) -> Listing[Silence]:
+        """Return how silences are listed now, or maintenance windows."""
+        now = self._context.now()
+
+        def matchers(each: Silence) -> Json:
+            return [self.words_of(one) for one in each.wish.matchers]
+
+        def occurrence(each: Silence) -> tuple[datetime | None, datetime | None]:
+            part = each.occurrence(now)
+            return (None, None) if part is None else (part.wish.starts_at, part.over_at)
+
+        return Listing(
+            "silences" if kind is SilenceKind.SILENCE else "maintenanceWindows",
+            (
+                Column("number", lambda each: each.silence_id, "number"),
+                for_programs("kind", lambda each: each.kind.value),
+                Column("state", lambda each: each.state(now).value, "state"),
+                time_column("from", "startsAt", lambda each: each.wish.starts_at),
+                Column("until", until_words, "endsAt", lambda each: instant(each.wish.ends_at)),
+                Column("hours", _hours, "weekly", _spans),
+                for_programs("timeZone", _zone),
+                time_for_programs("nextStartsAt", lambda each: occurrence(each)[0]),
+                time_for_programs("nextEndsAt", lambda each: occurrence(each)[1]),
+                Column("what", self.scope_of, "matchers", matchers),
+                Column("author", lambda each: each.author, "author"),
+                Column("reason", lambda each: each.wish.reason, "reason"),
+                time_for_programs("createdAt", lambda each: each.created_at),
+                time_for_programs("endedAt", lambda each: each.ended_at),
+                for_programs("endedBy", lambda each: each.ended_by or None),
+            ),
+            f"No {kind.value} is active or to come.",
+        )
+
     def _note(self, connection: Connection, silence: Silence, action: Action, by: Actor) -> None:
         wish = silence.wish
         details: dict[str, Detail] = {
@@ -176,6 +218,26 @@ class Silences:
             "reason": wish.reason,
         }
         note_action(connection, by.at, by.name, action, str(silence.silence_id), details)
+
+
+def until_words(silence: Silence) -> str:
+    """Say when it ends, or that it never began: else it would end before its start."""
+    if silence.never_began:
+        return f"{moment(silence.wish.ends_at)}, cancelled at {moment(silence.over_at)}"
+    return moment(silence.over_at)
+
+
+def _hours(each: Silence) -> str:
+    return "" if each.wish.weekly is None else str(each.wish.weekly)
+
+
+def _spans(each: Silence) -> Json:
+    weekly = each.wish.weekly
+    return [] if weekly is None else list(map(str, weekly.hours.spans))
+
+
+def _zone(each: Silence) -> Json:
+    return None if each.wish.weekly is None else each.wish.weekly.hours.zone
 
 
 def matchers_of(incident: Incident) -> tuple[Matcher, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
@@ -13,25 +12,23 @@ from uuid import UUID
 import click
 
 from dashboard.alert.message import Stage
-from dashboard.application.deliveries import (
-    NotificationHistory,
-    Notifications,
-    VerificationMail,
-    notification_filter,
-    reported_words,
-    verification_words,
+from dashboard.application.deliveries import Notifications, notification_filter
+from dashboard.application.delivery_listing import (
+    notification_listing,
+    open_form,
+    open_sentence,
+    verification_form,
+    verification_sentence,
 )
-from dashboard.application.incident_words import withheld_words
+from dashboard.application.incident_words import withheld_form, withheld_words
 from dashboard.application.incidents import Incidents
-from dashboard.application.listing import Json, instant
-from dashboard.application.text import moment, since_when
+from dashboard.application.listing import Json
 from dashboard.cli import options
 from dashboard.cli.installation import Installation, open_installation
 from dashboard.cli.main import LazyCommand, LazyGroup
 from dashboard.cli.output import (
     FAILED,
     FOUND,
-    Listing,
     Output,
     output,
     print_json,
@@ -40,14 +37,12 @@ from dashboard.cli.output import (
     warn,
 )
 from dashboard.cli.silences import actor, by
-from dashboard.domain.alerts.notification import DeliveryAttempt, NotificationState, Recipient
+from dashboard.domain.alerts.notification import NotificationState, Recipient
 from dashboard.domain.formatting import counted
 from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import shorten
 from dashboard.domain.rejections.search import HashRange
 from dashboard.errors import InputError
-from dashboard.store.alerts.alert_status import OpenIncident
-from dashboard.store.alerts.incident_list import WithheldChanges
 from dashboard.wiring.clock import utc_now
 from dashboard.wiring.store import os_user
 from dashboard.wiring.trials import TriedRecipient, recipients_to_try, try_recipient
@@ -137,7 +132,21 @@ def alerts(  # noqa: PLR0913 - one for each option
         one = None if wanted.tx_hashes is None else wanted.tx_hashes.only
         withheld = () if one is None else Incidents(here.source).withheld_about(one)
         mails = ask.verification_mails(wanted)
-        print_list(_listing(here, incidents, found, withheld, mails), output)
+        print_list(
+            notification_listing(here.source),
+            found,
+            output,
+            more={
+                "open": [open_form(each, here.source) for each in incidents],
+                "withheld": [withheld_form(each) for each in withheld],
+                "verificationMails": [verification_form(each) for each in mails],
+            },
+            before=[open_sentence(each, here.source) for each in incidents],
+            after=[
+                *(f"Not notified: {withheld_words(each)}." for each in withheld),
+                *(verification_sentence(each, here.source) for each in mails),
+            ],
+        )
     if sets_exit_status and found:
         sys.exit(FOUND)
 
@@ -169,142 +178,6 @@ def resend(
         print_json({"notifications": many})
     else:
         say(f"{counted(many, 'notification is', 'notifications are')} pending again.")
-
-
-def _listing(
-    here: Installation,
-    incidents: Sequence[OpenIncident],
-    found: Sequence[NotificationHistory],
-    withheld: Sequence[WithheldChanges],
-    mails: Sequence[VerificationMail],
-) -> Listing[NotificationHistory]:
-    return Listing(
-        "alerts",
-        found,
-        ("CREATED", "STATE", "NETWORK", "WHAT", "TRANSACTION", "TO", "ATTEMPTS", "ANSWER"),
-        row=lambda each: _row(here, each),
-        form=lambda each: _form(here, each),
-        nothing="No such alert is stored.",
-        more={
-            "open": [_open_form(here, each) for each in incidents],
-            "withheld": [_withheld_form(each) for each in withheld],
-            "verificationMails": [_verification_form(each) for each in mails],
-        },
-        before=[_sentence(here, each) for each in incidents],
-        after=[
-            *(f"Not notified: {withheld_words(each)}." for each in withheld),
-            *(_verification_sentence(here, each) for each in mails),
-        ],
-    )
-
-
-def _verification_sentence(here: Installation, mail: VerificationMail) -> str:
-    known = mail.verification
-    answer = f": {known.outcome}" if known.outcome else ""
-    words = verification_words(known, here.source.now())
-    return f"Verification mail to {known.recipient.address}: {mail.state}, {words}{answer}."
-
-
-def _verification_form(mail: VerificationMail) -> Json:
-    known = mail.verification
-    return {
-        "channel": known.recipient.channel,
-        "address": known.recipient.address,
-        "state": str(mail.state),
-        "askedAt": instant(mail.asked_at),
-        "sentAt": instant(known.sent_at),
-        "nextAttemptAt": instant(known.next_attempt_at),
-        "attempts": known.attempts,
-        "outcome": known.outcome,
-        "deliveries": _delivery_forms(known.deliveries),
-    }
-
-
-def _sentence(here: Installation, incident: OpenIncident) -> str:
-    network = here.label(incident.subject.network_id)
-    rule = here.source.rule_of(incident.subject)
-    since = since_when(incident.as_condition(), rule, here.source.now())
-    return f"{network}, {incident.subject.kind}: {incident.state} {since}."
-
-
-def _row(here: Installation, history: NotificationHistory) -> tuple[str, ...]:
-    notification = history.notification
-    transition = notification.transition
-    is_pending = notification.state is NotificationState.PENDING
-    waits = f": {history.standing}" if is_pending and history.standing else ""
-    tx_hash = transition.subject.tx_hash
-    return (
-        moment(notification.created_at),
-        f"{notification.state}{waits}",
-        here.label(transition.subject.network_id),
-        reported_words(notification, history.states),
-        "" if tx_hash is None else str(tx_hash),
-        notification.recipient.address,
-        str(notification.attempts),
-        notification.outcome,
-    )
-
-
-def _withheld_form(each: WithheldChanges) -> Json:
-    return {
-        "channel": each.recipient.channel,
-        "address": each.recipient.address,
-        "changes": each.changes,
-        "reason": each.reason,
-    }
-
-
-def _open_form(here: Installation, incident: OpenIncident) -> Json:
-    return {
-        "subject": str(incident.subject.kind),
-        "networkId": incident.subject.network_id,
-        "network": here.source.network_name(incident.subject.network_id),
-        "isSimulated": here.is_simulated(incident.subject.network_id),
-        "state": str(incident.state),
-        "openedAt": instant(incident.opened_at),
-        "turningSince": instant(incident.turning_since),
-    }
-
-
-def _form(here: Installation, history: NotificationHistory) -> Json:
-    notification = history.notification
-    subject = notification.transition.subject
-    before = notification.transition.before
-    return {
-        "notificationId": str(notification.notification_id),
-        "messageId": notification.message_id,
-        "state": str(notification.state),
-        "standing": history.standing,
-        "kind": str(notification.kind),
-        "networkId": subject.network_id,
-        "network": here.source.network_name(subject.network_id),
-        "isSimulated": here.is_simulated(subject.network_id),
-        "txHash": None if subject.tx_hash is None else str(subject.tx_hash),
-        "before": None if before is None else str(before),
-        "after": str(notification.transition.after),
-        "at": instant(notification.transition.began_at),
-        "changes": notification.member_count,
-        "states": list(history.states or [str(notification.transition.after)]),
-        "channel": notification.recipient.channel,
-        "address": notification.recipient.address,
-        "createdAt": instant(notification.created_at),
-        "sentAt": instant(notification.sent_at),
-        "nextAttemptAt": instant(notification.next_attempt_at),
-        "attempts": notification.attempts,
-        "outcome": notification.outcome,
-        "deliveries": _delivery_forms(history.attempts),
-    }
-
-
-def _delivery_forms(attempts: Sequence[DeliveryAttempt]) -> list[Json]:
-    return [
-        {
-            "attemptedAt": instant(each.attempted_at),
-            "result": str(each.result),
-            "outcome": each.outcome,
-        }
-        for each in attempts
-    ]
 
 
 @click.command()

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from datetime import datetime
 
 import click
 
-from dashboard.application.listing import Json, instant
-from dashboard.application.text import moment
+from dashboard.application.audit import AUDIT, AuditLog
 from dashboard.cli import options
 from dashboard.cli.installation import open_installation
-from dashboard.cli.output import Listing, Output, output, print_list
-from dashboard.domain.people.access import Action, AuditEntry
-from dashboard.store.access.audit_log import AuditFilter, audit_entries
+from dashboard.cli.output import Output, output, print_list
+from dashboard.domain.people.access import Action
 
 
 @click.command()
@@ -36,30 +33,7 @@ def audit(
     Nothing is removed from the log before `keep_audit_log` of [store] is over. The actor is the
     name that a person gave, else the user of the system for a command, and pages for the pages.
     """
-    wanted = AuditFilter(None if action is None else Action(action), since, until)
-    with open_installation() as here, here.source.store.read() as connection:
-        found = audit_entries(connection, wanted, limit)
-    columns = ("AT", "ACTOR", "ACTION", "SUBJECT", "DETAILS")
-    nothing = "No such action is on record."
-    print_list(Listing("entries", found, columns, _row, _form, nothing), output)
-
-
-def _row(entry: AuditEntry) -> tuple[str, ...]:
-    details = ", ".join(
-        f"{name}: {each if isinstance(each, str) else json.dumps(each)}"
-        for name, each in entry.details.items()
-    )
-    return moment(entry.at), entry.actor, str(entry.action), entry.subject, details
-
-
-def _form(entry: AuditEntry) -> Json:
-    return {
-        "at": instant(entry.at),
-        "actor": entry.actor,
-        "action": str(entry.action),
-        "subject": entry.subject,
-        "details": {
-            name: each if each is None or isinstance(each, str | int | float) else list(each)
-            for name, each in entry.details.items()
-        },
-    }
+    wanted = None if action is None else Action(action)
+    with open_installation() as here:
+        found = AuditLog(here.source).entries(wanted, since, until, limit)
+    print_list(AUDIT, found, output)

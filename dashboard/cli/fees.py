@@ -127,7 +127,7 @@ def _print_current(
         return
     if output is Output.CSV:
         rows = [
-            (here.label(each.status.profile.network_id), *row)
+            (here.source.label(each.status.profile.network_id), *row)
             for each in current
             for row in _rows(each, now)
         ]
@@ -137,7 +137,8 @@ def _print_current(
         if number:
             say("")
         status = each.status
-        say(f"{here.label(status.profile.network_id)}: {status.activity}. {status.activity_reason}")
+        name = here.source.label(status.profile.network_id)
+        say(f"{name}: {status.activity}. {status.activity_reason}")
         rows = list(_rows(each, now))
         if rows:
             print_table(_FIGURES, rows)
@@ -216,7 +217,7 @@ def _print_series(
         return
     rows = [
         (
-            here.label(profile.network_id),
+            here.source.label(profile.network_id),
             moment(step.first_at),
             moment(step.last_at),
             exact_fee(step.lowest),
@@ -240,7 +241,7 @@ def _print_series(
     for profile, story in series:
         busy_sentence = None if story is None else busy_in_words(story)
         if busy_sentence is not None:
-            say(f"{here.label(profile.network_id)}: {busy_sentence}")
+            say(f"{here.source.label(profile.network_id)}: {busy_sentence}")
 
 
 def _series_form(profile: NetworkProfile, story: FeeTimeline | None) -> Json:

@@ -7,20 +7,17 @@ from uuid import UUID
 
 import click
 
-from dashboard.application.incident_words import event_words, notified_words, state_remarks
+from dashboard.application.incident_words import incident_form, incident_listing
 from dashboard.application.incidents import Incidents
-from dashboard.application.listing import Json, instant
-from dashboard.application.text import moment
+from dashboard.application.listing import Json
 from dashboard.cli import options
 from dashboard.cli.installation import open_installation
 from dashboard.cli.options import as_json
-from dashboard.cli.output import Listing, Output, output, print_json, print_list, say
+from dashboard.cli.output import Output, output, print_json, print_list, say
 from dashboard.cli.silences import NAME, actor, by
-from dashboard.domain.alerts.incident import Incident, IncidentResponse, IncidentState
+from dashboard.domain.alerts.incident import IncidentResponse
 from dashboard.domain.people.access import Actor
-from dashboard.store.alerts.incident_list import IncidentStory
 
-_SHORT_ID = 8
 _incident = click.argument("incident", metavar="INCIDENT")
 _note = click.option("--note", default="", help="What to know about it.")
 
@@ -39,17 +36,7 @@ def incidents(*, network_text: str | None, with_resolved: bool, limit: int, outp
         ask, network_id = Incidents(here.source), here.chosen_id(network_text)
         found = [*ask.open(network_id, limit)]
         found += ask.finished(network_id, limit) if with_resolved else []
-        print_list(
-            Listing(
-                "incidents",
-                found,
-                ("ID", "STATE", "SINCE", "CHANGES", "SEVERITY", "OWNER", "WHAT"),
-                row=lambda each: _row(ask, each),
-                form=lambda each: _form(ask, each),
-                nothing="No incident is open.",
-            ),
-            output,
-        )
+        print_list(incident_listing(ask.title_of), found, output)
 
 
 @click.command()
@@ -116,9 +103,11 @@ def _respond(
         found = ask.named(text)
         changed = change(ask, found.incident_id, actor(name, here.source.now()))
         if as_json:
-            others: list[Json] = [_plain(ask, each) for each in changed.others]
+            others: list[Json] = [
+                incident_form(each, ask.title_of(each)) for each in changed.others
+            ]
             done: dict[str, Json] = {"isChanged": changed.event is not None, "others": others}
-            print_json(_plain(ask, changed.incident) | done)
+            print_json(incident_form(changed.incident, ask.title_of(changed.incident)) | done)
             return
         incident = changed.incident
         who = incident.owner if incident.is_open else changed.event.actor if changed.event else ""
@@ -127,44 +116,3 @@ def _respond(
         say(f"{ask.title_of(changed.incident)}: {changed.incident.state}{held}.{unchanged}")
         for each in filter(None, (ask.owner_notified(changed), ask.with_it(changed.others))):
             say(each)
-
-
-def _row(ask: Incidents, story: IncidentStory) -> tuple[str, ...]:
-    incident = story.incident
-    return (
-        str(incident.incident_id)[:_SHORT_ID],
-        str(story.state),
-        moment(incident.opened_at),
-        str(incident.transitions),
-        incident.severity,
-        incident.owner,
-        ask.title_of(incident),
-    )
-
-
-def _plain(ask: Incidents, incident: Incident) -> dict[str, Json]:
-    return {
-        "incidentId": str(incident.incident_id),
-        "what": ask.title_of(incident),
-        "rule": incident.rule,
-        "severity": incident.severity,
-        "group": [{"name": name, "value": value} for name, value in incident.group],
-        "state": str(incident.state),
-        "openedAt": instant(incident.opened_at),
-        "firesAt": instant(incident.next_at) if incident.state is IncidentState.PENDING else None,
-        "changedAt": instant(incident.changed_at),
-        "resolvedAt": instant(incident.resolved_at),
-        "changes": incident.transitions,
-        "owner": incident.owner or None,
-    }
-
-
-def _form(ask: Incidents, story: IncidentStory) -> Json:
-    return _plain(ask, story.incident) | {
-        "state": str(story.state),
-        "noDataSince": None if story.unknown is None else instant(story.unknown.since),
-        "remarks": list(state_remarks(story)),
-        "silence": None if story.silence is None else story.silence.silence_id,
-        "story": [{"at": instant(each.at), "what": event_words(each)} for each in story.events],
-        "notified": list(notified_words(story)),
-    }

@@ -13,17 +13,10 @@ from dashboard.application.context import ApplicationContext
 from dashboard.cli.options import chosen_id
 from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import NetworkId
-from dashboard.domain.rejections.exclusion import StoredRejection
-from dashboard.domain.rejections.reasons import Reason
-from dashboard.domain.rejections.search import RejectionFilter
 from dashboard.domain.tables import read_spreadsheet
 from dashboard.errors import InputError
 from dashboard.logs import configure_logs
 from dashboard.settings import Settings, load_settings
-from dashboard.store.alerts.alert_status import open_incidents
-from dashboard.store.alerts.notification_search import NotificationFilter, search_notifications
-from dashboard.store.gas import LatestGas, latest_gas
-from dashboard.store.rejections.search import search
 from dashboard.wiring.clock import utc_now
 from dashboard.wiring.networks import Network, shown_networks
 from dashboard.wiring.page_settings import page_settings, profile_of
@@ -42,33 +35,9 @@ class Installation:
         """Return who acts where nobody else is named: the user of this machine, now."""
         return Actor(self.source.actor, self.source.now())
 
-    def is_simulated(self, network_id: NetworkId) -> bool:
-        """Whether a network is made up."""
-        return self.source.is_simulated(network_id)
-
-    def reason_of(self, stored: StoredRejection) -> Reason:
-        """Read a rejection's reason, with the limit that its network has where it names none."""
-        return self.source.reason_of(stored)
-
-    def label(self, network_id: NetworkId) -> str:
-        """Name a network as people see it, and say if it is made up."""
-        name = self.source.network_name(network_id)
-        return f"{name} (simulated)" if self.is_simulated(network_id) else name
-
     def chosen_id(self, text: str | None) -> NetworkId | None:
         """Return the id of the network that a person named, configured or still in the store."""
-        return chosen_id(text, self.source.networks, self._is_stored)
-
-    def _is_stored(self, network_id: NetworkId) -> bool:
-        """Whether the store holds rejections, notifications, incidents or fees of a network."""
-        with self.source.store.read() as connection:
-            fees = latest_gas(connection, network_id, self.source.now())
-            return bool(
-                search(connection, RejectionFilter(network_id=network_id), 1)
-                or search_notifications(connection, NotificationFilter(network_id=network_id), 1)
-                or network_id in {each.subject.network_id for each in open_incidents(connection)}
-                or fees != LatestGas()
-            )
+        return chosen_id(text, self.source.networks, self.source.has_data_of)
 
 
 @contextmanager

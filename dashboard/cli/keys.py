@@ -14,7 +14,7 @@ from dashboard.application.keys import NEW_LIMITS, Keys, NewKey
 from dashboard.application.network_status import NetworkProfile
 from dashboard.cli.installation import Installation, open_installation
 from dashboard.cli.options import DURATION, Parsed, as_json, chosen
-from dashboard.cli.output import Output, output, print_json, print_listing, say
+from dashboard.cli.output import Output, output, print_json, print_list, say
 from dashboard.domain.people.access import Actor, KeyLimits, parse_key_name, parse_rate
 from dashboard.domain.quantity import NetworkId, shorten
 from dashboard.errors import InputError
@@ -188,7 +188,7 @@ def list_(*, output: Output) -> None:
     """
     with open_installation() as here:
         known = Keys(here.source)
-        print_listing(known.listing(), known.all(), output)
+        print_list(known.listing(), known.all(), output)
 
 
 @keys.command(

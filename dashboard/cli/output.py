@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import Enum, auto
 from functools import wraps
 from itertools import zip_longest
-from typing import Any, Final, Generic, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 import click
 
-from dashboard.application import listing as application
-from dashboard.application.listing import Json
+from dashboard.application.listing import Item, Json, Listing
 from dashboard.cli.options import as_json
 from dashboard.domain.foreign_text import visible
 from dashboard.domain.tables import write_csv
@@ -81,7 +79,6 @@ def _width(text: str) -> int:
     )
 
 
-Item = TypeVar("Item")
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
@@ -91,25 +88,6 @@ class Output(Enum):
     TABLE = auto()
     CSV = auto()
     JSON = auto()
-
-
-@dataclass(frozen=True, slots=True)
-class Listing(Generic[Item]):
-    """What a command lists: `name` is the key of the items in JSON, `more` are further keys.
-
-    `row` writes an item under the `columns` of table and CSV, `form` writes it for JSON. `before`
-    and `after` are lines around the table; `nothing` stands in its place where there are no items.
-    """
-
-    name: str
-    items: Sequence[Item]
-    columns: Sequence[str]
-    row: Callable[[Item], Sequence[str]]
-    form: Callable[[Item], Json]
-    nothing: str
-    more: Mapping[str, Json] = field(default_factory=dict)
-    before: Sequence[str] = ()
-    after: Sequence[str] = ()
 
 
 def output(command: Command) -> Command:
@@ -128,27 +106,8 @@ def output(command: Command) -> Command:
     return cast("Command", as_json(csv_option(chosen)))
 
 
-def print_list(listing: Listing[Item], output: Output) -> None:
-    """Print the items."""
-    if output is Output.JSON:
-        print_json({**listing.more, listing.name: [listing.form(each) for each in listing.items]})
-        return
-    rows = [listing.row(each) for each in listing.items]
-    if output is Output.CSV:
-        print_csv(listing.columns, rows)
-        return
-    for line in listing.before:
-        say(line)
-    if rows:
-        print_table(listing.columns, rows)
-    else:
-        say(listing.nothing)
-    for line in listing.after:
-        say(line)
-
-
-def print_listing(
-    listing: application.Listing[Item],
+def print_list(
+    listing: Listing[Item],
     items: Sequence[Item],
     output: Output,
     *,

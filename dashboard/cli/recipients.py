@@ -6,17 +6,14 @@ import secrets
 
 import click
 
-from dashboard.application.listing import Json, instant
-from dashboard.application.recipients import (
-    ListedRecipient,
-    Recipients,
+from dashboard.application.recipient_words import (
+    RECIPIENTS,
     hours_words,
-    status_words,
     unreached_words,
 )
-from dashboard.application.text import moment
+from dashboard.application.recipients import Recipients
 from dashboard.cli.installation import open_installation
-from dashboard.cli.output import Listing, Output, output, print_list, say
+from dashboard.cli.output import Output, output, print_list, say
 from dashboard.cli.silences import actor, by
 from dashboard.domain.alerts.notification import DigestTime, Recipient
 from dashboard.domain.alerts.rule_keys import MAIL
@@ -42,20 +39,14 @@ def recipients() -> None:
 def list_(*, output: Output) -> None:
     """List every recipient: where it is named, whether anything is sent to it and why not."""
     with open_installation() as here:
-        queries = Recipients(here.source)
-        unreached = queries.unreached()
+        known = Recipients(here.source)
+        unreached = known.unreached()
         print_list(
-            Listing(
-                "recipients",
-                queries.all(),
-                ("CHANNEL", "ADDRESS", "STATE", "NAMED IN", "HOURS", "LAST SENT"),
-                row=_row,
-                form=_form,
-                nothing="There is no recipient.",
-                more={"unreached": [each.place for each in unreached]},
-                after=[f"Warning: {unreached_words(each)}." for each in unreached],
-            ),
+            RECIPIENTS,
+            known.all(),
             output,
+            more={"unreached": [each.place for each in unreached]},
+            after=[f"Warning: {unreached_words(each)}." for each in unreached],
         )
 
 
@@ -182,46 +173,3 @@ def renew_links(*, name: str | None) -> None:
         who = actor(name, here.source.now())
         Recipients(here.source).renew_link_key(secrets.token_bytes(KEY_LENGTH), who)
     say("Links and verification codes in messages sent so far are invalid now.")
-
-
-def _row(each: ListedRecipient) -> tuple[str, ...]:
-    return (
-        each.recipient.channel,
-        each.recipient.address,
-        status_words(each),
-        ", ".join(each.named_in) or "nowhere now",
-        hours_words(each.profile),
-        "never" if each.last_sent is None else moment(each.last_sent),
-    )
-
-
-def _form(each: ListedRecipient) -> Json:
-    verification, off = each.verification, each.off
-    asked = None if verification is None else verification.requested_at
-    return {
-        "channel": each.recipient.channel,
-        "address": each.recipient.address,
-        "status": str(each.status),
-        "namedIn": list(each.named_in),
-        "verifiedAt": instant(None if verification is None else verification.verified_at),
-        "verifiedBy": None if verification is None else verification.verified_by or None,
-        "askedAt": instant(asked),
-        "askedSentAt": instant(None if verification is None else verification.sent_at),
-        "askedAnswer": None if verification is None else verification.outcome or None,
-        "off": None
-        if off is None
-        else {
-            "cause": str(off.cause),
-            "since": instant(off.since),
-            "by": off.by,
-            "note": off.note,
-        },
-        "suspect": None
-        if each.suspect is None
-        else {"since": instant(each.suspect.since), "note": each.suspect.note},
-        "timeZone": each.profile.zone or None,
-        "active": [str(span) for span in each.profile.active],
-        "digest": None if each.profile.digest is None else str(each.profile.digest),
-        "isFixed": each.is_fixed,
-        "lastSentAt": instant(each.last_sent),
-    }

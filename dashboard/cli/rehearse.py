@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from dashboard.application.incident_words import withheld_words
+from dashboard.application.incident_words import withheld_form, withheld_words
 from dashboard.application.listing import Json, instant
 from dashboard.cli import options
 from dashboard.cli.installation import open_installation
@@ -140,15 +140,7 @@ def _form(found: Rehearsal) -> Json:
         "withinSeconds": found.storm.length.total_seconds(),
         "pending": found.pending,
         "folder": str(found.folder),
-        "withheld": [
-            {
-                "channel": each.recipient.channel,
-                "address": each.recipient.address,
-                "changes": each.changes,
-                "reason": each.reason,
-            }
-            for each in found.withheld
-        ],
+        "withheld": [withheld_form(each) for each in found.withheld],
         "messages": [
             {
                 "at": instant(each.at),

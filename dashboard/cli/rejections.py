@@ -4,32 +4,16 @@ from __future__ import annotations
 
 import sys
 from datetime import datetime
-from typing import Final
 
 import click
 
-from dashboard.application.listing import Json
-from dashboard.application.rejections import rejection_form
-from dashboard.application.text import moment
+from dashboard.application.rejections import Rejections, rejection_listing
 from dashboard.cli import options
-from dashboard.cli.installation import Installation, open_installation
-from dashboard.cli.output import FOUND, Listing, Output, output, print_list
+from dashboard.cli.installation import open_installation
+from dashboard.cli.output import FOUND, Output, output, print_list
 from dashboard.domain.quantity import Address
-from dashboard.domain.rejections.exclusion import RejectionStage, StoredRejection
-from dashboard.domain.rejections.reasons import ReasonKind, explain
+from dashboard.domain.rejections.exclusion import RejectionStage
 from dashboard.domain.rejections.search import HashRange, RejectionFilter, parse_search
-from dashboard.store.rejections.search import search
-
-_COLUMNS: Final = (
-    "ARRIVED",
-    "NETWORK",
-    "STAGE",
-    "MODULE",
-    "LINES",
-    "LIMIT",
-    "TRANSACTION",
-    "REASON",
-)
 
 
 @click.command()
@@ -98,44 +82,7 @@ def rejections(  # noqa: PLR0913 - one for each option
             since=since,
             until=until,
         )
-        with here.source.store.read() as connection:
-            found = search(connection, wanted, limit)
-        print_list(_listing(here, found), output)
+        found = Rejections(here.source).latest(wanted, limit)
+        print_list(rejection_listing(here.source), found, output)
     if sets_exit_status and found:
         sys.exit(FOUND)
-
-
-def _listing(here: Installation, found: list[StoredRejection]) -> Listing[StoredRejection]:
-    return Listing(
-        "rejections",
-        found,
-        _COLUMNS,
-        row=lambda each: _row(here, each),
-        form=lambda each: _form(here, each),
-        nothing="No such rejection is stored.",
-    )
-
-
-def _form(here: Installation, stored: StoredRejection) -> Json:
-    return {
-        "networkId": stored.network_id,
-        "network": here.source.network_name(stored.network_id),
-        "isSimulated": here.is_simulated(stored.network_id),
-        **rejection_form(stored, here.reason_of(stored)),
-    }
-
-
-def _row(here: Installation, stored: StoredRejection) -> tuple[str, ...]:
-    record = stored.record
-    reason = here.reason_of(stored)
-    words = explain(reason) if reason.kind is not ReasonKind.UNPARSED else f"“{reason.text}”"
-    return (
-        moment(stored.first_seen_at),
-        here.label(stored.network_id),
-        str(record.tx_rejection_stage),
-        reason.module or "",
-        "" if reason.count is None else str(reason.count),
-        "" if reason.limit is None else str(reason.limit),
-        str(record.tx_hash),
-        words,
-    )

@@ -12,14 +12,13 @@ from zoneinfo import ZoneInfo
 import click
 
 from dashboard.application.listing import Json, instant
-from dashboard.application.recipients import Recipients, unreached_words
-from dashboard.application.rules import AlertRules, RuleState
-from dashboard.application.text import moment
+from dashboard.application.recipient_words import unreached_words
+from dashboard.application.recipients import Recipients
+from dashboard.application.rules import AlertRules, firing_listing, rule_form, rule_listing
 from dashboard.cli.installation import Installation, open_installation, text_of
 from dashboard.cli.options import DURATION, as_json, given_rule, plain_table
 from dashboard.cli.output import (
     WRONG_INPUT,
-    Listing,
     Output,
     output,
     print_json,
@@ -28,7 +27,6 @@ from dashboard.cli.output import (
     warn,
 )
 from dashboard.domain.alerts.rule import Rule
-from dashboard.domain.alerts.rule_preview import Firing
 from dashboard.domain.alerts.rule_table import (
     RuleDifference,
     RuleEdit,
@@ -42,17 +40,13 @@ from dashboard.domain.alerts.rule_table import (
 )
 from dashboard.domain.alerts.rule_text import (
     differences_in_words,
-    group_in_words,
     preview_in_words,
-    recipients_in_words,
-    scope_in_words,
 )
 from dashboard.domain.people.access import Actor
 from dashboard.domain.tables import write_toml
 from dashboard.errors import InputError
 from dashboard.settings.layers import Mistake
 from dashboard.settings.own_files import TABLE, read_rule_file
-from dashboard.store.alerts.rules import StoredRule
 from dashboard.wiring.channels import rule_names
 from dashboard.wiring.clock import utc_now
 from dashboard.wiring.store import os_user
@@ -80,20 +74,8 @@ def rules() -> None:
 def listed(*, output: Output) -> None:
     """List the rules in force, and the state of each: firing, pending, no data, on or off."""
     with open_installation() as here:
-        ask = AlertRules(here.source)
-        situation = ask.situation()
-        print_list(
-            Listing(
-                "rules",
-                ask.in_force(),
-                ("NAME", "KIND", "SEVERITY", "STATE", "SCOPE", "NOTIFIES"),
-                row=lambda each: _row(here, each.rule, situation.state_of(each.rule)),
-                form=lambda each: _form(each, situation.state_of(each.rule)),
-                nothing="There is no rule.",
-                after=_warnings(here),
-            ),
-            output,
-        )
+        found = AlertRules(here.source).listed()
+        print_list(rule_listing(here.source), found, output, after=_warnings(here))
 
 
 @rules.command()
@@ -106,7 +88,7 @@ def show(*, name: str, as_json: bool) -> None:
     found_rule(tuple(each.rule for each in held), name)
     (found,) = (each for each in held if each.rule.name == name)
     if as_json:
-        print_json(_form(found))
+        print_json(rule_form(found))
     else:
         _print_file([found.rule])
 
@@ -219,24 +201,18 @@ def preview(*, name: str, within: timedelta, file: Path | None, output: Output) 
         found = queries.preview(rule, within)
         zone = ZoneInfo("UTC" if rule.active_hours is None else rule.active_hours.zone)
         print_list(
-            Listing(
-                "firings",
-                found.firings,
-                ("AT", "UNTIL", "NETWORK", "CHANGES", "WHAT"),
-                row=lambda each: _firing_row(here, each),
-                form=lambda each: _firing_form(here, each),
-                nothing="Nothing is listed.",
-                more={
-                    "rule": rule.name,
-                    "since": instant(found.since),
-                    "until": instant(found.until),
-                    "count": len(found.firings),
-                    "atNight": found.at_night(zone),
-                    "isCut": found.is_cut,
-                },
-                before=(preview_in_words(found, zone),),
-            ),
+            firing_listing(here.source),
+            found.firings,
             output,
+            more={
+                "rule": rule.name,
+                "since": instant(found.since),
+                "until": instant(found.until),
+                "count": len(found.firings),
+                "atNight": found.at_night(zone),
+                "isCut": found.is_cut,
+            },
+            before=(preview_in_words(found, zone),),
         )
 
 
@@ -247,27 +223,6 @@ def _rules_of(here: Installation, file: Path, *, as_json: bool) -> tuple[Rule, .
     if read.mistakes:
         _refuse(read.mistakes, as_json=as_json)
     return read.rules
-
-
-def _firing_row(here: Installation, firing: Firing) -> tuple[str, ...]:
-    return (
-        moment(firing.at),
-        "lasts" if firing.ends is None else moment(firing.ends),
-        here.label(firing.network_id),
-        f"{firing.changes:,}",
-        group_in_words(firing),
-    )
-
-
-def _firing_form(here: Installation, firing: Firing) -> Json:
-    return {
-        "at": instant(firing.at),
-        "until": instant(firing.ends),
-        "networkId": firing.network_id,
-        "network": here.source.network_name(firing.network_id),
-        "changes": firing.changes,
-        "group": {dimension.value: value for dimension, value in firing.group},
-    }
 
 
 def _refuse(mistakes: Sequence[Mistake], *, as_json: bool) -> NoReturn:
@@ -313,24 +268,3 @@ def _change_form(difference: RuleDifference) -> Json:
 
 def _print_file(found: Sequence[Rule]) -> None:
     click.echo(write_toml(TABLE, {each.name: write_rule(each) for each in found}), nl=False)
-
-
-def _row(here: Installation, rule: Rule, state: RuleState) -> tuple[str, ...]:
-    return (
-        rule.name,
-        rule.kind.value,
-        rule.severity.value,
-        state.word,
-        scope_in_words(rule, here.label),
-        recipients_in_words(rule.recipients),
-    )
-
-
-def _form(stored: StoredRule, state: RuleState | None = None) -> Json:
-    return {
-        "name": stored.rule.name,
-        **write_rule(stored.rule),
-        "changedAt": instant(stored.changed_at),
-        "changedBy": stored.changed_by,
-        **({} if state is None else {"state": state.word, "why": state.why}),
-    }

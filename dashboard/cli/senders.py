@@ -8,25 +8,14 @@ from datetime import datetime
 
 import click
 
-from dashboard.application.listing import Json, instant
-from dashboard.application.senders import WatchedSenders
-from dashboard.application.text import moment
+from dashboard.application.listing import Json
+from dashboard.application.senders import RANKED, WatchedSenders
 from dashboard.cli import options
-from dashboard.cli.installation import Installation, open_installation
-from dashboard.cli.output import (
-    WRONG_INPUT,
-    Listing,
-    Output,
-    output,
-    print_json,
-    print_list,
-    print_table,
-)
+from dashboard.cli.installation import open_installation
+from dashboard.cli.output import WRONG_INPUT, Output, output, print_json, print_list, print_table
 from dashboard.cli.silences import actor, by
 from dashboard.domain.quantity import Address
 from dashboard.domain.rejections.search import RejectionFilter
-from dashboard.store.rejections.counts import Grouping, count_by
-from dashboard.store.tracking.senders import WatchedSender
 
 _addresses = click.argument("senders", nargs=-1, required=True, type=options.ADDRESS)
 
@@ -89,18 +78,9 @@ def unwatch(*, senders: tuple[Address, ...], name: str | None, as_json: bool) ->
 def listed(*, network_text: str | None, output: Output) -> None:
     """List the addresses that are watched, the latest first."""
     with open_installation() as here:
-        found = WatchedSenders(here.source).watched(here.chosen_id(network_text))
-        print_list(
-            Listing(
-                "senders",
-                found,
-                ("SINCE", "SENDER", "NETWORKS", "LABEL"),
-                row=lambda each: _row(here, each),
-                form=lambda each: _form(here, each),
-                nothing="No sender is watched.",
-            ),
-            output,
-        )
+        known = WatchedSenders(here.source)
+        found = known.watched(here.chosen_id(network_text))
+        print_list(known.listing(), found, output)
 
 
 @senders.command()
@@ -120,20 +100,9 @@ def rank(
     with open_installation() as here:
         network_id = here.chosen_id(network_text)
         wanted = RejectionFilter(network_id=network_id, since=since, until=until)
-        with here.source.store.read() as connection:
-            counted = count_by(connection, Grouping.SENDER, wanted, None, limit)
-    print_list(
-        Listing(
-            "senders",
-            counted.groups,
-            ("SENDER", "REJECTIONS"),
-            row=lambda each: (str(each.key), str(each.count)),
-            form=lambda each: {"from": str(each.key), "rejections": each.count},
-            nothing="No such rejection is stored.",
-            more={"sendersInAll": counted.of, "rejectionsInAll": counted.total},
-        ),
-        output,
-    )
+        counted = WatchedSenders(here.source).rank(wanted, limit)
+    more: dict[str, Json] = {"sendersInAll": counted.of, "rejectionsInAll": counted.total}
+    print_list(RANKED, counted.groups, output, more=more)
 
 
 def _print_results(senders: Sequence[Address], results: Sequence[str], *, as_json: bool) -> None:
@@ -142,20 +111,3 @@ def _print_results(senders: Sequence[Address], results: Sequence[str], *, as_jso
         print_json({"senders": [{"from": each, "result": result} for each, result in pairs]})
     else:
         print_table(("SENDER", "RESULT"), pairs)
-
-
-def _row(here: Installation, each: WatchedSender) -> tuple[str, ...]:
-    networks = ", ".join(here.label(network_id) for network_id in each.network_ids)
-    return moment(each.watched_at), str(each.sender), networks, each.label
-
-
-def _form(here: Installation, each: WatchedSender) -> Json:
-    return {
-        "from": str(each.sender),
-        "watchedAt": instant(each.watched_at),
-        "label": each.label,
-        "networks": [
-            {"networkId": network_id, "network": here.source.network_name(network_id)}
-            for network_id in each.network_ids
-        ],
-    }

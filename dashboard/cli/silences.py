@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import wraps
@@ -11,13 +11,13 @@ from uuid import uuid4
 
 import click
 
-from dashboard.application.listing import Json, instant
-from dashboard.application.silences import Silences
+from dashboard.application.listing import instant
+from dashboard.application.silences import Silences, until_words
 from dashboard.application.text import moment
 from dashboard.cli import options
-from dashboard.cli.installation import Installation, open_installation
+from dashboard.cli.installation import open_installation
 from dashboard.cli.options import Parsed, as_json
-from dashboard.cli.output import Listing, Output, output, print_json, print_list, say
+from dashboard.cli.output import Output, output, print_json, print_list, say
 from dashboard.domain.alerts.silence import Silence, SilenceKind, SilenceRequest
 from dashboard.domain.people.access import Actor, parse_name
 from dashboard.domain.quantity import shorten
@@ -291,21 +291,14 @@ def _end(kind: SilenceKind, number: int, name: str | None, *, as_json: bool) -> 
 
 def _print_one(ask: Silences, silence: Silence, now: datetime, *, as_json: bool) -> None:
     if as_json:
-        print_json(_form(ask, silence, now))
+        print_json(ask.listing(silence.kind).form(silence))
         return
     hours = "" if silence.wish.weekly is None else f"{silence.wish.weekly}, "
     say(
         f"{silence.kind.value.capitalize()} {silence.silence_id}: {ask.scope_of(silence)}, {hours}"
-        f"from {moment(silence.wish.starts_at)} until {_until(silence)}"
+        f"from {moment(silence.wish.starts_at)} until {until_words(silence)}"
         f"{_next(silence, now)}."
     )
-
-
-def _until(silence: Silence) -> str:
-    """Say when it ends, or that it never began: else it would end before its start."""
-    if silence.never_began:
-        return f"{moment(silence.wish.ends_at)}, cancelled at {moment(silence.over_at)}"
-    return moment(silence.over_at)
 
 
 def _next(silence: Silence, now: datetime) -> str:
@@ -317,52 +310,7 @@ def _next(silence: Silence, now: datetime) -> str:
 
 def _list(kind: SilenceKind, output: Output, *, with_expired: bool) -> None:
     with open_installation() as here:
-        print_list(_listing(here, kind, with_expired=with_expired), output)
-
-
-def _listing(here: Installation, kind: SilenceKind, *, with_expired: bool) -> Listing[Silence]:
-    ask, now = Silences(here.source), here.source.now()
-    stored = ask.stored()
-    found = [*stored.unfinished, *(stored.finished if with_expired else ())]
-    return Listing(
-        "silences" if kind is SilenceKind.SILENCE else "maintenanceWindows",
-        [each for each in found if each.kind is kind],
-        ("NUMBER", "STATE", "FROM", "UNTIL", "HOURS", "WHAT", "AUTHOR", "REASON"),
-        row=lambda each: _row(ask, each, now),
-        form=lambda each: _form(ask, each, now),
-        nothing=f"No {kind.value} is active or to come.",
-    )
-
-
-def _row(ask: Silences, silence: Silence, now: datetime) -> Sequence[str]:
-    return (
-        str(silence.silence_id),
-        silence.state(now).value,
-        moment(silence.wish.starts_at),
-        _until(silence),
-        "" if silence.wish.weekly is None else str(silence.wish.weekly),
-        ask.scope_of(silence),
-        silence.author,
-        silence.wish.reason,
-    )
-
-
-def _form(ask: Silences, silence: Silence, now: datetime) -> Json:
-    weekly, part = silence.wish.weekly, silence.occurrence(now)
-    return {
-        "number": silence.silence_id,
-        "kind": silence.kind.value,
-        "state": silence.state(now).value,
-        "matchers": [ask.words_of(each) for each in silence.wish.matchers],
-        "startsAt": instant(silence.wish.starts_at),
-        "endsAt": instant(silence.wish.ends_at),
-        "weekly": [] if weekly is None else list(map(str, weekly.hours.spans)),
-        "timeZone": None if weekly is None else weekly.hours.zone,
-        "nextStartsAt": None if part is None else instant(part.wish.starts_at),
-        "nextEndsAt": None if part is None else instant(part.over_at),
-        "reason": silence.wish.reason,
-        "author": silence.author,
-        "createdAt": instant(silence.created_at),
-        "endedAt": instant(silence.ended_at),
-        "endedBy": silence.ended_by or None,
-    }
+        known = Silences(here.source)
+        stored = known.stored()
+        found = [*stored.unfinished, *(stored.finished if with_expired else ())]
+        print_list(known.listing(kind), [each for each in found if each.kind is kind], output)

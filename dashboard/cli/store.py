@@ -10,13 +10,12 @@ from pathlib import Path
 
 import click
 
-from dashboard.application.listing import Json, instant
-from dashboard.application.text import size
+from dashboard.application.listing import Json
+from dashboard.application.store_sizes import KINDS, measure_store, size_form, size_sentences
 from dashboard.cli import options
 from dashboard.cli.installation import open_installation
 from dashboard.cli.output import (
     FAILED,
-    Listing,
     Output,
     output,
     print_json,
@@ -27,11 +26,8 @@ from dashboard.cli.output import (
 )
 from dashboard.devnet.demo import YEAR
 from dashboard.devnet.genesis import SIMULATED
-from dashboard.domain.health.retention import KindSize, StoreSize
 from dashboard.logs import configure_logs
 from dashboard.settings import Settings, load_settings
-from dashboard.show.parts.health_cards import growth, until_full
-from dashboard.store.monitoring.sizes import measure
 from dashboard.wiring.devnet import fill_with_history
 from dashboard.wiring.maintenance import (
     back_up_store,
@@ -175,66 +171,15 @@ def store(*, output: Output) -> None:
     The whole store is read once for that, which takes some seconds for each gigabyte; nothing
     needs to be stopped.
     """
-    with open_installation() as here, here.source.store.read() as connection:
-        measured = measure(connection, here.source.now())
+    with open_installation() as here:
+        measured = measure_store(here.source)
     print_list(
-        Listing(
-            "kinds",
-            measured.kinds,
-            ("KIND", "ROWS", "SIZE", "GROWS BY"),
-            _row,
-            _form,
-            nothing="The store is empty.",
-            more=_totals(measured),
-            after=_summary(measured),
-        ),
+        KINDS,
+        measured.kinds,
         output,
+        more=size_form(measured),
+        after=size_sentences(measured),
     )
-
-
-def _row(each: KindSize) -> tuple[str, ...]:
-    about = "about " if each.is_estimated else ""
-    growth_text = "" if each.growth is None else growth(each.growth)
-    return str(each.kind), f"{each.rows:,}", f"{about}{size(each.bytes)}", growth_text
-
-
-def _summary(measured: StoreSize) -> list[str]:
-    free = f"{size(measured.free_inside)} more are free inside, and are used before it grows"
-    lines = [f"Together {size(measured.bytes)}; {free}."]
-    if measured.growth is None:
-        lines.append("How much it grows is known when a worker has measured it on two days.")
-    else:
-        lines.append(f"It grows by {growth(measured.growth)}.")
-    if measured.free_on_disk is not None:
-        full = "" if measured.full_in is None else f", full in {until_full(measured.full_in)}"
-        lines.append(f"Its disk has room for {size(measured.free_on_disk)}{full}.")
-    return lines
-
-
-def _totals(measured: StoreSize) -> dict[str, Json]:
-    full_in = measured.full_in
-    return {
-        "measuredAt": instant(measured.measured_at),
-        "bytes": measured.bytes,
-        "freeInside": measured.free_inside,
-        "freeOnDisk": measured.free_on_disk,
-        "bytesPerDay": _whole(measured.growth),
-        "fullInDays": None if full_in is None else full_in.days,
-    }
-
-
-def _form(each: KindSize) -> Json:
-    return {
-        "kind": str(each.kind),
-        "rows": each.rows,
-        "bytes": each.bytes,
-        "isEstimated": each.is_estimated,
-        "bytesPerDay": _whole(each.growth),
-    }
-
-
-def _whole(number: float | None) -> int | None:
-    return None if number is None else round(number)
 
 
 _MOST_YEARS = 10

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Final
 
 from dashboard.application.deliveries import pending_changes_words
@@ -14,11 +14,12 @@ from dashboard.application.health import (
     is_disk_short,
     is_mail_late,
 )
+from dashboard.application.store_sizes import growth, kind_growth, kind_size, until_full
 from dashboard.application.text import age, moment, moment_near, sentence, size, span
 from dashboard.domain.alerts.notification import DeliveryResult
 from dashboard.domain.foreign_text import visible
 from dashboard.domain.formatting import counted
-from dashboard.domain.health.retention import KindSize, StoreSize
+from dashboard.domain.health.retention import StoreSize
 from dashboard.domain.health.troubles import MailTrouble
 from dashboard.domain.markup import Markup, element, join
 from dashboard.domain.people.recipients import RecipientStatus
@@ -28,7 +29,6 @@ from dashboard.store.health import MailState, StoreContents
 from dashboard.store.monitoring.upkeep import LastHeartbeat
 
 _KIND_COLUMNS: Final = ("Kind", "Size", "Growth")
-_TEN_YEARS: Final = timedelta(days=3650)
 _OUTCOME_LENGTH: Final = 300
 _PARTS_OF_HOLDER: Final = 3
 
@@ -199,17 +199,12 @@ def _growth_facts(measured: StoreSize) -> Iterator[tuple[str, str]]:
         yield "Full in", until_full(measured.full_in)
 
 
-def until_full(length: timedelta) -> str:
-    """Say how long the disk suffices, as far as that can be known."""
-    return "over ten years" if length > _TEN_YEARS else span(length)
-
-
 def kinds_part(measured: StoreSize) -> Markup:
     """Show what takes space, kind by kind.
 
     Counts of rows are left out: they are a day old at most, and live ones stand above.
     """
-    rows = [[each.kind.capitalize(), _size_of(each), _growth_of(each)] for each in measured.kinds]
+    rows = [[each.kind.capitalize(), kind_size(each), kind_growth(each)] for each in measured.kinds]
     kinds = element(
         "div", table(_KIND_COLUMNS, rows, "Kinds of data in the store"), class_="lw-spaced"
     )
@@ -220,20 +215,6 @@ def kinds_part(measured: StoreSize) -> Markup:
     if measured.growth is None:
         how += " Growth is known after two days."
     return join(kinds, element("p", how, class_="lw-quiet"))
-
-
-def _size_of(each: KindSize) -> str:
-    return f"about {size(each.bytes)}" if each.is_estimated else size(each.bytes)
-
-
-def _growth_of(each: KindSize) -> str:
-    return "" if each.growth is None else growth(each.growth)
-
-
-def growth(of_day: float) -> str:
-    """Say how many bytes a day something grows."""
-    sign = "-" if of_day < 0 else "+"
-    return f"{sign}{size(round(abs(of_day)))} a day"
 
 
 def _part(name: str, state: Markup, *content: Markup) -> Markup:

@@ -10,12 +10,8 @@ from typing import Final, NamedTuple
 import streamlit as st
 
 from dashboard.application.application import Application
-from dashboard.application.recipients import (
-    ListedRecipient,
-    hours_words,
-    status_words,
-    unreached_words,
-)
+from dashboard.application.recipient_words import hours_words, status_words, unreached_words
+from dashboard.application.recipients import ListedRecipient
 from dashboard.application.text import age
 from dashboard.domain.alerts.notification import DigestTime, Recipient
 from dashboard.domain.foreign_text import visible

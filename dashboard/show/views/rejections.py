@@ -19,8 +19,8 @@ from dashboard.application.rejection_timeline import PERIODS, Shown, many_reject
 from dashboard.application.rejections import (
     MOST_EXPORTED,
     RejectionSummary,
+    rejection_file,
     rejection_filter,
-    rejections_csv,
 )
 from dashboard.application.text import moment
 from dashboard.domain.quantity import NetworkId
@@ -268,7 +268,7 @@ def _drawing_rows(queries: Application, chosen: _Chosen) -> Callable[[int], None
 def _download(queries: Application, chosen: _Chosen, summary: RejectionSummary) -> None:
     def write() -> str:
         found = queries.rejections.page(chosen.wanted, chosen.shown, 1, MOST_EXPORTED)
-        return rejections_csv(found, queries.context)
+        return rejection_file(queries.context).csv(found)
 
     file_button(
         write,

@@ -8,17 +8,8 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from dashboard.application.listing import instant
-from dashboard.cli.output import (
-    Listing,
-    Output,
-    output,
-    print_json,
-    print_list,
-    print_table,
-    say,
-    warn,
-)
+from dashboard.application.listing import Column, Listing, for_programs, instant
+from dashboard.cli.output import Output, output, print_json, print_list, print_table, say, warn
 from dashboard.errors import InputError
 from tests.builders import A_MOMENT, seconds
 
@@ -85,19 +76,17 @@ def test_moment_is_written_as_both_apis_do() -> None:
     assert instant(None) is None
 
 
-def listing(*items: str) -> Listing[str]:
-    """Return a list of texts with their lengths."""
-    return Listing(
-        "texts",
-        items,
-        ("TEXT", "LENGTH"),
-        row=lambda each: (each, str(len(each))),
-        form=lambda each: {"text": each, "length": len(each)},
-        nothing="There is no text.",
-        more={"total": 9},
-        before=["Before."],
-        after=["After."],
-    )
+TEXTS: Listing[str] = Listing(
+    "texts",
+    (
+        Column("text", lambda each: each, "text"),
+        Column("length", len, "length"),
+        Column("first", lambda each: None if each == "a" else each[0]),
+        for_programs("isShort", lambda each: len(each) == 1),
+    ),
+    "There is no text.",
+    lambda each: {"twice": 2 * each},
+)
 
 
 def run(*arguments: str, items: tuple[str, ...] = ("a", "=1+1")) -> Result:
@@ -106,13 +95,13 @@ def run(*arguments: str, items: tuple[str, ...] = ("a", "=1+1")) -> Result:
     @click.command()
     @output
     def texts(*, output: Output) -> None:
-        print_list(listing(*items), output)
+        print_list(TEXTS, items, output, more={"total": 9}, before=["Before."], after=["After."])
 
     return CliRunner().invoke(texts, arguments)
 
 
 def test_table_stands_between_its_lines() -> None:
-    assert run().stdout == "Before.\nTEXT  LENGTH\na     1\n=1+1  4\nAfter.\n"
+    assert run().stdout == ("Before.\nTEXT  LENGTH  FIRST\na     1\n=1+1  4       =\nAfter.\n")
 
 
 def test_empty_list_says_so() -> None:
@@ -120,16 +109,19 @@ def test_empty_list_says_so() -> None:
 
 
 def test_json_holds_items_and_further_keys() -> None:
-    texts = [{"text": "a", "length": 1}, {"text": "=1+1", "length": 4}]
+    texts = [
+        {"text": "a", "length": 1, "isShort": True, "twice": "aa"},
+        {"text": "=1+1", "length": 4, "isShort": False, "twice": "=1+1=1+1"},
+    ]
     assert json.loads(run("--json").stdout) == {"total": 9, "texts": texts}
 
 
 def test_csv_holds_rows_alone_and_no_formula() -> None:
-    assert run("--csv").stdout == "text,length\na,1\n'=1+1,4\n"
+    assert run("--csv").stdout == "text,length,first\na,1,\n'=1+1,4,'=\n"
 
 
 def test_empty_csv_has_its_header() -> None:
-    assert run("--csv", items=()).stdout == "text,length\n"
+    assert run("--csv", items=()).stdout == "text,length,first\n"
 
 
 def test_two_forms_at_once_are_refused() -> None:

@@ -11,9 +11,10 @@ from dashboard.application.application import Application
 from dashboard.application.attention import health_troubles
 from dashboard.application.context import PageSettings
 from dashboard.application.health import Health, NotificationHealth, StorageHealth, WorkerHealth
+from dashboard.application.store_sizes import growth, until_full
 from dashboard.domain.health.retention import KindSize, StoreKind, StoreSize
 from dashboard.domain.health.troubles import ClockJump
-from dashboard.show.parts.health_cards import growth, store_part, until_full, worker_part
+from dashboard.show.parts.health_cards import store_part, worker_part
 from dashboard.store.alerts.alert_status import NotificationCounts
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import Holder

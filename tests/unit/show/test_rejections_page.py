@@ -21,7 +21,7 @@ from dashboard.application.rejection_timeline import (
     trend_words,
     window_of,
 )
-from dashboard.application.rejections import Rejections, rejections_csv
+from dashboard.application.rejections import Rejections, rejection_file
 from dashboard.domain.health.coverage import CoverageChange, Covered, Gap, GapCause, Watched
 from dashboard.domain.rejections.search import RejectionFilter
 from dashboard.settings.presets import public_tables
@@ -211,7 +211,7 @@ def test_csv_holds_each_rejection_and_never_computes(store: Store) -> None:
     context = ApplicationContext(store, (SIMULATED,), lambda: NOW)
     rejections = Rejections(context).page(RejectionFilter(), DAY, 1, 100)
 
-    written = rejections_csv(rejections, context)
+    written = rejection_file(context).csv(rejections)
     rows = list(csv.DictReader(StringIO(written, newline="")))
 
     reasons = {row["tx_hash"]: row["reason_as_sent"] for row in rows}

@@ -1,0 +1,59 @@
+"""The audit log: who did what to this installation."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from typing import Final
+
+from dashboard.application.context import ApplicationContext
+from dashboard.application.listing import Column, Json, Listing, time_column
+from dashboard.domain.people.access import Action, AuditEntry, Detail
+from dashboard.store.access.audit_log import AuditFilter, audit_entries
+
+
+class AuditLog:
+    """Every answer may raise StoreError."""
+
+    def __init__(self, context: ApplicationContext) -> None:
+        self._context = context
+
+    def entries(
+        self,
+        action: Action | None,
+        since: datetime | None,
+        until: datetime | None,
+        limit: int,
+    ) -> list[AuditEntry]:
+        """Return the latest entries that fit, the latest first."""
+        with self._context.store.read() as connection:
+            return audit_entries(connection, AuditFilter(action, since, until), limit)
+
+
+def _details(entry: AuditEntry) -> str:
+    return ", ".join(
+        f"{name}: {each if isinstance(each, str) else json.dumps(each)}"
+        for name, each in entry.details.items()
+    )
+
+
+def _plain(detail: Detail) -> Json:
+    return detail if detail is None or isinstance(detail, str | int | float) else list(detail)
+
+
+AUDIT: Final[Listing[AuditEntry]] = Listing(
+    "entries",
+    (
+        time_column("at", "at", lambda each: each.at),
+        Column("actor", lambda each: each.actor, "actor"),
+        Column("action", lambda each: str(each.action), "action"),
+        Column("subject", lambda each: each.subject, "subject"),
+        Column(
+            "details",
+            _details,
+            "details",
+            lambda each: {name: _plain(detail) for name, detail in each.details.items()},
+        ),
+    ),
+    "No such action is on record.",
+)

@@ -1,0 +1,149 @@
+"""How notifications, verification mails and open conditions are listed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dashboard.application.context import ApplicationContext
+from dashboard.application.deliveries import (
+    NotificationHistory,
+    VerificationMail,
+    reported_words,
+    verification_words,
+)
+from dashboard.application.listing import (
+    Column,
+    Json,
+    Listing,
+    for_programs,
+    instant,
+    time_column,
+    time_for_programs,
+)
+from dashboard.application.text import since_when
+from dashboard.domain.alerts.condition import Subject
+from dashboard.domain.alerts.notification import DeliveryAttempt, Notification, NotificationState
+from dashboard.store.alerts.alert_status import OpenIncident
+
+
+def notification_listing(context: ApplicationContext) -> Listing[NotificationHistory]:
+    """Return how notifications are listed; each network by its name."""
+    return Listing(
+        "alerts",
+        (
+            time_column("created", "createdAt", lambda each: each.notification.created_at),
+            Column("state", _state, "state", lambda each: str(each.notification.state)),
+            Column(
+                "network",
+                lambda each: context.label(_subject(each).network_id),
+                "network",
+                lambda each: context.network_name(_subject(each).network_id),
+            ),
+            for_programs("networkId", lambda each: _subject(each).network_id),
+            for_programs(
+                "isSimulated", lambda each: context.is_simulated(_subject(each).network_id)
+            ),
+            Column("what", lambda each: reported_words(each.notification, each.states)),
+            Column("transaction", _tx_hash, "txHash"),
+            Column("to", lambda each: each.notification.recipient.address, "address"),
+            Column("attempts", lambda each: each.notification.attempts, "attempts"),
+            Column("answer", lambda each: each.notification.outcome, "outcome"),
+            time_for_programs("at", lambda each: each.notification.transition.began_at),
+            time_for_programs("sentAt", lambda each: each.notification.sent_at),
+            time_for_programs("nextAttemptAt", lambda each: each.notification.next_attempt_at),
+            for_programs("standing", lambda each: each.standing),
+            for_programs("states", _states),
+            for_programs("deliveries", lambda each: delivery_forms(each.attempts)),
+        ),
+        "No such alert is stored.",
+        lambda each: _notification_form(each.notification),
+    )
+
+
+def _subject(each: NotificationHistory) -> Subject:
+    return each.notification.transition.subject
+
+
+def _state(each: NotificationHistory) -> str:
+    state = each.notification.state
+    waits = state is NotificationState.PENDING and each.standing
+    return f"{state}: {each.standing}" if waits else str(state)
+
+
+def _tx_hash(each: NotificationHistory) -> str | None:
+    tx_hash = _subject(each).tx_hash
+    return None if tx_hash is None else str(tx_hash)
+
+
+def _states(each: NotificationHistory) -> Json:
+    return list(each.states or [str(each.notification.transition.after)])
+
+
+def _notification_form(notification: Notification) -> dict[str, Json]:
+    before = notification.transition.before
+    return {
+        "notificationId": str(notification.notification_id),
+        "messageId": notification.message_id,
+        "kind": str(notification.kind),
+        "before": None if before is None else str(before),
+        "after": str(notification.transition.after),
+        "changes": notification.member_count,
+        "channel": notification.recipient.channel,
+    }
+
+
+def delivery_forms(attempts: Sequence[DeliveryAttempt]) -> list[Json]:
+    """Write attempts to deliver for programs."""
+    return [
+        {
+            "attemptedAt": instant(each.attempted_at),
+            "result": str(each.result),
+            "outcome": each.outcome,
+        }
+        for each in attempts
+    ]
+
+
+def verification_sentence(mail: VerificationMail, context: ApplicationContext) -> str:
+    """Say where the latest verification mail to an address stands."""
+    known = mail.verification
+    answer = f": {known.outcome}" if known.outcome else ""
+    words = verification_words(known, context.now())
+    return f"Verification mail to {known.recipient.address}: {mail.state}, {words}{answer}."
+
+
+def verification_form(mail: VerificationMail) -> Json:
+    """Write the same for programs."""
+    known = mail.verification
+    return {
+        "channel": known.recipient.channel,
+        "address": known.recipient.address,
+        "state": str(mail.state),
+        "askedAt": instant(mail.asked_at),
+        "sentAt": instant(known.sent_at),
+        "nextAttemptAt": instant(known.next_attempt_at),
+        "attempts": known.attempts,
+        "outcome": known.outcome,
+        "deliveries": delivery_forms(known.deliveries),
+    }
+
+
+def open_sentence(each: OpenIncident, context: ApplicationContext) -> str:
+    """Say what is open on a network, and since when."""
+    network = context.label(each.subject.network_id)
+    since = since_when(each.as_condition(), context.rule_of(each.subject), context.now())
+    return f"{network}, {each.subject.kind}: {each.state} {since}."
+
+
+def open_form(each: OpenIncident, context: ApplicationContext) -> Json:
+    """Write the same for programs."""
+    network_id = each.subject.network_id
+    return {
+        "subject": str(each.subject.kind),
+        "networkId": network_id,
+        "network": context.network_name(network_id),
+        "isSimulated": context.is_simulated(network_id),
+        "state": str(each.state),
+        "openedAt": instant(each.opened_at),
+        "turningSince": instant(each.turning_since),
+    }
