@@ -41,8 +41,9 @@ from dashboard.domain.clock import Clock
 from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.tracking.paste import ListedTransaction
+from dashboard.domain.tracking.track_list import TrackResult
 from dashboard.store.engine.engine import Store
-from dashboard.store.tracking.transactions import TrackResult, tracked_among
+from dashboard.store.tracking.transactions import tracked_among
 
 LOOK_UP_DEADLINE: Final = timedelta(seconds=8)
 RECENT: Final = timedelta(seconds=20)

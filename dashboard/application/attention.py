@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import Final
 from uuid import UUID
 
+from dashboard.application.context import ApplicationContext
 from dashboard.application.deliveries import notifications_are
 from dashboard.application.health import (
     FREE_SPACE_ADVICE,
@@ -52,6 +53,8 @@ from dashboard.domain.formatting import capitalized, counted
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.health.troubles import CONFIRMED_BY
 from dashboard.domain.quantity import NetworkId
+from dashboard.errors import StoreError
+from dashboard.store.engine.engine import prove_writing
 from dashboard.store.health import StoreSpace
 
 _LONGEST_TITLE: Final = 120
@@ -98,6 +101,16 @@ class Attention:
 def most_urgent_first(needed: Iterable[Attention]) -> list[Attention]:
     """Put the most urgent first, and leave things of one severity as they are."""
     return sorted(needed, key=lambda each: -URGENCY.get(each.severity, 0))
+
+
+def unwritable_store(context: ApplicationContext) -> list[Attention]:
+    """Return what is wrong if a transaction that changes nothing cannot be saved."""
+    try:
+        prove_writing(context.store)
+    except StoreError as error:
+        headline = "The store cannot be written."
+        return [Attention(headline, f"{error}.", Remedy.STORAGE, severity=Severity.CRITICAL)]
+    return []
 
 
 def health_troubles(health: Health, now: datetime) -> list[Attention]:

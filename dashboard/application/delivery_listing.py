@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from dashboard.application.context import ApplicationContext
 from dashboard.application.deliveries import (
     NotificationHistory,
+    Notifications,
     VerificationMail,
     reported_words,
     verification_words,
 )
+from dashboard.application.incident_words import withheld_form, withheld_words
+from dashboard.application.incidents import Incidents
 from dashboard.application.listing import (
     Column,
     Json,
@@ -24,6 +28,8 @@ from dashboard.application.text import since_when
 from dashboard.domain.alerts.condition import Subject
 from dashboard.domain.alerts.notification import DeliveryAttempt, Notification, NotificationState
 from dashboard.store.alerts.alert_status import OpenIncident
+from dashboard.store.alerts.incident_list import WithheldChanges
+from dashboard.store.alerts.notification_search import NotificationFilter
 
 
 def notification_listing(context: ApplicationContext) -> Listing[NotificationHistory]:
@@ -53,7 +59,7 @@ def notification_listing(context: ApplicationContext) -> Listing[NotificationHis
             time_for_programs("nextAttemptAt", lambda each: each.notification.next_attempt_at),
             for_programs("standing", lambda each: each.standing),
             for_programs("states", _states),
-            for_programs("deliveries", lambda each: delivery_forms(each.attempts)),
+            for_programs("deliveries", lambda each: _delivery_forms(each.attempts)),
         ),
         "No such alert is stored.",
         lambda each: _notification_form(each.notification),
@@ -92,7 +98,7 @@ def _notification_form(notification: Notification) -> dict[str, Json]:
     }
 
 
-def delivery_forms(attempts: Sequence[DeliveryAttempt]) -> list[Json]:
+def _delivery_forms(attempts: Sequence[DeliveryAttempt]) -> list[Json]:
     """Write attempts to deliver for programs."""
     return [
         {
@@ -104,7 +110,52 @@ def delivery_forms(attempts: Sequence[DeliveryAttempt]) -> list[Json]:
     ]
 
 
-def verification_sentence(mail: VerificationMail, context: ApplicationContext) -> str:
+@dataclass(frozen=True, slots=True)
+class BesideNotifications:
+    """What is listed with notifications.
+
+    `incidents` are open conditions of networks, `withheld` says who was not notified and why.
+    """
+
+    incidents: Sequence[OpenIncident]
+    withheld: Sequence[WithheldChanges]
+    mails: Sequence[VerificationMail]
+
+    def form(self, context: ApplicationContext) -> dict[str, Json]:
+        """Write it for programs."""
+        return {
+            "open": [_open_form(each, context) for each in self.incidents],
+            "withheld": [withheld_form(each) for each in self.withheld],
+            "verificationMails": [_verification_form(each) for each in self.mails],
+        }
+
+    def open_sentences(self, context: ApplicationContext) -> list[str]:
+        """Say what is open."""
+        return [_open_sentence(each, context) for each in self.incidents]
+
+    def sentences(self, context: ApplicationContext) -> list[str]:
+        """Say the rest."""
+        return [
+            *(f"Not notified: {withheld_words(each)}." for each in self.withheld),
+            *(_verification_sentence(each, context) for each in self.mails),
+        ]
+
+
+def read_beside(context: ApplicationContext, wanted: NotificationFilter) -> BesideNotifications:
+    """Read what is listed with the notifications that fit.
+
+    Why somebody was not notified is asked of one transaction only.
+    """
+    known, network_id = Notifications(context), wanted.network_id
+    one = None if wanted.tx_hashes is None else wanted.tx_hashes.only
+    return BesideNotifications(
+        [each for each in known.open() if network_id in {None, each.subject.network_id}],
+        () if one is None else Incidents(context).withheld_about(one),
+        known.verification_mails(wanted),
+    )
+
+
+def _verification_sentence(mail: VerificationMail, context: ApplicationContext) -> str:
     """Say where the latest verification mail to an address stands."""
     known = mail.verification
     answer = f": {known.outcome}" if known.outcome else ""
@@ -112,7 +163,7 @@ def verification_sentence(mail: VerificationMail, context: ApplicationContext) -
     return f"Verification mail to {known.recipient.address}: {mail.state}, {words}{answer}."
 
 
-def verification_form(mail: VerificationMail) -> Json:
+def _verification_form(mail: VerificationMail) -> Json:
     """Write the same for programs."""
     known = mail.verification
     return {
@@ -124,18 +175,18 @@ def verification_form(mail: VerificationMail) -> Json:
         "nextAttemptAt": instant(known.next_attempt_at),
         "attempts": known.attempts,
         "outcome": known.outcome,
-        "deliveries": delivery_forms(known.deliveries),
+        "deliveries": _delivery_forms(known.deliveries),
     }
 
 
-def open_sentence(each: OpenIncident, context: ApplicationContext) -> str:
+def _open_sentence(each: OpenIncident, context: ApplicationContext) -> str:
     """Say what is open on a network, and since when."""
     network = context.label(each.subject.network_id)
     since = since_when(each.as_condition(), context.rule_of(each.subject), context.now())
     return f"{network}, {each.subject.kind}: {each.state} {since}."
 
 
-def open_form(each: OpenIncident, context: ApplicationContext) -> Json:
+def _open_form(each: OpenIncident, context: ApplicationContext) -> Json:
     """Write the same for programs."""
     network_id = each.subject.network_id
     return {

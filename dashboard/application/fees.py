@@ -23,10 +23,12 @@ from dashboard.application.network_status import (
     NetworkFigures,
     NetworkProfile,
     NetworkStatus,
+    conclude_status,
     read_network_figures,
 )
 from dashboard.domain.alerts.grounds import Signal
 from dashboard.domain.fees.cheap_hours import UsualWeek, usual_week
+from dashboard.domain.fees.gas import SuggestedGasFees
 from dashboard.domain.fees.rollup import FeeSeries
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import NetworkId
@@ -106,6 +108,14 @@ class FeeLines:
     until: datetime
 
 
+@dataclass(frozen=True, slots=True)
+class CurrentFees:
+    """The present figures of one network; `suggested` is None where there never were any."""
+
+    status: NetworkStatus
+    suggested: SuggestedGasFees | None
+
+
 class Fees:
     """Every answer may raise StoreError; what all viewers share is kept for a moment.
 
@@ -137,6 +147,20 @@ class Fees:
         views = self._long_views if is_long else self._views
         key = (status.profile.network_id, zoom or time_range, status.figures.signal)
         return views.get(key, lambda: self._read_view(status.figures, zoom or time_range))
+
+    def current(self, profiles: Sequence[NetworkProfile]) -> list[CurrentFees]:
+        """Return the present figures of networks."""
+        now = self._context.now()
+        with self._context.store.read() as connection:
+            return [_current(connection, each, now) for each in profiles]
+
+    def timelines(
+        self, statuses: Sequence[NetworkStatus], since: datetime, until: datetime, step: timedelta
+    ) -> list[FeeTimeline | None]:
+        """Return what the base fee of each network did; None where none was seen."""
+        between, series = ChartRange(since, until, step), FeeSeries.ESTIMATED_BASE_FEE
+        with self._context.store.read() as connection:
+            return [read_fee_story(connection, each.figures, series, between) for each in statuses]
 
     def usual_week(self, status: NetworkStatus, zone: tzinfo) -> UsualWeek:
         """Return what the fee that decides busyness usually is through the week, in a zone."""
@@ -206,6 +230,12 @@ class Fees:
             ]
         seen = [each for each in lines if len(each.steps)]
         return FeeLines(seen, between.since, between.until)
+
+
+def _current(connection: Connection, profile: NetworkProfile, now: datetime) -> CurrentFees:
+    status = conclude_status(read_network_figures(connection, profile, now), now)
+    suggested = status.figures.suggested
+    return CurrentFees(status, None if suggested is None else suggested.value)
 
 
 def _line(

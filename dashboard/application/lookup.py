@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 
 from dashboard.application.answers import (
@@ -18,7 +18,12 @@ from dashboard.application.context import ApplicationContext
 from dashboard.application.listing import instant
 from dashboard.application.network_status import NetworkProfile
 from dashboard.application.rejections import rejection_form
-from dashboard.application.transaction_summary import NetworkFinding, TransactionSummary
+from dashboard.application.transaction_summary import (
+    NetworkFinding,
+    TransactionSummary,
+    read_transaction_summaries,
+    with_unsaved,
+)
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejections.answer_template import Voice
 from dashboard.domain.rejections.exclusion import CLOCK_IS_WRONG
@@ -32,6 +37,7 @@ from dashboard.domain.tables import write_csv
 from dashboard.domain.tracking.paste import Paste, WrongText
 from dashboard.domain.tracking.verdict import FollowUp
 from dashboard.store.engine.connection import Connection
+from dashboard.store.evidence.record_answers import AnswersNotSaved, UnsavedAnswers
 from dashboard.store.rejections.search import search
 from dashboard.store.tracking.saved import save_lookup, saved_lookup
 from dashboard.store.tracking.search import TrackedFilter, search_tracked
@@ -77,6 +83,40 @@ class Lookups:
         once = tuple(dict.fromkeys(hashes))
         repeated = paste.repeated + len(hashes) - len(once)
         return Paste(once, repeated, (*wrong, *paste.wrong[MOST_FOUND:]))
+
+    def known(
+        self, hashes: Sequence[TxHash], network_id: NetworkId | None
+    ) -> list[TransactionSummary]:
+        """Return what is stored of each hash, on one network or all."""
+        profiles = [
+            each for each in self._context.networks if network_id in {None, each.network_id}
+        ]
+        with self._context.store.read() as connection:
+            return read_transaction_summaries(connection, profiles, hashes)
+
+    def ask(
+        self, look_up: LookUp, hashes: Sequence[TxHash], network_id: NetworkId | None
+    ) -> LookupAnswer:
+        """Ask as the pages do, store the answers, and return what is known then.
+
+        Where the store takes nothing, no further portion is asked: its answers would be lost too.
+        """
+        unsaved: Sequence[UnsavedAnswers] = ()
+        try:
+            for _ in ask_in_portions(look_up, hashes, network_id):
+                pass
+        except AnswersNotSaved as error:
+            unsaved = error.unsaved
+        summaries = with_unsaved(self.known(hashes, network_id), unsaved)
+        return LookupAnswer(summaries, tuple(dict.fromkeys(str(each.why) for each in unsaved)))
+
+
+@dataclass(frozen=True, slots=True)
+class LookupAnswer:
+    """What is known of transactions; `unsaved` says why answers to us could not be stored."""
+
+    summaries: Sequence[TransactionSummary]
+    unsaved: tuple[str, ...] = ()
 
 
 def _matching_hashes(connection: Connection, text: str, *, is_alone: bool) -> list[TxHash]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -12,7 +12,7 @@ from dashboard.domain.alerts.notification import Recipient
 from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.alerts.rule_keys import MAIL
 from dashboard.domain.formatting import counted
-from dashboard.domain.people.access import Action, Actor
+from dashboard.domain.people.access import Action, Actor, Detail
 from dashboard.domain.people.recipients import (
     AddressOff,
     ConfiguredRecipients,
@@ -33,7 +33,7 @@ from dashboard.domain.people.verification import (
     verified,
 )
 from dashboard.domain.quantity import shorten
-from dashboard.errors import InputError
+from dashboard.errors import DeliveryError, DeliveryRefused, InputError
 from dashboard.store.access.audit_log import note_action
 from dashboard.store.alerts.notifications import link_key, renew_link_key
 from dashboard.store.alerts.recipients import (
@@ -76,6 +76,15 @@ class UnreachedRule:
 
     place: str
     reasons: tuple[tuple[Recipient, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TriedRecipient:
+    """Whether a test message was taken, and the answer, or why it was not."""
+
+    recipient: Recipient
+    was_sent: bool
+    answer: str
 
 
 class Recipients:
@@ -198,6 +207,29 @@ class Recipients:
         with self._context.store.write() as connection:
             renew_link_key(connection, new)
             note_action(connection, by.at, by.name, Action.RENEW_LINK_KEY, "links in messages")
+
+    def try_out(self, recipient: Recipient, send: Callable[[], str], by: Actor) -> TriedRecipient:
+        """Send a test message by `send`, which returns the answer, on record."""
+        try:
+            self._require_reachable(recipient)
+            tried = TriedRecipient(recipient, was_sent=True, answer=send())
+        except DeliveryError as error:
+            tried = TriedRecipient(recipient, was_sent=False, answer=str(error))
+        details: dict[str, Detail] = {
+            "channel": recipient.channel,
+            "sent": tried.was_sent,
+            "answer": tried.answer,
+        }
+        with self._context.store.write() as connection:
+            note_action(connection, by.at, by.name, Action.TEST_SEND, recipient.address, details)
+        return tried
+
+    def _require_reachable(self, recipient: Recipient) -> None:
+        """Raise DeliveryRefused where nothing may be sent to a recipient, nor a test message."""
+        with self._context.store.read() as connection:
+            why = self._directory(connection).withheld(recipient)
+        if why:
+            raise DeliveryRefused(f"{why}; `linewatch recipients list` shows more")
 
     def is_verified(self, recipient: Recipient) -> bool:
         """Whether an address was confirmed."""

@@ -19,6 +19,7 @@ from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejections.search import parse_search
 from dashboard.domain.tracking.paste import ListedTransaction, Remarks, written_tags
 from dashboard.domain.tracking.track_file import TrackRequest
+from dashboard.domain.tracking.track_list import TrackResult
 from dashboard.domain.tracking.verdict import Need
 from dashboard.errors import InputError
 from dashboard.store.access.audit_log import note_action
@@ -55,7 +56,6 @@ from dashboard.store.tracking.search import (
 )
 from dashboard.store.tracking.transactions import (
     TrackedTransaction,
-    TrackResult,
     edit_tracked,
     read_tracked,
     select_tracked_among,

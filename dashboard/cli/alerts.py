@@ -13,16 +13,9 @@ import click
 
 from dashboard.alert.message import Stage
 from dashboard.application.deliveries import Notifications, notification_filter
-from dashboard.application.delivery_listing import (
-    notification_listing,
-    open_form,
-    open_sentence,
-    verification_form,
-    verification_sentence,
-)
-from dashboard.application.incident_words import withheld_form, withheld_words
-from dashboard.application.incidents import Incidents
+from dashboard.application.delivery_listing import notification_listing, read_beside
 from dashboard.application.listing import Json
+from dashboard.application.recipients import Recipients, TriedRecipient
 from dashboard.cli import options
 from dashboard.cli.installation import Installation, open_installation
 from dashboard.cli.main import LazyCommand, LazyGroup
@@ -39,13 +32,10 @@ from dashboard.cli.output import (
 from dashboard.cli.silences import actor, by
 from dashboard.domain.alerts.notification import NotificationState, Recipient
 from dashboard.domain.formatting import counted
-from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import shorten
 from dashboard.domain.rejections.search import HashRange
 from dashboard.errors import InputError
-from dashboard.wiring.clock import utc_now
-from dashboard.wiring.store import os_user
-from dashboard.wiring.trials import TriedRecipient, recipients_to_try, try_recipient
+from dashboard.wiring.trials import recipients_to_try, send_trial
 
 _COMMANDS: Final = {
     "incidents": LazyCommand(
@@ -124,28 +114,15 @@ def alerts(  # noqa: PLR0913 - one for each option
             since=since,
             until=until,
         )
-        ask = Notifications(here.source)
-        found = ask.page(wanted, 1, limit)
-        incidents = [
-            each for each in ask.open() if wanted.network_id in {None, each.subject.network_id}
-        ]
-        one = None if wanted.tx_hashes is None else wanted.tx_hashes.only
-        withheld = () if one is None else Incidents(here.source).withheld_about(one)
-        mails = ask.verification_mails(wanted)
+        found = Notifications(here.source).page(wanted, 1, limit)
+        beside = read_beside(here.source, wanted)
         print_list(
             notification_listing(here.source),
             found,
             output,
-            more={
-                "open": [open_form(each, here.source) for each in incidents],
-                "withheld": [withheld_form(each) for each in withheld],
-                "verificationMails": [verification_form(each) for each in mails],
-            },
-            before=[open_sentence(each, here.source) for each in incidents],
-            after=[
-                *(f"Not notified: {withheld_words(each)}." for each in withheld),
-                *(verification_sentence(each, here.source) for each in mails),
-            ],
+            more=beside.form(here.source),
+            before=beside.open_sentences(here.source),
+            after=beside.sentences(here.source),
         )
     if sets_exit_status and found:
         sys.exit(FOUND)
@@ -214,8 +191,10 @@ def _try(here: Installation, recipient: Recipient, *, as_json: bool) -> tuple[Tr
 
     if not as_json:
         say(f"To {recipient.address} over {recipient.channel}:")
-    actor = Actor(os_user(), utc_now())
-    tried = try_recipient(recipient, here.settings, here.source.store, actor, watch)
+    user = here.user()
+    tried = Recipients(here.source).try_out(
+        recipient, lambda: send_trial(recipient, here.settings, user, watch), user
+    )
     if not as_json and tried.was_sent:
         say(f"  sent: {tried.answer}")
     elif not as_json:

@@ -8,16 +8,13 @@ from importlib.metadata import version
 
 import click
 
-from dashboard.application.attention import Attention, Remedy, health_troubles
+from dashboard.application.attention import Attention, health_troubles, unwritable_store
 from dashboard.application.health import Health, InstallationHealth, WorkerHealth
 from dashboard.application.listing import Json, instant
 from dashboard.application.text import age
 from dashboard.cli import options
 from dashboard.cli.installation import open_installation
 from dashboard.cli.output import FOUND, print_json, say
-from dashboard.domain.alerts.rule import Severity
-from dashboard.errors import StoreError
-from dashboard.store.engine.engine import Store, prove_writing
 
 
 @click.command()
@@ -33,7 +30,7 @@ def doctor(*, exit_code: bool, as_json: bool) -> None:
     with open_installation() as here:
         now, store_name = here.source.now(), here.source.store.name
         health = InstallationHealth(here.source).health()
-        troubles = [*_unwritable(here.source.store), *health_troubles(health, now)]
+        troubles = [*unwritable_store(here.source), *health_troubles(health, now)]
     if as_json:
         print_json(_form(health, store_name, troubles))
     else:
@@ -44,16 +41,6 @@ def doctor(*, exit_code: bool, as_json: bool) -> None:
         say(f"{', '.join(_facts(health.worker, now))}.")
         say(f"{store_name}.")
     sys.exit(FOUND if exit_code and troubles else 0)
-
-
-def _unwritable(store: Store) -> list[Attention]:
-    """Return what is wrong if a transaction that changes nothing cannot be saved."""
-    try:
-        prove_writing(store)
-    except StoreError as error:
-        headline = "The store cannot be written."
-        return [Attention(headline, f"{error}.", Remedy.STORAGE, severity=Severity.CRITICAL)]
-    return []
 
 
 def _facts(worker: WorkerHealth | None, now: datetime) -> list[str]:

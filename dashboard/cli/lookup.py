@@ -12,12 +12,8 @@ from typing import Any
 import click
 
 from dashboard.application.answers import AnswerContext, AnswerTexts, answer_text, leading_verdict
-from dashboard.application.lookup import Lookups, ask_in_portions, lookup_csv, lookup_form
-from dashboard.application.transaction_summary import (
-    TransactionSummary,
-    read_transaction_summaries,
-    with_unsaved,
-)
+from dashboard.application.lookup import LookupAnswer, Lookups, lookup_csv, lookup_form
+from dashboard.application.transaction_summary import TransactionSummary
 from dashboard.cli import options
 from dashboard.cli.installation import Installation, open_installation, standard_input
 from dashboard.cli.output import FAILED, FOUND, WRONG_INPUT, Output, print_json, say, warn
@@ -27,7 +23,6 @@ from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejections.answer_template import Voice, parse_case_id
 from dashboard.domain.tracking.paste import Paste, read_lookup
 from dashboard.errors import InputError
-from dashboard.store.evidence.record_answers import AnswersNotSaved, UnsavedAnswers
 from dashboard.wiring.clients import live_lookup
 
 _SHOWN = 80
@@ -86,20 +81,23 @@ def lookup(
         paste = _read(here, text)
         network_id = _network_id(here, network_text, stored=stored)
         asked_at = here.source.now()
-        unsaved = [] if stored else _ask(here, paste.hashes, network_id)
-        summaries = with_unsaved(_summaries(here, paste.hashes, network_id), unsaved)
+        if stored:
+            answer = LookupAnswer(Lookups(here.source).known(paste.hashes, network_id))
+        else:
+            answer = _ask(here, paste.hashes, network_id)
+    summaries = answer.summaries
     templates = AnswerTexts(here.source).state().templates
     public_url = here.source.settings.public_url
     now = here.source.now()
     _print(summaries, output, AnswerContext(now, output.case_id, public_url, templates))
     is_unanswered = not stored and _warn_of_silence(summaries, asked_at)
-    for why in dict.fromkeys(str(each.why) for each in unsaved):
+    for why in answer.unsaved:
         warn(f"the answers could not be stored. {why}")
     has_rejection = any(finding.versions for each in summaries for finding in each.findings)
     if sets_exit_status and has_rejection:
         sys.exit(FOUND)
     is_unknown = sets_exit_status and any(map(_is_unknown, summaries))
-    if is_unanswered or unsaved or is_unknown:
+    if is_unanswered or answer.unsaved or is_unknown:
         sys.exit(FAILED)
     if paste.wrong:
         sys.exit(WRONG_INPUT)
@@ -143,35 +141,13 @@ def _network_id(here: Installation, text: str | None, *, stored: bool) -> Networ
 
 def _ask(
     here: Installation, hashes: tuple[TxHash, ...], network_id: NetworkId | None
-) -> list[UnsavedAnswers]:
-    """Ask as the pages do, and store the answers; return those that could not be stored.
-
-    Where the store takes nothing, no further portion is asked: its answers would be lost as well.
-    """
+) -> LookupAnswer:
     with live_lookup(here.settings, here.source.store, here.networks) as look_up:
         if look_up is None:
             raise InputError(
                 "no network with an exclusion endpoint is configured: add one, or use --stored"
             )
-        try:
-            for _ in ask_in_portions(look_up, hashes, network_id):
-                pass
-        except AnswersNotSaved as error:
-            return list(error.unsaved)
-    return []
-
-
-def _summaries(
-    here: Installation, hashes: Sequence[TxHash], network_id: NetworkId | None
-) -> list[TransactionSummary]:
-    """Read what is known of each hash, on one network or all."""
-    profiles = [
-        profile
-        for profile in here.source.networks
-        if network_id is None or profile.network_id == network_id
-    ]
-    with here.source.store.read() as connection:
-        return read_transaction_summaries(connection, profiles, hashes)
+        return Lookups(here.source).ask(look_up, hashes, network_id)
 
 
 def _print(

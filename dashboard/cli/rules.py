@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import NoReturn
-from zoneinfo import ZoneInfo
 
 import click
 
 from dashboard.application.listing import Json, instant
 from dashboard.application.recipient_words import unreached_words
 from dashboard.application.recipients import Recipients
-from dashboard.application.rules import AlertRules, firing_listing, rule_form, rule_listing
+from dashboard.application.rules import AlertRules, firing_listing, rule_form, rule_listing, zone_of
 from dashboard.cli.installation import Installation, open_installation, text_of
 from dashboard.cli.options import DURATION, as_json, given_rule, plain_table
 from dashboard.cli.output import (
@@ -199,7 +198,7 @@ def preview(*, name: str, within: timedelta, file: Path | None, output: Output) 
         held = tuple(each.rule for each in queries.in_force())
         rule = found_rule(held if file is None else _rules_of(here, file, as_json=False), name)
         found = queries.preview(rule, within)
-        zone = ZoneInfo("UTC" if rule.active_hours is None else rule.active_hours.zone)
+        zone = zone_of(rule)
         print_list(
             firing_listing(here.source),
             found.firings,

@@ -26,9 +26,8 @@ from dashboard.domain.quantity import NetworkId
 from dashboard.domain.tables import read_spreadsheet
 from dashboard.domain.tracking.paste import TAGS_LEFT_OUT, ListedTransaction, Remarks
 from dashboard.domain.tracking.track_file import track_files
-from dashboard.domain.tracking.track_list import TrackList, in_words
+from dashboard.domain.tracking.track_list import TrackList, TrackResult, in_words
 from dashboard.errors import InputError
-from dashboard.store.tracking.transactions import TrackResult
 from dashboard.wiring.clock import utc_now
 
 _ARGUMENTS = "arguments"

@@ -13,6 +13,7 @@ from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejections.search import HashRange
 from dashboard.domain.tracking.paste import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
+from dashboard.domain.tracking.track_list import TrackResult as Became
 from dashboard.domain.tracking.verdict import Evidence, VerdictKind, conclude
 from dashboard.store.engine.connection import Connection
 from dashboard.store.monitoring.answer_counts import StandingFailure, read_standing_failures
@@ -26,7 +27,6 @@ from dashboard.store.tracking.search import (
     search_tracked,
 )
 from dashboard.store.tracking.transactions import TrackedTransaction, is_tracked
-from dashboard.store.tracking.transactions import TrackResult as Became
 from tests.model.inclusion import Ends, question_of
 from tests.model.kills import Turn
 from tests.model.rejections import Archive

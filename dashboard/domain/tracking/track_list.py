@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from enum import Enum, auto
 from itertools import chain, islice
 from typing import Final, TypeAlias
 
@@ -281,3 +282,15 @@ def _why_not_one(paste: Paste) -> str:
     if paste.wrong:
         return paste.wrong[0].why
     return "names several transactions" if paste.hashes else "holds no transaction hash"
+
+
+class TrackResult(Enum):
+    """The result of a request. FILLED_IN: the hash was tracked, and a missing remark was added.
+
+    WITHOUT_TAGS: the hash is tracked, and would have had more than the most tags with those given.
+    """
+
+    NEW = auto()
+    FILLED_IN = auto()
+    KNOWN = auto()
+    WITHOUT_TAGS = auto()

@@ -30,14 +30,13 @@ from dashboard.domain.tracking.paste import (
     written_tags,
 )
 from dashboard.domain.tracking.track_file import read_track_file
-from dashboard.domain.tracking.track_list import KNOWN_COLUMNS, TrackList, in_words
+from dashboard.domain.tracking.track_list import KNOWN_COLUMNS, TrackList, TrackResult, in_words
 from dashboard.errors import InputError, StoreError
 from dashboard.show.parts.acting import known_actor
 from dashboard.show.parts.frame import section
 from dashboard.show.parts.list_page import file_button
 from dashboard.show.parts.notices import notice, unusable_texts
 from dashboard.show.parts.table import lookup_link, table
-from dashboard.store.tracking.transactions import TrackResult
 
 MOST_AT_ONCE: Final = 10_000
 """Transactions of one list."""

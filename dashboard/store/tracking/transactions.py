@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
-from enum import Enum, auto
 from operator import attrgetter
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -22,6 +21,7 @@ from sqlalchemy import (
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.tracking.paste import MOST_TAGS, Remarks, tags_in, written_tags
 from dashboard.domain.tracking.track_file import TrackRequest
+from dashboard.domain.tracking.track_list import TrackResult
 from dashboard.domain.tracking.verdict import WATCHED_FOR
 from dashboard.errors import InputError
 from dashboard.store.engine.batching import portions
@@ -49,18 +49,6 @@ _COLUMNS: Final = ("tx_hash", "cohort_id", "attempted_at", *_TEXTS, "tags")
 _HASH: Final = attrgetter("tx_hash")
 _FINEST_SHARE: Final = 6
 """Ages that differ by less than a 2^-6th share a cohort: that changes no tick."""
-
-
-class TrackResult(Enum):
-    """The result of a request. FILLED_IN: the hash was tracked, and a missing remark was added.
-
-    WITHOUT_TAGS: the hash is tracked, and would have had more than `MOST_TAGS` with those given.
-    """
-
-    NEW = auto()
-    FILLED_IN = auto()
-    KNOWN = auto()
-    WITHOUT_TAGS = auto()
 
 
 @dataclass(frozen=True, slots=True)

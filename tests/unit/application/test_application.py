@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 from dashboard.application.application import RECENT, Application
 from dashboard.application.network_status import Activity
 from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.domain.tracking.track_list import TrackResult
 from dashboard.domain.tracking.verdict import VerdictKind
 from dashboard.store.engine.engine import Store
-from dashboard.store.tracking.transactions import TrackResult
 from tests.browser.seeded_store import SILENT, SIMULATED, tx_hash
 from tests.one_by_one import newest_tracked
 

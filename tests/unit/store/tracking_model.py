@@ -10,9 +10,9 @@ from typing import Final
 from dashboard.domain.health.observation import ExclusionAnswer
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.tracking.track_file import TrackRequest
+from dashboard.domain.tracking.track_list import TrackResult
 from dashboard.domain.tracking.verdict import Evidence
 from dashboard.store.tracking.search import RecordStatus
-from dashboard.store.tracking.transactions import TrackResult
 from tests.builders import A_NETWORK, ANOTHER_NETWORK
 
 NETWORKS: Final = (ANOTHER_NETWORK, A_NETWORK)

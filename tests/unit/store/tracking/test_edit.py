@@ -12,6 +12,7 @@ from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejections.search import HashRange
 from dashboard.domain.tracking.paste import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
+from dashboard.domain.tracking.track_list import TrackResult
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.record_answers import record_lookup, save_polled
 from dashboard.store.rejections.filter import hashes_with_label
@@ -24,7 +25,6 @@ from dashboard.store.tracking.search import (
     search_tracked,
 )
 from dashboard.store.tracking.transactions import (
-    TrackResult,
     edit_tracked,
     is_tracked,
     track,

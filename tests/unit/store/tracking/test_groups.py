@@ -12,6 +12,7 @@ from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import TxHash
 from dashboard.domain.tracking.paste import MOST_TAGS, written_tags
 from dashboard.domain.tracking.track_file import TrackRequest
+from dashboard.domain.tracking.track_list import TrackResult
 from dashboard.domain.tracking.verdict import (
     ENDS_WITHIN,
     SILENT_AFTER,
@@ -48,7 +49,7 @@ from dashboard.store.tracking.search import (
     matching_hashes,
     search_tracked,
 )
-from dashboard.store.tracking.transactions import TrackResult, track, track_all
+from dashboard.store.tracking.transactions import track, track_all
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, a_record, seconds
 from tests.one_by_one import newest_tracked
 

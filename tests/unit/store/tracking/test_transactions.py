@@ -6,14 +6,9 @@ from datetime import datetime
 from typing import Any
 
 from dashboard.domain.tracking.track_file import TrackRequest
+from dashboard.domain.tracking.track_list import TrackResult
 from dashboard.store.engine.engine import Store
-from dashboard.store.tracking.transactions import (
-    TrackedTransaction,
-    TrackResult,
-    is_tracked,
-    track,
-    track_all,
-)
+from dashboard.store.tracking.transactions import TrackedTransaction, is_tracked, track, track_all
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, seconds
 from tests.one_by_one import newest_tracked
 

@@ -1,0 +1,109 @@
+"""Exports: all that is stored of one kind, in a file for other programs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Final, TextIO
+
+from dashboard.application.context import ApplicationContext
+from dashboard.domain.quantity import NetworkId
+from dashboard.errors import InputError, StoreUnavailable
+from dashboard.store.maintenance.export import ExportKind, ExportRequest, export
+from dashboard.store.maintenance.export_files import write_csv_rows, write_parquet_rows
+from dashboard.store.maintenance.temporary_files import is_of_database, unfinished_beside
+
+KINDS: Final = tuple(each.value for each in ExportKind)
+"""What can be exported."""
+
+_DATABASE: Final = b"SQLite format 3\0"
+"""What every file of SQLite begins with (https://www.sqlite.org/fileformat.html, 1.3)."""
+
+
+class Format(StrEnum):
+    """What files can be."""
+
+    CSV = "csv"
+    PARQUET = "parquet"
+
+
+def export_request(
+    kind: str, since: datetime | None, until: datetime | None, network_id: NetworkId | None
+) -> ExportRequest:
+    """Return what of a kind to export; None is all, both times are included."""
+    return ExportRequest(ExportKind(kind), since, until, network_id)
+
+
+def export_text(context: ApplicationContext, wanted: ExportRequest, file: TextIO) -> None:
+    """Write rows as CSV into an open text file."""
+    with context.store.read() as connection:
+        write_csv_rows(file, *export(connection, wanted))
+
+
+def export_file(
+    context: ApplicationContext,
+    wanted: ExportRequest,
+    path: Path,
+    form: Format,
+    *,
+    replaces: bool,
+) -> int:
+    """Write rows into a file that appears when it is complete; return how many.
+
+    InputError where the file cannot be made, StoreUnavailable where it cannot be written.
+    """
+    with (
+        context.store.read() as connection,
+        _appearing(path, replaces=replaces) as unfinished,
+    ):
+        fields, batches = export(connection, wanted)
+        if form is Format.PARQUET:
+            return write_parquet_rows(unfinished, fields, batches)
+        with unfinished.open("x", encoding="utf-8", newline="") as file:
+            return write_csv_rows(file, fields, batches)
+
+
+def refuse_target(path: Path, *, replaces: bool) -> None:
+    """Raise InputError where a file cannot be made, before anything is read."""
+    if path.is_dir():
+        raise InputError(f"{path} is a folder: name a file in it")
+    if not path.parent.is_dir():
+        raise InputError(f"the folder {path.parent} does not exist: make it, or choose another")
+    if path.exists() and not path.is_file():
+        raise InputError(f"{path} is no plain file: name one, or - for standard output")
+    if is_of_database(path):
+        raise InputError(f"{path} belongs to the database beside it: choose another name")
+    if path.exists() and not replaces:
+        raise InputError(f"{path} exists already: choose another name, or replace it with --force")
+    if _is_database(path):
+        raise InputError(f"{path} is a database, perhaps the store itself: choose another name")
+
+
+def _is_database(path: Path) -> bool:
+    """Read its head before the store is open: closing a file releases all locks on it (POSIX)."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(len(_DATABASE)) == _DATABASE
+
+
+@contextmanager
+def _appearing(path: Path, *, replaces: bool) -> Iterator[Path]:
+    """Yield a name beside `path`; what was written there takes its name when it is on disk."""
+    try:
+        with unfinished_beside(path, "part") as unfinished:
+            yield unfinished
+            with unfinished.open("rb") as file:
+                os.fsync(file.fileno())
+            if not replaces:
+                refuse_target(path, replaces=False)
+            unfinished.replace(path)
+    except OSError as error:
+        raise StoreUnavailable(
+            f"{path} cannot be written ({error.strerror or error}): check that its disk has room "
+            "and that this user may write there"
+        ) from error

@@ -1,0 +1,219 @@
+"""The fees of networks as they are listed: the figures of now, or the steps of a time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final, NamedTuple
+
+from dashboard.application.context import ApplicationContext
+from dashboard.application.fee_timeline import FeeTimeline
+from dashboard.application.fees import CurrentFees
+from dashboard.application.listing import (
+    Column,
+    Json,
+    Listing,
+    for_programs,
+    instant,
+    time_column,
+)
+from dashboard.application.network_status import NetworkProfile, PolledValue
+from dashboard.application.text import age, exact_fee, fee, share
+from dashboard.domain.fees.gas import FeeSuggestion, SuggestedGasFees
+from dashboard.domain.fees.spells import Spell
+from dashboard.domain.health.coverage import WatchedTime
+from dashboard.domain.quantity import Wei
+from dashboard.store.fees.steps import FeeStep
+
+
+@dataclass(frozen=True, slots=True)
+class FeeFigure:
+    """One figure of a network in words; `exact` and `age` are empty where there is none."""
+
+    network: str
+    name: str
+    value: str
+    exact: str = ""
+    age: str = ""
+
+
+FIGURES: Final[Listing[FeeFigure]] = Listing(
+    "figures",
+    (
+        Column("figure", lambda each: each.name),
+        Column("value", lambda each: each.value),
+        Column("exactly", lambda each: each.exact),
+        Column("age", lambda each: each.age),
+    ),
+)
+"""The figures of one network."""
+
+FIGURES_OF_ALL: Final[Listing[FeeFigure]] = Listing(
+    "figures", (Column("network", lambda each: each.network), *FIGURES.columns)
+)
+
+
+def fee_figures(
+    current: CurrentFees, context: ApplicationContext, now: datetime
+) -> Iterator[FeeFigure]:
+    """Return the figures of a network that were seen."""
+    figures = current.status.figures
+    network = context.label(figures.profile.network_id)
+    for name, datum in (
+        ("base fee", figures.base_fee),
+        ("median base fee", figures.base_fee_percentile),
+        ("busy threshold", figures.busy_threshold),
+    ):
+        if datum is not None:
+            yield FeeFigure(network, name, *_words(datum.value), _age(datum, now))
+    congestion = figures.network_congestion
+    if congestion is not None:
+        words = share(congestion.value)
+        yield FeeFigure(network, "congestion", words, age=_age(congestion, now))
+    for name, level in _levels(current.suggested):
+        tip, most = level.suggested_max_priority_fee_per_gas, level.suggested_max_fee_per_gas
+        yield FeeFigure(network, f"{name} priority fee", *_words(tip))
+        yield FeeFigure(network, f"{name} fee at most", *_words(most))
+
+
+def fees_form(current: CurrentFees) -> dict[str, Json]:
+    """Write the figures of a network for programs."""
+    status, suggested = current.status, current.suggested
+    figures = status.figures
+    congestion = figures.network_congestion
+    return {
+        **_network_form(status.profile),
+        "activity": str(status.activity),
+        "activityReason": status.activity_reason,
+        "source": str(figures.gas_source),
+        "estimatedBaseFee": _datum_form(figures.base_fee),
+        "baseFeePercentile": _datum_form(figures.base_fee_percentile),
+        "busyThreshold": _datum_form(figures.busy_threshold),
+        "networkCongestion": None if congestion is None else congestion.value,
+        **dict.fromkeys(("low", "medium", "high")),
+        **{name: _level_form(level) for name, level in _levels(suggested)},
+    }
+
+
+class ListedStep(NamedTuple):
+    """One step of a network's base fee; `busy` is the part of it that was busy, NaN if unknown."""
+
+    network: str
+    step: FeeStep
+    busy: float
+
+
+STEPS: Final[Listing[ListedStep]] = Listing(
+    "baseFees",
+    (
+        Column("network", lambda each: each.network),
+        time_column("from", "from", lambda each: each.step.first_at),
+        time_column("to", "to", lambda each: each.step.last_at),
+        Column(
+            "lowest",
+            lambda each: exact_fee(each.step.lowest),
+            "lowest",
+            lambda each: str(each.step.lowest),
+        ),
+        Column(
+            "median",
+            lambda each: " ".join(fee(each.step.median)),
+            "median",
+            lambda each: str(each.step.median),
+        ),
+        Column(
+            "90 % up to",
+            lambda each: " ".join(fee(each.step.p90)),
+            "p90",
+            lambda each: str(each.step.p90),
+        ),
+        Column(
+            "highest",
+            lambda each: exact_fee(each.step.highest),
+            "highest",
+            lambda each: str(each.step.highest),
+        ),
+        Column("values", lambda each: each.step.values, "values"),
+        for_programs("valuesWithEstimatedTime", lambda each: each.step.estimated),
+        for_programs("longestGap", lambda each: each.step.longest_gap // timedelta(milliseconds=1)),
+        Column(
+            "busy",
+            lambda each: "" if math.isnan(each.busy) else share(each.busy),
+            "busyShare",
+            lambda each: None if math.isnan(each.busy) else each.busy,
+        ),
+    ),
+    "No base fee was seen in that time.",
+)
+
+
+def listed_steps(network: str, timeline: FeeTimeline | None) -> list[ListedStep]:
+    """Return the steps of a network, none where no fee was seen."""
+    if timeline is None:
+        return []
+    parts = zip(timeline.steps, timeline.busy_parts.tolist(), strict=True)
+    return [ListedStep(network, step, part) for step, part in parts]
+
+
+def timeline_form(profile: NetworkProfile, timeline: FeeTimeline | None) -> dict[str, Json]:
+    """Write what the base fee of a network did for programs."""
+    busy = None if timeline is None else timeline.busy
+    return {
+        **_network_form(profile),
+        "busyShare": None if busy is None else busy.share,
+        "watchedShare": None if busy is None else _watched_share(busy.watched),
+        "busySpells": [] if busy is None else [_spell_form(each) for each in busy.spells],
+        STEPS.key: STEPS.forms(listed_steps(profile.name, timeline)),
+    }
+
+
+def _words(wei: Wei) -> tuple[str, str]:
+    return " ".join(fee(wei)), exact_fee(wei)
+
+
+def _age(datum: PolledValue[Wei] | PolledValue[float], now: datetime) -> str:
+    stale = ", stale" if datum.is_stale(now) else ""
+    return f"{age(datum.asked_at, now)}{stale}"
+
+
+def _levels(suggested: SuggestedGasFees | None) -> Iterator[tuple[str, FeeSuggestion]]:
+    if suggested is not None:
+        yield "low", suggested.low
+        yield "medium", suggested.medium
+        yield "high", suggested.high
+
+
+def _network_form(profile: NetworkProfile) -> dict[str, Json]:
+    return {
+        "networkId": profile.network_id,
+        "network": profile.name,
+        "isSimulated": profile.is_simulated,
+    }
+
+
+def _datum_form(datum: PolledValue[Wei] | None) -> Json:
+    if datum is None:
+        return None
+    return {"wei": str(datum.value), "askedAt": instant(datum.asked_at)}
+
+
+def _level_form(level: FeeSuggestion) -> Json:
+    return {
+        "suggestedMaxPriorityFeePerGas": str(level.suggested_max_priority_fee_per_gas),
+        "suggestedMaxFeePerGas": str(level.suggested_max_fee_per_gas),
+    }
+
+
+def _watched_share(watched: WatchedTime | None) -> float:
+    """Return how much of a time was watched; nothing where nobody ever did."""
+    return 0.0 if watched is None else watched.watched / watched.length
+
+
+def _spell_form(spell: Spell) -> Json:
+    return {
+        "from": instant(spell.begins_at),
+        "to": instant(spell.ends_at),
+        "isEndKnown": spell.is_end_known,
+    }
