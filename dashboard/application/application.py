@@ -178,7 +178,7 @@ class Application:
         hashes: Sequence[TxHash],
         label: str,
         attempted_at: datetime | None,
-        by: Actor | None = None,
+        by: Actor,
         case_id: str = "",
     ) -> tuple[TrackResult, ...]:
         """Track hashes on every network that can be asked; return the result of each."""

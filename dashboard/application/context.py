@@ -178,7 +178,7 @@ NO_SETTINGS: Final = PageSettings()
 class ApplicationContext:
     """The store, the networks of this installation, and the clock; shared by all sessions.
 
-    `actor` is whom the audit log names for changes.
+    `actor` is whom the audit log names where nobody said who acts.
     """
 
     store: Store
@@ -190,14 +190,17 @@ class ApplicationContext:
     def audit(
         self,
         connection: Connection,
+        by: Actor,
         action: Action,
         subject: str,
         details: Mapping[str, Detail] | None = None,
-        by: Actor | None = None,
     ) -> None:
-        """Write a change into the audit log; without `by`, `actor` made it now."""
-        who = by or Actor(self.actor, self.now())
-        note_action(connection, who.at, who.name, action, subject, details)
+        """Write into the audit log what somebody does, in the transaction that does it."""
+        note_action(connection, by.at, by.name, action, subject, details)
+
+    def unnamed(self) -> Actor:
+        """Return who acts now where nobody said a name: the pages, or the user of a command."""
+        return Actor(self.actor, self.now())
 
     def profile(self, network_id: NetworkId) -> NetworkProfile | None:
         """Return the profile of a network, None for one that left the configuration."""

@@ -154,7 +154,7 @@ class Keys:
                     f"a key is called {name} already: choose another name, or give it a new key "
                     f"with `linewatch keys rotate {name}`"
                 )
-            self._note(connection, Action.CREATE_KEY, name, by, _details(limits))
+            self._context.audit(connection, by, Action.CREATE_KEY, name, _details(limits))
         return new
 
     def limit(self, name: str, change: Callable[[KeyLimits], KeyLimits], by: Actor) -> None:
@@ -163,7 +163,7 @@ class Keys:
             limits = change(self._found(connection, name).limits)
             _refuse_mistake(limits)
             limit_key(connection, name, limits)
-            self._note(connection, Action.LIMIT_KEY, name, by, _details(limits))
+            self._context.audit(connection, by, Action.LIMIT_KEY, name, _details(limits))
 
     def rename(self, name: str, new_name: str, by: Actor) -> None:
         """Rename a key; its clients need no change."""
@@ -173,14 +173,14 @@ class Keys:
             if find_key(connection, new_name) is not None:
                 raise InputError(f"a key is called {new_name} already: choose another name")
             rename_key(connection, name, new_name)
-            self._note(connection, Action.RENAME_KEY, name, by, {"to": new_name})
+            self._context.audit(connection, by, Action.RENAME_KEY, name, {"to": new_name})
 
     def revoke(self, name: str, by: Actor) -> None:
         """Revoke a key permanently."""
         with self._context.store.write() as connection:
             self._found(connection, name)
             revoke_key(connection, name, by.at)
-            self._note(connection, Action.REVOKE_KEY, name, by, {})
+            self._context.audit(connection, by, Action.REVOKE_KEY, name)
 
     def rotate(self, name: str, grace: timedelta | None, by: Actor) -> NewKey:
         """Make a new key under the same name; the old one works during `grace`, by default no more.
@@ -192,7 +192,7 @@ class Keys:
             self._found(connection, name)
             rotate_key(connection, name, new.credential, ends_at)
             details = {"old_ends_at": instant(ends_at)}
-            self._note(connection, Action.ROTATE_KEY, name, by, details)
+            self._context.audit(connection, by, Action.ROTATE_KEY, name, details)
         return new
 
     def listing(self) -> Listing[ListedKey]:
@@ -256,16 +256,6 @@ class Keys:
             raise InputError(
                 f"{name} is a key of the settings, which commands do not change: {remedy}"
             )
-
-    def _note(
-        self,
-        connection: Connection,
-        action: Action,
-        name: str,
-        by: Actor,
-        details: Mapping[str, Detail],
-    ) -> None:
-        self._context.audit(connection, action, name, details, by)
 
 
 def _refuse_mistake(limits: KeyLimits) -> None:

@@ -36,12 +36,10 @@ class WatchedSenders:
         self,
         senders: Sequence[Address],
         network_ids: Sequence[NetworkId],
-        label: str = "",
-        by: Actor | None = None,
+        label: str,
+        by: Actor,
     ) -> tuple[bool, ...]:
         """Watch addresses on those of the networks that can be; return of each whether it is new.
-
-        `by` is who acts, if a person says so.
 
         InputError where none can be: only nodes that report to our own serve name senders.
         """
@@ -52,21 +50,21 @@ class WatchedSenders:
                 "these networks does: track transactions by hash, or "
                 "use the preset own-serve and point its nodes here"
             )
-        now = self._context.now() if by is None else by.at
         with self._context.store.write() as connection:
             for each in senders:
                 details: dict[str, Detail] = {"networks": able, "label": label}
-                self._context.audit(connection, Action.WATCH_SENDER, str(each), details, by)
+                self._context.audit(connection, by, Action.WATCH_SENDER, str(each), details)
             return tuple(
-                watch_sender(connection, WatchedSender(each, able, now, label)) for each in senders
+                watch_sender(connection, WatchedSender(each, able, by.at, label))
+                for each in senders
             )
 
-    def unwatch(self, sender: Address, by: Actor | None = None) -> bool:
+    def unwatch(self, sender: Address, by: Actor) -> bool:
         """Stop watching an address; False where it was not watched. Tracked hashes stay tracked."""
         with self._context.store.write() as connection:
             was_watched = unwatch_sender(connection, sender)
             if was_watched:
-                self._context.audit(connection, Action.UNWATCH_SENDER, str(sender), by=by)
+                self._context.audit(connection, by, Action.UNWATCH_SENDER, str(sender))
         return was_watched
 
     def rank(self, wanted: RejectionFilter, limit: int) -> GroupCounts:

@@ -239,11 +239,10 @@ class TrackedTransactions:
         self,
         listed: Sequence[ListedTransaction],
         network_ids: Sequence[NetworkId],
-        by: Actor | None = None,
+        by: Actor,
     ) -> tuple[TrackResult, ...]:
         """Track on these networks; return the result of each.
 
-        `by` is None where nobody said who acts; the audit log names the pages then.
         Of one that is tracked already, only what was unknown is filled in. StoreError: a part
         of a long list may be tracked; the same list again tracks the rest.
         """
@@ -263,10 +262,8 @@ class TrackedTransactions:
         self,
         listed: Sequence[ListedTransaction],
         network_ids: tuple[NetworkId, ...],
-        by: Actor | None,
+        by: Actor,
     ) -> Iterator[TrackResult]:
-        now = self._context.now()
-        actor = by or Actor(self._context.actor, now)
         for start in range(0, len(listed), _AT_ONCE):
             some = listed[start : start + _AT_ONCE]
             requests = [
@@ -283,8 +280,8 @@ class TrackedTransactions:
                 for each in some
             ]
             with self._context.store.write() as connection:
-                results = track_all(connection, requests, now)
-                audit_tracking(connection, actor, [each.tx_hash for each in some], results)
+                results = track_all(connection, requests, by.at)
+                audit_tracking(connection, by, [each.tx_hash for each in some], results)
             yield from results
 
     def _entries(

@@ -33,7 +33,7 @@ class Installation:
 
     def user(self) -> Actor:
         """Return who acts where nobody else is named: the user of this machine, now."""
-        return Actor(self.source.actor, self.source.now())
+        return self.source.unnamed()
 
     def chosen_id(self, text: str | None) -> NetworkId | None:
         """Return the id of the network that a person named, configured or still in the store."""

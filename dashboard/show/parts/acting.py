@@ -71,12 +71,12 @@ def is_named() -> bool:
     return bool(_name().strip())
 
 
-def known_actor(now: datetime) -> Actor | None:
-    """Return who acts, where the session knows it: for what nobody has to sign."""
+def known_actor(queries: Application) -> Actor:
+    """Return who acts, by the name of the session if there is one: nobody has to sign this."""
     try:
-        return Actor(parse_name(_name()), now)
+        return Actor(parse_name(_name()), queries.now())
     except InputError:
-        return None
+        return queries.context.unnamed()
 
 
 def act(

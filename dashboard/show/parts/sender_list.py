@@ -13,6 +13,7 @@ from dashboard.domain.markup import Markup, element
 from dashboard.domain.quantity import Address, NetworkId
 from dashboard.domain.tracking.paste import LONGEST_LABEL
 from dashboard.errors import InputError, StoreError
+from dashboard.show.parts.acting import known_actor
 from dashboard.show.parts.notices import change_stored, notice
 from dashboard.store.tracking.senders import WatchedSender
 
@@ -40,7 +41,7 @@ def _watch(queries: Application, text: str, label: str, network_ids: Sequence[Ne
         return
     try:
         sender = Address.parse(text.strip())
-        (is_new,) = queries.senders.watch([sender], network_ids, label)
+        (is_new,) = queries.senders.watch([sender], network_ids, label, known_actor(queries))
     except InputError as mistake:
         notice("bad", "Nobody was added.", sentence(str(mistake)))
     except StoreError as trouble:
@@ -61,7 +62,7 @@ def _row(queries: Application, each: WatchedSender) -> None:
         with st.container(gap=None):
             st.html(_sender_markup(queries, each))
         if st.button("Remove", key=f"unwatch-{each.sender}", help="What is tracked stays tracked"):
-            change_stored(lambda: queries.senders.unwatch(each.sender))
+            change_stored(lambda: queries.senders.unwatch(each.sender, known_actor(queries)))
 
 
 def _sender_markup(queries: Application, each: WatchedSender) -> Markup:

@@ -194,9 +194,7 @@ def _track_list(queries: Application, listed: TrackList, network_ids: Sequence[N
     try:
         known = {each.network_id for each in queries.networks if each.has_exclusion}
         listed = listed.where_known(known)
-        results = queries.tracked.track(
-            listed.transactions, network_ids, known_actor(queries.now())
-        )
+        results = queries.tracked.track(listed.transactions, network_ids, known_actor(queries))
     except StoreError as trouble:
         notice("bad", "Not everything was tracked.", f"{trouble} Give the same list again.")
         return
@@ -290,7 +288,7 @@ def _track(
     if is_future(attempted_at, now):
         return
     try:
-        results = queries.track(hashes, label, attempted_at, known_actor(now), case_id)
+        results = queries.track(hashes, label, attempted_at, known_actor(queries), case_id)
     except StoreError as trouble:
         notice("bad", "Nothing was tracked.", f"{trouble} Try again in a moment.")
         return

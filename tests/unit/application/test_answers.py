@@ -131,7 +131,7 @@ def test_case_of_a_tracked_transaction_stands_in_the_text_unless_another_is_give
     queries: Application,
 ) -> None:
     listed = ListedTransaction(1, tx_hash(3), case_id="C-9")
-    queries.tracked.track([listed], [SIMULATED.network_id])
+    queries.tracked.track([listed], [SIMULATED.network_id], queries.context.unnamed())
     summaries = queries.summaries([tx_hash(3)])
 
     own, given = AnswerContext(NOW), AnswerContext(NOW, "1742")

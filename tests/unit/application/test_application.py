@@ -60,7 +60,7 @@ def test_newest_rejections_come_first(queries: Application) -> None:
 
 
 def test_tracked_among_names_only_what_somebody_watches(queries: Application) -> None:
-    queries.track([tx_hash(1)], "", None)
+    queries.track([tx_hash(1)], "", None, queries.context.unnamed())
 
     assert queries.tracked_among([tx_hash(1), tx_hash(77)]) == {tx_hash(1)}
 
@@ -93,7 +93,9 @@ def test_hash_that_nobody_asked_about_is_not_checked_yet(queries: Application) -
 def test_tracking_watches_every_network_that_can_be_asked(
     queries: Application, store: Store
 ) -> None:
-    became = queries.track([tx_hash(50), tx_hash(2)], "Case 9", NOW - HOUR)
+    became = queries.track(
+        [tx_hash(50), tx_hash(2)], "Case 9", NOW - HOUR, queries.context.unnamed()
+    )
 
     with store.read() as connection:
         newest = newest_tracked(connection, 10)
@@ -104,9 +106,9 @@ def test_tracking_watches_every_network_that_can_be_asked(
 
 
 def test_tracking_the_same_hash_again_adds_nothing(queries: Application) -> None:
-    queries.track([tx_hash(50)], "", None)
+    queries.track([tx_hash(50)], "", None, queries.context.unnamed())
 
-    assert queries.track([tx_hash(50)], "", None) == (TrackResult.KNOWN,)
+    assert queries.track([tx_hash(50)], "", None, queries.context.unnamed()) == (TrackResult.KNOWN,)
 
 
 def test_live_question_is_put_for_all_hashes_on_all_networks(store: Store) -> None:

@@ -232,7 +232,7 @@ def test_who_acts_sees_it_at_once_though_answers_are_shared(
     assert queries.tracked_among([tracked]) == frozenset()
 
     queries.incidents.acknowledge(incident.incident_id, Actor("Ada", NOW))
-    queries.track([tracked], "", None)
+    queries.track([tracked], "", None, queries.context.unnamed())
 
     assert queries.incidents.unattended() == ()
     assert queries.tracked_among([tracked]) == {tracked}

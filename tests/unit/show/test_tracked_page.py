@@ -376,7 +376,7 @@ def test_files_are_tracked_again_without_loss(queries: Application, empty_store:
         other = Application(empty_store, (SIMULATED, SILENT), None, lambda: NOW)
         read = read_track_file(text, NOW)
         assert [each.remark for each in read.transactions] == ["", ""]
-        other.tracked.track(read.transactions, (SILENT.network_id,))
+        other.tracked.track(read.transactions, (SILENT.network_id,), other.context.unnamed())
         again = other.tracked.export(TrackedFilter(), 9)
         before = queries.tracked.export(TrackedFilter(), 9)
         assert {each.filed for each in again} == {each.filed for each in before}

@@ -92,7 +92,7 @@ def test_overview_flags_the_rejections_that_somebody_tracks(store: Store) -> Non
     flag = 'aria-label="Tracked"'
     before = words_of(open_page(queries)).count(flag)
 
-    queries.track([tx_hash(1), tx_hash(2)], "", None)
+    queries.track([tx_hash(1), tx_hash(2)], "", None, queries.context.unnamed())
 
     assert words_of(open_page(queries)).count(flag) == before + 1
 
