@@ -5,17 +5,17 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import sys
 from collections.abc import Mapping
 from datetime import timedelta
 from importlib import import_module
 from typing import Final
 
-import streamlit.logger
+import streamlit as st
 from streamlit import runtime
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime import SessionClient
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
-from streamlit.runtime.runtime_util import get_max_widget_state_size_bytes
 
 _SLOW: Final = (
     "pandas",
@@ -31,6 +31,7 @@ _SLOW: Final = (
     "dashboard.show.views.settings",
     "dashboard.show.views.tracked",
 )
+_MEGABYTE: Final = 1_000_000
 _UNCOLLECTED: Final = 5_000
 """Objects allocated, less those freed, before Python collects the youngest ones; 700 usually."""
 
@@ -49,26 +50,41 @@ def warm_up() -> None:
     gc.set_threshold(_UNCOLLECTED, 10, 10)  # more would keep hundreds of closed pages
 
 
+_FRAMEWORK: Final = ("streamlit", "uvicorn", "websockets")
+
+
 def join_framework_logs() -> None:
     """Let every logger of Streamlit, those to come too, hand its lines to the root logger.
 
     Streamlit gives each a handler of its own, which writes plain text: what a line quotes could
-    begin another line. It looks this function of its module up whenever it makes a logger or
-    reads its configuration.
+    begin another line. It names a logger after each of its modules, and some of its server's.
     """
-    streamlit.logger.setup_formatter = _propagate
-    streamlit.logger.update_formatter()
+    logging.setLoggerClass(_FrameworkLogger)
+    servers = ("uvicorn.access", "uvicorn.asgi", "uvicorn.error")
+    for name in [*sys.modules, *servers]:
+        if name.partition(".")[0] in _FRAMEWORK:
+            logging.getLogger(name).addFilter(_hand_over)
 
 
-def _propagate(logger: logging.Logger) -> None:
-    for handler in list(logger.handlers):
-        logger.removeHandler(handler)
-    logger.propagate = True
+class _FrameworkLogger(logging.Logger):
+    """A logger that hands its lines over from the start if the framework makes it."""
+
+    def __init__(self, name: str, level: int = logging.NOTSET) -> None:
+        super().__init__(name, level)
+        if name.partition(".")[0] in _FRAMEWORK:
+            self.addFilter(_hand_over)
+
+
+def _hand_over(record: logging.LogRecord) -> bool:
+    """Let the root logger handle a line, and no handler of the logger itself."""
+    logging.getLogger().handle(record)
+    return False
 
 
 def largest_message() -> int:
     """Return how many bytes a browser may send in one message on its WebSocket."""
-    return get_max_widget_state_size_bytes()
+    megabytes: int = st.get_option("server.maxWidgetStateSize")
+    return megabytes * _MEGABYTE
 
 
 def held_by_streamlit() -> Mapping[str, int]:
@@ -82,11 +98,6 @@ def held_by_streamlit() -> Mapping[str, int]:
 
 
 SWEEP_PERIOD: Final = timedelta(minutes=1)
-
-
-def is_open_session(session_id: str) -> bool:
-    """Whether a browser is connected to a session of this id."""
-    return runtime.exists() and runtime.get_instance().is_active_session(session_id)
 
 
 async def end_sessions(period: timedelta = SWEEP_PERIOD) -> None:
