@@ -7,11 +7,11 @@ from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from typing import Final, TypeAlias
 
-from dashboard.domain.fees.rollup import FeeRollup, FeeSeries, RollupLevel, TimedFee
+from dashboard.domain.fees.rollup import FeeSeries, RollupLevel, TimedFee
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.engine.engine import Store
-from dashboard.store.fees.rollups import rollups_between
 from dashboard.store.fees.stored_fees import SeriesKey
+from tests.rolled_up_series import FeeRollup, rollups_between
 from tests.stored_base_fees import base_fees
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)

@@ -15,6 +15,8 @@ from dashboard.domain.fees.rollup import PARTS, PARTS_BITS
 Integers: TypeAlias = npt.NDArray[np.int64]
 """Fees in wei, which 64 bits have room for, or times in milliseconds since the epoch."""
 
+Flags: TypeAlias = npt.NDArray[np.bool_]
+
 _PART_BITS: Final = 12
 _WIDTHS: Final = (1, 2, 4, 8)
 _LARGEST_SUM: Final = 2**53
@@ -76,11 +78,17 @@ class Histograms:
             np.append(self.counts, other.counts),
         )
 
-    def chosen(self, is_chosen: npt.NDArray[np.bool_]) -> Histograms:
+    def chosen(self, is_chosen: Flags) -> Histograms:
         """Return the entries of some owners, which move up."""
         is_kept = is_chosen[self.owners]
         places = np.cumsum(is_chosen) - 1
         return Histograms(places[self.owners[is_kept]], self.parts[is_kept], self.counts[is_kept])
+
+    def holds(self, other: Histograms) -> bool:
+        """Whether all that the other one counted can be among this, each of one owner."""
+        of_all = 1 << _PART_BITS
+        ours, theirs = (summed(each.parts, each.counts, of_all) for each in (self, other))
+        return bool((ours >= theirs).all())
 
     def sums(self, many: int) -> Integers:
         """Return how much each of so many owners counts."""
@@ -121,7 +129,7 @@ class HistogramColumns:
     counts: Integers
 
     def quantile(self, percent: int) -> Integers:
-        """Return the nearest-rank percentile of each, as FeeHistogram does."""
+        """Return the nearest-rank percentile of each, at most 1/128 off the exact one."""
         passed = np.cumsum(self.counts)
         before = np.append(0, passed)[self.starts]
         totals = np.add.reduceat(self.counts, self.starts)
@@ -129,7 +137,7 @@ class HistogramColumns:
         return _middles(self.parts[np.searchsorted(passed, before + ranks)])
 
     def encode(self) -> list[bytes]:
-        """Write each as FeeHistogram does; all at once, then cut."""
+        """Write each: the width of a count, then parts, ascending, then counts."""
         lengths = np.diff(self.starts, append=len(self.parts))
         largest = np.maximum.reduceat(self.counts, self.starts)
         widths = np.where(largest < 1 << 8, 1, np.where(largest < 1 << 16, 2, 4))
@@ -156,7 +164,7 @@ def _write_numbers(
 
 
 def parts_of(fees: Integers) -> Integers:
-    """Return `part_of` each."""
+    """Return the number of the part that each is counted in; larger fees have larger ones."""
     bits = np.frexp(fees.astype(np.float64))[1].astype(np.int64)
     bits -= fees >> np.maximum(bits - 1, 0) == 0  # a float may round up to the next power of two
     shifts = np.maximum(0, bits - PARTS_BITS - 1)
@@ -164,7 +172,7 @@ def parts_of(fees: Integers) -> Integers:
 
 
 def _middles(parts: Integers) -> Integers:
-    """Return `middle_of` each."""
+    """Return the fee that stands for all of each part, at most 1/128 away from any."""
     shifts = np.maximum(0, (parts >> PARTS_BITS) - 1)
     lowest = (parts - shifts * PARTS) << shifts
     middles: Integers = lowest + (np.left_shift(1, shifts) >> 1)

@@ -158,7 +158,7 @@ def import_fee_years(
     for begin, end in _missing_days(connection, key, at):
         rollups = RollupArrays.of_values(at[begin:end], fees[begin:end])
         for level in RollupLevel:
-            rollups = rollups.rolled_up(level)
+            rollups = rollups.rolled_up(level.length)
             insert_many(connection, fee_rollups, rollups.rows(network_id, series, level))
 
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from dashboard.domain.fees.rollup import RollupLevel, SavedFee, TimedFee
 from dashboard.store.engine.driver import Row
-from dashboard.store.fees.histograms import Histograms, Integers, parts_of, summed
+from dashboard.store.fees.histograms import Flags, Histograms, Integers, parts_of, summed
 
 Totals: TypeAlias = npt.NDArray[np.object_]
 """Sums of fees, for which 64 bits have no room."""
@@ -150,17 +150,17 @@ class RollupArrays:
             )
         )
 
-    def rolled_up(self, level: RollupLevel) -> Self:
-        """Roll up to a longer level; of parts that overlap, gaps count as they were apart."""
+    def rolled_up(self, length: int) -> Self:
+        """Roll up by so many milliseconds; of parts that overlap, gaps count as they were apart."""
         if not len(self):
             return self
-        begins = self.begins - self.begins % level.length
+        begins = self.begins - self.begins % length
         starts = np.flatnonzero(np.diff(begins, prepend=begins[0] - 1))
         place_of = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(begins)))
         last = np.maximum.reduceat(self.last, starts)
         is_last = self.last == last[place_of]
         newest = np.maximum.reduceat(np.where(is_last, np.arange(len(begins)), 0), starts)
-        passed = np.maximum.accumulate(np.clip(self.last, begins, begins + level.length - 1))
+        passed = np.maximum.accumulate(np.clip(self.last, begins, begins + length - 1))
         between = self.first - np.append(self.first[0], passed[:-1])
         between[starts] = 0
         return dataclasses.replace(
@@ -179,7 +179,7 @@ class RollupArrays:
             stored=None,
         )
 
-    def chosen(self, is_chosen: npt.NDArray[np.bool_]) -> Self:
+    def chosen(self, is_chosen: Flags) -> Self:
         """Return some of them."""
         columns = {name: getattr(self, name)[is_chosen] for name in _COLUMNS}
         histograms = self.histograms.chosen(is_chosen)
@@ -238,7 +238,7 @@ def changed_rollups(
         each.chosen(np.isin(each.begins - each.begins % level.length, touched[where]))
         for each, where in chosen
     )
-    return joined(level, *pieces).rolled_up(level)
+    return joined(level, *pieces).rolled_up(level.length)
 
 
 def without_purged(

@@ -10,14 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import groupby
+from operator import itemgetter
 from typing import Any, Final
 
 from sqlalchemy import Connection
 
 from dashboard.domain.fees.rollup import (
-    FeeHistogram,
-    FeeRollup,
-    RolledUp,
     RollupLevel,
     SavedFee,
     SavedFees,
@@ -47,17 +45,19 @@ _PUT: Final = (
     f"INSERT INTO fee_rollups ({_COLUMNS}) VALUES ({', '.join('?' * len(fee_rollups.columns))}) "  # noqa: S608 - names of ours
     f"ON CONFLICT ({_KEY}) DO UPDATE SET {_NEW_VALUES}"
 )
-_WHOLE: Final = (
-    'level, begins_at, first_at, last_at, lowest, highest, total, seen, estimated, "last", '
-    "longest_gap, histogram"
-)
 _LEVEL: Final = "FROM fee_rollups WHERE network_id = ? AND series = ? AND level = ?"
 _BETWEEN: Final = f"{_LEVEL} AND begins_at >= ? AND begins_at < ? ORDER BY begins_at"
-_SUMMARY: Final = (
-    "first_at, last_at, lowest, highest, total, seen, estimated, median, p90, longest_gap"
+_BOUNDS: Final = ("first_at", "last_at", "lowest", "highest", "total", "seen", "estimated")
+_OF_SUMMARY: Final = (*_BOUNDS, "median", "p90", "longest_gap")
+_OF_PART: Final = (*_BOUNDS, "longest_gap", "histogram")
+_OF_TOTAL: Final = ("first_at", "last_at", "total", "seen")
+_SUMMARY, _PART, _TOTALS = map(", ".join, (_OF_SUMMARY, _OF_PART, _OF_TOTAL))
+summary_of, part_of, total_of, last_fee_of = (
+    itemgetter(*map(_NAMES.index, each))
+    for each in (_OF_SUMMARY, _OF_PART, _OF_TOTAL, ("last_at", "last"))
 )
-_PART: Final = "first_at, last_at, lowest, highest, total, seen, estimated, longest_gap, histogram"
-_TOTALS: Final = "first_at, last_at, total, seen"
+"""Each takes columns out of a row with all columns: a summary lacks the last value and the
+histogram, a part has the histogram instead of percentiles, a total has what a mean consists of."""
 _MEDIANS: Final = f"SELECT median {_LEVEL} AND begins_at IN "
 _LINE: Final = (
     "SELECT begins_at / ? AS step, avg(CAST(median AS DOUBLE PRECISION)) "
@@ -99,7 +99,7 @@ def _append(connection: Connection, key: SeriesKey, saved: SavedFee) -> bool:
         row = newest.get(level)
         is_held = row is not None and row[_BEGINS_AT] == level.begin_of(at)
         held = RollupArrays.of_rows([row] if row is not None and is_held else [])
-        _write(connection, key, level, joined(level, held, fee).rolled_up(level))
+        _write(connection, key, level, joined(level, held, fee).rolled_up(level.length))
     return True
 
 
@@ -112,9 +112,9 @@ def _change_day(
     since, until = minute.begin_of(first), minute.begin_of(last) + minute.length
     values = RollupArrays.of_fees(fee_values(connection, key, since, until))
     since, until = hour.begin_of(first), hour.begin_of(last) + hour.length
-    minutes = _read(connection, key, minute, since, until)
+    minutes = read_rollups(connection, key, minute, since, until)
     hours, days = (
-        _read(connection, key, level, day, day + RollupLevel.DAY.length)
+        read_rollups(connection, key, level, day, day + RollupLevel.DAY.length)
         for level in (hour, RollupLevel.DAY)
     )
     changed = without_purged(changed_rollups(minute, minutes, values, saved), minutes, hours)
@@ -127,12 +127,6 @@ def _change_day(
     _write(connection, key, RollupLevel.DAY, changed)
 
 
-def _read(
-    connection: Connection, key: SeriesKey, level: RollupLevel, since: int, until: int
-) -> RollupArrays:
-    return RollupArrays.of_rows(rows_between(connection, key, level, since, until))
-
-
 def _write(
     connection: Connection, key: SeriesKey, level: RollupLevel, rollups: RollupArrays
 ) -> None:
@@ -142,14 +136,6 @@ def _write(
 def write_rollup_rows(connection: Connection, rows: Iterable[Row]) -> None:
     """Write rows with all columns, each in the place of the one that covers the same time."""
     write_rows(connection, _PUT, list(rows))
-
-
-def rollups_between(
-    connection: Connection, key: SeriesKey, level: RollupLevel, since: int, until: int
-) -> dict[int, FeeRollup]:
-    """Return the roll-ups that begin at or after `since` and before `until`, oldest first."""
-    rows = _select(connection, f"SELECT {_WHOLE} {_BETWEEN}", key, level, (since, until))
-    return {row[1]: rollup_of(row) for row in rows}
 
 
 def rows_between(
@@ -260,70 +246,11 @@ def first_begin(connection: Connection, key: SeriesKey, level: RollupLevel) -> i
     return None
 
 
-def summary_of(rollup: FeeRollup) -> Row:
-    """Return the stored columns of a roll-up but its last value and its histogram."""
-    return (
-        rollup.first_at,
-        rollup.last_at,
-        rollup.lowest,
-        rollup.highest,
-        _octets_of(rollup.total),
-        rollup.seen,
-        rollup.estimated,
-        *rollup.percentiles(50, 90),
-        rollup.longest_gap,
-    )
-
-
-def part_of(rollup: FeeRollup) -> Row:
-    """Return the same without percentiles, and with the histogram at the end."""
-    *facts, _, _, gap = summary_of(rollup)
-    return (*facts, gap, rollup.histogram.encode())
-
-
-def total_of(rollup: FeeRollup) -> Row:
-    """Return what a mean consists of."""
-    return rollup.first_at, rollup.last_at, _octets_of(rollup.total), rollup.seen
-
-
-def row_of(key: SeriesKey, rolled_up: RolledUp) -> Row:
-    """Lay a roll-up out as a row with all columns."""
-    level, begins_at, rollup = rolled_up
-    *facts, gap = summary_of(rollup)
-    keys = (key.network_id, int(key.series), int(level), begins_at)
-    return (*keys, *facts, rollup.last, gap, rollup.histogram.encode())
-
-
-def rollup_of(row: Row) -> FeeRollup:
-    """Read a roll-up back from the columns that `rollups_between` selects."""
-    _, _, first_at, last_at, lowest, highest, total, seen, estimated, last, gap, histogram = row
-    return FeeRollup(
-        first_at,
-        last_at,
-        lowest,
-        highest,
-        int.from_bytes(total, "big"),
-        seen,
-        estimated,
-        last,
-        gap,
-        FeeHistogram.decode(histogram),
-    )
-
-
-def rollup_of_whole(row: Row) -> FeeRollup:
-    """Read a roll-up back from a row with all columns.
-
-    ValueError where its histogram is none, or counts nothing.
-    """
-    rollup = rollup_of((*row[2:11], *row[13:]))
-    if not rollup.histogram.count:
-        raise ValueError("the histogram of a roll-up counts nothing")
-    return rollup
-
-
-def _octets_of(total: int) -> bytes:
-    return total.to_bytes((total.bit_length() + 7) // 8, "big")
+def read_rollups(
+    connection: Connection, key: SeriesKey, level: RollupLevel, since: int, until: int
+) -> RollupArrays:
+    """Return the roll-ups that begin at or after `since` and before `until`, oldest first."""
+    return RollupArrays.of_rows(rows_between(connection, key, level, since, until))
 
 
 def _select(

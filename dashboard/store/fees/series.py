@@ -11,23 +11,25 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from functools import partial
-from itertools import groupby
 from typing import Final, NamedTuple
 
 from sqlalchemy import Connection
 
-from dashboard.domain.fees.rollup import FeeRollup, FeeSeries, RollupLevel, TimedFee
+from dashboard.domain.fees.rollup import FeeSeries, RollupLevel, TimedFee
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.engine.driver import Row
+from dashboard.store.fees.histograms import Flags
+from dashboard.store.fees.rollup_arrays import RollupArrays, joined
 from dashboard.store.fees.rollups import (
     first_at,
     first_begin,
     last_before,
+    last_fee_of,
     last_fees_between,
     part_of,
     parts_between,
-    rollups_between,
+    read_rollups,
     summaries_between,
     summary_of,
     total_of,
@@ -73,8 +75,8 @@ def fee_steps(
     key, window, length = SeriesKey(network_id, series), between.window, between.length
     level = _level_or_values(connection, key, between)
     if not isinstance(level, RollupLevel):
-        steps = groupby(level, lambda value: value.at // length)
-        return FeeSteps.of(summary_of(FeeRollup.of_all(some)) for _, some in steps)
+        steps = RollupArrays.of_fees(level).rolled_up(length)
+        return FeeSteps.of(map(summary_of, steps.rows(*key, RollupLevel.MINUTE)))
     length = whole_steps(level, length)
     opened = partial(_part_within, connection, key, level, window)
     if level.length == length:
@@ -148,8 +150,8 @@ def _last_before(connection: Connection, key: SeriesKey, at: int) -> TimedFee | 
 def _rows_within(
     rows: Sequence[Row],
     window: SeriesWindow,
-    laid_out: Callable[[FeeRollup], Row],
-    opened: Callable[[int], FeeRollup | None],
+    laid_out: Callable[[Row], Row],
+    opened: Callable[[int], Row | None],
 ) -> list[Row]:
     """Return the roll-ups of a stretch; the first and the last are opened if its ends cut them."""
     within = list(rows)
@@ -170,17 +172,18 @@ def _last_fees(
     if lasts and lasts[-1][0] >= window.until:
         inside = _part_within(connection, key, level, window, lasts.pop()[0])
         if inside is not None:
-            lasts.append((inside.last_at, inside.last))
+            lasts.append(last_fee_of(inside))
     return lasts
 
 
 def _part_within(
     connection: Connection, key: SeriesKey, level: RollupLevel, window: SeriesWindow, at: int
-) -> FeeRollup | None:
+) -> Row | None:
     """Open the roll-up of a time, and return what of it was seen in a stretch, None for nothing."""
     begins_at = level.begin_of(at)
-    [whole] = rollups_between(connection, key, level, begins_at, begins_at + 1).values()
-    return clip(connection, key, level, (begins_at, whole), window)
+    whole = read_rollups(connection, key, level, begins_at, begins_at + 1)
+    rows = clip(connection, key, level, whole, window).rows(*key, level)
+    return rows[0] if rows else None
 
 
 class SeriesWindow(NamedTuple):
@@ -189,13 +192,13 @@ class SeriesWindow(NamedTuple):
     since: int
     until: int
 
-    def covers(self, rollup: FeeRollup) -> bool:
-        """Whether all that was rolled up was seen in it."""
-        return self.since <= rollup.first_at and rollup.last_at < self.until
+    def covers(self, rollups: RollupArrays) -> Flags:
+        """Return of which all that was rolled up was seen in it."""
+        return (self.since <= rollups.first) & (rollups.last < self.until)
 
-    def overlaps(self, rollup: FeeRollup) -> bool:
-        """Whether some of what was rolled up may have been seen in it."""
-        return self.since <= rollup.last_at and rollup.first_at < self.until
+    def overlaps(self, rollups: RollupArrays) -> Flags:
+        """Return of which some of what was rolled up may have been seen in it."""
+        return (self.since <= rollups.last) & (rollups.first < self.until)
 
 
 def level_for(
@@ -246,28 +249,27 @@ def clip(
     connection: Connection,
     key: SeriesKey,
     level: RollupLevel,
-    rollup_at: tuple[int, FeeRollup],
+    whole: RollupArrays,
     window: SeriesWindow,
-) -> FeeRollup | None:
-    """Return what of a roll-up was seen in a stretch, None for nothing.
+) -> RollupArrays:
+    """Return what of one roll-up was seen in a stretch, which may be nothing.
 
     It is read from finer ones and, in the end, from single values. Where these are kept no longer,
     the roll-up stays as it is.
     """
-    begins_at, rollup = rollup_at
-    if window.covers(rollup) or not window.overlaps(rollup):
-        return rollup if window.covers(rollup) else None
-    end, parts = begins_at + level.length, list[FeeRollup]()
+    is_cut = window.overlaps(whole) & ~window.covers(whole)
+    if not is_cut.any():
+        return whole.chosen(window.covers(whole))
+    since = int(whole.begins[0])
+    until = since + level.length
     if level is RollupLevel.MINUTE:
-        values = fee_values(connection, key, begins_at, end)
-        parts = [FeeRollup.of(each) for each in values]
-        if len(parts) != rollup.seen:
-            return rollup
-        parts = [each for each in parts if window.covers(each)]
+        parts = RollupArrays.of_fees(fee_values(connection, key, since, until))
     else:
-        finer = rollups_between(connection, key, _FINER[level], begins_at, end)
-        if sum(each.seen for each in finer.values()) != rollup.seen:
-            return rollup
-        found = (clip(connection, key, _FINER[level], each, window) for each in finer.items())
-        parts = [each for each in found if each is not None]
-    return FeeRollup.of_parts(parts) if parts else None
+        parts = read_rollups(connection, key, _FINER[level], since, until)
+    if parts.seen.sum() != whole.seen[0]:
+        return whole
+    inside = [parts.chosen(window.covers(parts))]
+    for begins in parts.begins[window.overlaps(parts) & ~window.covers(parts)]:
+        cut = parts.chosen(parts.begins == begins)
+        inside.append(clip(connection, key, _FINER[level], cut, window))
+    return joined(level, *inside).rolled_up(level.length)

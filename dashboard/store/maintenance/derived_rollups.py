@@ -13,14 +13,12 @@ from typing import Final, NamedTuple, TypeAlias
 
 from sqlalchemy import Connection
 
-from dashboard.domain.fees.rollup import FeeRollup, FeeSeries, RolledUp, RollupLevel
+from dashboard.domain.fees.rollup import FeeSeries, RollupLevel
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.engine.driver import Row, read_rows
 from dashboard.store.fees.rollup_arrays import RollupArrays
 from dashboard.store.fees.rollups import (
     first_begin_after,
-    rollup_of_whole,
-    row_of,
     rows_between,
     write_rollup_rows,
 )
@@ -107,7 +105,7 @@ def wrong_in_days(connection: Connection, days: Days) -> list[WrongRollup]:
 
 def _values_rolled_up(connection: Connection, days: Days) -> RollupArrays | None:
     values = fee_values(connection, *days)
-    return RollupArrays.of_fees(values).rolled_up(RollupLevel.MINUTE) if values else None
+    return RollupArrays.of_fees(values).rolled_up(RollupLevel.MINUTE.length) if values else None
 
 
 def _rolled_up(
@@ -120,7 +118,7 @@ def _rolled_up(
         right = {**stored, **{each.begins_at: each.row for each in wrong if each.row is not None}}
         rows = [right[begin] for begin in sorted(right) if level.begin_of(begin) not in lost]
         held = RollupArrays.of_rows(rows) if rows else None
-    return None if held is None else held.rolled_up(level)
+    return None if held is None else held.rolled_up(level.length)
 
 
 def _compared(
@@ -174,59 +172,61 @@ def _judged(
     held, made = rows
     if held is None:
         return WrongRollup(level, begins_at, "it is missing", made)
-    rollup = _rollup(held)
-    trouble = _contradiction(level, held, rollup)
+    rollup = RollupArrays.of_rows([held])
+    counted = int(rollup.histograms.counts.sum())
+    trouble = _contradiction(level, held, counted)
     if made is not None:
-        counted = held[_SEEN] if trouble is None else min(held[_SEEN], _counted(rollup))
-        if made[_SEEN] >= counted:
+        if made[_SEEN] >= (held[_SEEN] if trouble is None else min(held[_SEEN], counted)):
             return WrongRollup(level, begins_at, _difference(held, made), made)
-        if rollup is not None and trouble is None and not _holds(rollup, rollup_of_whole(made)):
+        if trouble is None and not _holds(held, made):
             trouble = "it lacks values that it must contain"
     if trouble is None and level is RollupLevel.DAY:
         trouble = "hours of it are missing"
-    if trouble is not None or rollup is None:
-        return WrongRollup(level, begins_at, trouble or "", None)
-    again = row_of(of, RolledUp(level, begins_at, rollup))
+    if trouble is not None:
+        return WrongRollup(level, begins_at, trouble, None)
+    [again] = rollup.rows(*of, level)
     if again != held:
         trouble = "its percentiles do not match its histogram"
         return WrongRollup(level, begins_at, trouble, again)
     return None
 
 
-def _contradiction(level: RollupLevel, held: Row, rollup: FeeRollup | None) -> str | None:
+def _contradiction(level: RollupLevel, held: Row, counted: int) -> str | None:
     """Say how a row contradicts itself, if it does."""
-    if rollup is None:
+    row = dict(zip(_NAMES, held, strict=True))
+    begins_at, seen, total = row["begins_at"], row["seen"], int.from_bytes(row["total"], "big")
+    if not counted:
         return "its histogram cannot be read"
-    if _counted(rollup) != rollup.seen:
-        return f"it has {rollup.seen:,} values, and its histogram {_counted(rollup):,}"
-    begins_at = held[_BEGIN]
+    if counted != seen:
+        return f"it has {seen:,} values, and its histogram {counted:,}"
     holds = {
         "its first or last value is outside of its time": (
-            begins_at <= rollup.first_at <= rollup.last_at < begins_at + level.length
+            begins_at <= row["first_at"] <= row["last_at"] < begins_at + level.length
         ),
         "its last value is not between its lowest and its highest": (
-            rollup.lowest <= rollup.last <= rollup.highest
+            row["lowest"] <= row["last"] <= row["highest"]
         ),
         "its sum does not fit its number of values": (
-            rollup.lowest * rollup.seen <= rollup.total <= rollup.highest * rollup.seen
+            row["lowest"] * seen <= total <= row["highest"] * seen
         ),
-        "more of its values are estimated than it has": 0 <= rollup.estimated <= rollup.seen,
-        "its longest gap is negative": rollup.longest_gap >= 0,
+        "more of its values are estimated than it has": 0 <= row["estimated"] <= seen,
+        "its longest gap is negative": row["longest_gap"] >= 0,
         f"no {level.name.lower()} begins at that time": begins_at % level.length == 0,
     }
     return next((trouble for trouble, is_right in holds.items() if not is_right), None)
 
 
-def _holds(rollup: FeeRollup, part: FeeRollup) -> bool:
+def _holds(held: Row, made: Row) -> bool:
     """Whether a roll-up can be that of some values and of more."""
-    return (
-        rollup.first_at <= part.first_at
-        and part.last_at <= rollup.last_at
-        and rollup.lowest <= part.lowest
-        and part.highest <= rollup.highest
-        and part.total <= rollup.total
-        and rollup.histogram.holds(part.histogram)
+    whole, part = (RollupArrays.of_rows([each]) for each in (held, made))
+    bounds = (
+        whole.first <= part.first,
+        part.last <= whole.last,
+        whole.lowest <= part.lowest,
+        part.highest <= whole.highest,
+        part.totals <= whole.totals,
     )
+    return all(each.all() for each in bounds) and whole.histograms.holds(part.histograms)
 
 
 def _difference(held: Row, made: Row) -> str:
@@ -243,17 +243,6 @@ def _difference(held: Row, made: Row) -> str:
             )
             said.append(f"{name} {one} instead of {other}")
     return f"recomputed, it differs: {', '.join(said) or 'other percentiles'}"
-
-
-def _counted(rollup: FeeRollup | None) -> int:
-    return 0 if rollup is None else rollup.histogram.count
-
-
-def _rollup(row: Row) -> FeeRollup | None:
-    try:
-        return rollup_of_whole(row)
-    except ValueError:
-        return None
 
 
 def _networks_with_fees(connection: Connection) -> list[NetworkId]:

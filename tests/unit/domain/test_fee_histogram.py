@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.domain.fees.percentiles import RankedFees, TimedFees, nearest_rank
-from dashboard.domain.fees.rollup import FeeHistogram, TimedFee, middle_of, part_of
+from dashboard.domain.fees.rollup import TimedFee
 from dashboard.domain.quantity import LARGEST_FEE, Wei
+from tests.rolled_up_series import FeeHistogram, middle_of, part_of
 
 FEES = st.integers(0, LARGEST_FEE) | st.integers(0, 300) | st.integers(10**9, 10**9 + 10**8)
 MANY = st.lists(FEES.map(Wei), min_size=1, max_size=60)

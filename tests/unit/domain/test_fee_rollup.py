@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.domain.fees.rollup import MINUTE, FeeRollup, RollupLevel, TimedFee
+from dashboard.domain.fees.rollup import MINUTE, RollupLevel, TimedFee
 from dashboard.domain.quantity import Wei
-from tests.rolled_up_series import roll_up
+from tests.rolled_up_series import FeeRollup, roll_up
 
 HOUR = 60 * MINUTE
 TIMES = st.integers(0, 3 * HOUR) | st.integers(0, 100 * HOUR)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from sqlalchemy import Connection, text
 
 from dashboard.domain.fees.gas import GasObservation
-from dashboard.domain.fees.rollup import MINUTE, FeeRollup, FeeSeries, RollupLevel, TimedFee
+from dashboard.domain.fees.rollup import MINUTE, FeeSeries, RollupLevel, TimedFee
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import Wei
 from dashboard.store.engine.engine import Store, open_store
@@ -36,6 +36,7 @@ from dashboard.store.gas import save_gas
 from dashboard.store.schema.columns import milliseconds_of, moment_of
 from tests.builders import A_MOMENT, A_NETWORK, suggested_gas_fees
 from tests.databases import copied_store
+from tests.rolled_up_series import FeeRollup
 
 HOUR, DAY = 60 * MINUTE, 24 * 60 * MINUTE
 BASE_FEE = SeriesKey(A_NETWORK, FeeSeries.ESTIMATED_BASE_FEE)

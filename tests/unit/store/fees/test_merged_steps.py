@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.domain.fees.rollup import FeeRollup, RollupLevel, TimedFee
+from dashboard.domain.fees.rollup import RollupLevel, TimedFee
 from dashboard.domain.quantity import LARGEST_FEE, Wei
-from dashboard.store.fees.rollups import part_of, summary_of
 from dashboard.store.fees.steps import FeeSteps, merge_steps
-from tests.rolled_up_series import roll_up
+from tests.rolled_up_series import FeeRollup, merged_part_of, roll_up, summary_of
 
 MINUTE = RollupLevel.MINUTE.length
 FEES = st.integers(0, 300) | st.integers(0, LARGEST_FEE)
@@ -31,7 +30,7 @@ def test_steps_of_some_minutes_are_those_of_their_values(
     length = minutes * MINUTE
     values = [TimedFee(at, Wei(fee), guessed) for at, (fee, guessed) in sorted(series.items())]
 
-    merged = merge_steps([part_of(each) for each in minutes_of(values)], length)
+    merged = merge_steps([merged_part_of(each) for each in minutes_of(values)], length)
 
     steps = groupby(values, lambda value: value.at // length)
     assert list(merged) == list(
@@ -44,7 +43,7 @@ def test_counts_of_any_width_are_added_up(count: int) -> None:
     many = FeeRollup.of_all(TimedFee(at, Wei(7)) for at in range(count))
     one = FeeRollup.of(TimedFee(MINUTE * 2, Wei(9)))
 
-    [step] = merge_steps([part_of(many), part_of(one)], 3 * MINUTE)
+    [step] = merge_steps([merged_part_of(many), merged_part_of(one)], 3 * MINUTE)
 
     assert (step.values, step.median, step.p90, step.highest) == (count + 1, 7, 7, 9)
 

@@ -14,10 +14,9 @@ from dashboard.store.fees.rollup_arrays import (
     changed_rollups,
     without_purged,
 )
-from dashboard.store.fees.rollups import row_of
 from dashboard.store.fees.stored_fees import SeriesKey
 from tests.builders import A_NETWORK
-from tests.rolled_up_series import roll_up
+from tests.rolled_up_series import roll_up, row_of
 
 OF = SeriesKey(A_NETWORK, FeeSeries.BUSY_THRESHOLD)
 A_DAY = RollupLevel.DAY.length
@@ -39,7 +38,7 @@ def test_arrays_are_rolled_up_as_one_by_one(level: RollupLevel, series: dict[int
     at = np.array(sorted(series), np.int64)
     fees = np.array([series[each] for each in sorted(series)], np.int64)
 
-    rows = RollupArrays.of_values(at, fees).rolled_up(level).rows(*OF, level)
+    rows = RollupArrays.of_values(at, fees).rolled_up(level.length).rows(*OF, level)
 
     assert rows == stored_form(OF, series, level)
 
@@ -49,7 +48,7 @@ def test_many_equal_fees_are_counted_in_wider_numbers(count: int, width: int) ->
     series = dict.fromkeys(range(count), 7)
     fees = RollupArrays.of_values(np.arange(count), np.full(count, 7))
 
-    [row] = fees.rolled_up(RollupLevel.DAY).rows(*OF, RollupLevel.DAY)
+    [row] = fees.rolled_up(RollupLevel.DAY.length).rows(*OF, RollupLevel.DAY)
 
     assert [row] == stored_form(OF, series, RollupLevel.DAY)
     assert row[-1][0] == width
@@ -59,7 +58,7 @@ NOTHING = RollupArrays.of_rows(())
 
 
 def rolled_up(level: RollupLevel, *fees: TimedFee) -> RollupArrays:
-    return RollupArrays.of_fees(fees).rolled_up(level)
+    return RollupArrays.of_fees(fees).rolled_up(level.length)
 
 
 def stored_rows(rollups: RollupArrays) -> list[tuple[object, ...]]:

@@ -11,13 +11,12 @@ from hypothesis import strategies as st
 from sqlalchemy import delete
 
 from dashboard.domain.fees.gas import GasObservation, GasSource
-from dashboard.domain.fees.rollup import MINUTE, FeeRollup, FeeSeries, RollupLevel, TimedFee
+from dashboard.domain.fees.rollup import MINUTE, FeeSeries, RollupLevel, TimedFee
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import LARGEST_FEE, NetworkId, Wei
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.store.fees.import_history import import_gas_history
-from dashboard.store.fees.rollups import rollups_between
 from dashboard.store.fees.stored_fees import SeriesKey, fee_values
 from dashboard.store.gas import save_gas
 from dashboard.store.maintenance.derived_rollups import wrong_rollups
@@ -33,7 +32,7 @@ from tests.builders import (
 from tests.builders import (
     suggested_gas_fees as some_fees,
 )
-from tests.rolled_up_series import roll_up
+from tests.rolled_up_series import FeeRollup, roll_up, rollups_between
 
 HOUR, DAY = 60 * MINUTE, 24 * 60 * MINUTE
 NOON = milliseconds_of(A_MOMENT)

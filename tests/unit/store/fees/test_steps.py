@@ -6,11 +6,11 @@ from datetime import timedelta
 
 import numpy as np
 
-from dashboard.domain.fees.rollup import FeeRollup, TimedFee
+from dashboard.domain.fees.rollup import TimedFee
 from dashboard.domain.quantity import LARGEST_FEE, Wei
-from dashboard.store.fees.rollups import summary_of
 from dashboard.store.fees.steps import FeePercentiles, FeeStep, FeeSteps
 from dashboard.store.schema.columns import moment_of
+from tests.rolled_up_series import FeeRollup, summary_of
 
 
 def rolled_up(*values: tuple[int, int]) -> FeeRollup:
