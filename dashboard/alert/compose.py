@@ -256,7 +256,11 @@ def _network_row(change: NotifiedChange, network: NetworkName) -> Rows:
 
 
 def _of_network(network: NetworkName) -> dict[str, object]:
-    return {"network": visible(network.title), "is_simulated": network.is_simulated}
+    return {
+        "network": visible(network.title),
+        "is_simulated": network.is_simulated,
+        "partly_simulated": "",
+    }
 
 
 def _preheader(occasion: Occasion, busy: BusyText, text: IncidentText) -> str:

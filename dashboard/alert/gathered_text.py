@@ -163,16 +163,27 @@ class _Gathered:
         return " and ".join(several + itself)
 
     @property
+    def simulated(self) -> list[str]:
+        """Return the networks whose data is made up."""
+        return [visible(each.title) for each in self.networks.values() if each.is_simulated]
+
+    @property
     def is_simulated(self) -> bool:
-        """Whether some of it is made up."""
-        return any(each.is_simulated for each in self.networks.values())
+        """Whether all of it is made up."""
+        return 0 < len(self.simulated) == len(self.networks)
+
+    @property
+    def how_real(self) -> str:
+        """What the subject adds where some of it is made up."""
+        partly = " (partly simulated data)" if self.simulated else ""
+        return " (simulated data)" if self.is_simulated else partly
 
     @property
     def variables(self) -> dict[str, object]:
         """What templates call it."""
         about = {"network": self.where, "is_simulated": self.is_simulated, "tone": self.tone}
         named = {"gathered": self, "causes": _causes(self), "spans_days": self.spans_days}
-        return named | about
+        return named | about | {"partly_simulated": " and ".join(self.simulated)}
 
     @property
     def tone(self) -> str:
@@ -196,13 +207,12 @@ def compose_gathered(
     gathered = _Gathered(templates, notification.recipient.channel)
     table = write_csv(_HEADER, map(gathered.take, changes)).encode("utf-8-sig")
     file = f"linewatch-{notification.dated:%Y%m%d-%H%M%S}.csv"
-    simulated = " (simulated data)" if gathered.is_simulated else ""
     more = "more " if notification.in_reply_to and notification.is_of_changes else ""
     occasion = occasion_of(notification, templates.zone, incidents=gathered.many)
     incidents = counted(gathered.many, "incident") if notification.is_of_incidents else ""
     said = incidents or _subject(gathered, more)
     said = " · ".join(filter(None, (said, _counted_beside(beside))))
-    subject = occasion.subject(f"{said} · {gathered.where}{simulated}")
+    subject = occasion.subject(f"{said} · {gathered.where}{gathered.how_real}")
     network_ids = list(gathered.networks)
     about = network_ids[0] if len(network_ids) == 1 else INSTALLATION
     actions = actions_of(notification, templates.links)
