@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 from dashboard.detect.routing import hold, hold_in_quiet_hours, routes_of, timers_of, withhold
@@ -168,10 +168,10 @@ class IncidentClock:
         save_incident(connection, replace(after, notified_at=None) if is_untold else after)
         if event is None:
             return
-        newly = set()
+        newly, least_apart = set(), (timers.remind_every or timedelta()) / 2
         if incident.state is IncidentState.SILENCED and after.state is IncidentState.FIRING:
-            newly = self._end_silence(connection, after)
-        said = self._repeat(connection, after, event, each_facts, newly)
+            newly, least_apart = self._end_silence(connection, after), timedelta()
+        said = self._repeat(connection, after, event, each_facts, newly, least_apart)
         if said is not None:
             add_events(connection, [(after.incident_id, said)])
 
@@ -229,11 +229,13 @@ class IncidentClock:
         incident: Incident,
         event: IncidentEvent,
         each_facts: Sequence[ChangeFacts],
-        newly: Collection[Recipient] = (),
+        newly: Collection[Recipient],
+        least_apart: timedelta,
     ) -> IncidentEvent | None:
         """Notify of an incident again; return the line of its story, None where nobody is.
 
-        Those who are `newly` notified of it need no reminder.
+        Those who are `newly` notified of it need no reminder, nor those who got a message about it
+        within `least_apart`.
         """
         rule, kind = self.rules.get(incident.rule), _REPEATED.get(event.kind)
         if rule is None or kind is None:
@@ -244,7 +246,11 @@ class IncidentClock:
         release_at = route.held_until or self.now
         usual = self._repetition(kind, rule)
         repetition = replace(
-            usual, release_at=release_at, held_for=route.held_for, held_by=route.held_by
+            usual,
+            release_at=release_at,
+            held_for=route.held_for,
+            held_by=route.held_by,
+            least_apart=least_apart,
         )
         notified = repeat(connection, incident, repetition, recipients)
         names = ", ".join(dict.fromkeys(each.address for each in (*newly, *notified)))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final
 from uuid import UUID, uuid5
 
-from sqlalchemy import Connection, RowMapping, delete, func, select, true
+from sqlalchemy import Connection, RowMapping, delete, func, or_, select, true
 
 from dashboard.domain.alerts.incident import Incident
 from dashboard.domain.alerts.notification import (
@@ -48,7 +48,8 @@ class Repetition:
     """Why an incident is notified again, when, and not before when that goes.
 
     What `is_urgent` heeds no recipient's quiet hours. `held_for` says what holds it until then, and
-    `held_by` names that. Message-IDs stand below `domain`.
+    `held_by` names that. Message-IDs stand below `domain`. Who got a message about the incident
+    within `least_apart` is not reminded.
     """
 
     kind: NotificationKind
@@ -59,6 +60,7 @@ class Repetition:
     held_for: str = ""
     held_by: str = ""
     is_urgent: bool = False
+    least_apart: timedelta = timedelta()
 
     def concerns(self, recipient: Recipient) -> bool:
         """Whether it says anything new to a recipient."""
@@ -75,7 +77,8 @@ def repeat(
     """Notify of an incident again, as its last change says.
 
     Why nothing is sent to one is stored as well. A reminder goes only to those to whom that
-    change was sent. The same repetition is notified once: its id follows from the incident and its
+    change was sent, and who have neither a reminder of the incident waiting nor got a message about
+    it just now. The same repetition is notified once: its id follows from the incident and its
     version. Return to whom it goes.
     """
     last = _last_transition(connection, incident)
@@ -83,7 +86,10 @@ def repeat(
         return []
     notified = []
     is_reminder = repetition.kind is NotificationKind.REMINDER
-    informed = _informed_of(connection, last["transition_id"]) if is_reminder else ()
+    informed = set[Recipient]()
+    if is_reminder:
+        informed = _informed_of(connection, last["transition_id"])
+        informed -= _reminded_enough(connection, incident, repetition)
     shared = {
         "transition_id": last["transition_id"],
         # It follows all that happened so far.
@@ -129,6 +135,21 @@ def _informed_of(connection: Connection, transition_id: UUID) -> set[Recipient]:
         select(column.channel, column.address)
         .join(notification_members, member.notification_id == column.notification_id)
         .where(member.transition_id == transition_id, column.state == NotificationState.SENT)
+    )
+    return {Recipient(*row) for row in connection.execute(query)}
+
+
+def _reminded_enough(
+    connection: Connection, incident: Incident, reminder: Repetition
+) -> set[Recipient]:
+    """Return who has a reminder waiting, or got a message about the incident just now."""
+    column, pair = notifications.c, notification_incidents.c
+    waits = (column.kind == NotificationKind.REMINDER) & (column.state == NotificationState.PENDING)
+    query = (
+        select(column.channel, column.address)
+        .join(notification_incidents, pair.notification_id == column.notification_id)
+        .where(pair.incident_id == incident.incident_id)
+        .where(or_(waits, column.sent_at > reminder.now - reminder.least_apart))
     )
     return {Recipient(*row) for row in connection.execute(query)}
 

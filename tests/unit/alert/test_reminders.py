@@ -25,7 +25,7 @@ from dashboard.errors import DeliveryBlocked
 from dashboard.store.engine.engine import Store
 from tests.alert_watch import Watch
 from tests.builders import A_NETWORK, a_hash, a_notification, an_address, seconds
-from tests.delivery_checks import PATIENT, reject
+from tests.delivery_checks import PATIENT, notifications, reject
 from tests.fake_clock import FakeClock
 from tests.recording_channel import ONCALL, OTHERS, RecordingChannel, message_about
 
@@ -98,6 +98,20 @@ def test_frequent_reminders_delay_no_new_rejection(store: Store, fake_clock: Fak
     assert watch.sent()[-1].transition.subject.tx_hash == a_hash(1)
 
 
+def test_reminders_that_cannot_go_do_not_pile_up(store: Store, fake_clock: FakeClock) -> None:
+    watch = Watch(store, fake_clock, replace(PATIENT, pace=Pace(largest_hourly=4)))
+    watch.rules(Rule("busy", RuleKind.BUSY, remind_every=MINUTE))
+    watch.turn(1, State.CALM, State.BUSY)
+    for _ in range(30):
+        watch.wait(MINUTE)
+
+    reminders = [each for each in notifications(store) if each.kind is NotificationKind.REMINDER]
+    waiting = [each for each in reminders if not each.sent_at]
+    reminded = [line for line in watch.story() if line.startswith("reminded")]
+    assert len(waiting) <= 1
+    assert len(reminded) == len(reminders)
+
+
 def test_nobody_is_reminded_before_the_first_message_was_sent(
     store: Store, fake_clock: FakeClock
 ) -> None:
@@ -155,6 +169,24 @@ def test_all_that_happened_in_quiet_hours_comes_as_one_when_they_end(watch: Watc
     kinds = [each.kind.value for each in to(watch, ONCALL)]
     assert kinds == ["change"]  # nobody is reminded of what they were not notified of
     assert {each.held_for for each in to(watch, ONCALL)} == {QUIET_HOURS}
+
+
+def test_reminder_follows_the_first_message_to_its_recipient_after_a_while(watch: Watch) -> None:
+    often = Rule(
+        "busy", RuleKind.BUSY, recipients=(ONCALL, OTHERS), remind_every=timedelta(minutes=10)
+    )
+    watch.rules(often)
+    watch.turn(1, State.CALM, State.BUSY)
+    watch.wait()
+    watch.wait(7 * HOUR - 8 * MINUTE)
+    watch.wait(8 * MINUTE)  # the quiet hours are over
+    watch.wait(2 * MINUTE)
+    soon = [each.kind.value for each in to(watch, ONCALL)]
+    watch.wait(10 * MINUTE)
+
+    assert soon == ["change"]
+    assert [each.kind.value for each in to(watch, ONCALL)] == ["change", "reminder"]
+    assert [each.kind.value for each in to(watch, OTHERS)][-2:] == ["reminder", "reminder"]
 
 
 def test_what_a_rule_with_pierces_reports_comes_at_once(watch: Watch) -> None:
