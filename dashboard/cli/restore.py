@@ -14,7 +14,6 @@ from dashboard.cli.store import settings_of_command
 from dashboard.domain.formatting import counted
 from dashboard.errors import InputError
 from dashboard.wiring.maintenance import (
-    cancel_store_move,
     count_held,
     move_store,
     release_held,
@@ -86,27 +85,17 @@ def release(*, drop: bool, counts: bool, as_json: bool) -> None:
     "--to",
     "target",
     metavar="URL",
+    required=True,
     help="An empty database; env:NAME reads the variable NAME, so that no list shows a password.",
 )
-@click.option(
-    "--cancel", "is_cancelled", is_flag=True, help="Stay here, after a move that was killed."
-)
 @options.as_json
-def move(*, target: str | None, is_cancelled: bool, as_json: bool) -> None:
+def move(*, target: str, as_json: bool) -> None:
     """Move the store to another database; stop all of Linewatch first.
 
     All rows are copied and compared. The store that they come from stays as it is, except for a
-    mark that keeps every process from using it. After a move that was killed no process can use
-    the store until the same command completes it, or until the move is cancelled.
+    mark that keeps every process from using it. If the move is killed, the same command starts it
+    again.
     """
-    if is_cancelled == (target is not None):
-        raise InputError("say where to move with --to, or --cancel")
-    if target is None:
-        place = cancel_store_move(settings_of_command())
-        print_json({"cancelled": place}) if as_json else say(
-            f"The move is cancelled. Delete what it left in {place}."
-        )
-        return
     done = move_store(settings_of_command(), _address(target))
     if as_json:
         print_json({"store": done.name, "rows": {**done.rows}})

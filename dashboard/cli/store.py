@@ -102,9 +102,9 @@ def backup(*, file: Path, force: bool, keep: int | None, as_json: bool) -> None:
 def verify(*, file: Path | None, as_json: bool) -> None:
     """Verify that the store, or the backup FILE, is whole; status 1 and the remedy where not.
 
-    It checks pages and indexes, the form of each value, references between rows and other rules,
-    derived data against its sources, and every rejection against the digest that it was saved
-    with. Nothing is changed, and nothing needs to be stopped.
+    It checks pages and indexes, the form of each value, references between rows, that nothing
+    pending is lost, derived data against its sources, and every rejection against the digest that
+    it was saved with. Nothing is changed, and nothing needs to be stopped.
     """
     found = verify_store(settings_of_command(), file, report=_progress)
     if as_json:

@@ -19,7 +19,7 @@ from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store, installation_id, open_store
 from dashboard.store.maintenance.backup import back_up, open_backup
 from dashboard.store.maintenance.finding import Finding
-from dashboard.store.maintenance.move import Moved, cancel_move, move
+from dashboard.store.maintenance.move import Moved, move
 from dashboard.store.maintenance.rebuild import Progress, Rebuilt, no_report, rebuild
 from dashboard.store.maintenance.restore import Restored, restore
 from dashboard.store.maintenance.verify import count_rows, verify
@@ -146,11 +146,6 @@ def move_store(settings: Settings, target: str) -> Moved:
     if complaint is not None:
         raise InputError(f"The new address {complaint}")
     return move(store_url(settings), target, _actor(), own_id(settings))
-
-
-def cancel_store_move(settings: Settings) -> str:
-    """Give up a move that was killed and keep the store; return where it was moving to."""
-    return cancel_move(store_url(settings), _actor(), own_id(settings))
 
 
 def join_installation(settings: Settings, *, leaves_another: bool) -> str:

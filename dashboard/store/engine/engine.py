@@ -17,7 +17,7 @@ from dashboard.store.engine.connection import DATABASE
 from dashboard.store.engine.database import PATIENCE, Database, database_at, store_errors
 from dashboard.store.engine.driver_reader import DriverReader
 from dashboard.store.engine.lease_clock import BootClock, BootMoment
-from dashboard.store.engine.move_progress import refuse_moved_store
+from dashboard.store.engine.move_mark import refuse_moved_store
 from dashboard.store.schema import REVISION, installation
 from dashboard.store.schema.revisions import refuse_unknown_schema
 

@@ -8,7 +8,9 @@ back 50 here.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import repeat
 from marshal import dumps
@@ -30,9 +32,8 @@ from sqlalchemy import (
 
 from dashboard.errors import StoreError
 from dashboard.store.engine.driver import insert_many, select_many
-from dashboard.store.maintenance.deferred_indexes import indexes_made_last
-from dashboard.store.maintenance.sequences import count_on_after, last_number
 from dashboard.store.schema import installation, metadata
+from dashboard.store.schema.columns import RowId
 
 Row: TypeAlias = tuple[Any, ...]
 
@@ -136,3 +137,95 @@ def _copy_table(source: Connection, target: Connection, table: Table) -> int:
 def _has_many(source: Connection, table: Table, many: int) -> bool:
     some = select(literal(1)).select_from(table).limit(many).subquery()
     return source.scalar(select(func.count()).select_from(some)) == many
+
+
+_MEMORY: Final = "SET LOCAL maintenance_work_mem = '128MB'"
+"""What PostgreSQL may sort an index in: twice what it has by itself."""
+
+_SQLITE: Final = """
+SELECT 'DROP INDEX "' || name || '"', sql FROM sqlite_master
+WHERE type = 'index' AND sql IS NOT NULL AND tbl_name IN (SELECT value FROM json_each(?))
+"""
+
+_POSTGRESQL: Final = """
+SELECT format('DROP INDEX %%s', indexrelid::regclass), pg_get_indexdef(indexrelid)
+FROM pg_index
+WHERE indrelid::regclass = ANY(%(tables)s::regclass[])
+  AND NOT EXISTS (SELECT FROM pg_constraint WHERE conindid = indexrelid)
+"""
+
+
+@contextmanager
+def indexes_made_last(connection: Connection, tables: Sequence[Table]) -> Iterator[None]:
+    """Let the tables, which are empty, do without indexes; make them afterwards.
+
+    Those of keys stay.
+    """
+    names = [table.name for table in tables]
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql(_MEMORY)
+        found = connection.exec_driver_sql(_POSTGRESQL, {"tables": names}).all()
+    else:
+        found = connection.exec_driver_sql(_SQLITE, (json.dumps(names),)).all()
+    for drop, _ in found:
+        connection.exec_driver_sql(drop)
+    yield
+    for _, make in found:
+        connection.exec_driver_sql(make)
+
+
+def counts_up(connection: Connection, table: Table) -> bool:
+    """Whether the database remembers the last number that it gave to a row of a table.
+
+    PostgreSQL does for every key that is a number of its own; SQLite only where none may be given
+    twice, and otherwise gives the one after the largest.
+    """
+    if connection.dialect.name == "postgresql":
+        return _sequence(connection, table) is not None
+    return bool(table.dialect_options["sqlite"]["autoincrement"])
+
+
+def last_number(connection: Connection, table: Table) -> int:
+    """Return the last number that was given to a row of a table, 0 for none."""
+    if not counts_up(connection, table):
+        return _largest(connection, table)
+    if connection.dialect.name == "postgresql":
+        query = f"SELECT last_value, is_called FROM {_sequence(connection, table)}"  # noqa: S608 - a name that the server gave
+        last, is_given = connection.exec_driver_sql(query).one()
+        return int(last) if is_given else 0
+    given = "SELECT seq FROM sqlite_sequence WHERE name = ?"
+    return connection.exec_driver_sql(given, (table.name,)).scalar() or 0
+
+
+def count_on_after(connection: Connection, table: Table, number: int) -> None:
+    """Let a table that counts up go on after a number."""
+    if number == 0 or not counts_up(connection, table):
+        return
+    if connection.dialect.name == "postgresql":
+        sequence = _sequence(connection, table)
+        connection.exec_driver_sql("SELECT setval(%s::regclass, %s)", (sequence, number))
+        return
+    update = "UPDATE sqlite_sequence SET seq = ? WHERE name = ?"
+    if connection.exec_driver_sql(update, (number, table.name)).rowcount == 0:
+        insert = "INSERT INTO sqlite_sequence (seq, name) VALUES (?, ?)"
+        connection.exec_driver_sql(insert, (number, table.name))
+
+
+def _sequence(connection: Connection, table: Table) -> str | None:
+    column = _numbered_column(table)
+    if column is None:
+        return None
+    query = "SELECT pg_get_serial_sequence(%s, %s)"
+    name: str | None = connection.exec_driver_sql(query, (table.name, column.name)).scalar_one()
+    return name
+
+
+def _numbered_column(table: Table) -> Column[Any] | None:
+    """Return the key that the database numbers; keys such as a network's id are given to it."""
+    column = table.autoincrement_column
+    return column if column is not None and column.type is RowId else None
+
+
+def _largest(connection: Connection, table: Table) -> int:
+    column = _numbered_column(table)
+    return 0 if column is None else connection.scalar(select(func.max(column))) or 0

@@ -25,7 +25,6 @@ from dashboard.store.maintenance.derived_rollups import (
     wrong_rollups,
 )
 from dashboard.store.maintenance.finding import Finding, rebuildable
-from dashboard.store.maintenance.sequences import count_on, numbers_given_again
 from dashboard.store.maintenance.unreadable_values import unreadable_values
 from dashboard.store.rejections.counters import rebuild_counters
 from dashboard.store.schema import (
@@ -51,7 +50,6 @@ class _Derived(NamedTuple):
 
 
 _DERIVED: Final = (
-    _Derived("numbers of new rows", (), numbers_given_again, count_on),
     _Derived(
         "counters of rejections",
         (rejection_days,),

@@ -25,13 +25,12 @@ from dashboard.store.engine.connection import store_in_use_error
 from dashboard.store.engine.database import Database, database_at, store_errors
 from dashboard.store.engine.disk import force_to_disk
 from dashboard.store.engine.engine import installation_id, open_store
-from dashboard.store.engine.move_progress import MoveState, move_progress
+from dashboard.store.engine.move_mark import move_mark
 from dashboard.store.engine.sqlite import SqliteFile
 from dashboard.store.maintenance.backup import address_of, open_backup
-from dashboard.store.maintenance.copy import copy_store
+from dashboard.store.maintenance.copy import copy_store, count_on_after, last_number
 from dashboard.store.maintenance.migrate import bring_up, migrate
 from dashboard.store.maintenance.rebuild import rebuild, unreadable, wrong_derived
-from dashboard.store.maintenance.sequences import count_on_after, last_number
 from dashboard.store.maintenance.temporary_files import unfinished_beside
 from dashboard.store.maintenance.verify import Finding, broken_pages, count_rows, verify
 from dashboard.store.schema import installation, leases, outbox, rejections
@@ -94,12 +93,12 @@ def _refuse_moved(database: Database) -> None:
     """Refuse the place of a store that lives on elsewhere; one that says nothing lets itself go."""
     try:
         with store_errors(database), database.exclusive() as connection:
-            mark = move_progress(connection)
+            mark = move_mark(connection)
     except StoreUnavailable:
         raise
     except StoreError:
         return
-    if mark is not None and mark.state is MoveState.MOVED:
+    if mark is not None and not mark.is_copy:
         raise ForeignStore(
             f"{database.name} was moved to {mark.place}: set store.url, or LINEWATCH_STORE_URL, to "
             "that, and restore there; with --force it is restored here, and there it must never "
@@ -266,11 +265,16 @@ def _set_tables_aside(connection: Connection, at: datetime) -> str | None:
     connection.execute(text(f'CREATE SCHEMA "{aside}"'))
     for table in tables:
         connection.execute(text(f'ALTER TABLE "{table}" SET SCHEMA "{aside}"'))
+    for function in own_functions(connection):
+        connection.execute(text(f'ALTER FUNCTION {function} SET SCHEMA "{aside}"'))
+    return f"the schema {aside} of the same database"
+
+
+def own_functions(connection: Connection) -> Sequence[str]:
+    """Return the functions of PostgreSQL's schema, but for those of extensions."""
     functions = text(
         "SELECT p.oid::regprocedure::text FROM pg_proc p "
         "JOIN pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname = current_schema() "
         "AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = p.oid AND d.deptype = 'e')"
     )
-    for function in connection.scalars(functions).all():
-        connection.execute(text(f'ALTER FUNCTION {function} SET SCHEMA "{aside}"'))
-    return f"the schema {aside} of the same database"
+    return connection.scalars(functions).all()

@@ -1,19 +1,18 @@
-"""Verify that a store is whole: its pages, its references, and what must hold beyond them."""
+"""Verify that a store is whole: its pages, its references, the outbox, and what it derives."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from sqlalchemy import (
+    ColumnElement,
     Connection,
     ForeignKeyConstraint,
-    Select,
     Table,
     and_,
     exists,
     func,
-    or_,
     select,
     text,
 )
@@ -21,7 +20,6 @@ from sqlalchemy.exc import DBAPIError
 
 from dashboard.domain.alerts.incident import IncidentState
 from dashboard.domain.alerts.notification import NotificationState
-from dashboard.domain.health.retention import StoreKind
 from dashboard.store.engine.disk import raise_if_unread
 from dashboard.store.maintenance.copy import read_table
 from dashboard.store.maintenance.finding import RESTORE, Finding
@@ -30,15 +28,11 @@ from dashboard.store.rejections.known_hashes import record_of
 from dashboard.store.rejections.save import version_digest
 from dashboard.store.schema import (
     incidents,
-    installation,
-    leases,
     metadata,
     notification_members,
     notifications,
     outbox,
     rejections,
-    signed_transactions,
-    store_growth,
     transitions,
 )
 
@@ -62,8 +56,8 @@ def verify(
     yield from broken
     if broken:
         return
-    report("references and rules")
-    yield from broken_rules(connection)
+    report("references and the outbox")
+    yield from broken_references(connection)
     if not is_quick:
         yield from wrong_derived(connection, report)
         report("digests of rejections")
@@ -114,162 +108,71 @@ def _broken_indexes(connection: Connection) -> Iterator[Finding]:
             yield Finding(f"the index {name} is damaged: {str(error.orig).strip()}", remedy)
 
 
-class _Broken(NamedTuple):
-    """The rows of a table that break a rule."""
-
-    table: Table
-    conditions: tuple[Any, ...]
-
-    @property
-    def how_many(self) -> Select[Any]:
-        """How many there are."""
-        return select(func.count()).select_from(self.table).where(*self.conditions)
-
-    @property
-    def keys(self) -> Select[Any]:
-        """The keys of the first of them."""
-        query = select(*self.table.primary_key).where(*self.conditions)
-        return query.order_by(*self.table.primary_key).limit(_NAMED)
-
-
-class _Invariant(NamedTuple):
-    """What breaks an invariant; `what` says so after their number."""
-
-    what: str
-    remedy: str
-    wrong: _Broken
-
-
-def _none(table: Table, *conditions: Any) -> _Broken:  # noqa: ANN401 - as SQLAlchemy's where takes them
-    return _Broken(table, conditions)
-
-
 _NAMED: Final = 3
 """Rows that are named of those that are wrong in the same way."""
 
-_LAST_TOKEN: Final = select(func.max(installation.c.last_token)).scalar_subquery()
-_IS_HANDED_IN: Final = exists().where(signed_transactions.c.tx_hash == rejections.c.tx_hash)
-_IS_OVER: Final = incidents.c.state == IncidentState.RESOLVED
-
-_INVARIANTS: Final = (
-    _Invariant(
+_IS_PENDING: Final = notifications.c.state == NotificationState.PENDING
+_UNHEARD: Final = (
+    (
         "changes of a condition without an outbox row, of which nobody is notified",
-        RESTORE,
-        _none(transitions, ~exists().where(outbox.c.transition_id == transitions.c.transition_id)),
+        transitions,
+        ~exists().where(outbox.c.transition_id == transitions.c.transition_id),
     ),
-    _Invariant(
+    (
         "notifications without an outbox row",
-        RESTORE,
-        _none(
-            notifications, ~exists().where(outbox.c.transition_id == notifications.c.transition_id)
-        ),
+        notifications,
+        ~exists().where(outbox.c.transition_id == notifications.c.transition_id),
     ),
-    _Invariant(
+    (
         "notifications that are pending but have no time at which they are tried",
-        RESTORE,
-        _none(
-            notifications,
-            notifications.c.state == NotificationState.PENDING,
-            notifications.c.next_attempt_at.is_(None),
-        ),
+        notifications,
+        and_(_IS_PENDING, notifications.c.next_attempt_at.is_(None)),
     ),
-    _Invariant(
-        "notifications that are marked as sent without a time",
-        RESTORE,
-        _none(
-            notifications,
-            notifications.c.state == NotificationState.SENT,
-            notifications.c.sent_at.is_(None),
-        ),
-    ),
-    _Invariant(
-        "notifications in a state that this version does not know",
-        "upgrade Linewatch",
-        _none(notifications, notifications.c.state.not_in([*NotificationState])),
-    ),
-    _Invariant(
-        "incidents in a state that this version does not know",
-        "upgrade Linewatch",
-        _none(incidents, incidents.c.state.not_in([*IncidentState])),
-    ),
-    _Invariant(
+    (
         "incidents that are pending but have no time at which they fire",
-        RESTORE,
-        _none(incidents, incidents.c.state == IncidentState.PENDING, incidents.c.next_at.is_(None)),
+        incidents,
+        and_(incidents.c.state == IncidentState.PENDING, incidents.c.next_at.is_(None)),
     ),
-    _Invariant(
-        "incidents that are marked both as open and as resolved",
-        RESTORE,
-        _none(
-            incidents,
-            or_(
-                and_(incidents.c.open_key.is_not(None), _IS_OVER),
-                and_(incidents.c.open_key.is_(None), ~_IS_OVER),
-            ),
-        ),
-    ),
-    _Invariant(
+    (
         "changes that were withheld from a recipient without a reason",
-        RESTORE,
-        _none(
-            notification_members,
-            notification_members.c.notification_id.is_(None),
-            notification_members.c.reason == "",
-        ),
-    ),
-    _Invariant(
-        "leases with a token that was never given, so that an old worker could pass as a new one",
-        RESTORE,
-        _none(leases, leases.c.token > _LAST_TOKEN),
-    ),
-    _Invariant(
-        "notifications claimed under a token that was never given",
-        RESTORE,
-        _none(notifications, notifications.c.claimed_by > _LAST_TOKEN),
-    ),
-    _Invariant(
-        "measurements of a kind of data that this version does not know",
-        "upgrade Linewatch",
-        _none(store_growth, store_growth.c.kind.not_in([each.value for each in StoreKind])),
-    ),
-    _Invariant(
-        "reports without their transaction, reason or overflows",
-        RESTORE,
-        _none(
-            rejections,
-            rejections.c.reported_at.is_not(None),
-            or_(
-                rejections.c.reported_reason_digest.is_(None),
-                rejections.c.overflows.is_(None),
-                ~_IS_HANDED_IN,
-            ),
-        ),
+        notification_members,
+        and_(notification_members.c.notification_id.is_(None), notification_members.c.reason == ""),
     ),
 )
+"""What somebody should hear of, and would not: what is said of such rows, and which they are."""
 
 
-def broken_rules(connection: Connection) -> Iterator[Finding]:
-    """Yield every rule that does not hold, with how many rows break it, and the first of them."""
-    owners = connection.scalar(_none(installation).how_many) or 0
-    if owners != 1:
-        yield Finding(f"the table installation has {owners} rows instead of one", RESTORE)
-    for rule in _INVARIANTS:
-        yield from _findings_of(connection, rule)
+def broken_references(connection: Connection) -> Iterator[Finding]:
+    """Yield what nobody would be notified of, and which rows refer to a missing one."""
+    for what, table, is_unheard in _UNHEARD:
+        yield from _wrong_rows(connection, what, table, is_unheard)
     for table in metadata.sorted_tables:
         for key in table.foreign_key_constraints:
             what = f"rows of {table.name} refer to a missing row of {key.referred_table.name}"
-            yield from _findings_of(connection, _Invariant(what, RESTORE, _orphans(table, key)))
+            yield from _wrong_rows(connection, what, table, _is_orphan(key))
 
 
-def _findings_of(connection: Connection, rule: _Invariant) -> Iterator[Finding]:
-    if many := connection.scalar(rule.wrong.how_many) or 0:
-        names = [column.name for column in rule.wrong.table.primary_key]
+def _wrong_rows(
+    connection: Connection, what: str, table: Table, is_wrong: ColumnElement[bool]
+) -> Iterator[Finding]:
+    """Say how many rows are wrong, and which are the first of them."""
+    many = connection.scalar(select(func.count()).select_from(table).where(is_wrong))
+    if many:
+        keys = table.primary_key.columns
         first = (
-            " ".join(f"{name} {value}" for name, value in zip(names, row, strict=True))
-            for row in connection.execute(rule.wrong.keys)
+            " ".join(f"{name} {value}" for name, value in zip(keys.keys(), row, strict=True))
+            for row in connection.execute(
+                select(*keys).where(is_wrong).order_by(*keys).limit(_NAMED)
+            )
         )
         listed = "; ".join([*first, *(["…"] if many > _NAMED else [])])
-        yield Finding(f"{rule.what}: {many:,} ({listed})", rule.remedy)
+        yield Finding(f"{what}: {many:,} ({listed})", RESTORE)
+
+
+def _is_orphan(key: ForeignKeyConstraint) -> ColumnElement[bool]:
+    pairs = [(each.parent, each.column) for each in key.elements]
+    is_there = exists().where(*(here == there for here, there in pairs))
+    return and_(*(here.is_not(None) for here, _ in pairs), ~is_there)
 
 
 def changed_rejections(connection: Connection) -> Iterator[Finding]:
@@ -305,9 +208,3 @@ def _digest_of(row: tuple[Any, ...]) -> bytes | None:
         return version_digest(record_of(row))
     except ValueError:
         return None
-
-
-def _orphans(table: Table, key: ForeignKeyConstraint) -> _Broken:
-    pairs = [(each.parent, each.column) for each in key.elements]
-    is_there = exists().where(*(here == there for here, there in pairs))
-    return _none(table, and_(*(here.is_not(None) for here, _ in pairs)), ~is_there)

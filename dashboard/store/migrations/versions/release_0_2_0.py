@@ -33,6 +33,7 @@ def upgrade() -> None:
     _suspect_addresses()
     _digests()
     _say_which_notification_goes()
+    _leave_no_move_half_way()
 
 
 def _store_busy_spells() -> None:
@@ -120,3 +121,18 @@ def _say_which_notification_goes() -> None:
 def _digests() -> None:
     op.add_column("recipients", preset("digest", word_20, ""))
     op.add_column("recipients", sa.Column("digested_until", big))
+
+
+def _leave_no_move_half_way() -> None:
+    """Let a store stay whose move was killed; its copy still is one, which a new move replaces.
+
+    Release 0.1.0 marked both, with the id of the move between the word and the place.
+    """
+    op.execute(
+        "UPDATE installation SET moved_to = NULL "
+        "WHERE moved_to LIKE 'source ________-____-____-____-____________ %'"
+    )
+    op.execute(
+        "UPDATE installation SET moved_to = 'copy of ' || substr(moved_to, 45) "
+        "WHERE moved_to LIKE 'target ________-____-____-____-____________ %'"
+    )

@@ -13,8 +13,8 @@ import pytest
 from dashboard.errors import InputError, StoreError, StoreUnavailable
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.maintenance.backup import back_up, open_backup
+from dashboard.store.maintenance.copy import last_number
 from dashboard.store.maintenance.migrate import migrate
-from dashboard.store.maintenance.sequences import last_number
 from dashboard.store.schema import outbox, rejections
 from tests.builders import a_hash
 from tests.full_disk import disk_that_takes_nothing

@@ -22,7 +22,7 @@ from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.record_answers import save_polled
 from dashboard.store.gas import save_gas
 from dashboard.store.maintenance.rebuild import Rebuilt, rebuild
-from dashboard.store.maintenance.verify import broken_pages, broken_rules, verify
+from dashboard.store.maintenance.verify import broken_pages, broken_references, verify
 from dashboard.store.schema import audit_log
 from dashboard.store.tracking.transactions import track_all
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, seconds
@@ -110,7 +110,7 @@ def rebuilds_on_record(store: Store) -> int:
 def check_whole_or_old(store: Store, old: Parts, whole: Parts) -> int:
     """Fail where a page or a reference is broken, or a part is half new; count the new ones."""
     with store.read() as connection:
-        assert [*broken_pages(connection, is_quick=False), *broken_rules(connection)] == []
+        assert [*broken_pages(connection, is_quick=False), *broken_references(connection)] == []
     found = parts_of(store)
     new = {name for name in whole if found[name] == whole[name]}
     assert [name for name in whole if name not in new and found[name] != old[name]] == []

@@ -1,18 +1,14 @@
-"""Indexes and references go while many rows come, and are all there again afterwards."""
+"""Indexes go while many rows come, and are all there again afterwards."""
 
 from __future__ import annotations
 
-from uuid import UUID
-
 import pytest
-from sqlalchemy import insert, inspect
+from sqlalchemy import inspect
 
-from dashboard.errors import StoreError
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store, open_store
-from dashboard.store.maintenance.copy import copy_store
-from dashboard.store.maintenance.deferred_indexes import indexes_made_last
-from dashboard.store.schema import metadata, outbox, rejections
+from dashboard.store.maintenance.copy import copy_store, indexes_made_last
+from dashboard.store.schema import metadata, rejections
 from tests.databases import DATABASES, new_store
 from tests.unit.store.filled_store import content_of, live_in
 
@@ -33,7 +29,7 @@ def rules_of(connection: Connection) -> set[tuple[object, ...]]:
     return {tuple(row) for row in connection.exec_driver_sql(query)}
 
 
-def test_indexes_and_references_are_all_there_afterwards(store: Store) -> None:
+def test_indexes_are_all_there_afterwards(store: Store) -> None:
     with store.write() as connection:
         before = rules_of(connection)
         with indexes_made_last(connection, metadata.sorted_tables):
@@ -49,17 +45,6 @@ def test_nothing_goes_where_no_table_is_large(store: Store) -> None:
         before = rules_of(connection)
         with indexes_made_last(connection, []):
             assert rules_of(connection) == before
-
-
-def test_rows_that_a_reference_forbids_are_refused(store: Store) -> None:
-    orphan = insert(outbox).values(transition_id=UUID(int=7))
-
-    with (
-        pytest.raises(StoreError, match=r"(?i)foreign key"),
-        store.write() as connection,
-        indexes_made_last(connection, [outbox]),
-    ):
-        connection.execute(orphan)
 
 
 @pytest.mark.parametrize("other", DATABASES)
