@@ -225,78 +225,78 @@ class FailoverFollower:
     ) -> list[tuple[NodeStatus, UpstreamError]]:
         """Ask one after the other until one answers; else return why none did."""
         errors: list[tuple[NodeStatus, UpstreamError]] = []
-        for standing in candidates:
-            if standing is not self._current or standing.state is not NodeState.IN_USE:
-                self._follower.turn_to(standing.node)
+        for status in candidates:
+            if status is not self._current or status.state is not NodeState.IN_USE:
+                self._follower.turn_to(status.node)
             try:
                 await self._follower.refresh(may_roll_back=may_roll_back)
             except UpstreamError as error:
-                standing.fails(error, self._elapsed(), self._policy)
-                errors.append((standing, error))
+                status.fails(error, self._elapsed(), self._policy)
+                errors.append((status, error))
             else:
-                self._use(standing)
+                self._use(status)
                 return []
         self._follower.turn_to(self._current.node)
         return errors
 
-    def _use(self, standing: NodeStatus) -> None:
-        standing.head, standing.is_throttled = self._follower.head, False
-        before, self._current = self._current, standing
-        if standing is not before:
+    def _use(self, status: NodeStatus) -> None:
+        status.head, status.is_throttled = self._follower.head, False
+        before, self._current = self._current, status
+        if status is not before:
             self.changes += 1
             _log.warning(
-                "Another node is asked from now on", node=standing.name, instead_of=before.name
+                "Another node is asked from now on", node=status.name, instead_of=before.name
             )
             if before.state is NodeState.IN_USE:
                 before.becomes(NodeState.READY, self._elapsed())
-        standing.becomes(NodeState.IN_USE, self._elapsed())
+        status.becomes(NodeState.IN_USE, self._elapsed())
 
     async def _check_standbys(self) -> None:
         """Check the standbys; return to a preferred node, or leave one that lags."""
         now = self._elapsed()
         others = [each for each in self.node_statuses if each is not self._current]
         awake = [each for each in others if each.paused_until <= now]
-        await asyncio.gather(*(self._check(standing) for standing in awake))
+        await asyncio.gather(*(self._check(status) for status in awake))
         best = next((each for each in self.node_statuses if self._is_better(each)), None)
         if best is not None:
             await self._try([best], may_roll_back=False)
 
-    async def _check(self, standing: NodeStatus) -> None:
+    async def _check(self, status: NodeStatus) -> None:
         try:
             async with asyncio.timeout(self._policy.check_timeout.total_seconds()):
-                head = await standing.newest(self._network_id)
-                is_same = head is not None and await self._follower.continues(standing.node, head)
+                head = await status.newest(self._network_id)
+                is_same = head is not None and await self._follower.continues(status.node, head)
         except TimeoutError:
             seconds = self._policy.check_timeout.total_seconds()
-            said = f"{standing.name}: no answer within {seconds:g} s"
-            standing.fails(UpstreamUnavailable(said), self._elapsed(), self._policy)
+            said = f"{status.name}: no answer within {seconds:g} s"
+            status.fails(UpstreamUnavailable(said), self._elapsed(), self._policy)
         except UpstreamError as error:
-            standing.fails(error, self._elapsed(), self._policy)
+            status.fails(error, self._elapsed(), self._policy)
         else:
-            self._judge(standing, head, is_same=is_same)
+            self._judge(status, head, is_same=is_same)
 
-    def _judge(self, standing: NodeStatus, head: BlockHeader | None, *, is_same: bool) -> None:
+    def _judge(self, status: NodeStatus, head: BlockHeader | None, *, is_same: bool) -> None:
         held, now = self._follower.head, self._elapsed()
-        standing.head, standing.is_throttled = head, False
+        status.head, status.is_throttled = head, False
         if head is None or not is_same:
             said = "its chain shares no known block with that of the node in use"
-            standing.becomes(NodeState.DISAGREEING, now, said)
+            status.becomes(NodeState.DISAGREEING, now, said)
         elif held is not None and held.number - head.number >= self._policy.lag_blocks:
             said = f"its newest block {head.number} is behind block {held.number}"
-            standing.becomes(NodeState.LAGGING, now, said)
+            status.becomes(NodeState.LAGGING, now, said)
         else:
-            standing.becomes(NodeState.READY, now)
-            standing.good_checks += 1
+            status.becomes(NodeState.READY, now)
+            status.good_checks += 1
 
-    def _is_better(self, standing: NodeStatus) -> bool:
+    def _is_better(self, status: NodeStatus) -> bool:
         """Whether a node that was just checked is to be used instead of the current one."""
         held = self._follower.head
-        if standing.state is not NodeState.READY or standing.head is None or held is None:
+        if status.state is not NodeState.READY or status.head is None or held is None:
             return False
-        if standing.head.number - held.number >= self._policy.lag_blocks:
+        if status.head.number - held.number >= self._policy.lag_blocks:
             return True
-        is_preferred = self.node_statuses.index(standing) < self.node_statuses.index(self._current)
-        return is_preferred and standing.good_checks >= self._policy.good_checks
+        is_preferred = self.node_statuses.index(status) < self.node_statuses.index(self._current)
+        return is_preferred and status.good_checks >= self._policy.good_checks
 
 
 def _all_of(errors: Sequence[UpstreamError]) -> UpstreamError:
