@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from dashboard.domain.fees.suggestion import FeePolicy
 from dashboard.errors import SettingsError
 from dashboard.settings.listing import effective_settings
 from dashboard.wiring.networks import networks_of
+from tests.processes import PROJECT
 from tests.unit.settings.configuration_files import loaded, read
 
 MINE = "[networks.mine]\nnetwork_id = 5\n"
@@ -111,3 +113,30 @@ def test_levels_are_no_variables(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="LINEWATCH_FEES_LOW is not a setting"):
         loaded(tmp_path, LINEWATCH_FEES_LOW="x")
     assert loaded(tmp_path, LINEWATCH_FEES_BUSY_PERCENTILE="95").fees.busy_percentile == 95
+
+
+PAGE = (PROJECT / "docs" / "gas.md").read_text(encoding="utf-8")
+
+
+def test_settings_of_the_page_load_and_hold_for_their_network(tmp_path: Path) -> None:
+    [table] = re.findall(r"^```toml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+
+    settings = loaded(tmp_path, table, NODE_URL="http://node.example")
+    [network] = networks_of(settings)
+    policy = network.fees(settings.fees)
+
+    assert policy.window_blocks == 5000
+    assert (policy.busy_percentile, policy.low.priority_fee_floor) == (95, 7)
+    assert policy.high.base_fee_share == 125
+
+
+def test_numbers_of_the_page_are_the_defaults(tmp_path: Path) -> None:
+    fees = loaded(tmp_path).fees
+
+    told = dict(re.findall(r"`(\w+_blocks)` \((\d+)\)", PAGE))
+
+    assert {name: int(number) for name, number in told.items()} == {
+        name: getattr(fees, name)
+        for name in ("recent_blocks", "historical_blocks", "trend_blocks", "history_blocks")
+    }
+    assert f"the window ({fees.window_blocks:,})" in PAGE
