@@ -48,6 +48,7 @@ from dashboard.application.text import (
 from dashboard.domain.alerts.incident import Incident
 from dashboard.domain.alerts.notification import DeliveryResult
 from dashboard.domain.alerts.rule import URGENCY, Severity
+from dashboard.domain.alerts.rule_keys import MAIL
 from dashboard.domain.foreign_text import visible
 from dashboard.domain.formatting import capitalized, counted
 from dashboard.domain.health.observation import Operation
@@ -315,6 +316,16 @@ def _heartbeat(worker: WorkerHealth) -> Iterator[Attention]:
         yield Attention("The heartbeat fails.", sentence(trouble), Remedy.WORKER, advice=advice)
 
 
+def _advice_on(failing: Sequence[str]) -> str:
+    """Say what to do about channels that take nothing; about mail where none failed yet."""
+    tables = [f"[{each}]" if each == MAIL else f"[channels.{each}]" for each in failing or (MAIL,)]
+    servers = "the mail server" if {*failing} <= {MAIL} else "what answers there"
+    return (
+        f"Each is tried again for seven days, and nothing is lost. Check {' and '.join(tables)} in "
+        f"the configuration, and {servers}."
+    )
+
+
 def _notifications(health: NotificationHealth, now: datetime) -> Iterator[Attention]:
     mail, last = health.mail, health.mail.last_attempt
     for each in health.unreached:
@@ -337,8 +348,7 @@ def _notifications(health: NotificationHealth, now: datetime) -> Iterator[Attent
             f"{many} pending for longer than sending takes.",
             said,
             Remedy.PENDING,
-            advice="Each is tried again for seven days, and nothing is lost. Check [mail] in "
-            "the configuration, and the mail server.",
+            advice=_advice_on(mail.failing),
         )
     if mail.counts.held:
         yield Attention(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -258,7 +258,13 @@ class Recipients:
                     f"the settings say when {address} gets messages: change their table "
                     f"[recipients]"
                 )
-            if mailbox_of(recipient) not in _named(directory, rules_in_force(connection)):
+            named = _named(directory, rules_in_force(connection))
+            if mailbox_of(recipient) not in named and _is_channel(recipient.address, named):
+                raise InputError(
+                    f"{address} is a channel: add --channel {recipient.address}; "
+                    "digests go by mail only"
+                )
+            if mailbox_of(recipient) not in named:
                 raise InputError(
                     f"{address} is no recipient: `linewatch recipients list` shows all"
                 )
@@ -272,6 +278,10 @@ class Recipients:
 
     def _directory(self, connection: Connection) -> RecipientDirectory:
         return read_directory(connection, self._context.settings.recipients)
+
+
+def _is_channel(name: str, known: Iterable[Recipient]) -> bool:
+    return any(each.channel == name != MAIL for each in known)
 
 
 def _listed(

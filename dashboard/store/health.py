@@ -22,6 +22,7 @@ from dashboard.domain.rejections.search import RejectionFilter
 from dashboard.store.alerts.alert_status import (
     NotificationCounts,
     count_open_incidents,
+    failing_deliveries,
     notification_counts,
 )
 from dashboard.store.alerts.mail_outages import mail_trouble, unreported_outage
@@ -54,7 +55,8 @@ class MailState:
     """The notifications of some time by state, and the latest attempt to send one.
 
     `trouble` is what fails since the last mail that was taken, `next_attempt_at` when the next one
-    is tried; `outage` is what was reported of it over the fallback.
+    is tried; `outage` is what was reported of it over the fallback. `failing` are the channels that
+    do not take what was tried.
     """
 
     counts: NotificationCounts
@@ -62,6 +64,7 @@ class MailState:
     trouble: MailTrouble | None = None
     next_attempt_at: datetime | None = None
     outage: MailOutage | None = None
+    failing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +133,7 @@ def mail_state(connection: Connection, since: datetime = _EVER) -> MailState:
         mail_trouble(connection, MAIL),
         connection.scalar(next_attempt),
         unreported_outage(connection),
+        tuple(sorted(failing_deliveries(connection))),
     )
 
 

@@ -28,6 +28,7 @@ from dashboard.domain.people.recipients import (
     NOT_VERIFIED,
     ConfiguredRecipients,
     OffCause,
+    RecipientProfile,
     RecipientStatus,
 )
 from dashboard.domain.people.verification import MOST_ATTEMPTS, MOST_HOURLY, VALID_FOR, code_of
@@ -323,3 +324,12 @@ def test_worker_without_the_lease_sends_nothing(watch: Watch, inbox: Inbox) -> N
     watch.mails.work(lambda: False)
 
     assert inbox.mails == []
+
+
+def test_name_of_a_channel_is_told_from_an_address(store: Store, fake_clock: FakeClock) -> None:
+    known = ConfiguredRecipients((ONCALL, Recipient("hook", "hook")))
+    settings = PageSettings(recipients=known)
+    people = Recipients(ApplicationContext(store, (), fake_clock.now, settings=settings))
+
+    with pytest.raises(InputError, match="'hook' is a channel: add --channel hook"):
+        people.change(Recipient("mail", "hook"), RecipientProfile(), ANN)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
+import pytest
+
 from dashboard.application.application import Application
 from dashboard.application.attention import health_troubles
 from dashboard.application.health import Health, NotificationHealth, StorageHealth, WorkerHealth
@@ -61,6 +63,27 @@ def test_held_notifications_wait_for_a_person() -> None:
     assert said.headline == "2 notifications are held since a backup was restored."
     assert "linewatch release" in said.advice
     assert "Some held" in str(mail_part(held, NOW))
+
+
+@pytest.mark.parametrize(
+    ("failing", "advice"),
+    [
+        ((), "Check [mail] in the configuration, and the mail server."),
+        (("mail",), "Check [mail] in the configuration, and the mail server."),
+        (
+            ("am", "hook"),
+            "Check [channels.am] and [channels.hook] in the configuration, and what answers there.",
+        ),
+    ],
+)
+def test_advice_names_the_channels_that_fail(failing: tuple[str, ...], advice: str) -> None:
+    since = NOW - HOUR
+    counts = NotificationCounts(1, since, 0, None, 0, in_delivery=1, in_delivery_since=since)
+    mail = NotificationHealth(MailState(counts, failing=failing))
+
+    [said] = health_troubles(Health([], A_WORKER, mail, A_STORE), NOW)
+
+    assert said.advice.endswith(advice)
 
 
 def test_notifications_that_wait_for_the_cap_or_their_time_are_not_late() -> None:

@@ -49,6 +49,7 @@ def test_last_attempt_is_told_with_the_word_of_the_server(store: Store) -> None:
     assert state.last_attempt.result is DeliveryResult.DEFERRED
     assert state.last_attempt.outcome == "451 come back later"
     assert (state.counts.pending_changes, state.counts.pending) == (0, 1)
+    assert state.failing == ("mail",)
 
 
 def test_store_tells_its_size_and_contents(store: Store) -> None:
