@@ -42,11 +42,13 @@ def plan_closings(
     if traffic.is_stuck(now):
         return []
     due_at = {each.notification_id: each.release_at for each in due}
-    delay = _why_late(traffic, now, pace, is_back=is_back)
-    return [
-        replace(each, delay=delay) if now - due_at[each.notification_id] > LATE_AFTER else each
-        for each in _planned(due, traffic, now, pace, is_back=is_back)
-    ]
+    closings = []
+    for each in _planned(due, traffic, now, pace, is_back=is_back):
+        since = due_at[each.notification_id]
+        is_late = now - since > LATE_AFTER
+        why = _why_late(since, traffic, now, pace, is_back=is_back) if is_late else None
+        closings.append(replace(each, delay=why))
+    return closings
 
 
 def expected_at(
@@ -73,11 +75,18 @@ def expected_at(
     return found
 
 
-def _why_late(traffic: RecipientTraffic, now: datetime, pace: Pace, *, is_back: bool) -> Delay:
+def _why_late(
+    since: datetime, traffic: RecipientTraffic, now: datetime, pace: Pace, *, is_back: bool
+) -> Delay:
+    """Say why what was due `since` a moment goes now.
+
+    What went meanwhile shows that a worker was running, whatever the cap is by now.
+    """
     if is_back or traffic.waiting:
         return Delay.SERVER
-    taken = len(within_the_hour(traffic.recent, now))
-    return Delay.CAP if taken >= pace.largest_hourly // 2 else Delay.WORKER
+    recent = within_the_hour(traffic.recent, now)
+    is_capped = len(recent) >= pace.free_of_others or any(each > since for each in recent)
+    return Delay.CAP if is_capped else Delay.WORKER
 
 
 def _planned(

@@ -142,6 +142,11 @@ class Pace:
         return self if is_capped else replace(self, largest_hourly=_UNCAPPED_HOURLY)
 
     @property
+    def free_of_others(self) -> int:
+        """How many changes that are not first may follow each other at once."""
+        return (self._largest_of_others + 1) // 2
+
+    @property
     def _largest_of_others(self) -> int:
         return self.largest_hourly - self.largest_hourly // 4
 

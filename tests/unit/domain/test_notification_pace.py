@@ -155,7 +155,9 @@ def test_closing_that_is_late_says_why() -> None:
         return closing.delay
 
     assert why(NOTHING) is Delay.WORKER
-    assert why(sent_before(*[30] * 8)) is Delay.CAP
+    assert why(sent_before(*[30] * 4)) is Delay.WORKER
+    assert why(sent_before(*[30] * 5)) is Delay.CAP
+    assert why(sent_before(2)) is Delay.CAP
     assert why(NOTHING, is_back=True) is Delay.SERVER
     assert why(RecipientTraffic(waiting=1, latest=A_MOMENT)) is Delay.SERVER
     [at_once] = plan_closings(due(1), NOTHING, A_MOMENT, PACE)
