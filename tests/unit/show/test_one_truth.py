@@ -51,7 +51,7 @@ def test_rejections_that_no_worker_asks_about_are_stale(store: Store, queries: A
     assert said.headline == "Devnet is stale."
     assert said.text == (
         "Rejections of tracked transactions: last answered 9 min ago, no worker has asked since "
-        "11:51:00 UTC."
+        "11:52:00 UTC."
     )
 
 
