@@ -143,6 +143,10 @@ class WebSocketGuard(asyncio.Protocol):
         self._line.is_client_slow = False
         self._resume()
 
+    def write_at_once(self) -> None:
+        """Let a last message be written, though the client reads nothing of what waits for it."""
+        self._inner.resume_writing()
+
     def note_taken(self, size: int) -> None:
         """Note how many bytes the app took, which it may keep until the next message."""
         self.has_spoken = True

@@ -19,6 +19,7 @@ from dashboard.serve.counters import Counters
 from dashboard.serve.keys.key_ring import KeyRing
 from dashboard.serve.rpc.dispatch import INVALID_PROJECT_ID, Dispatcher
 from dashboard.serve.subscriptions import OpenSessions, SessionLimits
+from dashboard.transport.websocket_connection import GUARD, WebSocketGuard
 from dashboard.wire.jsonrpc import NULL_ID, RpcError, error_reply
 
 MOST_AT_ONCE: Final = 128
@@ -48,9 +49,18 @@ class WebSocketSession:
     """Reads, answers and pushes, each in a task of its own; the `Session` of its methods."""
 
     def __init__(
-        self, receive: Receive, send: Send, caller: ApiKey, session_limits: SessionLimits
+        self,
+        receive: Receive,
+        send: Send,
+        caller: ApiKey,
+        session_limits: SessionLimits,
+        write_at_once: Callable[[], None],
     ) -> None:
-        """Serve a client whose handshake was accepted."""
+        """Serve a client whose handshake was accepted.
+
+        `write_at_once` is called before the last message, which waits for no client to read.
+        """
+        self._write_at_once = write_at_once
         self.caller = caller
         self.answered = 0
         self._receive = receive
@@ -230,6 +240,7 @@ class WebSocketSession:
 
     async def _close(self, reason: CloseReason) -> None:
         message = {"type": "websocket.close", "code": reason.code, "reason": reason.reason}
+        self._write_at_once()
         with contextlib.suppress(
             OSError, TimeoutError
         ):  # the client has left, or reads not even this
@@ -284,7 +295,7 @@ class WebSocketEndpoint:
         offered = scope.get("subprotocols", ())
         subprotocol = next((each for each in offered if each in _SUBPROTOCOLS), None)
         await send({"type": "websocket.accept", "subprotocol": subprotocol})
-        session = WebSocketSession(receive, send, caller, self._limits)
+        session = WebSocketSession(receive, send, caller, self._limits, _write_at_once(scope))
         stop_following = self._follow_key(session)
         running = asyncio.create_task(session.run(self._rpc, self._counters))
         self._sessions[running] = session.finish
@@ -316,6 +327,16 @@ class WebSocketEndpoint:
 
         apply()
         return self._keys.on_change(apply)
+
+
+def _write_at_once(scope: Scope) -> Callable[[], None]:
+    """Return what lets the connection write at once; nothing on servers other than ours."""
+    guard: WebSocketGuard | None = scope.get("state", {}).get(GUARD)
+    return _nothing if guard is None else guard.write_at_once
+
+
+def _nothing() -> None:
+    """Do nothing."""
 
 
 async def finish_sessions(sessions: OpenSessions) -> None:
