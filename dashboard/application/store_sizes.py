@@ -1,4 +1,4 @@
-"""How large the store is, kind by kind, and how much it grows."""
+"""How large the store is, and how much it grows."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from datetime import timedelta
 from typing import Final
 
 from dashboard.application.context import ApplicationContext
-from dashboard.application.listing import Column, Json, Listing, for_programs, instant
+from dashboard.application.listing import Json, instant
 from dashboard.domain.formatting import size, span
-from dashboard.domain.health.retention import KindSize, StoreSize
+from dashboard.domain.health.retention import StoreSize
 from dashboard.store.monitoring.sizes import measure
 
 _TEN_YEARS: Final = timedelta(days=3650)
 
 
 def measure_store(context: ApplicationContext) -> StoreSize:
-    """Measure the store now; a gigabyte takes some seconds. StoreError where it cannot be read."""
+    """Measure the store now. StoreError where it cannot be read."""
     with context.store.read() as connection:
         return measure(connection, context.now())
 
@@ -31,31 +31,8 @@ def growth(of_day: float) -> str:
     return f"{sign}{size(round(abs(of_day)))} a day"
 
 
-def kind_size(each: KindSize) -> str:
-    """Say how much room a kind takes."""
-    return f"about {size(each.bytes)}" if each.is_estimated else size(each.bytes)
-
-
-def kind_growth(each: KindSize) -> str:
-    """Say how much a kind grows, empty where that is not known yet."""
-    return "" if each.growth is None else growth(each.growth)
-
-
-KINDS: Final[Listing[KindSize]] = Listing(
-    "kinds",
-    (
-        Column("kind", lambda each: str(each.kind), "kind"),
-        Column("rows", lambda each: f"{each.rows:,}", "rows", lambda each: each.rows),
-        Column("size", kind_size, "bytes", lambda each: each.bytes),
-        for_programs("isEstimated", lambda each: each.is_estimated),
-        Column("grows by", kind_growth, "bytesPerDay", lambda each: _whole(each.growth)),
-    ),
-    "The store is empty.",
-)
-
-
 def size_form(measured: StoreSize) -> dict[str, Json]:
-    """Write what all kinds take together for programs."""
+    """Write it for programs."""
     full_in = measured.full_in
     return {
         "measuredAt": instant(measured.measured_at),
@@ -68,9 +45,9 @@ def size_form(measured: StoreSize) -> dict[str, Json]:
 
 
 def size_sentences(measured: StoreSize) -> list[str]:
-    """Say what all kinds take together, and until when the disk suffices."""
+    """Say how large it is, how it grows, and until when its disk suffices."""
     free = f"{size(measured.free_inside)} more are free inside, and are used before it grows"
-    lines = [f"Together {size(measured.bytes)}; {free}."]
+    lines = [f"The store takes {size(measured.bytes)}; {free}."]
     if measured.growth is None:
         lines.append("How much it grows is known when a worker has measured it on two days.")
     else:

@@ -11,15 +11,12 @@ from pathlib import Path
 import click
 
 from dashboard.application.listing import Json
-from dashboard.application.store_sizes import KINDS, measure_store, size_form, size_sentences
+from dashboard.application.store_sizes import measure_store, size_form, size_sentences
 from dashboard.cli import options
 from dashboard.cli.installation import open_installation
 from dashboard.cli.output import (
     FAILED,
-    Output,
-    output,
     print_json,
-    print_list,
     print_table,
     say,
     warn,
@@ -164,22 +161,16 @@ def settings_of_command() -> Settings:
 
 
 @click.command()
-@output
-def store(*, output: Output) -> None:
-    """Measure the store: rows and bytes of each kind of data, and how much they grow a day.
-
-    The whole store is read once for that, which takes some seconds for each gigabyte; nothing
-    needs to be stopped.
-    """
+@options.as_json
+def store(*, as_json: bool) -> None:
+    """Measure the store: how large it is, how much it grows a day, and when its disk is full."""
     with open_installation() as here:
         measured = measure_store(here.source)
-    print_list(
-        KINDS,
-        measured.kinds,
-        output,
-        more=size_form(measured),
-        after=size_sentences(measured),
-    )
+    if as_json:
+        print_json(size_form(measured))
+        return
+    for line in size_sentences(measured):
+        say(line)
 
 
 _MOST_YEARS = 10

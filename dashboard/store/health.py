@@ -71,7 +71,7 @@ class MailState:
 class StoreSpace:
     """Whether the store has room.
 
-    `measured` is by kinds, at most a day old; None where no worker measured it yet. While there
+    `measured` is at most a day old; None where no worker measured it yet. While there
     is a `clock_jump`, nothing is purged that became old by it. `free_on_disk` is now, in bytes;
     None where the database does not know.
     """

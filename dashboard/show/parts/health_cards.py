@@ -14,7 +14,7 @@ from dashboard.application.health import (
     is_disk_short,
     is_mail_late,
 )
-from dashboard.application.store_sizes import growth, kind_growth, kind_size, until_full
+from dashboard.application.store_sizes import growth, until_full
 from dashboard.application.text import age, moment, moment_near, sentence, size, span
 from dashboard.domain.alerts.notification import DeliveryResult
 from dashboard.domain.foreign_text import visible
@@ -24,11 +24,9 @@ from dashboard.domain.health.troubles import MailTrouble
 from dashboard.domain.markup import Markup, element, join
 from dashboard.domain.people.recipients import RecipientStatus
 from dashboard.show.parts.badges import badge
-from dashboard.show.parts.table import table
 from dashboard.store.health import MailState, StoreContents
 from dashboard.store.monitoring.upkeep import LastHeartbeat
 
-_KIND_COLUMNS: Final = ("Kind", "Size", "Growth")
 _OUTCOME_LENGTH: Final = 300
 _PARTS_OF_HOLDER: Final = 3
 
@@ -197,24 +195,6 @@ def _growth_facts(measured: StoreSize) -> Iterator[tuple[str, str]]:
         yield "Grows by", growth(measured.growth)
     if measured.full_in is not None:
         yield "Full in", until_full(measured.full_in)
-
-
-def kinds_part(measured: StoreSize) -> Markup:
-    """Show what takes space, kind by kind.
-
-    Counts of rows are left out: they are a day old at most, and live ones stand above.
-    """
-    rows = [[each.kind.capitalize(), kind_size(each), kind_growth(each)] for each in measured.kinds]
-    kinds = element(
-        "div", table(_KIND_COLUMNS, rows, "Kinds of data in the store"), class_="lw-spaced"
-    )
-    how = (
-        f"Measured once a day, last {moment(measured.measured_at)}; "
-        f"{size(measured.bytes)} together then."
-    )
-    if measured.growth is None:
-        how += " Growth is known after two days."
-    return join(kinds, element("p", how, class_="lw-quiet"))
 
 
 def _part(name: str, state: Markup, *content: Markup) -> Markup:

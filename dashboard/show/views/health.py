@@ -20,7 +20,7 @@ from dashboard.domain.markup import element, join
 from dashboard.domain.quantity import NetworkId
 from dashboard.show.parts.attention_list import attention_list
 from dashboard.show.parts.frame import chosen_networks, heading, live, section
-from dashboard.show.parts.health_cards import kinds_part, mail_part, store_part, worker_part
+from dashboard.show.parts.health_cards import mail_part, store_part, worker_part
 from dashboard.show.parts.health_sources import (
     MOST_LISTED,
     SourceHistory,
@@ -183,6 +183,3 @@ def _storage(queries: Application) -> None:
     with store_errors_shown():
         contents = queries.health.contents()
     st.html(store_part(storage, contents, queries.store_name))
-    if storage.space.measured is not None:
-        with st.expander("What uses the space", key="store-kinds"):
-            st.html(kinds_part(storage.space.measured))

@@ -32,7 +32,7 @@ from dashboard.store.schema.monitoring import (
     coverage_gaps,
     credit_ledger,
     standing_failures,
-    store_growth,
+    store_sizes,
 )
 from dashboard.store.schema.recipients import addresses_off, recipients, suspect_addresses
 from dashboard.store.schema.rejections import (
@@ -101,7 +101,7 @@ __all__ = [
     "signed_transactions",
     "silences",
     "standing_failures",
-    "store_growth",
+    "store_sizes",
     "suggested_gas_fees",
     "suspect_addresses",
     "tracked_hashes",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from sqlalchemy import BigInteger, Boolean, Column, Index, Integer, String, Table
+from sqlalchemy import BigInteger, Column, Index, Integer, String, Table
 
 from dashboard.domain.health.observation import LIMITS
 from dashboard.store.schema.columns import ForeignText, Moment, Network, key, metadata, needed
@@ -70,16 +70,12 @@ answer_counts = Table(
     sqlite_with_rowid=False,
 )
 
-store_growth = Table(
-    "store_growth",
+store_sizes = Table(
+    "store_sizes",
     metadata,
-    key("kind", String(20)),
     key("day", Moment),
     needed("measured_at", Moment),
-    needed("rows", BigInteger),
     needed("bytes", BigInteger),
-    needed("is_estimated", Boolean),
-    sqlite_with_rowid=False,
 )
 
 standing_failures = Table(

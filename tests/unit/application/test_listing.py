@@ -19,7 +19,6 @@ from dashboard.application.rejections import rejection_file, rejection_listing
 from dashboard.application.rules import firing_listing, rule_listing
 from dashboard.application.senders import RANKED, WatchedSenders
 from dashboard.application.silences import Silences
-from dashboard.application.store_sizes import KINDS
 from dashboard.domain.alerts.silence import SilenceKind
 from dashboard.store.engine.engine import Store
 from tests.builders import A_MOMENT
@@ -32,7 +31,6 @@ def listings(store: Store) -> list[Listing[Any]]:
     return [
         AUDIT,
         FIGURES_OF_ALL,
-        KINDS,
         RANKED,
         RECIPIENTS,
         STEPS,

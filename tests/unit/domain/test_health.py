@@ -27,7 +27,7 @@ from dashboard.domain.health.observation import (
     longest_retry_after,
     times_of,
 )
-from dashboard.domain.health.retention import KindSize, StoreKind, StoreSize, growth_of
+from dashboard.domain.health.retention import StoreSize, growth_of
 from dashboard.domain.health.troubles import (
     CONFIRMED_BY,
     FURTHEST,
@@ -242,23 +242,9 @@ def test_trouble_is_an_outage_once_it_lasted_and_holds_mail_back(
     assert trouble.is_outage(A_MOMENT + seconds(after), timedelta(minutes=10)) is is_outage
 
 
-def a_store(*growths: float | None, inside: int = 0, on_disk: int | None = 1000) -> StoreSize:
-    """Return a store of one kind for each growth, with 100 bytes each."""
-    kinds = tuple(
-        KindSize(kind, 1, 100, growth=growth)
-        for kind, growth in zip(StoreKind, growths, strict=False)
-    )
-    return StoreSize(A_MOMENT, kinds, inside, on_disk)
-
-
-def test_store_takes_what_its_kinds_take_and_grows_as_they_do() -> None:
-    store = a_store(10.0, None, -3.0)
-
-    assert (store.bytes, store.growth) == (300, 7.0)
-
-
-def test_growth_of_nothing_known_is_not_known() -> None:
-    assert a_store(None, None).growth is None
+def a_store(growth: float | None, inside: int = 0, on_disk: int | None = 1000) -> StoreSize:
+    """Return a store of 100 bytes that grows."""
+    return StoreSize(A_MOMENT, 100, growth, inside, on_disk)
 
 
 def test_room_inside_of_the_file_is_used_before_the_disk_is_full() -> None:
@@ -279,12 +265,10 @@ def test_time_beyond_a_century_is_told_as_one() -> None:
     assert a_store(1e-300).full_in == 100 * 365 * DAY
 
 
-def test_growth_is_that_of_a_day_since_the_first_size() -> None:
-    earlier = [(A_MOMENT, 100), (A_MOMENT + DAY, 90)]
+@pytest.mark.parametrize(
+    ("hours", "grown"), [(19, None), (20, 1200), (24, 1000), (48, 500), (240, 100)]
+)
+def test_growth_is_that_of_a_day_and_needs_nearly_one(hours: int, grown: float | None) -> None:
+    then = A_MOMENT - timedelta(hours=hours)
 
-    assert growth_of(earlier, (A_MOMENT + 2 * DAY, 160)) == 30
-
-
-def test_less_than_most_of_a_day_tells_no_growth() -> None:
-    assert growth_of([], (A_MOMENT, 100)) is None
-    assert growth_of([(A_MOMENT, 1)], (A_MOMENT + 20 * seconds(3599), 100)) is None
+    assert growth_of((then, 500), (A_MOMENT, 1500)) == grown

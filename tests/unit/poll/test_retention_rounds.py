@@ -100,7 +100,7 @@ async def test_store_that_cannot_be_measured_is_gone_through_once_an_hour(store:
     house = ServeHome(store)
     keeping = house.keeping(Retention())
     with store.write() as connection:
-        connection.execute(text("ALTER TABLE store_growth RENAME bytes TO octets"))
+        connection.execute(text("ALTER TABLE store_sizes RENAME bytes TO octets"))
     with pytest.raises(StoreError, match="bytes"):
         await keeping.run()
     house.see_fees(15)

@@ -27,7 +27,7 @@ MINUTE = timedelta(minutes=1)
         ("credit_ledger", "Sources cannot be", ("Worker", "Notifications", "Storage")),
         ("leases", "The worker cannot be", ("Notifications", "Storage")),
         ("deliveries", "Notifications cannot be", ("Worker", "Storage")),
-        ("store_growth", "Storage cannot be", ("Worker", "Notifications")),
+        ("store_sizes", "Storage cannot be", ("Worker", "Notifications")),
         ("cohorts", "", ("Worker", "Notifications", "Storage")),
         ("coverage_gaps", "Sources cannot be", ("Worker", "Notifications", "Storage")),
     ],

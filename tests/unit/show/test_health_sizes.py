@@ -1,8 +1,7 @@
-"""Health says what uses the space of the store, and asks for a look before the disk is full."""
+"""Health says how the store grows, and asks for a look before its disk is full."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -12,7 +11,7 @@ from dashboard.application.attention import health_troubles
 from dashboard.application.context import PageSettings
 from dashboard.application.health import Health, NotificationHealth, StorageHealth, WorkerHealth
 from dashboard.application.store_sizes import growth, until_full
-from dashboard.domain.health.retention import KindSize, StoreKind, StoreSize
+from dashboard.domain.health.retention import StoreSize
 from dashboard.domain.health.troubles import ClockJump
 from dashboard.show.parts.health_cards import store_part, worker_part
 from dashboard.store.alerts.alert_status import NotificationCounts
@@ -31,37 +30,29 @@ NO_NOTIFICATIONS = NotificationHealth(MailState(NotificationCounts(0, None, 0, N
 
 def a_size(days_ago: int, octets: int) -> StoreSize:
     """Return what was measured so many days ago."""
-    kinds = (
-        KindSize(StoreKind.FEES, 12_000, 5_000_000),
-        KindSize(StoreKind.REJECTIONS, 345_678, octets, is_estimated=True),
-    )
-    return StoreSize(NOW - days_ago * DAY, kinds)
+    return StoreSize(NOW - days_ago * DAY, octets)
 
 
-def test_page_shows_what_takes_the_room(store: Store) -> None:
+def test_page_shows_how_the_store_grows(store: Store) -> None:
     with store.write() as connection:
         record_size(connection, a_size(10, 100_000_000))
         record_size(connection, a_size(0, 120_000_000))
 
     words = words_of(visit("health", Application(store, (SIMULATED, SILENT), None, lambda: NOW)))
 
-    assert "Kinds of data in the store" in words
-    assert "345,678" not in words  # counted with the sizes: the live count stands above
-    assert "about 120.0 MB" in words
     assert "+2.0 MB a day" in words
     assert "Free on its disk" in words
 
 
-def test_page_without_a_measurement_shows_no_kinds(store: Store) -> None:
+def test_page_without_a_measurement_shows_no_growth(store: Store) -> None:
     words = words_of(visit("health", Application(store, (SIMULATED, SILENT), None, lambda: NOW)))
 
-    assert "Kinds of data in the store" not in words
+    assert "Grows by" not in words
 
 
 @pytest.mark.parametrize(("free", "is_short"), [(13, True), (15, False)])
 def test_disk_that_is_full_soon_needs_a_look(free: int, is_short: bool) -> None:  # noqa: FBT001 - a column of the table
-    kinds = (KindSize(StoreKind.FEES, 1, 500, growth=10.0),)
-    measured = StoreSize(NOW, kinds, free_on_disk=free * 10)
+    measured = StoreSize(NOW, 500, 10.0, free_on_disk=free * 10)
     storage = StorageHealth(StoreSpace(measured))
     health = Health((), A_WORKER, NO_NOTIFICATIONS, storage)
 
@@ -95,7 +86,7 @@ def test_clock_that_leapt_ahead_needs_a_look_and_says_what_follows() -> None:
 
 def test_clock_ahead_of_what_is_stored_shows_on_the_page(store: Store) -> None:
     with store.write() as connection:
-        record_size(connection, replace(a_size(40, 1), kinds=(KindSize(StoreKind.OTHER, 0, 1),)))
+        record_size(connection, a_size(40, 1))
 
     words = words_of(visit("health", Application(store, (SIMULATED, SILENT), None, lambda: NOW)))
 

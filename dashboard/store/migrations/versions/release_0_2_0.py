@@ -34,6 +34,7 @@ def upgrade() -> None:
     _digests()
     _say_which_notification_goes()
     _leave_no_move_half_way()
+    _measure_the_store_as_a_whole()
 
 
 def _store_busy_spells() -> None:
@@ -136,3 +137,13 @@ def _leave_no_move_half_way() -> None:
         "UPDATE installation SET moved_to = 'copy of ' || substr(moved_to, 45) "
         "WHERE moved_to LIKE 'target ________-____-____-____-____________ %'"
     )
+
+
+def _measure_the_store_as_a_whole() -> None:
+    """Add up what was measured of each kind of data."""
+    op.create_table("store_sizes", *key(day=big), *needed(measured_at=big, bytes=big))
+    op.execute(
+        "INSERT INTO store_sizes (day, measured_at, bytes) "
+        "SELECT day, max(measured_at), sum(bytes) FROM store_growth GROUP BY day"
+    )
+    op.drop_table("store_growth")
