@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from dashboard.poll.clocks import Clocks
+from dashboard.poll.lease import Clocks
 from dashboard.store.engine.lease_clock import BootMoment
 from tests.builders import A_MOMENT
 

@@ -10,7 +10,7 @@ from email.parser import BytesHeaderParser
 from typing import Final, NamedTuple
 
 from dashboard.alert.channels.smtp import is_no_mailbox
-from dashboard.domain.foreign_text import visible
+from dashboard.domain.markup import visible
 
 LARGEST: Final = 1_000_000
 """Bytes of a mail that are read; what is larger is cut off."""

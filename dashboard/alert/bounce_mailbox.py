@@ -17,7 +17,7 @@ from dashboard.alert.channels.deadline import Deadline, open_socket, resolve
 from dashboard.alert.message import MaySend
 from dashboard.domain.alerts.notification import Recipient
 from dashboard.domain.clock import Clock
-from dashboard.domain.foreign_text import visible
+from dashboard.domain.markup import visible
 from dashboard.domain.people.access import Action
 from dashboard.domain.people.recipients import AddressOff, MailAddress, OffCause, SuspectAddress
 from dashboard.domain.secret import Secret

@@ -32,8 +32,8 @@ from dashboard.domain.alerts.signed_link import (
     sign,
 )
 from dashboard.domain.fees.spells import BusyContext
-from dashboard.domain.foreign_text import unlinked, visible
 from dashboard.domain.formatting import moment_in
+from dashboard.domain.markup import unlinked, visible
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejections.reasons import ModuleLimits
 

@@ -26,7 +26,7 @@ from dashboard.domain.alerts.closings import plan_closings
 from dashboard.domain.alerts.notification import DeliveryResult, Notification, Recipient
 from dashboard.domain.alerts.pace import Closing, OpenNotification, Pace
 from dashboard.domain.clock import Clock
-from dashboard.domain.foreign_text import visible
+from dashboard.domain.markup import visible
 from dashboard.errors import DeliveryBlocked, DeliveryError, DeliveryRefused, DeliveryWithheld
 from dashboard.logs import get_logger
 from dashboard.store.alerts import notification_claims

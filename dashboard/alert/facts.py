@@ -12,7 +12,7 @@ from dashboard.alert.message import Message
 from dashboard.domain.alerts.condition import INSTALLATION, Transition
 from dashboard.domain.alerts.incident import NotifiedChange
 from dashboard.domain.alerts.notification import Notification, NotificationKind, NotificationMember
-from dashboard.domain.foreign_text import visible
+from dashboard.domain.markup import visible
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.exclusion import StoredRejection
 from dashboard.wire.decoding import format_timestamp

@@ -27,8 +27,8 @@ from dashboard.domain.alerts.incident import Incident, NotifiedChange
 from dashboard.domain.alerts.kinds.kind import IncidentText
 from dashboard.domain.alerts.kinds.rejection_rate import LOOK_AT_REJECTIONS
 from dashboard.domain.alerts.notification import FIRST_MEMBERS, Notification
-from dashboard.domain.foreign_text import unlinked, unlinked_name, visible
 from dashboard.domain.formatting import counted, moment, moment_in, span
+from dashboard.domain.markup import unlinked, unlinked_name, visible
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.reasons import overrun, parse_reason
 from dashboard.domain.tables import write_csv

@@ -9,8 +9,8 @@ from dashboard.domain.alerts.condition import State, Transition
 from dashboard.domain.alerts.kinds.kind import IncidentText, ToldChange
 from dashboard.domain.alerts.kinds.table import JUDGED, KINDS, kind_of
 from dashboard.domain.alerts.notification import NotificationKind
-from dashboard.domain.foreign_text import unlinked
 from dashboard.domain.formatting import moment
+from dashboard.domain.markup import unlinked
 
 _AFTER_GAP: Final = (
     "It was until then. If it still is when fees are seen again, that is reported anew."

@@ -10,8 +10,8 @@ from dashboard.domain.alerts.incident import Incident, IncidentEvent
 from dashboard.domain.alerts.notification import Delay, Notification, NotificationKind, Recipient
 from dashboard.domain.alerts.pace import LATE_AFTER
 from dashboard.domain.alerts.rule import Severity
-from dashboard.domain.foreign_text import unlinked, unlinked_name
 from dashboard.domain.formatting import moment_in, span
+from dashboard.domain.markup import unlinked, unlinked_name
 from dashboard.domain.people.recipients import is_called
 
 _LONGEST_NAME: Final = 80

@@ -8,8 +8,8 @@ from typing import Final
 
 from dashboard.alert.compose import Links
 from dashboard.alert.message import Message
-from dashboard.domain.foreign_text import unlinked_name
 from dashboard.domain.formatting import moment
+from dashboard.domain.markup import unlinked_name
 from dashboard.domain.people.access import Actor
 from dashboard.domain.people.verification import Verification, code_of, expires_at
 from dashboard.wire.decoding import format_timestamp

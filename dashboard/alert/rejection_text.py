@@ -10,8 +10,8 @@ from typing import Final
 from dashboard.domain.alerts.incident import NotifiedChange
 from dashboard.domain.alerts.kinds.kind import IncidentText, Rows
 from dashboard.domain.alerts.kinds.rejections import InclusionGrounds
-from dashboard.domain.foreign_text import unlinked, visible
 from dashboard.domain.formatting import moment, moment_in
+from dashboard.domain.markup import unlinked, visible
 from dashboard.domain.quantity import TxHash
 from dashboard.domain.rejections.exclusion import CLOCK_IS_WRONG, StoredRejection
 from dashboard.domain.rejections.reasons import (

@@ -31,7 +31,7 @@ from dashboard.domain.alerts.condition import INSTALLATION, Subject, Transition
 from dashboard.domain.alerts.kinds.kind import ToldChange
 from dashboard.domain.alerts.notification import Recipient
 from dashboard.domain.clock import Clock
-from dashboard.domain.foreign_text import visible
+from dashboard.domain.markup import visible
 from dashboard.domain.people.recipients import ConfiguredRecipients
 from dashboard.domain.quantity import NetworkId
 from dashboard.errors import DeliveryDeferred, DeliveryRefused, LinewatchError

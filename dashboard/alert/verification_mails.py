@@ -14,7 +14,7 @@ from dashboard.alert.own_messages import message_of_verification
 from dashboard.domain.alerts.notification import DeliveryAttempt, DeliveryResult, Recipient
 from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.clock import Clock
-from dashboard.domain.foreign_text import visible
+from dashboard.domain.markup import visible
 from dashboard.domain.people.access import Action
 from dashboard.domain.people.recipients import (
     ConfiguredRecipients,

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 from dashboard.application.text import moment
 from dashboard.application.transaction_summary import NetworkFinding, TransactionSummary
-from dashboard.domain.foreign_text import unlinked, visible
+from dashboard.domain.markup import unlinked, visible
 from dashboard.domain.people.access import Action, Actor
 from dashboard.domain.quantity import TxHash
 from dashboard.domain.rejections.answer_template import (

@@ -49,10 +49,10 @@ from dashboard.domain.alerts.incident import Incident
 from dashboard.domain.alerts.notification import DeliveryResult
 from dashboard.domain.alerts.rule import URGENCY, Severity
 from dashboard.domain.alerts.rule_keys import MAIL
-from dashboard.domain.foreign_text import visible
 from dashboard.domain.formatting import capitalized, counted
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.health.troubles import CONFIRMED_BY
+from dashboard.domain.markup import visible
 from dashboard.domain.quantity import NetworkId
 from dashboard.errors import StoreError
 from dashboard.store.engine.engine import prove_writing

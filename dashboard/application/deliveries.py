@@ -18,8 +18,8 @@ from dashboard.domain.alerts.notification import (
     NotificationState,
 )
 from dashboard.domain.alerts.pace import Pace, RecipientTraffic
-from dashboard.domain.foreign_text import visible
 from dashboard.domain.formatting import counted
+from dashboard.domain.markup import visible
 from dashboard.domain.people.access import Action, Actor
 from dashboard.domain.people.verification import Verification, mail_state
 from dashboard.domain.quantity import NetworkId, TxHash

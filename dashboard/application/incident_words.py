@@ -19,8 +19,8 @@ from dashboard.domain.alerts.kinds.kind import RuleKind
 from dashboard.domain.alerts.kinds.table import KINDS
 from dashboard.domain.alerts.notification import NotificationState
 from dashboard.domain.alerts.route import muted_in_words
-from dashboard.domain.foreign_text import visible
 from dashboard.domain.formatting import counted, moment, span
+from dashboard.domain.markup import visible
 from dashboard.domain.people.access import LONGEST_NAME
 from dashboard.store.alerts.incident_list import IncidentStory, WithheldChanges
 

@@ -49,7 +49,7 @@ from dashboard.store.access.api_keys import (
     rotate_key,
 )
 from dashboard.store.engine.connection import Connection
-from dashboard.wire.method_names import method_mistake
+from dashboard.wire.params import method_mistake
 
 _KEY_BYTES: Final = 24
 _SECRET_BYTES: Final = 32

@@ -13,8 +13,8 @@ from dashboard.application.listing import (
     time_column,
 )
 from dashboard.application.recipients import ListedRecipient, UnreachedRule
-from dashboard.domain.foreign_text import visible
 from dashboard.domain.formatting import moment
+from dashboard.domain.markup import visible
 from dashboard.domain.people.access import LONGEST_NAME
 from dashboard.domain.people.recipients import RecipientProfile, RecipientStatus, SuspectAddress
 from dashboard.domain.people.verification import Verification

@@ -24,8 +24,8 @@ from dashboard.domain.alerts.silence import (
     SilenceRequest,
     SilenceState,
 )
-from dashboard.domain.foreign_text import visible
 from dashboard.domain.formatting import moment_in
+from dashboard.domain.markup import visible
 from dashboard.domain.people.access import Actor, parse_name
 from dashboard.errors import InputError
 from dashboard.store.alerts.notifications import link_key

@@ -36,8 +36,8 @@ from dashboard.domain.alerts.matcher import (
 from dashboard.domain.alerts.route import SilentSource
 from dashboard.domain.alerts.rule import fits as takes
 from dashboard.domain.alerts.silence import Silence, SilenceKind, SilenceRequest, check_request
-from dashboard.domain.foreign_text import visible
 from dashboard.domain.formatting import counted
+from dashboard.domain.markup import visible
 from dashboard.domain.people.access import Action, Actor, Detail
 from dashboard.domain.people.active_hours import ActiveHours, WeeklyHours, WeekSpan
 from dashboard.domain.quantity import NetworkId, shorten

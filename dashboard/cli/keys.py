@@ -18,7 +18,7 @@ from dashboard.cli.output import Output, output, print_json, print_list, say
 from dashboard.domain.people.access import Actor, KeyLimits, parse_key_name, parse_rate
 from dashboard.domain.quantity import NetworkId, shorten
 from dashboard.errors import InputError
-from dashboard.wire.method_names import METHODS
+from dashboard.wire.params import METHODS
 
 _ALL: Final = "all"
 _DEFAULT: Final = "default"

@@ -18,7 +18,7 @@ from dashboard.cli import options
 from dashboard.cli.installation import Installation, open_installation, standard_input
 from dashboard.cli.output import FAILED, FOUND, WRONG_INPUT, Output, print_json, say, warn
 from dashboard.cli.output import output as output_option
-from dashboard.domain.foreign_text import visible
+from dashboard.domain.markup import visible
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejections.answer_template import Voice, parse_case_id
 from dashboard.domain.tracking.paste import Paste, read_lookup

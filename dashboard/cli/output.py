@@ -14,7 +14,7 @@ import click
 
 from dashboard.application.listing import Item, Json, Listing
 from dashboard.cli.options import as_json
-from dashboard.domain.foreign_text import visible
+from dashboard.domain.markup import visible
 from dashboard.domain.tables import write_csv
 from dashboard.errors import InputError
 

@@ -1,12 +1,11 @@
-"""Markup of our own, where every text is escaped unless it was built here."""
+"""Foreign text made safe to show, and markup of our own, where every other text is escaped."""
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from html import escape
 from typing import Final
-
-from dashboard.domain.foreign_text import visible
 
 _MARKDOWN: Final = re.compile(r"([!-/:-@\[-`{-~])")
 _JOINTS: Final = re.compile(r"(?<=[_@])(?=.)")
@@ -45,3 +44,54 @@ def breakable(name: str) -> Markup:
 def plain_label(text: str, limit: int) -> str:
     """Return text for the label of a widget, which Streamlit would read as Markdown."""
     return _MARKDOWN.sub(r"\\\1", visible(text, limit))
+
+
+_UNSEEN: Final = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+
+_LINK_JOINTS: Final = (
+    ".\u2024\u2025\u2026\u2488-\u249b\u3002\u33c2\u33c7\u33d8\ufe12\ufe19\ufe30\ufe52\uff0e\uff61"
+    "\U0001f100:\u2a74\ufe13\ufe55\uff1a@\ufe6b\uff20"
+)
+"""Dots, colons and at signs, and what becomes one when a program normalises text (NFKC)."""
+
+_LINK_MARK: Final = re.compile(
+    r"(?P<time>(?<!\S)\d\d(?::\d\d)+)"
+    rf"|(?<=[^\s\[\"{_LINK_JOINTS}])[{_LINK_JOINTS}]+(?=[^\s{_LINK_JOINTS}])"
+    r"|[\\\ufe68\uff3c]{2,}(?=[^\s\]\\\ufe68\uff3c])"
+)
+"""What makes a link of the text around it, except in a time such as 12:30."""
+
+_MAIL_ADDRESS: Final = re.compile(
+    r"(?!(?i:www|ftp)\.)[\w.+-]{1,64}@[\w-]{1,63}(\.[\w-]{1,63}){1,9}", re.ASCII
+)
+
+
+def visible(text: str, limit: int = 2000) -> str:
+    r"""Show control, bidirectional and other unseen characters as codes such as ``\u202e``.
+
+    The result is one line of at most `limit` characters of the text. It must still be escaped for
+    the format that it is put into.
+    """
+    shown = text[:limit]
+    if not shown.isprintable():  # much faster than looking at each character
+        shown = "".join(_visible_character(character) for character in shown)
+    return shown if len(text) <= limit else f"{shown}…"
+
+
+def unlinked(text: str, limit: int = 2000) -> str:
+    """Show foreign text in a mail: as `visible`, and so that no program makes a link of it.
+
+    ``https://evil.example/`` becomes ``https[:]//evil[.]example/``. A second time changes nothing.
+    """
+    return _LINK_MARK.sub(lambda found: found["time"] or f"[{found[0]}]", visible(text, limit))
+
+
+def unlinked_name(text: str, limit: int = 80) -> str:
+    """Show what a person is called: as `unlinked`, but a mail address stays as it is."""
+    return text if len(text) <= limit and _MAIL_ADDRESS.fullmatch(text) else unlinked(text, limit)
+
+
+def _visible_character(character: str) -> str:
+    if unicodedata.category(character) in _UNSEEN:
+        return f"\\u{ord(character):04x}"
+    return character

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from io import StringIO
 from typing import Any, Final
 
-from dashboard.domain.foreign_text import visible
+from dashboard.domain.markup import visible
 from dashboard.errors import InputError
 
 _LONGEST_CELL: Final = 32_000

@@ -37,7 +37,7 @@ from dashboard.domain.fees.spells import longest_silence
 from dashboard.domain.health.coverage import SHORTEST_GAP, CoverageChange, Covered, Watched
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import NetworkId
-from dashboard.poll.clocks import Clocks, SetClock
+from dashboard.poll.lease import Clocks, SetClock
 from dashboard.store.alerts.conditions import (
     current_condition,
     note_values,

@@ -18,9 +18,8 @@ from dashboard.domain.alerts.condition import Subject
 from dashboard.domain.health.observation import ExclusionAnswer, Operation
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.poll.cadence import CadencePolicy, next_check, next_try
-from dashboard.poll.clocks import Clocks
 from dashboard.poll.conditions import Conditions
-from dashboard.poll.lease import NetworkStore
+from dashboard.poll.lease import Clocks, NetworkStore
 from dashboard.poll.poll_loop import PollLoop, PollRules
 from dashboard.store.alerts.conditions import current_state, record_transition
 from dashboard.store.engine.batching import let_others_write, portions

@@ -22,8 +22,7 @@ from dashboard.domain.tracking.verdict import (
     InclusionQuestion,
 )
 from dashboard.poll.cadence import CadencePolicy, next_check, next_try
-from dashboard.poll.clocks import Clocks
-from dashboard.poll.lease import NetworkStore
+from dashboard.poll.lease import Clocks, NetworkStore
 from dashboard.poll.poll_loop import PollLoop, PollRules
 from dashboard.store.alerts.conditions import record_inclusion
 from dashboard.store.engine.connection import Connection

@@ -1,4 +1,4 @@
-"""The jobs of a worker's term: one poll per network and API, delivery, housekeeping, the lease."""
+"""The jobs of a worker's term, and the loop that runs them while the lease is ours."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from dashboard.detect.condition_start_end import ConditionRules
 from dashboard.domain.health.coverage import Watched
 from dashboard.domain.health.retention import Retention
 from dashboard.domain.quantity import NetworkId
+from dashboard.errors import StoreError
 from dashboard.logs import get_logger
 from dashboard.poll.cadence import CadencePolicy
-from dashboard.poll.clocks import Clocks
 from dashboard.poll.conditions import Conditions, CoverageWatch
 from dashboard.poll.exclusion import ExclusionAsker, ExclusionPoll, ExclusionQueue
 from dashboard.poll.gas import GasArchive, GasAsker, GasPeriods, GasPoll
 from dashboard.poll.inclusion import FOLLOW_UP_CADENCE, InclusionAsker, InclusionPoll, ReceiptQueue
-from dashboard.poll.lease import Lease, LeaseLost, NetworkStore, Term
+from dashboard.poll.lease import Clocks, Lease, LeaseLost, NetworkStore, Term
 from dashboard.poll.measured_rules import DiskSpace, MeasuredRules, PeerCertificates, RuleReader
 from dashboard.poll.retention_rounds import RetentionRounds
-from dashboard.poll.scheduler import Job
+from dashboard.poll.scheduler import Job, Scheduler
 from dashboard.store.engine.engine import Store
 from dashboard.upstream.meter import Meter
 
@@ -242,3 +242,74 @@ class DeliveryTurns:
             if self._over.is_set():
                 return
         self._has_failed = False
+
+
+GRACE: Final = timedelta(seconds=4)
+"""How long a running job may take when the worker is asked to stop."""
+
+_loop_log = get_logger("watch")
+
+
+async def run_polling_worker(watcher: PollingWorker, stop: asyncio.Event) -> None:
+    """Stand by until the lease is ours, work until it is lost, and so on until `stop`."""
+    while (term := await _stand_by(watcher, stop)) is not None:
+        _loop_log.info("this worker is active", token=term.token)
+        over = asyncio.Event()
+        scheduler = Scheduler(jobs_of(watcher, term, over), watcher.clocks)
+        scheduler.start()
+        await _first_of(stop, over)
+        over.set()
+        await scheduler.stop(GRACE)
+        await run_sync(_leave, watcher, term)
+
+
+async def _stand_by(watcher: PollingWorker, stop: asyncio.Event) -> Term | None:
+    """Return the term that begins when the lease is free; None once asked to stop."""
+    announced: str | None = None
+    while not stop.is_set():
+        try:
+            term = await run_sync(watcher.lease.acquire)
+            if term is None:
+                announced = await run_sync(_announce, watcher.lease, announced)
+        except StoreError as error:
+            _loop_log.warning("the lease cannot be asked for", why=str(error))
+            term = None
+        if term is not None:
+            return term
+        await _wait(stop, watcher.lease.duration / 4)
+    return None
+
+
+def _announce(lease: Lease, announced: str | None) -> str | None:
+    """Say for whom this worker stands by, unless that was `announced`; return who it is."""
+    holder = lease.current_holder()
+    if holder not in {None, announced}:
+        _loop_log.info(
+            "this worker stands by: another one is active",
+            at_work=holder,
+            takes_over="as soon as that one stops, or when its lease expires: "
+            f"{lease.duration.total_seconds():g} s after its last renewal",
+        )
+    return holder or announced
+
+
+def _leave(watcher: PollingWorker, term: Term) -> None:
+    """Finish messages under way, then let a standby take over."""
+    try:
+        watcher.delivery.finish(GRACE / 2)
+        watcher.lease.release(term)
+    except StoreError as error:
+        _loop_log.warning("the lease could not be released; it expires on its own", why=str(error))
+
+
+async def _wait(stop: asyncio.Event, longest: timedelta) -> None:
+    waiting = asyncio.create_task(stop.wait())
+    await asyncio.wait([waiting], timeout=longest.total_seconds())
+    waiting.cancel()
+
+
+async def _first_of(*events: asyncio.Event) -> None:
+    waiting = [asyncio.create_task(event.wait()) for event in events]
+    await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+    for task in waiting:
+        task.cancel()

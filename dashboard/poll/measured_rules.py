@@ -40,9 +40,8 @@ from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.fees.spells import HoldPeriods, SpellState, longest_silence, states_of
 from dashboard.domain.health.coverage import Gap
 from dashboard.domain.quantity import NetworkId
-from dashboard.poll.clocks import Clocks, SetClock
 from dashboard.poll.conditions import StoredConditions
-from dashboard.poll.lease import Term
+from dashboard.poll.lease import Clocks, SetClock, Term
 from dashboard.store.access.api_keys import keys_ending
 from dashboard.store.alerts.alert_status import failing_deliveries, silent_sources
 from dashboard.store.alerts.conditions import (

@@ -19,8 +19,7 @@ from dashboard.domain.health.observation import (
     times_of,
 )
 from dashboard.logs import get_logger
-from dashboard.poll.clocks import Clocks
-from dashboard.poll.lease import NetworkStore
+from dashboard.poll.lease import Clocks, NetworkStore
 
 _log = get_logger("poll")
 

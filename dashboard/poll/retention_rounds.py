@@ -12,7 +12,7 @@ from anyio.to_thread import run_sync
 from dashboard.domain.health.retention import Retention
 from dashboard.domain.people.access import Action
 from dashboard.logs import get_logger
-from dashboard.poll.clocks import Clocks
+from dashboard.poll.lease import Clocks
 from dashboard.store.access.audit_log import last_details, note_action
 from dashboard.store.engine.engine import Store
 from dashboard.store.monitoring.sizes import clock_jump, last_measured, measure, record_size

@@ -14,7 +14,7 @@ from apscheduler.triggers.base import BaseTrigger
 
 from dashboard.errors import LinewatchError
 from dashboard.logs import get_logger
-from dashboard.poll.clocks import Clocks, SetClock
+from dashboard.poll.lease import Clocks, SetClock
 
 _LOOK_AT_CLOCK_EVERY: Final = 1.0
 _log = get_logger("scheduler")

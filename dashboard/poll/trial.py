@@ -13,8 +13,8 @@ from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import NetworkId, TxHash, Wei
 from dashboard.errors import UpstreamError
 from dashboard.poll.cadence import CadencePolicy, next_check
-from dashboard.poll.clocks import Clocks
 from dashboard.poll.gas import GasAsker, GasPeriods
+from dashboard.poll.lease import Clocks
 from dashboard.upstream.exclusion import ExclusionClient
 from dashboard.upstream.node import NodeClient
 from dashboard.wire.node import BlockHeader

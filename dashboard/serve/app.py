@@ -11,8 +11,7 @@ from starlette.routing import Router as StarletteRouter
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from dashboard.serve.dependencies import ServeDependencies
-from dashboard.serve.documents.openapi import openapi
-from dashboard.serve.documents.try_it_page import try_it_page
+from dashboard.serve.documents.openapi import openapi, try_it_page
 from dashboard.serve.gas import FollowedNetwork, GasApi
 from dashboard.serve.monitoring.health import AccessLog, Readiness
 from dashboard.serve.monitoring.metrics import MetricsPage

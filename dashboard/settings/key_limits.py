@@ -11,7 +11,7 @@ from dashboard.domain.quantity import NetworkId, shorten
 from dashboard.domain.secret import Secret
 from dashboard.settings.layers import Remark, SettingPath, as_far_as_readable
 from dashboard.settings.schema import ApiKeySettings, Settings
-from dashboard.wire.method_names import method_mistake
+from dashboard.wire.params import method_mistake
 
 _TRIAL_KEY: Final = Secret("dev")
 

@@ -6,14 +6,14 @@ from typing import Final
 import streamlit as st
 
 from dashboard.application import application
+from dashboard.show.parts.attention_list import SEEN
 from dashboard.show.parts.chart import FROM, TO
 from dashboard.show.parts.frame import NETWORK, header_search, network_chooser, return_to
 from dashboard.show.parts.incident_list import INCIDENT
-from dashboard.show.parts.last_look import SEEN
 from dashboard.show.parts.list_page import OPEN
 from dashboard.show.parts.lookup import PARAMETERS, TX
-from dashboard.show.parts.network_comparison import BESIDE
 from dashboard.show.parts.network_rows import WALL
+from dashboard.show.parts.network_strip import BESIDE
 from dashboard.show.parts.notices import ignored_parameters_shown, notice, simulated_mark
 from dashboard.show.parts.rule_form import LIKE, RULE
 from dashboard.show.parts.tracked_filters import BEFORE, NEED

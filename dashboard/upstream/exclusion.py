@@ -29,7 +29,7 @@ from dashboard.upstream.endpoint import (
 )
 from dashboard.wire.exclusion import decode_record, decode_saved, method_name
 from dashboard.wire.jsonrpc import RpcReply, decode_replies, decode_reply, encode_batch, encode_call
-from dashboard.wire.method_names import GET_STATUS, SAVE_REJECTED
+from dashboard.wire.params import GET_STATUS, SAVE_REJECTED
 from dashboard.wire.rejection_report import encode_report
 
 LARGEST_BATCH: Final = 1000

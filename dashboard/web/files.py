@@ -19,8 +19,7 @@ from starlette.datastructures import Headers
 from starlette.responses import FileResponse, HTMLResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from dashboard.domain.foreign_text import visible
-from dashboard.domain.markup import element, join
+from dashboard.domain.markup import element, join, visible
 from dashboard.web.plain_page import plain_page
 
 FOREVER: Final = "public, max-age=31536000, immutable"

@@ -21,9 +21,8 @@ from dashboard.application.signed_links import (
 from dashboard.application.text import sentence
 from dashboard.domain.alerts.incident import LONGEST_NOTE
 from dashboard.domain.alerts.signed_link import LinkFault, LinkPurpose, SignedLink
-from dashboard.domain.foreign_text import visible
 from dashboard.domain.formatting import counted
-from dashboard.domain.markup import Markup, element, join
+from dashboard.domain.markup import Markup, element, join, visible
 from dashboard.domain.people.access import LONGEST_NAME
 from dashboard.errors import InputError, StoreError
 from dashboard.logs import get_logger

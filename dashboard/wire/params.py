@@ -1,13 +1,14 @@
-"""Params of calls: by name or position for our own methods, one argument for the exclusion API."""
+"""Params of calls, by name or position, and the methods that API keys can be limited to."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Final
 
 from msgspec import UNSET
 
+from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import shorten
 from dashboard.errors import WireError
 
@@ -101,3 +102,44 @@ def hex_bytes(text: str) -> bytes:
         place = wrong.start() + len(text) - len(digits)
         raise WireError(f"{wrong[0]!a} at index {place} is not a hexadecimal digit")
     return bytes.fromhex(digits)
+
+
+GET_STATUS: Final = "getTransactionExclusionStatusV1"
+SAVE_REJECTED: Final = "saveRejectedTransactionV1"
+
+METHODS: Final = (
+    GET_STATUS,
+    SAVE_REJECTED,
+    "listRejectionsV1",
+    "getRejectionVersionsV1",
+    "countRejectionsV1",
+    "subscribe",
+    Operation.SUGGESTED_GAS_FEES.value,
+    Operation.BASE_FEE_HISTORY.value,
+    Operation.BASE_FEE_PERCENTILE.value,
+    Operation.BUSY_THRESHOLD.value,
+)
+"""Every method that a key can be limited to."""
+
+FREE: Final = frozenset({"rpc.discover", "unsubscribe"})
+"""Methods that every key may call."""
+
+
+def method_mistake(methods: Collection[str] | None, *, may_report: bool) -> str | None:
+    """Return why a key cannot be limited to these methods, None where it can.
+
+    The text continues the name of the setting or option that holds the methods.
+    """
+    if methods is None:
+        return None
+    if not methods:
+        return "is empty, so the key could call nothing: name a method, or leave it out for all"
+    for each in methods:
+        if each not in METHODS:
+            known = ", ".join(METHODS)
+            return f"holds {shorten(each)}, which is no method: choose from {known}"
+    if may_report and SAVE_REJECTED not in methods:
+        return f"leaves out {SAVE_REJECTED}, yet the key may report: add it, or forbid reporting"
+    if not may_report and SAVE_REJECTED in methods:
+        return f"holds {SAVE_REJECTED}, yet the key may not report: allow it, or leave that out"
+    return None

@@ -35,7 +35,7 @@ from dashboard.domain.people.recipients import (
 from dashboard.domain.quantity import NetworkId
 from dashboard.errors import InputError, SettingsError, StoreUnavailable
 from dashboard.logs import get_logger
-from dashboard.poll.clocks import Clocks
+from dashboard.poll.lease import Clocks
 from dashboard.settings import MailSettings, Settings
 from dashboard.settings.channels import MAIL, ChannelSettings
 from dashboard.settings.check import is_ehlo_name

@@ -26,8 +26,8 @@ from dashboard.domain.quantity import Address, TxHash
 from dashboard.domain.rejections.exclusion import RejectedTransaction, RejectionStage
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.errors import StoreError
-from dashboard.poll.clocks import Clocks
 from dashboard.poll.exclusion import save_rejection
+from dashboard.poll.lease import Clocks
 from dashboard.settings import Settings
 from dashboard.store.alerts.alert_status import notification_counts
 from dashboard.store.alerts.incident_list import WithheldChanges, withheld_in_all

@@ -14,7 +14,7 @@ from dashboard.domain.people.recipients import MailAddress
 from dashboard.domain.quantity import shorten
 from dashboard.errors import InputError
 from dashboard.poll.cadence import CadencePolicy
-from dashboard.poll.clocks import Clocks
+from dashboard.poll.lease import Clocks
 from dashboard.poll.trial import Cost, Trial, TrialResult, calls_per_transaction, gas_calls_per_day
 from dashboard.settings import Settings
 from dashboard.settings.channels import MAIL

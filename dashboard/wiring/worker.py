@@ -37,13 +37,10 @@ from dashboard.alert.verification_mails import VerificationMails
 from dashboard.domain.alerts.notification import Recipient
 from dashboard.domain.quantity import NetworkId
 from dashboard.poll.cadence import CadencePolicy
-from dashboard.poll.clocks import Clocks
-from dashboard.poll.gas import GasPeriods
-from dashboard.poll.gas_from_node import GasFromNode
-from dashboard.poll.jobs import Periods, PollingWorker, WatchedNetwork
-from dashboard.poll.lease import Lease
+from dashboard.poll.gas import GasFromNode, GasPeriods
+from dashboard.poll.jobs import Periods, PollingWorker, WatchedNetwork, run_polling_worker
+from dashboard.poll.lease import Clocks, Lease
 from dashboard.poll.measured_rules import PeerCertificates
-from dashboard.poll.worker_loop import run_polling_worker
 from dashboard.settings import Settings
 from dashboard.settings.channels import MAIL
 from dashboard.settings.tls import own_authorities, take_seen_certificates, tls_context

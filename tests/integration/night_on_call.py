@@ -25,9 +25,8 @@ from dashboard.domain.health.observation import ExclusionAnswer
 from dashboard.domain.people.access import Actor
 from dashboard.domain.rejections.exclusion import RejectionStage
 from dashboard.domain.tracking.track_file import TrackRequest
-from dashboard.poll.clocks import Clocks
 from dashboard.poll.exclusion import save_rejection
-from dashboard.poll.lease import Lease, Term
+from dashboard.poll.lease import Clocks, Lease, Term
 from dashboard.poll.measured_rules import MeasuredRules, RuleReader
 from dashboard.settings import Settings, load_settings
 from dashboard.store.alerts.rules import rules_in_force, save_rules

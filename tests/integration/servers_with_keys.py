@@ -14,7 +14,7 @@ from dashboard.serve.keys.key_ring import KeyLimiter
 from dashboard.serve.keys.key_sync import KeySync
 from dashboard.store.access.api_keys import Credential, create_key, revoke_key
 from dashboard.store.engine.engine import Store
-from dashboard.wire.method_names import SAVE_REJECTED
+from dashboard.wire.params import SAVE_REJECTED
 from tests.integration.running_server import (
     NETWORK,
     OTHER_NETWORK,

@@ -26,11 +26,9 @@ from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import Wei
 from dashboard.errors import UpstreamUnavailable
 from dashboard.poll.cadence import CadencePolicy
-from dashboard.poll.clocks import Clocks
 from dashboard.poll.gas import GasPeriods
-from dashboard.poll.jobs import Periods, PollingWorker, WatchedNetwork
-from dashboard.poll.lease import Lease
-from dashboard.poll.worker_loop import run_polling_worker
+from dashboard.poll.jobs import Periods, PollingWorker, WatchedNetwork, run_polling_worker
+from dashboard.poll.lease import Clocks, Lease
 from dashboard.store.engine.engine import Store, open_store
 from tests.builders import A_NETWORK, GWEI, suggested_gas_fees
 from tests.databases import new_sqlite_store

@@ -20,14 +20,13 @@ from dashboard.domain.rejections.exclusion import RejectionReport, SaveStatus
 from dashboard.domain.secret import Secret
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.domain.tracking.verdict import SETTLES_AFTER, Verdict, VerdictKind, conclude
-from dashboard.poll.clocks import Clocks
 from dashboard.poll.inclusion import (
     FOLLOW_UP_CADENCE,
     InclusionAsker,
     InclusionPoll,
     ReceiptQueue,
 )
-from dashboard.poll.lease import Lease, NetworkStore
+from dashboard.poll.lease import Clocks, Lease, NetworkStore
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.evidence.record_answers import save_polled
 from dashboard.store.tracking.transactions import track

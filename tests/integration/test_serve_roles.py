@@ -13,7 +13,7 @@ from websockets.sync.client import connect
 
 from dashboard.serve.rpc.exclusion_status import StatusReader
 from dashboard.serve.rpc.methods import served_methods
-from dashboard.wire.method_names import FREE, METHODS
+from dashboard.wire.params import FREE, METHODS
 from tests.integration.running_server import (
     NETWORK,
     a_call,

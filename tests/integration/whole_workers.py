@@ -16,11 +16,15 @@ from dashboard.alert.deliver import Deliverer, Sending
 from dashboard.alert.message_writer import MessageWriter, load_templates
 from dashboard.alert.notify import Notifier
 from dashboard.poll.cadence import CadencePolicy
-from dashboard.poll.clocks import Clocks
 from dashboard.poll.gas import GasPeriods
-from dashboard.poll.jobs import DeliveryJob, Periods, PollingWorker, WatchedNetwork
-from dashboard.poll.lease import Lease
-from dashboard.poll.worker_loop import run_polling_worker
+from dashboard.poll.jobs import (
+    DeliveryJob,
+    Periods,
+    PollingWorker,
+    WatchedNetwork,
+    run_polling_worker,
+)
+from dashboard.poll.lease import Clocks, Lease
 from dashboard.store.engine.engine import Store
 from tests.builders import A_NETWORK
 from tests.recording_channel import ONCALL, SENDER

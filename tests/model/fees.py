@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final, TypeAlias
 
-from dashboard.domain.fees.gas import GasObservation, GasSource, SuggestedGasFees
-from dashboard.domain.fees.history_overlap import SMALLEST_OVERLAP
+from dashboard.domain.fees.gas import SMALLEST_OVERLAP, GasObservation, GasSource, SuggestedGasFees
 from dashboard.domain.fees.rollup import FeeSeries
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import NetworkId, Wei

@@ -18,8 +18,8 @@ from dashboard.domain.people.access import Action, AuditEntry, Detail
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.tracking.verdict import Inclusion, InclusionAnswer, InclusionQuestion
 from dashboard.errors import StoreError
-from dashboard.poll.clocks import Clocks
 from dashboard.poll.conditions import CoverageWatch
+from dashboard.poll.lease import Clocks
 from dashboard.store.access.audit_log import note_action
 from dashboard.store.engine.connection import Connection
 from dashboard.store.monitoring.answer_counts import record_answer, record_failure

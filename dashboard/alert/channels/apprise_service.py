@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
 from dashboard.alert.message import MaySend, Message, MessageHeaders, Stage, Watch, always, ignore
-from dashboard.domain.foreign_text import visible
+from dashboard.domain.markup import visible
 from dashboard.domain.secret import Secret
 from dashboard.errors import DeliveryBlocked, DeliveryWithheld, InputError
 

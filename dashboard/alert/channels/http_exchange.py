@@ -19,7 +19,7 @@ from urllib.parse import unquote, urlsplit
 from dashboard.alert.channels.deadline import Deadline, SocketAddress, open_socket, resolve
 from dashboard.alert.message import MaySend, Stage, Watch, ignore
 from dashboard.domain.addresses import is_public
-from dashboard.domain.foreign_text import visible
+from dashboard.domain.markup import visible
 from dashboard.domain.secret import Secret
 from dashboard.errors import (
     DeliveryBlocked,

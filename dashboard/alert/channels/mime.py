@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from dashboard.alert.message import Message, MessageHeaders
-from dashboard.domain.foreign_text import visible
+from dashboard.domain.markup import visible
 from dashboard.domain.people.recipients import MailAddress
 from dashboard.domain.secret import Secret
 from dashboard.errors import DeliveryBlocked, InputError

@@ -17,7 +17,7 @@ from typing import Final, TypeAlias
 from dashboard.alert.channels.deadline import Deadline, open_socket, resolve
 from dashboard.alert.channels.mime import DkimSigner, parse_recipient, parse_sender, write_message
 from dashboard.alert.message import MaySend, Message, MessageHeaders, Stage, Watch, always, ignore
-from dashboard.domain.foreign_text import visible
+from dashboard.domain.markup import visible
 from dashboard.domain.people.recipients import MailAddress
 from dashboard.domain.secret import Secret
 from dashboard.errors import DeliveryBlocked, DeliveryDeferred, DeliveryRefused, DeliveryWithheld

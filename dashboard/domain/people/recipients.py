@@ -15,8 +15,8 @@ import idna
 
 from dashboard.domain.alerts.notification import DigestTime, Recipient
 from dashboard.domain.alerts.rule_keys import MAIL
-from dashboard.domain.foreign_text import visible
 from dashboard.domain.formatting import moment
+from dashboard.domain.markup import visible
 from dashboard.domain.people.active_hours import ActiveHours, WeekSpan, Zones, utc_only
 from dashboard.domain.people.verification import Verification
 from dashboard.domain.quantity import shorten

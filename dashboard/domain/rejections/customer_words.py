@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from dashboard.domain.foreign_text import unlinked
 from dashboard.domain.formatting import moment
+from dashboard.domain.markup import unlinked
 from dashboard.domain.rejections.exclusion import REPORTING_DELAY
 from dashboard.domain.rejections.node_rule_messages import NodeRule, words_of
 from dashboard.domain.rejections.reasons import Reason, ReasonKind, first_step, overrun

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from itertools import islice
 from typing import Final
 
-from dashboard.domain.foreign_text import visible
+from dashboard.domain.markup import visible
 from dashboard.domain.quantity import NetworkId, TxHash, shorten
 from dashboard.errors import InputError
 

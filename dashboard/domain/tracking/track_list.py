@@ -12,7 +12,7 @@ from enum import Enum, auto
 from itertools import chain, islice
 from typing import Final, TypeAlias
 
-from dashboard.domain.foreign_text import visible
+from dashboard.domain.markup import visible
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.tables import without_mark
 from dashboard.domain.tracking.paste import (

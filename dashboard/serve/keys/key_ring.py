@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from dashboard.domain.people.access import ApiKey, digest, usual_burst
 from dashboard.errors import InputError
-from dashboard.wire.method_names import FREE, SAVE_REJECTED
+from dashboard.wire.params import FREE, SAVE_REJECTED
 
 _NOTHING = hashlib.sha256(b"").digest()
 

@@ -32,7 +32,7 @@ from dashboard.wire.jsonrpc import (
     result_reply,
     store_rpc_error,
 )
-from dashboard.wire.method_names import GET_STATUS
+from dashboard.wire.params import GET_STATUS
 
 
 class FastStatuses(Protocol):

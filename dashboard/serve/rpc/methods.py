@@ -13,7 +13,7 @@ from anyio import to_thread
 from dashboard.domain.people.access import ApiKey
 from dashboard.errors import WireError
 from dashboard.serve.dependencies import ServeDependencies
-from dashboard.serve.documents.openrpc import DISCOVER, openrpc_document
+from dashboard.serve.documents.openapi import DISCOVER, openrpc_document
 from dashboard.serve.rpc.dispatch import AnyMethod, AsyncMethod, CallResult, SessionMethod
 from dashboard.serve.rpc.exclusion_status import StatusReader
 from dashboard.serve.rpc.rejection_queries import (
@@ -29,8 +29,7 @@ from dashboard.store.engine.engine import installation_id
 from dashboard.store.rejections.archive import last_rejection_id
 from dashboard.wire.exclusion import method_name
 from dashboard.wire.jsonrpc import RpcError
-from dashboard.wire.method_names import GET_STATUS, SAVE_REJECTED
-from dashboard.wire.params import named_arguments
+from dashboard.wire.params import GET_STATUS, SAVE_REJECTED, named_arguments
 from dashboard.wire.rejection_query import (
     SubscribeQuery,
     decode_subscribe,

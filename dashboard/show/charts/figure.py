@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from plotly.basedatatypes import BaseFigure
 
-from dashboard.domain.foreign_text import visible
+from dashboard.domain.markup import visible
 
 PlotlyJson: TypeAlias = dict[str, Any]
 """A trace, a layout or an annotation, as Plotly's JSON has it."""

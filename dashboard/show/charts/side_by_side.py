@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from dashboard.application.fees import FeeLines, NetworkLine
-from dashboard.domain.foreign_text import visible
+from dashboard.domain.markup import visible
 from dashboard.domain.quantity import WEI_PER_GWEI
 from dashboard.domain.tables import write_csv
 from dashboard.show.charts.figure import (

@@ -13,8 +13,8 @@ from dashboard.application.application import Application
 from dashboard.application.text import sentence
 from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.alerts.rule_table import RuleDifference, Rules, merged_with, read_rule
-from dashboard.domain.foreign_text import visible
 from dashboard.domain.formatting import capitalized
+from dashboard.domain.markup import visible
 from dashboard.domain.people.access import LONGEST_NAME, Actor, parse_name
 from dashboard.errors import InputError, StoreError
 from dashboard.show.parts.notices import notice

@@ -10,8 +10,7 @@ import streamlit as st
 from dashboard.application.answers import AnswerContext, AnswerFileState, answer_text
 from dashboard.application.application import Application
 from dashboard.application.text import sentence, short_hash
-from dashboard.domain.foreign_text import visible
-from dashboard.domain.markup import element
+from dashboard.domain.markup import element, visible
 from dashboard.domain.quantity import TxHash
 from dashboard.domain.rejections.answer_template import LONGEST_FILE, PLACEHOLDERS, Voice
 from dashboard.errors import InputError

@@ -8,8 +8,7 @@ from typing import Final
 
 import streamlit as st
 
-from dashboard.domain.foreign_text import visible
-from dashboard.domain.markup import Markup, breakable, element, join, plain_label
+from dashboard.domain.markup import Markup, breakable, element, join, plain_label, visible
 from dashboard.show.parts.table import table
 
 _STYLES: Final = ("a", "b", "c")

@@ -17,11 +17,10 @@ from dashboard.application.health import (
 from dashboard.application.store_sizes import growth, until_full
 from dashboard.application.text import age, moment, moment_near, sentence, size, span
 from dashboard.domain.alerts.notification import DeliveryResult
-from dashboard.domain.foreign_text import visible
 from dashboard.domain.formatting import counted
 from dashboard.domain.health.retention import StoreSize
 from dashboard.domain.health.troubles import MailTrouble
-from dashboard.domain.markup import Markup, element, join
+from dashboard.domain.markup import Markup, element, join, visible
 from dashboard.domain.people.recipients import RecipientStatus
 from dashboard.show.parts.badges import badge
 from dashboard.store.health import MailState, StoreContents

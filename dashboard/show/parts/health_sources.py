@@ -21,11 +21,10 @@ from dashboard.application.source_health import (
     spending_in_words,
 )
 from dashboard.application.text import age, moment, period, span
-from dashboard.domain.foreign_text import visible
 from dashboard.domain.formatting import counted
 from dashboard.domain.health.coverage import Gap, GapCause, Watched, WatchedTime
 from dashboard.domain.health.observation import AnswerCounts
-from dashboard.domain.markup import Markup, element, join, plain_label
+from dashboard.domain.markup import Markup, element, join, plain_label, visible
 from dashboard.domain.quantity import NetworkId
 from dashboard.show.parts.badges import badge, operation_badge, simulated_badge
 from dashboard.show.parts.list_page import open_button

@@ -23,9 +23,8 @@ from dashboard.domain.alerts.incident import LONGEST_NOTE, Incident, IncidentRes
 from dashboard.domain.alerts.rule import Severity
 from dashboard.domain.alerts.rule_text import LONGEST_TITLE
 from dashboard.domain.alerts.silence import Silence, SilenceKind, SilenceRequest
-from dashboard.domain.foreign_text import visible
 from dashboard.domain.formatting import counted
-from dashboard.domain.markup import Markup, element, join
+from dashboard.domain.markup import Markup, element, join, visible
 from dashboard.domain.people.access import LONGEST_NAME, Actor
 from dashboard.domain.quantity import NetworkId
 from dashboard.show.parts.acting import Done, act, is_named, take_name

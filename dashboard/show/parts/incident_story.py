@@ -24,8 +24,7 @@ from dashboard.domain.alerts.kinds.table import KINDS
 from dashboard.domain.alerts.matcher import MatchedProperty
 from dashboard.domain.alerts.notification import NotificationState
 from dashboard.domain.alerts.rule_text import LONGEST_TITLE
-from dashboard.domain.foreign_text import visible
-from dashboard.domain.markup import Markup, breakable, element, join
+from dashboard.domain.markup import Markup, breakable, element, join, visible
 from dashboard.domain.quantity import NetworkId
 from dashboard.show.charts.fee_chart import drawing_of, fee_csv
 from dashboard.show.parts.badges import incident_badge, severity_badge

@@ -15,8 +15,7 @@ from dashboard.application.overview import DayLine, HourlyRejections, UsualNow, 
 from dashboard.application.text import age, exact_fee, fee, moment, share
 from dashboard.domain.alerts.grounds import Signal
 from dashboard.domain.fees.spells import difference_in_words
-from dashboard.domain.foreign_text import visible
-from dashboard.domain.markup import Markup, element, join, plain_label
+from dashboard.domain.markup import Markup, element, join, plain_label, visible
 from dashboard.show.parts.badges import network_badges, severity_kind
 from dashboard.show.parts.list_page import open_button
 from dashboard.show.parts.pictures import sparkline

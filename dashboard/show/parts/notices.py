@@ -11,9 +11,8 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dashboard.application.network_status import NetworkProfile
 from dashboard.application.text import sentence
-from dashboard.domain.foreign_text import visible
 from dashboard.domain.formatting import counted
-from dashboard.domain.markup import Markup, element, join
+from dashboard.domain.markup import Markup, element, join, visible
 from dashboard.domain.tracking.paste import Paste, WrongText
 from dashboard.errors import StoreError
 from dashboard.show.parts.badges import simulated_badge

@@ -22,9 +22,8 @@ from dashboard.application.deliveries import (
 from dashboard.application.text import moment, since_when
 from dashboard.domain.alerts.condition import State, SubjectKind
 from dashboard.domain.alerts.notification import DeliveryAttempt, Notification, NotificationState
-from dashboard.domain.foreign_text import visible
 from dashboard.domain.formatting import counted
-from dashboard.domain.markup import Markup, breakable, element, join
+from dashboard.domain.markup import Markup, breakable, element, join, visible
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.reasons import name_of, parse_reason
 from dashboard.show.parts.acting import Done, act

@@ -49,7 +49,7 @@ def _svg(line: DayLine) -> str:
     """
     width = _STEP * len(line.fees)
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {_HEIGHT}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {_LINE_HEIGHT}" '
         f'preserveAspectRatio="none"><path d="M0 {_FLOOR}h{width}" stroke="{_BASE}" '
         f'stroke-opacity=".35" stroke-width="{_STRIP}"/><path d="{_strip(line)}" '
         f'fill="{_BUSY}"/><path d="{_path(line)}" fill="none" '
@@ -76,9 +76,9 @@ def _strip(line: DayLine) -> str:
     """Fill each column of the strip as high as the share of it that was busy."""
     heights = (0 if not part else max(1, round(_STRIP * part)) for part in line.busy_parts)
     words = [
-        f"V{_HEIGHT - height}h{_STEP * len(list(steps))}" for height, steps in groupby(heights)
+        f"V{_LINE_HEIGHT - height}h{_STEP * len(list(steps))}" for height, steps in groupby(heights)
     ]
-    return f"M0 {_HEIGHT}{''.join(words)}V{_HEIGHT}z"
+    return f"M0 {_LINE_HEIGHT}{''.join(words)}V{_LINE_HEIGHT}z"
 
 
 _GOOD: Final = "#23917a"

@@ -14,9 +14,8 @@ from dashboard.application.recipient_words import hours_words, status_words, unr
 from dashboard.application.recipients import ListedRecipient
 from dashboard.application.text import age
 from dashboard.domain.alerts.notification import DigestTime, Recipient
-from dashboard.domain.foreign_text import visible
 from dashboard.domain.formatting import capitalized
-from dashboard.domain.markup import Markup, element, join
+from dashboard.domain.markup import Markup, element, join, visible
 from dashboard.domain.people.access import Actor
 from dashboard.domain.people.active_hours import WeekSpan
 from dashboard.domain.people.recipients import RecipientProfile, RecipientStatus

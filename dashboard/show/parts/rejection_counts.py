@@ -17,9 +17,8 @@ from dashboard.application.fee_timeline import Zoom, zoomed
 from dashboard.application.rejection_timeline import Overruns, Shown, SplitBy, Timeline
 from dashboard.application.rejections import LATEST_SORTED, RejectionSummary
 from dashboard.application.text import share
-from dashboard.domain.foreign_text import visible
 from dashboard.domain.formatting import counted
-from dashboard.domain.markup import Markup, breakable, element
+from dashboard.domain.markup import Markup, breakable, element, visible
 from dashboard.domain.rejections.reasons import KIND_NAMES
 from dashboard.domain.rejections.search import RejectionFilter
 from dashboard.show.charts.figure import LONGEST_NAME, with_picture

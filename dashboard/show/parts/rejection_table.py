@@ -11,8 +11,7 @@ import streamlit as st
 
 from dashboard.application.network_status import NetworkProfile
 from dashboard.application.text import age, moment, short_hash, span
-from dashboard.domain.foreign_text import visible
-from dashboard.domain.markup import Markup, breakable, element, join
+from dashboard.domain.markup import Markup, breakable, element, join, visible
 from dashboard.domain.rejections.exclusion import CLOCK_IS_WRONG, StoredRejection
 from dashboard.domain.rejections.reasons import (
     ModuleLimits,

@@ -30,9 +30,8 @@ from dashboard.domain.alerts.rule_text import (
     preview_in_words,
     rule_in_words,
 )
-from dashboard.domain.foreign_text import visible
 from dashboard.domain.formatting import capitalized
-from dashboard.domain.markup import element, join
+from dashboard.domain.markup import element, join, visible
 from dashboard.domain.people.access import Actor
 from dashboard.errors import InputError
 from dashboard.show.parts.acting import Done, act, undone

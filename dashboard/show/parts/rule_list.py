@@ -13,9 +13,8 @@ from dashboard.application.text import moment, sentence
 from dashboard.domain.alerts.incident import IncidentState
 from dashboard.domain.alerts.rule_table import RuleDifference, replaced_by, turned
 from dashboard.domain.alerts.rule_text import differences_in_words, rule_in_words
-from dashboard.domain.foreign_text import visible
 from dashboard.domain.formatting import capitalized
-from dashboard.domain.markup import Markup, element, join
+from dashboard.domain.markup import Markup, element, join, visible
 from dashboard.domain.people.access import LONGEST_NAME, Actor
 from dashboard.errors import InputError
 from dashboard.show.parts.acting import act, undone

@@ -8,8 +8,7 @@ import streamlit as st
 
 from dashboard.application.application import Application
 from dashboard.application.text import age, moment, sentence
-from dashboard.domain.foreign_text import visible
-from dashboard.domain.markup import Markup, element
+from dashboard.domain.markup import Markup, element, visible
 from dashboard.domain.quantity import Address, NetworkId
 from dashboard.domain.tracking.paste import LONGEST_LABEL
 from dashboard.errors import InputError, StoreError

@@ -22,8 +22,7 @@ from dashboard.domain.alerts.silence import (
     SilenceRequest,
     SilenceState,
 )
-from dashboard.domain.foreign_text import visible
-from dashboard.domain.markup import Markup, element, join
+from dashboard.domain.markup import Markup, element, join, visible
 from dashboard.domain.people.access import LONGEST_NAME, Actor
 from dashboard.domain.rejections.exclusion import RejectionStage
 from dashboard.errors import InputError

@@ -11,9 +11,8 @@ import streamlit as st
 
 from dashboard.application.application import Application
 from dashboard.application.text import sentence
-from dashboard.domain.foreign_text import visible
 from dashboard.domain.formatting import counted
-from dashboard.domain.markup import Markup
+from dashboard.domain.markup import Markup, visible
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.tables import read_spreadsheet, write_csv
 from dashboard.domain.tracking.paste import (

@@ -9,8 +9,7 @@ from typing import Final
 import streamlit as st
 
 from dashboard.application.application import Application
-from dashboard.domain.foreign_text import visible
-from dashboard.domain.markup import plain_label
+from dashboard.domain.markup import plain_label, visible
 from dashboard.domain.tracking.paste import (
     LONGEST_CASE_ID,
     LONGEST_LABEL,

@@ -14,9 +14,8 @@ from dashboard.application.application import Application
 from dashboard.application.text import age, moment, sentence, short_hash, span
 from dashboard.application.tracked import MOST_AT_ONCE, Chosen, TrackedEntry
 from dashboard.application.transaction_summary import NetworkFinding
-from dashboard.domain.foreign_text import visible
 from dashboard.domain.formatting import counted
-from dashboard.domain.markup import Markup, element, plain_label
+from dashboard.domain.markup import Markup, element, plain_label, visible
 from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import TxHash
 from dashboard.domain.tracking.paste import (

@@ -10,8 +10,7 @@ import streamlit as st
 
 from dashboard.application.answers import AnswerContext, FindingGroup, answer_text, finding_groups
 from dashboard.application.transaction_summary import NetworkFinding, TransactionSummary
-from dashboard.domain.foreign_text import visible
-from dashboard.domain.markup import Markup, element, join
+from dashboard.domain.markup import Markup, element, join, visible
 from dashboard.domain.rejections.answer_template import Voice
 from dashboard.show.parts.badges import badge, verdict_badge
 from dashboard.show.parts.frame import section

@@ -20,9 +20,8 @@ from dashboard.application.deliveries import (
 from dashboard.application.incident_words import withheld_words
 from dashboard.application.text import age, moment, moment_near, sentence
 from dashboard.domain.alerts.notification import Notification, NotificationState
-from dashboard.domain.foreign_text import visible
 from dashboard.domain.formatting import capitalized
-from dashboard.domain.markup import join
+from dashboard.domain.markup import join, visible
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejections.search import HashRange
 from dashboard.errors import InputError

@@ -20,16 +20,22 @@ from dashboard.domain.markup import element
 from dashboard.show.charts import side_by_side
 from dashboard.show.charts.fee_chart import FOUR_DIGITS, HEIGHT, drawing_of, fee_csv, fee_table
 from dashboard.show.parts.chart import chart, chosen_zoom, dragging, unzoom_button
-from dashboard.show.parts.cheap_hours import cheap_hours, chosen_zone
-from dashboard.show.parts.fee_summary import costs, story_in_words, suggestions
+from dashboard.show.parts.fee_summary import (
+    cheap_hours,
+    chosen_zone,
+    costs,
+    story_in_words,
+    suggestions,
+)
 from dashboard.show.parts.frame import chosen_networks, follow_choice, heading, live, section
 from dashboard.show.parts.list_page import RANGE, choice_filter, file_button
-from dashboard.show.parts.network_comparison import (
+from dashboard.show.parts.network_strip import (
     chosen_lines,
     comparison_head,
     comparison_row,
+    network_figures,
+    network_head,
 )
-from dashboard.show.parts.network_strip import network_figures, network_head
 from dashboard.show.parts.notices import empty, no_network, store_errors_shown
 
 REFRESH: Final = timedelta(seconds=4)

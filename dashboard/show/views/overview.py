@@ -19,11 +19,10 @@ from dashboard.application.text import moment
 from dashboard.domain.markup import Markup, element
 from dashboard.domain.quantity import NetworkId
 from dashboard.show.charts.fee_chart import drawing_of, fee_csv
-from dashboard.show.parts.attention_list import attention_list
+from dashboard.show.parts.attention_list import attention_list, last_look
 from dashboard.show.parts.chart import chart, chosen_zoom, dragging, unzoom_button
 from dashboard.show.parts.fee_summary import caveats_in_words
 from dashboard.show.parts.frame import NETWORK, chosen_networks, heading, live, section
-from dashboard.show.parts.last_look import last_look
 from dashboard.show.parts.list_page import RANGE, choice_filter, file_button, opened
 from dashboard.show.parts.network_rows import (
     WALL,

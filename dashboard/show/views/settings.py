@@ -13,8 +13,7 @@ import streamlit as st
 from dashboard.application import application
 from dashboard.application.context import ConfigurationState, ShownSetting
 from dashboard.application.text import moment
-from dashboard.domain.foreign_text import visible
-from dashboard.domain.markup import Markup, breakable, element, join, plain_label
+from dashboard.domain.markup import Markup, breakable, element, join, plain_label, visible
 from dashboard.show.parts.frame import heading, live, section
 from dashboard.show.parts.list_page import filter_bar, search_filter
 from dashboard.show.parts.notices import empty, notice

@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
-from dashboard.store.schema.access import api_key_credentials, api_key_uses, api_keys, audit_log
+from dashboard.store.schema.access import (
+    api_key_credentials,
+    api_key_uses,
+    api_keys,
+    audit_log,
+    installation,
+    leases,
+)
 from dashboard.store.schema.alerts import (
+    addresses_off,
     conditions,
     deliveries,
     incident_events,
     incident_transitions,
     incidents,
+    mail_outages,
     notification_incidents,
     notification_members,
     notifications,
     outbox,
+    recipients,
+    rules,
+    silences,
+    suspect_addresses,
     transitions,
 )
 from dashboard.store.schema.columns import metadata
@@ -24,8 +37,6 @@ from dashboard.store.schema.fees import (
     fee_rollups,
     suggested_gas_fees,
 )
-from dashboard.store.schema.installation import installation, leases
-from dashboard.store.schema.mail_outages import mail_outages
 from dashboard.store.schema.monitoring import (
     answer_counts,
     coverage,
@@ -34,15 +45,12 @@ from dashboard.store.schema.monitoring import (
     standing_failures,
     store_sizes,
 )
-from dashboard.store.schema.recipients import addresses_off, recipients, suspect_addresses
 from dashboard.store.schema.rejections import (
     rejection_days,
     rejections,
     signed_transactions,
 )
 from dashboard.store.schema.revisions import REVISION
-from dashboard.store.schema.rules import rules
-from dashboard.store.schema.silences import silences
 from dashboard.store.schema.tracking import (
     UNANSWERED,
     checks,

@@ -1,4 +1,4 @@
-"""Tables of conditions, their transitions, the incidents and notifications that follow."""
+"""Tables of alerts: conditions, incidents, notifications, rules, silences, recipients."""
 
 from __future__ import annotations
 
@@ -245,4 +245,101 @@ deliveries = Table(
     ForeignKeyConstraint(["notification_id"], ["notifications.notification_id"]),
     Index(None, "notification_id"),
     sqlite_autoincrement=True,
+)
+
+
+# One that ended before it was reported has both times of reports, so that nobody hears of it.
+mail_outages = Table(
+    "mail_outages",
+    metadata,
+    key("after_delivery", RowId),
+    needed("since", Moment),
+    Column("reported_at", Moment),
+    Column("ended_at", Moment),
+    Column("end_reported_at", Moment),
+)
+
+
+rules = Table(
+    "rules",
+    metadata,
+    key("name", String(64)),
+    needed("position", Integer),
+    needed("body", JSON),
+    needed("changed_at", Moment),
+    needed("changed_by", ForeignText),
+)
+
+
+# It lasts only in the hours `weekly` of every week, in `zone`; without any it lasts throughout.
+# `request_id` is chosen by the caller, so that a repeated request finds what the first one made.
+silences = Table(
+    "silences",
+    metadata,
+    key("silence_id", RowId),
+    needed("request_id", Uuid, unique=True),
+    needed("kind", String(20)),
+    needed("matchers", JSON),
+    needed("starts_at", Moment),
+    needed("ends_at", Moment),
+    needed("weekly", JSON),
+    needed("zone", String(64)),
+    needed("author", ForeignText),
+    needed("reason", ForeignText),
+    needed("created_at", Moment),
+    Column("ended_at", Moment),
+    Column("ended_by", ForeignText),
+    Index(None, "ends_at"),
+    sqlite_autoincrement=True,
+)
+
+
+addresses_off = Table(
+    "addresses_off",
+    metadata,
+    key("channel", String(40)),
+    key("address", ForeignText),
+    needed("cause", String(20)),
+    needed("since", Moment),
+    needed("by", ForeignText),
+    needed("note", ForeignText),
+    sqlite_with_rowid=False,
+)
+
+suspect_addresses = Table(
+    "suspect_addresses",
+    metadata,
+    key("channel", String(40)),
+    key("address", ForeignText),
+    needed("since", Moment),
+    needed("message_id", String(200)),
+    needed("note", ForeignText),
+    sqlite_with_rowid=False,
+)
+
+recipients = Table(
+    "recipients",
+    metadata,
+    key("channel", String(40)),
+    key("address", ForeignText),
+    Column("requested_at", Moment),
+    Column("counted_from", Moment),
+    needed("requests", Integer),
+    needed("wrong_codes", Integer),
+    needed("attempts", Integer),
+    Column("next_attempt_at", Moment),
+    Column("message_id", String(200)),
+    Column("sent_at", Moment),
+    needed("outcome", ForeignText),
+    needed("deliveries", JSON),
+    Column("verified_at", Moment),
+    needed("verified_by", ForeignText),
+    Column("caught_up_at", Moment),
+    needed("zone", String(64)),
+    needed("active", JSON),
+    needed("digest", String(20), server_default=""),
+    # Until when digests told them what happened; null before the first time that was due.
+    Column("digested_until", Moment),
+    Index(None, "message_id"),
+    sqlite_with_rowid=False,
 )

@@ -16,7 +16,7 @@ from dashboard.serve.gas import GasApi
 from dashboard.serve.rpc.dispatch import Dispatcher, MessageAnswer
 from dashboard.serve.subscriptions import Session
 from dashboard.transport.http_reply import json_reply
-from dashboard.wire.method_names import GET_STATUS
+from dashboard.wire.params import GET_STATUS
 from tests.bench.expected_replies import METHOD
 
 CONSTANT: Final = b'{"jsonrpc":"2.0","id":1,"result":null}'

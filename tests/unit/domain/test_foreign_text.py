@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from dashboard.domain.foreign_text import unlinked, unlinked_name, visible
+from dashboard.domain.markup import unlinked, unlinked_name, visible
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from dashboard.domain.foreign_text import visible
 from dashboard.domain.formatting import read_duration, read_fee, write_duration, write_fee
+from dashboard.domain.markup import visible
 from dashboard.domain.quantity import LARGEST_FEE, Wei
 from dashboard.domain.rejections.answer_template import (
     BUILT_IN,

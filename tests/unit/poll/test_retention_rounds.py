@@ -12,7 +12,7 @@ from dashboard.domain.health.retention import Retention
 from dashboard.domain.health.troubles import CONFIRMED_BY
 from dashboard.domain.people.access import Action
 from dashboard.errors import StoreError
-from dashboard.poll.clocks import Clocks
+from dashboard.poll.lease import Clocks
 from dashboard.poll.retention_rounds import ROUND_EVERY, RetentionRounds
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.engine.engine import Store

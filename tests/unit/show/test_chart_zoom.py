@@ -8,7 +8,7 @@ import pytest
 
 from dashboard.application.fee_timeline import Zoom, zoomed
 from dashboard.show.parts.chart import dragged
-from dashboard.show.parts.cheap_hours import zone_named
+from dashboard.show.parts.fee_summary import zone_named
 from tests.builders import A_MOMENT
 
 MINUTE = timedelta(minutes=1)

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 from sqlalchemy import literal
 
-from dashboard.domain.foreign_text import visible
+from dashboard.domain.markup import visible
 from dashboard.store.maintenance.export_files import Field, Form, write_csv_rows, write_parquet_rows
 from dashboard.store.schema.columns import escape, milliseconds_of
 

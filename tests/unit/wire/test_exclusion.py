@@ -21,7 +21,7 @@ from dashboard.wire.exclusion import (
     encode_saved,
     method_name,
 )
-from dashboard.wire.method_names import GET_STATUS, SAVE_REJECTED
+from dashboard.wire.params import GET_STATUS, SAVE_REJECTED
 from dashboard.wire.transaction import LARGEST_NONCE
 from tests.recorded import recorded
 

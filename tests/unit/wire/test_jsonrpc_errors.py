@@ -9,7 +9,7 @@ import pytest
 from dashboard.errors import StoreError, StoreUnavailable
 from dashboard.wire.decoding import LONGEST_RETRY_AFTER, parse_retry_after
 from dashboard.wire.jsonrpc import RpcError, store_rpc_error
-from dashboard.wire.method_names import GET_STATUS, METHODS, SAVE_REJECTED, method_mistake
+from dashboard.wire.params import GET_STATUS, METHODS, SAVE_REJECTED, method_mistake
 
 
 @pytest.mark.parametrize(

@@ -17,9 +17,9 @@ from dashboard.domain.alerts.condition import (
 )
 from dashboard.domain.alerts.grounds import Grounds
 from dashboard.domain.alerts.kinds.kind import IncidentText, Judged, Kind, Rows, ToldChange
-from dashboard.domain.foreign_text import unlinked
 from dashboard.domain.formatting import from_to, moment, span
 from dashboard.domain.health.coverage import Gap, GapCause
+from dashboard.domain.markup import unlinked
 from dashboard.domain.quantity import NetworkId
 
 if TYPE_CHECKING:

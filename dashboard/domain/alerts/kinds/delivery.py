@@ -18,8 +18,8 @@ from dashboard.domain.alerts.condition import (
 )
 from dashboard.domain.alerts.grounds import Grounds
 from dashboard.domain.alerts.kinds.kind import IncidentText, Judged, Kind, ToldChange
-from dashboard.domain.foreign_text import unlinked
 from dashboard.domain.formatting import counted, moment
+from dashboard.domain.markup import unlinked
 
 if TYPE_CHECKING:
     from dashboard.domain.alerts.rule import Rule

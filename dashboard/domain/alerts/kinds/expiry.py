@@ -27,8 +27,8 @@ from dashboard.domain.alerts.kinds.kind import (
     ToldChange,
 )
 from dashboard.domain.alerts.rule_values import positive_duration
-from dashboard.domain.foreign_text import unlinked
 from dashboard.domain.formatting import moment, span, write_duration
+from dashboard.domain.markup import unlinked
 
 if TYPE_CHECKING:
     from dashboard.domain.alerts.rule import Rule

@@ -11,8 +11,8 @@ from typing import Any, Final, TypeAlias
 
 from dashboard.domain.alerts.condition import State, SubjectKind, Transition
 from dashboard.domain.alerts.grounds import Grounds
-from dashboard.domain.foreign_text import unlinked, unlinked_name
 from dashboard.domain.formatting import from_to, moment_in, span
+from dashboard.domain.markup import unlinked, unlinked_name
 
 LONGEST_VALUE: Final = 80
 """Characters of foreign text in a headline."""

@@ -20,8 +20,8 @@ from dashboard.domain.alerts.kinds.kind import (
     ToldChange,
 )
 from dashboard.domain.alerts.rule_values import duration, word
-from dashboard.domain.foreign_text import unlinked
 from dashboard.domain.formatting import counted, period, span, write_duration
+from dashboard.domain.markup import unlinked
 from dashboard.domain.quantity import NetworkId, shorten
 from dashboard.errors import InputError
 

@@ -9,8 +9,8 @@ from typing import Final
 from dashboard.domain.alerts.condition import State, SubjectKind
 from dashboard.domain.alerts.grounds import Grounds
 from dashboard.domain.alerts.kinds.kind import IncidentText, Judged, Kind, ToldChange
-from dashboard.domain.foreign_text import unlinked
 from dashboard.domain.formatting import moment, moment_in
+from dashboard.domain.markup import unlinked
 
 _SILENT_FEES: Final = (
     "Where the network has a node, its fees come from there meanwhile. Otherwise what pages show "

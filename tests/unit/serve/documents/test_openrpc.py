@@ -10,9 +10,9 @@ import pytest
 
 from dashboard.domain.rejections.exclusion import RejectionStage, SaveStatus
 from dashboard.domain.rejections.reasons import ReasonKind
-from dashboard.serve.documents.openrpc import DISCOVER, openrpc_document
+from dashboard.serve.documents.openapi import DISCOVER, openrpc_document
 from dashboard.store.rejections.counts import Grouping
-from dashboard.wire.method_names import GET_STATUS, SAVE_REJECTED
+from dashboard.wire.params import GET_STATUS, SAVE_REJECTED
 from dashboard.wire.rejection_query import (
     LARGEST_PAGE,
     LONGEST_TEXT,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from dashboard.domain.people.access import ApiKey
 from dashboard.domain.secret import Secret
 from dashboard.serve.keys.key_ring import KeyLimiter
-from dashboard.wire.method_names import GET_STATUS, SAVE_REJECTED
+from dashboard.wire.params import GET_STATUS, SAVE_REJECTED
 
 FREE = ApiKey.of("free", Secret("free"))
 SLOW = replace(ApiKey.of("slow", Secret("slow")), requests_per_second=10.0, burst=20)

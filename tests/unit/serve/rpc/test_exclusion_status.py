@@ -29,7 +29,7 @@ from dashboard.serve.rpc.methods import exclusion_methods
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.evidence.record_answers import save_polled
 from dashboard.wire.exclusion import StatusRequest
-from dashboard.wire.method_names import SAVE_REJECTED
+from dashboard.wire.params import SAVE_REJECTED
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, a_record
 from tests.databases import new_sqlite_store
 from tests.integration.running_server import (
