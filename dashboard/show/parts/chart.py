@@ -11,6 +11,9 @@ from pathlib import Path
 from typing import Any, Final
 
 import streamlit as st
+from streamlit.components.v2.get_bidi_component_manager import get_bidi_component_manager
+from streamlit.components.v2.manifest_scanner import ComponentConfig, ComponentManifest
+from streamlit.components.v2.types import ComponentRenderer
 
 from dashboard.application.fee_timeline import Zoom, zoomed
 from dashboard.errors import WireError
@@ -18,8 +21,10 @@ from dashboard.show.charts.figure import Drawing, with_picture
 from dashboard.show.parts.notices import notice
 from dashboard.wire.decoding import format_timestamp, parse_timestamp
 
-_COMPONENT: Final = "linewatch.chart"
-"""Declared in pyproject.toml, with the folder of its script."""
+_COMPONENT: Final = ComponentConfig("chart", "assets")
+_MANIFEST: Final = ComponentManifest("linewatch", "1", [_COMPONENT])
+_NAME: Final = f"{_MANIFEST.name}.{_COMPONENT.name}"
+_ROOT: Final = Path(__file__).parents[1]
 _LIBRARIES: Final = Path(st.__file__).parent / "static" / "static" / "js"
 _DRAGGED: Final = "zoomed"
 
@@ -60,12 +65,20 @@ def chart(
         if dragging is not None:
             dragging.chosen(st.session_state[key][_DRAGGED])
 
-    _mount()(key=key, data=json.dumps(sent).encode(), height=height, on_zoomed_change=tell)
+    _component()(key=key, data=json.dumps(sent).encode(), height=height, on_zoomed_change=tell)
+
+
+def _component() -> ComponentRenderer:
+    """Return what mounts the component, which every server of pages has to know."""
+    known = get_bidi_component_manager()
+    if known.get_component_asset_root(_NAME) is None:
+        known.register_from_manifest(_MANIFEST, _ROOT)
+    return _renderer()
 
 
 @cache
-def _mount() -> Callable[..., object]:
-    return st.components.v2.component(_COMPONENT, js="chart.js", isolate_styles=False)
+def _renderer() -> ComponentRenderer:
+    return st.components.v2.component(_NAME, js="chart.js", isolate_styles=False)
 
 
 @cache

@@ -1,1 +1,0 @@
-"""What Streamlit looks for under the name of this project: the scripts of its components."""
