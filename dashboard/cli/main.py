@@ -128,7 +128,7 @@ _COMMANDS: Final = {
     "export": LazyCommand("export", "Write all that is stored of one kind into a file."),
     "store": LazyCommand(
         "store",
-        "Measure the store: rows and bytes of each kind of data, and how much they grow a day.",
+        "Measure the store: how large it is, how much it grows a day, and when its disk is full.",
     ),
     "demo-history": LazyCommand("store", "Fill a store with a simulated year."),
     "config": LazyCommand(

@@ -26,11 +26,11 @@ ENTRIES = {
     ("sqlite", "checks"): "PRIMARY KEY ((tx_hash,network_id)>(?,?))",
     ("sqlite", "follow_ups"): "PRIMARY KEY ((tx_hash,network_id)>(?,?))",
     ("sqlite", "fee_rollups"): "PRIMARY KEY ((network_id,series,level)>(?,?,?))",
-    ("sqlite", "rejections"): "INDEX ix_rejections_first_seen_at (first_seen_at>?",
+    ("sqlite", "rejections"): "INDEX ix_rejections_arrival (first_seen_at>?",
     ("postgresql", "checks"): "Index Cond: (ROW(tx_hash, network_id) > ROW(",
     ("postgresql", "follow_ups"): "Index Cond: (ROW(tx_hash, network_id) > ROW(",
     ("postgresql", "fee_rollups"): "Index Cond: (ROW(network_id, series, level) > ROW(",
-    ("postgresql", "rejections"): "Index Cond: (first_seen_at >= ",
+    ("postgresql", "rejections"): "Index Cond: (ROW(first_seen_at, rejection_id) > ROW(",
 }
 
 
