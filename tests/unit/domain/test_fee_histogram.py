@@ -159,6 +159,14 @@ def test_what_is_too_old_is_neither_added_nor_missed() -> None:
     assert list(ranked) == [7]
 
 
+def test_value_that_is_ranked_can_be_removed() -> None:
+    ranked, timed = a_window(seen(4, 1), seen(5, 2))
+
+    timed.remove(seen(5, 2))
+
+    assert list(ranked) == [1]
+
+
 def test_value_that_waits_can_be_removed() -> None:
     ranked, timed = a_window(seen(5), seen(12))
 

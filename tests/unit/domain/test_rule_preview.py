@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dashboard.detect.condition_start_end import conclude
@@ -128,6 +128,7 @@ def test_condition_that_ends_within_the_pending_period_never_fires() -> None:
     st.integers(0, 8),
     st.integers(0, 8),
 )
+@example([0, 1, 2, 30, 31, 32, 40], 1, 10, 0, 0)
 def test_rate_fires_as_if_it_had_been_measured_each_second(
     arrivals: list[int], more_than: int, window: int, pending: int, keep_firing: int
 ) -> None:
@@ -156,6 +157,13 @@ def test_spells_with_a_short_pause_are_one_and_with_a_long_one_two() -> None:
         Excess(after(0), after(30)),
         Excess(after(60), after(71)),
     ]
+
+
+def test_spell_that_is_no_longer_than_the_pending_period_fires_nothing() -> None:
+    rule = Rule("many", RuleKind.REJECTION_RATE, pending=seconds(5))
+    spells = [Excess(after(0), after(5)), Excess(after(60), after(70))]
+
+    assert list(fired_spells(rule, spells)) == [Excess(after(65), after(70))]
 
 
 def measured_each_second(rule: Rule, arrivals: list[datetime]) -> Iterator[Excess]:

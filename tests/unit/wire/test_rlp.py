@@ -81,9 +81,8 @@ def test_integer_is_encoded_as_others_encode_it(value: int) -> None:
     assert encode_integer(value) == rlp.encode(value)
 
 
-def test_integer_of_more_than_55_bytes_has_a_long_header() -> None:
-    value = 256**300 - 1
-
+@pytest.mark.parametrize("value", [0, 1, 127, 128, 256**300 - 1])
+def test_integer_at_the_edge_of_a_form_is_encoded_as_others_encode_it(value: int) -> None:
     assert encode_integer(value) == rlp.encode(value)
 
 
