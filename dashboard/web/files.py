@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from importlib.resources import files
@@ -16,7 +16,7 @@ from typing import Final, cast
 import pyarrow as pa
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
-from starlette.responses import FileResponse, HTMLResponse, Response
+from starlette.responses import HTMLResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dashboard.domain.markup import element, join, visible
@@ -28,7 +28,6 @@ FOREVER: Final = "public, max-age=31536000, immutable"
 ASK_AGAIN: Final = "no-cache"
 """For what keeps its name: a browser asks each time whether its copy still holds."""
 
-PLAIN: Final = "identity"
 _TAG_LENGTH: Final = 20
 _BROTLI: Final = 9
 """Above this level a tenth is saved, and takes ten times as long."""
@@ -43,12 +42,20 @@ def _gzip(content: bytes) -> bytes:
     return gzip.compress(content, 9, mtime=0)
 
 
-CODINGS: Final[Mapping[str, Callable[[bytes], bytes]]] = {
-    "br": _brotli,
-    "gzip": _gzip,
-    PLAIN: bytes,
-}
+CODINGS: Final[Mapping[str, Callable[[bytes], bytes]]] = {"br": _brotli, "gzip": _gzip}
 """What compresses for each coding that we know, the one that packs best first."""
+
+
+def chosen_coding(scope: Scope) -> str | None:
+    """Return the best coding that a request takes, None if it names none that we know."""
+    accepted = Headers(scope=scope).get("accept-encoding", "").lower()
+    return next((coding for coding in CODINGS if _NAMED[coding].search(accepted)), None)
+
+
+_NAMED: Final = {
+    coding: re.compile(rf"\b{coding}\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))") for coding in CODINGS
+}
+"""A coding in a list of codings, without the weight that refuses it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,71 +63,44 @@ class PackedText:
     """A text in one coding; `tag` tells it from its other codings and from other contents."""
 
     body: bytes
-    coding: str
+    coding: str | None
     media_type: str
     tag: str
 
     def reply(self, scope: Scope, caching: str) -> Response:
         """Answer with the text, or that the browser's copy of it still holds."""
         headers = {"ETag": self.tag, "Cache-Control": caching, "Vary": "Accept-Encoding"}
-        if is_held(Headers(scope=scope).get("if-none-match", ""), self.tag):
+        if self.tag in Headers(scope=scope).get("if-none-match", ""):
             return Response(status_code=304, headers=headers)
-        if self.coding != PLAIN:
+        if self.coding is not None:
             headers["Content-Encoding"] = self.coding
         return Response(self.body, headers=headers, media_type=self.media_type)
 
 
-def packed(content: bytes, coding: str, media_type: str) -> PackedText:
+def packed(content: bytes, coding: str | None, media_type: str) -> PackedText:
     """Compress a text; that of a megabyte takes a moment."""
     tag = f'"{sha256(content).hexdigest()[:_TAG_LENGTH]}-{coding}"'
-    return PackedText(CODINGS[coding](content), coding, media_type, tag)
+    body = content if coding is None else CODINGS[coding](content)
+    return PackedText(body, coding, media_type, tag)
 
 
-def chosen_coding(scope: Scope) -> str:
-    """Return the best coding that a request takes, plain where it names none that we know."""
-    weights: dict[str, str] = {}
-    for accepted in Headers(scope=scope).getlist("accept-encoding"):
-        for part in accepted.lower().split(","):
-            name, _, weight = part.partition(";")
-            weights[name.strip()] = weight.replace(" ", "")
-    for coding in CODINGS:
-        asked = weights.get(coding, weights.get("*"))
-        if asked is not None and not _is_zero(asked):
-            return coding
-    return PLAIN
-
-
-def _is_zero(weight: str) -> bool:
-    """Whether a weight such as ``q=0.00`` refuses a coding."""
-    return weight.startswith("q=0") and not weight[3:].strip(".0")
-
-
-def is_held(if_none_match: str, tag: str) -> bool:
-    """Whether an ``If-None-Match`` names this version."""
-    named = {each.strip().removeprefix("W/") for each in if_none_match.split(",")}
-    return tag in named or "*" in named
-
-
-_HASHED: Final = re.compile(r"/static/.+\.[\w-]{8}\.\w+", re.ASCII)
-"""Names with a hash of the content before the suffix."""
-
-_TEXTS: Final = frozenset({".css", ".js", ".json", ".svg", ".txt"})
-_INDEX: Final = "index.html"
+_TEXTS: Final = frozenset({".css", ".js"})
 _CHARTS: Final = "/static/js/PlotlyChart."
 _MENTIONED: Final = re.compile(r'"\.(/static/[^"]+)"')
 
 
 class PageFiles:
-    """ASGI middleware that serves the files of Streamlit's own folder, and passes all else on.
+    """ASGI middleware that serves the scripts and styles of Streamlit compressed.
 
-    A text is compressed when it is first asked for, and those of every first visit at the start.
-    What is compressed stays in memory: at most each text of that folder in two codings, 12 MB.
+    Streamlit would send them as they are, four times as many bytes. Their names have a hash of
+    their content. Each is compressed when it is first asked for, and those of every first visit
+    at the start. They stay in memory: at most each in two codings, 12 MB.
     """
 
     def __init__(self, app: ASGIApp) -> None:
         """Learn the names of all files; only these are ever looked up."""
         self._app = app
-        self._files = dict(_files_of_streamlit())
+        self._files = _texts_of_streamlit()
         self._texts: dict[tuple[str, str], asyncio.Task[PackedText]] = {}
         self._preparing: asyncio.Task[None] | None = None
 
@@ -129,26 +109,17 @@ class PageFiles:
         if scope["type"] == "lifespan":
             self._preparing = asyncio.create_task(self._prepare())
         is_asked = scope["type"] == "http" and scope["method"] in {"GET", "HEAD"}
-        if is_asked and scope["path"] in self._files:
-            response = await self._reply(scope)
-            await response(scope, receive, send)
-        else:
+        coding = chosen_coding(scope) if is_asked and scope["path"] in self._files else None
+        if coding is None:
             await self._app(scope, receive, send)
+        else:
+            text = await self._text(scope["path"], coding)
+            await text.reply(scope, FOREVER)(scope, receive, send)
 
     async def _prepare(self) -> None:
         """Compress for most browsers what every visitor needs, one after the other."""
         for path in first_asked(self._files):
             await self._text(path, next(iter(CODINGS)))
-
-    async def _reply(self, scope: Scope) -> Response:
-        path = scope["path"]
-        caching = FOREVER if _HASHED.fullmatch(path) else ASK_AGAIN
-        is_text = self._files[path].suffix in _TEXTS
-        coding = chosen_coding(scope) if is_text else PLAIN
-        if coding == PLAIN:
-            return _plain(scope, self._files[path], caching)
-        text = await self._text(path, coding)
-        return text.reply(scope, caching)
 
     async def _text(self, path: str, coding: str) -> PackedText:
         """Return a file in a coding, compressed where nobody has asked for that yet."""
@@ -163,23 +134,13 @@ class PageFiles:
             raise
 
 
-def _files_of_streamlit() -> Iterator[tuple[str, Path]]:
+def _texts_of_streamlit() -> dict[str, Path]:
+    """Return the scripts and styles by their path below the server's root."""
     folder = Path(str(files("streamlit"))) / "static"
-    for file in folder.rglob("*"):
-        if file.is_file() and file.name != _INDEX:
-            yield f"/{file.relative_to(folder).as_posix()}", file
-
-
-def _plain(scope: Scope, file: Path, caching: str) -> Response:
-    """Answer with a file as it lies on the disk, in parts where that is asked."""
-    headers = {"Cache-Control": caching}
-    if file.suffix in _TEXTS:
-        headers["Vary"] = "Accept-Encoding"
-    whole = FileResponse(file, headers=headers, stat_result=file.stat())
-    tag = whole.headers["etag"]
-    if is_held(Headers(scope=scope).get("if-none-match", ""), tag):
-        return Response(status_code=304, headers={**headers, "ETag": tag})
-    return whole
+    found = (folder / "static").rglob("*")
+    return {
+        f"/{file.relative_to(folder).as_posix()}": file for file in found if file.suffix in _TEXTS
+    }
 
 
 def _packed_file(file: Path, coding: str) -> PackedText:
@@ -191,7 +152,7 @@ def first_asked(known: Collection[str]) -> list[str]:
     """Return the texts that every visitor needs: the charts, and what the index mentions."""
     charts = [path for path in known if path.startswith(_CHARTS)]
     mentioned = _MENTIONED.findall(index_of_pages())
-    return [path for path in [*charts, *mentioned] if Path(path).suffix in _TEXTS]
+    return [path for path in [*charts, *mentioned] if path in known]
 
 
 PAGES: Final[Mapping[str, str]] = {
@@ -246,7 +207,7 @@ class SiteMap:
         """Answer for what the app does not know."""
         self._app = app
         index = index_of_pages().encode()
-        self._index = {coding: packed(index, coding, "text/html") for coding in CODINGS}
+        self._index = {coding: packed(index, coding, "text/html") for coding in (*CODINGS, None)}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve the index of a page, and pass all else on."""

@@ -127,13 +127,15 @@ class StrictHeaders:
 def content_security_policy(index_html: str) -> str:
     """Allow this host's own files, and of inline scripts only those of `index_html`, by hash.
 
-    Inline styles stay allowed: Streamlit and Plotly set them on nearly every element.
+    Inline styles stay allowed: Streamlit and Plotly set them on nearly every element. Scripts may
+    come from a blob, as Streamlit runs that of our chart: foreign text cannot make one, since only
+    a script that already runs on the page can.
     """
     hashes = "".join(f" {_source_hash(body)}" for body in _inline_scripts(index_html))
     return "; ".join(
         [
             "default-src 'none'",
-            f"script-src 'self'{hashes}",
+            f"script-src 'self' blob:{hashes}",
             "style-src 'self' 'unsafe-inline'",
             "img-src 'self' data: blob:",
             "font-src 'self' data:",

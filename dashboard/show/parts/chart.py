@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import streamlit as st
-from streamlit.components.v2.get_bidi_component_manager import get_bidi_component_manager
-from streamlit.components.v2.manifest_scanner import ComponentConfig, ComponentManifest
 from streamlit.components.v2.types import ComponentRenderer
 
 from dashboard.application.fee_timeline import Zoom, zoomed
@@ -21,10 +19,7 @@ from dashboard.show.charts.figure import Drawing, with_picture
 from dashboard.show.parts.notices import notice
 from dashboard.wire.decoding import format_timestamp, parse_timestamp
 
-_COMPONENT: Final = ComponentConfig("chart", "assets")
-_MANIFEST: Final = ComponentManifest("linewatch", "1", [_COMPONENT])
-_NAME: Final = f"{_MANIFEST.name}.{_COMPONENT.name}"
-_ROOT: Final = Path(__file__).parents[1]
+_SCRIPT: Final = Path(__file__).parents[1] / "chart.js"
 _LIBRARIES: Final = Path(st.__file__).parent / "static" / "static" / "js"
 _DRAGGED: Final = "zoomed"
 
@@ -68,17 +63,11 @@ def chart(
     _component()(key=key, data=json.dumps(sent).encode(), height=height, on_zoomed_change=tell)
 
 
-def _component() -> ComponentRenderer:
-    """Return what mounts the component, which every server of pages has to know."""
-    known = get_bidi_component_manager()
-    if known.get_component_asset_root(_NAME) is None:
-        known.register_from_manifest(_MANIFEST, _ROOT)
-    return _renderer()
-
-
 @cache
-def _renderer() -> ComponentRenderer:
-    return st.components.v2.component(_NAME, js="chart.js", isolate_styles=False)
+def _component() -> ComponentRenderer:
+    """Return what mounts the component. Its script is sent along and runs from a blob address."""
+    script = _SCRIPT.read_text(encoding="utf-8")
+    return st.components.v2.component("linewatch.chart", js=script, isolate_styles=False)
 
 
 @cache

@@ -23,7 +23,7 @@ def directives(policy: str) -> dict[str, str]:
 def test_policy_allows_an_inline_script_by_its_hash_only() -> None:
     policy = directives(content_security_policy(PAGE))
 
-    assert policy["script-src"] == f"'self' {HASH_OF_GO}"
+    assert policy["script-src"] == f"'self' blob: {HASH_OF_GO}"
 
 
 def test_policy_refuses_what_it_does_not_name() -> None:

@@ -36,7 +36,8 @@ function begun(parentElement) {
 
 async function draw(chart) {
   if (!window.Plotly) {
-    await import(new URL(`../../../static/js/${chart.wanted.library}`, import.meta.url));
+    // This script has a blob's address, so the index page says where the server is.
+    await import(new URL(`static/js/${chart.wanted.library}`, window.__streamlit.BACKEND_BASE_URL));
   }
   const { plot, wanted } = chart;
   if (!plot.isConnected || wanted === chart.drawn) return;
