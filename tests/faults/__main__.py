@@ -17,7 +17,7 @@ from typing import Any, Final
 from tests.faults.parallel_runs import play_beside
 from tests.faults.registry import ROWS
 from tests.faults.rows import Failure, Row
-from tests.faults.table import PAGE, Tally, this_machine, write_changes, write_page
+from tests.faults.table import PAGE, Tally, write_changes, write_page
 from tests.git_history import commit_of, is_in_history
 
 _ROOT: Final = Path(__file__).parents[2]
@@ -135,7 +135,7 @@ def _publish(row: Row, progress: Progress) -> None:
     now = f"{datetime.now(UTC):%Y-%m-%d}"
     count, failures = progress.cases(row), len(progress.failures)
     seed, commit = progress.seed, progress.commit
-    tally = Tally(row.promise, count, failures, seed, commit, this_machine(), now)
+    tally = Tally(row.promise, count, failures, seed, commit, now)
     write_page(ROWS, {row.name: tally})
     write_changes(ROWS)
 

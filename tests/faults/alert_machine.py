@@ -279,12 +279,11 @@ def _do_something(world: AlertWorld, chance: Chance) -> None:
 ALERT_MACHINE: Final = Row(
     name="alert-machine",
     promise=(
-        "rejections, networks that turn busy or calm, rules that are edited, turned off and "
-        "removed, silences and maintenance that overlap or end early, people who respond, "
-        "addresses that are off or not verified, outages, clocks that are set and workers that "
-        "restart, in sequences of 25 steps: after every step the incidents match a plain model; in "
-        "the end every change reached everybody it concerns once, nobody else, none too early, "
-        "with at most 12 messages an hour"
+        "rejections, busy and calm networks, edited rules, overlapping silences and "
+        "maintenance, people who respond, addresses that are off, outages, set clocks and "
+        "restarts, in sequences of 25 steps: after every step the incidents match a plain "
+        "model; in the end every change reached everybody it concerns once, nobody else, none "
+        "too early, with at most 12 messages an hour"
     ),
     short=2 * _SEQUENCES,
     full=2_000,
@@ -294,9 +293,10 @@ ALERT_MACHINE: Final = Row(
 SET_CLOCKS: Final = Row(
     name="set-clocks",
     promise=(
-        "in the days around a change of daylight saving in 20 time zones, clocks are set by up to "
-        "7 days, forwards and back, and workers restart: compared with a plain model no change, "
-        "reminder, escalation, quiet hour, silence or maintenance is missed, and none comes twice"
+        "around a change of daylight saving in 20 time zones, clocks are set by up to 7 days, "
+        "forwards and back, and workers restart: compared with a plain model no change, "
+        "reminder, escalation, quiet hour, silence or maintenance is missed, and none comes "
+        "twice"
     ),
     short=_CASES,
     full=200 * len(_ZONES),

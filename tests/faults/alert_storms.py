@@ -84,9 +84,9 @@ def _portions(chance: Chance, begin: int, end: int, count: int) -> Iterator[tupl
 ALERT_STORM: Final = Row(
     name="alert-storm",
     promise=(
-        "10,000 rejections arrive within a minute (600 in the short run) while workers restart: "
-        "nobody gets more than 12 messages within any hour, the first comes at once, and each "
-        "rejection is named to everybody exactly once, in order within each incident"
+        "10,000 rejections arrive within a minute (600 in the short run) while workers restart:"
+        " nobody gets more than 12 messages within any hour, the first comes at once, and each "
+        "rejection is named to everybody once, in order within each incident"
     ),
     short=1,
     full=20,
@@ -95,9 +95,10 @@ ALERT_STORM: Final = Row(
 MAIL_OUTAGE: Final = Row(
     name="mail-outage",
     promise=(
-        "for 72 hours no mail server answers, or it refuses for now, while 10,000 rejections "
-        "arrive (600 in 12 hours in the short run) and workers restart: nothing is dead, and once "
-        "mail works everything is delivered once, in order within each incident, in few messages"
+        "for 72 hours the mail server does not answer or refuses for now, while 10,000 "
+        "rejections arrive (600 in 12 hours in the short run) and workers restart: nothing is "
+        "dead, and then everything is delivered once, in order within each incident, in few "
+        "messages"
     ),
     short=1,
     full=20,

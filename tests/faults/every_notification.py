@@ -62,9 +62,8 @@ def _mail_all(place: WorkerSite, chance: Chance) -> None:
 EVERY_NOTIFICATION = Row(
     name="every-notification",
     promise=(
-        "nothing fails; `linewatch worker` mails each rejection and each change of one by itself "
-        "to each of ten recipients (the cap is raised to 100,000 an hour): no notification is "
-        "lost, none comes twice"
+        "nothing fails; `worker` mails each rejection and each change separately to ten "
+        "recipients (the cap is raised): no notification is lost, none comes twice"
     ),
     short=_NOTIFICATIONS,
     full=100_000,

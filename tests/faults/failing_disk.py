@@ -69,8 +69,8 @@ def _failing(folder: Path) -> Iterator[Play]:
 FAILING_DISK = Row(
     name="failing-disk",
     promise=(
-        "all, half or a tenth of the disk writes of `linewatch serve` fail with EIO, EROFS or "
-        "ENOSPC while nodes report: the same as `full-disk`"
+        "all, half or a tenth of the disk writes of `serve` fail with EIO, EROFS or ENOSPC "
+        "while nodes report: as `full-disk`"
     ),
     short=8,
     full=200,
@@ -130,9 +130,9 @@ def _check_reading(place: WorkerSite, disk: ControlledDisk) -> None:
 FAILING_DISK_WORKER = Row(
     name="failing-disk-of-worker",
     promise=(
-        "the disk of `linewatch worker` fails in the same ways while it asks, stores and mails: it "
-        "recovers by itself, every rejection is stored once and mailed once to everybody, each "
-        "tick is stored whole, and commands can still read"
+        "the disk of `worker` fails in the same ways: it recovers, every rejection is stored "
+        "once and mailed once to everybody, each tick is stored whole, and commands can still "
+        "read"
     ),
     short=_BREAKS,
     full=200,
@@ -215,9 +215,8 @@ def check_refusals(serve_home: ServeHome, harvests: list[Acknowledgements]) -> N
 FULL_DISK = Row(
     name="full-disk",
     promise=(
-        "the disk of `linewatch serve` fills up while nodes report, often within a transaction: "
-        "everything acknowledged is stored, nothing refused is, reads go on, and saving resumes by "
-        "itself when there is space again"
+        "the disk of `serve` fills up while nodes report: everything acknowledged is stored, "
+        "nothing refused is, reads continue, and saving resumes when there is space again"
     ),
     short=8,
     full=200,

@@ -165,11 +165,10 @@ def _p99(delays: list[float]) -> float:
 FAULTY_MAIL = Row(
     name="faulty-mail",
     promise=(
-        "the mail server refuses for a while or for good (4xx, 5xx), is silent, drips a byte per "
-        "second, hangs up or talks nonsense, before and after the message and in the TLS "
-        "handshake, or shows another certificate: `linewatch worker` mails everything to "
-        "everybody; a message comes twice only if the server accepted it and did not say so, and "
-        "then with the same Message-ID"
+        "the mail server refuses (4xx, 5xx), is silent, sends a byte per second, hangs up or "
+        "sends nonsense at any stage, or shows another certificate: `worker` mails everything "
+        "to everybody; a message comes twice only if the server accepted it and did not say so,"
+        " and then with the same Message-ID"
     ),
     short=len(FAULTS),
     full=100 * len(FAULTS),
@@ -181,8 +180,7 @@ SILENT_ADDRESSES = Row(
     name="silent-addresses",
     promise=(
         "the mail server never answers for one to eight of ten recipients: mails to the others "
-        "take at most 1 s longer (p99 of each run) than while it answers for all, and nothing is "
-        "lost"
+        "take at most 1 s longer (p99 of each run), and nothing is lost"
     ),
     short=_BESIDE,
     full=100 * _BESIDE,

@@ -204,8 +204,8 @@ def _run(answered: Sequence[Poll], state: State) -> Sequence[Poll]:
 FLAPPING_FEES: Final = Row(
     name="flapping-fees",
     promise=(
-        "fees flap around their threshold, or stay on it or above for about as long as a network "
-        "has to be busy, while answers fail or come late, workers restart and clocks are set: a "
+        "fees flap around their threshold, or stay on it or above for about as long as a busy "
+        "spell takes, while answers fail or come late, workers restart and clocks are set: a "
         "network is busy and calm exactly when a plain model over all polls says so"
     ),
     short=2 * _SERIES_PER_PLAY,

@@ -62,8 +62,8 @@ def _asking(folder: Path) -> Iterator[Play]:
 HOSTILE_GAS_QUESTIONS = Row(
     name="hostile-gas-questions",
     promise=(
-        "schemathesis asks the gas API everything that its OpenAPI document suggests, right and "
-        "wrong: no status 5xx, every answer as the document says, no error in the log"
+        "schemathesis sends the gas API valid and invalid requests from its OpenAPI document: "
+        "no status 5xx, every answer as documented, no error in the log"
     ),
     short=_CASES,
     full=6_000,
@@ -124,8 +124,8 @@ def _storm(folder: Path) -> Iterator[Play]:
 GAS_STORM = Row(
     name="gas-storm",
     promise=(
-        "fees jump and blocks are replaced on a chain of thousands of blocks: after each change "
-        "all four gas operations agree to the last wei with a separate computation"
+        "fees jump and blocks are replaced on a chain of thousands of blocks: after each change"
+        " all four gas operations equal a separate computation to the last wei"
     ),
     short=20,
     full=1_000,

@@ -109,9 +109,8 @@ def _conversing(folder: Path) -> Iterator[Play]:
 HOSTILE_MESSAGES = Row(
     name="hostile-messages",
     promise=(
-        "valid, nearly valid, broken, nested, huge and hostile JSON-RPC arrives over HTTP and "
-        "WebSocket: each message gets the replies that JSON-RPC asks for, no status 5xx, no error "
-        "in the log"
+        "valid, broken, nested, huge and hostile JSON-RPC arrives over HTTP and WebSocket: each"
+        " message gets the replies that JSON-RPC requires, no status 5xx, no error in the log"
     ),
     short=1_500,
     full=60_000,
@@ -242,7 +241,7 @@ def _reading(_folder: Path) -> Iterator[Play]:
 HOSTILE_BYTES = Row(
     name="hostile-bytes",
     promise=(
-        "bytes and texts of all kinds reach the readers of JSON-RPC, reports, signed transactions, "
+        "random bytes and texts reach the parsers of JSON-RPC, reports, signed transactions, "
         "RLP, hexadecimal and times: each is read as other programs read it, or refused"
     ),
     short=10_000,

@@ -103,9 +103,8 @@ def _dying(folder: Path, database: str) -> Iterator[Play]:
 KILLED_AT_POINTS = Row(
     name="killed-at-points",
     promise=(
-        "`linewatch worker` is killed (-9) right before and after each of its commits, at each "
-        "question and answer, and before, within and after each message: the same as "
-        "`killed-worker`"
+        "`worker` is killed (-9) before and after each of its commits, at each request and "
+        "answer, and before, within and after each message: as `killed-worker`"
     ),
     short=len(_POINTS),
     full=50 * len(_POINTS),
@@ -114,7 +113,7 @@ KILLED_AT_POINTS = Row(
 
 KILLED_AT_POINTS_ON_POSTGRESQL = Row(
     name="killed-at-points-on-postgresql",
-    promise="the same as `killed-at-points`, on PostgreSQL",
+    promise="as `killed-at-points`, on PostgreSQL",
     short=len(_POINTS),
     full=20 * len(_POINTS),
     stage=lambda folder: _dying(folder, "postgresql"),

@@ -116,8 +116,8 @@ def _start(stage: Stage) -> None:
 KILLED_SAVES = Row(
     name="killed-saves",
     promise=(
-        "`linewatch serve` is killed (-9) while nodes report over HTTP and WebSocket: every "
-        "acknowledged report is stored, none twice or in part, and the store is whole"
+        "`serve` is killed (-9) while nodes report over HTTP and WebSocket: every acknowledged "
+        "report is stored once and whole, and the store is intact"
     ),
     short=20,
     full=500,
@@ -127,8 +127,8 @@ KILLED_SAVES = Row(
 KILLED_SAVES_OF_TWO = Row(
     name="killed-saves-of-two",
     promise=(
-        "two `linewatch serve` on one store are killed (-9) a moment apart: the same as "
-        "`killed-saves`, and both answer what either acknowledged"
+        "two `serve` on one store are killed (-9) a moment apart: as `killed-saves`, and both "
+        "answer what either acknowledged"
     ),
     short=5,
     full=200,
@@ -157,8 +157,8 @@ def _stop(stage: Stage, chance: Random) -> None:
 STOPPED_SAVES = Row(
     name="stopped-saves",
     promise=(
-        "`linewatch serve` is stopped (SIGTERM) while nodes report over HTTP and WebSocket: it "
-        "ends cleanly, has acknowledged everything it saved and saved everything it acknowledged"
+        "`serve` is stopped (SIGTERM) while nodes report: it ends cleanly, and has saved "
+        "exactly what it acknowledged"
     ),
     short=6,
     full=200,

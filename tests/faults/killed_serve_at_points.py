@@ -73,8 +73,8 @@ def _dying(folder: Path) -> Iterator[Play]:
 KILLED_SERVE_AT_POINTS = Row(
     name="killed-serve-at-points",
     promise=(
-        "`linewatch serve` is killed (-9) right before and after each of its commits, and at its "
-        "first acknowledgement: the same as `killed-saves`"
+        "`serve` is killed (-9) before and after each of its commits, and at its first "
+        "acknowledgement: as `killed-saves`"
     ),
     short=3,
     full=50 * len(_POINTS),

@@ -242,10 +242,9 @@ def _check_served(scene: _Scene) -> None:
 KILLED_SERVER = Row(
     name="killed-server",
     promise=(
-        "a process of PostgreSQL is killed (-9), all its sessions are ended, or the server is "
-        "stopped at once and restarted, while `linewatch worker` and `linewatch serve` run: both "
-        "recover by themselves, nothing acknowledged is lost, every rejection is stored once and "
-        "mailed once"
+        "a process of PostgreSQL is killed (-9), its sessions are ended, or the server is "
+        "restarted, while `worker` and `serve` run: both recover, nothing acknowledged is lost,"
+        " every rejection is stored once and mailed once"
     ),
     short=3,
     full=200,
@@ -255,7 +254,7 @@ KILLED_SERVER = Row(
 REFUSING_SERVER = Row(
     name="refusing-server",
     promise=(
-        "PostgreSQL refuses writes or connections, or its disk is full, for a moment: the same as "
+        "PostgreSQL refuses writes or connections, or its disk is full, for a moment: as "
         "`killed-server`"
     ),
     short=3,

@@ -155,9 +155,8 @@ def _killing(folder: Path) -> Iterator[Play]:
 KILLED_UP = Row(
     name="killed-up",
     promise=(
-        "`linewatch up` is killed (-9), alone or with all its roles, while it starts or while "
-        "reports and mails are under way: nothing is left running, and what was acknowledged is "
-        "stored once and mailed after the next start"
+        "`up` is killed (-9), alone or with all its roles, at its start or at work: nothing is "
+        "left running, and what was acknowledged is stored once and mailed after the next start"
     ),
     short=_LIVES,
     full=60,

@@ -115,10 +115,10 @@ _MOMENTS: Final[tuple[Callable[[WorkerSite, Process, Random], None], ...]] = (
 KILLED_WORKER = Row(
     name="killed-worker",
     promise=(
-        "`linewatch worker` is killed (-9) while it asks, stores and mails: every rejection is "
-        "stored once and mailed to everybody, each tick is stored whole, roll-ups agree with the "
-        "raw fees, and the store is whole. A message comes twice only if the kill fell between the "
-        "mail server's acceptance and our record of it, and then with the same Message-ID"
+        "`worker` is killed (-9) while it polls, stores and mails: every rejection is stored "
+        "once and mailed to everybody, each tick is stored whole, roll-ups agree with the raw "
+        "fees, and the store is intact. A message comes twice only if the kill fell between the"
+        " mail server's acceptance and our record of it, and then with the same Message-ID"
     ),
     short=_KILLS,
     full=1_000,
@@ -128,7 +128,7 @@ KILLED_WORKER = Row(
 
 KILLED_WORKER_ON_POSTGRESQL = Row(
     name="killed-worker-on-postgresql",
-    promise="the same as `killed-worker`, on PostgreSQL",
+    promise="as `killed-worker`, on PostgreSQL",
     short=4,
     full=200,
     stage=lambda folder: _killing(folder, "postgresql", 4),

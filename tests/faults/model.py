@@ -68,10 +68,10 @@ def told(error: Exception) -> str:
 MODEL: Final = Row(
     name="model",
     promise=(
-        "people track and act, nodes report and give receipts, upstream answers or is silent, fees "
-        "come late or only as roll-ups, workers claim, send and pause, old data is purged: in "
-        "sequences of 22 steps on SQLite and PostgreSQL, with kills between any two statements and "
-        "at commits, the store holds and answers after every step what a plain model of it does"
+        "people act, nodes report, upstream answers or is silent, fees come late or as "
+        "roll-ups, workers send and pause, old data is purged: in sequences of 22 steps on "
+        "SQLite and PostgreSQL, with kills between any two statements and at commits, the store"
+        " matches a plain model after every step"
     ),
     short=2 * _SEQUENCES,
     full=960,

@@ -185,12 +185,11 @@ def losing_power(folder: Path, synchronous: str = "") -> Iterator[Play]:
 POWER_LOSS: Final = Row(
     name="power-loss",
     promise=(
-        "the power fails while reports, polls, notifications, deliveries and fees are saved, the "
-        "log is moved into the file or a store is created, and once more after that; each sector, "
-        "name and size of a file that was not synced is lost, kept or torn: nothing acknowledged "
-        "is lost, no transaction is there in part, and the store is whole. The store's own code "
-        "runs on APSW, which lets a test control its files; the result is read with Python's "
-        "SQLite, another version"
+        "the power fails while reports, polls, notifications, deliveries and fees are saved, at"
+        " a checkpoint or while a store is created, and once more after that; unsynced sectors,"
+        " names and sizes are lost, kept or torn: nothing acknowledged is lost, no transaction "
+        "is there in part, and the store is intact. The store's own code runs on APSW, which "
+        "lets a test control its files; Python's SQLite, another version, reads the result"
     ),
     short=5 * CUTS,
     full=5_000,

@@ -127,10 +127,9 @@ def _restarting(folder: Path) -> Iterator[Play]:
 RESTARTS = Row(
     name="restarts",
     promise=(
-        "`linewatch worker` is stopped or killed (-9) and started again, on SQLite and PostgreSQL: "
-        "if nothing changed, nobody is notified again, even if a network is busy; if transactions "
-        "were rejected, records changed or a network became busy or calm meanwhile, everybody is "
-        "notified once"
+        "`worker` is stopped or killed (-9) and started again, on SQLite and PostgreSQL: if "
+        "nothing changed, nobody is notified again, even if a network is busy; what changed "
+        "meanwhile notifies everybody once"
     ),
     short=2 * _RESTARTS,
     full=200,

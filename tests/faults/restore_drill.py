@@ -128,9 +128,9 @@ def _mails(home: Path) -> list[str]:
 RESTORE_DRILL = Row(
     name="restore-drill",
     promise=(
-        "a store is backed up while a worker writes and mails, the worker is killed (-9), and the "
-        "backup is restored, on SQLite and PostgreSQL: nothing stored before the backup is lost, "
-        "no mail of the time between is sent again, and what may have been sent is held"
+        "a store is backed up while a worker writes and mails, the worker is killed (-9), and "
+        "the backup is restored, on SQLite and PostgreSQL: nothing from before the backup is "
+        "lost, no mail since then is sent again, and what may have been sent is held"
     ),
     short=4,
     full=200,

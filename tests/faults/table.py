@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
-import platform
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,20 +17,20 @@ from tests.git_history import changes_since
 PAGE: Final = Path(__file__).parents[2] / "docs" / "faults.md"
 _COLUMNS: Final = (
     *("row", "promise", "runs", "failures", "bound at 95 %"),
-    *("seed", "commit", "changes since", "machine", "date"),
+    *("seed", "commit", "changes since", "date"),
 )
 _HEAD: Final = (f"| {' | '.join(_COLUMNS)} |", f"|{'---|' * len(_COLUMNS)}")
-_NOT_YET: Final = " | not yet | | | | | | | |"
-_PROMISED_HEAD: Final = ("| fault | what happens | promise | rows |", "|---|---|---|---|")
+_NOT_YET: Final = " | not yet | | | | | | |"
+_UNPLAYED_HEAD: Final = ("| fault | promise |", "|---|---|")
 _NOTHING_SEEN: Final = 3
 """No failure in n independent runs bounds its chance to 3/n at 95 %."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """What became of the runs of one row, and where and when they ran.
+    """The result of one row's runs, and when they ran.
 
-    `since`: how often the code was changed after that, as far as the page knew when it was written.
+    `since`: how many later commits changed the code when the page was written.
     """
 
     promise: str
@@ -40,18 +38,18 @@ class Tally:
     failures: int
     seed: int
     commit: str
-    machine: str
     date: str
     since: str = "0"
 
 
 def write_page(rows: Sequence[Row], tallies: Mapping[str, Tally], page: Path = PAGE) -> None:
-    """Write both tables anew: what `tallies` tell, and of other rows what was played already."""
+    """Write both tables: rows with `tallies` as these say, other rows as they are on the page."""
     text = page.read_text(encoding="utf-8")
     known = {**played(text), **tallies}
     lines = [_line(row.name, known[row.name]) if row.name in known else _empty(row) for row in rows]
     text = _with_table(text, _HEAD, lines)
-    text = _with_table(text, _PROMISED_HEAD, [_promised(each) for each in PROMISED_FAULTS])
+    unplayed = [_unplayed(each) for each in PROMISED_FAULTS if not each.rows]
+    text = _with_table(text, _UNPLAYED_HEAD, unplayed)
     page.write_text(text, encoding="utf-8")
 
 
@@ -66,11 +64,6 @@ def played(text: str) -> dict[str, Tally]:
     """Read what the page tells of rows that were played."""
     lines = [line for line in text.splitlines() if line.startswith("| `") and _NOT_YET not in line]
     return dict(map(_read, lines))
-
-
-def this_machine() -> str:
-    """Say on what the runs run: processor, number of cores, system."""
-    return f"{os.cpu_count()} × {_processor()}, {platform.system()} {platform.release()}"
 
 
 def bound(runs: int, failures: int) -> str:
@@ -97,16 +90,15 @@ def _line(name: str, tally: Tally) -> str:
         str(tally.seed),
         tally.commit,
         tally.since,
-        tally.machine,
         tally.date,
     )
     return f"| {' | '.join(cells)} |"
 
 
 def _read(line: str) -> tuple[str, Tally]:
-    name, promise, runs, failures, _, seed, commit, since, machine, date = line[2:-2].split(" | ")
+    name, promise, runs, failures, _, seed, commit, since, date = line[2:-2].split(" | ")
     count = int(runs.replace(",", ""))
-    tally = Tally(promise, count, int(failures), int(seed), commit, machine, date, since)
+    tally = Tally(promise, count, int(failures), int(seed), commit, date, since)
     return name.strip("`"), tally
 
 
@@ -114,9 +106,8 @@ def _empty(row: Row) -> str:
     return f"| `{row.name}` | {row.promise}{_NOT_YET}"
 
 
-def _promised(each: PromisedFault) -> str:
-    rows = ", ".join(f"`{name}`" for name in each.rows) or "**none yet**"
-    return f"| {each.code} | {each.fault} | {each.promise} | {rows} |"
+def _unplayed(each: PromisedFault) -> str:
+    return f"| {each.fault} | {each.promise} |"
 
 
 def _with_table(text: str, head: Sequence[str], lines: Sequence[str]) -> str:
@@ -124,15 +115,3 @@ def _with_table(text: str, head: Sequence[str], lines: Sequence[str]) -> str:
     table = "".join(f"{line}\n" for line in (*head, *lines))
     found = re.compile(rf"^{re.escape(head[0])}\n(?:\|.*\n)*", re.MULTILINE)
     return found.sub(lambda _: table, text, count=1)
-
-
-def _processor() -> str:
-    found = re.search(r"^model name\s*: (.+)$", _text_of("/proc/cpuinfo"), re.MULTILINE)
-    return found[1] if found else platform.machine()
-
-
-def _text_of(path: str) -> str:
-    try:
-        return Path(path).read_text(encoding="utf-8")
-    except OSError:
-        return ""

@@ -16,7 +16,7 @@ from tests.git_history import NOT_THERE, changes_since, is_in_history
 
 HEADS = (
     "| row | promise | runs | failures | bound at 95 % | seed | commit | changes since "
-    "| machine | date |\n|---|---|---|---|---|---|---|---|---|---|\n"
+    "| date |\n|---|---|---|---|---|---|---|---|---|\n"
 )
 NOWHERE = "0123456789"
 
@@ -65,7 +65,7 @@ def test_row_is_read_as_it_was_written(tmp_path: Path) -> None:
     page = tmp_path / "faults.md"
     page.write_text(HEADS, encoding="utf-8")
     row = Row("a-row", "it holds", 1, 1, lambda _: pytest.fail("nothing is played"))
-    tally = Tally("it holds", 1_500, 0, 1, NOWHERE, "2 × a processor", "2026-11-21", NOT_THERE)
+    tally = Tally("it holds", 1_500, 0, 1, NOWHERE, "2026-11-21", NOT_THERE)
 
     write_page([row], {"a-row": tally}, page)
 
