@@ -244,19 +244,21 @@ class FeeTimeline:
         return np.append(self.steps.first_at[1:], milliseconds_of(self.until))
 
 
-def busy_in_words(story: FeeTimeline) -> str | None:
+def busy_in_words(timeline: FeeTimeline) -> str | None:
     """Say how long it was busy, None where no threshold is known."""
-    if story.threshold is None:
+    if timeline.threshold is None:
         return None
-    watched, part = story.busy.watched, story.busy.share
+    watched, part = timeline.busy.watched, timeline.busy.share
     if watched is None or part is None:
         return "How long it was busy is not known: nobody watched then."
     seen = watched.watched / watched.length
     of = "the time"
     if share(seen) != share(1.0):
         of = f"the time that was watched, which is {_share_or_less(seen)} of it"
-    spells = f", in {counted(len(story.busy.spells), 'spell')}" if story.busy.spells else ""
-    peaks = " Brief peaks above the threshold are not busy time." if story.has_brief_peaks else ""
+    spells = f", in {counted(len(timeline.busy.spells), 'spell')}" if timeline.busy.spells else ""
+    peaks = (
+        " Brief peaks above the threshold are not busy time." if timeline.has_brief_peaks else ""
+    )
     return f"Busy for {_share_or_less(part)} of {of}{spells}.{peaks}"
 
 

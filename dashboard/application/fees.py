@@ -72,7 +72,7 @@ class FeeView:
     network_name: str
     since: datetime
     step: timedelta
-    story: FeeTimeline
+    timeline: FeeTimeline
     marks: FeeMarks
 
     @property
@@ -160,7 +160,9 @@ class Fees:
         """Return what the base fee of each network did; None where none was seen."""
         between, series = ChartRange(since, until, step), FeeSeries.ESTIMATED_BASE_FEE
         with self._context.store.read() as connection:
-            return [read_fee_story(connection, each.figures, series, between) for each in statuses]
+            return [
+                read_fee_timeline(connection, each.figures, series, between) for each in statuses
+            ]
 
     def usual_week(self, status: NetworkStatus, zone: tzinfo) -> UsualWeek:
         """Return what the fee that decides busyness usually is through the week, in a zone."""
@@ -210,14 +212,14 @@ class Fees:
     def _read_view(self, figures: NetworkFigures, shown: TimeRange | Zoom) -> FeeView | None:
         profile, between = figures.profile, _between(shown, self._context.now())
         with self._context.store.read() as connection:
-            story = read_fee_story(connection, figures, SERIES[figures.signal], between)
+            timeline = read_fee_timeline(connection, figures, SERIES[figures.signal], between)
             marks = FeeMarks(
                 _arrivals(connection, profile, between),
                 _incidents(connection, profile.network_id, between),
             )
-        if story is None:
+        if timeline is None:
             return None
-        return FeeView(figures.signal, profile.name, between.since, between.step, story, marks)
+        return FeeView(figures.signal, profile.name, between.since, between.step, timeline, marks)
 
     def _read_lines(
         self, statuses: Sequence[NetworkStatus], places: Sequence[int], shown: TimeRange | Zoom
@@ -290,7 +292,7 @@ def _arrivals(
     return sorted(counted.items())
 
 
-def read_fee_story(
+def read_fee_timeline(
     connection: Connection, figures: NetworkFigures, kind: FeeSeries, between: ChartRange
 ) -> FeeTimeline | None:
     """Read what a fee of a network did, None where none was seen."""

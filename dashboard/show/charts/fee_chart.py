@@ -62,47 +62,47 @@ _HATCHED: Final = {"shape": "/", "size": 7, "fgcolor": HATCH, "fgopacity": 1}
 
 def drawing_of(view: FeeView) -> Drawing:
     """Return the picture of a view, drawn once for all who see the same view."""
-    return drawn_once(view, lambda: fee_drawing(view.story, view.since, view.title, view.marks))
+    return drawn_once(view, lambda: fee_drawing(view.timeline, view.since, view.title, view.marks))
 
 
 def fee_drawing(
-    story: FeeTimeline,
+    timeline: FeeTimeline,
     since: datetime,
     of: str,
     marks: FeeMarks = NO_MARKS,
 ) -> Drawing:
     """Draw a fee from `since` on with what happened meanwhile, and describe it."""
-    lowest, highest = (" ".join(fee(edge)) for edge in (story.lowest, story.highest))
-    values = f"always {lowest}" if story.is_flat else f"between {lowest} and {highest}"
-    words = f"{of} from {since:%d %b %Y %H:%M} to {story.until:%d %b %Y %H:%M} UTC, {values}."
+    lowest, highest = (" ".join(fee(edge)) for edge in (timeline.lowest, timeline.highest))
+    values = f"always {lowest}" if timeline.is_flat else f"between {lowest} and {highest}"
+    words = f"{of} from {since:%d %b %Y %H:%M} to {timeline.until:%d %b %Y %H:%M} UTC, {values}."
     for counts, name in ((marks.arrivals, "Rejections"), (marks.incidents, "Incidents")):
         if counts:
             words += f" {name} meanwhile: {sum(many for _, many in counts):,}."
-    return Drawing(fee_figure(story, since, marks), words)
+    return Drawing(fee_figure(timeline, since, marks), words)
 
 
-def fee_figure(story: FeeTimeline, since: datetime, marks: FeeMarks = NO_MARKS) -> DrawnFigure:
+def fee_figure(timeline: FeeTimeline, since: datetime, marks: FeeMarks = NO_MARKS) -> DrawnFigure:
     """Draw marks, shades, bands, levels and line, in this order; the line lies on top.
 
     Times go out as typed milliseconds since 1970, fees as typed floats in the unit that fits.
     """
-    wei_per_unit, unit = unit_of(story.largest)
-    top = story.largest / wei_per_unit * HEADROOM or 1.0
+    wei_per_unit, unit = unit_of(timeline.largest)
+    top = timeline.largest / wei_per_unit * HEADROOM or 1.0
     levels = [
-        (each if each is not None and story.can_be_read(each) else None, style)
-        for each, style in ((story.usual, MEDIAN), (story.threshold, BUSY))
+        (each if each is not None and timeline.can_be_read(each) else None, style)
+        for each, style in ((timeline.usual, MEDIAN), (timeline.threshold, BUSY))
     ]
     traces = [
         *_marks("rejections", marks.arrivals, top * _FOOT, _TICK),
         *_marks("incidents", marks.incidents, top * _HEAD, _FLAG),
-        *_shade("gaps", story.unseen_edges, top),
-        *_busy_shade(story, top),
-        *_bands(story, wei_per_unit),
-        *(_level(story, each, style, wei_per_unit) for each, style in levels),
-        _line(story, wei_per_unit, unit),
+        *_shade("gaps", timeline.unseen_edges, top),
+        *_busy_shade(timeline, top),
+        *_bands(timeline, wei_per_unit),
+        *(_level(timeline, each, style, wei_per_unit) for each, style in levels),
+        _line(timeline, wei_per_unit, unit),
     ]
     layout = plain_layout(top, unit, HEIGHT)
-    layout["xaxis"]["range"] = [since.timestamp() * 1000, story.until.timestamp() * 1000]
+    layout["xaxis"]["range"] = [since.timestamp() * 1000, timeline.until.timestamp() * 1000]
     layout["annotations"] = [
         level_name(None if each is None else int(each[-1]) / wei_per_unit, style)
         for each, style in levels
@@ -110,20 +110,20 @@ def fee_figure(story: FeeTimeline, since: datetime, marks: FeeMarks = NO_MARKS) 
     return DrawnFigure(traces, layout)
 
 
-def _line(story: FeeTimeline, wei_per_unit: int, unit: str) -> PlotlyJson:
+def _line(timeline: FeeTimeline, wei_per_unit: int, unit: str) -> PlotlyJson:
     """Draw each step's mean until the next step; a gap begins right after its last value."""
-    times, rows = _points_and_holes(story)
+    times, rows = _points_and_holes(timeline)
     hover_lines = [f"%{{y:,.4~r}} {unit}"]
     beside: list[Integers] = []
-    if story.has_band:
+    if timeline.has_band:
         hover_lines.append(f"%{{customdata[0]:,.4~r}} to %{{customdata[1]:,.4~r}} {unit}")
-        beside += [story.steps.lowest, story.steps.highest]
-    if story.holds_many:
+        beside += [timeline.steps.lowest, timeline.steps.highest]
+    if timeline.holds_many:
         hover_lines.append(
             f"median %{{customdata[2]:,.4~r}}, 90 % up to %{{customdata[3]:,.4~r}} {unit}"
         )
-        beside += [story.steps.medians, story.steps.p90s]
-    trace = _lines("fee", times, _values_at(rows, story.steps.means) / wei_per_unit) | {
+        beside += [timeline.steps.medians, timeline.steps.p90s]
+    trace = _lines("fee", times, _values_at(rows, timeline.steps.means) / wei_per_unit) | {
         "line": {"color": LINE, "width": 1.75, "shape": "hv"},
         "connectgaps": False,
         "hovertemplate": f"{'<br>'.join(hover_lines)}<extra></extra>",
@@ -134,26 +134,26 @@ def _line(story: FeeTimeline, wei_per_unit: int, unit: str) -> PlotlyJson:
     return trace
 
 
-def _bands(story: FeeTimeline, wei_per_unit: int) -> Iterator[PlotlyJson]:
+def _bands(timeline: FeeTimeline, wei_per_unit: int) -> Iterator[PlotlyJson]:
     """Fill the area from lowest to highest, and from median to 90th percentile."""
-    steps, (times, rows, is_back) = story.steps, _band_outline(story)
+    steps, (times, rows, is_back) = timeline.steps, _band_outline(timeline)
 
     def band(name: str, low: Integers, high: Integers) -> PlotlyJson:
         y = np.where(is_back, _values_at(rows, low), _values_at(rows, high)) / wei_per_unit
         return _filled(name, times, y)
 
-    if story.has_band:
+    if timeline.has_band:
         yield band("lowest to highest", steps.lowest, steps.highest)
-    if story.holds_many:
+    if timeline.holds_many:
         yield band("median to 90th percentile", steps.medians, steps.p90s)
 
 
-def _band_outline(story: FeeTimeline) -> tuple[Floats, Integers, Booleans]:
+def _band_outline(timeline: FeeTimeline) -> tuple[Floats, Integers, Booleans]:
     """Return the outline of a band: each part between gaps forth and back, then a hole.
 
     Times, numbers of steps, and whether the outline goes back there.
     """
-    times, rows = _points_and_holes(story)
+    times, rows = _points_and_holes(timeline)
     parts = np.split(np.arange(len(rows)), np.flatnonzero(rows < 0) + 1)[:-1]
     there_and_back = [np.concatenate([part[:-1], part[-2::-1], part[-1:]]) for part in parts]
     lengths = [len(part) - 1 for part in parts]
@@ -162,15 +162,15 @@ def _band_outline(story: FeeTimeline) -> tuple[Floats, Integers, Booleans]:
     return times[places], rows[places], np.concatenate(is_back)
 
 
-def _points_and_holes(story: FeeTimeline) -> tuple[Floats, Integers]:
+def _points_and_holes(timeline: FeeTimeline) -> tuple[Floats, Integers]:
     """Return times and the number of the step at each; -1 for a hole, after a gap or the end."""
-    breaks = ~story.is_followed
+    breaks = ~timeline.is_followed
     breaks[-1] = True
     rows = np.repeat(np.arange(len(breaks)), np.where(breaks, 3, 1))
-    times = story.steps.first_at[rows].astype(np.float64)
+    times = timeline.steps.first_at[rows].astype(np.float64)
     holes = np.flatnonzero(breaks[rows])[2::3]
-    times[holes - 1] = story.ends[breaks]
-    times[holes] = story.ends[breaks] + _INSTANT
+    times[holes - 1] = timeline.ends[breaks]
+    times[holes] = timeline.ends[breaks] + _INSTANT
     rows[holes] = -1
     return times, rows
 
@@ -205,15 +205,15 @@ def _shade(name: str, edges: Integers, top: float) -> Iterator[PlotlyJson]:
         yield _filled(name, x.ravel(), y)
 
 
-def _busy_shade(story: FeeTimeline, top: float) -> Iterator[PlotlyJson]:
+def _busy_shade(timeline: FeeTimeline, top: float) -> Iterator[PlotlyJson]:
     """Fill each step as high as the part of it that was busy: over the whole height for all.
 
     Parts are rounded to per cent, which is finer than a screen shows.
     """
-    parts = np.nan_to_num(story.busy_parts).round(2)
+    parts = np.nan_to_num(timeline.busy_parts).round(2)
     if not parts.any():
         return
-    edges = np.stack([story.steps.first_at, story.ends], axis=1).ravel()
+    edges = np.stack([timeline.steps.first_at, timeline.ends], axis=1).ravel()
     heights = np.stack([parts * top, np.zeros_like(parts)], axis=1).ravel()
     is_last = np.append(np.diff(edges) > 0, True)  # of several at one time
     edges, heights = edges[is_last], heights[is_last]
@@ -235,17 +235,17 @@ def _filled(name: str, x: Floats, y: Floats) -> PlotlyJson:
 
 
 def _level(
-    story: FeeTimeline, level: Integers | None, style: LevelStyle, wei_per_unit: int
+    timeline: FeeTimeline, level: Integers | None, style: LevelStyle, wei_per_unit: int
 ) -> PlotlyJson:
     """Draw a level as it was: where it changed, at even distances for the pointer, at the end.
 
     One that is not known is a hole.
     """
-    heights = np.full(len(story.steps), np.nan) if level is None else level
+    heights = np.full(len(timeline.steps), np.nan) if level is None else level
     changes = np.append(True, np.abs(np.diff(heights)) > 0)
     changes[:: -(-len(changes) // _LEVEL_POINTS)] = True
     changes[-1] = True
-    x = np.append(story.steps.first_at[changes], story.until.timestamp() * 1000)
+    x = np.append(timeline.steps.first_at[changes], timeline.until.timestamp() * 1000)
     y = np.append(heights[changes], heights[-1])
     return _lines(f"{style.name} level", x, y / wei_per_unit) | {
         "line": {"color": style.colour, "width": 1.25, "dash": style.dash, "shape": "hv"},
@@ -278,13 +278,13 @@ FOUR_DIGITS: Final = "%.4g"
 """How a table shows a fee; what is copied or downloaded from it has every digit."""
 
 
-def fee_table(story: FeeTimeline) -> pd.DataFrame:
+def fee_table(timeline: FeeTimeline) -> pd.DataFrame:
     """Lay the steps out for reading, newest first.
 
     DataFrame: index range, columns Time (UTC) [datetime], Mean, Lowest, Highest, Median, 90 % up
     to, Usual, Busy above [float64 in the unit that the column names], Busy [str].
     """
-    steps, wei_per_unit, unit = story.steps, *unit_of(story.largest)
+    steps, wei_per_unit, unit = timeline.steps, *unit_of(timeline.largest)
     columns: dict[str, object] = {"Time (UTC)": steps.first_at.astype("datetime64[ms]")}
     for name, values in (
         ("Mean", steps.means),
@@ -292,15 +292,17 @@ def fee_table(story: FeeTimeline) -> pd.DataFrame:
         ("Highest", steps.highest),
         ("Median", steps.medians),
         ("90 % up to", steps.p90s),
-        ("Usual", story.usual),
-        ("Busy above", story.threshold),
+        ("Usual", timeline.usual),
+        ("Busy above", timeline.threshold),
     ):
         columns[f"{name}, {unit}"] = np.nan if values is None else values / wei_per_unit
-    columns["Busy"] = ["" if np.isnan(part) else share(part) for part in story.busy_parts.tolist()]
+    columns["Busy"] = [
+        "" if np.isnan(part) else share(part) for part in timeline.busy_parts.tolist()
+    ]
     return pd.DataFrame(columns).iloc[::-1].reset_index(drop=True)
 
 
-def fee_csv(story: FeeTimeline, network_id: NetworkId) -> str:
+def fee_csv(timeline: FeeTimeline, network_id: NetworkId) -> str:
     """Write the steps as CSV, oldest first: times in UTC, fees in whole wei."""
     return write_csv(
         CSV_COLUMNS,
@@ -322,10 +324,10 @@ def fee_csv(story: FeeTimeline, network_id: NetworkId) -> str:
                 "" if np.isnan(part) else f"{part:.6g}",
             )
             for step, usual, threshold, part in zip(
-                story.steps,
-                _wei_values(story.usual),
-                _wei_values(story.threshold),
-                story.busy_parts.tolist(),
+                timeline.steps,
+                _wei_values(timeline.usual),
+                _wei_values(timeline.threshold),
+                timeline.busy_parts.tolist(),
                 strict=False,
             )
         ),

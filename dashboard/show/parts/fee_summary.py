@@ -108,44 +108,44 @@ def _cost(amount: Wei, profile: NetworkProfile) -> Markup:
     return join(coins, " ", element("small", in_money(amount, profile.coin_price)))
 
 
-def story_in_words(story: FeeTimeline, name: str, length: timedelta) -> Markup:
+def timeline_in_words(timeline: FeeTimeline, name: str, length: timedelta) -> Markup:
     """Say what a chart in steps of a length shows: extremes, busy share, gaps, and its limits."""
     sentences = [
-        *_extremes(story, name),
-        *_late_beginning(story),
-        *_gaps(story),
-        *_blocks_seen(story),
-        *_band_meaning(story, length),
-        *_estimated_times(story),
+        *_extremes(timeline, name),
+        *_late_beginning(timeline),
+        *_gaps(timeline),
+        *_blocks_seen(timeline),
+        *_band_meaning(timeline, length),
+        *_estimated_times(timeline),
     ]
     return element("p", " ".join(sentences), class_="lw-quiet")
 
 
-def caveats_in_words(story: FeeTimeline) -> str:
+def caveats_in_words(timeline: FeeTimeline) -> str:
     """Say only what keeps the chart from being whole: a late beginning, and blocks not seen."""
-    return " ".join([*_late_beginning(story), *_blocks_seen(story)])
+    return " ".join([*_late_beginning(timeline), *_blocks_seen(timeline)])
 
 
-def _late_beginning(story: FeeTimeline) -> list[str]:
-    if not story.begins_late:
+def _late_beginning(timeline: FeeTimeline) -> list[str]:
+    if not timeline.begins_late:
         return []
-    return [f"Nothing was seen before {story.steps[0].first_at:%d %b %Y %H:%M} UTC (hatched)."]
+    return [f"Nothing was seen before {timeline.steps[0].first_at:%d %b %Y %H:%M} UTC (hatched)."]
 
 
-def _extremes(story: FeeTimeline, name: str) -> list[str]:
-    lowest, highest = (" ".join(fee(edge)) for edge in (story.lowest, story.highest))
-    if story.is_flat:
+def _extremes(timeline: FeeTimeline, name: str) -> list[str]:
+    lowest, highest = (" ".join(fee(edge)) for edge in (timeline.lowest, timeline.highest))
+    if timeline.is_flat:
         return [f"{name}: {lowest} all the time."]
     extremes = [f"Lowest {lowest}, highest {highest}."]
-    return [*extremes, *_busy_time(story), *_unreadable_threshold(story)]
+    return [*extremes, *_busy_time(timeline), *_unreadable_threshold(timeline)]
 
 
-def _busy_time(story: FeeTimeline) -> list[str]:
+def _busy_time(timeline: FeeTimeline) -> list[str]:
     """Say how long it was busy, and what is shaded for that."""
-    sentence = busy_in_words(story)
+    sentence = busy_in_words(timeline)
     if sentence is None:
         return []
-    parts = np.nan_to_num(story.busy_parts)
+    parts = np.nan_to_num(timeline.busy_parts)
     if not parts.any():
         return [sentence]
     if ((parts > 0) & (parts < 1)).any():
@@ -153,27 +153,27 @@ def _busy_time(story: FeeTimeline) -> list[str]:
     return [sentence, "Shaded: busy time."]
 
 
-def _unreadable_threshold(story: FeeTimeline) -> list[str]:
+def _unreadable_threshold(timeline: FeeTimeline) -> list[str]:
     """Say between what the busy threshold moved, where it cannot be drawn."""
-    level = story.threshold
-    if level is None or story.can_be_read(level):
+    level = timeline.threshold
+    if level is None or timeline.can_be_read(level):
         return []
     lowest, highest = (" ".join(fee(Wei(int(edge)))) for edge in (level.min(), level.max()))
     return [f"The busy threshold moved between {lowest} and {highest}, too often to be drawn."]
 
 
-def _gaps(story: FeeTimeline) -> list[str]:
+def _gaps(timeline: FeeTimeline) -> list[str]:
     """Say when it was not watched, as Health does, and when no fee came though it was."""
-    holes, inside = story.gaps(), story.silences_inside()
-    if story.busy.watched is None:
-        without = [] if holes or inside else _no_gaps(is_late=story.begins_late)
+    holes, inside = timeline.gaps(), timeline.silences_inside()
+    if timeline.busy.watched is None:
+        without = [] if holes or inside else _no_gaps(is_late=timeline.begins_late)
         return [*without, *_many("gap", holes, "hatched"), *_short("gap", inside)]
-    missed = story.busy.watched.missed
-    gaps = [each for each in missed if each[0] > story.busy.watched.since]
+    missed = timeline.busy.watched.missed
+    gaps = [each for each in missed if each[0] > timeline.busy.watched.since]
     is_late = len(gaps) < len(missed)
     began = [f"Not watched before {missed[0][1]:%d %b %Y %H:%M} UTC."] if is_late else []
     return [
-        *([] if story.begins_late else began),
+        *([] if timeline.begins_late else began),
         *(_many("gap", gaps, "hatched where no fee is known") or _no_gaps(is_late=is_late)),
         *_many("pause", _apart(holes, missed), "hatched; it was watched, but no fee came"),
         *_short("pause", [each for each in inside if _apart([each[:2]], missed)]),
@@ -215,9 +215,9 @@ def _short(name: str, inside: Sequence[FeeStep]) -> list[str]:
     return [sentence]
 
 
-def _blocks_seen(story: FeeTimeline) -> list[str]:
+def _blocks_seen(timeline: FeeTimeline) -> list[str]:
     """Say how many of the blocks the extremes are of, where that is not all of them."""
-    seen = story.block_share()
+    seen = timeline.block_share()
     if seen is None:
         return ["The share of blocks that was seen is not known: set block_time of the network."]
     if seen >= _ALL:
@@ -233,11 +233,11 @@ def _stretch(stretch: Stretch) -> str:
     return f"{span(_length(stretch))} from {stretch[0]:%d %b %H:%M} UTC"
 
 
-def _band_meaning(story: FeeTimeline, length: timedelta) -> list[str]:
-    if (story.steps.values == 1).all():
+def _band_meaning(timeline: FeeTimeline, length: timedelta) -> list[str]:
+    if (timeline.steps.values == 1).all():
         return []
     step = span(length)
-    if not story.holds_many:
+    if not timeline.holds_many:
         return [f"The line is the mean of each {step}; the band around it its lowest and highest."]
     sentence = (
         f"The line is the mean of each {step}; the dark band reaches from its median to its 90th "
@@ -246,8 +246,8 @@ def _band_meaning(story: FeeTimeline, length: timedelta) -> list[str]:
     return [sentence]
 
 
-def _estimated_times(story: FeeTimeline) -> list[str]:
-    if not story.steps.estimated.any():
+def _estimated_times(timeline: FeeTimeline) -> list[str]:
+    if not timeline.steps.estimated.any():
         return []
     return ["The times of blocks that no poll saw are estimated: the base fee history names none."]
 

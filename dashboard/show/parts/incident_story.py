@@ -155,7 +155,7 @@ def _chart(queries: Application, incident: Incident) -> None:
 
 def _csv(view: FeeView, network_id: NetworkId, name: str) -> None:
     file_button(
-        lambda: fee_csv(view.story, network_id),
+        lambda: fee_csv(view.timeline, network_id),
         f"{name}.csv",
         f"csv-{name}",
         note="The figures of this chart, in whole wei.",

@@ -24,8 +24,8 @@ from dashboard.show.parts.fee_summary import (
     cheap_hours,
     chosen_zone,
     costs,
-    story_in_words,
     suggestions,
+    timeline_in_words,
 )
 from dashboard.show.parts.frame import chosen_networks, follow_choice, heading, live, section
 from dashboard.show.parts.list_page import RANGE, choice_filter, file_button
@@ -144,7 +144,7 @@ def _fees(
         )
         return
     if is_table:
-        _table_of(fee_table(view.story))
+        _table_of(fee_table(view.timeline))
     else:
         _chart(view, profile, zoom, now)
     with st.container(
@@ -153,13 +153,13 @@ def _fees(
         gap="small",
         key=f"beside-{profile.network_id}",
     ):
-        st.html(story_in_words(view.story, view.name, view.step))
+        st.html(timeline_in_words(view.timeline, view.name, view.step))
         _download(view, profile, time_range.name if zoom is None else f"{zoom.since:%Y%m%dT%H%M%S}")
 
 
 def _download(view: FeeView, profile: NetworkProfile, shown: str) -> None:
     file_button(
-        lambda: fee_csv(view.story, profile.network_id),
+        lambda: fee_csv(view.timeline, profile.network_id),
         f"{_file_name(view, profile, shown)}.csv",
         f"csv-{profile.network_id}",
         note="The figures of this chart, in whole wei.",

@@ -221,7 +221,7 @@ def _chart_card(queries: Application, status: NetworkStatus, now: datetime) -> N
             st.page_link(leads_to, label=label, icon="", query_params={NETWORK: profile.name})
         if view is not None:
             file_button(
-                lambda: fee_csv(view.story, profile.network_id),
+                lambda: fee_csv(view.timeline, profile.network_id),
                 f"fees-{profile.network_id}.csv",
                 f"csv-{profile.network_id}",
                 note="The figures of this chart, in whole wei.",
@@ -250,7 +250,7 @@ def _fee_chart(queries: Application, status: NetworkStatus, now: datetime) -> Fe
     title.html(element("h3", f"{view.name}, {shown}", class_="lw-subhead"))
     key = f"base-fee-{profile.network_id}"
     chart(drawing_of(view), key, CHART_HEIGHT, key, dragging(zoom, now))
-    caveats = caveats_in_words(view.story)
+    caveats = caveats_in_words(view.timeline)
     if caveats:
         st.html(element("p", caveats, class_="lw-quiet"))
     return view

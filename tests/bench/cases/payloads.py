@@ -39,7 +39,7 @@ def _payload(store: Store, span: TimeRange) -> tuple[int, int, int]:
     view = asked_anew(store, span)
     payload = drawing_of(view).figure.to_json()
     traces = json.loads(payload)["data"]
-    return len(payload), sum(1 for _ in _listed(traces)), len(view.story.steps)
+    return len(payload), sum(1 for _ in _listed(traces)), len(view.timeline.steps)
 
 
 def _listed(part: object) -> Iterator[float]:

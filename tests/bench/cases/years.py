@@ -67,7 +67,7 @@ _SQL: Final = "plain SQL, rows in SQLite"
 def run(scene: Scene) -> Result:
     """Let each tell the same steps; ours become a figure as well, written as it is sent."""
     with past_year(scene.days) as year, _raw_in_sqlite(year) as raw:
-        shown = asked_anew(year.store).story.steps
+        shown = asked_anew(year.store).timeline.steps
         took = {_OURS: measured(lambda: _sent(asked_anew(year.store)), 20 * scene.rounds)}
         for name, peer in ((_DUCKDB, _duckdb(year)), (_PANDAS, _pandas(year))):
             _compare(name, peer(), shown)

@@ -70,7 +70,7 @@ def test_told_share_is_the_true_one_at_every_length(store: Store) -> None:
     for each in LONG:
         view = queries.view(status, each)
         assert view is not None
-        told[each.name] = str(busy_in_words(view.story)).split(" of ")[0]
+        told[each.name] = str(busy_in_words(view.timeline)).split(" of ")[0]
     assert len(set(told.values())) > 2
     assert told == {
         each.name: f"Busy for {true_share(spells, each.begins_at(A_MOMENT), watched_since):.0%}"

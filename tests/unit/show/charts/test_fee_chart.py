@@ -17,8 +17,8 @@ from dashboard.domain.health.coverage import WatchedTime
 from dashboard.show.charts.fee_chart import fee_drawing, fee_figure
 from dashboard.store.schema.columns import moment_of
 from tests.builders import A_MOMENT, GWEI
-from tests.unit.show.fee_stories import STEP, a_step, a_story
-from tests.unit.show.fee_stories import busy as busy_between
+from tests.unit.show.fee_timelines import STEP, a_step, a_timeline
+from tests.unit.show.fee_timelines import busy as busy_between
 from tests.unit.show.figure_arrays import array
 
 YEAR = timedelta(days=365)
@@ -33,15 +33,15 @@ def milliseconds(at: datetime) -> float:
     return at.timestamp() * 1000
 
 
-def sent(story: FeeTimeline) -> dict[str, Any]:
+def sent(timeline: FeeTimeline) -> dict[str, Any]:
     """Return the traces that go to the browser, by name, after Plotly has validated them."""
-    figure = fee_figure(story, A_MOMENT).to_dict()
+    figure = fee_figure(timeline, A_MOMENT).to_dict()
     go.Figure(figure)
     return {trace["name"]: trace for trace in figure["data"]}
 
 
-def long_story(span: TimeRange) -> FeeTimeline:
-    """Return a story of full length, no two of whose values are the same."""
+def long_timeline(span: TimeRange) -> FeeTimeline:
+    """Return a timeline of full length, no two of whose values are the same."""
     count = span.length // span.step + 1
     steps = [
         a_step(0, *(9 * GWEI + number * each for each in MANY))._replace(
@@ -52,20 +52,20 @@ def long_story(span: TimeRange) -> FeeTimeline:
     ]
     levels = 10 * GWEI + np.arange(count)
     until = steps[-1].last_at
-    story = a_story(
+    timeline = a_timeline(
         steps=steps, usual=levels, threshold=levels, longest_step=span.step, until=until
     )
-    ends = np.append(story.steps.first_at[1:], story.ends[-1])
+    ends = np.append(timeline.steps.first_at[1:], timeline.ends[-1])
     parts = np.where(np.arange(count) % 4, 0, np.arange(count) / count)
     spells = (
         Spell(moment_of(begin), moment_of(int(begin + (end - begin) * part)))
-        for begin, end, part in zip(story.steps.first_at.tolist(), ends, parts, strict=True)
+        for begin, end, part in zip(timeline.steps.first_at.tolist(), ends, parts, strict=True)
     )
-    return replace(story, busy=BusyTime(tuple(spells), WatchedTime(steps[0].first_at, until)))
+    return replace(timeline, busy=BusyTime(tuple(spells), WatchedTime(steps[0].first_at, until)))
 
 
 def test_line_breaks_at_a_gap_right_after_its_last_value() -> None:
-    line = sent(a_story(1, 2, None, None, 3))["fee"]
+    line = sent(a_timeline(1, 2, None, None, 3))["fee"]
 
     hole = np.flatnonzero(np.isnan(array(line["y"])))[0]
     assert line["connectgaps"] is False
@@ -73,7 +73,7 @@ def test_line_breaks_at_a_gap_right_after_its_last_value() -> None:
 
 
 def test_line_goes_on_to_the_end_of_its_last_step() -> None:
-    line = sent(a_story(1, 2))["fee"]
+    line = sent(a_timeline(1, 2))["fee"]
 
     assert array(line["x"])[-2] == milliseconds(A_MOMENT + 2 * STEP)
     assert array(line["y"])[:-1].tolist() == [1, 2, 2]
@@ -82,7 +82,7 @@ def test_line_goes_on_to_the_end_of_its_last_step() -> None:
 def test_rejections_are_ticks_at_the_foot_of_the_chart() -> None:
     arrivals = [(A_MOMENT, 3), (A_MOMENT + STEP, 1)]
 
-    drawing = fee_drawing(a_story(1, 2), A_MOMENT, "Net", FeeMarks(arrivals))
+    drawing = fee_drawing(a_timeline(1, 2), A_MOMENT, "Net", FeeMarks(arrivals))
 
     ticks = drawing.figure.to_dict()["data"][0]
     go.Figure(drawing.figure.to_dict())
@@ -93,7 +93,7 @@ def test_rejections_are_ticks_at_the_foot_of_the_chart() -> None:
 
 
 def test_gap_and_busy_time_are_shaded_over_the_whole_height() -> None:
-    traces = sent(a_story(11, 9, None, None, 9))
+    traces = sent(a_timeline(11, 9, None, None, 9))
 
     gap, busy = traces["gaps"], traces["busy"]
     edges = array(gap["x"])[[0, 2]].tolist()
@@ -108,7 +108,7 @@ def test_busy_time_is_shaded_in_each_step_as_high_as_its_share() -> None:
     spells = busy_between((0, 0.25), (1.5, 1.75), (2, 3), (9.5, 10))
     steps = [a_step(each, 10) for each in (0, 1, 2, 3, 9)]
 
-    busy = sent(a_story(steps=steps, busy=spells, until=A_MOMENT + 10 * STEP))["busy"]
+    busy = sent(a_timeline(steps=steps, busy=spells, until=A_MOMENT + 10 * STEP))["busy"]
 
     steps_at = (array(busy["x"]) - milliseconds(A_MOMENT)) / (STEP.total_seconds() * 1000)
     assert steps_at.tolist() == [0, 2, 3, 9, 10]
@@ -118,7 +118,7 @@ def test_busy_time_is_shaded_in_each_step_as_high_as_its_share() -> None:
 def test_band_goes_round_the_lowest_and_highest_of_each_step() -> None:
     steps = [a_step(0, 1, 5), a_step(1, 2, 8)]
 
-    band = sent(a_story(steps=steps))["lowest to highest"]
+    band = sent(a_timeline(steps=steps))["lowest to highest"]
 
     assert array(band["y"])[:-1].tolist() == [5, 8, 8, 2, 2, 1]
 
@@ -126,7 +126,7 @@ def test_band_goes_round_the_lowest_and_highest_of_each_step() -> None:
 def test_band_has_a_part_for_each_time_between_gaps() -> None:
     steps = [a_step(0, 1, 5), a_step(4, 2, 8)]
 
-    band = sent(a_story(steps=steps, until=A_MOMENT + 5 * STEP))["lowest to highest"]
+    band = sent(a_timeline(steps=steps, until=A_MOMENT + 5 * STEP))["lowest to highest"]
 
     y = array(band["y"])
     parts = [part[~np.isnan(part)].tolist() for part in np.split(y, np.flatnonzero(np.isnan(y)))]
@@ -134,20 +134,20 @@ def test_band_has_a_part_for_each_time_between_gaps() -> None:
 
 
 def test_steps_of_many_values_show_median_and_percentile() -> None:
-    traces = sent(a_story(steps=[a_step(0, *MANY)]))
+    traces = sent(a_timeline(steps=[a_step(0, *MANY)]))
 
     assert array(traces["median to 90th percentile"]["y"])[:-1].tolist() == [11, 11, 6, 6]
     assert array(traces["fee"]["customdata"])[0].tolist() == [1, 12, 6, 11]
 
 
 def test_steps_of_few_values_show_no_percentile() -> None:
-    assert "median to 90th percentile" not in sent(a_story(steps=[a_step(0, 1, 5)]))
+    assert "median to 90th percentile" not in sent(a_timeline(steps=[a_step(0, 1, 5)]))
 
 
 def test_levels_are_drawn_as_they_were() -> None:
-    story = a_story(1, 1, 1, 1, threshold=np.array([10, 10, 12, 12]))
+    timeline = a_timeline(1, 1, 1, 1, threshold=np.array([10, 10, 12, 12]))
 
-    level = sent(story)["busy level"]
+    level = sent(timeline)["busy level"]
 
     assert array(level["x"])[:3].tolist() == [milliseconds(A_MOMENT + k * STEP) for k in range(3)]
     assert array(level["y"]).tolist() == [10, 10, 12, 12, 12]
@@ -159,7 +159,7 @@ def names_in(figure: dict[str, Any]) -> dict[str, bool]:
 
 
 def test_level_that_is_not_known_is_neither_drawn_nor_named() -> None:
-    figure = fee_figure(a_story(1, 1, usual=None), A_MOMENT).to_dict()
+    figure = fee_figure(a_timeline(1, 1, usual=None), A_MOMENT).to_dict()
 
     (level,) = (trace for trace in figure["data"] if trace["name"] == "median level")
     assert np.isnan(array(level["y"])).all()
@@ -167,7 +167,7 @@ def test_level_that_is_not_known_is_neither_drawn_nor_named() -> None:
 
 
 def test_level_that_is_noise_is_neither_drawn_nor_named() -> None:
-    figure = fee_figure(a_story(*[9] * 50, threshold=np.tile([1, 12], 25)), A_MOMENT).to_dict()
+    figure = fee_figure(a_timeline(*[9] * 50, threshold=np.tile([1, 12], 25)), A_MOMENT).to_dict()
 
     (level,) = (trace for trace in figure["data"] if trace["name"] == "busy level")
     assert np.isnan(array(level["y"])).all()
@@ -176,16 +176,16 @@ def test_level_that_is_noise_is_neither_drawn_nor_named() -> None:
 
 
 def test_unit_fits_the_largest_of_fees_and_levels() -> None:
-    story = a_story(7, 7, threshold=np.full(2, 2 * GWEI))
-    figure = fee_figure(story, A_MOMENT).to_dict()
+    timeline = a_timeline(7, 7, threshold=np.full(2, 2 * GWEI))
+    figure = fee_figure(timeline, A_MOMENT).to_dict()
 
     assert figure["layout"]["yaxis"]["ticksuffix"] == " gwei"
-    assert array(sent(story)["busy level"]["y"])[0] == 2.0
+    assert array(sent(timeline)["busy level"]["y"])[0] == 2.0
 
 
 @pytest.mark.parametrize("span", TIME_RANGES[2:], ids=lambda span: span.name)
 def test_figure_of_any_length_has_few_points_and_needs_no_webgl(span: TimeRange) -> None:
-    payload = fee_figure(long_story(span), A_MOMENT).to_json()
+    payload = fee_figure(long_timeline(span), A_MOMENT).to_json()
 
     assert len(payload) < (100_000 if span.length >= YEAR else 120_000)
     for trace in json.loads(payload)["data"]:
@@ -196,7 +196,7 @@ def test_figure_of_any_length_has_few_points_and_needs_no_webgl(span: TimeRange)
 
 
 def test_words_say_what_the_figure_shows() -> None:
-    drawing = fee_drawing(a_story(5 * GWEI, 9 * GWEI), A_MOMENT, "Base fee of Net")
+    drawing = fee_drawing(a_timeline(5 * GWEI, 9 * GWEI), A_MOMENT, "Base fee of Net")
 
     assert drawing.words == (
         "Base fee of Net from 20 Nov 2026 12:00 to 20 Nov 2026 12:00 UTC, "
@@ -205,4 +205,4 @@ def test_words_say_what_the_figure_shows() -> None:
 
 
 def test_words_say_where_a_fee_never_moved() -> None:
-    assert fee_drawing(a_story(7, 7), A_MOMENT, "Net").words.endswith("UTC, always 7 wei.")
+    assert fee_drawing(a_timeline(7, 7), A_MOMENT, "Net").words.endswith("UTC, always 7 wei.")

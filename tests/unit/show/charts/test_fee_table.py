@@ -9,20 +9,20 @@ import numpy as np
 
 from dashboard.show.charts.fee_chart import CSV_COLUMNS, fee_csv, fee_table
 from tests.builders import A_MOMENT, A_NETWORK, GWEI
-from tests.unit.show.fee_stories import a_step, a_story, busy
+from tests.unit.show.fee_timelines import a_step, a_timeline, busy
 
 
 def test_table_shows_the_newest_step_first_in_the_fitting_unit() -> None:
-    table = fee_table(a_story(2 * GWEI, 3 * GWEI, threshold=np.full(2, 2 * GWEI)))
+    table = fee_table(a_timeline(2 * GWEI, 3 * GWEI, threshold=np.full(2, 2 * GWEI)))
 
     assert table["Mean, gwei"].tolist() == [3.0, 2.0]
     assert table["Busy"].tolist() == ["100%", "100%"]
 
 
 def test_csv_has_every_digit_in_wei() -> None:
-    story = a_story(0, steps=[a_step(0, 1_234_567_890_123_456_789)], usual=None)
+    timeline = a_timeline(0, steps=[a_step(0, 1_234_567_890_123_456_789)], usual=None)
 
-    (row,) = csv.DictReader(StringIO(fee_csv(story, A_NETWORK)))
+    (row,) = csv.DictReader(StringIO(fee_csv(timeline, A_NETWORK)))
 
     assert tuple(row) == CSV_COLUMNS
     assert row["lowest_wei"] == row["mean_wei"] == "1234567890123456789"
@@ -34,9 +34,9 @@ def test_csv_has_every_digit_in_wei() -> None:
 
 
 def test_step_that_was_not_watched_has_no_share() -> None:
-    story = a_story(1, 2, 3, busy=busy((1, 1.25), watched=(1, 3)))
+    timeline = a_timeline(1, 2, 3, busy=busy((1, 1.25), watched=(1, 3)))
 
-    rows = csv.DictReader(StringIO(fee_csv(story, A_NETWORK)))
+    rows = csv.DictReader(StringIO(fee_csv(timeline, A_NETWORK)))
 
     assert [row["busy_share"] for row in rows] == ["", "0.25", "0"]
-    assert fee_table(story)["Busy"].tolist() == ["0%", "25%", ""]
+    assert fee_table(timeline)["Busy"].tolist() == ["0%", "25%", ""]

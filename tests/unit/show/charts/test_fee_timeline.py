@@ -10,9 +10,9 @@ import pytest
 from dashboard.application.fee_timeline import TIME_RANGES, busy_in_words, longest_usual_silence
 from dashboard.domain.fees.spells import BusyTime
 from dashboard.domain.health.coverage import WatchedTime
-from dashboard.show.parts.fee_summary import story_in_words
+from dashboard.show.parts.fee_summary import timeline_in_words
 from tests.builders import A_MOMENT, seconds
-from tests.unit.show.fee_stories import STEP, a_step, a_story, busy, in_columns
+from tests.unit.show.fee_timelines import STEP, a_step, a_timeline, busy, in_columns
 
 
 def test_busy_part_of_a_step_is_its_time_in_spells_over_its_time_watched() -> None:
@@ -20,74 +20,74 @@ def test_busy_part_of_a_step_is_its_time_in_spells_over_its_time_watched() -> No
         A_MOMENT, A_MOMENT + 5 * STEP, [(A_MOMENT + 2.5 * STEP, A_MOMENT + 4 * STEP)]
     )
     spells = busy((0.5, 1.75), (2, 2.25), (4.5, 9)).spells
-    story = a_story(9, 9, 9, 9, 9, busy=BusyTime(spells, watched))
+    timeline = a_timeline(9, 9, 9, 9, 9, busy=BusyTime(spells, watched))
 
-    assert story.busy_parts.tolist() == pytest.approx([0.5, 0.75, 0.5, np.nan, 0.5], nan_ok=True)
+    assert timeline.busy_parts.tolist() == pytest.approx([0.5, 0.75, 0.5, np.nan, 0.5], nan_ok=True)
 
 
 def test_nobody_knows_how_busy_it_was_while_nobody_watched() -> None:
-    assert np.isnan(a_story(11, 9, busy=BusyTime()).busy_parts).all()
+    assert np.isnan(a_timeline(11, 9, busy=BusyTime()).busy_parts).all()
 
 
 def test_gap_is_told() -> None:
-    story = a_story(11, 9, None, None, 11)
+    timeline = a_timeline(11, 9, None, None, 11)
 
-    assert story.gaps() == [(A_MOMENT + STEP, A_MOMENT + 4 * STEP)]
+    assert timeline.gaps() == [(A_MOMENT + STEP, A_MOMENT + 4 * STEP)]
 
 
 def test_silence_until_now_is_a_gap_too() -> None:
-    story = a_story(1, 1, until=A_MOMENT + seconds(60))
+    timeline = a_timeline(1, 1, until=A_MOMENT + seconds(60))
 
-    assert story.gaps() == [(A_MOMENT + STEP, A_MOMENT + seconds(60))]
+    assert timeline.gaps() == [(A_MOMENT + STEP, A_MOMENT + seconds(60))]
 
 
 def test_level_that_swings_all_the_time_is_noise() -> None:
-    story = a_story(*[10] * 50)
+    timeline = a_timeline(*[10] * 50)
     swinging = np.tile([1, 9], 25)
 
-    assert story.can_be_read(np.full(50, 9))
-    assert story.can_be_read(np.arange(50))
-    assert not story.can_be_read(swinging)
+    assert timeline.can_be_read(np.full(50, 9))
+    assert timeline.can_be_read(np.arange(50))
+    assert not timeline.can_be_read(swinging)
 
 
 def test_share_of_blocks_leaves_gaps_out_and_is_never_above_all() -> None:
-    some = a_story(5, 5, 5, None, None, None, 5, value_time=seconds(5))
+    some = a_timeline(5, 5, 5, None, None, None, 5, value_time=seconds(5))
 
     assert some.block_share() == pytest.approx(4 / 6)
-    assert a_story(5, 5, value_time=seconds(60)).block_share() == 1.0
-    assert a_story(5, 5).block_share() is None
+    assert a_timeline(5, 5, value_time=seconds(60)).block_share() == 1.0
+    assert a_timeline(5, 5).block_share() is None
 
 
 def test_words_tell_the_share_and_of_what_it_is() -> None:
-    assert busy_in_words(a_story(11, 9)) == "Busy for 50% of the time, in 1 spell."
+    assert busy_in_words(a_timeline(11, 9)) == "Busy for 50% of the time, in 1 spell."
     some = busy((0, 1), watched=(0, 2))
     missed = WatchedTime.of(
         A_MOMENT, A_MOMENT + 4 * STEP, [(A_MOMENT + 2 * STEP, A_MOMENT + 4 * STEP)]
     )
-    assert busy_in_words(a_story(1, 1, 1, 1, busy=BusyTime(some.spells, missed))) == (
+    assert busy_in_words(a_timeline(1, 1, 1, 1, busy=BusyTime(some.spells, missed))) == (
         "Busy for 50% of the time that was watched, which is 50% of it, in 1 spell."
     )
-    assert "less than 1%" in str(busy_in_words(a_story(11, *[9] * 400)))
-    assert busy_in_words(a_story(9)) == "Busy for 0% of the time."
-    assert busy_in_words(a_story(1, 2, busy=BusyTime())) == (
+    assert "less than 1%" in str(busy_in_words(a_timeline(11, *[9] * 400)))
+    assert busy_in_words(a_timeline(9)) == "Busy for 0% of the time."
+    assert busy_in_words(a_timeline(1, 2, busy=BusyTime())) == (
         "How long it was busy is not known: nobody watched then."
     )
-    assert busy_in_words(a_story(1, 2, threshold=None)) is None
+    assert busy_in_words(a_timeline(1, 2, threshold=None)) is None
 
 
 def test_peak_outside_of_spells_is_no_busy_time() -> None:
-    calm = a_story(9, 11, 9, busy=busy(watched=(0, 3)))
+    calm = a_timeline(9, 11, 9, busy=busy(watched=(0, 3)))
 
     assert busy_in_words(calm) == (
         "Busy for 0% of the time. Brief peaks above the threshold are not busy time."
     )
-    assert not a_story(9, 11, 9).has_brief_peaks
-    assert not a_story(9, 11, 9, threshold=None).has_brief_peaks
+    assert not a_timeline(9, 11, 9).has_brief_peaks
+    assert not a_timeline(9, 11, 9, threshold=None).has_brief_peaks
 
 
 def test_flat_story_has_one_value() -> None:
-    assert a_story(7, 7, 7).is_flat
-    assert not a_story(7, 8).is_flat
+    assert a_timeline(7, 7, 7).is_flat
+    assert not a_timeline(7, 8).is_flat
 
 
 def test_silence_inside_of_a_step_is_told_where_it_is_longer_than_usual() -> None:
@@ -95,15 +95,15 @@ def test_silence_inside_of_a_step_is_told_where_it_is_longer_than_usual() -> Non
     quiet = a_step(0, 1, 2, lasts=hour, longest_gap=seconds(15))
     silent = a_step(1, 1, 2, lasts=hour, longest_gap=seconds(16))
 
-    assert a_story(steps=[quiet, silent]).silences_inside() == [silent]
+    assert a_timeline(steps=[quiet, silent]).silences_inside() == [silent]
 
 
 def test_words_never_say_that_there_are_no_gaps_beside_one() -> None:
     hour = timedelta(hours=1)
     silent = a_step(0, 1, 2, lasts=hour, longest_gap=seconds(30))
 
-    words = story_in_words(
-        a_story(steps=[silent, a_step(1, 1, 2, lasts=hour)], busy=BusyTime()),
+    words = timeline_in_words(
+        a_timeline(steps=[silent, a_step(1, 1, 2, lasts=hour)], busy=BusyTime()),
         "Fee",
         TIME_RANGES[5].step,
     )
@@ -115,9 +115,9 @@ def test_words_never_say_that_there_are_no_gaps_beside_one() -> None:
 def test_gaps_are_those_of_health_and_other_silences_are_pauses() -> None:
     missed = [(A_MOMENT - STEP, A_MOMENT), (A_MOMENT + 1.5 * STEP, A_MOMENT + 4 * STEP)]
     watched = WatchedTime.of(A_MOMENT - STEP, A_MOMENT + 9 * STEP, missed)
-    story = a_story(1, 2, None, None, 1, 2, None, None, 1, busy=BusyTime((), watched))
+    timeline = a_timeline(1, 2, None, None, 1, 2, None, None, 1, busy=BusyTime((), watched))
 
-    words = story_in_words(story, "Fee", TIME_RANGES[0].step)
+    words = timeline_in_words(timeline, "Fee", TIME_RANGES[0].step)
 
     assert "Not watched before 20 Nov 2026 12:00 UTC." in words
     assert "1 gap (hatched where no fee is known): 25 s from 20 Nov 12:00 UTC." in words
@@ -129,8 +129,8 @@ def test_fees_of_a_gap_that_were_filled_in_leave_the_gap() -> None:
     missed = [(A_MOMENT + STEP, A_MOMENT + 2 * STEP), (A_MOMENT + 3 * STEP, A_MOMENT + 5 * STEP)]
     watched = WatchedTime.of(A_MOMENT, A_MOMENT + 6 * STEP, missed)
 
-    words = story_in_words(
-        a_story(1, 2, 3, 4, 5, 6, busy=BusyTime((), watched)), "Fee", TIME_RANGES[0].step
+    words = timeline_in_words(
+        a_timeline(1, 2, 3, 4, 5, 6, busy=BusyTime((), watched)), "Fee", TIME_RANGES[0].step
     )
 
     assert "2 gaps (hatched where no fee is known), the longest: 20 s from" in words
@@ -140,7 +140,9 @@ def test_fees_of_a_gap_that_were_filled_in_leave_the_gap() -> None:
 def test_time_since_the_first_look_without_a_gap_is_said_to_have_none() -> None:
     watched = WatchedTime.of(A_MOMENT, A_MOMENT + 3 * STEP, [(A_MOMENT, A_MOMENT + STEP)])
 
-    words = story_in_words(a_story(1, 2, 3, busy=BusyTime((), watched)), "Fee", TIME_RANGES[0].step)
+    words = timeline_in_words(
+        a_timeline(1, 2, 3, busy=BusyTime((), watched)), "Fee", TIME_RANGES[0].step
+    )
 
     assert "Not watched before 20 Nov 2026 12:00 UTC. No gaps since." in words
 
@@ -148,7 +150,7 @@ def test_time_since_the_first_look_without_a_gap_is_said_to_have_none() -> None:
 def test_silence_before_a_step_is_not_one_inside_of_it() -> None:
     step = a_step(0, 1, 2, lasts=seconds(20), longest_gap=seconds(21))
 
-    assert a_story(steps=[step]).silences_inside() == []
+    assert a_timeline(steps=[step]).silences_inside() == []
 
 
 def test_silence_is_measured_by_the_poll_period() -> None:

@@ -15,7 +15,7 @@ from dashboard.show.charts.side_by_side import lines_csv, lines_table, side_by_s
 from dashboard.show.charts.week_map import week_csv, week_drawing, week_table
 from dashboard.store.fees.steps import FeeMeans
 from tests.builders import A_MOMENT, GWEI
-from tests.unit.show.fee_stories import a_story
+from tests.unit.show.fee_timelines import a_timeline
 from tests.unit.show.figure_arrays import array
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -72,7 +72,7 @@ def test_week_is_laid_out_by_hour() -> None:
 
 def two_lines(name: str) -> list[NetworkLine]:
     """Return two networks, of which one has a fee of zero in between."""
-    seen = a_story(5 * GWEI, 0, 7 * GWEI).steps
+    seen = a_timeline(5 * GWEI, 0, 7 * GWEI).steps
     steps = FeeMeans(seen.first_at, seen.means, seen.values)
     return [
         NetworkLine(NetworkId(1), name, Signal.BASE_FEE, steps),

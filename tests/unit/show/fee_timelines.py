@@ -1,4 +1,4 @@
-"""Fee stories for tests: one value each ten seconds, unless told otherwise."""
+"""Fee timelines for tests: one value each ten seconds, unless told otherwise."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def a_step(
     return step._replace(**changes)
 
 
-def a_story(*fees: int | None, **changes: Any) -> FeeTimeline:  # noqa: ANN401 - any field
-    """Return a story of one fee each step, None where nothing was seen, busy above ten.
+def a_timeline(*fees: int | None, **changes: Any) -> FeeTimeline:  # noqa: ANN401 - any field
+    """Return a timeline of one fee each step, None where nothing was seen, busy above ten.
 
     All of it was watched.
     """
