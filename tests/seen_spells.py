@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 
 from dashboard.detect.condition_start_end import ConditionRules
 from dashboard.domain.fees.rollup import FeeSeries
-from dashboard.domain.fees.spells import JudgedValue, Spell, longest_silence, spells_of
+from dashboard.domain.fees.spells import JudgedValue, Spell, longest_pause, spells_of
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.fees.busy_window import save_spells
 from dashboard.store.fees.steps import FeePercentiles, integers
@@ -35,7 +35,7 @@ def seen_spells(connection: Connection, network_id: NetworkId, period: timedelta
         JudgedValue(moment_of(each.at), each.fee > threshold)
         for each, threshold in zip(fees, thresholds.tolist(), strict=True)
     )
-    return spells_of(values, ConditionRules().busy, longest_silence(period))
+    return spells_of(values, ConditionRules().busy, longest_pause(period))
 
 
 def save_seen_spells(connection: Connection, network_id: NetworkId, period: timedelta) -> None:

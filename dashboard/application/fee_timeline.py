@@ -124,7 +124,7 @@ _MILLISECOND: Final = timedelta(milliseconds=1)
 class FeeTimeline:
     """The steps of a fee until a moment, with the levels that held at each, None where unknown.
 
-    A silence longer than `longest_step` is a gap; one longer than `longest_silence` is reported
+    A pause longer than `longest_step` is a gap; one longer than `longest_pause` is reported
     where it lies within a step. The chart begins at `since`, perhaps before the first step.
     `usual` and `threshold` have as many values as `steps`, at least one. Where each block is seen,
     a value comes every `value_time`, as far as that is known. Arrays have an element for each step.
@@ -134,7 +134,7 @@ class FeeTimeline:
     usual: Integers | None
     threshold: Integers | None
     longest_step: timedelta
-    longest_silence: timedelta
+    longest_pause: timedelta
     since: datetime
     until: datetime
     value_time: timedelta | None = None
@@ -216,14 +216,14 @@ class FeeTimeline:
         """Return the times of which nothing is known, oldest first."""
         return _stretches(self.gap_edges)
 
-    def silences_inside(self) -> list[FeeStep]:
+    def pauses_inside(self) -> list[FeeStep]:
         """Return the steps within which nothing was seen for longer than usual, oldest first.
 
-        A silence that the first value of a step ended lies before it.
+        A pause that the first value of a step ended lies before it.
         """
         gaps, lasted = self.steps.longest_gaps, self.steps.last_at - self.steps.first_at
-        is_silent = (self.longest_silence // _MILLISECOND < gaps) & (gaps <= lasted)
-        return [self.steps[place] for place in np.flatnonzero(is_silent).tolist()]
+        is_pause = (self.longest_pause // _MILLISECOND < gaps) & (gaps <= lasted)
+        return [self.steps[place] for place in np.flatnonzero(is_pause).tolist()]
 
     def can_be_read(self, level: Integers) -> bool:
         """Whether a level can be read as a line, or moves up and down too often for that."""
@@ -297,13 +297,13 @@ def _share_or_less(part: float) -> str:
     return "less than 1%" if part > 0 and share(part) == share(0.0) else share(part)
 
 
-def longest_usual_silence(steps: FeeSteps, period: timedelta) -> timedelta:
-    """Return the longest silence that is usual, where values are asked for every `period`.
+def longest_usual_pause(steps: FeeSteps, period: timedelta) -> timedelta:
+    """Return the longest pause that is usual, where values are asked for every `period`.
 
     It follows from what was seen, since another period may have been configured then.
     """
-    silences = np.sort(steps.first_at[1:] - steps.last_at[:-1])
-    usual = int(silences[len(silences) // 2]) * _MILLISECOND if len(silences) else period
+    pauses = np.sort(steps.first_at[1:] - steps.last_at[:-1])
+    usual = int(pauses[len(pauses) // 2]) * _MILLISECOND if len(pauses) else period
     return _GAP_AFTER_PERIODS * max(period, usual)
 
 

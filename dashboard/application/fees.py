@@ -16,7 +16,7 @@ from dashboard.application.fee_timeline import (
     FeeTimeline,
     TimeRange,
     Zoom,
-    longest_usual_silence,
+    longest_usual_pause,
     offered_time_ranges,
 )
 from dashboard.application.network_status import (
@@ -301,7 +301,7 @@ def read_fee_timeline(
     if not len(steps):
         return None
     usual, threshold = _levels(connection, figures, between, steps.first_at)
-    silence = longest_usual_silence(steps, profile.gas_period)
+    silence = longest_usual_pause(steps, profile.gas_period)
     return FeeTimeline(
         steps,
         usual,

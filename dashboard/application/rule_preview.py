@@ -25,7 +25,7 @@ from dashboard.domain.alerts.rule_preview import (
     rate_spells,
 )
 from dashboard.domain.fees.rollup import RollupLevel
-from dashboard.domain.fees.spells import longest_silence
+from dashboard.domain.fees.spells import longest_pause
 from dashboard.domain.health.coverage import GapCause
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.errors import InputError
@@ -143,13 +143,13 @@ def _of_fees(
     since, until = between
     for network_id in rule.scope.networks or networks:
         key = SeriesKey(network_id, SERIES[limit.signal])
-        silence = longest_silence(networks.get(network_id, timedelta()))
+        pause = longest_pause(networks.get(network_id, timedelta()))
         begin = asked_before(connection, network_id, since) or since
-        polled = fees_beside_limit(connection, key, limit, (begin, until), silence)
+        polled = fees_beside_limit(connection, key, limit, (begin, until), pause)
         kept_since = polled[0].value.at if polled else until
         minutes = _minutes(connection, key, (since, kept_since))
         values = [*judged_steps(minutes, rule, limit), *(each.value for each in polled)]
-        yield from fired_of_fees(rule, network_id, values, silence)
+        yield from fired_of_fees(rule, network_id, values, pause)
 
 
 def _minutes(

@@ -74,18 +74,18 @@ def _measure_base_fee(readings: BaseFeeReadings) -> FeeGrounds | None:
 
 
 def conclude_busyness(
-    conclusions: Conclusions, grounds: FeeGrounds | None, now: datetime, silence: timedelta
+    conclusions: Conclusions, grounds: FeeGrounds | None, now: datetime, pause: timedelta
 ) -> None:
     """Conclude whether a busy spell lasts, from one more value; None where none can be judged.
 
-    Without one for longer than `silence` it is not known.
+    Without one for longer than `pause` it is not known.
     """
     before = spell_state(conclusions.held.get(SubjectKind.BUSYNESS), now)
     states: list[SpellState] = []
     if grounds is not None:
         value = JudgedValue(now, grounds.is_busy)
-        states = follow(before, value, conclusions.rules.busy, silence)
-    elif before is not None and now - before.seen_at > silence:
+        states = follow(before, value, conclusions.rules.busy, pause)
+    elif before is not None and now - before.seen_at > pause:
         states = [before.unseen()]
     for each in states:
         after = condition_of(SubjectKind.BUSYNESS, each)

@@ -27,7 +27,7 @@ from dashboard.devnet.traffic import REJECTION_SECONDS, SubmitReport, Traffic
 from dashboard.domain.fees.gas import BlockFees, GasObservation, GasSource
 from dashboard.domain.fees.percentiles import FeeWindow
 from dashboard.domain.fees.rollup import FeeSeries
-from dashboard.domain.fees.spells import HoldPeriods, JudgedValue, Spell, longest_silence, spells_of
+from dashboard.domain.fees.spells import HoldPeriods, JudgedValue, Spell, longest_pause, spells_of
 from dashboard.domain.fees.suggestion import FeePolicy, suggest
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import WEI_PER_GWEI, Wei
@@ -189,14 +189,14 @@ class DemoFeeHistory:
         """
         if self._network.has_flat_fee:
             return []
-        silence = longest_silence(timedelta(seconds=_POLL_SECONDS))
-        found = spells_of(self._turns(silence), holds, silence)
+        pause = longest_pause(timedelta(seconds=_POLL_SECONDS))
+        found = spells_of(self._turns(pause), holds, pause)
         return [
             each if each.ends_at else replace(each, ends_at=self._end, is_end_known=False)
             for each in found
         ]
 
-    def _turns(self, silence: timedelta) -> Iterator[JudgedValue]:
+    def _turns(self, pause: timedelta) -> Iterator[JudgedValue]:
         """Yield the values at which anything changes beside the threshold that was asked last."""
         last_at, was_beyond, threshold = -1, False, -1
         days = (blocks[blocks % _POLL_SECONDS == 0] for _, _, blocks in self._seen_blocks())
@@ -211,7 +211,7 @@ class DemoFeeHistory:
             is_beyond = (self._fees.base_fees(at) > held) & (held >= 0)
             before = np.append(last_at, at[:-1])
             is_turn = is_beyond != np.append(was_beyond, is_beyond[:-1])
-            is_turn |= at - before > silence.total_seconds()
+            is_turn |= at - before > pause.total_seconds()
             is_turn[-1] = True
             for place in np.flatnonzero(is_turn).tolist():
                 seen_before = before[place] if before[place] >= 0 else at[place]

@@ -33,7 +33,7 @@ from dashboard.domain.alerts.condition import Condition, Subject, SubjectKind
 from dashboard.domain.alerts.kinds.busy import FeeGrounds
 from dashboard.domain.fees.gas import GasObservation, SuggestedGasFees
 from dashboard.domain.fees.percentiles import RankedFees
-from dashboard.domain.fees.spells import longest_silence
+from dashboard.domain.fees.spells import longest_pause
 from dashboard.domain.health.coverage import SHORTEST_GAP, CoverageChange, Covered, Watched
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import NetworkId
@@ -142,7 +142,7 @@ class Conditions:
         readings = self.read_gas(connection, now)
         with self._stored.concluding(connection, *_OF_GAS) as conclusions:
             conclude_gas(conclusions, readings)
-            conclude_busyness(conclusions, None, now, longest_silence(self.fees_period))
+            conclude_busyness(conclusions, None, now, longest_pause(self.fees_period))
 
     def update_gas_saved(
         self, connection: Connection, before: GasReadings, observation: GasObservation
@@ -157,7 +157,7 @@ class Conditions:
             conclude_gas(conclusions, before)
             conclude_gas(conclusions, after)
             grounds = None if fees is None else self._measure_busyness(connection, fees, now)
-            conclude_busyness(conclusions, grounds, now, longest_silence(self.fees_period))
+            conclude_busyness(conclusions, grounds, now, longest_pause(self.fees_period))
 
     def update_exclusion(self, connection: Connection, now: datetime) -> None:
         """Conclude from what is stored whether the exclusion API is silent."""

@@ -37,7 +37,7 @@ from dashboard.domain.alerts.kinds.kind import RuleKind
 from dashboard.domain.alerts.kinds.rejection_rate import RateMeasure, read_rates
 from dashboard.domain.alerts.kinds.table import KINDS, subject_kinds
 from dashboard.domain.alerts.rule import Rule
-from dashboard.domain.fees.spells import HoldPeriods, SpellState, longest_silence, states_of
+from dashboard.domain.fees.spells import HoldPeriods, SpellState, longest_pause, states_of
 from dashboard.domain.health.coverage import Gap
 from dashboard.domain.quantity import NetworkId
 from dashboard.poll.conditions import StoredConditions
@@ -186,20 +186,20 @@ class RuleReader:
         holds = HoldPeriods(rule.pending, rule.keep_firing)
         for network_id in rule.scope.networks or self.with_fees:
             subject = Subject(SubjectKind.FEE_LIMIT, network_id, rule=rule.name)
-            silence = longest_silence(self.with_fees.get(network_id, timedelta()))
+            pause = longest_pause(self.with_fees.get(network_id, timedelta()))
             before = held.get(subject)
-            start = now - max(rule.pending, rule.keep_firing) - silence
+            start = now - max(rule.pending, rule.keep_firing) - pause
             begin = asked_before(connection, network_id, _earlier(before, start)) or start
             between = trusted(_no_earlier(before, begin)), now
             key = SeriesKey(network_id, SERIES[limit.signal])
-            found = fees_beside_limit(connection, key, limit, between, silence)
+            found = fees_beside_limit(connection, key, limit, between, pause)
             if not found:
                 yield subject, (), None
                 continue
             state = spell_state(before, found[0].value.at)
             begun = None if state is None else replace(state, turning_since=None)
-            states = list(states_of(begun, (each.value for each in found), holds, silence))
-            if now - states[-1].seen_at > silence:
+            states = list(states_of(begun, (each.value for each in found), holds, pause))
+            if now - states[-1].seen_at > pause:
                 states.append(states[-1].unseen())
             grounds = FeeLimitGrounds(limit.signal, found[-1].fee, limit.limit, limit.is_upper)
             yield subject, states, grounds

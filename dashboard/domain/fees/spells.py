@@ -83,24 +83,24 @@ class SpellState:
         return SpellState(not self.is_within, turning, self.seen_at)
 
 
-def longest_silence(period: timedelta) -> timedelta:
+def longest_pause(period: timedelta) -> timedelta:
     """Return how far apart two values may be that are asked for every `period`, without a gap."""
     return max(SHORTEST_GAP, 2 * period)
 
 
 def follow(
-    held: SpellState | None, value: JudgedValue, holds: HoldPeriods, silence: timedelta
+    held: SpellState | None, value: JudgedValue, holds: HoldPeriods, pause: timedelta
 ) -> list[SpellState]:
     """Return each state that a value leads to, one after the other; the last one holds.
 
-    Two values further apart than `silence` have a gap between them. What was never seen begins
+    Two values further apart than `pause` have a gap between them. What was never seen begins
     outside a spell. Where the clock was set back, waiting begins again.
     """
     if held is None:
         held = SpellState(is_within=False, since=value.at, seen_at=value.at)
     before = replace(held, seen_at=held.seen_at if value.before is None else value.before)
     passed = [before.settled(holds, before.seen_at)]
-    if value.at - before.seen_at > silence:
+    if value.at - before.seen_at > pause:
         passed.append(passed[-1].unseen())
     now = replace(_turned(passed[-1], value), seen_at=value.at)
     return [*passed, now, now.settled(holds, value.at)]
@@ -115,9 +115,9 @@ def _turned(held: SpellState, value: JudgedValue) -> SpellState:
     return replace(held, turning_since=min(held.turning_since or value.at, value.at))
 
 
-def spells_of(values: Iterable[JudgedValue], holds: HoldPeriods, silence: timedelta) -> list[Spell]:
+def spells_of(values: Iterable[JudgedValue], holds: HoldPeriods, pause: timedelta) -> list[Spell]:
     """Return the spells that values make, which come in order of time; the last one may last."""
-    return list(spells_between(states_of(None, values, holds, silence)))
+    return list(spells_between(states_of(None, values, holds, pause)))
 
 
 def spells_between(states: Iterable[SpellState]) -> Iterator[Spell]:
@@ -137,11 +137,11 @@ def states_of(
     held: SpellState | None,
     values: Iterable[JudgedValue],
     holds: HoldPeriods,
-    silence: timedelta,
+    pause: timedelta,
 ) -> Iterator[SpellState]:
     """Yield every state that values lead to from the one that is held, as `follow` does."""
     for value in values:
-        states = follow(held, value, holds, silence)
+        states = follow(held, value, holds, pause)
         yield from states
         held = states[-1]
 

@@ -164,7 +164,7 @@ def _unreadable_threshold(timeline: FeeTimeline) -> list[str]:
 
 def _gaps(timeline: FeeTimeline) -> list[str]:
     """Say when it was not watched, as Health does, and when no fee came though it was."""
-    holes, inside = timeline.gaps(), timeline.silences_inside()
+    holes, inside = timeline.gaps(), timeline.pauses_inside()
     if timeline.busy.watched is None:
         without = [] if holes or inside else _no_gaps(is_late=timeline.begins_late)
         return [*without, *_many("gap", holes, "hatched"), *_short("gap", inside)]

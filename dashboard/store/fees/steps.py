@@ -30,7 +30,7 @@ class FeeStep(NamedTuple):
 
     `mean` is for drawing only. `estimated` of the values have a time that is only probable.
     `median` and `p90` (the 90th percentile) are at most 1/64 off. `longest_gap` is the longest
-    silence that ended in this step, as far as it began in the time that was asked for.
+    pause that ended in this step, as far as it began in the time that was asked for.
     """
 
     first_at: datetime
@@ -168,7 +168,7 @@ def integers(values: Iterable[int]) -> Integers:
 
 
 def with_pauses(gaps: Integers, first_at: Integers, last_at: Integers) -> Integers:
-    """Return the longest gaps within roll-ups, or before them where that silence was longer."""
+    """Return the longest gaps within roll-ups, or before them where that pause was longer."""
     pauses = np.append(0, first_at[1:] - last_at[:-1])[: len(gaps)]
     longest: Integers = np.maximum(gaps, pauses)
     return longest

@@ -162,17 +162,17 @@ def fees_beside_limit(
     key: SeriesKey,
     limit: FeeMeasure,
     between: tuple[datetime, datetime],
-    silence: timedelta,
+    pause: timedelta,
 ) -> list[PolledFee]:
     """Return the fees of a time, both ends included, at which anything changes; oldest first.
 
     These are the first and the last one, each on another side of a limit than the one before, and
-    each more than `silence` after it. The database compares them: a month has 200,000 or more.
+    each more than `pause` after it. The database compares them: a month has 200,000 or more.
     """
     column = _POLLED[key.series]
     since, until = map(milliseconds_of, between)
     bound = min(limit.limit, _LARGEST)
-    longest = silence // timedelta(milliseconds=1)
+    longest = pause // timedelta(milliseconds=1)
     rows = read_rows(
         connection,
         _TURNS.format(column, ">" if limit.is_upper else "<"),

@@ -15,7 +15,7 @@ from dashboard.domain.fees.spells import (
     Spell,
     SpellState,
     follow,
-    longest_silence,
+    longest_pause,
     spells_of,
 )
 from dashboard.domain.health.coverage import WatchedTime
@@ -165,4 +165,4 @@ def test_length_of_a_spell_is_until_now_while_it_lasts() -> None:
 
 @pytest.mark.parametrize(("period", "expected"), [(12, 120), (300, 600)])
 def test_values_may_be_two_periods_apart(period: int, expected: int) -> None:
-    assert longest_silence(timedelta(seconds=period)) == timedelta(seconds=expected)
+    assert longest_pause(timedelta(seconds=period)) == timedelta(seconds=expected)

@@ -7,7 +7,7 @@ from datetime import timedelta
 import numpy as np
 import pytest
 
-from dashboard.application.fee_timeline import TIME_RANGES, busy_in_words, longest_usual_silence
+from dashboard.application.fee_timeline import TIME_RANGES, busy_in_words, longest_usual_pause
 from dashboard.domain.fees.spells import BusyTime
 from dashboard.domain.health.coverage import WatchedTime
 from dashboard.show.parts.fee_summary import timeline_in_words
@@ -95,7 +95,7 @@ def test_silence_inside_of_a_step_is_told_where_it_is_longer_than_usual() -> Non
     quiet = a_step(0, 1, 2, lasts=hour, longest_gap=seconds(15))
     silent = a_step(1, 1, 2, lasts=hour, longest_gap=seconds(16))
 
-    assert a_timeline(steps=[quiet, silent]).silences_inside() == [silent]
+    assert a_timeline(steps=[quiet, silent]).pauses_inside() == [silent]
 
 
 def test_words_never_say_that_there_are_no_gaps_beside_one() -> None:
@@ -150,20 +150,20 @@ def test_time_since_the_first_look_without_a_gap_is_said_to_have_none() -> None:
 def test_silence_before_a_step_is_not_one_inside_of_it() -> None:
     step = a_step(0, 1, 2, lasts=seconds(20), longest_gap=seconds(21))
 
-    assert a_timeline(steps=[step]).silences_inside() == []
+    assert a_timeline(steps=[step]).pauses_inside() == []
 
 
 def test_silence_is_measured_by_the_poll_period() -> None:
     steps = in_columns([a_step(number, 1) for number in range(5)])
 
-    assert longest_usual_silence(steps, seconds(10)) == seconds(30)
+    assert longest_usual_pause(steps, seconds(10)) == seconds(30)
 
 
 def test_silence_is_measured_by_what_was_usual_then() -> None:
     steps = in_columns([a_step(number, 1) for number in range(5)])
 
-    assert longest_usual_silence(steps, seconds(4)) == seconds(30)
+    assert longest_usual_pause(steps, seconds(4)) == seconds(30)
 
 
 def test_single_value_leaves_the_poll_period() -> None:
-    assert longest_usual_silence(in_columns([a_step(0, 1)]), seconds(4)) == seconds(12)
+    assert longest_usual_pause(in_columns([a_step(0, 1)]), seconds(4)) == seconds(12)
