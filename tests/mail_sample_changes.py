@@ -17,7 +17,7 @@ from dashboard.domain.alerts.kinds.expiry import ExpiryGrounds
 from dashboard.domain.alerts.kinds.fee_limit import FeeLimitGrounds
 from dashboard.domain.alerts.kinds.rejection_rate import RateGrounds
 from dashboard.domain.alerts.kinds.rejections import InclusionGrounds
-from dashboard.domain.alerts.kinds.upstream import SilenceGrounds
+from dashboard.domain.alerts.kinds.upstream import OutageGrounds
 from dashboard.domain.alerts.notification import NotificationKind
 from dashboard.domain.health.coverage import GapCause
 from dashboard.domain.quantity import Wei
@@ -28,7 +28,7 @@ from tests.builders import (
 )
 
 ABOVE: Final = FeeGrounds(Signal.BASE_FEE, Wei(23_123_456_789), Wei(19_600_000_000))
-SILENCE: Final = SilenceGrounds(
+SILENCE: Final = OutageGrounds(
     A_MOMENT - seconds(120), "Linea exclusion endpoint: no answer in 5 s"
 )
 RATE: Final = RateGrounds(42, 20, timedelta(minutes=10), "module", "ADD")

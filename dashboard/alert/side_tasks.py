@@ -261,7 +261,7 @@ class Heartbeat:
         if unwatched:
             return f"network {min(unwatched)} was never watched"
         for each in held:
-            if each.silence is not None:
+            if each.open_gap is not None:
                 return (
                     f"questions about {each.watched} of network {each.network_id} are not answered"
                 )

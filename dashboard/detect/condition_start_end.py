@@ -22,7 +22,7 @@ from dashboard.domain.fees.spells import HoldPeriods, SpellState
 from dashboard.domain.quantity import NetworkId
 
 _BUSY: Final = HoldPeriods(timedelta(minutes=1), timedelta(minutes=5))
-_SILENCE: Final = HoldPeriods(timedelta(minutes=2), timedelta(minutes=1))
+_OUTAGE: Final = HoldPeriods(timedelta(minutes=2), timedelta(minutes=1))
 _STALENESS: Final = HoldPeriods(timedelta(minutes=5))
 
 
@@ -31,14 +31,14 @@ class ConditionRules:
     """How long each kind of trouble must last to open an incident, and be gone to close it."""
 
     busy: HoldPeriods = _BUSY
-    silence: HoldPeriods = _SILENCE
+    outage: HoldPeriods = _OUTAGE
     staleness: HoldPeriods = _STALENESS
 
     def of(self, kind: SubjectKind) -> HoldPeriods:
         """Return the rule of a kind of condition."""
         if kind is SubjectKind.BUSYNESS:
             return self.busy
-        return self.staleness if kind is SubjectKind.FEES else self.silence
+        return self.staleness if kind is SubjectKind.FEES else self.outage
 
 
 def spell_state(held: Condition | None, at: datetime) -> SpellState | None:

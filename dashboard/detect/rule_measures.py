@@ -124,12 +124,12 @@ def unmeasured(readings: Readings, held: HeldConditions, rule: Rule, now: dateti
     }
 
 
-def without_silent(readings: Readings, silent: Collection[NetworkId]) -> Readings:
-    """Return readings of rates, of which few arrivals say nothing while nobody sees them arrive."""
+def without_outages(readings: Readings, outages: Collection[NetworkId]) -> Readings:
+    """Return readings without calm rates of networks in `outages`, whose arrivals nobody sees."""
     return {
         subject: None
         if subject.kind is SubjectKind.REJECTION_RATE
-        and subject.network_id in silent
+        and subject.network_id in outages
         and reading is not None
         and not reading.is_trouble
         else reading

@@ -19,14 +19,14 @@ from dashboard.detect.busy_measure import (
     measure_busyness,
 )
 from dashboard.detect.condition_start_end import Conclusions, ConditionRules
-from dashboard.detect.silence import (
+from dashboard.detect.outage import (
     STALE_AFTER_PERIODS,
     Answered,
     GasReadings,
-    Look,
     Unanswered,
+    Visit,
     conclude_coverage,
-    conclude_exclusion_silence,
+    conclude_exclusion_outage,
     conclude_gas,
 )
 from dashboard.domain.alerts.condition import Condition, Subject, SubjectKind
@@ -128,7 +128,7 @@ class Conditions:
 
     def read_gas(self, connection: Connection, now: datetime) -> GasReadings:
         """Return who answers for fees, and since when not."""
-        self.set_clock.look()
+        self.set_clock.check()
         unanswered = self._unanswered(connection, Operation.SUGGESTED_GAS_FEES)
         fees_at = fees_answered_at(connection, self.network_id, now)
         answered_at = fees_at
@@ -138,7 +138,7 @@ class Conditions:
         return GasReadings(now, self.set_clock.since, unanswered, answered_at, answered, fees_at)
 
     def update_gas(self, connection: Connection, now: datetime) -> None:
-        """Conclude from what is stored whether fees are stale, or their source is silent."""
+        """Conclude from what is stored whether fees are stale, or their source has an outage."""
         readings = self.read_gas(connection, now)
         with self._stored.concluding(connection, *_OF_GAS) as conclusions:
             conclude_gas(conclusions, readings)
@@ -160,11 +160,11 @@ class Conditions:
             conclude_busyness(conclusions, grounds, now, longest_pause(self.fees_period))
 
     def update_exclusion(self, connection: Connection, now: datetime) -> None:
-        """Conclude from what is stored whether the exclusion API is silent."""
-        self.set_clock.look()
+        """Conclude from what is stored whether the exclusion API has an outage."""
+        self.set_clock.check()
         unanswered = self._unanswered(connection, Operation.EXCLUSION_STATUS)
         with self._stored.concluding(connection, SubjectKind.EXCLUSION_API) as conclusions:
-            conclude_exclusion_silence(conclusions, unanswered, self.set_clock.since, now)
+            conclude_exclusion_outage(conclusions, unanswered, self.set_clock.since, now)
 
     def _measure_busyness(
         self, connection: Connection, fees: SuggestedGasFees, now: datetime
@@ -208,41 +208,41 @@ class Conditions:
 
 @dataclass(slots=True)
 class CoverageWatch:
-    """Looks at one network again and again; begin a new one with each term.
+    """Checks the coverage of one network at each visit; begin a new one with each term.
 
-    `looked_at` is when the last look was written down, in elapsed time.
+    `visited_at` is when the last visit was stored, in elapsed time.
     """
 
     network_id: NetworkId
     watched: Sequence[Watched]
     clocks: Clocks
-    looked_at: timedelta | None = None
+    visited_at: timedelta | None = None
 
-    def look(self, connection: Connection) -> timedelta:
-        """Write down what this look changes; return its time, for `kept` once it is on disk."""
+    def visit(self, connection: Connection) -> timedelta:
+        """Store what this visit changes; return its time, for `kept` once it is on disk."""
         at, elapsed = self.clocks.now(), self.clocks.elapsed()
-        since_last = None if self.looked_at is None else elapsed - self.looked_at
+        since_last = None if self.visited_at is None else elapsed - self.visited_at
         failures = {
             each.operation: each for each in read_standing_failures(connection, self.network_id)
         }
         held = {each.watched: each for each in covered(connection, [self.network_id])}
         for watched in self.watched:
             failure = _failure_of(connection, self.network_id, watched, failures, at)
-            look = Look(at, since_last)
+            visit = Visit(at, since_last)
             if failure is not None and _has_lasted(failure):
-                look = Look(at, since_last, failure.failing_since, failure.failure.message)
+                visit = Visit(at, since_last, failure.failing_since, failure.failure.message)
             before = held.get(watched)
             if before is None:
                 change = CoverageChange(Covered(self.network_id, watched, at, at))
             else:
                 seen = as_last_seen(connection, before) if since_last is None else before
-                change = conclude_coverage(seen, look)
+                change = conclude_coverage(seen, visit)
             save_coverage(connection, before, change)
         return elapsed
 
-    def kept(self, looked_at: timedelta) -> None:
-        """Remember a look that is on disk."""
-        self.looked_at = looked_at
+    def kept(self, visited_at: timedelta) -> None:
+        """Remember a visit that is on disk."""
+        self.visited_at = visited_at
 
 
 def _has_lasted(failure: StandingFailure) -> bool:

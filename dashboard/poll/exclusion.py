@@ -13,7 +13,7 @@ from heapq import heappop, heappush
 from typing import Final, Protocol
 from uuid import UUID
 
-from dashboard.detect.silence import conclude_exclusion
+from dashboard.detect.outage import conclude_exclusion
 from dashboard.domain.alerts.condition import Subject
 from dashboard.domain.health.observation import ExclusionAnswer, Operation
 from dashboard.domain.quantity import NetworkId, TxHash
@@ -154,7 +154,7 @@ class ExclusionPoll(PollLoop[ScheduledCohort, Cohort, ExclusionAnswer, dict[int,
         self._conditions = conditions
         self._new_id = new_id
         self._last_cohort_id = 0
-        self._is_silent = False
+        self._has_outage = False
 
     def load(self) -> None:
         """Schedule new cohorts: of newly tracked hashes, and those split off since."""
@@ -180,7 +180,7 @@ class ExclusionPoll(PollLoop[ScheduledCohort, Cohort, ExclusionAnswer, dict[int,
 
     def is_answered(self) -> bool:
         """Whether a look-up was answered since the last poll failed as a whole."""
-        if not self._is_silent:
+        if not self._has_outage:
             return False
         with self.store.read() as connection:
             failures = read_standing_failures(connection, self.store.network_id)
@@ -211,7 +211,7 @@ class ExclusionPoll(PollLoop[ScheduledCohort, Cohort, ExclusionAnswer, dict[int,
             results = record_poll(connection, network_id, asked_at, questions, answers)
             self._conditions.update_exclusion(connection, asked_at)
             self._save(connection, last, asked_at)
-        self._is_silent = all(each.failure is not None for each in answers)
+        self._has_outage = all(each.failure is not None for each in answers)
         return results
 
     def reschedule(

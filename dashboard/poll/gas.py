@@ -39,7 +39,7 @@ RETRY_AFTER: Final = timedelta(seconds=30)
 """How soon an operation that failed is asked again, unless its own period is shorter."""
 
 _LONGEST_TRIAL: Final = timedelta(seconds=5)
-"""How long a gas API that was silent may take for its first answer again."""
+"""How long a gas API may take for its first answer after an outage."""
 
 
 class GasAsker(Protocol):
@@ -92,7 +92,7 @@ class GasQuestion:
     slack: timedelta = timedelta(0)
     due: timedelta = timedelta.min
     paused_until: timedelta | None = None
-    silence: Failure | None = None
+    outage: Failure | None = None
 
     async def ask(self, started: timedelta) -> GasAnswer:
         """Ask once, at this elapsed time."""
@@ -104,7 +104,7 @@ class GasQuestion:
             value = await self._ask_api(self.api)
         except UpstreamError as error:
             return await self._without_api(error, started)
-        self.paused_until = self.silence = None
+        self.paused_until = self.outage = None
         self.due = started + self.period
         return GasAnswer(self.operation, value)
 
@@ -133,7 +133,7 @@ class GasQuestion:
         if self.node is None:
             self.due = started + _pause_after(self.period, failure) + self.slack
             return GasAnswer(self.operation, failure=failure)
-        self.silence = failure
+        self.outage = failure
         self.paused_until = started + max(RETRY_AFTER, longest_retry_after([failure]))
         answer = await self._ask_node(GasSource.NODE_INSTEAD, started)
         return replace(answer, failure=answer.failure or failure)
@@ -145,7 +145,7 @@ class GasQuestion:
         except UpstreamError as error:
             failure = failure_of(error)
             self.due = started + _pause_after(self.period, failure) + self.slack
-            return GasAnswer(self.operation, failure=_both(self.silence, failure))
+            return GasAnswer(self.operation, failure=_both(self.outage, failure))
         self.due = started + self.period
         return GasAnswer(self.operation, value, source)
 
@@ -293,8 +293,8 @@ def _observation(
     )
 
 
-_ONE_LOOK: Final = timedelta(milliseconds=500)
-"""How long one look at the node serves other callers as well."""
+_SHARED_FOR: Final = timedelta(milliseconds=500)
+"""How long other callers share what one refresh read."""
 
 _LONGEST_LOAD: Final = timedelta(seconds=8)
 """How long a question waits for the whole window; then it fails, and is put again."""
@@ -314,7 +314,7 @@ class ChainReader(Protocol):
 class GasFromNode:
     """Answers as a gas API does; every method raises UpstreamError.
 
-    The questions of one poll share one look at the node: what it said, or why it did not. All
+    The questions of one poll share one reading of the node, or its failure. All
     answers rest on the whole window and wait until that is loaded: the congestion among the
     suggested fees does too. With `stalled_after`, a newest block that is older counts as no
     answer: the node lost its peers, or nothing is mined.
@@ -328,37 +328,37 @@ class GasFromNode:
         self._clocks = clocks
         self._stalled_after = stalled_after
         self._one_at_a_time = anyio.Lock()
-        self._looked_at: timedelta | None = None
+        self._read_at: timedelta | None = None
         self._trouble: UpstreamError | None = None
 
     async def suggested_gas_fees(self) -> SuggestedGasFees:
         """Return the fees that the newest blocks suggest."""
-        return (await self._look_at_all()).suggested_gas_fees
+        return (await self._read_whole_window()).suggested_gas_fees
 
     async def base_fee_history(self) -> tuple[Wei, ...]:
         """Return the base fees of the last blocks, oldest first."""
-        return (await self._look_at_all()).base_fee_history
+        return (await self._read_whole_window()).base_fee_history
 
     async def base_fee_percentile(self) -> Wei:
         """Return the base fee that half of the window did not exceed."""
-        return (await self._look_at_all()).base_fee_percentile
+        return (await self._read_whole_window()).base_fee_percentile
 
     async def busy_threshold(self) -> Wei:
         """Return the base fee strictly above which the network counts as busy."""
-        return (await self._look_at_all()).busy_threshold
+        return (await self._read_whole_window()).busy_threshold
 
-    async def _look(self) -> ChainFees:
+    async def _read(self) -> ChainFees:
         async with self._one_at_a_time:
             now = self._clocks.elapsed()
-            if self._looked_at is None or now - self._looked_at > _ONE_LOOK:
+            if self._read_at is None or now - self._read_at > _SHARED_FOR:
                 await self._refresh()
         if self._trouble is not None:
             raise self._trouble
         return self._follower.snapshot()
 
-    async def _look_at_all(self) -> ChainFees:
+    async def _read_whole_window(self) -> ChainFees:
         """Load the window first; UpstreamUnavailable where that does not go on, or takes long."""
-        fees, held = await self._look(), -1
+        fees, held = await self._read(), -1
         started = self._clocks.elapsed()
         while not self._follower.is_complete:
             before, held = held, self._follower.blocks_held
@@ -376,7 +376,7 @@ class GasFromNode:
             self._check_age(self._follower.snapshot())
         except UpstreamError as error:
             self._trouble = error
-        self._looked_at = self._clocks.elapsed()
+        self._read_at = self._clocks.elapsed()
 
     def _check_age(self, fees: ChainFees) -> None:
         age = self._clocks.now() - fees.head.timestamp

@@ -128,8 +128,8 @@ def jobs_of(worker: PollingWorker, term: Term, over: asyncio.Event) -> list[Job]
         Job("lease", worker.lease.duration / 4, lambda: _renew(worker.lease, term, over)),
         *(job for network in worker.networks for job in _polls(worker, term, network)),
         _delivery(worker, term, over),
-        Job("disk space", worker.periods.conditions, lambda: run_sync(disk.look, term)),
-        Job("rules", worker.periods.conditions, lambda: run_sync(measured.look, term)),
+        Job("disk space", worker.periods.conditions, lambda: run_sync(disk.measure, term)),
+        Job("rules", worker.periods.conditions, lambda: run_sync(measured.measure, term)),
         Job("housekeeping", worker.periods.housekeeping, housekeeping.run),
     ]
 
@@ -204,8 +204,8 @@ def _update_conditions(
             conditions.update_gas(connection, now)
         if Watched.REJECTIONS in coverage.watched:
             conditions.update_exclusion(connection, now)
-        looked_at = coverage.look(connection)
-    coverage.kept(looked_at)
+        visited_at = coverage.visit(connection)
+    coverage.kept(visited_at)
 
 
 def _delivery(worker: PollingWorker, term: Term, over: asyncio.Event) -> Job:
@@ -250,33 +250,33 @@ GRACE: Final = timedelta(seconds=4)
 _loop_log = get_logger("watch")
 
 
-async def run_polling_worker(watcher: PollingWorker, stop: asyncio.Event) -> None:
+async def run_polling_worker(worker: PollingWorker, stop: asyncio.Event) -> None:
     """Stand by until the lease is ours, work until it is lost, and so on until `stop`."""
-    while (term := await _stand_by(watcher, stop)) is not None:
+    while (term := await _stand_by(worker, stop)) is not None:
         _loop_log.info("this worker is active", token=term.token)
         over = asyncio.Event()
-        scheduler = Scheduler(jobs_of(watcher, term, over), watcher.clocks)
+        scheduler = Scheduler(jobs_of(worker, term, over), worker.clocks)
         scheduler.start()
         await _first_of(stop, over)
         over.set()
         await scheduler.stop(GRACE)
-        await run_sync(_leave, watcher, term)
+        await run_sync(_leave, worker, term)
 
 
-async def _stand_by(watcher: PollingWorker, stop: asyncio.Event) -> Term | None:
+async def _stand_by(worker: PollingWorker, stop: asyncio.Event) -> Term | None:
     """Return the term that begins when the lease is free; None once asked to stop."""
     announced: str | None = None
     while not stop.is_set():
         try:
-            term = await run_sync(watcher.lease.acquire)
+            term = await run_sync(worker.lease.acquire)
             if term is None:
-                announced = await run_sync(_announce, watcher.lease, announced)
+                announced = await run_sync(_announce, worker.lease, announced)
         except StoreError as error:
             _loop_log.warning("the lease cannot be asked for", why=str(error))
             term = None
         if term is not None:
             return term
-        await _wait(stop, watcher.lease.duration / 4)
+        await _wait(stop, worker.lease.duration / 4)
     return None
 
 
@@ -293,11 +293,11 @@ def _announce(lease: Lease, announced: str | None) -> str | None:
     return holder or announced
 
 
-def _leave(watcher: PollingWorker, term: Term) -> None:
+def _leave(worker: PollingWorker, term: Term) -> None:
     """Finish messages under way, then let a standby take over."""
     try:
-        watcher.delivery.finish(GRACE / 2)
-        watcher.lease.release(term)
+        worker.delivery.finish(GRACE / 2)
+        worker.lease.release(term)
     except StoreError as error:
         _loop_log.warning("the lease could not be released; it expires on its own", why=str(error))
 

@@ -154,8 +154,8 @@ class SetClock:
         """Begin with the clock as it stands."""
         self._offset, self.since = self.clocks.offset, self.clocks.now()
 
-    def look(self) -> timedelta:
-        """Return by how much the clock was set since the last look, zero where it was not."""
+    def check(self) -> timedelta:
+        """Return by how much the clock was set since the last check; zero if it was not."""
         before, self._offset = self._offset, self.clocks.offset
         if abs(self._offset - before) <= LARGEST_DRIFT:
             return timedelta()

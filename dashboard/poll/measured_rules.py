@@ -16,7 +16,7 @@ from dashboard.detect.rule_measures import (
     conclude_measured,
     end_without_rule,
     unmeasured,
-    without_silent,
+    without_outages,
 )
 from dashboard.domain.alerts.condition import (
     INSTALLATION,
@@ -76,9 +76,9 @@ class DiskSpace:
         """Take the clock for right as it is now."""
         object.__setattr__(self, "set_clock", SetClock(self.clocks))
 
-    def look(self, term: Term) -> None:
+    def measure(self, term: Term) -> None:
         """Conclude whether space is low; nothing where the database does not say."""
-        self.set_clock.look()
+        self.set_clock.check()
         with self.store.write() as connection:
             term.check(connection)
             free = free_space(connection).on_disk
@@ -95,7 +95,7 @@ _TRUSTED_FOR: Final = timedelta(days=1)
 """After so long without a connection the certificate may be another one."""
 
 
-class _Sight(NamedTuple):
+class _SeenCertificate(NamedTuple):
     """A certificate as it was seen last."""
 
     ends_at: datetime
@@ -112,19 +112,19 @@ class PeerCertificates:
 
     names: Mapping[str, str] = field(default_factory=dict)
     take_seen: Callable[[], Mapping[str, datetime]] = dict
-    _last: dict[str, _Sight] = field(default_factory=dict)
+    _last: dict[str, _SeenCertificate] = field(default_factory=dict)
 
-    def look(self, now: datetime) -> None:
-        """Take in what was seen since the last look."""
+    def update(self, now: datetime) -> None:
+        """Take in what was seen since the last call."""
         for host, ends_at in self.take_seen().items():
-            self._last[host] = _Sight(ends_at, now)
+            self._last[host] = _SeenCertificate(ends_at, now)
 
     def ending(self, now: datetime, within: timedelta) -> Iterator[tuple[str, datetime]]:
         """Yield which certificates end so soon, or ended; each was to do so when it was seen."""
         for host, name in self.names.items():
-            sight = self._last.get(host)
-            if sight and sight.ends_at <= min(now, sight.seen_at + _TRUSTED_FOR) + within:
-                yield name, sight.ends_at
+            last = self._last.get(host)
+            if last and last.ends_at <= min(now, last.seen_at + _TRUSTED_FOR) + within:
+                yield name, last.ends_at
 
     def unseen(self) -> list[str]:
         """Return the servers to which this process has not connected: nobody knows."""
@@ -245,7 +245,7 @@ def _credits(
 def _expiries(
     reader: RuleReader, connection: Connection, rule: Rule, expiry: ExpiryMeasure, now: datetime
 ) -> Readings:
-    reader.peers.look(now)
+    reader.peers.update(now)
     unknown = [_of_server(each) for each in reader.peers.unseen()]
     return read_expiries(rule, reader.ending(connection, expiry, now), now, unknown)
 
@@ -298,12 +298,12 @@ class MeasuredRules:
         """Take the clock for right as it is now."""
         self._set_clock = SetClock(self.clocks)
 
-    def look(self, term: Term) -> None:
+    def measure(self, term: Term) -> None:
         """Conclude what every rule measures; raises StoreError, or LeaseLost."""
         began = self.clocks.elapsed()
         if began < self._next_at:
             return
-        self._set_clock.look()
+        self._set_clock.check()
         with self.store.read() as connection:
             changes = list(self._changes(connection))
         if changes:
@@ -317,7 +317,7 @@ class MeasuredRules:
         rules = [each for each in rules_in_force(connection) if _is_measured(each)]
         held = self._trusted(measured_conditions(connection, _KINDS))
         now = self.clocks.now()
-        silent = {
+        outages = {
             each.network_id
             for each in silent_sources(connection, now)
             if each.mutes(RuleKind.REJECTION_RATE)
@@ -334,7 +334,7 @@ class MeasuredRules:
                 continue
             readings = self.reader.read(connection, rule, now)
             readings |= unmeasured(readings, held, rule, now)
-            readings = without_silent(readings, silent)
+            readings = without_outages(readings, outages)
             read |= readings.keys()
             yield from conclude_measured(rule, readings, held, self.new_id)
         for subject in held.keys() - read:

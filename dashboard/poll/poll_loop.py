@@ -115,7 +115,7 @@ class PollLoop(ABC, Generic[DueT, QuestionT, AnswerT, RecordedT]):
         failures = [answer.failure for answer in answers if answer.failure is not None]
         if failures:
             self._log_failures(len(answers), failures)
-        self._pause_after(failures, is_silent=len(failures) == len(answers))
+        self._pause_after(failures, is_outage=len(failures) == len(answers))
         return recorded
 
     def _note_answers(self, answers: Sequence[AnswerT], took: timedelta) -> None:
@@ -125,11 +125,11 @@ class PollLoop(ABC, Generic[DueT, QuestionT, AnswerT, RecordedT]):
         times = times_of(took) if answered else AnswerCounts().times
         self.store.meter.note_answers(self.operation, AnswerCounts(answered, 0, failed, times))
 
-    def _pause_after(self, failures: Sequence[Failure], *, is_silent: bool) -> None:
+    def _pause_after(self, failures: Sequence[Failure], *, is_outage: bool) -> None:
         """Pause after an upstream answered nothing, or demanded a pause."""
         rules = self.rules
         pause = min(max(self._pause * 2, rules.shortest_pause), rules.longest_pause)
-        self._pause = pause if is_silent else timedelta()
+        self._pause = pause if is_outage else timedelta()
         self._paused_until = self.clocks.elapsed() + max(self._pause, longest_retry_after(failures))
 
     def is_answered(self) -> bool:

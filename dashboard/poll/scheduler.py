@@ -16,7 +16,7 @@ from dashboard.errors import LinewatchError
 from dashboard.logs import get_logger
 from dashboard.poll.lease import Clocks, SetClock
 
-_LOOK_AT_CLOCK_EVERY: Final = 1.0
+_CHECK_CLOCK_EVERY: Final = 1.0
 _log = get_logger("scheduler")
 
 
@@ -41,7 +41,7 @@ class Scheduler:
         self._jobs = tuple(jobs)
         self._set_clock = SetClock(clocks)
         self._running: set[asyncio.Task[None]] = set()
-        self._watchman: asyncio.TimerHandle | None = None
+        self._next_check: asyncio.TimerHandle | None = None
         self._scheduler = AsyncIOScheduler(
             timezone=UTC,
             logger=_quiet_logger(),
@@ -55,12 +55,12 @@ class Scheduler:
                 self._run, _Every(job.period), (job,), id=job.name, next_run_time=_now()
             )
         self._scheduler.start()
-        self._keep_watch()
+        self._keep_checking()
 
     async def stop(self, grace: timedelta) -> None:
         """Begin no run any more, let those under way finish within `grace`, cancel the rest."""
-        if self._watchman is not None:
-            self._watchman.cancel()
+        if self._next_check is not None:
+            self._next_check.cancel()
         self._scheduler.pause()
         if self._running:
             await asyncio.wait(self._running, timeout=grace.total_seconds())
@@ -70,21 +70,21 @@ class Scheduler:
         await asyncio.gather(*unfinished)
         self._scheduler.shutdown(wait=False)
 
-    def look_at_clock(self) -> None:
+    def check_clock(self) -> None:
         """Run every job at once where the time of day was set.
 
         APScheduler waits for times of day: one that was set back a week would let it sleep that
         long.
         """
-        if by := self._set_clock.look():
+        if by := self._set_clock.check():
             _log.warning("the clock was set", by=str(by))
             for job in self._jobs:
                 self._scheduler.modify_job(job.name, next_run_time=_now())
 
-    def _keep_watch(self) -> None:
-        self.look_at_clock()
+    def _keep_checking(self) -> None:
+        self.check_clock()
         loop = asyncio.get_running_loop()
-        self._watchman = loop.call_later(_LOOK_AT_CLOCK_EVERY, self._keep_watch)
+        self._next_check = loop.call_later(_CHECK_CLOCK_EVERY, self._keep_checking)
 
     async def _run(self, job: Job) -> None:
         task = asyncio.current_task()

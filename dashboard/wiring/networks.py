@@ -136,6 +136,6 @@ def condition_rules(settings: Settings) -> ConditionRules:
     alerts = settings.alerts
     return ConditionRules(
         busy=HoldPeriods(alerts.busy_pending, alerts.busy_keep_firing),
-        silence=HoldPeriods(alerts.silence_pending, alerts.silence_keep_firing),
+        outage=HoldPeriods(alerts.silence_pending, alerts.silence_keep_firing),
         staleness=HoldPeriods(alerts.stale_pending),
     )

@@ -71,7 +71,7 @@ async def run_worker(settings: Settings, stop: asyncio.Event) -> None:
     with closing(open_role_store(settings)) as store:
         async with open_clients(settings) as clients:
             watched = [_watched(network, clients, settings) for network in networks]
-            watcher = PollingWorker(
+            worker = PollingWorker(
                 store=store,
                 lease=Lease(
                     store, WORKER_LEASE, _name_of_this_process(), settings.worker.lease, elapsed
@@ -88,7 +88,7 @@ async def run_worker(settings: Settings, stop: asyncio.Event) -> None:
                 certificates=own_authorities(settings.tls),
                 peers=PeerCertificates(tls_servers(settings), take_seen_certificates),
             )
-            await run_polling_worker(watcher, stop)
+            await run_polling_worker(worker, stop)
 
 
 def _share_memory_pools() -> None:

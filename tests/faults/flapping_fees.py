@@ -130,7 +130,7 @@ def _play(
 
 def _begin(store: Store, network_id: NetworkId, rule: HoldPeriods, clock: FakeClock) -> GasArchive:
     """Let a worker begin that knows only what is stored."""
-    rules = ConditionRules(busy=rule, silence=HoldPeriods(_SILENT_AFTER, _ANSWERING_AFTER))
+    rules = ConditionRules(busy=rule, outage=HoldPeriods(_SILENT_AFTER, _ANSWERING_AFTER))
     term = Lease(store, "worker", "us", timedelta(days=365), clock.elapsed).acquire()
     assert term is not None
     concluding = Conditions(network_id, _PERIOD, _PERIOD, rules, clock.clocks, uuid4)

@@ -97,7 +97,7 @@ class Night:
 
     def work(self) -> None:
         """Let the worker do what is due now."""
-        self.measured.look(self.term)
+        self.measured.measure(self.term)
         while self.notifier.run(self.term.token, self.term.lasts):
             pass
 

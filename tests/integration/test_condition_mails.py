@@ -49,7 +49,7 @@ PERIODS = Periods(
 )
 RULES = ConditionRules(
     busy=HoldPeriods(SOON, SOON),
-    silence=HoldPeriods(timedelta(seconds=1), timedelta(seconds=1)),
+    outage=HoldPeriods(timedelta(seconds=1), timedelta(seconds=1)),
     staleness=HoldPeriods(timedelta(minutes=5)),
 )
 SILENCE = UpstreamUnavailable("devnet gas endpoint did not answer")

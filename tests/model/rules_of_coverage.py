@@ -127,7 +127,7 @@ class WatchingMachine(StoreMachine):
                 held.coverage.look((network_id, each), at, pause, silence)
             self.looked_at[network_id] = elapsed
 
-        self.change(watch.look, expect, Part.COVERAGE)
+        self.change(watch.visit, expect, Part.COVERAGE)
 
 
 def _silence(

@@ -108,24 +108,24 @@ def seen_rejections(number: int, *, is_whole: bool) -> str:
 class Covered:
     """Fees or rejections of a network were watched from `since` to `until` without a gap.
 
-    `silence` is the open gap, if the upstream does not answer now.
+    `open_gap` began when the upstream stopped answering; None while it answers.
     """
 
     network_id: NetworkId
     watched: Watched
     since: datetime
     until: datetime
-    silence: Gap | None = None
+    open_gap: Gap | None = None
 
     def unseen(self, since: datetime, until: datetime) -> tuple[Gap, ...]:
         """Return the gap of a time in which no worker looked, unless it is short.
 
-        A silence that was open until then ends with it, and comes first.
+        A gap that was open until then ends when it begins, and comes first.
         """
         if until - since < SHORTEST_GAP:
             return ()
         gap = Gap(self.network_id, self.watched, since, until, GapCause.NOT_WATCHED)
-        return (gap,) if self.silence is None else (self.silence.ended(since), gap)
+        return (gap,) if self.open_gap is None else (self.open_gap.ended(since), gap)
 
 
 @dataclass(frozen=True, slots=True)

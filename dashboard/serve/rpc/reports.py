@@ -11,7 +11,7 @@ from uuid import UUID
 
 from anyio import CapacityLimiter, to_thread
 
-from dashboard.detect.silence import conclude_exclusion
+from dashboard.detect.outage import conclude_exclusion
 from dashboard.domain.alerts.condition import Subject
 from dashboard.domain.alerts.rule import takes_all_reports
 from dashboard.domain.health.observation import ExclusionAnswer

@@ -22,7 +22,7 @@ from dashboard.domain.alerts.grounds import Grounds
 from dashboard.domain.alerts.incident import IncidentState
 from dashboard.domain.alerts.kinds.coverage import GapGrounds
 from dashboard.domain.alerts.kinds.delivery import DeliveryGrounds
-from dashboard.domain.alerts.kinds.upstream import SilenceGrounds
+from dashboard.domain.alerts.kinds.upstream import OutageGrounds
 from dashboard.domain.alerts.notification import (
     DeliveryResult,
     NotificationKind,
@@ -67,7 +67,7 @@ class OpenIncident:
 
     def as_condition(self) -> Condition:
         """Return its condition; silence begins with the first failure, as its message says."""
-        failing = self.grounds.failing_since if isinstance(self.grounds, SilenceGrounds) else None
+        failing = self.grounds.failing_since if isinstance(self.grounds, OutageGrounds) else None
         return Condition(self.state, failing or self.opened_at, self.turning_since)
 
 

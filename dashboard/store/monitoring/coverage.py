@@ -32,14 +32,14 @@ def covered(connection: Connection, networks: Sequence[NetworkId]) -> list[Cover
     """Return what is held of each part of networks that was ever watched."""
     column = coverage_gaps.c
     lasting = select(coverage_gaps).where(column.network_id.in_(networks), column.ends_at.is_(None))
-    silences = {(row.network_id, row.watched): _gap(row) for row in connection.execute(lasting)}
+    open_gaps = {(row.network_id, row.watched): _gap(row) for row in connection.execute(lasting)}
     return [
         Covered(
             row.network_id,
             Watched(row.watched),
             row.since,
             row.until,
-            silences.get((row.network_id, row.watched)),
+            open_gaps.get((row.network_id, row.watched)),
         )
         for row in connection.execute(select(coverage).where(coverage.c.network_id.in_(networks)))
     ]
@@ -127,8 +127,8 @@ def unwatched_now(
 def save_coverage(connection: Connection, before: Covered | None, change: CoverageChange) -> None:
     """Write down what a look changed, `before` being what was held until then."""
     after = change.covered
-    ended, opened = list(change.ended), after.silence
-    if opened is not None and (before is None or opened != before.silence):
+    ended, opened = list(change.ended), after.open_gap
+    if opened is not None and (before is None or opened != before.open_gap):
         ended.append(opened)
     upsert(connection, coverage_gaps, [_row(each) for each in ended])
     is_fresh = before is not None and before.until <= after.until < before.until + PRECISION

@@ -26,7 +26,7 @@ from dashboard.domain.alerts.kinds.coverage import GapGrounds
 from dashboard.domain.alerts.kinds.disk import SpaceGrounds
 from dashboard.domain.alerts.kinds.kind import ToldChange
 from dashboard.domain.alerts.kinds.stale_fees import AgeGrounds
-from dashboard.domain.alerts.kinds.upstream import SilenceGrounds
+from dashboard.domain.alerts.kinds.upstream import OutageGrounds
 from dashboard.domain.alerts.notification import Notification
 from dashboard.domain.fees.spells import BusyContext, FeePoint, UsualSpells
 from dashboard.domain.health.coverage import GapCause
@@ -52,7 +52,7 @@ AT = A_MOMENT + timedelta(minutes=14)
 ABOVE = FeeGrounds(Signal.BASE_FEE, Wei(23_123_456_789), Wei(19_600_000_000))
 BELOW = FeeGrounds(Signal.BASE_FEE, Wei(15_200_000_000), Wei(19_600_000_000))
 PRIORITY = FeeGrounds(Signal.PRIORITY_FEE, Wei(300_000_000), Wei(200_000_000))
-MUTE = SilenceGrounds(A_MOMENT, "Linea gas endpoint did not answer within 5 s")
+MUTE = OutageGrounds(A_MOMENT, "Linea gas endpoint did not answer within 5 s")
 OLD = AgeGrounds(Operation.BUSY_THRESHOLD, A_MOMENT, timedelta(minutes=1))
 MISSING = AgeGrounds(Operation.BUSY_THRESHOLD, None, timedelta(minutes=1))
 
@@ -158,9 +158,9 @@ def test_messages_read_as_they_were_reviewed(golden: GoldenTexts) -> None:
 
 @given(st.text(alphabet=st.characters(), max_size=60))
 def test_words_of_an_upstream_start_no_line_and_no_tag_of_their_own(words: str) -> None:
-    calm = message(GAS, State.SILENT, SilenceGrounds(A_MOMENT, "no answer"))
+    calm = message(GAS, State.SILENT, OutageGrounds(A_MOMENT, "no answer"))
 
-    written = message(GAS, State.SILENT, SilenceGrounds(A_MOMENT, f"no answer {words}"))
+    written = message(GAS, State.SILENT, OutageGrounds(A_MOMENT, f"no answer {words}"))
 
     assert written.subject == calm.subject
     assert len(written.text.splitlines()) == len(calm.text.splitlines())

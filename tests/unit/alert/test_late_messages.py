@@ -16,7 +16,7 @@ from dashboard.domain.alerts.incident import IncidentState
 from dashboard.domain.alerts.kinds.busy import FeeGrounds
 from dashboard.domain.alerts.kinds.coverage import GapGrounds
 from dashboard.domain.alerts.kinds.kind import RuleKind
-from dashboard.domain.alerts.kinds.upstream import SilenceGrounds
+from dashboard.domain.alerts.kinds.upstream import OutageGrounds
 from dashboard.domain.alerts.notification import Notification
 from dashboard.domain.alerts.pace import Pace
 from dashboard.domain.alerts.rule import Rule
@@ -133,7 +133,7 @@ def test_opening_and_end_that_come_as_one_are_both_named_in_the_subject(watch: W
 def test_silence_that_is_over_is_told_as_past(watch: Watch) -> None:
     subject = Subject(SubjectKind.GAS_API, A_NETWORK)
     at = watch.clock.now()
-    grounds = SilenceGrounds(at, "no answer")
+    grounds = OutageGrounds(at, "no answer")
     silent = a_transition(
         201, subject=subject, before=None, after=State.SILENT, at=at, grounds=grounds
     )

@@ -13,7 +13,7 @@ from dashboard.alert.notify import expand_outbox
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind
 from dashboard.domain.alerts.grounds import Signal
 from dashboard.domain.alerts.kinds.busy import FeeGrounds
-from dashboard.domain.alerts.kinds.upstream import SilenceGrounds
+from dashboard.domain.alerts.kinds.upstream import OutageGrounds
 from dashboard.domain.alerts.signed_link import LinkFault, SignedLink, read_link
 from dashboard.domain.fees.gas import GasObservation
 from dashboard.domain.people.recipients import ConfiguredRecipients
@@ -144,9 +144,7 @@ class UnreadableStore(FlakyStore):
 
 def test_message_of_a_silence_names_the_rules_that_cannot_be_judged(store: Store) -> None:
     subject = Subject(SubjectKind.GAS_API, A_NETWORK)
-    silent = a_transition(
-        subject=subject, after=State.SILENT, grounds=SilenceGrounds(A_MOMENT, "x")
-    )
+    silent = a_transition(subject=subject, after=State.SILENT, grounds=OutageGrounds(A_MOMENT, "x"))
     over = a_transition(subject=subject, before=State.SILENT, after=State.ANSWERING)
     writer = MessageWriter(store, TEMPLATES)
 

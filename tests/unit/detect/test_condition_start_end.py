@@ -158,7 +158,7 @@ def test_rule_of_each_kind_is_the_one_that_is_named_for_it() -> None:
 
     assert rules.of(SubjectKind.BUSYNESS) is rules.busy
     assert rules.of(SubjectKind.FEES) is rules.staleness
-    assert rules.of(SubjectKind.GAS_API) is rules.of(SubjectKind.EXCLUSION_API) is rules.silence
+    assert rules.of(SubjectKind.GAS_API) is rules.of(SubjectKind.EXCLUSION_API) is rules.outage
 
 
 def test_state_of_a_network_is_unknown_until_something_was_concluded() -> None:

@@ -1,4 +1,4 @@
-"""What was not covered is concluded from looks, through restarts, silence and jumping clocks."""
+"""What was not covered is concluded from visits, through restarts, silence and jumping clocks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.detect.silence import Look, conclude_coverage
+from dashboard.detect.outage import Visit, conclude_coverage
 from dashboard.domain.health.coverage import (
     SHORTEST_GAP,
     CoverageChange,
@@ -30,28 +30,28 @@ def a_gap(begins: timedelta, ends: timedelta | None, cause: GapCause, reason: st
     return Gap(A_NETWORK, Watched.FEES, A_MOMENT + begins, ends_at, cause, reason)
 
 
-def failing(at: timedelta, since: timedelta) -> Look:
-    return Look(A_MOMENT + at, TICK, A_MOMENT + since, "no answer")
+def failing(at: timedelta, since: timedelta) -> Visit:
+    return Visit(A_MOMENT + at, TICK, A_MOMENT + since, "no answer")
 
 
 OPEN = a_gap(seconds(0), None, GapCause.NOT_ANSWERED, "no answer")
-SILENT = replace(HELD, until=A_MOMENT + HOUR, silence=OPEN)
+SILENT = replace(HELD, until=A_MOMENT + HOUR, open_gap=OPEN)
 
 
 def test_look_after_look_covers_the_time_between() -> None:
-    change = conclude_coverage(HELD, Look(A_MOMENT + TICK, TICK))
+    change = conclude_coverage(HELD, Visit(A_MOMENT + TICK, TICK))
 
     assert change == CoverageChange(replace(HELD, until=A_MOMENT + TICK))
 
 
 def test_restart_makes_no_gap() -> None:
-    change = conclude_coverage(HELD, Look(A_MOMENT + SHORTEST_GAP - TICK))
+    change = conclude_coverage(HELD, Visit(A_MOMENT + SHORTEST_GAP - TICK))
 
     assert (change.ended, change.covered.since) == ((), HELD.since)
 
 
 def test_time_without_a_worker_is_a_gap() -> None:
-    change = conclude_coverage(HELD, Look(A_MOMENT + HOUR))
+    change = conclude_coverage(HELD, Visit(A_MOMENT + HOUR))
 
     assert change.ended == (a_gap(seconds(0), HOUR, GapCause.NOT_WATCHED),)
     assert change.covered == Covered(A_NETWORK, Watched.FEES, A_MOMENT + HOUR, A_MOMENT + HOUR)
@@ -59,19 +59,19 @@ def test_time_without_a_worker_is_a_gap() -> None:
 
 def test_clock_that_jumps_makes_no_gap_while_the_worker_looks() -> None:
     for jump in (timedelta(days=7), -timedelta(days=7)):
-        change = conclude_coverage(HELD, Look(A_MOMENT + jump, TICK))
+        change = conclude_coverage(HELD, Visit(A_MOMENT + jump, TICK))
 
         assert (change.ended, change.covered.until) == ((), A_MOMENT + jump)
 
 
 def test_clock_that_was_set_back_before_a_start_tells_of_no_gap() -> None:
-    change = conclude_coverage(HELD, Look(A_MOMENT - timedelta(days=7)))
+    change = conclude_coverage(HELD, Visit(A_MOMENT - timedelta(days=7)))
 
     assert change.ended == ()
 
 
 def test_worker_that_stood_still_missed_that_time() -> None:
-    change = conclude_coverage(HELD, Look(A_MOMENT + HOUR, HOUR - TICK))
+    change = conclude_coverage(HELD, Visit(A_MOMENT + HOUR, HOUR - TICK))
 
     assert change.ended == (a_gap(TICK, HOUR, GapCause.NOT_WATCHED),)
 
@@ -79,72 +79,72 @@ def test_worker_that_stood_still_missed_that_time() -> None:
 def test_short_silence_makes_no_gap() -> None:
     change = conclude_coverage(HELD, failing(SHORTEST_GAP - TICK, seconds(0)))
 
-    assert change.covered.silence is None
+    assert change.covered.open_gap is None
 
 
 def test_silence_is_a_gap_from_the_first_failure_on() -> None:
     change = conclude_coverage(HELD, failing(SHORTEST_GAP, seconds(0)))
 
-    assert change.covered.silence == OPEN
-    assert conclude_coverage(change.covered, failing(HOUR, seconds(0))).covered.silence == OPEN
+    assert change.covered.open_gap == OPEN
+    assert conclude_coverage(change.covered, failing(HOUR, seconds(0))).covered.open_gap == OPEN
 
 
 def test_silence_ends_with_an_answer() -> None:
-    change = conclude_coverage(SILENT, Look(A_MOMENT + HOUR + TICK, TICK))
+    change = conclude_coverage(SILENT, Visit(A_MOMENT + HOUR + TICK, TICK))
 
     assert change.ended == (replace(OPEN, ends_at=A_MOMENT + HOUR + TICK),)
-    assert change.covered.silence is None
+    assert change.covered.open_gap is None
 
 
 def test_silence_after_an_answer_that_nobody_saw_is_another_gap() -> None:
     change = conclude_coverage(SILENT, failing(2 * HOUR, HOUR))
 
     assert change.ended == (replace(OPEN, ends_at=A_MOMENT + HOUR),)
-    assert change.covered.silence == replace(OPEN, begins_at=A_MOMENT + HOUR)
+    assert change.covered.open_gap == replace(OPEN, begins_at=A_MOMENT + HOUR)
 
 
 def test_silence_and_a_stop_are_gaps_one_after_the_other() -> None:
-    look = replace(failing(3 * HOUR, seconds(0)), since_last=None)
-    change = conclude_coverage(SILENT, look)
+    visit = replace(failing(3 * HOUR, seconds(0)), since_last=None)
+    change = conclude_coverage(SILENT, visit)
     later = conclude_coverage(change.covered, failing(4 * HOUR, seconds(0)))
 
     assert change.ended == (
         replace(OPEN, ends_at=A_MOMENT + HOUR),
         a_gap(HOUR, 3 * HOUR, GapCause.NOT_WATCHED),
     )
-    assert later.covered.silence == replace(OPEN, begins_at=A_MOMENT + 3 * HOUR)
+    assert later.covered.open_gap == replace(OPEN, begins_at=A_MOMENT + 3 * HOUR)
 
 
 def test_silence_that_ends_by_a_clock_set_back_has_no_length() -> None:
-    change = conclude_coverage(SILENT, Look(A_MOMENT - HOUR, TICK))
+    change = conclude_coverage(SILENT, Visit(A_MOMENT - HOUR, TICK))
 
     assert change.ended == (replace(OPEN, ends_at=OPEN.begins_at),)
 
 
-looks = st.lists(
+visits = st.lists(
     st.tuples(st.integers(1, 400), st.booleans(), st.booleans()), min_size=1, max_size=30
 )
 
 
-@given(looks=looks)
+@given(visits=visits)
 def test_gaps_never_overlap_while_the_clock_goes_on(
-    looks: list[tuple[int, bool, bool]],
+    visits: list[tuple[int, bool, bool]],
 ) -> None:
     held, at, failing_since = HELD, A_MOMENT, None
     ended: list[Gap] = []
-    for wait, is_restarted, is_silent in looks:
+    for wait, is_restarted, is_silent in visits:
         at += seconds(wait)
         failing_since = (failing_since or at) if is_silent else None
-        look = Look(at, None if is_restarted else seconds(wait), failing_since, "no answer")
-        change = conclude_coverage(held, look)
+        visit = Visit(at, None if is_restarted else seconds(wait), failing_since, "no answer")
+        change = conclude_coverage(held, visit)
         held = change.covered
         ended += change.ended
-        again = conclude_coverage(held, replace(look, since_last=seconds(0)))
+        again = conclude_coverage(held, replace(visit, since_last=seconds(0)))
 
         assert again == CoverageChange(held)
 
-    if held.silence is not None:
-        ended.append(replace(held.silence, ends_at=at))
+    if held.open_gap is not None:
+        ended.append(replace(held.open_gap, ends_at=at))
     ends = [gap.ends_at for gap in ended[:-1]]
     assert all(
         end is not None and end <= gap.begins_at for end, gap in zip(ends, ended[1:], strict=True)

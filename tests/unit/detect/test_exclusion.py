@@ -8,8 +8,8 @@ from uuid import UUID
 
 import pytest
 
+from dashboard.detect.outage import conclude_exclusion
 from dashboard.detect.routing import withhold
-from dashboard.detect.silence import conclude_exclusion
 from dashboard.domain.alerts.condition import State, Subject, Transition
 from dashboard.domain.alerts.matcher import MatchedProperty, Matcher
 from dashboard.domain.alerts.route import RuleRoute

@@ -14,7 +14,7 @@ from dashboard.detect.rule_measures import (
     conclude_measured,
     end_without_rule,
     unmeasured,
-    without_silent,
+    without_outages,
 )
 from dashboard.domain.alerts.condition import (
     INSTALLATION,
@@ -386,7 +386,7 @@ def test_few_rejections_say_nothing_while_nobody_sees_them_arrive(
     silent: set[NetworkId],
     is_known: bool,  # noqa: FBT001 - a table
 ) -> None:
-    found = without_silent(rates(count), silent)
+    found = without_outages(rates(count), silent)
 
     assert (found[HUB] is not None) is is_known
-    assert without_silent({HUB: None}, silent) == {HUB: None}
+    assert without_outages({HUB: None}, silent) == {HUB: None}

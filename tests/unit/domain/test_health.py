@@ -149,7 +149,7 @@ def test_time_without_a_worker_ends_the_silence_before_it() -> None:
 
     unwatched = replace(LASTING, ends_at=later)
     assert held.unseen(A_MOMENT, later) == (silence.ended(A_MOMENT), unwatched)
-    assert replace(held, silence=None).unseen(A_MOMENT, later) == (unwatched,)
+    assert replace(held, open_gap=None).unseen(A_MOMENT, later) == (unwatched,)
     assert held.unseen(A_MOMENT, later - seconds(1)) == ()
 
 

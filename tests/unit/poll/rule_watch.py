@@ -75,7 +75,7 @@ class Watch:
                 seen = GasObservation(A_NETWORK, self.fake_clock.now(), fees)
                 with self.store.write() as connection:
                     save_gas(connection, seen)
-            self.measured.look(self.term)
+            self.measured.measure(self.term)
 
     def told(self) -> list[tuple[Subject, State]]:
         """Return what people are to be notified of, oldest first."""

@@ -47,8 +47,8 @@ def look_for(store: Store, coverage: CoverageWatch, time: FakeClock, minutes: in
     for _ in range(minutes):
         time.wait(MINUTE)
         with store.write() as connection:
-            looked_at = coverage.look(connection)
-        coverage.kept(looked_at)
+            visited_at = coverage.visit(connection)
+        coverage.kept(visited_at)
 
 
 def fail(store: Store, time: FakeClock, operation: Operation) -> None:
@@ -98,7 +98,7 @@ def test_gap_begins_with_the_last_fees_that_any_network_stored(
     look_for(store, coverage, fake_clock, 1)
     of_another = CoverageWatch(ANOTHER_NETWORK, BOTH, fake_clock.clocks)
     with store.write() as connection:
-        of_another.look(connection)
+        of_another.visit(connection)
     fake_clock.wait(seconds(26))
     last = fake_clock.now()
     with store.write() as connection:
@@ -108,7 +108,7 @@ def test_gap_begins_with_the_last_fees_that_any_network_stored(
         without_worker = unwatched_now(connection, [A_NETWORK], fake_clock.now())
     with store.write() as connection:
         save_gas(connection, GasObservation(A_NETWORK, fake_clock.now(), suggested_gas_fees()))
-        CoverageWatch(A_NETWORK, BOTH, fake_clock.clocks).look(connection)
+        CoverageWatch(A_NETWORK, BOTH, fake_clock.clocks).visit(connection)
 
     begins = [last, last] if is_gap else []
     assert [each.begins_at for each in without_worker] == begins

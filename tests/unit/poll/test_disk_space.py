@@ -29,7 +29,7 @@ def watch_for(store: Store, fake_clock: FakeClock, least: int, minutes: int) -> 
     disk = DiskSpace(store, least, RULES, fake_clock.clocks, uuid4)
     for _ in range(6 * minutes):
         fake_clock.wait(seconds(10))
-        disk.look(term)
+        disk.measure(term)
 
 
 @pytest.mark.parametrize("database", ["sqlite"])
@@ -50,6 +50,6 @@ def test_worker_that_lost_its_lease_concludes_nothing(store: Store, fake_clock: 
     disk = DiskSpace(store, MORE_THAN_ANY_DISK, RULES, fake_clock.clocks, uuid4)
 
     with pytest.raises(LeaseLost):
-        disk.look(replace(term, token=term.token + 1))
+        disk.measure(replace(term, token=term.token + 1))
 
     assert told(store) == []

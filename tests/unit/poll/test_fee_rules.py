@@ -66,7 +66,7 @@ def see_fees(watch: Watch, *gwei: int) -> None:
         fees = suggested_gas_fees(estimated_base_fee=Wei(base_fee * GWEI))
         with watch.store.write() as connection:
             save_gas(connection, GasObservation(A_NETWORK, watch.fake_clock.now(), fees))
-    watch.measured.look(watch.term)
+    watch.measured.measure(watch.term)
 
 
 def test_every_stored_fee_counts_and_not_only_the_newest(watch: Watch) -> None:

@@ -126,7 +126,7 @@ async def test_clock_that_is_set_strands_no_job(jump: timedelta) -> None:
     async with scheduling(Job("work", NEVER_AGAIN, work.run), fake_clock=fake_clock) as scheduler:
         await work.reaches(1)
         fake_clock.set_clock(jump)
-        scheduler.look_at_clock()
+        scheduler.check_clock()
         await work.reaches(2)
 
 
@@ -136,7 +136,7 @@ async def test_clock_that_is_corrected_a_little_changes_nothing() -> None:
     async with scheduling(Job("work", NEVER_AGAIN, work.run), fake_clock=fake_clock) as scheduler:
         await work.reaches(1)
         fake_clock.set_clock(timedelta(milliseconds=500))
-        scheduler.look_at_clock()
+        scheduler.check_clock()
         await anyio.lowlevel.checkpoint()
 
     assert work.runs == 1

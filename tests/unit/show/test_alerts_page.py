@@ -13,7 +13,7 @@ from dashboard.alert.notify import expand_outbox
 from dashboard.application.application import Application
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind, Transition
 from dashboard.domain.alerts.incident import IncidentState
-from dashboard.domain.alerts.kinds.upstream import SilenceGrounds
+from dashboard.domain.alerts.kinds.upstream import OutageGrounds
 from dashboard.domain.alerts.matcher import MatchedProperty, Matcher
 from dashboard.domain.alerts.silence import SilenceKind, SilenceRequest
 from dashboard.domain.people.access import Action, Actor
@@ -82,7 +82,7 @@ def test_incident_about_to_end_says_so_alike_on_every_page(
 def test_silence_begins_for_alerts_when_health_says_it_began(
     queries: Application, store: Store
 ) -> None:
-    grounds = SilenceGrounds(NOW - 6 * MINUTE, "The Linea exclusion endpoint gave no answer.")
+    grounds = OutageGrounds(NOW - 6 * MINUTE, "The Linea exclusion endpoint gave no answer.")
     subject = Subject(SubjectKind.EXCLUSION_API, SILENT.network_id)
     opened = Transition(an_id(90), subject, None, State.SILENT, NOW - 4 * MINUTE, grounds)
     with store.write() as writing:

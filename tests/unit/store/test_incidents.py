@@ -13,7 +13,7 @@ from dashboard.domain.alerts.grounds import Grounds, Signal
 from dashboard.domain.alerts.incident import IncidentState
 from dashboard.domain.alerts.kinds.busy import FeeGrounds
 from dashboard.domain.alerts.kinds.stale_fees import AgeGrounds
-from dashboard.domain.alerts.kinds.upstream import SilenceGrounds
+from dashboard.domain.alerts.kinds.upstream import OutageGrounds
 from dashboard.domain.alerts.notification import Notification, Recipient
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import Wei
@@ -91,7 +91,7 @@ def expand_and_close(connection: Connection, recipients: Sequence[Recipient]) ->
     [
         None,
         FeeGrounds(Signal.PRIORITY_FEE, Wei(2**62), Wei(7)),
-        SilenceGrounds(A_MOMENT, "no answer \0 <b>\u202e"),
+        OutageGrounds(A_MOMENT, "no answer \0 <b>\u202e"),
         AgeGrounds(Operation.BUSY_THRESHOLD, A_MOMENT, timedelta(milliseconds=250)),
     ],
 )

@@ -1,4 +1,4 @@
-"""Rules of kind upstream-silent: an API answers nothing, or a source of fees has none."""
+"""Rules of kind upstream-silent: an API has an outage, or a source of fees has no fees."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from dashboard.domain.alerts.kinds.kind import IncidentText, Judged, Kind, ToldC
 from dashboard.domain.formatting import moment, moment_in
 from dashboard.domain.markup import unlinked
 
-_SILENT_FEES: Final = (
+_NO_FEES: Final = (
     "Where the network has a node, its fees come from there meanwhile. Otherwise what pages show "
     "grows old and is marked so, and nobody is notified when the network becomes busy."
 )
-_SILENT_REJECTIONS: Final = (
+_NO_REJECTIONS: Final = (
     "Until it answers, new rejections cannot be seen. None is missed if it answers again within "
     "seven days, which is how long it keeps them."
 )
 _SOURCES: Final = {
-    SubjectKind.GAS_API: ("fee source", _SILENT_FEES),
-    SubjectKind.EXCLUSION_API: ("exclusion API", _SILENT_REJECTIONS),
+    SubjectKind.GAS_API: ("fee source", _NO_FEES),
+    SubjectKind.EXCLUSION_API: ("exclusion API", _NO_REJECTIONS),
 }
-"""What people call an API, and what its silence means."""
+"""What people call an API, and what its outage means."""
 
-_SILENCES: Final = {
+_OUTAGES: Final = {
     SubjectKind.GAS_API: "has given no fees since {}",
     SubjectKind.EXCLUSION_API: "has answered nothing since {}",
 }
@@ -39,19 +39,19 @@ _ASK_ONCE: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class SilenceGrounds(Grounds):
+class OutageGrounds(Grounds):
     """Since when an API answers nothing, and why; `message` is safe to show."""
 
     failing_since: datetime
     message: str
 
 
-def _tell(change: ToldChange, grounds: SilenceGrounds) -> IncidentText:
+def _tell(change: ToldChange, grounds: OutageGrounds) -> IncidentText:
     kind, since = change.transition.subject.kind, grounds.failing_since
     source, consequence = _SOURCES[kind]
     return IncidentText(
         headline=f"{change.network}: {source} is silent since {since:%H:%M} UTC",
-        opening=f"The {source} of {change.network} {_SILENCES[kind].format(moment(since))}.",
+        opening=f"The {source} of {change.network} {_OUTAGES[kind].format(moment(since))}.",
         page="health",
         rows=(("Silent since", moment_in(since, change.zone)),),
         explanation=consequence,
@@ -61,7 +61,7 @@ def _tell(change: ToldChange, grounds: SilenceGrounds) -> IncidentText:
     )
 
 
-def _tell_over(change: ToldChange, _: SilenceGrounds) -> str:
+def _tell_over(change: ToldChange, _: OutageGrounds) -> str:
     source, _consequence = _SOURCES[change.transition.subject.kind]
     return f"{change.network}: {source} was silent {change.when}"
 
@@ -73,7 +73,7 @@ UPSTREAM_SILENT: Final = Kind(
         kind: Judged(State.ANSWERING, State.SILENT, f"{{network}}: {name} answers again")
         for kind, (name, _) in _SOURCES.items()
     },
-    grounds={"silence": SilenceGrounds},
+    grounds={"silence": OutageGrounds},
     tell=_tell,
     tell_over=_tell_over,
 )

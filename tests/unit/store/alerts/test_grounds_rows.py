@@ -15,7 +15,7 @@ from dashboard.domain.alerts.kinds.fee_limit import FeeLimitGrounds
 from dashboard.domain.alerts.kinds.rejection_rate import RateGrounds
 from dashboard.domain.alerts.kinds.rejections import InclusionGrounds
 from dashboard.domain.alerts.kinds.stale_fees import AgeGrounds
-from dashboard.domain.alerts.kinds.upstream import SilenceGrounds
+from dashboard.domain.alerts.kinds.upstream import OutageGrounds
 from dashboard.domain.health.coverage import GapCause
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import Wei
@@ -25,7 +25,7 @@ from tests.builders import A_MOMENT
 
 GROUNDS = (
     FeeGrounds(Signal.BASE_FEE, Wei(10**30), Wei(7)),
-    SilenceGrounds(A_MOMENT, "no answer"),
+    OutageGrounds(A_MOMENT, "no answer"),
     AgeGrounds(Operation.SUGGESTED_GAS_FEES, A_MOMENT, parse_duration("4s")),
     SpaceGrounds(41_000, parse_size("500MB")),
     RateGrounds(51, 50, parse_duration("10m"), "label", "a\u202e"),

@@ -46,7 +46,7 @@ def test_what_was_never_watched_is_not_covered(store: Store) -> None:
 
 
 def test_parts_and_networks_are_covered_each_for_itself(store: Store) -> None:
-    silent = replace(HELD, silence=SILENCE)
+    silent = replace(HELD, open_gap=SILENCE)
     others = [
         replace(HELD, watched=Watched.REJECTIONS),
         replace(HELD, network_id=ANOTHER_NETWORK),
@@ -87,7 +87,7 @@ def test_coverage_is_held_to_the_half_minute(store: Store) -> None:
 
 
 def test_open_gap_is_held_and_ends_in_its_own_row(store: Store) -> None:
-    open_, ended = replace(HELD, silence=SILENCE), replace(SILENCE, ends_at=A_MOMENT + 2 * HOUR)
+    open_, ended = replace(HELD, open_gap=SILENCE), replace(SILENCE, ends_at=A_MOMENT + 2 * HOUR)
 
     assert keep(store, HELD, CoverageChange(open_, (MISSED,))) == open_
     assert keep(store, open_, CoverageChange(HELD, (ended,))) == HELD
@@ -96,7 +96,7 @@ def test_open_gap_is_held_and_ends_in_its_own_row(store: Store) -> None:
 
 def test_same_change_again_adds_nothing(store: Store) -> None:
     for _ in range(2):
-        keep(store, HELD, CoverageChange(replace(HELD, silence=SILENCE), (MISSED,)))
+        keep(store, HELD, CoverageChange(replace(HELD, open_gap=SILENCE), (MISSED,)))
 
     assert stored_gaps(store, A_NETWORK) == [SILENCE, MISSED]
 
@@ -109,7 +109,7 @@ def test_gaps_are_those_of_the_networks_that_are_asked_for(store: Store) -> None
 
 
 def test_gaps_that_ended_before_a_time_are_left_out(store: Store) -> None:
-    keep(store, HELD, CoverageChange(replace(HELD, silence=SILENCE), (MISSED,)))
+    keep(store, HELD, CoverageChange(replace(HELD, open_gap=SILENCE), (MISSED,)))
 
     with store.read() as connection:
         found = gaps(connection, [A_NETWORK], since=A_MOMENT + HOUR)

@@ -6,18 +6,18 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from dashboard.detect.silence import (
+from dashboard.detect.outage import (
     Answered,
     GasReadings,
     Unanswered,
-    conclude_exclusion_silence,
+    conclude_exclusion_outage,
     conclude_gas,
-    detect_silence,
+    detect_outage,
     detect_staleness,
 )
 from dashboard.domain.alerts.condition import Condition, Reading, State, SubjectKind
 from dashboard.domain.alerts.kinds.stale_fees import AgeGrounds
-from dashboard.domain.alerts.kinds.upstream import SilenceGrounds
+from dashboard.domain.alerts.kinds.upstream import OutageGrounds
 from dashboard.domain.health.observation import Operation
 from tests.builders import A_MOMENT, seconds
 from tests.unit.detect.network_conclusions import conclusions_from
@@ -33,9 +33,9 @@ MARK = Operation.BUSY_THRESHOLD
 def test_api_that_answered_nothing_since_the_first_failure_is_silent(
     answered_at: datetime | None,
 ) -> None:
-    sight = detect_silence(FAILING, answered_at, A_MOMENT, NOW)
+    sight = detect_outage(FAILING, answered_at, A_MOMENT, NOW)
 
-    grounds = SilenceGrounds(A_MOMENT, "no answer within 5 s")
+    grounds = OutageGrounds(A_MOMENT, "no answer within 5 s")
     assert sight == Reading(is_trouble=True, at=NOW, since=A_MOMENT, grounds=grounds)
 
 
@@ -45,19 +45,19 @@ def test_failure_lasts_from_the_first_to_the_latest() -> None:
 
 
 def test_answer_to_another_question_shows_that_the_api_is_not_silent() -> None:
-    assert detect_silence(FAILING, A_MOMENT + seconds(1), A_MOMENT, NOW) == WELL
+    assert detect_outage(FAILING, A_MOMENT + seconds(1), A_MOMENT, NOW) == WELL
 
 
 def test_api_that_fails_nothing_is_not_silent() -> None:
-    assert detect_silence(None, A_MOMENT, A_MOMENT, NOW) == WELL
+    assert detect_outage(None, A_MOMENT, A_MOMENT, NOW) == WELL
 
 
 def test_api_that_was_never_asked_is_neither() -> None:
-    assert detect_silence(None, None, A_MOMENT, NOW) is None
+    assert detect_outage(None, None, A_MOMENT, NOW) is None
 
 
 def test_failure_from_before_the_watch_says_nothing_until_it_is_asked_again() -> None:
-    assert detect_silence(FAILING, None, NOW + seconds(1), NOW + seconds(2)) is None
+    assert detect_outage(FAILING, None, NOW + seconds(1), NOW + seconds(2)) is None
 
 
 def answered(operation: Operation, ago: float, period: float) -> Answered:
@@ -192,7 +192,7 @@ def test_fees_are_stale_by_themselves_while_their_source_answers_other_questions
 def test_exclusion_api_that_was_never_asked_is_neither_silent_nor_answering() -> None:
     conclusions = conclusions_from({})
 
-    conclude_exclusion_silence(conclusions, None, A_MOMENT, NOW)
+    conclude_exclusion_outage(conclusions, None, A_MOMENT, NOW)
 
     assert conclusions.state(EXCLUSION_API) is None
 
@@ -204,7 +204,7 @@ def test_silence_of_the_exclusion_api_ends_after_it_answered_for_long_enough(
     since = NOW - seconds(waited)
     conclusions = conclusions_from({EXCLUSION_API: Condition(State.SILENT, A_MOMENT, since)})
 
-    conclude_exclusion_silence(conclusions, None, A_MOMENT, NOW)
+    conclude_exclusion_outage(conclusions, None, A_MOMENT, NOW)
 
     assert conclusions.state(EXCLUSION_API) is state
 
@@ -216,7 +216,7 @@ def test_exclusion_api_is_silent_only_once_its_failures_span_the_pending_time(
     conclusions = conclusions_from({})
     failing = Unanswered(A_MOMENT, A_MOMENT + seconds(span), "refused")
 
-    conclude_exclusion_silence(conclusions, failing, A_MOMENT, NOW)
+    conclude_exclusion_outage(conclusions, failing, A_MOMENT, NOW)
 
     assert conclusions.state(EXCLUSION_API) is state
 
@@ -225,7 +225,7 @@ def test_single_failure_holds_the_silence_of_the_exclusion_api_and_ends_the_wait
     ending = Condition(State.SILENT, A_MOMENT, turning_since=NOW - seconds(59))
     conclusions = conclusions_from({EXCLUSION_API: ending})
 
-    conclude_exclusion_silence(conclusions, Unanswered(NOW, NOW, "refused"), A_MOMENT, NOW)
+    conclude_exclusion_outage(conclusions, Unanswered(NOW, NOW, "refused"), A_MOMENT, NOW)
 
     assert conclusions.held[EXCLUSION_API] == Condition(State.SILENT, A_MOMENT)
 
@@ -233,6 +233,6 @@ def test_single_failure_holds_the_silence_of_the_exclusion_api_and_ends_the_wait
 def test_failures_from_before_the_watch_say_nothing_of_the_exclusion_api() -> None:
     conclusions = conclusions_from({})
 
-    conclude_exclusion_silence(conclusions, FAILING, NOW + seconds(1), NOW + seconds(2))
+    conclude_exclusion_outage(conclusions, FAILING, NOW + seconds(1), NOW + seconds(2))
 
     assert conclusions.state(EXCLUSION_API) is None

@@ -10,7 +10,7 @@ from dashboard.domain.alerts.condition import State, SubjectKind
 from dashboard.domain.alerts.grounds import Signal
 from dashboard.domain.alerts.kinds.busy import FeeGrounds
 from dashboard.domain.alerts.kinds.stale_fees import AgeGrounds
-from dashboard.domain.alerts.kinds.upstream import SilenceGrounds
+from dashboard.domain.alerts.kinds.upstream import OutageGrounds
 from dashboard.domain.fees.spells import Spell
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import Wei
@@ -43,7 +43,7 @@ async def test_silent_upstream_is_told_once_and_mutes_all_that_depends_on_it(sce
 
     [opening] = told(scene.store)
     assert opening.subject.kind is SubjectKind.GAS_API
-    assert opening.grounds == SilenceGrounds(silent_from, str(SILENCE))
+    assert opening.grounds == OutageGrounds(silent_from, str(SILENCE))
 
 
 async def test_upstream_that_answers_again_is_told_and_fees_are_judged_afresh(

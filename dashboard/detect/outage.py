@@ -1,4 +1,4 @@
-"""Conclude whether an API is silent, what was not covered, and if a hash was rejected."""
+"""Conclude whether an API has an outage, what was not watched, and if a hash was rejected."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from uuid import UUID
 from dashboard.detect.condition_start_end import Conclusions
 from dashboard.domain.alerts.condition import Reading, State, Subject, SubjectKind, Transition
 from dashboard.domain.alerts.kinds.stale_fees import AgeGrounds
-from dashboard.domain.alerts.kinds.upstream import SilenceGrounds
+from dashboard.domain.alerts.kinds.upstream import OutageGrounds
 from dashboard.domain.health.coverage import SHORTEST_GAP, CoverageChange, Covered, Gap, GapCause
 from dashboard.domain.health.observation import ExclusionAnswer, Operation
 
@@ -69,37 +69,37 @@ class GasReadings:
 
 
 def conclude_gas(conclusions: Conclusions, readings: GasReadings) -> None:
-    """Conclude whether the source of fees is silent, and whether fees are stale."""
+    """Conclude whether the source of fees has an outage, and whether fees are stale."""
     unanswered, now = readings.unanswered, readings.at
-    silence = detect_silence(unanswered, readings.answered_at, readings.watching_since, now)
-    conclusions.conclude(SubjectKind.GAS_API, silence)
-    silent_since = None
-    if unanswered is not None and (silence is None or silence.is_trouble):
-        silent_since = unanswered.failing_since
+    outage = detect_outage(unanswered, readings.answered_at, readings.watching_since, now)
+    conclusions.conclude(SubjectKind.GAS_API, outage)
+    outage_since = None
+    if unanswered is not None and (outage is None or outage.is_trouble):
+        outage_since = unanswered.failing_since
     elif conclusions.state(SubjectKind.GAS_API) is State.SILENT:  # not all is back yet
-        silent_since = conclusions.held[SubjectKind.GAS_API].since
-    staleness = detect_staleness(readings.answered, silent_since, now)
+        outage_since = conclusions.held[SubjectKind.GAS_API].since
+    staleness = detect_staleness(readings.answered, outage_since, now)
     conclusions.conclude(SubjectKind.FEES, staleness)
 
 
-def conclude_exclusion_silence(
+def conclude_exclusion_outage(
     conclusions: Conclusions, unanswered: Unanswered | None, watching_since: datetime, now: datetime
 ) -> None:
-    """Conclude whether the exclusion API is silent; one that was never asked is not.
+    """Conclude whether the exclusion API has an outage; one that was never asked has none.
 
-    It may be asked rarely, so silence is reported only where failures themselves span the pending
-    time: after a single one, time that passes shows nothing.
+    It may be asked rarely, so an outage needs failures that span the pending time: after a single
+    failure, the time that passes shows nothing.
     """
     kind, reading = SubjectKind.EXCLUSION_API, None
     if unanswered is None:
         if conclusions.state(kind) is not None:
             reading = Reading(is_trouble=False, at=now)
     elif unanswered.failed_for >= conclusions.rules.of(kind).pending:
-        reading = detect_silence(unanswered, None, watching_since, now)
+        reading = detect_outage(unanswered, None, watching_since, now)
     conclusions.conclude(kind, reading)
 
 
-def detect_silence(
+def detect_outage(
     unanswered: Unanswered | None,
     answered_at: datetime | None,
     watching_since: datetime,
@@ -117,17 +117,17 @@ def detect_silence(
         return Reading(is_trouble=False, at=now)
     if unanswered.last_failed_at < watching_since:
         return None
-    grounds = SilenceGrounds(since, unanswered.message)
+    grounds = OutageGrounds(since, unanswered.message)
     return Reading(is_trouble=True, at=now, since=since, grounds=grounds)
 
 
 def detect_staleness(
-    answered: Sequence[Answered], silent_since: datetime | None, now: datetime
+    answered: Sequence[Answered], outage_since: datetime | None, now: datetime
 ) -> Reading | None:
     """Return whether a figure is older than two of its own poll periods; None for no figures.
 
-    What became too old since its source fell silent is reported by that silence: None, so that
-    it is neither reported twice nor taken for fresh.
+    A figure that became stale during the outage of its source is reported with the outage: None,
+    so that it is neither reported twice nor taken for fresh.
     """
     if not answered:
         return None
@@ -136,7 +136,7 @@ def detect_staleness(
     )
     if not stale:
         return Reading(is_trouble=False, at=now)
-    own = [each for each in stale if silent_since is None or each.answered_at > silent_since]
+    own = [each for each in stale if outage_since is None or each.answered_at > outage_since]
     if not own:
         return None
     oldest = own[0]
@@ -146,11 +146,11 @@ def detect_staleness(
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """A moment at which a worker is at work.
+class Visit:
+    """A moment at which a worker checks what it watches.
 
-    `since_last` is the time that passed since the same worker's last look, by a clock that never
-    jumps; None at its first. `failing_since` is None where somebody answers.
+    `since_last` is the time since the same worker's last visit, by a clock that never jumps; None
+    at its first. `failing_since` is None if somebody answers.
     """
 
     at: datetime
@@ -159,37 +159,37 @@ class Look:
     reason: str = ""
 
 
-def conclude_coverage(before: Covered, look: Look) -> CoverageChange:
-    """Return what a look changes.
+def conclude_coverage(before: Covered, visit: Visit) -> CoverageChange:
+    """Return what a visit changes.
 
-    Only at a worker's first look does the time of day show for how long nobody looked; one that
-    was set back shows nothing, so no gap is invented.
+    Only at a worker's first visit does the time of day show for how long nobody watched; if it was
+    set back, it shows nothing, so no gap is invented.
     """
-    seen_at = before.until if look.since_last is None else look.at - look.since_last
-    ended = before.unseen(seen_at, look.at)
+    seen_at = before.until if visit.since_last is None else visit.at - visit.since_last
+    ended = before.unseen(seen_at, visit.at)
     if not ended:
-        return _hear(replace(before, until=look.at), look)
-    after = _hear(Covered(before.network_id, before.watched, look.at, look.at), look)
+        return _follow_gap(replace(before, until=visit.at), visit)
+    after = _follow_gap(Covered(before.network_id, before.watched, visit.at, visit.at), visit)
     return replace(after, ended=(*ended, *after.ended))
 
 
-def _hear(covered: Covered, look: Look) -> CoverageChange:
-    """Open a gap where nobody has answered for long, and end the one that is open otherwise."""
-    silence, failing_since = covered.silence, look.failing_since
-    if silence is not None:
-        if failing_since is not None and failing_since <= silence.begins_at:
+def _follow_gap(covered: Covered, visit: Visit) -> CoverageChange:
+    """Open a gap if nobody has answered for long; otherwise end the open one."""
+    open_gap, failing_since = covered.open_gap, visit.failing_since
+    if open_gap is not None:
+        if failing_since is not None and failing_since <= open_gap.begins_at:
             return CoverageChange(covered)
-        after = _hear(replace(covered, silence=None), look)
-        return replace(after, ended=(silence.ended(failing_since or look.at),))
+        after = _follow_gap(replace(covered, open_gap=None), visit)
+        return replace(after, ended=(open_gap.ended(failing_since or visit.at),))
     if failing_since is None:
         return CoverageChange(covered)
     begins_at = max(failing_since, covered.since)
-    if look.at - begins_at < SHORTEST_GAP:
+    if visit.at - begins_at < SHORTEST_GAP:
         return CoverageChange(covered)
     opened = Gap(
-        covered.network_id, covered.watched, begins_at, None, GapCause.NOT_ANSWERED, look.reason
+        covered.network_id, covered.watched, begins_at, None, GapCause.NOT_ANSWERED, visit.reason
     )
-    return CoverageChange(replace(covered, silence=opened))
+    return CoverageChange(replace(covered, open_gap=opened))
 
 
 def conclude_exclusion(
