@@ -32,7 +32,7 @@ from dashboard.domain.alerts.signed_link import (
     sign,
 )
 from dashboard.domain.fees.spells import BusyContext
-from dashboard.domain.formatting import moment_in
+from dashboard.domain.formatting import moment_in, unnamed_network
 from dashboard.domain.markup import unlinked, visible
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejections.reasons import ModuleLimits
@@ -56,7 +56,7 @@ NetworkNames: TypeAlias = Mapping[NetworkId, NetworkName]
 
 def name_in(networks: NetworkNames, network_id: NetworkId, installation: str = "") -> NetworkName:
     """Return how messages call a network, configured or not; `installation` stands for none."""
-    unknown = installation if network_id == INSTALLATION else f"network {network_id}"
+    unknown = installation if network_id == INSTALLATION else unnamed_network(network_id)
     return networks.get(network_id, NetworkName(unknown))
 
 

@@ -8,7 +8,15 @@ from typing import Final
 
 from dashboard.domain.alerts.grounds import DigestGrounds, NetworkDigest
 from dashboard.domain.alerts.kinds.kind import IncidentText
-from dashboard.domain.formatting import capitalized, counted, moment, moment_in, share, span
+from dashboard.domain.formatting import (
+    capitalized,
+    counted,
+    moment,
+    moment_in,
+    share,
+    span,
+    unnamed_network,
+)
 from dashboard.domain.health.coverage import seen_rejections
 from dashboard.domain.quantity import NetworkId
 
@@ -28,7 +36,7 @@ def describe_digest(
     often = "Weekly" if grounds.is_weekly else "Daily"
     said = f"{_in_all(grounds)}, {counted(grounds.opened, 'new incident')}"
     networks = [
-        (titles.get(each.network_id, f"network {each.network_id}"), each)
+        (titles.get(each.network_id, unnamed_network(each.network_id)), each)
         for each in grounds.networks
     ]
     return IncidentText(

@@ -21,13 +21,13 @@ from dashboard.alert.compose import (
 from dashboard.alert.incident_text import tone_of
 from dashboard.alert.message import Attachment, Message
 from dashboard.alert.occasion import Occasion, occasion_of
-from dashboard.alert.rejection_text import cause_of, name_of, shorten_hash
+from dashboard.alert.rejection_text import cause_of, name_of
 from dashboard.domain.alerts.condition import INSTALLATION, SubjectKind
 from dashboard.domain.alerts.incident import Incident, NotifiedChange
 from dashboard.domain.alerts.kinds.kind import IncidentText
 from dashboard.domain.alerts.kinds.rejection_rate import LOOK_AT_REJECTIONS
 from dashboard.domain.alerts.notification import FIRST_MEMBERS, Notification
-from dashboard.domain.formatting import counted, moment, moment_in, span
+from dashboard.domain.formatting import counted, moment, moment_in, short_hash, span
 from dashboard.domain.markup import unlinked, unlinked_name, visible
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.reasons import overrun, parse_reason
@@ -125,7 +125,7 @@ class _Gathered:
             text = self._text_of(change, network)
             said = text.subject.partition(" · ")[0]
             tx_hash = change.transition.subject.tx_hash
-            short = "" if tx_hash is None else shorten_hash(tx_hash)
+            short = "" if tx_hash is None else short_hash(tx_hash)
             name = name_of(change)
             link = "" if tx_hash is None else self.templates.links.lookup(tx_hash)
             whole = name if short in {name, ""} else f"{name} ({short})"

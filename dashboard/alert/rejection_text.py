@@ -10,9 +10,8 @@ from typing import Final
 from dashboard.domain.alerts.incident import NotifiedChange
 from dashboard.domain.alerts.kinds.kind import IncidentText, Rows
 from dashboard.domain.alerts.kinds.rejections import InclusionGrounds
-from dashboard.domain.formatting import moment, moment_in
+from dashboard.domain.formatting import moment, moment_in, short_hash
 from dashboard.domain.markup import unlinked, visible
-from dashboard.domain.quantity import TxHash
 from dashboard.domain.rejections.exclusion import CLOCK_IS_WRONG, StoredRejection
 from dashboard.domain.rejections.reasons import (
     ModuleLimits,
@@ -128,18 +127,12 @@ def overrun_text(reason: Reason) -> str:
 def name_of(change: NotifiedChange) -> str:
     """Return the label under which people track a transaction, or its short hash."""
     tx_hash = change.transition.subject.tx_hash
-    return label_of(change) or ("no hash" if tx_hash is None else shorten_hash(tx_hash))
+    return label_of(change) or ("no hash" if tx_hash is None else short_hash(tx_hash))
 
 
 def label_of(change: NotifiedChange) -> str:
     """Return the label, made visible on one line and not too long."""
     return unlinked(" ".join(change.label.split()), _LONGEST_LABEL)
-
-
-def shorten_hash(tx_hash: TxHash) -> str:
-    """Print the ends of a hash, such as ``0x2d6a…800e``."""
-    text = str(tx_hash)
-    return f"{text[:6]}…{text[-4:]}"
 
 
 def _quote(reason: Reason | None) -> dict[str, str]:
@@ -152,7 +145,7 @@ def _quote(reason: Reason | None) -> dict[str, str]:
 
 def _subject_of_sentence(change: NotifiedChange) -> str:
     tx_hash = change.transition.subject.tx_hash
-    short = "" if tx_hash is None else shorten_hash(tx_hash)
+    short = "" if tx_hash is None else short_hash(tx_hash)
     label = label_of(change)
     if label:
         return f"{label} ({short})" if short else label
@@ -185,7 +178,7 @@ def _preheader(
     if change.attempted_at is not None:
         said.append(f"attempted {moment_in(change.attempted_at, context.zone)}")
     tx_hash = change.transition.subject.tx_hash
-    said.append("" if tx_hash is None else shorten_hash(tx_hash))
+    said.append("" if tx_hash is None else short_hash(tx_hash))
     return " · ".join(filter(None, said))
 
 

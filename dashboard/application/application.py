@@ -97,8 +97,6 @@ class Application:
         self.answers = AnswerTexts(context)
         self._statuses: TtlCache[StatusesAsOf] = TtlCache(_SHARED_FOR, clock)
         self._needed: TtlCache[tuple[Attention, ...]] = TtlCache(_SHARED_FOR, clock)
-        self.drawn: TtlCache[str] = TtlCache(_SHARED_FOR, clock)
-        """What pages wrote of shared answers, by what it is and the moment that it shows."""
         self._tracked: TtlCache[frozenset[TxHash]] = TtlCache(_SHARED_FOR, clock)
         self._recent: TtlCache[tuple[TransactionSummary, ...]] = TtlCache(RECENT, clock)
 

@@ -18,6 +18,7 @@ from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.alerts.rule_table import ANY_NAMES, RuleNames
 from dashboard.domain.clock import Clock
 from dashboard.domain.fees.spells import HoldPeriods
+from dashboard.domain.formatting import unnamed_network
 from dashboard.domain.health.troubles import FailingRole
 from dashboard.domain.people.access import NO_KEYS, Action, Actor, ConfiguredKeys, Detail
 from dashboard.domain.people.recipients import NOTHING_CONFIGURED, ConfiguredRecipients
@@ -213,7 +214,7 @@ class ApplicationContext:
         if network_id == INSTALLATION:
             return "this installation"
         profile = self.profile(network_id)
-        return f"Network {network_id}" if profile is None else profile.name
+        return unnamed_network(network_id) if profile is None else profile.name
 
     def label(self, network_id: NetworkId) -> str:
         """Return its name for lists, which say if it is made up."""

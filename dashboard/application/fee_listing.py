@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import repeat
 from typing import Final, NamedTuple
 
 from dashboard.application.context import ApplicationContext
@@ -24,7 +25,8 @@ from dashboard.application.text import age, exact_fee, fee, share
 from dashboard.domain.fees.gas import FeeSuggestion, SuggestedGasFees
 from dashboard.domain.fees.spells import Spell
 from dashboard.domain.health.coverage import WatchedTime
-from dashboard.domain.quantity import Wei
+from dashboard.domain.quantity import NetworkId, Wei
+from dashboard.store.fees.histograms import Integers
 from dashboard.store.fees.steps import FeeStep
 
 
@@ -147,6 +149,64 @@ STEPS: Final[Listing[ListedStep]] = Listing(
     ),
     "No base fee was seen in that time.",
 )
+
+
+class FiledStep(NamedTuple):
+    """One step in a file, with the levels that held then, None where they are not known."""
+
+    network_id: NetworkId
+    step: FeeStep
+    usual: Wei | None
+    threshold: Wei | None
+    busy: float
+
+    @property
+    def mean(self) -> int:
+        """The mean, exact where all values are the same."""
+        step = self.step
+        return step.lowest if step.lowest == step.highest else round(step.mean)
+
+
+STEPS_FILE: Final[Listing[FiledStep]] = Listing(
+    "baseFees",
+    (
+        Column("network_id", lambda each: each.network_id),
+        Column("first_at", lambda each: each.step.first_at.isoformat()),
+        Column("last_at", lambda each: each.step.last_at.isoformat()),
+        Column("lowest", lambda each: each.step.lowest, unit="wei"),
+        Column("highest", lambda each: each.step.highest, unit="wei"),
+        Column("mean", lambda each: each.mean, unit="wei"),
+        Column("median", lambda each: each.step.median, unit="wei"),
+        Column("p90", lambda each: each.step.p90, unit="wei"),
+        Column("values", lambda each: each.step.values),
+        Column("values_with_estimated_time", lambda each: each.step.estimated),
+        Column(
+            "longest_gap",
+            lambda each: f"{each.step.longest_gap.total_seconds():g}",
+            unit="seconds",
+        ),
+        Column("base_fee_percentile", lambda each: each.usual, unit="wei"),
+        Column("busy_threshold", lambda each: each.threshold, unit="wei"),
+        Column("busy_share", lambda each: "" if math.isnan(each.busy) else f"{each.busy:.6g}"),
+    ),
+)
+"""The steps of a chart as a file: exact, for programs."""
+
+
+def fee_csv(timeline: FeeTimeline, network_id: NetworkId) -> str:
+    """Write the steps as CSV, oldest first: times in UTC, fees in whole wei."""
+    columns = zip(
+        timeline.steps,
+        _levels_at(timeline.usual),
+        _levels_at(timeline.threshold),
+        timeline.busy_parts.tolist(),
+        strict=False,
+    )
+    return STEPS_FILE.csv(FiledStep(network_id, *each) for each in columns)
+
+
+def _levels_at(levels: Integers | None) -> Iterable[Wei | None]:
+    return repeat(None) if levels is None else map(Wei, levels.tolist())
 
 
 def listed_steps(network: str, timeline: FeeTimeline | None) -> list[ListedStep]:

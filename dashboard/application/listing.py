@@ -29,14 +29,21 @@ def instant(at: datetime | None) -> str | None:
 class Column(Generic[Item]):
     """One thing that a listing says of each item.
 
-    People and CSV read `text` under `name`; without `text` only programs get the column. Programs
-    read `json` under `key`, by default the text; without `key` only people get it.
+    People and CSV read `text` under `name`, which ends with the `unit` of its numbers if they have
+    one; without `text` only programs get the column. Programs read `json` under `key`, by default
+    the text; without `key` only people get it.
     """
 
     name: str = ""
     text: Callable[[Item], Cell] | None = None
     key: str = ""
     json: Callable[[Item], Json] | None = None
+    unit: str = ""
+
+    @property
+    def head(self) -> str:
+        """What stands above the column."""
+        return f"{self.name}_{self.unit}" if self.unit else self.name
 
     def value(self, item: Item) -> Json:
         """Return what programs get."""
@@ -80,7 +87,7 @@ class Listing(Generic[Item]):
 
     def names(self) -> tuple[str, ...]:
         """Return the heads of the columns that people read."""
-        return tuple(each.name for each in self.columns if each.text is not None)
+        return tuple(each.head for each in self.columns if each.text is not None)
 
     def rows(self, items: Iterable[Item]) -> list[tuple[Cell, ...]]:
         """Return the cells of each item under these heads."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from dashboard.application.answers import (
     AnswerContext,
@@ -15,7 +15,7 @@ from dashboard.application.answers import (
     leading_verdict,
 )
 from dashboard.application.context import ApplicationContext
-from dashboard.application.listing import instant
+from dashboard.application.listing import Cell, Column, Listing, instant
 from dashboard.application.network_status import NetworkProfile
 from dashboard.application.rejections import rejection_form
 from dashboard.application.transaction_summary import (
@@ -24,16 +24,17 @@ from dashboard.application.transaction_summary import (
     read_transaction_summaries,
     with_unsaved,
 )
+from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejections.answer_template import Voice
-from dashboard.domain.rejections.exclusion import CLOCK_IS_WRONG
+from dashboard.domain.rejections.exclusion import CLOCK_IS_WRONG, StoredRejection
+from dashboard.domain.rejections.reasons import Reason
 from dashboard.domain.rejections.search import (
     LONGEST_SEARCH,
     RejectionFilter,
     bare_beginning,
     parse_search,
 )
-from dashboard.domain.tables import write_csv
 from dashboard.domain.tracking.paste import Paste, WrongText
 from dashboard.domain.tracking.verdict import FollowUp
 from dashboard.store.engine.connection import Connection
@@ -52,10 +53,10 @@ class Lookups:
     def __init__(self, context: ApplicationContext) -> None:
         self._context = context
 
-    def save(self, hashes: Sequence[TxHash]) -> str:
+    def save(self, hashes: Sequence[TxHash], by: Actor) -> str:
         """Save the hashes for a link to pass on; return the id that the link names."""
         with self._context.store.write() as connection:
-            return save_lookup(connection, hashes, self._context.now())
+            return save_lookup(connection, hashes, by.at)
 
     def saved(self, lookup_id: str) -> tuple[TxHash, ...] | None:
         """Return the hashes of a look-up; None where it is not kept, or not any more."""
@@ -166,23 +167,21 @@ def asking_cost(networks: Sequence[NetworkProfile], count: int) -> str:
     return f"Asking costs {total:,} credits: for each transaction {names}."
 
 
-CSV_COLUMNS: Final = (
-    "case_id",
-    "tx_hash",
-    "verdict",
-    "network",
-    "answer",
-    "cause",
-    "module",
-    "stage",
-    "rejected_at",
-    "remark",
-    "sender",
-    "nonce",
-    "reason",
-    "customer_text",
-)
-_NOTHING_KNOWN: Final = (None,) * (len(CSV_COLUMNS) - 3)
+class LookedUp(NamedTuple):
+    """A transaction with its findings in groups, the leading one first."""
+
+    summary: TransactionSummary
+    groups: Sequence[FindingGroup]
+
+    @classmethod
+    def of(cls, summary: TransactionSummary) -> LookedUp:
+        """Group the findings."""
+        return cls(summary, finding_groups(summary))
+
+    @property
+    def main(self) -> FindingGroup | None:
+        """The leading group; None where no network can be asked."""
+        return self.groups[0] if self.groups else None
 
 
 def lookup_form(summaries: Sequence[TransactionSummary], context: AnswerContext) -> dict[str, Any]:
@@ -198,41 +197,47 @@ def lookup_json(summaries: Sequence[TransactionSummary], context: AnswerContext)
 
 def lookup_csv(summaries: Sequence[TransactionSummary], context: AnswerContext) -> str:
     """Write one line for each transaction, with the text for its customer on one line."""
-    return write_csv(CSV_COLUMNS, [_row(each, context) for each in summaries])
+    return lookup_file(context).csv(map(LookedUp.of, summaries))
 
 
-def _row(summary: TransactionSummary, context: AnswerContext) -> tuple[str | int | None, ...]:
-    groups = finding_groups(summary)
-    text = " ".join(answer_text(summary, Voice.CUSTOMER, context).split())
-    if not groups:
-        return (context.case_id_of(summary), str(summary.tx_hash), *_NOTHING_KNOWN, text)
-    main = groups[0]
-    return (
-        context.case_id_of(summary),
-        str(summary.tx_hash),
-        main.kind.value,
-        "; ".join(each.networks for each in groups),
-        " ".join(each.plain() for each in groups),
-        main.cause(),
-        *_record_cells(main),
-        text,
+def lookup_file(context: AnswerContext) -> Listing[LookedUp]:
+    """Return what a file holds of each transaction."""
+    return Listing(
+        "transactions",
+        (
+            Column("case_id", lambda each: context.case_id_of(each.summary)),
+            Column("tx_hash", lambda each: str(each.summary.tx_hash)),
+            Column("verdict", lambda each: each.main.kind.value if each.main else None),
+            Column("network", lambda each: "; ".join(group.networks for group in each.groups)),
+            Column("answer", lambda each: " ".join(group.plain() for group in each.groups)),
+            Column("cause", lambda each: each.main.cause() if each.main else None),
+            _record_column("module", lambda _, reason: reason.module),
+            _record_column("stage", lambda stored, _: stored.record.tx_rejection_stage.value),
+            _record_column("rejected_at", lambda stored, _: instant(stored.record.timestamp)),
+            _record_column(
+                "remark", lambda stored, _: CLOCK_IS_WRONG if stored.is_dated_ahead else None
+            ),
+            _record_column("sender", lambda stored, _: str(stored.record.sender)),
+            _record_column("nonce", lambda stored, _: stored.record.nonce),
+            _record_column("reason", lambda _, reason: reason.text),
+            Column(
+                "customer_text",
+                lambda each: " ".join(answer_text(each.summary, Voice.CUSTOMER, context).split()),
+            ),
+        ),
     )
 
 
-def _record_cells(group: FindingGroup) -> tuple[str | int | None, ...]:
-    newest, reason = group.newest, group.reason
-    if newest is None or reason is None:
-        return (None,) * 7
-    record = newest.record
-    return (
-        reason.module,
-        record.tx_rejection_stage.value,
-        instant(record.timestamp),
-        CLOCK_IS_WRONG if newest.is_dated_ahead else None,
-        str(record.sender),
-        record.nonce,
-        reason.text,
-    )
+def _record_column(name: str, say: Callable[[StoredRejection, Reason], Cell]) -> Column[LookedUp]:
+    """Return a column about the newest record; empty where there is none."""
+
+    def text(each: LookedUp) -> Cell:
+        main = each.main
+        if main is None or main.newest is None or main.reason is None:
+            return None
+        return say(main.newest, main.reason)
+
+    return Column(name, text)
 
 
 def _form(summary: TransactionSummary, context: AnswerContext) -> dict[str, Any]:

@@ -8,8 +8,17 @@ from typing import Final
 
 from dashboard.domain.alerts.condition import Condition, State
 from dashboard.domain.fees.spells import HoldPeriods
-from dashboard.domain.formatting import fee, moment, period, share, size, span, unit_of
-from dashboard.domain.quantity import TxHash, Wei, format_gwei
+from dashboard.domain.formatting import (
+    fee,
+    moment,
+    period,
+    share,
+    short_hash,
+    size,
+    span,
+    unit_of,
+)
+from dashboard.domain.quantity import Wei, format_gwei
 
 _FEW: Final = 2
 
@@ -45,12 +54,6 @@ def moment_near(at: datetime, now: datetime) -> str:
 def exact_fee(wei: Wei) -> str:
     """Print a fee with every digit it has, for a tooltip."""
     return f"{format_gwei(wei)} gwei ({wei:,} wei)"
-
-
-def short_hash(tx_hash: TxHash) -> str:
-    """Print the ends of a hash, enough to distinguish it in a list."""
-    text = str(tx_hash)
-    return f"{text[:10]}…{text[-6:]}"
 
 
 def names_of(some: Sequence[str], every: Sequence[str]) -> str:

@@ -6,7 +6,15 @@ import re
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Final
 
-from dashboard.domain.quantity import LARGEST_FEE, Wei, format_gwei, parse_gwei, shorten
+from dashboard.domain.quantity import (
+    LARGEST_FEE,
+    NetworkId,
+    TxHash,
+    Wei,
+    format_gwei,
+    parse_gwei,
+    shorten,
+)
 from dashboard.errors import InputError, WireError
 
 _MINUTE: Final = 60
@@ -122,6 +130,17 @@ def capitalized(text: str) -> str:
 def counted(many: int, one: str, several: str = "") -> str:
     """Print a number and what there is of it: ``1 row``, ``1,200 rows``; by default with an s."""
     return f"{many:,} {one if many == 1 else several or f'{one}s'}"
+
+
+def short_hash(tx_hash: TxHash) -> str:
+    """Print the ends of a hash, enough to tell it from others: ``0x348e0630…d4a388``."""
+    text = str(tx_hash)
+    return f"{text[:10]}…{text[-6:]}"
+
+
+def unnamed_network(network_id: NetworkId) -> str:
+    """Return what a network is called that is not configured, or not any more."""
+    return f"network {network_id}"
 
 
 def share(part: float) -> str:

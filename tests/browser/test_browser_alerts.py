@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.page_checks import Screen, expect_inert, expect_nothing_cut, visit
+from tests.browser.page_checks import Screen, expect_nothing_cut, visit
 from tests.browser.page_server import serving
 
 SECTIONS = ("Incidents", "Silences", "Rules", "Rules&rule=rejections", "Recipients", "Deliveries")
@@ -78,13 +78,6 @@ def test_rule_is_made_by_form_after_a_preview(page: Page, site: str) -> None:
     expect(page.locator(".st-key-rule-row-night-shift")).to_contain_text("remind every 30 min")
     page.get_by_role("button", name="Undo").click()
     expect(page.locator(".st-key-rule-row-night-shift")).to_have_count(0)
-
-
-def test_hostile_text_is_shown_as_text_and_does_nothing(page: Page, site: str) -> None:
-    visit(page, f"{site}/alerts")
-
-    expect(page.get_by_text("<img src=https://outside.invalid/a").first).to_be_visible()
-    expect_inert(page)
 
 
 @pytest.mark.parametrize("section", SECTIONS)

@@ -62,23 +62,6 @@ def test_choice_of_a_network_can_be_changed_again_and_again(page: Page, site: st
         expect(page.locator(".lw-card-head h2")).to_have_count(count)
 
 
-def test_length_of_time_goes_into_the_address(page: Page, site: str) -> None:
-    visit(page, f"{site}/fees?network=Devnet")
-
-    page.get_by_role("radio", name="10 min").click()
-
-    expect(page.get_by_role("heading", name="Base fee, last 10 min")).to_be_visible()
-    assert "range=10" in page.url
-
-
-def test_flat_chain_is_said_to_be_one_and_told_by_priority_fees(page: Page, site: str) -> None:
-    visit(page, f"{site}/fees?network=59141")
-
-    badge(page, "Flat fee")
-    expect(page.get_by_text("The base fee never moves here: 7 wei.")).to_be_visible()
-    expect(page.get_by_role("heading", name="Priority fee")).to_be_visible()
-
-
 def test_csv_holds_the_figures_of_the_chart_in_wei(page: Page, site: str) -> None:
     visit(page, f"{site}/fees?network=59141")
 
@@ -176,15 +159,6 @@ def test_health_says_what_fails_and_what_to_do(page: Page, site: str) -> None:
     page.get_by_role("button", name="Open the questions of Devnet").press("Enter")
     expect(page.get_by_role("table", name="Questions to Devnet")).to_be_visible()
     expect(page).to_have_url(re.compile("open="))
-
-
-def test_overview_leads_to_the_fees_and_the_health_of_a_network(page: Page, site: str) -> None:
-    visit(page, f"{site}/?open=59144")
-
-    page.get_by_role("link", name="Fees: longer times, cheap hours").click()
-
-    expect(page.locator("h1")).to_have_text("Fees")
-    expect(page.locator("h1 + p")).to_contain_text("Stale: Linea.")
 
 
 @pytest.mark.parametrize("address", ADDRESSES)

@@ -11,12 +11,10 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.page_checks import (
     Screen,
-    expect_inert,
     expect_nothing_cut,
     expect_strict,
     visit,
 )
-from tests.browser.seeded_notifications import OPS
 from tests.browser.seeded_store import tx_hash
 
 ADDRESSES = (
@@ -180,21 +178,6 @@ def test_page_of_the_tracked_is_in_the_address_and_filters_lead_back(page: Page,
     expect(page).to_have_url(re.compile("/lookup.tx=0x"))
 
 
-def test_alerts_answer_whether_a_message_was_sent(page: Page, site: str) -> None:
-    visit(page, f"{site}/alerts?section=Deliveries")
-    expect(page.locator("h1 + p")).to_contain_text(
-        "1 notification is pending. 1 notification is dead."
-    )
-
-    page.get_by_role("searchbox").fill(str(tx_hash(1)))
-    page.get_by_role("searchbox").press("Enter")
-
-    expect(page.get_by_text("Yes, it was sent:")).to_be_visible()
-    expect(page.get_by_text(f"to {OPS.address} at ")).to_be_visible()
-    page.get_by_text("1 attempt").click()
-    expect(page.get_by_text("Message-ID")).to_be_visible()
-
-
 @pytest.mark.parametrize(
     ("address", "text", "found"),
     [
@@ -231,17 +214,6 @@ def test_page_neither_asks_another_host_nor_offends_its_policy(
     page: Page, site: str, address: str
 ) -> None:
     expect_strict(page, site, address)
-
-
-@pytest.mark.parametrize("address", ["/rejections", "/tracked", "/alerts?section=Deliveries"])
-def test_hostile_text_is_shown_as_text_and_does_nothing(
-    page: Page, site: str, address: str
-) -> None:
-    visit(page, site + address)
-
-    expect(page.get_by_text("onerror=\"document.title='owned'\"").first).to_be_visible()
-
-    expect_inert(page)
 
 
 @pytest.mark.parametrize("address", ADDRESSES)

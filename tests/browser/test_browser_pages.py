@@ -11,7 +11,6 @@ from dashboard.web.files import PAGES
 from tests.browser.page_checks import (
     SIZE,
     Screen,
-    expect_inert,
     expect_nothing_cut,
     expect_strict,
     visit,
@@ -28,16 +27,6 @@ ADDRESSES = (
     f"/lookup?tx={tx_hash(3)}&tx={tx_hash(9)}&tx=0x12",
     f"/lookup?tx={tx_hash(4)}&tx={tx_hash(5)}",
 )
-
-
-def test_overview_answers_at_first_sight(page: Page, site: str) -> None:
-    visit(page, site)
-
-    expect(page.locator("h1 + p")).to_contain_text("No answer from: Linea (")
-    expect(page.locator(".lw-net b").first).to_have_text("Linea")
-    expect(page.locator(".lw-badge.bad").first).to_contain_text("Failing")
-    expect(page.get_by_role("img", name="Base fee of the last 24 h").first).to_be_visible()
-    expect(page.get_by_text("Simulated data.")).to_be_visible()
 
 
 def test_row_opens_its_chart_in_place_by_mouse_and_by_keyboard(page: Page, site: str) -> None:
@@ -121,15 +110,6 @@ def test_search_of_the_header_answers_and_the_next_customer_is_one_paste(
     assert page.evaluate("navigator.clipboard.readText()").startswith(f"Transaction: {tx_hash(9)}")
 
 
-def test_live_question_shows_its_result(page: Page, site: str) -> None:
-    visit(page, f"{site}/lookup?tx={tx_hash(5)}")  # its end is known: it is not asked by itself
-    expect(page.get_by_text("Asked about")).to_have_count(0)
-
-    page.get_by_role("button", name="Ask the network now").click()
-
-    expect(page.get_by_text("Asked about 1 transaction")).to_be_visible()
-
-
 def test_link_asks_by_itself_and_names_who_did_not_answer(page: Page, site: str) -> None:
     visit(page, f"{site}/lookup?tx={tx_hash(121)}")
 
@@ -170,16 +150,6 @@ def test_page_neither_asks_another_host_nor_offends_its_policy(
     page: Page, site: str, address: str
 ) -> None:
     expect_strict(page, site, address)
-
-
-def test_hostile_reason_is_shown_as_text_and_does_nothing(page: Page, site: str) -> None:
-    visit(page, f"{site}/lookup?tx={tx_hash(3)}")
-    expect(page.get_by_text("onerror=\"document[.]title='owned'\"").first).to_be_visible()
-    expect_inert(page)
-
-    visit(page, site)
-    expect(page.get_by_text("unknown reason")).to_be_visible()
-    expect_inert(page)
 
 
 @pytest.mark.parametrize("address", ADDRESSES)
@@ -229,16 +199,6 @@ def test_page_on_the_map_finds_its_server_without_a_wrong_question(
     assert failed == []
 
 
-def test_wrong_address_is_answered_in_words(page: Page, site: str) -> None:
-    page.goto(f"{site}/networks/<b>bold")
-
-    expect(page.get_by_role("heading", name="Page not found")).to_be_visible()
-    expect(page.get_by_text("/networks/<b>bold")).to_be_visible()
-    page.get_by_role("link", name="Fees").click()
-
-    expect(page.locator("h1")).to_have_text("Fees")
-
-
 def test_wrong_parameters_are_told_and_ignored(page: Page, site: str) -> None:
     visit(page, f"{site}/fees?range=7d&<b>colour=red&network=nowhere&as=Table")
 
@@ -247,9 +207,3 @@ def test_wrong_parameters_are_told_and_ignored(page: Page, site: str) -> None:
     expect(told).to_contain_text("<b>colour is no parameter of this page")
     expect(told).to_contain_text("nowhere is no choice for network here")
     expect(told).not_to_contain_text("Table")
-
-
-def test_right_parameters_are_not_told(page: Page, site: str) -> None:
-    visit(page, f"{site}/fees?range=1+h&network=Devnet&as=Chart")
-
-    expect(page.get_by_text("Part of the address was ignored:")).to_have_count(0)

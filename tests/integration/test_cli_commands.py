@@ -109,7 +109,7 @@ def test_network_that_left_the_configuration_still_tells_what_is_stored(tmp_path
     told = [without.run(each, "--network", str(A_NETWORK)) for each in ("rejections", "alerts")]
 
     assert [each.returncode for each in told] == [0, 0]
-    assert all(f"Network {A_NETWORK}" in each.stdout for each in told)
+    assert all(f"network {A_NETWORK}" in each.stdout for each in told)
 
 
 def test_fees_are_whole_wei_in_texts(installation: Installation) -> None:

@@ -201,6 +201,7 @@ _MOST_WORDS: Final = 40
 _AROUND: Final = ".,;:()[]“”\"'…×?!"
 _GROUPED: Final = re.compile(r"\d{1,3}(?:,\d{3})+", re.ASCII)
 _FACTOR: Final = re.compile(r"\d+\.\d{1,2}", re.ASCII)
+_BESIDE_FACTOR: Final = ("times", "limit")
 _COUNTED: Final = ("Transaction ",)
 _UNCOUNTED: Final = ("TX_MODULE_LINE_COUNT_OVERFLOW",)
 _NO_LINE: Final = " above the limit 0"
@@ -226,10 +227,13 @@ class ReasonForm:
 def words_of_search(text: str) -> tuple[str, ...]:
     """Return the words to look for, all of them: in lower case, numbers without separators.
 
-    How many times the limit was exceeded is stored nowhere, so it is passed over.
+    How many times the limit was exceeded is stored nowhere. A factor is passed over; one without
+    any other word stands for every reason with which pages show one.
     """
     words = [_GROUPED.sub(_ungrouped, word.strip(_AROUND)).lower() for word in text.split()]
     wanted = [word for word in words if word and not _FACTOR.fullmatch(word)]
+    if any(words) and not wanted:
+        return _BESIDE_FACTOR
     return tuple(dict.fromkeys(wanted))[:_MOST_WORDS]
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from datetime import datetime
-from itertools import repeat
 from typing import Final
 
 import numpy as np
@@ -14,8 +13,6 @@ import pandas as pd
 from dashboard.application.fee_timeline import NO_MARKS, Booleans, Counts, FeeMarks, FeeTimeline
 from dashboard.application.fees import FeeView
 from dashboard.application.text import fee, share, unit_of
-from dashboard.domain.quantity import NetworkId, Wei
-from dashboard.domain.tables import write_csv
 from dashboard.show.charts.figure import (
     BUSY,
     GAP,
@@ -257,23 +254,6 @@ def _lines(name: str, x: Floats, y: Floats | npt.NDArray[np.float32]) -> PlotlyJ
     return {"type": "scatter", "mode": "lines", "name": name, "x": typed(x), "y": typed(y)}
 
 
-CSV_COLUMNS: Final = (
-    "network_id",
-    "first_at",
-    "last_at",
-    "lowest_wei",
-    "highest_wei",
-    "mean_wei",
-    "median_wei",
-    "p90_wei",
-    "values",
-    "values_with_estimated_time",
-    "longest_gap_seconds",
-    "base_fee_percentile_wei",
-    "busy_threshold_wei",
-    "busy_share",
-)
-
 FOUR_DIGITS: Final = "%.4g"
 """How a table shows a fee; what is copied or downloaded from it has every digit."""
 
@@ -300,39 +280,3 @@ def fee_table(timeline: FeeTimeline) -> pd.DataFrame:
         "" if np.isnan(part) else share(part) for part in timeline.busy_parts.tolist()
     ]
     return pd.DataFrame(columns).iloc[::-1].reset_index(drop=True)
-
-
-def fee_csv(timeline: FeeTimeline, network_id: NetworkId) -> str:
-    """Write the steps as CSV, oldest first: times in UTC, fees in whole wei."""
-    return write_csv(
-        CSV_COLUMNS,
-        (
-            (
-                network_id,
-                step.first_at.isoformat(),
-                step.last_at.isoformat(),
-                step.lowest,
-                step.highest,
-                step.lowest if step.lowest == step.highest else round(step.mean),
-                step.median,
-                step.p90,
-                step.values,
-                step.estimated,
-                f"{step.longest_gap.total_seconds():g}",
-                usual,
-                threshold,
-                "" if np.isnan(part) else f"{part:.6g}",
-            )
-            for step, usual, threshold, part in zip(
-                timeline.steps,
-                _wei_values(timeline.usual),
-                _wei_values(timeline.threshold),
-                timeline.busy_parts.tolist(),
-                strict=False,
-            )
-        ),
-    )
-
-
-def _wei_values(levels: Integers | None) -> Iterable[Wei | None]:
-    return repeat(None) if levels is None else map(Wei, levels.tolist())

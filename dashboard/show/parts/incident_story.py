@@ -9,6 +9,7 @@ from typing import Final
 import streamlit as st
 
 from dashboard.application.application import Application
+from dashboard.application.fee_listing import fee_csv
 from dashboard.application.fees import FeeView
 from dashboard.application.incident_words import (
     event_words,
@@ -26,7 +27,7 @@ from dashboard.domain.alerts.notification import NotificationState
 from dashboard.domain.alerts.rule_text import LONGEST_TITLE
 from dashboard.domain.markup import Markup, breakable, element, join, visible
 from dashboard.domain.quantity import NetworkId
-from dashboard.show.charts.fee_chart import drawing_of, fee_csv
+from dashboard.show.charts.fee_chart import drawing_of
 from dashboard.show.parts.badges import incident_badge, severity_badge
 from dashboard.show.parts.chart import chart
 from dashboard.show.parts.counts import Bar, bars

@@ -9,9 +9,9 @@ from typing import Final
 
 import streamlit as st
 
-from dashboard.application.answers import FindingGroup, finding_groups
 from dashboard.application.application import Application
-from dashboard.application.lookup import AT_ONCE
+from dashboard.application.listing import Column, Listing
+from dashboard.application.lookup import AT_ONCE, LookedUp
 from dashboard.application.text import moment_near, sentence, short_hash
 from dashboard.application.transaction_summary import TransactionSummary
 from dashboard.domain.formatting import counted
@@ -21,10 +21,11 @@ from dashboard.domain.rejections.answer_template import parse_case_id
 from dashboard.domain.rejections.reasons import name_of, overrun
 from dashboard.domain.tracking.paste import LONGEST_CASE_ID, Paste, read_lookup
 from dashboard.errors import InputError, StoreError
+from dashboard.show.parts.acting import known_actor
 from dashboard.show.parts.badges import verdict_badge
 from dashboard.show.parts.list_page import OPEN, open_button
 from dashboard.show.parts.notices import notice
-from dashboard.show.parts.table import row_cells, row_head
+from dashboard.show.parts.table import hash_cell, list_head, list_row
 from dashboard.store.evidence.record_answers import AnswersNotSaved, UnsavedAnswers
 
 TX: Final = "tx"
@@ -181,7 +182,9 @@ def _address_of(queries: Application, hashes: Sequence[TxHash], case_id: str) ->
     """Return what the address says of these hashes: each of them, or the name of the list."""
     if len(hashes) <= MOST_IN_ADDRESS:
         return LookupAddress(tuple(map(str, hashes)), case_id=case_id)
-    return LookupAddress(lookup_id=queries.lookups.save(hashes), case_id=case_id)
+    return LookupAddress(
+        lookup_id=queries.lookups.save(hashes, known_actor(queries)), case_id=case_id
+    )
 
 
 def question_now(queries: Application) -> LookupQuestion:
@@ -295,43 +298,46 @@ def question_result(summaries: Sequence[TransactionSummary], now: datetime) -> N
         notice("bad", "The answers could not be stored.", f"{sentence(why)} {kept}")
 
 
-_HEADS: Final = ("Transaction", "Verdict", "Network", "Why")
-
-
 def lookup_rows_head() -> None:
     """Name the columns."""
-    st.html(row_head(_HEADS, "lw-look"))
+    st.html(list_head(_ROWS, "lw-look"))
 
 
 def lookup_row(summary: TransactionSummary, *, is_open: bool) -> None:
     """Show one row; a click on it, or Enter, opens the transaction, or closes it."""
     tx_hash = str(summary.tx_hash)
     with st.container(key=f"look-{tx_hash}", gap=None):
-        st.html(_cells(summary))
+        st.html(list_row(_ROWS, LookedUp.of(summary), "lw-look"))
         open_button(tx_hash, short_hash(summary.tx_hash), is_open=is_open)
 
 
-def _cells(summary: TransactionSummary) -> Markup:
-    groups = finding_groups(summary)
+def _transaction(each: LookedUp) -> Markup:
     tracked = Markup()
-    if summary.is_tracked:
+    if each.summary.is_tracked:
         tracked = element("span", "◉", element("span", "tracked", class_="lw-sr"), title="Tracked")
-    tx_hash = element("b", short_hash(summary.tx_hash), class_="lw-mono")
-    values = (
-        element("span", tx_hash, " ", tracked, title=str(summary.tx_hash)),
-        verdict_badge(groups[0].kind) if groups else Markup("–"),
-        element("span", groups[0].networks if groups else "no network can be asked"),
-        _why(groups[0]) if groups else Markup(),
-    )
-    return row_cells(_HEADS, values, "lw-look")
+    return join(element("b", hash_cell(each.summary.tx_hash)), " ", tracked)
 
 
-def _why(group: FindingGroup) -> Markup:
+def _why(each: LookedUp) -> Markup:
     """Name the module and the overrun in few words."""
-    reason = group.reason
-    if reason is None:
+    if each.main is None or each.main.reason is None:
         return Markup()
+    reason = each.main.reason
     factor = overrun(reason)
     times = Markup() if factor is None else element("small", f" {factor:,.1f}× the limit")
     named = name_of((reason.kind, reason.module))
-    return join(element("span", breakable(named), title=group.cause()), times)
+    return join(element("span", breakable(named), title=each.main.cause()), times)
+
+
+_ROWS: Final[Listing[LookedUp]] = Listing(
+    "transactions",
+    (
+        Column("Transaction", _transaction),
+        Column("Verdict", lambda each: verdict_badge(each.main.kind) if each.main else "–"),
+        Column(
+            "Network",
+            lambda each: each.main.networks if each.main else "no network can be asked",
+        ),
+        Column("Why", _why),
+    ),
+)

@@ -10,48 +10,56 @@ from typing import Final
 import streamlit as st
 
 from dashboard.application.attention import Attention
+from dashboard.application.listing import Column, Listing
 from dashboard.application.network_status import NetworkProfile, NetworkStatus
 from dashboard.application.overview import DayLine, HourlyRejections, UsualNow, above_usual, lasting
 from dashboard.application.text import age, exact_fee, fee, moment, share
 from dashboard.domain.alerts.grounds import Signal
+from dashboard.domain.fees.cheap_hours import UsualWeek
 from dashboard.domain.fees.spells import difference_in_words
 from dashboard.domain.markup import Markup, element, join, plain_label, visible
+from dashboard.domain.tracking.transaction_cost import cost_of, in_coin, in_money
 from dashboard.show.parts.badges import network_badges, severity_kind
+from dashboard.show.parts.frame import choose_network
 from dashboard.show.parts.list_page import open_button
 from dashboard.show.parts.pictures import sparkline
-from dashboard.show.parts.table import row_cells, row_head
+from dashboard.show.parts.table import list_head, list_row, row_head
 
-_HEADS: Final = (
-    "Network",
-    "State, for",
-    "Fee now",
-    "Against usual",
-    "Medium",
-    "Congestion",
-    "Rejections/h",
-    "Age",
-)
 _LONGEST_NAME: Final = 60
 
 
 @dataclass(frozen=True, slots=True)
 class NetworkRow:
-    """What one row shows; `hourly` is None where rejections are not asked for."""
+    """What is shown of one network among others; None is what is not asked for."""
 
     status: NetworkStatus
     usual: UsualNow
-    line: DayLine | None
-    hourly: HourlyRejections | None
+    now: datetime
+    line: DayLine | None = None
+    hourly: HourlyRejections | None = None
+    week: UsualWeek | None = None
+
+    @property
+    def name(self) -> str:
+        """The name, as Markdown shows it."""
+        return plain_label(self.status.profile.name, _LONGEST_NAME)
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether the fee is too old to be that of now."""
+        polled = self.status.figures.base_fee
+        return polled is not None and polled.is_stale(self.now)
 
 
 def network_rows_head() -> None:
     """Name the columns."""
-    st.html(row_head((*_HEADS, "Fee of 24 h, busy below"), "lw-net"))
+    st.html(list_head(_NOW, "lw-net", "Fee of 24 h, busy below"))
 
 
-def row_markup(row: NetworkRow, now: datetime) -> Markup:
+def row_markup(row: NetworkRow) -> Markup:
     """Build what a row shows."""
-    return join(_cells(row, now), day_picture(row))
+    stale = " is-stale" if row.is_stale else ""
+    return join(list_row(_NOW, row, f"lw-net{stale}"), day_picture(row))
 
 
 def network_row(profile: NetworkProfile, shown: Markup, *, is_open: bool) -> None:
@@ -60,6 +68,28 @@ def network_row(profile: NetworkProfile, shown: Markup, *, is_open: bool) -> Non
         st.html(shown)
         name = plain_label(profile.name, _LONGEST_NAME)
         open_button(str(profile.network_id), f"the chart of {name}", is_open=is_open)
+
+
+def comparison_head() -> None:
+    """Name the columns of `comparison_row`."""
+    st.html(row_head(("Network", *_COSTS.names()), "lw-compare"))
+
+
+def comparison_row(row: NetworkRow) -> None:
+    """Show what one network costs now and when it is cheap; its name chooses it.
+
+    A link of Streamlit's that stays on its page would not be seen in the address.
+    """
+    profile = row.status.profile
+    with st.container(key=f"compare-{profile.network_id}", gap=None):
+        st.button(
+            row.name,
+            key=f"choose-{profile.network_id}",
+            type="tertiary",
+            on_click=choose_network,
+            args=(profile,),
+        )
+        st.html(list_row(_COSTS, row, "lw-compare"))
 
 
 def day_picture(row: NetworkRow) -> Markup:
@@ -72,28 +102,14 @@ def day_picture(row: NetworkRow) -> Markup:
     return sparkline(row.line, f"{what} of the last 24 h; {said}.")
 
 
-def _cells(row: NetworkRow, now: datetime) -> Markup:
-    figures, name = row.status.figures, row.status.profile.name
-    held = lasting(row.status, now)
-    state = element(
+def _state(row: NetworkRow) -> Markup:
+    held = lasting(row.status, row.now)
+    return element(
         "span",
         network_badges(row.status),
         element("small", held) if held else Markup(),
         title=_reason(row.status),
     )
-    congestion = figures.network_congestion
-    values = (
-        element("b", visible(name, _LONGEST_NAME)),
-        state,
-        _fee_now(row),
-        _against_usual(row),
-        _medium(row),
-        Markup("–") if congestion is None else join(share(congestion.value)),
-        _rejections(row.hourly),
-        _age(row, now),
-    )
-    is_stale = figures.base_fee is not None and figures.base_fee.is_stale(now)
-    return row_cells(_HEADS, values, f"lw-net{' is-stale' if is_stale else ''}")
 
 
 def _reason(status: NetworkStatus) -> str:
@@ -130,7 +146,8 @@ def _medium(row: NetworkRow) -> Markup:
     return join(number, " ", element("small", unit))
 
 
-def _rejections(hourly: HourlyRejections | None) -> Markup:
+def _rejections(row: NetworkRow) -> Markup:
+    hourly = row.hourly
     if hourly is None:
         return element("small", "not asked")
     count = element("b", f"{hourly.count:,}") if hourly.count else Markup("0")
@@ -139,13 +156,69 @@ def _rejections(hourly: HourlyRejections | None) -> Markup:
     return join(count, element("small", " or more", title="Not all of the hour was watched."))
 
 
-def _age(row: NetworkRow, now: datetime) -> Markup:
+def _congestion(row: NetworkRow) -> str:
+    congestion = row.status.figures.network_congestion
+    return "–" if congestion is None else share(congestion.value)
+
+
+def _age(row: NetworkRow) -> Markup:
     polled = row.status.figures.base_fee
     if polled is None:
         return element("small", "never seen")
-    stale = "stale, " if polled.is_stale(now) else ""
-    return element("span", f"{stale}{age(polled.asked_at, now)}", title=moment(polled.asked_at))
+    stale = "stale, " if row.is_stale else ""
+    return element("span", f"{stale}{age(polled.asked_at, row.now)}", title=moment(polled.asked_at))
 
+
+def _transfer(row: NetworkRow) -> str:
+    suggested, profile = row.status.figures.suggested, row.status.profile
+    if suggested is None:
+        return "not known yet"
+    amount = cost_of(suggested.value.medium.suggested_max_fee_per_gas)
+    coins = in_coin(amount, profile.coin)
+    worth = profile.coin_price
+    return coins if worth is None else f"{coins}\N{NO-BREAK SPACE}· {in_money(amount, worth)}"
+
+
+def _cheapest(row: NetworkRow) -> str:
+    cheapest = None if row.week is None else row.week.cheapest
+    if cheapest is None:
+        return "not known yet"
+    if not cheapest.is_clear:
+        return "no clear difference"
+    return f"{cheapest.hours}, {cheapest.compared}"
+
+
+_FEE_NOW: Final = Column("Fee now", _fee_now)
+_AGAINST_USUAL: Final = Column("Against usual", _against_usual)
+_NOW: Final[Listing[NetworkRow]] = Listing(
+    "networks",
+    (
+        Column(
+            "Network",
+            lambda each: element("b", visible(each.status.profile.name, _LONGEST_NAME)),
+        ),
+        Column("State, for", _state),
+        _FEE_NOW,
+        _AGAINST_USUAL,
+        Column("Medium", _medium),
+        Column("Congestion", _congestion),
+        Column("Rejections/h", _rejections),
+        Column("Age", _age),
+    ),
+)
+"""What Overview says of each network."""
+
+_COSTS: Final[Listing[NetworkRow]] = Listing(
+    "networks",
+    (
+        Column("State", lambda each: network_badges(each.status)),
+        _FEE_NOW,
+        _AGAINST_USUAL,
+        Column("Transfer, medium", _transfer),
+        Column("Cheapest hours", _cheapest),
+    ),
+)
+"""What Fees says of each network among others."""
 
 WALL: Final = "wall"
 """The parameter of the address that shows the wall: `?wall=1`."""
@@ -166,38 +239,34 @@ def wall(
         element("p", said, rest, class_=urgency),
         element("p", moment(now), class_="lw-end"),
     )
-    tiles = element("div", *(_tile(each, now) for each in rows), class_="lw-wall-tiles")
+    tiles = element("div", *map(_tile, rows), class_="lw-wall-tiles")
     st.html(element("div", head, tiles, class_="lw-wall"))
 
 
-def _tile(row: NetworkRow, now: datetime) -> Markup:
-    status, figures = row.status, row.status.figures
-    value, polled = figures.judged_fee, figures.base_fee
-    number, unit = ("–", "") if value is None else fee(value)
-    difference = above_usual(figures, row.usual)
-    usual = "" if difference is None else difference_in_words(difference)
-    is_stale = polled is not None and polled.is_stale(now)
-    kind = "failing" if figures.failures else status.activity.name.lower()
-    seen = "never seen" if polled is None else age(polled.asked_at, now)
+def _tile(row: NetworkRow) -> Markup:
+    """Build what a row shows, large: the same cells in another order."""
+    status = row.status
+    difference = above_usual(status.figures, row.usual)
+    kind = "failing" if status.figures.failures else status.activity.name.lower()
     return element(
         "section",
         element(
             "div",
             element("h2", status.profile.name),
             network_badges(status),
-            element("span", lasting(status, now)),
+            element("span", lasting(status, row.now)),
             class_="lw-card-head",
         ),
-        element("p", number, " ", element("small", unit), class_="lw-wall-fee"),
-        element("p", usual),
+        element("p", _fee_now(row), class_="lw-wall-fee"),
+        element("p", "" if difference is None else difference_in_words(difference)),
         day_picture(row),
         element(
             "p",
             element("span", _counted_rejections(row)),
-            element("span", f"{'stale, ' if is_stale else ''}{seen}", class_="lw-end"),
+            element("span", _age(row), class_="lw-end"),
             class_="lw-row",
         ),
-        class_=f"lw-wall-tile is-{kind}{' is-old' if is_stale else ''}",
+        class_=f"lw-wall-tile is-{kind}{' is-old' if row.is_stale else ''}",
     )
 
 

@@ -1,4 +1,4 @@
-"""One network on the page Fees, and networks side by side."""
+"""One network on the page Fees, and which networks are drawn side by side."""
 
 from __future__ import annotations
 
@@ -11,11 +11,9 @@ import streamlit as st
 
 from dashboard.application.network_status import (
     NetworkFigures,
-    NetworkProfile,
     NetworkStatus,
     PolledValue,
 )
-from dashboard.application.overview import UsualNow, above_usual
 from dashboard.application.text import (
     age,
     exact_fee,
@@ -26,17 +24,11 @@ from dashboard.application.text import (
     sentence,
     share,
 )
-from dashboard.domain.alerts.grounds import Signal
-from dashboard.domain.fees.cheap_hours import UsualWeek
-from dashboard.domain.fees.spells import difference_in_words
 from dashboard.domain.formatting import capitalized
 from dashboard.domain.markup import Markup, element, join, plain_label
 from dashboard.domain.quantity import Wei
-from dashboard.domain.tracking.transaction_cost import cost_of, in_coin, in_money
 from dashboard.show.charts.side_by_side import line_look
 from dashboard.show.parts.badges import flat_badge, network_badges, simulated_badge
-from dashboard.show.parts.frame import choose_network
-from dashboard.show.parts.table import row_cells, row_head
 from dashboard.store.monitoring.answer_counts import StandingFailure
 
 
@@ -142,7 +134,6 @@ BESIDE: Final = "beside"
 _KEY: Final = "lines-drawn"
 _LONGEST_NAME: Final = 40
 _STROKES: Final = {"solid": "━━", "dash": "╍╍", "dot": "┅┅"}
-_HEADS: Final = ("State", "Fee now", "Against usual", "Transfer, medium", "Cheapest hours")
 
 
 def chosen_lines(statuses: Sequence[NetworkStatus]) -> list[NetworkStatus]:
@@ -176,57 +167,3 @@ def _keep() -> None:
         st.query_params[BESIDE] = list(chosen)
     else:
         st.query_params.pop(BESIDE, None)
-
-
-def comparison_head() -> None:
-    """Name the columns."""
-    st.html(row_head(("Network", *_HEADS), "lw-compare"))
-
-
-def comparison_row(status: NetworkStatus, week: UsualWeek, usual: UsualNow) -> None:
-    """Show what one network among others costs now and when it is cheap; its name chooses it.
-
-    A link of Streamlit's that stays on its page would not be seen in the address.
-    """
-    profile = status.profile
-    with st.container(key=f"compare-{profile.network_id}", gap=None):
-        name = plain_label(profile.name, _LONGEST_NAME)
-        st.button(
-            name,
-            key=f"choose-{profile.network_id}",
-            type="tertiary",
-            on_click=choose_network,
-            args=(profile,),
-        )
-        st.html(row_cells(_HEADS, comparison(status, week, usual), "lw-compare"))
-
-
-def comparison(status: NetworkStatus, week: UsualWeek, usual: UsualNow) -> list[str]:
-    """Say what one network among others costs now, and when it is cheap."""
-    figures, profile = status.figures, status.profile
-    fee_now, difference = figures.judged_fee, above_usual(figures, usual)
-    of = "" if figures.signal is Signal.BASE_FEE else f" ({figures.signal})"
-    return [
-        network_badges(status),
-        "not seen yet" if fee_now is None else f"{' '.join(fee(fee_now))}{of}",
-        "not known yet" if difference is None else difference_in_words(difference),
-        _transfer(figures, profile),
-        _cheapest(week),
-    ]
-
-
-def _transfer(figures: NetworkFigures, profile: NetworkProfile) -> str:
-    if figures.suggested is None:
-        return "not known yet"
-    amount = cost_of(figures.suggested.value.medium.suggested_max_fee_per_gas)
-    coins = in_coin(amount, profile.coin)
-    worth = profile.coin_price
-    return coins if worth is None else f"{coins}\N{NO-BREAK SPACE}· {in_money(amount, worth)}"
-
-
-def _cheapest(week: UsualWeek) -> str:
-    if week.cheapest is None:
-        return "not known yet"
-    if not week.cheapest.is_clear:
-        return "no clear difference"
-    return f"{week.cheapest.hours}, {week.cheapest.compared}"

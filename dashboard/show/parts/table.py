@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
+from dashboard.application.listing import Cell, Item, Listing
 from dashboard.application.text import short_hash
 from dashboard.domain.markup import Markup, element
 from dashboard.domain.quantity import TxHash
@@ -41,6 +43,32 @@ def row_cells(heads: Sequence[str], values: Sequence[str], class_: str) -> Marku
         for head, value in zip(heads, values, strict=True)
     )
     return element("div", *cells, class_=class_)
+
+
+def list_head(listing: Listing[Any], class_: str, *more: str) -> Markup:
+    """Name the columns of a list, and `more` beside them."""
+    return row_head((*listing.names(), *more), class_)
+
+
+def list_row(listing: Listing[Item], item: Item, class_: str) -> Markup:
+    """Build the row of an item; its cells are Markup or foreign text."""
+    (values,) = listing.rows([item])
+    return row_cells(listing.names(), list(map(_written, values)), class_)
+
+
+def list_table(listing: Listing[Item], items: Iterable[Item], name: str) -> Markup:
+    """Build a table of items; `name` as in `table`."""
+    rows = [list(map(_written, row)) for row in listing.rows(items)]
+    return table(listing.names(), rows, name)
+
+
+def _written(cell: Cell) -> str:
+    return cell if isinstance(cell, str) else "" if cell is None else f"{cell:,}"
+
+
+def hash_cell(tx_hash: TxHash) -> Markup:
+    """Show the ends of a hash; all of it is in the hint."""
+    return element("span", short_hash(tx_hash), class_="lw-mono", title=str(tx_hash))
 
 
 def lookup_link(tx_hash: TxHash) -> Markup:

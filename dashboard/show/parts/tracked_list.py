@@ -11,6 +11,7 @@ from typing import Final
 import streamlit as st
 
 from dashboard.application.application import Application
+from dashboard.application.listing import Column, Listing
 from dashboard.application.text import age, moment, sentence, short_hash, span
 from dashboard.application.tracked import MOST_AT_ONCE, Chosen, TrackedEntry
 from dashboard.application.transaction_summary import NetworkFinding
@@ -37,7 +38,7 @@ from dashboard.show.parts.badges import verdict_badge
 from dashboard.show.parts.list_page import file_button
 from dashboard.show.parts.notices import notice
 from dashboard.show.parts.rejection_table import reason_words
-from dashboard.show.parts.table import row_cells, row_head
+from dashboard.show.parts.table import hash_cell, list_head, list_row
 from dashboard.show.parts.track_form import attempt_input, is_future
 from dashboard.show.parts.tracked_filters import filter_is_on
 from dashboard.store.tracking.bulk_edit import BulkChange, ChangedRemarks
@@ -45,7 +46,6 @@ from dashboard.store.tracking.groups import MOST_COUNTED, TrackedGroup
 from dashboard.store.tracking.search import TrackedFilter
 from dashboard.store.tracking.transactions import TrackedTransaction, all_tags
 
-_HEADS: Final = ("Verdict", "Since", "Label", "Case id", "Owner", "Tags", "Transaction", "Ends")
 _LONGEST: Final = 120
 _SEVERAL: Final = 2
 
@@ -53,7 +53,7 @@ _SEVERAL: Final = 2
 def tracked_rows(entries: Sequence[TrackedEntry], now: datetime, lookup: st.Page) -> None:
     """Show the rows; each has a box that chooses it, and leads to its lookup."""
     with st.container(gap=None):
-        st.html(row_head(_HEADS, "lw-tracked"))
+        st.html(list_head(_listing(now), "lw-tracked"))
         for entry in entries:
             tx_hash = entry.transaction.tx_hash
             with st.container(key=f"tracked-{tx_hash}", gap=None):
@@ -71,7 +71,7 @@ def needed_rows(
 ) -> None:
     """Show those that need attention, the most urgent first, with what each needs."""
     with st.container(gap=None):
-        st.html(row_head(_HEADS, "lw-tracked"))
+        st.html(list_head(_listing(now), "lw-tracked"))
         for need, entry in needed:
             key = f"needed-{need.name}-{entry.transaction.tx_hash}"
             with st.container(key=key, gap=None):
@@ -80,7 +80,7 @@ def needed_rows(
 
 def _row(entry: TrackedEntry, now: datetime, lookup: st.Page) -> None:
     tx_hash = entry.transaction.tx_hash
-    st.html(_cells(entry, now))
+    st.html(list_row(_listing(now), entry, "lw-tracked"))
     st.page_link(
         lookup,
         label=f"Look up {short_hash(tx_hash)}",
@@ -89,22 +89,25 @@ def _row(entry: TrackedEntry, now: datetime, lookup: st.Page) -> None:
     )
 
 
-def _cells(entry: TrackedEntry, now: datetime) -> Markup:
-    tracked, finding = entry.transaction, entry.findings[0] if entry.findings else None
-    values = (
-        _verdict(entry, finding),
-        _since(entry, finding, now),
-        _said(tracked.label, tracked.note),
-        _said(tracked.case_id),
-        _said(tracked.owner),
-        _said(tracked.tags),
-        element("span", short_hash(tracked.tx_hash), class_="lw-mono", title=str(tracked.tx_hash)),
-        _ends(entry, now),
+def _listing(now: datetime) -> Listing[TrackedEntry]:
+    """Return how a page lists what is tracked."""
+    return Listing(
+        "tracked",
+        (
+            Column("Verdict", _verdict),
+            Column("Since", lambda each: _since(each, now)),
+            Column("Label", lambda each: _said(each.transaction.label, each.transaction.note)),
+            Column("Case id", lambda each: _said(each.transaction.case_id)),
+            Column("Owner", lambda each: _said(each.transaction.owner)),
+            Column("Tags", lambda each: _said(each.transaction.tags)),
+            Column("Transaction", lambda each: hash_cell(each.transaction.tx_hash)),
+            Column("Ends", lambda each: _ends(each, now)),
+        ),
     )
-    return row_cells(_HEADS, values, "lw-tracked")
 
 
-def _verdict(entry: TrackedEntry, finding: NetworkFinding | None) -> Markup:
+def _verdict(entry: TrackedEntry) -> Markup:
+    finding = _first(entry)
     if finding is None:
         return element("small", "No network to ask")
     where = ""
@@ -125,7 +128,12 @@ def _verdict(entry: TrackedEntry, finding: NetworkFinding | None) -> Markup:
     )
 
 
-def _since(entry: TrackedEntry, finding: NetworkFinding | None, now: datetime) -> Markup:
+def _first(entry: TrackedEntry) -> NetworkFinding | None:
+    return entry.findings[0] if entry.findings else None
+
+
+def _since(entry: TrackedEntry, now: datetime) -> Markup:
+    finding = _first(entry)
     at = entry.transaction.tracked_at if finding is None else entry.since(finding)
     return element("time", age(at, now), title=moment(at))
 

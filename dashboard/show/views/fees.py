@@ -11,6 +11,7 @@ import streamlit as st
 
 from dashboard.application import application
 from dashboard.application.application import Application
+from dashboard.application.fee_listing import fee_csv
 from dashboard.application.fee_timeline import TimeRange, Zoom
 from dashboard.application.fees import FeeView
 from dashboard.application.network_status import NetworkProfile, NetworkStatus
@@ -18,7 +19,7 @@ from dashboard.application.overview import network_summary
 from dashboard.application.text import moment
 from dashboard.domain.markup import element
 from dashboard.show.charts import side_by_side
-from dashboard.show.charts.fee_chart import FOUR_DIGITS, HEIGHT, drawing_of, fee_csv, fee_table
+from dashboard.show.charts.fee_chart import FOUR_DIGITS, HEIGHT, drawing_of, fee_table
 from dashboard.show.parts.chart import chart, chosen_zoom, dragging, unzoom_button
 from dashboard.show.parts.fee_summary import (
     cheap_hours,
@@ -29,10 +30,9 @@ from dashboard.show.parts.fee_summary import (
 )
 from dashboard.show.parts.frame import chosen_networks, follow_choice, heading, live, section
 from dashboard.show.parts.list_page import RANGE, choice_filter, file_button
+from dashboard.show.parts.network_rows import NetworkRow, comparison_head, comparison_row
 from dashboard.show.parts.network_strip import (
     chosen_lines,
-    comparison_head,
-    comparison_row,
     network_figures,
     network_head,
 )
@@ -221,10 +221,10 @@ def _many(
             "csv-networks",
             note="The figures of this chart, in whole wei.",
         )
-    _compared(queries, statuses)
+    _compared(queries, statuses, now)
 
 
-def _compared(queries: Application, statuses: Sequence[NetworkStatus]) -> None:
+def _compared(queries: Application, statuses: Sequence[NetworkStatus], now: datetime) -> None:
     """Say of each network what it costs now, and when it is cheap."""
     with st.container(key="card-hours", gap=None):
         with st.container(horizontal=True, vertical_alignment="center", key="hours-head"):
@@ -233,4 +233,4 @@ def _compared(queries: Application, statuses: Sequence[NetworkStatus]) -> None:
         comparison_head()
         for each in statuses:
             week, usual = queries.fees.usual_week(each, zone[0]), queries.overview.usual(each)
-            comparison_row(each, week, usual)
+            comparison_row(NetworkRow(each, usual, now, week=week))

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
+from functools import lru_cache
 from typing import Final
 
 import streamlit as st
 
 from dashboard.application import application
 from dashboard.application.application import Application
+from dashboard.application.context import TtlCache
+from dashboard.application.fee_listing import fee_csv
 from dashboard.application.fee_timeline import TIME_RANGES
 from dashboard.application.fees import FeeView
 from dashboard.application.network_status import Activity, NetworkProfile, NetworkStatus
@@ -18,7 +21,7 @@ from dashboard.application.overview import RejectedAgain, network_summary, worst
 from dashboard.application.text import moment
 from dashboard.domain.markup import Markup, element
 from dashboard.domain.quantity import NetworkId
-from dashboard.show.charts.fee_chart import drawing_of, fee_csv
+from dashboard.show.charts.fee_chart import drawing_of
 from dashboard.show.parts.attention_list import attention_list, last_look
 from dashboard.show.parts.chart import chart, chosen_zoom, dragging, unzoom_button
 from dashboard.show.parts.fee_summary import caveats_in_words
@@ -44,6 +47,7 @@ from dashboard.show.views import alerts, fees, health, lookup, rejections
 
 REFRESH: Final = timedelta(seconds=4)
 NEWEST: Final = 8
+_DRAWN_FOR: Final = timedelta(seconds=1)
 CHART_HEIGHT: Final = 300
 _USUAL: Final = "1 h"
 SHORT_TIME_RANGES: Final = {each.name: each for each in TIME_RANGES[:4]}
@@ -82,7 +86,7 @@ def _live() -> None:
         statuses = [each for each in known if each.profile in chosen]
         if st.query_params.get(WALL) == "1" and statuses:
             ranked = _ranked(queries, statuses)
-            rows = [_row(queries, each) for each in ranked]
+            rows = [_row(queries, each, now) for each in ranked]
             wall(rows, queries.needed_attention(statuses, now), network_summary(statuses), now)
             st.page_link(as_page(), label="Leave the wall", icon="")
             return
@@ -154,13 +158,19 @@ def _ranked(queries: Application, statuses: Sequence[NetworkStatus]) -> list[Net
 def _drawn_row(queries: Application, status: NetworkStatus, now: datetime) -> Markup:
     """Return what the row shows: one for all who look at the same moment."""
     key = ("row", status.profile.network_id, now)
-    return Markup(queries.drawn.get(key, lambda: row_markup(_row(queries, status), now)))
+    return _drawn(queries).get(key, lambda: row_markup(_row(queries, status, now)))
 
 
-def _row(queries: Application, status: NetworkStatus) -> NetworkRow:
+@lru_cache(maxsize=1)
+def _drawn(queries: Application) -> TtlCache[Markup]:
+    """Return what was drawn lately of answers that all viewers share."""
+    return TtlCache(_DRAWN_FOR, queries.now)
+
+
+def _row(queries: Application, status: NetworkStatus, now: datetime) -> NetworkRow:
     line = queries.overview.day_line(status) if status.profile.has_gas else None
     hourly = queries.overview.hourly().get(status.profile.network_id)
-    return NetworkRow(status, queries.overview.usual(status), line, hourly)
+    return NetworkRow(status, queries.overview.usual(status), now, line, hourly)
 
 
 def _filtered(
@@ -292,4 +302,4 @@ def _drawn_line(
         return line_markup(stored, context, now)
 
     key = ("rejection", stored.rejection_id, found.versions, is_tracked, is_named, now)
-    return Markup(queries.drawn.get(key, draw))
+    return _drawn(queries).get(key, draw)

@@ -51,7 +51,7 @@ def test_rejection_comes_with_its_record_and_network() -> None:
     found = facts(notification, Links("https://watch.example"))
 
     change = {
-        "headline": "unknown reason · 0x0000…0001 · devnet",
+        "headline": "unknown reason · 0x00000000…000001 · devnet",
         "condition": "transaction",
         "rule": None,
         "dimension": None,

@@ -118,7 +118,7 @@ def test_message_of_several_names_labels_in_text_and_table(store: Store) -> None
     message = MessageWriter(store, TEMPLATES).write(notification)
 
     assert message.subject == "ADD over its limit · 3 rejections · Linea"
-    assert "Case 1742 (0x0000…0002): ADD over its limit 1.14 ×, RPC\n" in message.text
+    assert "Case 1742 (0x00000000…000002): ADD over its limit 1.14 ×, RPC\n" in message.text
     [table] = message.attachments
     assert b",Case 1742," in table.content
 

@@ -11,13 +11,13 @@ import pytest
 from dashboard.alert.compose import Links, NetworkName
 from dashboard.alert.deliver import Sending
 from dashboard.alert.message_writer import MessageWriter, load_templates
-from dashboard.alert.rejection_text import shorten_hash
 from dashboard.application.incidents import Incidents
 from dashboard.domain.alerts.condition import State
 from dashboard.domain.alerts.kinds.kind import Dimension, RuleKind
 from dashboard.domain.alerts.notification import Notification, NotificationKind, Recipient
 from dashboard.domain.alerts.pace import Pace
 from dashboard.domain.alerts.rule import Rule, Severity
+from dashboard.domain.formatting import short_hash
 from dashboard.domain.people.access import Actor
 from dashboard.domain.people.active_hours import WeekSpan
 from dashboard.domain.people.recipients import QUIET_HOURS, ConfiguredRecipients, RecipientProfile
@@ -55,7 +55,7 @@ def test_reminders_of_many_incidents_are_one_message_that_names_each(
     said = "".join(writer.write(each).text for each in reminders)
 
     assert len(watch.sent()) <= 12
-    assert [number for number in range(1, 10) if shorten_hash(a_hash(number)) not in said] == []
+    assert [number for number in range(1, 10) if short_hash(a_hash(number)) not in said] == []
 
 
 def test_alertmanager_gets_what_changes_and_no_reminder(

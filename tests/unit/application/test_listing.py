@@ -7,13 +7,15 @@ from typing import Any
 
 import pytest
 
+from dashboard.application.answers import AnswerContext
 from dashboard.application.audit import AUDIT
 from dashboard.application.context import ApplicationContext
 from dashboard.application.delivery_listing import notification_listing
-from dashboard.application.fee_listing import FIGURES_OF_ALL, STEPS
+from dashboard.application.fee_listing import FIGURES_OF_ALL, STEPS, STEPS_FILE
 from dashboard.application.incident_words import incident_listing
 from dashboard.application.keys import Keys
 from dashboard.application.listing import Column, Listing, time_column, time_for_programs
+from dashboard.application.lookup import lookup_file
 from dashboard.application.recipient_words import RECIPIENTS
 from dashboard.application.rejections import rejection_file, rejection_listing
 from dashboard.application.rules import firing_listing, rule_listing
@@ -34,12 +36,14 @@ def listings(store: Store) -> list[Listing[Any]]:
         RANKED,
         RECIPIENTS,
         STEPS,
+        STEPS_FILE,
         Keys(context).listing(),
         Silences(context).listing(SilenceKind.SILENCE),
         Silences(context).listing(SilenceKind.MAINTENANCE),
         WatchedSenders(context).listing(),
         firing_listing(context),
         incident_listing(lambda _: ""),
+        lookup_file(AnswerContext(A_MOMENT)),
         notification_listing(context),
         rejection_file(context),
         rejection_listing(context),

@@ -67,9 +67,12 @@ def test_moment_is_printed_in_a_zone_too_where_its_clock_differs(
 @pytest.mark.parametrize(
     ("wei", "printed"),
     [
-        (7, ("7", "wei")),
+        (0, ("0", "wei")),
+        (9_999, ("9,999", "wei")),
+        (10_000, ("10.00", "kwei")),
+        (999_999, ("1,000", "kwei")),
         (23_100, ("23.10", "kwei")),
-        (1_500_000, ("0.001500", "gwei")),
+        (1_000_000, ("0.001000", "gwei")),
         (23_123_456_789, ("23.12", "gwei")),
         (9_999_996_000, ("10.00", "gwei")),
         (9_999_600_000, ("10.00", "gwei")),
@@ -118,7 +121,10 @@ def test_period_is_said_to_the_second_while_it_is_short(seconds: float, said: st
     assert period(timedelta(seconds=seconds)) == said
 
 
-@pytest.mark.parametrize(("octets", "said"), [(12, "12 bytes"), (1_500_000, "1.5 MB")])
+@pytest.mark.parametrize(
+    ("octets", "said"),
+    [(12, "12 bytes"), (4096, "4.1 kB"), (1_500_000, "1.5 MB"), (2_500_000_000, "2.5 GB")],
+)
 def test_size_is_printed_in_the_unit_that_fits(octets: int, said: str) -> None:
     assert size(octets) == said
 

@@ -98,6 +98,7 @@ def test_other_texts_are_no_beginning(text: str) -> None:
         ("Needs 2,710,676 lines", ("needs", "2710676", "lines")),
         ("(1.29 times the limit).", ("times", "the", "limit")),
         ("1.7× limit", ("limit",)),
+        ("2.97×", ("times", "limit")),
         ("HUB hub …", ("hub",)),
         (" . ", ()),
     ],

@@ -144,15 +144,6 @@ def test_lookup_page_names_the_table_of_a_limit(queries: Application) -> None:
     assert "524,288, by Devnet, 2026-05-12" in lookup_page(queries, tx_hash(1))
 
 
-def test_lookup_page_shows_a_replaced_transaction(queries: Application, store: Store) -> None:
-    tell(store, 1, next_nonce=2)
-
-    words = lookup_page(queries, tx_hash(1))
-
-    assert "Replaced" in words
-    assert "can never be included any more" in words
-
-
 def test_lookup_page_says_that_a_claimed_time_cannot_be_true(
     queries: Application, store: Store
 ) -> None:

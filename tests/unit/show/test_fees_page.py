@@ -26,7 +26,7 @@ from dashboard.store.gas import save_gas
 from dashboard.store.schema.columns import milliseconds_of
 from tests.browser.seeded_store import SILENT, SIMULATED
 from tests.builders import GWEI, a_suggestion, an_incident, suggested_gas_fees
-from tests.unit.show.page_runs import UnreadableStore, visit, words_of
+from tests.unit.show.page_runs import visit, words_of
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 FLAT = replace(SILENT, network_id=NetworkId(8), name="Flat")
@@ -178,7 +178,9 @@ def test_week_has_a_table_too(queries: Application, store: Store) -> None:
 
     page = visit("fees", queries, network="Devnet", **{"as": "Table"})
 
-    week = page.dataframe[1].value
+    fees, week = (each.value for each in page.dataframe)
+    assert chart_count(page) == 0
+    assert "Mean, gwei" in fees.columns
     assert week["Hour"].tolist()[:2] == ["00:00", "01:00"]
     assert week["Mon, gwei"].tolist()[2:4] == [20, 10]
 
@@ -253,13 +255,6 @@ def test_single_network_leaves_nothing_to_choose(store: Store) -> None:
     assert chart_count(page) == 1
 
 
-def test_table_stands_in_for_the_chart(queries: Application) -> None:
-    page = visit("fees", queries, network="Devnet", **{"as": "Table"})
-
-    assert chart_count(page) == 0
-    assert "Mean, gwei" in page.dataframe[0].value.columns
-
-
 def test_length_with_nothing_in_it_says_where_to_look(store: Store) -> None:
     later = Application(store, (SILENT,), None, lambda: NOW + timedelta(hours=5))
 
@@ -297,15 +292,3 @@ def test_network_without_a_gas_source_says_so(store: Store) -> None:
     words = words_of(visit("fees", Application(store, (mute,), None, lambda: NOW)))
 
     assert "No gas API and no node is configured" in words
-
-
-def test_page_without_networks_says_how_to_add_one(store: Store) -> None:
-    assert "No network is configured" in words_of(
-        visit("fees", Application(store, (), None, lambda: NOW))
-    )
-
-
-def test_page_without_a_store_says_what_to_look_at() -> None:
-    words = words_of(visit("fees", Application(UnreadableStore(), (SIMULATED,), None, lambda: NOW)))
-
-    assert "The store cannot be read." in words

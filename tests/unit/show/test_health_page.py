@@ -20,7 +20,6 @@ from dashboard.application.source_health import (
     OperationHealth,
     OperationState,
 )
-from dashboard.application.text import size
 from dashboard.domain.alerts.notification import Recipient
 from dashboard.domain.fees.gas import GasObservation, GasSource
 from dashboard.domain.health.coverage import CoverageChange, Covered, Gap, GapCause, Watched
@@ -57,7 +56,7 @@ from tests.browser.seeded_store import HOSTILE, SILENT, SIMULATED
 from tests.builders import a_transition
 from tests.delivery_checks import claim_for_all
 from tests.routes import expand_alone
-from tests.unit.show.page_runs import UnreadableStore, visit, words_of
+from tests.unit.show.page_runs import visit, words_of
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -213,10 +212,6 @@ def test_every_question_has_the_age_of_its_answer(queries: Application) -> None:
     assert "Questions to Devnet" not in words
 
 
-def test_missing_worker_says_how_to_start_one(queries: Application) -> None:
-    assert "linewatch worker" in words_of(visit("health", queries))
-
-
 def test_worker_is_named_by_its_process(queries: Application, store: Store) -> None:
     with store.write() as connection:
         acquire(connection, "worker", "host-1/77/abc", MINUTE)
@@ -267,20 +262,6 @@ def test_network_without_endpoints_says_so(store: Store) -> None:
     words = words_of(visit("health", Application(store, (mute,), None, lambda: NOW)))
 
     assert "It has no gas, node or exclusion endpoint" in words
-
-
-def test_page_without_networks_says_how_to_add_one(store: Store) -> None:
-    queries = Application(store, (), None, lambda: NOW)
-
-    assert "No network is configured" in words_of(visit("health", queries))
-
-
-def test_page_without_a_store_says_what_to_look_at() -> None:
-    words = words_of(
-        visit("health", Application(UnreadableStore(), (SIMULATED,), None, lambda: NOW))
-    )
-
-    assert "The store cannot be read." in words
 
 
 @pytest.mark.parametrize(
@@ -352,13 +333,6 @@ def test_mail_that_was_just_pending_needs_no_look() -> None:
 def test_every_question_and_every_failure_is_explained() -> None:
     assert set(OPERATION_NAMES) == set(Operation)
     assert set(REMEDIES) == set(FailureKind)
-
-
-@pytest.mark.parametrize(
-    ("octets", "words"), [(17, "17 bytes"), (4096, "4.1 kB"), (2_500_000_000, "2.5 GB")]
-)
-def test_size_is_printed_in_the_unit_that_fits(octets: int, words: str) -> None:
-    assert size(octets) == words
 
 
 def test_recipients_that_get_nothing_and_the_heartbeat_are_said(store: Store) -> None:

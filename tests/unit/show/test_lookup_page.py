@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 from dashboard.application import application
 from dashboard.application.application import Application
 from dashboard.domain.health.observation import ExclusionAnswer
+from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.tracking.paste import read_lookup
 from dashboard.domain.tracking.track_file import TrackRequest
@@ -34,14 +35,6 @@ def test_address_with_a_hash_leads_to_its_lookup(store: Store) -> None:
 
     assert "2,402 lines in the prover module HUB" in words
     assert "Transaction line count for module HUB=2402 is above the limit 70" in words
-
-
-def test_lookup_of_several_hashes_counts_their_verdicts(store: Store) -> None:
-    page = open_page(
-        Application(store, (SIMULATED,), None, lambda: NOW), str(tx_hash(2)), str(tx_hash(9))
-    )
-
-    assert "2 transactions: 1 rejected; 1 no rejection on record." in words_of(page)
 
 
 def test_lookup_names_a_hash_that_is_none(store: Store) -> None:
@@ -138,7 +131,7 @@ def test_link_to_many_asks_nobody_until_a_press_and_says_what_that_costs(store: 
     unknown = [a_hash(number) for number in range(1, 61)]
     hashes = [tx_hash(2), *unknown, tx_hash(9)]
 
-    by_list = opened(queries, list=queries.lookups.save(hashes))
+    by_list = opened(queries, list=queries.lookups.save(hashes, Actor("Ada", NOW)))
     by_search = opened(queries, find=" ".join(map(str, hashes)))
 
     assert asked == []

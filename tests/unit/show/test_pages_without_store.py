@@ -1,4 +1,4 @@
-"""Every page while its store cannot be read: it keeps its name and says what happened."""
+"""Every page without a store that can be read, or without a network: it says what happened."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from dashboard.application.application import Application
+from dashboard.store.engine.engine import Store
 from dashboard.web.files import PAGES
 from tests.browser.seeded_networks import profiles
 from tests.unit.show.page_runs import UnreadableStore, open_page, visit, words_of
@@ -36,3 +37,10 @@ def test_first_page_and_look_up_without_a_store_keep_their_heading() -> None:
 
     assert [each.count("<h1") for each in opened] == [1, 1]
     assert all("The store cannot be read." in each for each in opened)
+
+
+@pytest.mark.parametrize("name", ["overview", "fees", "tracked", "health"])
+def test_page_without_networks_says_how_to_add_one(store: Store, name: str) -> None:
+    queries = Application(store, (), None, lambda: NOW)
+
+    assert "No network is configured" in words_of(visit(name, queries))

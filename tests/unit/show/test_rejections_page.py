@@ -32,7 +32,7 @@ from dashboard.store.rejections.counts import Grouping
 from tests.browser.seeded_store import HOSTILE, SIMULATED, tx_hash
 from tests.builders import A_NETWORK, a_hash, a_record, an_address
 from tests.databases import new_sqlite_store
-from tests.unit.show.page_runs import UnreadableStore, visit, words_of
+from tests.unit.show.page_runs import visit, words_of
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 DAY = Period("day", timedelta(days=1), timedelta(hours=1))
@@ -70,7 +70,7 @@ def test_unknown_reason_is_quoted_counted_and_inert(queries: Application) -> Non
     ("address", "count"),
     [
         ({"module": "HUB"}, "1 rejection in"),
-        ({"module": "MISSING"}, "No rejection in"),
+        ({"module": "MISSING"}, "No rejection matches these filters"),
         ({"stage": "SEQUENCER"}, "3 rejections in"),
         ({"stage": "P2P", "module": "HUB"}, "No rejection in"),
         (
@@ -101,12 +101,6 @@ def test_filters_of_the_address_are_kept(
     queries: Application, address: dict[str, str], count: str
 ) -> None:
     assert count in words_of(visit("rejections", queries, **address))
-
-
-def test_filters_that_fit_nothing_say_so(queries: Application) -> None:
-    assert "No rejection matches these filters" in words_of(
-        visit("rejections", queries, module="MISSING")
-    )
 
 
 def test_time_without_rejections_says_what_is_covered(store: Store) -> None:
@@ -168,13 +162,6 @@ def test_long_list_has_pages(store: Store) -> None:
 
     assert len(first.get("page_link")) == 12
     assert len(last.get("page_link")) == 66 - 60
-
-
-@pytest.mark.parametrize("page", ["rejections", "tracked", "alerts"])
-def test_page_without_a_store_says_what_to_look_at(page: str) -> None:
-    queries = Application(UnreadableStore(), (SIMULATED,), None, lambda: NOW)
-
-    assert "The store cannot be read." in words_of(visit(page, queries))
 
 
 def test_timeline_counts_each_hour_and_group(store: Store) -> None:

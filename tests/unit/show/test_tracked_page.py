@@ -63,12 +63,6 @@ def test_empty_page_says_how_to_begin(empty_store: Store) -> None:
     assert "Paste a transaction hash, or choose a CSV or JSON file." in words
 
 
-def test_page_without_networks_says_how_to_add_one(empty_store: Store) -> None:
-    words = words_of(visit("tracked", Application(empty_store, (), None, lambda: NOW)))
-
-    assert "No network is configured" in words
-
-
 def test_pasted_hashes_are_tracked_with_a_report_of_each_line(queries: Application) -> None:
     page = visit("tracked", queries, network="Devnet")
 

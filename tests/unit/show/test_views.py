@@ -236,12 +236,6 @@ def test_simulated_data_is_announced_once_and_marked_always(store: Store) -> Non
     assert "Simulated data</span>" in again
 
 
-def test_overview_without_networks_says_how_to_add_one(empty_store: Store) -> None:
-    page = open_page(Application(empty_store, (), None, lambda: NOW))
-
-    assert "No network is configured" in words_of(page)
-
-
 def test_overview_before_the_first_poll_says_what_it_waits_for(empty_store: Store) -> None:
     words = words_of(open_page(Application(empty_store, (QUIET,), None, lambda: NOW)))
 
