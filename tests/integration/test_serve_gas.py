@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import timedelta
 from pathlib import Path
 
 import httpx
@@ -11,12 +10,11 @@ import pytest
 
 from dashboard.domain.quantity import NetworkId
 from dashboard.errors import UpstreamUnavailable
-from dashboard.serve.dependencies import ServedNetwork, ServeLimits
+from dashboard.serve.dependencies import ServedNetwork
 from tests.integration.running_server import (
     KEY,
     NARROW_KEY,
     NETWORK,
-    OTHER_NETWORK,
     SECRET,
     a_store,
     an_api,
@@ -70,19 +68,6 @@ def test_wrong_credentials_are_unauthorized(
     assert response.json() == {"statusCode": 401, "message": message}
 
 
-@pytest.mark.parametrize("network", [6001, OTHER_NETWORK, "0x1", "01", "abc", ""])
-def test_network_without_a_node_or_that_is_none_is_not_supported(
-    api: httpx.Client, network: object
-) -> None:
-    response = api.get(f"/v3/{KEY}/networks/{network}/suggestedGasFees")
-
-    assert response.status_code == 400
-    assert response.json() == {
-        "statusCode": 400,
-        "message": f"'{network}' is not a supported chain id.",
-    }
-
-
 @pytest.mark.parametrize("verb", ["POST", "PUT", "DELETE", "PATCH"])
 def test_other_verb_is_not_allowed(api: httpx.Client, verb: str) -> None:
     response = api.request(verb, f"{IN_PATH}/busyThreshold")
@@ -125,21 +110,3 @@ def test_trouble_of_one_network_leaves_the_other_alone(tmp_path: Path) -> None:
         eventually(
             lambda: httpx.get(f"{base}/1/busyThreshold", timeout=PATIENCE).status_code == 200
         )
-
-
-def test_fees_of_a_silent_node_are_told_for_a_while_and_then_no_more(tmp_path: Path) -> None:
-    follower = ScriptedFollower(utc_now)
-    limits = ServeLimits(
-        oldest_fees=timedelta(milliseconds=500), refresh_period=timedelta(milliseconds=20)
-    )
-    networks = (ServedNetwork(NetworkId(1), "testnet", follower),)
-
-    with a_store(tmp_path) as store, serving(services_of(store, networks, limits)) as address:
-        url = f"http://{address}/v3/{KEY}/networks/1/busyThreshold"
-        eventually(lambda: httpx.get(url, timeout=PATIENCE).status_code == 200)
-        follower.trouble = UpstreamUnavailable("gone")
-        eventually(lambda: httpx.get(url, timeout=PATIENCE).status_code == 503)
-
-        response = httpx.get(url, timeout=PATIENCE)
-        assert response.json()["statusCode"] == 503
-        assert int(response.headers["retry-after"]) > 0

@@ -110,15 +110,6 @@ def test_body_over_the_limit_is_not_read_to_its_end(api: httpx.Client) -> None:
     assert status == 413
 
 
-def test_batch_over_the_limit_is_refused_whole(api: httpx.Client) -> None:
-    batch = [a_call(GET, [f"0x{'ab' * 32}"])] * (LIMITS.largest_batch + 1)
-
-    error = api.post(f"/v3/{KEY}", json=batch).json()["error"]
-
-    assert error["code"] == -32600
-    assert str(LIMITS.largest_batch) in error["data"]
-
-
 def test_browser_of_a_listed_origin_may_call(api: httpx.Client) -> None:
     asked = {
         "Origin": "https://wallet.example",

@@ -17,12 +17,9 @@ from websockets.sync.client import ClientConnection, connect
 
 from dashboard.domain.people.access import KeyLimits, digest
 from dashboard.store.access.api_keys import (
-    Credential,
-    create_key,
     key_uses,
     limit_key,
     revoke_key,
-    rotate_key,
 )
 from tests.integration.running_server import (
     NETWORK,
@@ -62,17 +59,6 @@ def ask(socket: ClientConnection, message: Any) -> Any:  # noqa: ANN401 - any JS
     return json.loads(socket.recv(timeout=PATIENCE))
 
 
-def test_key_that_is_made_while_serve_runs_is_accepted_soon(apis: Keyed) -> None:
-    assert post(apis, "lw_new").status_code == 401
-
-    with apis.store.write() as connection:
-        create_key(
-            connection, "new", KeyLimits(), Credential(digest("lw_new"), digest("s"), utc_now())
-        )
-
-    eventually(lambda: post(apis, "lw_new").status_code == 200)
-
-
 def test_revoked_key_is_refused_soon_and_its_sockets_are_closed(apis: Keyed) -> None:
     with connect(f"ws://{apis.address}/ws/v3/{key_of('reader')}", proxy=None) as socket:
         ask(socket, a_call(GET, [HASH]))
@@ -106,15 +92,6 @@ def test_narrowed_key_ends_its_sockets_and_a_slower_one_goes_on(apis: Keyed) -> 
             limit_key(connection, "reader", KeyLimits(network_ids=frozenset(), may_report=False))
         with pytest.raises(ConnectionClosed, match="limits of the API key changed"):
             socket.recv(timeout=PATIENCE)
-
-
-def test_rotated_key_at_once_replaces_the_old_one(apis: Keyed) -> None:
-    new = Credential(digest("lw_fresh"), digest("s"), utc_now())
-    with apis.store.write() as connection:
-        rotate_key(connection, "reader", new, utc_now())
-
-    eventually(lambda: post(apis, "lw_fresh").status_code == 200)
-    eventually(lambda: post(apis, key_of("reader")).status_code == 401)
 
 
 def test_calls_beyond_the_rate_are_refused_with_the_wait(apis: Keyed) -> None:

@@ -107,14 +107,6 @@ def test_error_fits_its_schema_and_is_documented(api: httpx.Client, path: str, s
     )
 
 
-def test_every_operation_is_documented_in_both_credential_forms(api: httpx.Client) -> None:
-    paths = api.get("/openapi.json").json()["paths"]
-
-    for operation in FEE_OPERATIONS:
-        assert f"/networks/{{network_id}}/{operation}" in paths
-        assert f"/v3/{{api_key}}/networks/{{network_id}}/{operation}" in paths
-
-
 def test_document_answers_head_and_options(api: httpx.Client) -> None:
     assert api.head("/openapi.json").headers["content-type"] == "application/json"
     assert api.options("/openapi.json").headers["allow"] == "GET, HEAD, OPTIONS"

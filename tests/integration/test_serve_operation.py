@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import base64
 import contextlib
-import logging
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import replace
@@ -13,9 +11,6 @@ from pathlib import Path
 
 import httpx
 import pytest
-from structlog.testing import capture_logs
-from websockets.exceptions import InvalidStatus
-from websockets.sync.client import connect
 
 from dashboard.errors import UpstreamUnavailable
 from dashboard.serve.dependencies import ServedNetwork
@@ -24,7 +19,6 @@ from tests.integration.running_server import (
     KEY,
     LIMITS,
     NETWORK,
-    SECRET,
     a_call,
     a_report_of,
     a_signed_transaction,
@@ -116,42 +110,6 @@ def test_store_that_fails_is_said_and_acknowledges_nothing(tmp_path: Path) -> No
     assert ready.status_code == 503
     assert ready.json()["reasons"][0].startswith("The store cannot be read: it ")
     assert str(tmp_path) not in f"{saved} {asked} {ready.text}"
-
-
-def test_no_key_or_secret_ever_stands_in_a_log(
-    store: Store, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
-) -> None:
-    caplog.set_level(logging.DEBUG)
-    with capture_logs() as events, serving(services_of(store)) as address:
-        _use_every_address(address)
-
-    routes = {event.get("route") for event in events}
-    assert {"/v3/<key>", "/v3/<key>/networks", "/networks", "unknown"} <= routes
-    assert "tests" in {event.get("key") for event in events}
-    captured = capfd.readouterr()
-    basic = base64.b64encode(f"{KEY}:{SECRET}".encode()).decode()
-    for canary in (KEY, SECRET, basic):
-        assert canary not in f"{events} {_lines_of_server(caplog)} {captured.out} {captured.err}"
-
-
-def _use_every_address(address: str) -> None:
-    """Present the key at every address, rightly and wrongly."""
-    paths = ["", "/more", f"/networks/{NETWORK}/busyThreshold", "/networks/1/x", "/a%0D%0Ab"]
-    for path in paths:
-        httpx.get(f"http://{address}/v3/{KEY}{path}", timeout=PATIENCE)
-        httpx.post(f"http://{address}/v3/{KEY}{path}?key={KEY}", content=KEY, timeout=PATIENCE)
-        httpx.get(f"http://{address}{path}/{KEY}", auth=(KEY, SECRET), timeout=PATIENCE)
-    with connect(f"ws://{address}/ws/v3/{KEY}", proxy=None) as socket:
-        socket.send(KEY)
-        socket.recv(timeout=PATIENCE)
-    with pytest.raises(InvalidStatus), connect(f"ws://{address}/ws/{KEY}", proxy=None):
-        pass
-
-
-def _lines_of_server(caplog: pytest.LogCaptureFixture) -> list[str]:
-    """Return what was logged on the server's side; the clients of this test may name the key."""
-    clients = ("httpx", "httpcore", "websockets.client")
-    return [each.getMessage() for each in caplog.records if not each.name.startswith(clients)]
 
 
 def _break_store(folder: Path) -> None:

@@ -15,8 +15,6 @@ from tests.integration.running_server import (
     KEY,
     LIMITS,
     a_call,
-    a_report_of,
-    a_signed_transaction,
     a_store,
     services_of,
     serving,
@@ -24,7 +22,6 @@ from tests.integration.running_server import (
 from tests.waiting import PATIENCE
 
 GET = "chain_getTransactionExclusionStatusV1"
-SAVE = "linea_saveRejectedTransactionV1"
 UNKNOWN = f"0x{'ab' * 32}"
 
 
@@ -44,41 +41,6 @@ def socket(address: str) -> Iterator[ClientConnection]:
 def ask(socket: ClientConnection, message: Any) -> Any:  # noqa: ANN401 - any JSON value
     socket.send(json.dumps(message))
     return json.loads(socket.recv(timeout=PATIENCE))
-
-
-def test_report_and_question_work_over_one_socket(socket: ClientConnection) -> None:
-    transaction = a_signed_transaction(1)
-
-    saved = ask(socket, a_call(SAVE, [a_report_of(transaction)], "a"))
-    reply = ask(socket, a_call(GET, [transaction.tx_hash], 2))
-
-    assert saved["result"]["status"] == "SAVED"
-    assert (reply["id"], reply["result"]["txHash"]) == (2, transaction.tx_hash)
-
-
-@pytest.mark.parametrize(
-    "message",
-    [
-        json.dumps(a_call(GET, [UNKNOWN], 1.5)),
-        json.dumps(a_call(GET, ["0xabc"], "text")),
-        json.dumps(a_call("nope", [], 10**30)),
-        json.dumps(a_call(SAVE, {}, None)),
-        json.dumps([a_call(GET, [UNKNOWN], 1), 7, a_call(SAVE, [1], 2)]),
-        json.dumps([a_call(GET, [UNKNOWN])] * (LIMITS.largest_batch + 1)),
-        "[]",
-        "{",
-        "",
-        "null",
-    ],
-)
-def test_websocket_gives_the_same_answer_as_http(
-    address: str, socket: ClientConnection, message: str
-) -> None:
-    socket.send(message)
-
-    over_http = httpx.post(f"http://{address}/v3/{KEY}", content=message, timeout=PATIENCE)
-
-    assert str(socket.recv(timeout=PATIENCE)).encode() == over_http.content
 
 
 def test_broken_message_is_answered_and_the_socket_stays_open(socket: ClientConnection) -> None:

@@ -8,7 +8,6 @@ from datetime import timedelta
 import pytest
 from starlette.responses import Response
 
-from dashboard.domain.health.observation import FEE_OPERATIONS
 from dashboard.domain.people.access import ApiKey
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.secret import Secret
@@ -47,15 +46,6 @@ def error_of(response: Response) -> tuple[int, str]:
     assert list(body) == ["statusCode", "message"]
     assert body["statusCode"] == response.status_code
     return body["statusCode"], body["message"]
-
-
-@pytest.mark.parametrize("operation", sorted(FEE_OPERATIONS))
-async def test_operation_is_answered_as_json(operation: str) -> None:
-    response = (await Desk().read(1)).ask("1", operation)
-
-    assert response.status_code == 200
-    assert response.headers["content-type"] == "application/json"
-    assert json.loads(bytes(response.body))
 
 
 async def test_doubled_slash_before_the_network_is_forgiven() -> None:

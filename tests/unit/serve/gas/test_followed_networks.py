@@ -21,10 +21,6 @@ def network_fees(follower: ScriptedFollower) -> FollowedNetwork:
     return FollowedNetwork("testnet", follower, SECOND)
 
 
-async def test_network_has_no_replies_before_its_node_was_read() -> None:
-    assert network_fees(ScriptedFollower(Clock())).replies is None
-
-
 async def test_refresh_encodes_all_four_operations() -> None:
     fees = network_fees(ScriptedFollower(Clock()))
 
