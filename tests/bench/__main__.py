@@ -19,7 +19,6 @@ from tests.git_history import commit_of, is_in_history
 
 CASES: Final = {
     "S3": "checks",
-    "tracking": "tracking",
     "S6": "singles",
     "S7": "batches",
     "S8": "pipelined",
@@ -32,13 +31,9 @@ CASES: Final = {
     "S15": "bulk_lookups",
     "S16": "report_mails",
     "S17": "rejection_mails",
-    "zoom": "zooms",
-    "memory": "memory",
     "pages": "pages",
-    "opening": "opening",
     "restore": "restores",
-    "rebuild": "rebuilds",
-    "retention": "retention",
+    "weight": "weights",
 }
 """Each case with the modules of `tests.bench.cases` that hold it."""
 

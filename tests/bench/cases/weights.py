@@ -1,0 +1,232 @@
+"""What the product weighs: memory and CPU at rest, the time to start, and the cost of a command."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from datetime import timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final, NamedTuple
+
+import httpx
+
+from tests.bench.pages_store import TWELVE, made_paged_store
+from tests.bench.processes import Server, cores, free_port, running
+from tests.bench.setup import Scene
+from tests.bench.table import Promise, Result, number
+from tests.faults.hosted_apis import hosted_apis
+from tests.installation import Installation, command, new_installation
+from tests.waiting import eventually
+
+_MEGABYTE: Final = 1_000_000
+_SETTLED: Final = 60.0
+"""Seconds at work before the weight is taken."""
+_STARTS: Final = 3
+_OBSERVED: Final = 30.0
+"""Seconds over which the CPU at rest is taken."""
+
+_ONE_COMMAND: Final = (
+    "import click\n@click.command()\ndef main():\n    'Say nothing.'\nmain(['--help'])"
+)
+"""A click program with one command, which Python runs as it runs `linewatch`."""
+
+
+class Weight(NamedTuple):
+    """Bytes of a group of processes, each role with its own, and the share of a core it takes."""
+
+    by_role: dict[str, int]
+    busy: float
+
+    @property
+    def megabytes(self) -> float:
+        return sum(self.by_role.values()) / _MEGABYTE
+
+
+class Cost(NamedTuple):
+    """What one command costs: seconds of CPU, and bytes in memory at most."""
+
+    cpu: float
+    peak: int
+
+
+def run(scene: Scene) -> Result:
+    """Weigh everything at rest, a production install, the start, and two commands."""
+    with TemporaryDirectory() as folder:
+        started, at_rest = _up(Path(folder))
+        hello = _streamlit_hello(Path(folder))
+        production = _production(scene, Path(folder))
+        commands = _commands(scene, Path(folder))
+    one, shown, asked = (
+        statistics.median(each.cpu for each in commands[name]) for name in _COMMANDS
+    )
+    peak = max(each.peak for each in commands["linewatch --help"]) / _MEGABYTE
+    start = f"`linewatch up` until pages and serve are ready: × `streamlit hello` ({hello:.1f} s)"
+    return Result(
+        title="W1–W4: weight",
+        promises=[
+            Promise("W1", "`linewatch up` at rest", 320, at_rest.megabytes, "MB", is_floor=False),
+            Promise("W1", "the same, of a core", 5, 100 * at_rest.busy, "%", is_floor=False),
+            Promise(
+                "W2",
+                f"worker, serve and pages, {len(TWELVE)} networks",
+                280,
+                production.megabytes,
+                "MB",
+                is_floor=False,
+            ),
+            Promise(
+                "W3", "`--help`: × CPU of a click program", 4, shown / one, "×", is_floor=False
+            ),
+            Promise("W3", "`--help`: memory at most", 50, peak, "MB", is_floor=False),
+            Promise("W3", "`lookup`: × CPU of the same", 8, asked / one, "×", is_floor=False),
+            Promise("W4", start, 2.5, started / hello, "×", is_floor=False),
+        ],
+        heads=("what", "memory", "of a core"),
+        lines=[
+            *_lines("`linewatch up`", at_rest),
+            *_lines("production", production),
+        ],
+        remarks=[
+            "Memory is the proportional set size: what processes share is divided among them.",
+            (
+                f"It is taken {_SETTLED:.0f} s after the start, the CPU over the "
+                f"{_OBSERVED:.0f} s that follow, with no page open."
+            ),
+        ],
+    )
+
+
+def _lines(what: str, weight: Weight) -> list[list[str]]:
+    roles = [
+        [f"{what}: {role}", f"{number(size / _MEGABYTE)} MB", ""]
+        for role, size in weight.by_role.items()
+    ]
+    return [*roles, [what, f"{number(weight.megabytes)} MB", f"{weight.busy:.1%}"]]
+
+
+def _up(folder: Path) -> tuple[float, Weight]:
+    """Return the median seconds until everything is ready, and the weight of the last start."""
+    took = []
+    weight = Weight({}, 0.0)
+    for attempt in range(_STARTS):
+        installation = new_installation(folder / f"up-{attempt}")
+        begun = time.perf_counter()
+        with installation.start(command("up"), folder / "up.log"):
+            for address in (f"{installation.pages}/_stcore/health", f"{installation.serve}/ready"):
+                _wait_for(address)
+            took.append(time.perf_counter() - begun)
+            if attempt == 2:
+                weight = _weigh(installation.processes())
+    return statistics.median(took), weight
+
+
+def _streamlit_hello(folder: Path) -> float:
+    """Return the median seconds until `streamlit hello` says that it is healthy."""
+    took = []
+    for _ in range(_STARTS):
+        port = free_port()
+        options = ["--server.headless", "true", "--server.port", str(port)]
+        begun = time.perf_counter()
+        with subprocess.Popen(
+            [sys.executable, "-m", "streamlit", "hello", *options],
+            cwd=folder,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        ) as process:
+            _wait_for(f"http://127.0.0.1:{port}/_stcore/health")
+            took.append(time.perf_counter() - begun)
+            process.terminate()
+    return statistics.median(took)
+
+
+def _production(scene: Scene, folder: Path) -> Weight:
+    """Return the weight of three roles that watch twelve networks, on the store of a day."""
+    paged = made_paged_store(scene.folder, 10_000, scene.day, timedelta(days=1))
+    with hosted_apis() as hosted, ExitStack() as roles:
+        home = folder / "production"
+        home.mkdir()
+        (home / "linewatch.toml").write_text(_twelve_networks(hosted.port), encoding="utf-8")
+        store = f"sqlite:///{paged.file}"
+        installation = new_installation(home, LINEWATCH_STORE_URL=store)
+        installation.run("join")
+        processes = [
+            roles.enter_context(
+                running(("dashboard.cli.main", role), cores()[0], installation.variables)
+            )
+            for role in ("worker", "serve", "pages")
+        ]
+        _wait_for(f"{installation.pages}/_stcore/health")
+        return _weigh([each.pid for each in processes])
+
+
+def _twelve_networks(port: int) -> str:
+    """Return settings of twelve networks whose hosted APIs answer on a port of this machine."""
+    api = f'{{ url = "http://127.0.0.1:{port}", key = "of-the-benchmarks" }}'
+    return "\n".join(
+        f"[networks.chain{each.network_id}]\nnetwork_id = {each.network_id}\n"
+        f'title = "{each.name}"\n'
+        f"exclusion = {api}\ngas = {api}\n"
+        for each in TWELVE
+    )
+
+
+def _weigh(processes: Sequence[int]) -> Weight:
+    time.sleep(_SETTLED)
+    servers = {_role_of(pid): Server(_role_of(pid), 0, pid, 0.0) for pid in processes}
+    before = sum(each.process_seconds() for each in servers.values())
+    time.sleep(_OBSERVED)
+    spent = sum(each.process_seconds() for each in servers.values()) - before
+    sizes = {name: each.memory().proportional for name, each in servers.items()}
+    return Weight(sizes, spent / _OBSERVED)
+
+
+def _role_of(pid: int) -> str:
+    """Return the command of a process: `up` is the supervisor."""
+    arguments = Path(f"/proc/{pid}/cmdline").read_bytes().decode().split("\0")
+    named = [each for each in arguments[1:] if each and not each.startswith("-")]
+    return next((each for each in named if "." not in each), named[-1])
+
+
+_COMMANDS: Final = ("a click program", "linewatch --help", "linewatch lookup")
+
+
+def _commands(scene: Scene, folder: Path) -> dict[str, list[Cost]]:
+    """Run a click program, `--help`, and a question to the store in turn."""
+    installation = new_installation(folder / "commands")
+    installation.run("migrate")
+    lines = (
+        [sys.executable, "-c", _ONE_COMMAND],
+        command("--help"),
+        command("lookup", f"0x{'ab' * 32}"),
+    )
+    costs: dict[str, list[Cost]] = {name: [] for name in _COMMANDS}
+    for _ in range(3 * scene.rounds):
+        for name, line in zip(_COMMANDS, lines, strict=True):
+            costs[name].append(_cost(line, installation))
+    return costs
+
+
+def _cost(line: Sequence[str], installation: Installation) -> Cost:
+    """Run a command to its end."""
+    process = subprocess.Popen(
+        line, env=installation.environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return Cost(usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024)
+
+
+def _wait_for(address: str) -> None:
+    def answers() -> bool:
+        try:
+            return httpx.get(address, trust_env=False, timeout=5).is_success
+        except httpx.HTTPError:
+            return False
+
+    eventually(answers, what=address)
