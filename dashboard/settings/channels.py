@@ -15,7 +15,7 @@ from dashboard.alert.channels.webhook import parse_signing_secret
 from dashboard.domain.quantity import shorten
 from dashboard.domain.secret import Secret
 from dashboard.errors import InputError
-from dashboard.settings.layers import Remark, SettingPath, as_far_as_readable
+from dashboard.settings.layers import Remark, SettingPath
 from dashboard.settings.values import is_loopback
 
 MAIL: Final = "mail"
@@ -68,7 +68,6 @@ def check_heartbeat(url: Secret) -> Iterator[Remark]:
         yield ("alerts", "heartbeat_url"), message
 
 
-@as_far_as_readable
 def check_channels(channels: Mapping[str, ChannelSettings]) -> Iterator[Remark]:
     """Yield what cannot be used of each channel."""
     for name, channel in channels.items():
@@ -89,7 +88,6 @@ def _check_name(name: str, path: SettingPath) -> Iterator[Remark]:
         yield path, message
 
 
-@as_far_as_readable
 def _check_url(channel: ChannelSettings, path: SettingPath) -> Iterator[Remark]:
     """Find an address that cannot be used; it may hold a key, so it is not shown."""
     try:
@@ -113,7 +111,6 @@ def is_clear_text(target: HttpTarget) -> bool:
     return not target.is_tls and not is_loopback(target.host)
 
 
-@as_far_as_readable
 def _check_secrets(channel: ChannelSettings, path: SettingPath) -> Iterator[Remark]:
     if channel.kind != "webhook" and channel.secrets:
         yield (*path, "secrets"), "is for webhooks only: remove it"

@@ -18,7 +18,7 @@ from dashboard.settings.check_addresses import check_addresses, check_clear_text
 from dashboard.settings.dkim import check_dkim
 from dashboard.settings.fees import check_fees
 from dashboard.settings.key_limits import check_keys
-from dashboard.settings.layers import Remark, SettingPath, as_far_as_readable
+from dashboard.settings.layers import Remark, SettingPath
 from dashboard.settings.mail import check_bounces, check_recipients, is_mail_address, no_address
 from dashboard.settings.presets import limits_of
 from dashboard.settings.schema import (
@@ -52,10 +52,7 @@ _SHORTEST: Final = {
 
 
 def check_together(settings: Settings) -> Iterator[Remark]:
-    """Yield what is unsafe or contradictory, with the remedy.
-
-    A check that needs a value that cannot be read is left out: that value is reported already.
-    """
+    """Yield what is unsafe or contradictory, with the remedy."""
     yield from _check_store(settings.store)
     yield from check_addresses(settings)
     yield from check_clear_text(settings)
@@ -79,7 +76,6 @@ def check_together(settings: Settings) -> Iterator[Remark]:
     yield from _check_fees(settings)
 
 
-@as_far_as_readable
 def _check_store(store: StoreSettings) -> Iterator[Remark]:
     """Yield what would be deleted while it is still needed."""
     for name in _SHORTEST:
@@ -92,7 +88,6 @@ def _check_store(store: StoreSettings) -> Iterator[Remark]:
         yield ("store", "keep_fee_minutes"), message
 
 
-@as_far_as_readable
 def _check_length(store: StoreSettings, name: str) -> Iterator[Remark]:
     least, why = _SHORTEST[name]
     length = getattr(store, name).length
@@ -100,7 +95,6 @@ def _check_length(store: StoreSettings, name: str) -> Iterator[Remark]:
         yield ("store", name), f"is too short: keep them at least {why}"
 
 
-@as_far_as_readable
 def _check_origins(settings: Settings) -> Iterator[Remark]:
     """Browsers send origins in one form only: any other would never match."""
     for origin in settings.serve.cors_origins:
@@ -117,7 +111,6 @@ def _without_login(address: str) -> str:
     return "an address with a login" if "@" in address else shorten(address)
 
 
-@as_far_as_readable
 def _check_names(settings: Settings) -> Iterator[Remark]:
     for name in settings.http.allowed_hosts:
         if not HOST_NAME.fullmatch(name):
@@ -128,7 +121,6 @@ def _check_names(settings: Settings) -> Iterator[Remark]:
             yield ("http", "allowed_hosts"), message
 
 
-@as_far_as_readable
 def _check_fees(settings: Settings) -> Iterator[Remark]:
     common = list(check_fees(settings.fees, ("fees",)))
     yield from common
@@ -136,39 +128,32 @@ def _check_fees(settings: Settings) -> Iterator[Remark]:
         yield from _check_own_fees(name, network)
 
 
-@as_far_as_readable
 def _check_own_fees(name: str, network: NetworkSettings) -> Iterator[Remark]:
     if network.fees is not None:
         yield from check_fees(network.fees, ("networks", name, "fees"))
 
 
-@as_far_as_readable
 def _check_sender(mail: MailSettings) -> Iterator[Remark]:
     if not is_mail_address(mail.sender):
         yield ("mail", "sender"), no_address(mail.sender)
 
 
-@as_far_as_readable
 def _check_channels(settings: Settings) -> Iterator[Remark]:
     yield from check_channels(settings.channels)
 
 
-@as_far_as_readable
 def _check_heartbeat(settings: Settings) -> Iterator[Remark]:
     yield from check_heartbeat(settings.alerts.heartbeat_url)
 
 
-@as_far_as_readable
 def _check_fallback(settings: Settings) -> Iterator[Remark]:
     yield from check_fallback(settings.alerts.fallback, settings.channels)
 
 
-@as_far_as_readable
 def _check_bounces(settings: Settings) -> Iterator[Remark]:
     yield from check_bounces(settings.bounces)
 
 
-@as_far_as_readable
 def _check_ehlo_name(mail: MailSettings) -> Iterator[Remark]:
     if mail.ehlo_name and not is_ehlo_name(mail.ehlo_name):
         message = (
@@ -177,7 +162,6 @@ def _check_ehlo_name(mail: MailSettings) -> Iterator[Remark]:
         yield ("mail", "ehlo_name"), message
 
 
-@as_far_as_readable
 def _check_recipients(mail: MailSettings) -> Iterator[Remark]:
     for recipient in mail.recipients:
         if not is_mail_address(recipient):
@@ -186,12 +170,10 @@ def _check_recipients(mail: MailSettings) -> Iterator[Remark]:
         yield ("mail", "recipients"), "is empty and mail.smtp_host is set: say who gets mail"
 
 
-@as_far_as_readable
 def _check_tables_of_recipients(settings: Settings) -> Iterator[Remark]:
     yield from check_recipients(settings.recipients, settings.channels)
 
 
-@as_far_as_readable
 def _check_time_zone(mail: MailSettings) -> Iterator[Remark]:
     try:
         zone_of(mail.time_zone)
@@ -204,7 +186,6 @@ def is_ehlo_name(text: str) -> bool:
     return _EHLO_NAME.fullmatch(text) is not None
 
 
-@as_far_as_readable
 def _check_devnet_key(settings: Settings) -> Iterator[Remark]:
     if not settings.has_devnet or settings.has_development_key:
         return
@@ -217,7 +198,6 @@ def _check_devnet_key(settings: Settings) -> Iterator[Remark]:
         yield ("devnet", "key"), message
 
 
-@as_far_as_readable
 def _check_networks(settings: Settings) -> Iterator[Remark]:
     simulated = _simulated(settings)
     ids = {int(each.network_id): each.title for each in simulated}
@@ -234,7 +214,6 @@ def _simulated(settings: Settings) -> tuple[SimulatedNetwork, ...]:
     return SIMULATED[: settings.devnet.networks] if settings.has_devnet else ()
 
 
-@as_far_as_readable
 def _check_id(name: str, network: NetworkSettings, known: dict[int, str]) -> Iterator[Remark]:
     """Add the network to `known`: names by id."""
     other = known.setdefault(network.network_id, name)
@@ -243,7 +222,6 @@ def _check_id(name: str, network: NetworkSettings, known: dict[int, str]) -> Ite
         yield ("networks", name, "network_id"), message
 
 
-@as_far_as_readable
 def _check_title(name: str, network: NetworkSettings, known: dict[str, str]) -> Iterator[Remark]:
     """Pages, mails and metrics distinguish networks by their titles."""
     title = network.title or name
@@ -253,7 +231,6 @@ def _check_title(name: str, network: NetworkSettings, known: dict[str, str]) -> 
         yield ("networks", name, "title"), message
 
 
-@as_far_as_readable
 def _check_second_nodes(name: str, network: NetworkSettings) -> Iterator[Remark]:
     for place, node in enumerate(network.nodes):
         if any(node is not other and node == other for other in network.all_nodes):
@@ -261,13 +238,11 @@ def _check_second_nodes(name: str, network: NetworkSettings) -> Iterator[Remark]
             yield ("networks", name, "nodes", str(place)), message
 
 
-@as_far_as_readable
 def _check_gas_key(name: str, network: NetworkSettings) -> Iterator[Remark]:
     if network.gas is not None and network.gas.key is None:
         yield (("networks", name, "gas"), "lacks key; add it")
 
 
-@as_far_as_readable
 def _check_module_limits(name: str, network: NetworkSettings) -> Iterator[Remark]:
     try:
         limits_of(network)
@@ -275,14 +250,12 @@ def _check_module_limits(name: str, network: NetworkSettings) -> Iterator[Remark
         yield ("networks", name, "module_limits"), f"cannot be used: {error}"
 
 
-@as_far_as_readable
 def _check_own_serve(settings: Settings) -> Iterator[Remark]:
     for name, network in settings.networks.items():
         for role in ("exclusion", "gas"):
             yield from _check_own_key(settings, network, ("networks", name, role))
 
 
-@as_far_as_readable
 def _check_own_key(
     settings: Settings, network: NetworkSettings, path: SettingPath
 ) -> Iterator[Remark]:

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from dashboard.domain.quantity import shorten
 from dashboard.errors import StoreError
-from dashboard.settings.layers import Remark, SettingPath, as_far_as_readable
+from dashboard.settings.layers import Remark, SettingPath
 from dashboard.settings.schema import (
     EndpointSettings,
     MailSettings,
@@ -28,7 +28,6 @@ _PUBLIC_URL: Final = re.compile(
 )
 
 
-@as_far_as_readable
 def check_addresses(settings: Settings) -> Iterator[Remark]:
     """Yield addresses that are unsafe, or that cannot be used."""
     yield from _check_pages_host(settings)
@@ -41,7 +40,6 @@ def check_addresses(settings: Settings) -> Iterator[Remark]:
         yield from _check_endpoints(name, network)
 
 
-@as_far_as_readable
 def _check_pages_host(settings: Settings) -> Iterator[Remark]:
     if not is_loopback(settings.pages.host):
         message = (
@@ -51,7 +49,6 @@ def _check_pages_host(settings: Settings) -> Iterator[Remark]:
         yield ("pages", "host"), message
 
 
-@as_far_as_readable
 def _check_development_host(settings: Settings, section: str) -> Iterator[Remark]:
     host: str = getattr(settings, section).host
     if settings.has_development_key and not is_loopback(host):
@@ -62,7 +59,6 @@ def _check_development_host(settings: Settings, section: str) -> Iterator[Remark
         yield (section, "host"), message
 
 
-@as_far_as_readable
 def _check_ports(settings: Settings, first: str, second: str) -> Iterator[Remark]:
     """Find two roles that would listen on the same port."""
     if "devnet" in {first, second} and not settings.has_devnet:
@@ -79,7 +75,6 @@ def _overlap(one: str, other: str) -> bool:
     return "localhost" in {one, other} and is_loopback(one) and is_loopback(other)
 
 
-@as_far_as_readable
 def _check_public_url(settings: Settings) -> Iterator[Remark]:
     url = settings.pages.public_url
     if url and not (_PUBLIC_URL.fullmatch(url) and host_of(url)):
@@ -91,14 +86,12 @@ def _check_public_url(settings: Settings) -> Iterator[Remark]:
         yield ("pages", "public_url"), message
 
 
-@as_far_as_readable
 def _check_endpoints(name: str, network: NetworkSettings) -> Iterator[Remark]:
     for path in endpoint_paths(network):
         schemes = _HTTP_SCHEME if path[0] == "gas" else _ANY_SCHEME
         yield from _check_endpoint(endpoint_at(network, path), ("networks", name, *path), schemes)
 
 
-@as_far_as_readable
 def _check_endpoint(
     endpoint: EndpointSettings, path: SettingPath, schemes: tuple[str, ...]
 ) -> Iterator[Remark]:
@@ -128,13 +121,11 @@ def endpoint_at(network: NetworkSettings, path: SettingPath) -> EndpointSettings
     return endpoint
 
 
-@as_far_as_readable
 def _path_of(network: NetworkSettings, role: str) -> Iterator[SettingPath]:
     if getattr(network, role) is not None:
         yield (role,)
 
 
-@as_far_as_readable
 def _paths_of_nodes(network: NetworkSettings) -> Iterator[SettingPath]:
     for place in range(len(network.nodes)):
         yield ("nodes", str(place))
@@ -155,7 +146,6 @@ def check_clear_text(settings: Settings) -> Iterator[Remark]:
     yield from _check_networks(settings)
 
 
-@as_far_as_readable
 def _check_store(store: StoreSettings) -> Iterator[Remark]:
     try:
         message = clear_text_store(store, store.url.reveal()) if store.url.reveal() else None
@@ -182,7 +172,6 @@ def clear_text_store(store: StoreSettings, url: str) -> str | None:
     )
 
 
-@as_far_as_readable
 def _check_mail(mail: MailSettings) -> Iterator[Remark]:
     if mail.security != "none" or not mail.username or not mail.smtp_host:
         return
@@ -194,7 +183,6 @@ def _check_mail(mail: MailSettings) -> Iterator[Remark]:
         yield ("mail", "security"), message
 
 
-@as_far_as_readable
 def _check_networks(settings: Settings) -> Iterator[Remark]:
     for name, network in settings.networks.items():
         for path in endpoint_paths(network):
@@ -202,7 +190,6 @@ def _check_networks(settings: Settings) -> Iterator[Remark]:
             yield from _check_clear_endpoint(endpoint, ("networks", name, *path), settings)
 
 
-@as_far_as_readable
 def _check_clear_endpoint(
     endpoint: EndpointSettings, path: SettingPath, settings: Settings
 ) -> Iterator[Remark]:

@@ -9,7 +9,7 @@ from typing import Final
 from dashboard.alert.channels.mime import DkimSigner, read_dkim_key
 from dashboard.domain.people.recipients import MailAddress
 from dashboard.errors import InputError
-from dashboard.settings.layers import Remark, as_far_as_readable
+from dashboard.settings.layers import Remark
 from dashboard.settings.schema import MailSettings
 
 _SELECTOR: Final = re.compile(r"[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?", re.ASCII | re.IGNORECASE)
@@ -23,7 +23,6 @@ def dkim_signer(mail: MailSettings) -> DkimSigner | None:
     return DkimSigner(domain, mail.dkim_selector, read_dkim_key(mail.dkim_key_file))
 
 
-@as_far_as_readable
 def check_dkim(mail: MailSettings) -> Iterator[Remark]:
     """Find a key that cannot be used, and one whose name in DNS is missing."""
     if mail.dkim_key_file and not _SELECTOR.fullmatch(mail.dkim_selector):

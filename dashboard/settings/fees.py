@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Final
 
 from dashboard.domain.fees.suggestion import FeePolicy, LevelPolicy
-from dashboard.settings.layers import Remark, SettingPath, as_far_as_readable
+from dashboard.settings.layers import Remark, SettingPath
 
 _LEVELS: Final = ("low", "medium", "high")
 
@@ -27,7 +27,6 @@ def check_fees(fees: FeePolicy, section: SettingPath) -> Iterator[Remark]:
             yield from _check_ascent(fees, (*section, above, key), below)
 
 
-@as_far_as_readable
 def _check_range(fees: FeePolicy, section: SettingPath) -> Iterator[Remark]:
     smallest, largest = fees.range_percentiles
     if smallest > largest:
@@ -35,21 +34,18 @@ def _check_range(fees: FeePolicy, section: SettingPath) -> Iterator[Remark]:
         yield (*section, "range_percentiles"), message
 
 
-@as_far_as_readable
 def _check_waits(fees: FeePolicy, section: SettingPath, name: str) -> Iterator[Remark]:
     level: LevelPolicy = getattr(fees, name)
     if level.min_wait > level.max_wait:
         yield (*section, name, "min_wait"), "is longer than max_wait: exchange the two"
 
 
-@as_far_as_readable
 def _at_most(fees: FeePolicy, section: SettingPath, name: str, bound: str) -> Iterator[Remark]:
     value, largest = getattr(fees, name), getattr(fees, bound)
     if value > largest:
         yield (*section, name), f"is {value}, more than {bound}, which is {largest}: lower it"
 
 
-@as_far_as_readable
 def _check_ascent(fees: FeePolicy, path: SettingPath, below: str) -> Iterator[Remark]:
     """Find a higher level that would suggest a lower fee."""
     *_, above, key = path

@@ -9,7 +9,7 @@ from dashboard.devnet.genesis import DEVNET_ID
 from dashboard.domain.people.access import ApiKey, ConfiguredKeys, KeyLimits
 from dashboard.domain.quantity import NetworkId, shorten
 from dashboard.domain.secret import Secret
-from dashboard.settings.layers import Remark, SettingPath, as_far_as_readable
+from dashboard.settings.layers import Remark, SettingPath
 from dashboard.settings.schema import ApiKeySettings, Settings
 from dashboard.wire.params import method_mistake
 
@@ -42,7 +42,6 @@ def limits_of_key(own: ApiKeySettings, settings: Settings) -> KeyLimits:
     )
 
 
-@as_far_as_readable
 def check_keys(settings: Settings) -> Iterator[Remark]:
     """Find keys that no client could present, and limits without effect."""
     owners: dict[Secret, str] = {}
@@ -53,7 +52,6 @@ def check_keys(settings: Settings) -> Iterator[Remark]:
         yield from _check_key_methods(own, path)
 
 
-@as_far_as_readable
 def _check_key(
     own: ApiKeySettings, path: SettingPath, owners: dict[Secret, str]
 ) -> Iterator[Remark]:
@@ -67,7 +65,6 @@ def _check_key(
         yield (*path, "key"), f"is that of {owner}: a log could not say who called"
 
 
-@as_far_as_readable
 def _check_key_networks(
     own: ApiKeySettings, path: SettingPath, settings: Settings
 ) -> Iterator[Remark]:
@@ -79,7 +76,6 @@ def _check_key_networks(
             yield (*path, "networks"), message
 
 
-@as_far_as_readable
 def _check_key_methods(own: ApiKeySettings, path: SettingPath) -> Iterator[Remark]:
     complaint = method_mistake(own.methods, may_report=own.report)
     if complaint is not None:

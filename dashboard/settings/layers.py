@@ -6,10 +6,8 @@ import difflib
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
-from functools import wraps
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import (
@@ -17,17 +15,15 @@ from typing import (
     Any,
     Final,
     Literal,
-    ParamSpec,
     TypeAlias,
     TypeGuard,
-    TypeVar,
     get_args,
     get_origin,
     get_type_hints,
 )
 
 import msgspec
-from msgspec import UNSET, Struct
+from msgspec import UNSET
 
 from dashboard.domain.quantity import Wei, shorten
 
@@ -217,9 +213,6 @@ def _holds(table: object, path: SettingPath) -> bool:
     return True
 
 
-_Arguments = ParamSpec("_Arguments")
-_Finding = TypeVar("_Finding")
-
 OURS: Final = (timedelta, Wei)
 """Types that msgspec knows too, and would read from another text than people write."""
 
@@ -266,36 +259,41 @@ def not_a_setting(name: str, candidates: Iterable[str]) -> str:
 class Inspector:
     """Reads the merged table by the schema; `decode` reads our own types of value.
 
-    `found` is what was wrong so far.
+    `found` is what was wrong so far. In place of a wrong value stands that of the lowest layer,
+    or the field's default; a table that needs the value and has neither is in `left_out`.
     """
 
     layers: Sequence[Layer]
     decode: Callable[[Any, object], object]
     found: list[Mistake] = field(default_factory=list)
+    left_out: list[SettingPath] = field(default_factory=list)
 
     def read(self, table: object, kind: Any, path: SettingPath = ()) -> Any:  # noqa: ANN401 - a value of `kind`, which may be any
-        """Return the value at a path; one that is wrong becomes UNSET in its table."""
+        """Return the value at a path; UNSET where it is wrong and nothing stands in for it."""
         kind = _without_none(kind)
         if _is_struct(kind):
-            return assembled(kind, self._fields(table, kind, path))
+            return self._struct(table, kind, path)
         if isinstance(table, dict) and get_origin(kind) is dict:
             inner = get_args(kind)[1]
-            return {name: self.read(each, inner, (*path, name)) for name, each in table.items()}
+            read = {name: self.read(each, inner, (*path, name)) for name, each in table.items()}
+            return {name: each for name, each in read.items() if each is not UNSET}
         if isinstance(table, list) and _is_list_of_tables(kind):
             inner = get_args(kind)[0]
             steps = enumerate(table)
-            return [self.read(each, inner, (*path, str(place))) for place, each in steps]
+            every = [self.read(each, inner, (*path, str(place))) for place, each in steps]
+            return [each for each in every if each is not UNSET]
         return self._value(table, kind, path)
 
     def mistake(self, path: SettingPath, remark: str) -> Mistake:
         """Say what is wrong with one setting."""
         return Mistake(named(path), remark, location_of(path, self.layers))
 
-    def _fields(self, table: object, kind: type[msgspec.Struct], path: SettingPath) -> Table:
-        fields = {each.name: each for each in msgspec.structs.fields(kind)}
+    def _struct(self, table: object, kind: type[msgspec.Struct], path: SettingPath) -> object:
         if not isinstance(table, dict):
             self._value(table, kind, path)
-            return dict.fromkeys(fields, msgspec.UNSET)
+            self.left_out.append(path)
+            return self._below(kind, path)
+        fields = {each.name: each for each in msgspec.structs.fields(kind)}
         hints, read = get_type_hints(kind, include_extras=True), {}
         for key, value in table.items():
             if key in fields:
@@ -306,8 +304,21 @@ class Inspector:
         for name, each in fields.items():
             if each.required and name not in table:
                 self.found.append(self.mistake(path, f"lacks {name}; add it"))
-                read[name] = msgspec.UNSET
-        return read
+            if read.get(name, UNSET) is UNSET:
+                read[name] = self._below(hints[name], (*path, name))
+        given = {name: value for name, value in read.items() if value is not UNSET}
+        if all(name in given for name, each in fields.items() if each.required):
+            return kind(**given)
+        self.left_out.append(path)
+        return UNSET
+
+    def _below(self, kind: Any, path: SettingPath) -> object:  # noqa: ANN401 - a type as typing writes it has no type of its own
+        """Return what the lowest layer says at a path; UNSET where it says nothing."""
+        value: Any = self.layers[0].table
+        for step in path:
+            value = value.get(step, UNSET) if isinstance(value, dict) else UNSET
+        lowest = Inspector(self.layers[:1], self.decode)
+        return UNSET if value is UNSET else lowest.read(value, kind, path)
 
     def _value(self, value: object, kind: Any, path: SettingPath) -> object:  # noqa: ANN401 - msgspec converts to any type
         try:
@@ -321,7 +332,7 @@ class Inspector:
                 value = value[int(match[2])] if isinstance(value, list) else value
             remark = f"is {_shown(value, path)}: {_expected(what, kind)}"
             self.found.append(self.mistake(path, remark))
-            return msgspec.UNSET
+            return UNSET
         return converted
 
 
@@ -349,35 +360,3 @@ def _is_struct(kind: object) -> TypeGuard[type[msgspec.Struct]]:
 
 def _is_list_of_tables(kind: Any) -> bool:  # noqa: ANN401 - a type as typing writes it has no type of its own
     return get_origin(kind) is list and _is_struct(get_args(kind)[0])
-
-
-class NotReadable(Exception):
-    """A check asked for a setting that cannot be read; that mistake is reported already."""
-
-
-def assembled(kind: type[Struct], values: Mapping[str, Any]) -> Any:  # noqa: ANN401 - an instance of `kind`, and typing has no word for that
-    """Build a table of settings; to ask for one whose value is UNSET raises NotReadable."""
-    if any(value is UNSET for value in values.values()):
-        refusing = {"__getattribute__": _refuse_unset}
-        kind = msgspec.defstruct(kind.__name__, (), bases=(kind,), namespace=refusing, frozen=True)
-    return kind(**values)
-
-
-def as_far_as_readable(
-    check: Callable[_Arguments, Iterator[_Finding]],
-) -> Callable[_Arguments, Iterator[_Finding]]:
-    """Let a check end, with what it has found, where it asks for a value that cannot be read."""
-
-    @wraps(check)
-    def checked(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> Iterator[_Finding]:
-        with suppress(NotReadable):
-            yield from check(*args, **kwargs)
-
-    return checked
-
-
-def _refuse_unset(table: Struct, name: str) -> object:
-    value: object = object.__getattribute__(table, name)
-    if value is UNSET:
-        raise NotReadable(name)
-    return value

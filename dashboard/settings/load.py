@@ -24,6 +24,7 @@ from dashboard.settings.layers import (
     Table,
     Unreadable,
     holds_settings,
+    named,
     not_a_setting,
     read_file,
 )
@@ -115,12 +116,22 @@ class Configuration:
     is_whole: bool = True
 
     def mistakes(self) -> list[Mistake]:
-        """Return everything that is wrong, each with its place and remedy."""
+        """Return everything that is wrong, each with its place and remedy.
+
+        Settings are checked against each other once every table can be read; what stands in for
+        a wrong value is blamed for nothing.
+        """
         inspector = Inspector(self.layers, self._decode)
         settings: Settings = inspector.read(self._with_fees(), Settings)
-        together = check_together(settings) if self.is_whole else ()
+        is_whole = self.is_whole and not inspector.left_out
+        together = check_together(settings) if is_whole else ()
         remarks = [*self._unknown_presets(), *together]
-        more = (inspector.mistake(path, message) for path, message in remarks)
+        wrong = [f"{each.setting}." for each in inspector.found]
+        more = (
+            inspector.mistake(path, message)
+            for path, message in remarks
+            if not any(_is_one_in_the_other(f"{named(path)}.", each) for each in wrong)
+        )
         found = (each for each in inspector.found if not _is_of_all(each))
         return [*self.found, *found, *more]
 
@@ -229,6 +240,10 @@ def _above(common: Table, network: Any) -> Any:  # noqa: ANN401 - a table as it 
     fees = dict(common)
     _merge(fees, network["fees"])
     return network | {"fees": fees}
+
+
+def _is_one_in_the_other(one: str, other: str) -> bool:
+    return one.startswith(other) or other.startswith(one)
 
 
 def _is_of_all(mistake: Mistake) -> bool:

@@ -14,7 +14,7 @@ from dashboard.domain.people.recipients import MailAddress
 from dashboard.domain.quantity import shorten
 from dashboard.domain.secret import Secret
 from dashboard.errors import InputError, SettingsError
-from dashboard.settings.layers import Remark, as_far_as_readable
+from dashboard.settings.layers import Remark
 from dashboard.settings.values import zone_of
 
 
@@ -30,7 +30,6 @@ class BounceSettings(Struct, frozen=True, forbid_unknown_fields=True):
     period: timedelta
 
 
-@as_far_as_readable
 def check_bounces(bounces: BounceSettings) -> Iterator[Remark]:
     """Yield what contradicts itself."""
     if bounces.maildir and bounces.imap_host:
@@ -53,7 +52,6 @@ class RecipientSettings(Struct, frozen=True, forbid_unknown_fields=True):
     digest: str = ""
 
 
-@as_far_as_readable
 def check_recipients(
     recipients: Mapping[str, RecipientSettings], channels: Collection[str]
 ) -> Iterator[Remark]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from dashboard.errors import SettingsError
-from dashboard.settings.layers import Remark, as_far_as_readable
+from dashboard.settings.layers import Remark
 from dashboard.settings.schema import TlsSettings
 
 
@@ -81,7 +81,6 @@ def _name_of(certificate: Mapping[str, Any]) -> str:
     return str(names.get("commonName") or certificate.get("serialNumber", "without a name"))
 
 
-@as_far_as_readable
 def check_tls(tls: TlsSettings) -> Iterator[Remark]:
     """Find a file that holds no certificate."""
     try:
