@@ -62,36 +62,24 @@ def run(scene: Scene) -> Result:
         hello = _streamlit_hello(Path(folder))
         production = _production(scene, Path(folder))
         commands = _commands(scene, Path(folder))
-    one, shown, asked = (
-        statistics.median(each.cpu for each in commands[name]) for name in _COMMANDS
-    )
-    peak = max(each.peak for each in commands["linewatch --help"]) / _MEGABYTE
     start = f"`linewatch up` until pages and serve are ready: × `streamlit hello` ({hello:.1f} s)"
     return Result(
         title="W1–W4: weight",
         promises=[
-            Promise("W1", "`linewatch up` at rest", 320, at_rest.megabytes, "MB", is_floor=False),
-            Promise("W1", "the same, of a core", 5, 100 * at_rest.busy, "%", is_floor=False),
-            Promise(
+            _at_most("W1", "`linewatch up` at rest", 320, at_rest.megabytes, "MB"),
+            _at_most("W1", "the same, of a core", 5, 100 * at_rest.busy, "%"),
+            _at_most(
                 "W2",
                 f"worker, serve and pages, {len(TWELVE)} networks",
                 280,
                 production.megabytes,
                 "MB",
-                is_floor=False,
             ),
-            Promise(
-                "W3", "`--help`: × CPU of a click program", 4, shown / one, "×", is_floor=False
-            ),
-            Promise("W3", "`--help`: memory at most", 50, peak, "MB", is_floor=False),
-            Promise("W3", "`lookup`: × CPU of the same", 8, asked / one, "×", is_floor=False),
-            Promise("W4", start, 2.5, started / hello, "×", is_floor=False),
+            *_promises_of_commands(commands),
+            _at_most("W4", start, 2.5, started / hello, "×"),
         ],
         heads=("what", "memory", "of a core"),
-        lines=[
-            *_lines("`linewatch up`", at_rest),
-            *_lines("production", production),
-        ],
+        lines=[*_lines("`linewatch up`", at_rest), *_lines("production", production)],
         remarks=[
             "Memory is the proportional set size: what processes share is divided among them.",
             (
@@ -100,6 +88,22 @@ def run(scene: Scene) -> Result:
             ),
         ],
     )
+
+
+def _promises_of_commands(commands: dict[str, list[Cost]]) -> list[Promise]:
+    one, shown, asked = (
+        statistics.median(each.cpu for each in commands[name]) for name in _COMMANDS
+    )
+    peak = max(each.peak for each in commands["linewatch --help"]) / _MEGABYTE
+    return [
+        _at_most("W3", "`--help`: × CPU of a click program", 4, shown / one, "×"),
+        _at_most("W3", "`--help`: memory at most", 50, peak, "MB"),
+        _at_most("W3", "`lookup`: × CPU of the same", 8, asked / one, "×"),
+    ]
+
+
+def _at_most(name: str, what: str, promised: float, measured: float, unit: str) -> Promise:
+    return Promise(name, what, promised, measured, unit, is_floor=False)
 
 
 def _lines(what: str, weight: Weight) -> list[list[str]]:
