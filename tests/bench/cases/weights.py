@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import statistics
 import subprocess
 import sys
@@ -12,6 +11,7 @@ from contextlib import ExitStack
 from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Event
 from typing import Final, NamedTuple
 
 import httpx
@@ -35,6 +35,16 @@ _ONE_COMMAND: Final = (
     "import click\n@click.command()\ndef main():\n    'Say nothing.'\nmain(['--help'])"
 )
 """A click program with one command, which Python runs as it runs `linewatch`."""
+
+
+_RUN_AND_TELL: Final = """\
+import os, sys
+null = os.open(os.devnull, os.O_WRONLY)
+quiet = [(os.POSIX_SPAWN_DUP2, null, 1), (os.POSIX_SPAWN_DUP2, null, 2)]
+child = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ, file_actions=quiet)
+_, _, used = os.wait4(child, 0)
+print(used.ru_utime + used.ru_stime, used.ru_maxrss)
+"""
 
 
 class Weight(NamedTuple):
@@ -181,10 +191,10 @@ def _twelve_networks(port: int) -> str:
 
 
 def _weigh(processes: Sequence[int]) -> Weight:
-    time.sleep(_SETTLED)
+    Event().wait(_SETTLED)
     servers = {_role_of(pid): Server(_role_of(pid), 0, pid, 0.0) for pid in processes}
     before = sum(each.process_seconds() for each in servers.values())
-    time.sleep(_OBSERVED)
+    Event().wait(_OBSERVED)
     spent = sum(each.process_seconds() for each in servers.values()) - before
     sizes = {name: each.memory().proportional for name, each in servers.items()}
     return Weight(sizes, spent / _OBSERVED)
@@ -217,13 +227,16 @@ def _commands(scene: Scene, folder: Path) -> dict[str, list[Cost]]:
 
 
 def _cost(line: Sequence[str], installation: Installation) -> Cost:
-    """Run a command to its end."""
-    process = subprocess.Popen(
-        line, env=installation.environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    """Run a command to its end, from a small process: a child counts its parent's memory too."""
+    done = subprocess.run(
+        [sys.executable, "-IS", "-c", _RUN_AND_TELL, *line],
+        env=installation.environment(),
+        capture_output=True,
+        text=True,
+        check=True,
     )
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    return Cost(usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024)
+    cpu, peak = done.stdout.split()
+    return Cost(float(cpu), int(peak) * 1024)
 
 
 def _wait_for(address: str) -> None:
