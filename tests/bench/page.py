@@ -34,16 +34,14 @@ UNMEASURED: Final = (
 _METHOD: Final = """\
 # Benchmarks
 
-`make bench` writes this page; run it to get the figures of your machine. Ratios compare both
-servers in the same run. Figures per second depend on the machine.
+`make bench` writes this page and prints the tables behind it. Ratios compare both servers in the
+same run. Figures per second depend on the machine.
 
 ## Promised and measured
 
 {promises}
 
-## Promised, without a case yet
-
-No benchmark measures these yet; only tests cover them.
+No benchmark measures these promises yet:
 
 {unmeasured}
 
@@ -53,22 +51,17 @@ No benchmark measures these yet; only tests cover them.
 
 ## How
 
-- Every server is a process of its own, pinned to one core; the load comes from another core over
-  loopback. Servers take turns (A B C A B C …) in {rounds} rounds of {seconds:g} s each. A table
-  shows the median of the rounds, with the slowest and the fastest in brackets.
-- The database holds {stored:,} rejections. One question in a hundred is about one of them, all
-  others about unknown hashes. Requests are prepared in advance. **Every answer is checked** after
-  its round; a single wrong one ends the benchmark.
-- *Per CPU second* divides by the CPU time of the server's threads, kernel time included: what one
-  core does when nothing else wants it. Ratios are of these figures, round by round.
-- *linewatch serve* is the command as operators run it, with its key check, rate limits, bounds and
-  counters. *Hello world* is the same process, except that it reads a request's body and sends a
-  constant reply, without parsing, looking up or encoding
-  ([its source](../tests/bench/peers/hello.py)).
-- *FastAPI + SQLite* ([source](../tests/bench/peers/fastapi_sqlite.py)) and *Starlette + SQLite*
-  ([source](../tests/bench/peers/starlette_sqlite.py)) run under uvicorn with httptools, check the
-  key, and read the same file by the same index. They have no rate limits, bounds or counters.
-
+- Every server is a process on one core; the load comes from another core over loopback. Servers
+  take turns in {rounds} rounds of {seconds:g} s each, and the median counts.
+- The database holds {stored:,} rejections. One question in a hundred is about one of them. **Every
+  answer is checked** after its round; a single wrong one ends the benchmark.
+- *Per CPU second* divides by the CPU time of the server's threads, kernel time included. Ratios
+  are of these figures.
+- *linewatch serve* runs as operators run it, with key check, limits and counters. *Hello world* is
+  the same process with a constant reply ([source](../tests/bench/peers/hello.py)).
+  [FastAPI](../tests/bench/peers/fastapi_sqlite.py) and
+  [Starlette](../tests/bench/peers/starlette_sqlite.py) run under uvicorn with httptools, check the
+  key, and read the same file by the same index, without limits or counters.
 """
 
 
@@ -84,12 +77,12 @@ def written_page(
         seconds=seconds,
         stored=stored,
     )
-    return page + "\n".join(map(_section, results))
+    return page + "".join(_method(each) for each in results if each.remarks)
 
 
-def _section(result: Result) -> str:
-    remarks = "".join(f"\n{remark}\n" for remark in result.remarks)
-    return f"## {result.title}\n\n{markdown(result.heads, result.lines)}\n{remarks}"
+def _method(result: Result) -> str:
+    """Say how one case measures; its table is for the terminal."""
+    return f"- {' '.join([f'**{result.title}.**', *result.remarks])}\n"
 
 
 def _place(begun: datetime) -> list[tuple[str, str]]:

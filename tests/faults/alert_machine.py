@@ -279,11 +279,10 @@ def _do_something(world: AlertWorld, chance: Chance) -> None:
 ALERT_MACHINE: Final = Row(
     name="alert-machine",
     promise=(
-        "rejections, busy and calm networks, edited rules, overlapping silences and "
-        "maintenance, people who respond, addresses that are off, outages, set clocks and "
-        "restarts, in sequences of 25 steps: after every step the incidents match a plain "
-        "model; in the end every change reached everybody it concerns once, nobody else, none "
-        "too early, with at most 12 messages an hour"
+        "rejections, busy networks, edited rules, overlapping silences and maintenance, people "
+        "who respond, addresses that are off, outages, set clocks and restarts: after each of "
+        "25 steps the incidents match a plain model; in the end every change reached everybody "
+        "it concerns once, nobody else, none too early, with at most 12 messages an hour"
     ),
     short=2 * _SEQUENCES,
     full=2_000,

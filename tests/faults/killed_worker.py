@@ -118,7 +118,7 @@ KILLED_WORKER = Row(
         "`worker` is killed (-9) while it polls, stores and mails: every rejection is stored "
         "once and mailed to everybody, each tick is stored whole, roll-ups agree with the raw "
         "fees, and the store is intact. A message comes twice only if the kill fell between the"
-        " mail server's acceptance and our record of it, and then with the same Message-ID"
+        " server's acceptance and our record of it, and then with the same Message-ID"
     ),
     short=_KILLS,
     full=1_000,

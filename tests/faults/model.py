@@ -68,10 +68,9 @@ def told(error: Exception) -> str:
 MODEL: Final = Row(
     name="model",
     promise=(
-        "people act, nodes report, upstream answers or is silent, fees come late or as "
-        "roll-ups, workers send and pause, old data is purged: in sequences of 22 steps on "
-        "SQLite and PostgreSQL, with kills between any two statements and at commits, the store"
-        " matches a plain model after every step"
+        "people act, nodes report, upstream answers or is silent, fees come late, workers send "
+        "and pause, old data is purged, on SQLite and PostgreSQL, with kills between any two "
+        "statements and at commits: the store matches a plain model after each of 22 steps"
     ),
     short=2 * _SEQUENCES,
     full=960,

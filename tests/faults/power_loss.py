@@ -188,8 +188,7 @@ POWER_LOSS: Final = Row(
         "the power fails while reports, polls, notifications, deliveries and fees are saved, at"
         " a checkpoint or while a store is created, and once more after that; unsynced sectors,"
         " names and sizes are lost, kept or torn: nothing acknowledged is lost, no transaction "
-        "is there in part, and the store is intact. The store's own code runs on APSW, which "
-        "lets a test control its files; Python's SQLite, another version, reads the result"
+        "is there in part, and the store is intact"
     ),
     short=5 * CUTS,
     full=5_000,

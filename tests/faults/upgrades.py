@@ -183,10 +183,10 @@ def _check_refused(path: Path) -> None:
 UPGRADES = Row(
     name="upgrades",
     promise=(
-        "`migrate` to a next release, whose schema a test adds, is killed (-9) again and again,"
-        " from each released schema: the store has the old schema or the new one, whole; in the"
-        " end all rejections, tracked hashes, changes and pending notifications are there, each"
-        " upgraded once, and the older release refuses the store"
+        "`migrate` to a next release is killed (-9) again and again, from each released schema:"
+        " the store has the old schema or the new one, whole; in the end all rejections, "
+        "tracked hashes, changes and pending notifications are there, upgraded once, and the "
+        "older release refuses the store"
     ),
     short=4,
     full=300,

@@ -77,9 +77,8 @@ def run(scene: Scene) -> Result:
 
 
 _HOW: Final = (
-    "From the press of Look up until the page has said of each hash that it was answered, and "
-    "shows it; every round has a session of its own. The upstream takes batches and answers "
-    "null at once, over loopback, and no worker asks it meanwhile."
+    "From the press of Look up until the page shows an answer to each hash. The upstream takes "
+    "batches and answers null at once, over loopback."
 )
 
 

@@ -64,11 +64,9 @@ def run(scene: Scene) -> Result:
 
 
 _HOW: Final = (
-    "Measured by the browser's clock, from navigation to the first frame with a line, a bar or "
-    "a network's line of a day. *One chart alone* is a Streamlit script with a chart of 2,000 "
-    "points ([its source](../tests/bench/peers/one_chart.py)) on an otherwise identical server. "
-    "Cold: a new window with an empty cache. Warm: the same address again. Pages take turns, "
-    "the first round does not count, and ratios are taken round by round."
+    "From navigation to the first frame with a line, by the browser's clock, beside a Streamlit "
+    "script with one chart of 2,000 points ([source](../tests/bench/peers/one_chart.py)). Cold: a "
+    "new window with an empty cache. Warm: the same address again."
 )
 
 

@@ -71,11 +71,9 @@ _HEADS: Final = (
 )
 
 _HOW: Final = (
-    "Real WebSocket sessions, spread evenly over the period, come from a process on another "
-    "core. Meanwhile a thread of the server writes fees of twelve networks and a rejection "
-    "every 12 s. A refresh lasts from the question to the last message of its answer. The share "
-    "of a core is CPU time. Traffic is what one page receives in a minute of its own refreshes, "
-    "every 4 s."
+    "Real WebSocket sessions from another core. Meanwhile fees of twelve networks are written, "
+    "and a rejection every 12 s. A refresh lasts from the question to the last message of its "
+    "answer. The share of a core is CPU time."
 )
 
 

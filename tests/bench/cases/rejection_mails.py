@@ -59,10 +59,8 @@ def run(scene: Scene) -> Result:
 
 
 _HOW: Final = (
-    f"One by one: {PACE} rejections a second, each in a group of its own, with the cap raised. "
-    "In the storm all settings are the defaults: the first of each group is mailed at once, "
-    "others are gathered, and the cap spaces mails out. The older a transaction is, the less "
-    "often a worker asks about it: hence the first line."
+    f"One by one: {PACE} rejections a second, each in its own group, with the cap raised. The "
+    "storm uses the default settings."
 )
 
 

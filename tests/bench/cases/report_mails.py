@@ -47,9 +47,8 @@ def run(scene: Scene) -> Result:
 
 
 _HOW: Final = (
-    f"{PACE} reports a second to two recipients, each report about a tracked transaction of "
-    "another sender. The rule groups by sender and the cap is raised, so every report is the "
-    "first of its group. Measured from the request until the mail server has the whole mail."
+    f"{PACE} reports a second to two recipients, each in its own group, with the cap raised. From "
+    "the request until the mail server has the whole mail."
 )
 
 

@@ -66,8 +66,8 @@ def run(scene: Scene) -> Result:
 
 
 _WAITS: Final = (
-    f"Waits are measured at {PACE} reports per second, from the moment when a report was due to "
-    "the answer of another process that holds it: asked for once, right after the acknowledgement."
+    f"Waits at {PACE} reports a second: from when a report was due until another process returns "
+    "it, asked once after the acknowledgement."
 )
 
 

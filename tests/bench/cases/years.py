@@ -49,13 +49,9 @@ _EXACT: Final = 5
 _PORTION: Final = 1_000_000
 _LONGEST: Final = 5.0
 _REMARK: Final = (
-    "All compute the same daily steps: first and last time, lowest and highest fee, count, "
-    "median and 90th percentile; plain SQL is spared the percentiles. Linewatch reads its store "
-    "without a cache and also writes the JSON of the figure; the others draw nothing. Rows in "
-    "memory are loaded before the clock starts, DuckDB's into a table of its own. Rows in "
-    "SQLite are in a table on disk, ordered by time; pandas reads them with `read_sql`, a "
-    "million at a time, because all at once would take gigabytes. The two that read SQLite run "
-    "once; the others show the median of several rounds after a warm-up."
+    "All compute the same daily steps: first and last time, lowest and highest fee, count, median "
+    "and 90th percentile; plain SQL is spared the percentiles. Linewatch reads its store without a "
+    "cache and also writes the figure. Rows in memory are loaded before the clock starts."
 )
 _OURS: Final = "linewatch"
 _DUCKDB: Final = "DuckDB, rows in memory"
