@@ -48,7 +48,13 @@ from dashboard.store.fees.busy_window import BusyWindow, save_spell
 from dashboard.store.fees.stored_fees import fees_answered_at, percentile_answered_by_api_at
 from dashboard.store.gas import latest_percentile
 from dashboard.store.monitoring.answer_counts import StandingFailure, read_standing_failures
-from dashboard.store.monitoring.coverage import as_last_seen, covered, save_coverage
+from dashboard.store.monitoring.coverage import (
+    PRECISION,
+    WITHOUT_FEES,
+    as_last_seen,
+    covered,
+    save_coverage,
+)
 
 _OF_GAS: Final = (SubjectKind.GAS_API, SubjectKind.FEES, SubjectKind.BUSYNESS)
 
@@ -237,7 +243,8 @@ class CoverageWatch:
             else:
                 seen = as_last_seen(connection, before) if since_last is None else before
                 change = conclude_coverage(seen, visit)
-            save_coverage(connection, before, change)
+            every = PRECISION if Watched.FEES in self.watched else WITHOUT_FEES
+            save_coverage(connection, before, change, every)
         return elapsed
 
     def kept(self, visited_at: timedelta) -> None:

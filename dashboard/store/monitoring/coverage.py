@@ -24,6 +24,9 @@ from dashboard.store.schema import coverage, coverage_gaps, suggested_gas_fees
 PRECISION: Final = timedelta(seconds=30)
 """How often it is written down that a network is still watched; `as_last_seen` knows more."""
 
+WITHOUT_FEES: Final = timedelta(seconds=5)
+"""The same where no fees are polled, which would show that a worker was at work."""
+
 _UNNOTED: Final = 2 * PRECISION
 """How much longer a worker may have been at work than it wrote down."""
 
@@ -124,14 +127,22 @@ def unwatched_now(
     ]
 
 
-def save_coverage(connection: Connection, before: Covered | None, change: CoverageChange) -> None:
-    """Write down what a look changed, `before` being what was held until then."""
+def save_coverage(
+    connection: Connection,
+    before: Covered | None,
+    change: CoverageChange,
+    every: timedelta = PRECISION,
+) -> None:
+    """Write down what a look changed, `before` being what was held until then.
+
+    That nothing changed is written down `every` so often.
+    """
     after = change.covered
     ended, opened = list(change.ended), after.open_gap
     if opened is not None and (before is None or opened != before.open_gap):
         ended.append(opened)
     upsert(connection, coverage_gaps, [_row(each) for each in ended])
-    is_fresh = before is not None and before.until <= after.until < before.until + PRECISION
+    is_fresh = before is not None and before.until <= after.until < before.until + every
     if ended or before is None or not is_fresh or after.since != before.since:
         _keep(connection, after)
 

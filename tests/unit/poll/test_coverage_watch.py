@@ -115,6 +115,24 @@ def test_gap_begins_with_the_last_fees_that_any_network_stored(
     assert [each.begins_at for each in missed(store)] == begins
 
 
+def test_gap_of_a_network_without_fees_begins_when_its_worker_stopped(
+    store: Store, fake_clock: FakeClock
+) -> None:
+    watched = [Watched.REJECTIONS]
+    coverage = CoverageWatch(A_NETWORK, watched, fake_clock.clocks)
+    for _ in range(29):
+        with store.write() as connection:
+            coverage.kept(coverage.visit(connection))
+        fake_clock.wait(seconds(1))
+    stopped_at = fake_clock.now()
+    fake_clock.wait(30 * MINUTE)
+    with store.write() as connection:
+        CoverageWatch(A_NETWORK, watched, fake_clock.clocks).visit(connection)
+
+    [gap] = missed(store)
+    assert seconds(0) <= stopped_at - gap.begins_at <= seconds(5)
+
+
 def test_upstream_that_answers_nothing_makes_a_gap_until_it_does(
     store: Store, coverage: CoverageWatch, fake_clock: FakeClock
 ) -> None:
