@@ -14,7 +14,7 @@ from dashboard.application.incidents import Incidents
 from dashboard.application.recipients import Recipients
 from dashboard.application.silences import Silences, matchers_of
 from dashboard.application.text import moment
-from dashboard.domain.alerts.incident import Incident
+from dashboard.domain.alerts.incident import Incident, IncidentEventKind
 from dashboard.domain.alerts.notification import Recipient
 from dashboard.domain.alerts.signed_link import LinkFault, LinkPurpose, SignedLink, read_link
 from dashboard.domain.alerts.silence import (
@@ -109,9 +109,19 @@ class LinkActions:
             since=moment_in(incident.opened_at, self._zone(link.recipient)),
             changes=incident.transitions,
             last=self._incidents.last_transaction(incident),
-            done=_owner_in_words(incident) if link.purpose is LinkPurpose.ACKNOWLEDGE else "",
+            done=self._acknowledged(incident) if link.purpose is LinkPurpose.ACKNOWLEDGE else "",
             preview=self._preview(link.purpose, incident),
         )
+
+    def _acknowledged(self, incident: Incident) -> str:
+        """Say who acknowledged an incident, and when; empty where nobody did."""
+        story = self._incidents.story(incident.incident_id) if incident.owner else None
+        if story is None:
+            return ""
+        owned = {IncidentEventKind.ACKNOWLEDGED, IncidentEventKind.HANDED_OVER}
+        at = next((each.at for each in reversed(story.events) if each.kind in owned), None)
+        when = "" if at is None else f" on {moment(at)}"
+        return f"It was {owner_words(incident)}{when}."
 
     def _zone(self, recipient: Recipient) -> tzinfo:
         with self._context.store.read() as connection:
@@ -209,10 +219,6 @@ class LinkActions:
         if any(each.recipient == link.recipient for each in self._recipients.off()):
             said = f"{address} is off, so nothing is sent there until the page Alerts turns it on."
         return LinkResult("Verified" if is_new else "Verified already", said)
-
-
-def _owner_in_words(incident: Incident) -> str:
-    return f"It is {owner_words(incident)} already." if incident.owner else ""
 
 
 def _incident_id(link: SignedLink) -> UUID:

@@ -68,6 +68,9 @@ _PAGE_ALERTS: Final = element(
 def confirm_page(subject: LinkSubject, length: str = "") -> str:
     """Ask for confirmation; `length` is how long to silence, as the link in the message said."""
     question, consequence, button = _QUESTIONS[subject.link.purpose]
+    if subject.done and subject.link.purpose is LinkPurpose.ACKNOWLEDGE:
+        done = element("p", element("strong", subject.done))
+        return plain_page("Acknowledged already", _facts(subject), done, _PAGE_ALERTS)
     form = element(
         "form",
         *_fields(subject, length if length in SILENCED_FOR else "1h"),

@@ -113,7 +113,8 @@ async def test_incident_is_acknowledged_once_under_the_name_that_is_given(
 
     assert "is acknowledged by Ada." in first.text
     assert "Acknowledged already" in again.text
-    assert "It is acknowledged by Ada already." in shown.text
+    assert "It was acknowledged by Ada on 2026-11-20" in shown.text
+    assert "<form" not in shown.text
     assert state(queries) == (IncidentState.ACKNOWLEDGED, "Ada", 0)
     with store.read() as connection:
         [entry] = audit_entries(connection, AuditFilter())
