@@ -26,7 +26,9 @@ _IN_HAND: Final = {
 
 def describe(change: ToldChange) -> IncidentText:
     """Say what a change means; where its end is known, what was so until then."""
-    return _of_change(change) if change.end is None else _of_past(change, change.end)
+    if change.end is None or change.transition.after is State.UNKNOWN:
+        return _of_change(change)
+    return _of_past(change, change.end)
 
 
 def _of_change(change: ToldChange) -> IncidentText:
@@ -62,9 +64,12 @@ def _of_past(change: ToldChange, end: Transition) -> IncidentText:
 
 
 def _of_unknown(change: ToldChange) -> IncidentText:
-    """Say that nobody knows whether it is still busy, or a fee beyond its limit."""
+    """Say that nobody knows whether it is still busy, or a fee beyond its limit, or knew."""
     since, rule = change.transition.began_at, change.transition.subject.rule
     claim = f"a fee is beyond the limit of {unlinked(rule)}" if rule else "it is busy"
+    if change.end is not None:
+        said = f"{change.network}: whether {claim} was unknown {change.when}"
+        return IncidentText(said, f"{said}: no fee was seen.", page="fees", rows=change.lasted)
     return IncidentText(
         headline=f"{change.network}: whether {claim} is unknown from {since:%H:%M} UTC",
         opening=f"{change.network}: whether {claim} is unknown from {moment(since)}: no fee was "

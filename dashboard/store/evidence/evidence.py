@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, select
 
-from dashboard.domain.alerts.condition import Transition
+from dashboard.domain.alerts.condition import State, Transition
 from dashboard.domain.alerts.incident import NotifiedChange
 from dashboard.domain.health.observation import Failure, FailureKind
 from dashboard.domain.quantity import NetworkId, TxHash
@@ -116,7 +116,10 @@ def with_previous(connection: Connection, change: NotifiedChange) -> NotifiedCha
 
 
 def with_ends(connection: Connection, changes: Sequence[NotifiedChange]) -> list[NotifiedChange]:
-    """Return the changes with what ended what they opened, of networks; at most 500 at a time."""
+    """Return the changes with what ended what they opened, of networks; at most 500 at a time.
+
+    What was unknown ended with the next change of its subject.
+    """
     opened = {
         each.transition.transition_id
         for each in changes
@@ -129,7 +132,27 @@ def with_ends(connection: Connection, changes: Sequence[NotifiedChange]) -> list
     rows = connection.execute(query.order_by(column.at)).mappings() if opened else ()
     later = {row[column.opening_id]: transition_of(row) for row in rows}
     ends = {key: each for key, each in later.items() if not each.after.is_open}
+    for each in changes:
+        if each.transition.after is State.UNKNOWN:
+            after = _next(connection, each.transition)
+            ends |= {} if after is None else {each.transition.transition_id: after}
     return [replace(each, ended=ends.get(each.transition.transition_id)) for each in changes]
+
+
+def _next(connection: Connection, transition: Transition) -> Transition | None:
+    """Return the change of the same subject that followed a change."""
+    column = transitions.c
+    entry = select(outbox.c.outbox_id).where(outbox.c.transition_id == transition.transition_id)
+    query = (
+        select(transitions)
+        .join(outbox, outbox.c.transition_id == column.transition_id)
+        .where(column.subject == transition.subject.key())
+        .where(outbox.c.outbox_id > entry.scalar_subquery())
+        .order_by(outbox.c.outbox_id)
+        .limit(1)
+    )
+    row = connection.execute(query).mappings().one_or_none()
+    return None if row is None else transition_of(row)
 
 
 def _previous(connection: Connection, transition: Transition) -> StoredRejection | None:

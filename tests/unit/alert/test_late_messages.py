@@ -25,7 +25,7 @@ from dashboard.domain.quantity import Wei
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.engine.engine import Store
 from tests.alert_watch import Watch
-from tests.builders import A_NETWORK, GWEI, a_transition, an_address, seconds
+from tests.builders import A_NETWORK, GWEI, a_transition, an_address, an_id, seconds
 from tests.delivery_checks import PATIENT, notifications, reject
 from tests.fake_clock import FakeClock
 
@@ -128,6 +128,33 @@ def test_opening_and_end_that_come_as_one_are_both_named_in_the_subject(watch: W
     assert written(watch, replace(late, member_count=2)).subject == (
         "Linea was busy from 12:01:00 to 12:01:30 UTC: 52 gwei, threshold 30 · calm · Linea"
     )
+
+
+@pytest.mark.parametrize("after", [State.BUSY, State.CALM])
+def test_unknown_state_that_is_over_is_told_as_past(watch: Watch, after: State) -> None:
+    turn(watch, 1, is_busy=True)
+    watch.wait()
+    watch.clock.wait(5 * MINUTE)
+    subject, at = Subject(SubjectKind.BUSYNESS, A_NETWORK), watch.clock.now()
+    unknown = a_transition(
+        102, subject=subject, before=State.BUSY, after=State.UNKNOWN, at=at, since=at
+    )
+    with watch.store.write() as connection:
+        assert record_transition(connection, unknown, None)
+    watch.wait()
+    mail = watch.sent()[-1]
+    assert "is unknown from 12:05 UTC" in written(watch, mail).subject
+    watch.clock.wait(MINUTE)
+    known = replace(
+        unknown, transition_id=an_id(103), before=State.UNKNOWN, after=after, since=at + MINUTE
+    )
+    with watch.store.write() as connection:
+        assert record_transition(connection, replace(known, at=at + MINUTE, grounds=ABOVE), None)
+
+    message = written(watch, mail)
+
+    assert message.subject == "Linea: whether it is busy was unknown from 12:05:00 to 12:06:00 UTC"
+    assert "is unknown" not in message.text
 
 
 def test_silence_that_is_over_is_told_as_past(watch: Watch) -> None:
