@@ -29,8 +29,11 @@ _SIZES: Final = ((10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
 
 
 def span(length: timedelta) -> str:
-    """Say a length of time in its one fitting unit, rounded down; minutes begin at 60 s."""
-    seconds = int(length.total_seconds())
+    """Say a length of time in its one fitting unit, rounded down; minutes begin at 60 s.
+
+    What two clocks are apart by less than a twentieth of a second counts as nothing.
+    """
+    seconds = int(round(length.total_seconds(), 1))
     if seconds < _MINUTE:
         return f"{seconds} s"
     if seconds < _MINUTES_BELOW:

@@ -30,7 +30,14 @@ FEES = st.integers(0, LARGEST_FEE).map(Wei)
 
 @pytest.mark.parametrize(
     ("seconds", "said"),
-    [(0, "0 s"), (59.9, "59 s"), (60, "1 min"), (5400, "1 h"), (172_800, "2 days")],
+    [
+        (0, "0 s"),
+        (53.96, "54 s"),
+        (59.9, "59 s"),
+        (60, "1 min"),
+        (5400, "1 h"),
+        (172_800, "2 days"),
+    ],
 )
 def test_length_of_time_has_one_fitting_unit(seconds: float, said: str) -> None:
     assert span(timedelta(seconds=seconds)) == said
