@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Final, TypeAlias
+from uuid import UUID
 
 from dashboard.alert.delivery_queue import (
     DeliveryQueue,
@@ -22,7 +23,7 @@ from dashboard.alert.delivery_queue import (
     is_over,
 )
 from dashboard.alert.message import Channel, MaySend, Message, MessageHeaders, always
-from dashboard.domain.alerts.closings import plan_closings
+from dashboard.domain.alerts.closings import passed_over, plan_closings
 from dashboard.domain.alerts.notification import DeliveryResult, Notification, Recipient
 from dashboard.domain.alerts.pace import Closing, OpenNotification, Pace
 from dashboard.domain.clock import Clock
@@ -31,7 +32,7 @@ from dashboard.errors import DeliveryBlocked, DeliveryError, DeliveryRefused, De
 from dashboard.logs import get_logger
 from dashboard.store.alerts import notification_claims
 from dashboard.store.alerts.notification_claims import ClaimRequest
-from dashboard.store.alerts.release import open_notifications, traffic_to
+from dashboard.store.alerts.release import note_cap, open_notifications, traffic_to
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 
@@ -114,8 +115,15 @@ class Deliverer:
         self._may_send = may_send
         results = self._record()
         with self._store.read() as connection:
-            self._closings = self._planned(connection)
+            freed = notification_claims.to_try_at_once(connection)
+            for each in freed:
+                self._retries.end(each)
+            self._closings, capped = self._planned(connection)
             pending = notification_claims.pending_recipients(connection)
+        if freed or capped:
+            with self._store.write() as connection:
+                notification_claims.note_tries(connection, self._clock())
+                note_cap(connection, capped)
         self._to_claim = {*pending, *self._closings}
         deadline = time.monotonic() + self._policy.patience.total_seconds()
         while self._claim_and_start() and self._collect_until(deadline):
@@ -143,25 +151,28 @@ class Deliverer:
             self._queue.drop_waiting()  # whoever holds the lease next claims it, maybe this worker
         return self._queue.is_sending
 
-    def _planned(self, connection: Connection) -> dict[Recipient, list[Closing]]:
-        """Return what is to be closed for whom, of those who can be reached."""
+    def _planned(self, connection: Connection) -> tuple[dict[Recipient, list[Closing]], list[UUID]]:
+        """Return what is to be closed for whom, of those who can be reached.
+
+        And what the cap passes over for the first time, so that its message can say so.
+        """
         now = self._clock()
         due: dict[Recipient, list[OpenNotification]] = {}
         for each in self._gathering.due(open_notifications(connection), now):
             if not self._retries.is_paused(each.recipient):
                 due.setdefault(each.recipient, []).append(each)
-        planned = {
-            recipient: plan_closings(
-                some,
-                traffic_to(connection, recipient, now),
-                now,
-                self._policy.pace.of(recipient),
-                is_back=recipient in self._back or self._retries.is_failing(recipient),
-            )
-            for recipient, some in due.items()
-        }
+        planned: dict[Recipient, list[Closing]] = {}
+        late: set[UUID] = set()
+        for recipient, some in due.items():
+            traffic, pace = traffic_to(connection, recipient, now), self._policy.pace.of(recipient)
+            is_back = recipient in self._back or self._retries.is_failing(recipient)
+            closings = plan_closings(some, traffic, now, pace, is_back=is_back)
+            if closings:
+                planned[recipient] = closings
+            late |= {*passed_over(some, closings, traffic, now, pace)}
         self._back.clear()
-        return {recipient: closings for recipient, closings in planned.items() if closings}
+        known = {each.notification_id for some in due.values() for each in some if each.was_capped}
+        return planned, sorted(late - known)
 
     def _claim(self) -> None:
         """Fill the queue of each recipient that is at least half empty, up to its share."""

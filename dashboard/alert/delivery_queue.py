@@ -208,6 +208,12 @@ class RetryTimes:
         state.waits = {each: wait for each, wait in state.waits.items() if now < wait.until}
         return list(state.waits)
 
+    def end(self, recipient: Recipient) -> None:
+        """Let nothing wait for a recipient any more: a person saw that messages are taken."""
+        state = self._recipients.get(recipient)
+        if state is not None:
+            state.waits, state.paused_until = {}, timedelta()
+
     def succeeded(self, notification: Notification) -> None:
         """Note that a message was sent: all that waited because of its recipient follow at once."""
         state = self._recipients.setdefault(notification.recipient, _RecipientState())

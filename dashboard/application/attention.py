@@ -350,6 +350,17 @@ def _notifications(health: NotificationHealth, now: datetime) -> Iterator[Attent
             Remedy.PENDING,
             advice=_advice_on(mail.failing),
         )
+    if mail.counts.capped and mail.counts.capped_since is not None:
+        verb = "waits" if mail.counts.capped == 1 else "wait"
+        yield Attention(
+            f"{counted(mail.counts.capped, 'notification')} {verb} for the hourly cap, the oldest "
+            f"since {moment_near(mail.counts.capped_since, now)}.",
+            "Their recipients got as many messages as an hour has.",
+            Remedy.PENDING,
+            advice="Alerts says when each will go. Narrow or group what rules report, or raise "
+            "`largest_hourly` of `[alerts]`.",
+            severity=Severity.INFO,
+        )
     if mail.counts.held:
         yield Attention(
             f"{notifications_are(mail.counts.held)} held since a backup was restored.",

@@ -13,7 +13,7 @@ from dashboard.application.network_status import NetworkProfile
 from dashboard.detect.condition_start_end import ConditionRules
 from dashboard.domain.alerts.condition import INSTALLATION, Subject
 from dashboard.domain.alerts.notification import NO_DOMAIN
-from dashboard.domain.alerts.pace import LARGEST_HOURLY
+from dashboard.domain.alerts.pace import LARGEST_HOURLY, Pace
 from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.alerts.rule_table import ANY_NAMES, RuleNames
 from dashboard.domain.clock import Clock
@@ -170,6 +170,11 @@ class PageSettings:
     limit_tables: tuple[ModuleLimits, ...] = ()
     configuration: Callable[[], ConfigurationState] | None = None
     failing_roles: Callable[[], Sequence[FailingRole]] = tuple
+
+    @property
+    def pace(self) -> Pace:
+        """The pace of notifications."""
+        return Pace(self.largest_hourly, uncapped=self.recipients.alertmanagers)
 
 
 NO_SETTINGS: Final = PageSettings()

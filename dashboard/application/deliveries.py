@@ -176,7 +176,7 @@ class Notifications:
     def _standing(self, connection: Connection, found: Sequence[Notification]) -> list[str]:
         """Say where each of these stands."""
         now, settings = self._context.now(), self._context.settings
-        pace = Pace(settings.largest_hourly, uncapped=settings.recipients.alertmanagers)
+        pace = settings.pace
         recipients = {each.recipient for each in found if waits_to_close(each, now)}
         traffic = {to: traffic_to(connection, to, now) for to in recipients}
         due = open_notifications(connection) if recipients else []

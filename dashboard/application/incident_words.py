@@ -108,9 +108,10 @@ def upcoming_words(story: IncidentStory, now: datetime) -> str:
         return f"fires in {span(max(timedelta(), story.incident.next_at - now))} if it lasts"
     if story.upcoming is None or story.state is not IncidentState.FIRING:
         return ""
-    at, kind = story.upcoming
+    at, kind, is_capped = story.upcoming
     word = "escalates" if kind is IncidentEventKind.ESCALATED else "reminder"
-    return f"{word} in {span(at - now)}" if at > now else f"{word} now"
+    when = f"in {span(at - now)}" if at > now else "now"
+    return f"{word} {when}{', after the hourly cap' if is_capped else ''}"
 
 
 def owner_words(incident: Incident) -> str:

@@ -25,9 +25,9 @@ from dashboard.domain.alerts.incident import (
     hand_over,
     unacknowledge,
 )
-from dashboard.domain.alerts.incident_timers import upcoming
+from dashboard.domain.alerts.incident_timers import Upcoming, upcoming
 from dashboard.domain.alerts.kinds.table import subject_kinds
-from dashboard.domain.alerts.notification import NotificationKind, Recipient
+from dashboard.domain.alerts.notification import NotificationKind, Precedence, Recipient
 from dashboard.domain.alerts.route import BY_QUIET_HOURS, SilentSource, muted_rules, silence_of
 from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.alerts.rule_text import incident_title
@@ -62,6 +62,7 @@ from dashboard.store.alerts.incidents import (
     unattended_incidents,
 )
 from dashboard.store.alerts.recipients import read_directory
+from dashboard.store.alerts.release import traffic_to
 from dashboard.store.alerts.repeats import (
     Repetition,
     last_changes_of,
@@ -177,10 +178,26 @@ class Incidents:
             replace(
                 _with_silent(each, rules, sources),
                 silence=_silence_of(connection, each.incident, silences, now),
-                upcoming=upcoming(each.incident, timers_of(rules.get(each.incident.rule))),
+                upcoming=self._upcoming(connection, each, rules.get(each.incident.rule)),
             )
             for each in found
         )
+
+    def _upcoming(
+        self, connection: Connection, story: IncidentStory, rule: Rule | None
+    ) -> Upcoming | None:
+        """Return when people are notified next; a reminder not before the cap lets one go."""
+        found, now = upcoming(story.incident, timers_of(rule)), self._context.now()
+        if found is None or found.kind is not IncidentEventKind.REMINDED or not story.notified:
+            return found
+        due_at = max(found.at, now)
+        opens_at = min(
+            self._context.settings.pace.of(each.recipient).opens_at(
+                traffic_to(connection, each.recipient, now), due_at, Precedence.REMINDER
+            )
+            for each in story.notified
+        )
+        return found if opens_at <= due_at else Upcoming(opens_at, found.kind, is_capped=True)
 
     def withheld_about(self, tx_hash: TxHash) -> tuple[WithheldChanges, ...]:
         """Return why somebody was not notified of a transaction."""

@@ -35,6 +35,7 @@ from dashboard.domain.people.verification import (
 from dashboard.domain.quantity import shorten
 from dashboard.errors import DeliveryError, DeliveryRefused, InputError
 from dashboard.store.access.audit_log import note_action
+from dashboard.store.alerts.notification_claims import try_at_once
 from dashboard.store.alerts.notifications import link_key, renew_link_key
 from dashboard.store.alerts.recipients import (
     end_suspicion,
@@ -209,7 +210,10 @@ class Recipients:
             note_action(connection, by.at, by.name, Action.RENEW_LINK_KEY, "links in messages")
 
     def try_out(self, recipient: Recipient, send: Callable[[], str], by: Actor) -> TriedRecipient:
-        """Send a test message by `send`, which returns the answer, on record."""
+        """Send a test message by `send`, which returns the answer, on record.
+
+        If it is taken, alerts that wait after failures of its channel are tried at once.
+        """
         try:
             self._require_reachable(recipient)
             tried = TriedRecipient(recipient, was_sent=True, answer=send())
@@ -222,6 +226,8 @@ class Recipients:
         }
         with self._context.store.write() as connection:
             note_action(connection, by.at, by.name, Action.TEST_SEND, recipient.address, details)
+            if tried.was_sent:
+                try_at_once(connection, recipient.channel)
         return tried
 
     def _require_reachable(self, recipient: Recipient) -> None:

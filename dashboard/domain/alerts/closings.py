@@ -15,7 +15,6 @@ from dashboard.domain.alerts.pace import (
     OpenNotification,
     Pace,
     RecipientTraffic,
-    within_the_hour,
 )
 from dashboard.domain.alerts.rule_keys import MAIL
 
@@ -41,14 +40,38 @@ def plan_closings(
     """
     if traffic.is_stuck(now):
         return []
-    due_at = {each.notification_id: each.release_at for each in due}
-    closings = []
-    for each in _planned(due, traffic, now, pace, is_back=is_back):
-        since = due_at[each.notification_id]
-        is_late = now - since > LATE_AFTER
-        why = _why_late(since, traffic, now, pace, is_back=is_back) if is_late else None
-        closings.append(replace(each, delay=why))
-    return closings
+    late = {each.notification_id: each for each in due if now - each.release_at > LATE_AFTER}
+    by_server = is_back or traffic.waiting > 0
+    return [
+        replace(each, delay=_why_late(late[each.notification_id], by_server=by_server))
+        if each.notification_id in late
+        else each
+        for each in _planned(due, traffic, now, pace, is_back=is_back)
+    ]
+
+
+def passed_over(
+    due: Sequence[OpenNotification],
+    closings: Sequence[Closing],
+    traffic: RecipientTraffic,
+    now: datetime,
+    pace: Pace,
+) -> list[UUID]:
+    """Return which of the due notifications of one recipient the cap lets not go now.
+
+    `closings` are those that go. What waits for deliveries waits for no cap.
+    """
+    if traffic.is_stuck(now):
+        return []
+    traffic, waiting = _after(due, closings, traffic, now)
+
+    def has_room(each: OpenNotification, rank: Precedence) -> bool:
+        if each.is_urgent:
+            return pace.urgent_room(traffic, now) > 0
+        return pace.room(traffic, now, rank) > 0
+
+    ranked = _ranked([each for each in waiting if not each.is_digest])
+    return [each.notification_id for rank, each in ranked if not has_room(each, rank)]
 
 
 def expected_at(
@@ -62,11 +85,9 @@ def expected_at(
     waiting, at = list(due), now
     while waiting and at <= now + HOUR:
         closings = plan_closings(waiting, traffic, at, pace)
-        gone = {id_ for each in closings for id_ in (each.notification_id, *each.merged)}
-        heads = {each.notification_id for each in closings}
-        traffic = traffic.with_gone([each for each in waiting if each.notification_id in heads], at)
+        gone = [id_ for each in closings for id_ in (each.notification_id, *each.merged)]
+        traffic, waiting = _after(waiting, closings, traffic, at)
         found |= dict.fromkeys(gone, at)
-        waiting = [each for each in waiting if each.notification_id not in gone]
         opens = [pace.opens_at(traffic, at, rank) for rank, _ in _ranked(waiting)]
         later = [each for each in opens if each > at]
         if not (gone or later):
@@ -75,18 +96,24 @@ def expected_at(
     return found
 
 
-def _why_late(
-    since: datetime, traffic: RecipientTraffic, now: datetime, pace: Pace, *, is_back: bool
-) -> Delay:
-    """Say why what was due `since` a moment goes now.
+def _after(
+    due: Sequence[OpenNotification],
+    closings: Sequence[Closing],
+    traffic: RecipientTraffic,
+    now: datetime,
+) -> tuple[RecipientTraffic, list[OpenNotification]]:
+    """Return what went to a recipient after these closings, and what still waits."""
+    heads = {each.notification_id for each in closings}
+    gone = {*heads, *(id_ for each in closings for id_ in each.merged)}
+    went = [each for each in due if each.notification_id in heads]
+    waiting = [each for each in due if each.notification_id not in gone]
+    return traffic.with_gone(went, now), waiting
 
-    What went meanwhile shows that a worker was running, whatever the cap is by now.
-    """
-    if is_back or traffic.waiting:
+
+def _why_late(late: OpenNotification, *, by_server: bool) -> Delay:
+    if by_server:
         return Delay.SERVER
-    recent = within_the_hour(traffic.recent, now)
-    is_capped = len(recent) >= pace.free_of_others or any(each > since for each in recent)
-    return Delay.CAP if is_capped else Delay.WORKER
+    return Delay.CAP if late.was_capped else Delay.WORKER
 
 
 def _planned(
@@ -98,30 +125,33 @@ def _planned(
     is_back: bool,
 ) -> list[Closing]:
     urgent = [each for each in due if each.is_urgent]
-    closings = _fitted(urgent, pace.urgent_room(traffic.urgent, now), pace)
+    closings = _fitted(urgent, pace.urgent_room(traffic, now), pace)
     ranked = _ranked([each for each in due if not (each.is_urgent or each.is_digest)])
     usual = [each for _, each in ranked]
     rest = [each for each in usual if not each.is_reminder]
     first = [each for rank, each in ranked if rank <= Precedence.OPENING]
-    traffic = traffic.after(len(closings), now, are_first=True)
-    room = pace.room_for_first(traffic, now) if first else pace.room(traffic, now)
+    traffic, _ = _after(urgent, closings, traffic, now)
+    room = pace.room(traffic, now, Precedence.OPENING if first else Precedence.CHANGE)
     waited = sum(is_back or each.was_held for each in usual)
     if rest and waited > 1 and rest[0].recipient.channel == MAIL:
         return closings + (_summary(usual, pace) if room else [])
     late = sum(is_back or each.was_held or now - each.release_at > LATE_AFTER for each in rest)
     if late > 1:
-        going, others = _fitted(rest, min(room, 1), pace), []
+        going = _fitted(rest, min(room, 1), pace)
+        traffic, _ = _after(rest, going, traffic, now)
     else:
         going = _fitted(first, room, pace)
-        traffic = traffic.after(len(going), now, are_first=True)
-        others = _fitted(rest[len(first) :], pace.room(traffic, now), pace)
-    closings += going + others
-    traffic = traffic.after(len(going if late > 1 else others), now)
+        traffic, _ = _after(first, going, traffic, now)
+        others = rest[len(first) :]
+        following = _fitted(others, pace.room(traffic, now, Precedence.CHANGE), pace)
+        traffic, _ = _after(others, following, traffic, now)
+        going += following
+    closings += going
     reminders = [each for each in usual if each.is_reminder]
-    if reminders and pace.has_room_for_reminders(traffic, now):
-        closings += _fitted(reminders, 1, pace)
+    if reminders:
+        closings += _fitted(reminders, pace.room(traffic, now, Precedence.REMINDER), pace)
     digests = [each for each in due if each.is_digest]
-    if digests and not closings and pace.room(traffic, now):
+    if digests and not closings and pace.room(traffic, now, Precedence.CHANGE):
         closings = [Closing(digests[0].notification_id)]
     return closings
 

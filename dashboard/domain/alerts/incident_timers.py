@@ -42,10 +42,14 @@ LOOKED_AWAY: Final = timedelta(minutes=1)
 
 
 class Upcoming(NamedTuple):
-    """What time will do to an incident, if nobody acknowledges it before."""
+    """What time will do to an incident, if nobody acknowledges it before.
+
+    `is_capped`: it would be earlier, but the hourly cap of its recipients lets nothing go before.
+    """
 
     at: datetime
     kind: IncidentEventKind
+    is_capped: bool = False
 
 
 def timed(

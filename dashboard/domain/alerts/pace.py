@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -40,7 +39,8 @@ class OpenNotification:
 
     `position` orders it by its first member. It is due at `release_at`. `is_of_network`: it is
     about no transaction. `incident_id` is the one that it is about, None where that is not known.
-    `was_held`: quiet hours or maintenance held it until then.
+    `was_held`: quiet hours or maintenance held it until then. `was_capped`: it is stored that the
+    cap passed it over.
     """
 
     notification_id: UUID
@@ -55,6 +55,7 @@ class OpenNotification:
     is_of_network: bool = False
     incident_id: UUID | None = None
     was_held: bool = False
+    was_capped: bool = False
 
     @property
     def is_digest(self) -> bool:
@@ -80,20 +81,24 @@ class Closing:
 
 
 @dataclass(frozen=True, slots=True)
-class RecipientTraffic:
-    """What went to a recipient: `recent` are the times of the last hour, in order.
+class Gone:
+    """A notification that went to a recipient: when, and what it was."""
 
-    `urgent` are those of them at which something urgent went, `first` those of first messages about
-    an incident and of what is critical, `reminders` those of reminders.
+    at: datetime
+    precedence: Precedence = Precedence.CHANGE
+    is_urgent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RecipientTraffic:
+    """What went to a recipient: `recent` is that of the last hour, in order.
+
     `waiting` is how many that gather no more are not delivered yet, the latest since `latest`.
     """
 
-    recent: Sequence[datetime] = ()
+    recent: Sequence[Gone] = ()
     waiting: int = 0
     latest: datetime | None = None
-    urgent: Sequence[datetime] = ()
-    reminders: Sequence[datetime] = ()
-    first: Sequence[datetime] = ()
 
     def is_stuck(self, now: datetime) -> bool:
         """Whether enough wait to be delivered already, so that all others go on gathering."""
@@ -102,34 +107,21 @@ class RecipientTraffic:
         trial = _LONGER_TRIAL * (1 << min(self.waiting - FEW, 10))
         return timedelta() <= now - self.latest < trial
 
-    def after(self, more: int, now: datetime, *, are_first: bool = False) -> RecipientTraffic:
-        """Return it after so many more that went now."""
-        first = [*self.first, *[now] * more] if are_first else self.first
-        return replace(self, recent=[*self.recent, *[now] * more], first=first)
-
     def with_gone(self, gone: Sequence[OpenNotification], now: datetime) -> RecipientTraffic:
         """Return it after these went now."""
-        urgent = [now for each in gone if each.is_urgent]
-        reminders = [now for each in gone if each.is_reminder]
-        first = [now for each in gone if each.precedence <= Precedence.OPENING]
-        return replace(
-            self,
-            recent=[*self.recent, *[now] * len(gone)],
-            urgent=[*self.urgent, *urgent],
-            reminders=[*self.reminders, *reminders],
-            first=[*self.first, *first],
-        )
+        went = [Gone(now, each.precedence, each.is_urgent) for each in gone]
+        return replace(self, recent=[*self.recent, *went])
 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
     """How many notifications a recipient gets within an hour.
 
-    Half of them may follow each other at once. Between the others the wait doubles, so that a storm
-    of any length is named in full within minutes and the hour still ends below the cap. A quarter
-    is kept for the first message about an incident and for what is critical, which nothing else
-    delays before the cap is reached. The cap spares people: programs behind the `uncapped`
-    channels get everything at once.
+    Openings of incidents and what is critical come first: nothing else delays them before the cap
+    is reached. Other changes take at most a quarter of the hour, reminders at most half and never
+    the last quarter. Of each share half may go at once. Between the others the wait doubles, so
+    that a storm of any length is named in full and the hour still ends below the cap. The cap
+    spares people: programs behind the `uncapped` channels get everything at once.
     """
 
     largest_hourly: int = LARGEST_HOURLY
@@ -141,43 +133,35 @@ class Pace:
         is_capped = recipient.channel not in self.uncapped
         return self if is_capped else replace(self, largest_hourly=_UNCAPPED_HOURLY)
 
-    @property
-    def free_of_others(self) -> int:
-        """How many changes that are not first may follow each other at once."""
-        return (self._largest_of_others + 1) // 2
+    def room(self, traffic: RecipientTraffic, now: datetime, precedence: Precedence) -> int:
+        """Return how many notifications of a precedence may go now; reminders are one message."""
+        recent = within_the_hour(traffic.recent, now)
+        left = self.largest_hourly - len(recent)
+        if precedence <= Precedence.OPENING:
+            first = [each for each in recent if each.precedence <= Precedence.OPENING]
+            return max(0, min(left, _spaced(first, now, self.largest_hourly)))
+        others = [each for each in recent if each.precedence > Precedence.OPENING]
+        reminders = [each for each in others if each.precedence is Precedence.REMINDER]
+        if precedence is Precedence.REMINDER:
+            most = self._largest_together
+            is_fair = len(recent) < most and len(reminders) < self.largest_hourly // 2
+            return int(is_fair and _spaced(others, now, most) > 0)
+        changes = [
+            each
+            for each in others
+            if not (each.is_urgent or each.precedence is Precedence.REMINDER)
+        ]
+        return max(0, min(left, _spaced(changes, now, self._largest_of_changes)))
 
-    @property
-    def _largest_of_others(self) -> int:
-        return self.largest_hourly - self.largest_hourly // 4
+    def urgent_room(self, traffic: RecipientTraffic, now: datetime) -> int:
+        """Return how many urgent ones may go now.
 
-    def room(self, traffic: RecipientTraffic, now: datetime) -> int:
-        """Return how many changes may go now of those that are not first.
-
-        Reminders delay none until their common share is used up.
+        Beyond the cap one a minute goes, so that no storm of what is urgent is a flood of messages.
         """
-        most, others = self._largest_of_others, _others(traffic)
-        reminders = Counter(traffic.reminders)
-        changes = [each for each in others if not _is_one_of(each, reminders)]
-        left = min(self._left(traffic, now), most - len(within_the_hour(others, now)))
-        return max(0, min(left, self._spaced(changes, now, most)))
-
-    def room_for_first(self, traffic: RecipientTraffic, now: datetime) -> int:
-        """Return how many first messages about incidents, and critical ones, may go now."""
-        spaced = self._spaced(traffic.first, now, self.largest_hourly)
-        return max(0, min(self._left(traffic, now), spaced))
-
-    def _left(self, traffic: RecipientTraffic, now: datetime) -> int:
-        return self.largest_hourly - len(within_the_hour(traffic.recent, now))
-
-    def has_room_for_reminders(self, traffic: RecipientTraffic, now: datetime) -> bool:
-        """Return whether a message of reminders may go now.
-
-        They take at most half of the hour's messages, and never the last quarter.
-        """
-        taken = len(within_the_hour(traffic.recent, now))
-        reminders = len(within_the_hour(traffic.reminders, now))
-        is_fair = taken < self.largest_hourly * 3 // 4 and reminders < self.largest_hourly // 2
-        return is_fair and self._spaced(_others(traffic), now, self._largest_of_others) > 0
+        urgent = [each for each in within_the_hour(traffic.recent, now) if each.is_urgent]
+        if len(urgent) < self.largest_hourly:
+            return self.largest_hourly - len(urgent)
+        return int(now - urgent[-1].at >= _BETWEEN_URGENT)
 
     def opens_at(
         self, traffic: RecipientTraffic, now: datetime, precedence: Precedence = Precedence.CHANGE
@@ -185,53 +169,43 @@ class Pace:
         """Return when the next notification of a precedence may go if nothing else does."""
         recent = within_the_hour(traffic.recent, now)
         gaps = (
-            each + _gap(many, most)
-            for most in (self.largest_hourly, self._largest_of_others)
+            each.at + _gap(many, most)
+            for most in (self.largest_hourly, self._largest_of_changes, self._largest_together)
             for each in recent
-            for many in range((most + 1) // 2, len(recent) + 1)
+            for many in range(_at_once(most), len(recent) + 1)
         )
-        moments = sorted({now, *gaps, *(each + HOUR for each in recent)})
+        moments = sorted({now, *gaps, *(each.at + HOUR for each in recent)})
+        later = (at for at in moments if at >= now and self.room(traffic, at, precedence))
+        return next(later, now)
 
-        def is_open(at: datetime) -> bool:
-            if precedence is Precedence.REMINDER:
-                return self.has_room_for_reminders(traffic, at)
-            is_first = precedence <= Precedence.OPENING
-            return (self.room_for_first if is_first else self.room)(traffic, at) > 0
+    @property
+    def _largest_of_changes(self) -> int:
+        return max(1, self.largest_hourly // 4)
 
-        return next((at for at in moments if at >= now and is_open(at)), now)
-
-    @staticmethod
-    def _spaced(recent: Sequence[datetime], now: datetime, most: int) -> int:
-        within = within_the_hour(recent, now)
-        free = (most + 1) // 2
-        if len(within) < free:
-            return free - len(within)
-        return int(now - within[-1] >= _gap(len(within), most))
-
-    def urgent_room(self, recent: Sequence[datetime], now: datetime) -> int:
-        """Return how many urgent ones may go now, after those that went at the `recent` times.
-
-        Beyond the cap one a minute goes, so that no storm of what is urgent is a flood of messages.
-        """
-        within = within_the_hour(recent, now)
-        if len(within) < self.largest_hourly:
-            return self.largest_hourly - len(within)
-        return int(now - within[-1] >= _BETWEEN_URGENT)
+    @property
+    def _largest_together(self) -> int:
+        """How many messages an hour has before reminders leave the rest to others."""
+        return self.largest_hourly * 3 // 4
 
 
-def _others(traffic: RecipientTraffic) -> list[datetime]:
-    """Return when something went that was not the first message about an incident."""
-    first = Counter(traffic.first)
-    return [each for each in traffic.recent if not _is_one_of(each, first)]
+def _spaced(recent: Sequence[Gone], now: datetime, most: int) -> int:
+    """Return how many may follow those of the last hour now, of so many within one."""
+    free = _at_once(most)
+    if len(recent) < free:
+        return free - len(recent)
+    return int(now - recent[-1].at >= _gap(len(recent), most))
+
+
+def _at_once(most: int) -> int:
+    return max(1, most // 2)
 
 
 def _gap(sent: int, most: int) -> timedelta:
     """Return the least time between the last of so many within an hour and the next."""
-    spaced = most // 2
-    place = sent - (most - spaced)
-    if place >= spaced:
+    free = _at_once(most)
+    if sent >= most:
         return HOUR
-    return _SPACED * (1 << place) / ((1 << spaced) - 1)
+    return _SPACED * (1 << (sent - free)) / ((1 << (most - free)) - 1)
 
 
 def precedence_of(transition: Transition, severity: str, *, is_first: bool) -> Precedence:
@@ -262,12 +236,6 @@ def precedence_of_kind(kind: NotificationKind, severity: str) -> Precedence:
             return Precedence.CHANGE
 
 
-def _is_one_of(moment: datetime, left: Counter[datetime]) -> bool:
-    """Whether a moment is one of those that are left, of which it is then taken."""
-    left[moment] -= 1
-    return left[moment] >= 0
-
-
-def within_the_hour(times: Sequence[datetime], now: datetime) -> list[datetime]:
+def within_the_hour(recent: Sequence[Gone], now: datetime) -> list[Gone]:
     """Leave out what is older, and what lies ahead: the clock was set back."""
-    return [each for each in times if now - HOUR < each <= now]
+    return [each for each in recent if now - HOUR < each.at <= now]

@@ -24,6 +24,7 @@ from dashboard.domain.alerts.kinds.coverage import GapGrounds
 from dashboard.domain.alerts.kinds.delivery import DeliveryGrounds
 from dashboard.domain.alerts.kinds.upstream import OutageGrounds
 from dashboard.domain.alerts.notification import (
+    Delay,
     DeliveryResult,
     NotificationKind,
     NotificationState,
@@ -83,8 +84,9 @@ class NotificationCounts:
     """What is pending and held now, and what became of the notifications of some time.
 
     `in_delivery` are those of the pending ones that wait neither for their time nor for the cap:
-    they are handed over since `in_delivery_since` at the earliest. `pending_changes` is how many
-    changes are not turned into notifications yet.
+    they are handed over since `in_delivery_since` at the earliest. `capped` are those that the cap
+    passed over, the oldest due since `capped_since`. `pending_changes` is how many changes are not
+    turned into notifications yet.
     """
 
     pending: int
@@ -95,6 +97,8 @@ class NotificationCounts:
     held: int = 0
     in_delivery: int = 0
     in_delivery_since: datetime | None = None
+    capped: int = 0
+    capped_since: datetime | None = None
     pending_changes: int = 0
 
     @property
@@ -228,6 +232,11 @@ def notification_counts(connection: Connection, since: datetime) -> Notification
         func.min(column.closed_at),
     ).where(IS_PENDING)
     count, oldest, in_delivery, closed_at = connection.execute(pending).one()
+    capped, capped_since = connection.execute(
+        select(func.count(column.notification_id), func.min(column.release_at)).where(
+            IS_PENDING, column.closed_at.is_(None), column.held_by.contains(Delay.CAP)
+        )
+    ).one()
     not_expanded = select(func.count()).where(outbox.c.expanded_at.is_(None))
     # One pass along an index; groups would be sorted first.
     ended = select(
@@ -245,6 +254,8 @@ def notification_counts(connection: Connection, since: datetime) -> Notification
         held=count_held(connection),
         in_delivery=in_delivery,
         in_delivery_since=closed_at,
+        capped=capped,
+        capped_since=capped_since,
         pending_changes=connection.scalar(not_expanded) or 0,
     )
 

@@ -60,6 +60,13 @@ from dashboard.store.schema.columns import ForeignText, Moment
 IS_PENDING: Final = notifications.c.state == literal_column("'pending'")
 
 
+_TO_TRY_AT_ONCE: Final = (
+    IS_PENDING,
+    notifications.c.attempts > 0,
+    notifications.c.next_attempt_at.is_(None),
+)
+
+
 @dataclass(frozen=True, slots=True)
 class ClaimRequest:
     """What to claim for a recipient: at most `limit` notifications, and none of `besides`.
@@ -147,6 +154,27 @@ def note_first_attempt(connection: Connection, notification_id: UUID, at: dateti
         column.incident_id.in_(about), column.open_key.is_not(None), column.notified_at.is_(None)
     )
     connection.execute(untold.values(notified_at=at, version=column.version + 1))
+
+
+def try_at_once(connection: Connection, channel: str) -> None:
+    """Let what a channel did not take be tried at once: it takes messages again."""
+    failed = update(notifications).where(
+        IS_PENDING, notifications.c.channel == channel, notifications.c.attempts > 0
+    )
+    connection.execute(failed.values(next_attempt_at=None))
+
+
+def to_try_at_once(connection: Connection) -> list[Recipient]:
+    """Return to whom something failed that is to be tried at once."""
+    column = notifications.c
+    failed = select(column.channel, column.address).where(*_TO_TRY_AT_ONCE)
+    return [Recipient(*row) for row in connection.execute(failed.distinct())]
+
+
+def note_tries(connection: Connection, now: datetime) -> None:
+    """Note that what is to be tried at once is taken up."""
+    tried = update(notifications).where(*_TO_TRY_AT_ONCE)
+    connection.execute(tried.values(next_attempt_at=now))
 
 
 def release_claims(connection: Connection, holder_token: int, recipient: Recipient) -> None:

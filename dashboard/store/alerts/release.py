@@ -22,12 +22,19 @@ from sqlalchemy import (
 from dashboard.domain.alerts.condition import Subject, SubjectKind, Transition
 from dashboard.domain.alerts.incident import Incident
 from dashboard.domain.alerts.notification import (
+    Delay,
     NotificationKind,
     NotificationState,
     Precedence,
     Recipient,
 )
-from dashboard.domain.alerts.pace import HOUR, Closing, OpenNotification, RecipientTraffic
+from dashboard.domain.alerts.pace import (
+    HOUR,
+    Closing,
+    Gone,
+    OpenNotification,
+    RecipientTraffic,
+)
 from dashboard.domain.alerts.route import RuleRoute, window_key
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.exclusion import StoredRejection
@@ -70,7 +77,7 @@ def open_notifications(connection: Connection) -> list[OpenNotification]:
         select(
             *(column.notification_id, column.channel, column.address, column.position),
             *(column.created_at, column.release_at, column.members, column.is_urgent, column.kind),
-            *(column.precedence, column.held_for, transitions.c.tx_hash),
+            *(column.precedence, column.held_for, column.held_by, transitions.c.tx_hash),
         )
         .join(transitions, transitions.c.transition_id == column.transition_id)
         .where(*gathers)
@@ -86,6 +93,7 @@ def open_notifications(connection: Connection) -> list[OpenNotification]:
             is_of_network=row.tx_hash is None,
             incident_id=about.get(row.notification_id),
             was_held=row.held_for != "",
+            was_capped=Delay.CAP in (row.held_by or "").split(),
         )
         for row in connection.execute(query)
     ]
@@ -151,18 +159,29 @@ def traffic_to(connection: Connection, recipient: Recipient, now: datetime) -> R
         column.closed_at.is_not(None),
     )
     count, latest = connection.execute(waiting).one()
-    query = select(column.closed_at, column.is_urgent, column.kind, column.precedence).where(
+    query = select(column.closed_at, column.is_urgent, column.precedence).where(
         column.channel == recipient.channel,
         column.address == recipient.address,
         column.closed_at > now - HOUR,
         column.closed_at <= now,
     )
-    rows = connection.execute(query.order_by(column.closed_at)).all()
-    urgent = [row.closed_at for row in rows if row.is_urgent]
-    reminders = [row.closed_at for row in rows if row.kind == NotificationKind.REMINDER]
-    first = [row.closed_at for row in rows if row.precedence <= Precedence.OPENING]
-    recent = [row.closed_at for row in rows]
-    return RecipientTraffic(recent, count, latest, urgent, reminders, first)
+    recent = [
+        Gone(row.closed_at, Precedence(row.precedence), row.is_urgent)
+        for row in connection.execute(query.order_by(column.closed_at))
+    ]
+    return RecipientTraffic(recent, count, latest)
+
+
+def note_cap(connection: Connection, passed_over: Sequence[UUID]) -> None:
+    """Store of notifications that gather still that the cap passed them over."""
+    column = notifications.c
+    query = select(column.notification_id, column.held_by).where(
+        column.notification_id.in_(passed_over), _IS_PENDING, column.closed_at.is_(None)
+    )
+    for row in connection.execute(query.with_for_update()).all():
+        mine = column.notification_id == row.notification_id
+        noted = f"{row.held_by or ''} {Delay.CAP}".strip()
+        connection.execute(update(notifications).where(mine).values(held_by=noted))
 
 
 def close(

@@ -14,6 +14,8 @@ from dashboard.alert.deliver import Deliverer, Sending
 from dashboard.alert.delivery_queue import QueueLimits, RetryRule
 from dashboard.alert.message import Message
 from dashboard.alert.notify import expand_outbox
+from dashboard.application.context import ApplicationContext, PageSettings
+from dashboard.application.recipients import Recipients
 from dashboard.domain.alerts.condition import State
 from dashboard.domain.alerts.notification import (
     DeliveryResult,
@@ -21,6 +23,8 @@ from dashboard.domain.alerts.notification import (
     NotificationState,
     Recipient,
 )
+from dashboard.domain.people.access import Actor
+from dashboard.domain.people.recipients import ConfiguredRecipients
 from dashboard.errors import (
     DeliveryBlocked,
     DeliveryDeferred,
@@ -30,7 +34,7 @@ from dashboard.errors import (
 )
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import renew
-from tests.builders import a_transition, an_id
+from tests.builders import A_MOMENT, a_transition, an_id
 from tests.delivery_checks import (
     HASTY,
     LEASE,
@@ -60,6 +64,44 @@ def test_silent_recipient_does_not_hold_up_the_others(store: Store, fake_clock: 
 
     assert channel.addresses() == [OTHERS.address] * 5
     channel.let_go.set()
+
+
+def test_test_message_that_is_taken_ends_what_a_server_asked_for(
+    store: Store, channel: RecordingChannel, deliverer: Deliverer
+) -> None:
+    make_pending(store, 2)
+    token = take_worker_lease(store)
+    channel.errors[ONCALL.address] = DeliveryBlocked("429", retry_after=timedelta(hours=1))
+    deliverer.deliver_due(token)
+    channel.errors.clear()
+    deliverer.deliver_due(token)
+    assert len(channel.tried) == 1
+    settings = PageSettings(recipients=ConfiguredRecipients((ONCALL,)))
+    context = ApplicationContext(store, (), lambda: A_MOMENT, settings=settings)
+
+    Recipients(context).try_out(ONCALL, lambda: "250 ok", Actor("Ann", A_MOMENT))
+    deliverer.deliver_due(token)
+
+    assert states(store) == {NotificationState.SENT: 2}
+
+
+def test_test_message_that_is_not_taken_changes_nothing(
+    store: Store, channel: RecordingChannel, deliverer: Deliverer
+) -> None:
+    make_pending(store)
+    token = take_worker_lease(store)
+    channel.errors[ONCALL.address] = DeliveryBlocked("429", retry_after=timedelta(hours=1))
+    deliverer.deliver_due(token)
+    settings = PageSettings(recipients=ConfiguredRecipients((ONCALL,)))
+    context = ApplicationContext(store, (), lambda: A_MOMENT, settings=settings)
+
+    def refuse() -> str:
+        raise DEFERRED
+
+    Recipients(context).try_out(ONCALL, refuse, Actor("Ann", A_MOMENT))
+    deliverer.deliver_due(token)
+
+    assert len(channel.tried) == 1
 
 
 def test_slow_message_is_marked_when_it_arrives(store: Store, fake_clock: FakeClock) -> None:

@@ -11,10 +11,14 @@ import pytest
 from dashboard.alert.compose import Links, NetworkName
 from dashboard.alert.deliver import Sending
 from dashboard.alert.message_writer import MessageWriter, load_templates
+from dashboard.application.attention import health_troubles
+from dashboard.application.context import ApplicationContext, PageSettings
+from dashboard.application.health import Health, NotificationHealth
+from dashboard.application.incident_words import upcoming_words
 from dashboard.application.incidents import Incidents
 from dashboard.domain.alerts.condition import State
 from dashboard.domain.alerts.kinds.kind import Dimension, RuleKind
-from dashboard.domain.alerts.notification import Notification, NotificationKind, Recipient
+from dashboard.domain.alerts.notification import Delay, Notification, NotificationKind, Recipient
 from dashboard.domain.alerts.pace import Pace
 from dashboard.domain.alerts.rule import Rule, Severity
 from dashboard.domain.formatting import short_hash
@@ -23,6 +27,7 @@ from dashboard.domain.people.active_hours import WeekSpan
 from dashboard.domain.people.recipients import QUIET_HOURS, ConfiguredRecipients, RecipientProfile
 from dashboard.errors import DeliveryBlocked
 from dashboard.store.engine.engine import Store
+from dashboard.store.health import mail_state
 from tests.alert_watch import Watch
 from tests.builders import A_NETWORK, a_hash, a_notification, an_address, seconds
 from tests.delivery_checks import PATIENT, notifications, reject
@@ -107,9 +112,35 @@ def test_reminders_that_cannot_go_do_not_pile_up(store: Store, fake_clock: FakeC
 
     reminders = [each for each in notifications(store) if each.kind is NotificationKind.REMINDER]
     waiting = [each for each in reminders if not each.sent_at]
+    settings = PageSettings(largest_hourly=4, recipients=watch.known)
+    context = ApplicationContext(store, (), fake_clock.now, settings=settings)
+    [story] = Incidents(context).open()
+    words = upcoming_words(story, fake_clock.now())
+    assert words == "reminder in 32 min, after the hourly cap"
     reminded = [line for line in watch.story() if line.startswith("reminded")]
     assert len(waiting) <= 1
     assert len(reminded) == len(reminders)
+
+
+def test_what_the_cap_held_up_says_so_after_a_restart_with_a_larger_cap(
+    store: Store, fake_clock: FakeClock
+) -> None:
+    watch = Watch(store, fake_clock, replace(PATIENT, pace=Pace(largest_hourly=1)))
+    watch.rules(Rule("rejections", RuleKind.REJECTED))
+    for number in (1, 2):
+        reject(watch.store, number)
+        watch.wait(MINUTE)
+    watch.wait(MINUTE)
+    with store.read() as connection:
+        health = Health(None, None, NotificationHealth(mail_state(connection)), None)
+    waiting = health_troubles(health, fake_clock.now())
+    restarted = Watch(store, fake_clock, PATIENT)
+    restarted.wait(5 * MINUTE)
+
+    assert [each.headline for each in waiting] == [
+        "1 notification waits for the hourly cap, the oldest since 12:02:30 UTC."
+    ]
+    assert [each.delay for each in restarted.sent()] == [None, Delay.CAP]
 
 
 def test_nobody_is_reminded_before_the_first_message_was_sent(

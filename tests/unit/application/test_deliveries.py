@@ -11,7 +11,7 @@ from dashboard.application.deliveries import Waiting, reported_words, standing_w
 from dashboard.application.text import moment_near
 from dashboard.domain.alerts.condition import State
 from dashboard.domain.alerts.notification import NotificationKind, NotificationState
-from dashboard.domain.alerts.pace import Pace, RecipientTraffic
+from dashboard.domain.alerts.pace import Gone, Pace, RecipientTraffic
 from tests.builders import A_MOMENT, a_notification, a_transition
 
 SOON, LATER = A_MOMENT + timedelta(seconds=30), A_MOMENT + timedelta(days=1)
@@ -56,8 +56,8 @@ def test_notification_says_what_it_waits_for(changes: dict[str, Any], words: str
 
 
 def test_notification_whose_time_has_come_says_what_keeps_it() -> None:
-    busy = RecipientTraffic([A_MOMENT, A_MOMENT])
-    stuck = RecipientTraffic([A_MOMENT], waiting=1, latest=A_MOMENT)
+    busy = RecipientTraffic([Gone(A_MOMENT), Gone(A_MOMENT)])
+    stuck = RecipientTraffic([Gone(A_MOMENT)], waiting=1, latest=A_MOMENT)
 
     in_an_hour = A_MOMENT + timedelta(hours=1)
     assert standing(SOON, busy, in_an_hour, release_at=A_MOMENT) == (

@@ -10,6 +10,7 @@ from dashboard.domain.alerts.incident_timers import (
     LOOK_AGAIN,
     TIMERS,
     IncidentTimers,
+    Upcoming,
     end_silence,
     fire,
     lose_data,
@@ -88,19 +89,18 @@ def test_reminders_and_escalation_count_from_the_first_message_where_that_came_l
 
     assert pass_time(late, REMINDING, notified_at) is None
     assert timed(late, REMINDING).next_at == notified_at + HOUR
-    assert upcoming(late, IncidentTimers(escalate_after=HOUR)) == (
-        notified_at + HOUR,
-        IncidentEventKind.ESCALATED,
+    assert upcoming(late, IncidentTimers(escalate_after=HOUR)) == Upcoming(
+        notified_at + HOUR, IncidentEventKind.ESCALATED
     )
 
 
 def test_what_people_hear_next_is_the_first_of_reminder_and_escalation() -> None:
     held = replace(BUSY, state=IncidentState.ACKNOWLEDGED)
 
-    assert upcoming(BUSY, REMINDING) == (A_MOMENT + HOUR, IncidentEventKind.REMINDED)
-    assert upcoming(replace(BUSY, reminded_at=A_MOMENT + HOUR, reminders=1), REMINDING) == (
-        A_MOMENT + 2 * HOUR,
-        IncidentEventKind.ESCALATED,
+    assert upcoming(BUSY, REMINDING) == Upcoming(A_MOMENT + HOUR, IncidentEventKind.REMINDED)
+    reminded = replace(BUSY, reminded_at=A_MOMENT + HOUR, reminders=1)
+    assert upcoming(reminded, REMINDING) == Upcoming(
+        A_MOMENT + 2 * HOUR, IncidentEventKind.ESCALATED
     )
     assert upcoming(held, REMINDING) is None
 
