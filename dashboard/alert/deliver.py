@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -20,6 +19,7 @@ from dashboard.alert.delivery_queue import (
     QueueLimits,
     RetryRule,
     RetryTimes,
+    WorkerPool,
     is_over,
 )
 from dashboard.alert.message import Channel, MaySend, Message, MessageHeaders, always
@@ -38,6 +38,11 @@ from dashboard.store.engine.engine import Store
 
 _UNCONFIGURED: Final = "unconfigured"
 """Names the threads for notifications whose channel is not configured any more."""
+
+Composer: TypeAlias = Callable[[Notification], Message]
+"""Writes the message of a notification."""
+
+_log = get_logger("delivery")
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,49 +256,6 @@ class Deliverer:
         """Look for what may follow, now that a notification of this recipient is recorded."""
         if self._queue.room(recipient) == self._policy.limits.per_recipient:
             self._to_claim.add(recipient)
-
-
-_Task: TypeAlias = Callable[[], None]
-
-
-class WorkerPool:
-    """Runs tasks in at most `count` threads, which start when they are first needed.
-
-    They are daemons: a silent server must not keep the process from ending. A notification whose
-    attempt is cut off stays pending. They end when nobody holds the pool any more.
-    """
-
-    def __init__(self, name: str, count: int) -> None:
-        """Start no thread yet."""
-        self._name = name
-        self._count = count
-        self._tasks: SimpleQueue[_Task | None] = SimpleQueue()
-        self._started = 0
-
-    def __del__(self) -> None:
-        """Let each thread end after what it still has to do."""
-        for _ in range(self._started):
-            self._tasks.put(None)
-
-    def submit(self, task: _Task) -> None:
-        """Run a task that never raises as soon as a thread is free; called from one thread only."""
-        self._tasks.put(task)
-        if self._started < self._count:
-            self._started += 1
-            name = f"{self._name} {self._started}"
-            threading.Thread(target=_work, args=(self._tasks,), name=name, daemon=True).start()
-
-
-def _work(tasks: SimpleQueue[_Task | None]) -> None:
-    while (task := tasks.get()) is not None:
-        task()
-        del task  # it holds the deliverer, whose end this thread is to notice
-
-
-Composer: TypeAlias = Callable[[Notification], Message]
-"""Writes the message of a notification."""
-
-_log = get_logger("delivery")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,15 +1,25 @@
-"""Claimed notifications in memory: which is sent next, and when a failed one is tried again."""
+"""Claimed notifications in memory: which is sent next, in which thread, and again when."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from queue import SimpleQueue
 from typing import Final, NamedTuple, TypeAlias
 from uuid import UUID
 
 from dashboard.domain.alerts.notification import Notification, Recipient
 from dashboard.domain.alerts.pace import OpenNotification
+
+Elapsed: TypeAlias = Callable[[], timedelta]
+"""Returns a time that never jumps: the time since the machine's boot."""
+
+FAILURES_BEFORE_PAUSE: Final = 3
+"""Notifications deferred in a row, after which the server is taken for the cause."""
+
+_MOST_DOUBLINGS: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,15 +134,6 @@ class DeliveryQueue:
 
     def _is_large(self, notification: Notification) -> bool:
         return notification.member_count >= self._limits.large_from
-
-
-Elapsed: TypeAlias = Callable[[], timedelta]
-"""Returns a time that never jumps: the time since the machine's boot."""
-
-FAILURES_BEFORE_PAUSE: Final = 3
-"""Notifications deferred in a row, after which the server is taken for the cause."""
-
-_MOST_DOUBLINGS: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,3 +285,40 @@ def _key(notification: OpenNotification) -> tuple[UUID, datetime]:
 def _wait(notification: OpenNotification, now: datetime) -> timedelta:
     planned = notification.release_at - notification.created_at
     return max(timedelta(), min(notification.release_at - now, planned))
+
+
+_Task: TypeAlias = Callable[[], None]
+
+
+class WorkerPool:
+    """Runs tasks in at most `count` threads, which start when they are first needed.
+
+    They are daemons: a silent server must not keep the process from ending. A notification whose
+    attempt is cut off stays pending. They end when nobody holds the pool any more.
+    """
+
+    def __init__(self, name: str, count: int) -> None:
+        """Start no thread yet."""
+        self._name = name
+        self._count = count
+        self._tasks: SimpleQueue[_Task | None] = SimpleQueue()
+        self._started = 0
+
+    def __del__(self) -> None:
+        """Let each thread end after what it still has to do."""
+        for _ in range(self._started):
+            self._tasks.put(None)
+
+    def submit(self, task: _Task) -> None:
+        """Run a task that never raises as soon as a thread is free; called from one thread only."""
+        self._tasks.put(task)
+        if self._started < self._count:
+            self._started += 1
+            name = f"{self._name} {self._started}"
+            threading.Thread(target=_work, args=(self._tasks,), name=name, daemon=True).start()
+
+
+def _work(tasks: SimpleQueue[_Task | None]) -> None:
+    while (task := tasks.get()) is not None:
+        task()
+        del task  # it holds the deliverer, whose end this thread is to notice

@@ -34,17 +34,17 @@ from dashboard.store.alerts.alert_status import (
 from dashboard.store.alerts.incident_list import incidents_beginning
 from dashboard.store.alerts.members import incidents_of, states_of
 from dashboard.store.alerts.notification_search import (
+    DeadNotifications,
     NotificationFilter,
+    count_dead_by_address,
     count_notifications,
+    resend,
     search_notifications,
 )
 from dashboard.store.alerts.notifications import deliveries_by_notification
 from dashboard.store.alerts.recipients import read_directory
 from dashboard.store.alerts.release import (
-    DeadNotifications,
-    count_dead_by_address,
     open_notifications,
-    resend,
     traffic_to,
 )
 from dashboard.store.engine.connection import Connection

@@ -259,11 +259,9 @@ class Incidents:
         text.
         """
         with self._context.store.read() as connection:
-            last = [
-                NotifiedChange(each.transition, each.rejection)
-                for each in last_changes_of(connection, [incident])
-            ]
-            known = with_labels(connection, last)
+            last = last_changes_of(connection, [incident])
+            changes = [NotifiedChange(each.transition, each.rejection) for each in last]
+            known = with_labels(connection, changes)
         if not known or (tx_hash := known[0].transition.subject.tx_hash) is None:
             return ""
         [change] = known
@@ -293,11 +291,8 @@ class Incidents:
         if not found:
             return f"No recipient is called {event.owner}, so they are not notified."
         withheld = [directory.withheld(each) for each in found]
-        return (
-            f"{event.owner} is notified."
-            if "" in withheld
-            else f"{event.owner} is not notified: {withheld[0]}."
-        )
+        is_not = "" if "" in withheld else f" not notified: {withheld[0]}"
+        return f"{event.owner} is{is_not or ' notified'}."
 
     def title_of(self, incident: Incident) -> str:
         """Return what an incident is called; it holds foreign text."""
@@ -325,20 +320,15 @@ class Incidents:
             notified = set() if recipient is None else {mailbox_of(recipient)}
             directory = read_directory(connection, self._context.settings.recipients)
             for each in found:
-                self._note(connection, each, by, action)
+                details: dict[str, Detail] = {
+                    "incident": self.title_of(each.incident),
+                    "owner": each.incident.owner,
+                    "note": "" if each.event is None else each.event.note,
+                }
+                subject = str(each.incident.incident_id)
+                note_action(connection, by.at, by.name, action, subject, details)
                 self._report(connection, each, by, directory, notified)
         return replace(response, others=tuple(each.incident for each in found[1:]))
-
-    def _note(
-        self, connection: Connection, response: IncidentResponse, by: Actor, action: Action
-    ) -> None:
-        details: dict[str, Detail] = {
-            "incident": self.title_of(response.incident),
-            "owner": response.incident.owner,
-            "note": "" if response.event is None else response.event.note,
-        }
-        subject = str(response.incident.incident_id)
-        note_action(connection, by.at, by.name, action, subject, details)
 
     def _report(
         self,

@@ -32,7 +32,7 @@ from dashboard.show.parts.frame import section
 from dashboard.show.parts.incident_list import INCIDENT
 from dashboard.show.parts.table import lookup_link, table
 from dashboard.store.alerts.alert_status import OpenIncident
-from dashboard.store.alerts.release import DeadNotifications
+from dashboard.store.alerts.notification_search import DeadNotifications
 
 _COLUMNS: Final = ("Created (UTC)", "What", "To", "State", "Attempts")
 _CONDITION_STATES: Final = {

@@ -1,4 +1,4 @@
-"""Notifications as people look for them: by state, subject and time."""
+"""Notifications as people search them: by state, subject and time; and what sends dead ones."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Final, TypeAlias
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Connection, and_, exists, false, func, or_, select
+from sqlalchemy import ColumnElement, Connection, and_, exists, false, func, or_, select, update
 
 from dashboard.domain.alerts.condition import State
 from dashboard.domain.alerts.notification import Notification, NotificationState
@@ -17,6 +17,7 @@ from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.search import HashRange, bare_beginning
 from dashboard.store.alerts.notifications import notification_of, select_notifications
 from dashboard.store.schema import (
+    addresses_off,
     conditions,
     notification_incidents,
     notification_members,
@@ -30,6 +31,9 @@ from dashboard.store.shown_search import (
     hashes_with_label_containing,
     shows_words,
 )
+
+DeadNotifications: TypeAlias = UUID | str
+"""One dead notification, by its id, or all to an address."""
 
 _IDENTITY: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
@@ -164,3 +168,36 @@ def _addresses_with(connection: Connection, words: str) -> list[str]:
     known = select(notifications.c.address).distinct().cte("known").prefix_with("MATERIALIZED")
     found = select(known.c.address).where(known.c.address.icontains(words, autoescape=True))
     return list(connection.scalars(found))
+
+
+def count_dead_by_address(connection: Connection, since: datetime) -> dict[str, int]:
+    """Count the dead notifications by address, of those made from `since` on."""
+    column = notifications.c
+    dead = select(column.address, func.count()).where(
+        column.state == NotificationState.DEAD, column.created_at >= since
+    )
+    rows = connection.execute(dead.group_by(column.address).order_by(column.address))
+    return {address: count for address, count in rows}  # noqa: C416 - a Row is no pair for dict()
+
+
+def resend(connection: Connection, which: DeadNotifications, now: datetime) -> int:
+    """Make dead notifications pending again, as if not tried yet; return how many.
+
+    Those to an address that is off stay dead.
+    """
+    column = notifications.c.address if isinstance(which, str) else notifications.c.notification_id
+    is_off = exists().where(
+        addresses_off.c.channel == notifications.c.channel,
+        addresses_off.c.address == notifications.c.address,
+    )
+    dead = update(notifications).where(
+        column == which, notifications.c.state == NotificationState.DEAD, ~is_off
+    )
+    pending = dead.values(
+        state=NotificationState.PENDING,
+        attempts=0,
+        claimed_by=None,
+        closed_by=None,
+        next_attempt_at=now,
+    )
+    return connection.execute(pending).rowcount

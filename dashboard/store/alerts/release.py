@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final, TypeAlias
+from typing import Final
 from uuid import UUID
 
 from sqlalchemy import (
     Connection,
     RowMapping,
     delete,
-    exists,
     func,
     literal_column,
     select,
@@ -42,7 +41,6 @@ from dashboard.store.alerts.incidents import incident_of
 from dashboard.store.alerts.notifications import select_notifications
 from dashboard.store.engine.upsert import insert_all_new
 from dashboard.store.schema import (
-    addresses_off,
     conditions,
     incidents,
     installation,
@@ -316,9 +314,6 @@ SETTLING: Final = timedelta(minutes=15)
 """How long after a restore a transition of a network may have been notified before: its condition
 lasted already, which the backup does not know."""
 
-DeadNotifications: TypeAlias = UUID | str
-"""One dead notification, by its id, or all to an address."""
-
 _DISCARDED: Final = "not sent: discarded after a restore"
 # Written out, so that the planner sees that the partial index fits.
 _IS_HELD: Final = notifications.c.state == literal_column("'held'")
@@ -365,39 +360,6 @@ def release_held(connection: Connection, now: datetime) -> int:
     connection.execute(update(installation).values(restored_at=None))
     held = update(notifications).where(_IS_HELD)
     pending = held.values(state=NotificationState.PENDING, next_attempt_at=now)
-    return connection.execute(pending).rowcount
-
-
-def count_dead_by_address(connection: Connection, since: datetime) -> dict[str, int]:
-    """Count the dead notifications by address, of those made from `since` on."""
-    column = notifications.c
-    dead = select(column.address, func.count()).where(
-        column.state == NotificationState.DEAD, column.created_at >= since
-    )
-    rows = connection.execute(dead.group_by(column.address).order_by(column.address))
-    return {address: count for address, count in rows}  # noqa: C416 - a Row is no pair for dict()
-
-
-def resend(connection: Connection, which: DeadNotifications, now: datetime) -> int:
-    """Make dead notifications pending again, as if not tried yet; return how many.
-
-    Those to an address that is off stay dead.
-    """
-    column = notifications.c.address if isinstance(which, str) else notifications.c.notification_id
-    is_off = exists().where(
-        addresses_off.c.channel == notifications.c.channel,
-        addresses_off.c.address == notifications.c.address,
-    )
-    dead = update(notifications).where(
-        column == which, notifications.c.state == NotificationState.DEAD, ~is_off
-    )
-    pending = dead.values(
-        state=NotificationState.PENDING,
-        attempts=0,
-        claimed_by=None,
-        closed_by=None,
-        next_attempt_at=now,
-    )
     return connection.execute(pending).rowcount
 
 

@@ -30,8 +30,8 @@ from dashboard.domain.people.access import Actor
 from dashboard.domain.people.active_hours import ActiveHours, WeeklyHours, WeekSpan
 from dashboard.domain.people.recipients import AddressOff, OffCause
 from dashboard.errors import DeliveryBlocked
+from dashboard.store.alerts.notification_search import resend
 from dashboard.store.alerts.recipients import list_addresses_off, turn_off, turn_on
-from dashboard.store.alerts.release import resend
 from dashboard.store.alerts.silences import add_silence, end_silence
 from dashboard.store.engine.engine import Store
 from dashboard.store.schema import notification_members
