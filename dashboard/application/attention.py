@@ -56,7 +56,7 @@ from dashboard.domain.markup import visible
 from dashboard.domain.quantity import NetworkId
 from dashboard.errors import StoreError
 from dashboard.store.engine.engine import prove_writing
-from dashboard.store.health import StoreSpace
+from dashboard.store.health import MailState, StoreSpace
 
 _LONGEST_TITLE: Final = 120
 _LONGEST_FAILURE: Final = 160
@@ -327,7 +327,7 @@ def _advice_on(failing: Sequence[str]) -> str:
 
 
 def _notifications(health: NotificationHealth, now: datetime) -> Iterator[Attention]:
-    mail, last = health.mail, health.mail.last_attempt
+    mail = health.mail
     for each in health.unreached:
         words = sentence(capitalized(unreached_words(each)))
         advice = "Verify or turn on a recipient, or give the rule another one."
@@ -340,27 +340,7 @@ def _notifications(health: NotificationHealth, now: datetime) -> Iterator[Attent
             advice="Ask its owner another way. When another message comes back, the address is "
             "turned off; `linewatch recipients on` takes it for a good one again.",
         )
-    if is_mail_late(mail, now):
-        failed = last is not None and last.result is not DeliveryResult.SENT
-        said = sentence(visible(last.outcome, _LONGEST_FAILURE)) if last and failed else ""
-        many = notifications_are(mail.counts.in_delivery)
-        yield Attention(
-            f"{many} pending for longer than sending takes.",
-            said,
-            Remedy.PENDING,
-            advice=_advice_on(mail.failing),
-        )
-    if mail.counts.capped and mail.counts.capped_since is not None:
-        verb = "waits" if mail.counts.capped == 1 else "wait"
-        yield Attention(
-            f"{counted(mail.counts.capped, 'notification')} {verb} for the hourly cap, the oldest "
-            f"since {moment_near(mail.counts.capped_since, now)}.",
-            "Their recipients got as many messages as an hour has.",
-            Remedy.PENDING,
-            advice="Alerts says when each will go. Narrow or group what rules report, or raise "
-            "`largest_hourly` of `[alerts]`.",
-            severity=Severity.INFO,
-        )
+    yield from _pending(mail, now)
     if mail.counts.held:
         yield Attention(
             f"{notifications_are(mail.counts.held)} held since a backup was restored.",
@@ -374,6 +354,30 @@ def _notifications(health: NotificationHealth, now: datetime) -> Iterator[Attent
             "They were refused permanently.",
             Remedy.DEAD,
             advice="Alerts shows each answer: correct what it complains about, then send again.",
+        )
+
+
+def _pending(mail: MailState, now: datetime) -> Iterator[Attention]:
+    """Say what is not sent although its time has come."""
+    last = mail.last_attempt
+    if is_mail_late(mail, now):
+        failed = last is not None and last.result is not DeliveryResult.SENT
+        said = sentence(visible(last.outcome, _LONGEST_FAILURE)) if last and failed else ""
+        yield Attention(
+            f"{notifications_are(mail.counts.in_delivery)} pending for longer than sending takes.",
+            said,
+            Remedy.PENDING,
+            advice=_advice_on(mail.failing),
+        )
+    if mail.counts.capped and mail.counts.capped_since is not None:
+        many = counted(mail.counts.capped, "notification waits", "notifications wait")
+        since = moment_near(mail.counts.capped_since, now)
+        yield Attention(
+            f"{many} for the hourly cap, the oldest since {since}.",
+            "Their recipients got as many messages as an hour has.",
+            Remedy.PENDING,
+            advice="Alerts says when each will go. Narrow the rules, or raise `largest_hourly`.",
+            severity=Severity.INFO,
         )
 
 
