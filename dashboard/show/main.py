@@ -8,7 +8,7 @@ import streamlit as st
 from dashboard.application import application
 from dashboard.show.parts.attention_list import SEEN
 from dashboard.show.parts.chart import FROM, TO
-from dashboard.show.parts.frame import NETWORK, header_search, network_chooser, return_to
+from dashboard.show.parts.frame import NETWORK, header_search, in_line, network_chooser, return_to
 from dashboard.show.parts.incident_list import INCIDENT
 from dashboard.show.parts.list_page import OPEN
 from dashboard.show.parts.lookup import PARAMETERS, TX
@@ -52,7 +52,7 @@ def main() -> None:
     if chosen is pages[0] and TX in st.query_params:
         st.switch_page(lookup.as_page(), query_params={TX: st.query_params.get_all(TX)})
     networks = application.current().networks
-    frame = st.container(horizontal=True, vertical_alignment="center", gap="small", key="frame")
+    frame = in_line("frame")
     notes = st.container(gap="small", key="notes")
     with ignored_parameters_shown(notes, _OTHER_PARAMETERS):
         with frame:

@@ -17,6 +17,7 @@ from dashboard.domain.formatting import capitalized
 from dashboard.domain.markup import visible
 from dashboard.domain.people.access import LONGEST_NAME, Actor, parse_name
 from dashboard.errors import InputError, StoreError
+from dashboard.show.parts.frame import in_line
 from dashboard.show.parts.notices import notice
 
 _NAME: Final = "name_of_who_acts"
@@ -111,7 +112,7 @@ def done_shown(queries: Application) -> None:
     if queries.now() - at > _SAID_FOR:
         del st.session_state[_DONE]
         return
-    with st.container(key="done", horizontal=True, vertical_alignment="center", gap="small"):
+    with in_line("done"):
         notice("calm", "Done.", sentence(visible(done.said, _LONGEST)))
         if done.undo is None:
             return

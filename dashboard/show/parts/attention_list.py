@@ -14,7 +14,7 @@ from dashboard.application.attention import Attention, Remedy
 from dashboard.application.text import moment_near
 from dashboard.domain.markup import Markup, element, join
 from dashboard.show.parts.badges import badge, severity_sign
-from dashboard.show.parts.frame import NETWORK
+from dashboard.show.parts.frame import NETWORK, in_line
 from dashboard.show.parts.incident_list import INCIDENT
 
 MOST: Final = 4
@@ -59,9 +59,7 @@ def attention_list(
 
 
 def _line(place: int, needed: Attention, page: st.Page | None, *, with_advice: bool) -> None:
-    with st.container(
-        horizontal=True, vertical_alignment="center", gap="small", key=f"attention-{place}"
-    ):
+    with in_line(f"attention-{place}"):
         advice = _with_code(needed.advice) if with_advice or not needed.text else Markup()
         sign, headline = severity_sign(needed.severity), element("strong", needed.headline)
         st.html(element("p", sign, " ", headline, " ", needed.text, " ", advice))
@@ -94,7 +92,7 @@ def last_look(queries: Application, now: datetime) -> None:
     changes = queries.overview.changes_since(since)
     if not changes.is_any:
         return
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="last-look"):
+    with in_line("last-look"):
         said = f"Since {moment_near(since, now)}, when you last looked: {changes.in_words()}."
         st.html(element("p", said, class_="lw-quiet"))
         st.button("Seen", key="seen-now", on_click=_keep, args=(now,), type="tertiary")

@@ -25,6 +25,7 @@ from dashboard.domain.tracking.transaction_cost import USUAL_ACTIONS, cost_of, i
 from dashboard.show.charts.fee_chart import FOUR_DIGITS
 from dashboard.show.charts.week_map import HEIGHT, week_csv, week_drawing, week_table
 from dashboard.show.parts.chart import chart
+from dashboard.show.parts.frame import in_line
 from dashboard.show.parts.list_page import choice_filter, file_button
 from dashboard.show.parts.notices import empty
 from dashboard.show.parts.table import table
@@ -314,9 +315,7 @@ def _below(week: UsualWeek, network_id: NetworkId, zone_name: str) -> None:
         "than three; the red frame is now, the line above marks the cheapest hours. No fee is "
         "forecast."
     )
-    with st.container(
-        horizontal=True, vertical_alignment="center", gap="small", key=f"beside-hours-{network_id}"
-    ):
+    with in_line(f"beside-hours-{network_id}"):
         st.html(element("p", meaning, class_="lw-quiet"))
         file_button(
             lambda: week_csv(week, network_id, zone_name),

@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import timedelta
 from functools import wraps
-from typing import Final, ParamSpec
+from typing import Final, Literal, ParamSpec
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from dashboard.application.network_status import NetworkProfile
 from dashboard.domain.markup import Markup, element, join
@@ -30,6 +31,13 @@ def section(title: str, note: str = "") -> None:
     """Show a second-level heading, with what a reader must know of the section below it."""
     below = element("p", note, class_="lw-quiet") if note else Markup()
     st.html(join(element("h2", title, class_="lw-section"), below))
+
+
+def in_line(key: str, width: Literal["stretch", "content"] = "stretch") -> DeltaGenerator:
+    """Return a container whose parts stand side by side."""
+    return st.container(
+        key=key, horizontal=True, vertical_alignment="center", gap="small", width=width
+    )
 
 
 LONGEST: Final = 2_000

@@ -29,7 +29,7 @@ from dashboard.domain.people.access import LONGEST_NAME, Actor
 from dashboard.domain.quantity import NetworkId
 from dashboard.show.parts.acting import Done, act, is_named, take_name
 from dashboard.show.parts.badges import incident_badge, severity_badge
-from dashboard.show.parts.frame import section
+from dashboard.show.parts.frame import in_line, section
 from dashboard.show.parts.list_page import (
     ANY,
     choice_filter,
@@ -72,20 +72,9 @@ def open_incidents_part(queries: Application, network_id: NetworkId | None, here
 
 def _row(queries: Application, story: IncidentStory, here: st.Page) -> None:
     incident = story.incident
-    with st.container(
-        key=f"incident-{incident.severity}-{incident.incident_id}",
-        horizontal=True,
-        vertical_alignment="center",
-        gap="small",
-    ):
+    with in_line(f"incident-{incident.severity}-{incident.incident_id}"):
         st.html(incident_markup(queries, story))
-        with st.container(
-            key=f"acts-{incident.incident_id}",
-            horizontal=True,
-            vertical_alignment="center",
-            gap="small",
-            width="content",
-        ):
+        with in_line(f"acts-{incident.incident_id}", width="content"):
             incident_acts(queries, incident)
             story_link(incident, here)
 
@@ -155,12 +144,7 @@ def finished_incidents_part(
             return
         offset = (chosen_page(many, _ROWS, _OVER_PAGE) - 1) * _ROWS
         for each in queries.incidents.finished(network_id, _ROWS, wanted, offset):
-            with st.container(
-                key=f"over-{each.incident.incident_id}",
-                horizontal=True,
-                vertical_alignment="center",
-                gap="small",
-            ):
+            with in_line(f"over-{each.incident.incident_id}"):
                 st.html(incident_markup(queries, each))
                 story_link(each.incident, here)
 

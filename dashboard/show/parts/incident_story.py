@@ -31,7 +31,7 @@ from dashboard.show.charts.fee_chart import drawing_of
 from dashboard.show.parts.badges import incident_badge, severity_badge
 from dashboard.show.parts.chart import chart
 from dashboard.show.parts.counts import Bar, bars
-from dashboard.show.parts.frame import heading, section
+from dashboard.show.parts.frame import heading, in_line, section
 from dashboard.show.parts.incident_list import incident_acts
 from dashboard.show.parts.list_page import file_button
 from dashboard.show.parts.table import table
@@ -60,7 +60,7 @@ def incident_story_part(queries: Application, story: IncidentStory, pages: Pages
     """Show one incident, open or resolved."""
     incident, now = story.incident, queries.now()
     heading(visible(queries.incidents.title_of(incident), LONGEST_TITLE), _answer(story, now))
-    with st.container(key="story-acts", horizontal=True, vertical_alignment="center", gap="small"):
+    with in_line("story-acts"):
         st.html(
             element(
                 "div",

@@ -23,6 +23,7 @@ from dashboard.domain.tracking.paste import LONGEST_CASE_ID, Paste, read_lookup
 from dashboard.errors import InputError, StoreError
 from dashboard.show.parts.acting import known_actor
 from dashboard.show.parts.badges import verdict_badge
+from dashboard.show.parts.frame import in_line
 from dashboard.show.parts.list_page import OPEN, open_button
 from dashboard.show.parts.notices import notice
 from dashboard.show.parts.table import hash_cell, list_head, list_row
@@ -114,7 +115,7 @@ def question_form() -> None:
     with (
         st.container(key="card-paste"),
         st.form("paste", border=False),
-        st.container(horizontal=True, vertical_alignment="center", gap="small", key="lookup-field"),
+        in_line("lookup-field"),
     ):
         st.text_area(
             "Transactions, one or many",

@@ -28,7 +28,7 @@ from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.reasons import name_of, parse_reason
 from dashboard.show.parts.acting import Done, act
 from dashboard.show.parts.badges import badge
-from dashboard.show.parts.frame import section
+from dashboard.show.parts.frame import in_line, section
 from dashboard.show.parts.incident_list import INCIDENT
 from dashboard.show.parts.table import lookup_link, table
 from dashboard.store.alerts.alert_status import OpenIncident
@@ -271,9 +271,7 @@ def _outcome(notification: Notification) -> Markup:
 
 
 def _dead_row(queries: Application, dead: _Dead) -> None:
-    with st.container(
-        key=f"dead-{dead.which}", horizontal=True, vertical_alignment="center", gap="small"
-    ):
+    with in_line(f"dead-{dead.which}"):
         st.html(dead.said)
         if st.button(dead.label, key=f"again-{dead.which}"):
             act(

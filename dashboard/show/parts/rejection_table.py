@@ -22,7 +22,7 @@ from dashboard.domain.rejections.reasons import (
     overrun,
     purpose_of,
 )
-from dashboard.show.parts.frame import section
+from dashboard.show.parts.frame import in_line, section
 from dashboard.show.parts.table import table
 from dashboard.store.rejections.unparsed_reasons import UnparsedReason
 
@@ -47,12 +47,7 @@ class LineContext:
 def rejection_line(stored: StoredRejection, shown: Markup, lookup: st.Page) -> None:
     """Show in one line the transaction as a link, and beside it what `line_markup` says of it."""
     tx_hash = stored.record.tx_hash
-    with st.container(
-        horizontal=True,
-        vertical_alignment="center",
-        gap="small",
-        key=f"rejection-{stored.rejection_id}",
-    ):
+    with in_line(f"rejection-{stored.rejection_id}"):
         address = {"tx": str(tx_hash)}
         st.page_link(lookup, label=short_hash(tx_hash), icon="", query_params=address)
         st.html(shown)

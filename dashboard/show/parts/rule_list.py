@@ -19,7 +19,7 @@ from dashboard.domain.people.access import LONGEST_NAME, Actor
 from dashboard.errors import InputError
 from dashboard.show.parts.acting import act, undone
 from dashboard.show.parts.badges import badge, incident_badge, severity_badge
-from dashboard.show.parts.frame import section
+from dashboard.show.parts.frame import in_line, section
 from dashboard.show.parts.notices import notice
 from dashboard.show.parts.rule_form import LIKE, NEW, RULE, rule_form
 from dashboard.store.alerts.rules import StoredRule
@@ -70,17 +70,9 @@ def _row(
     here: st.Page,
 ) -> None:
     rule = stored.rule
-    with st.container(
-        key=f"rule-row-{rule.name}", horizontal=True, vertical_alignment="center", gap="small"
-    ):
+    with in_line(f"rule-row-{rule.name}"):
         st.html(rule_markup(queries, stored, states, standing))
-        with st.container(
-            key=f"rule-acts-{rule.name}",
-            horizontal=True,
-            vertical_alignment="center",
-            gap="small",
-            width="content",
-        ):
+        with in_line(f"rule-acts-{rule.name}", width="content"):
             label, wanted = ("Turn off", False) if rule.is_enabled else ("Turn on", True)
             if st.button(label, key=f"turn-{rule.name}"):
                 act(

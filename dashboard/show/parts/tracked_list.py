@@ -35,6 +35,7 @@ from dashboard.domain.tracking.verdict import Need, VerdictKind
 from dashboard.errors import InputError
 from dashboard.show.parts.acting import Done, act
 from dashboard.show.parts.badges import verdict_badge
+from dashboard.show.parts.frame import in_line
 from dashboard.show.parts.list_page import file_button
 from dashboard.show.parts.notices import notice
 from dashboard.show.parts.rejection_table import reason_words
@@ -157,7 +158,7 @@ def _ends(entry: TrackedEntry, now: datetime) -> Markup:
 
 def need_buttons(counts: Mapping[Need, int], most: int, show: Callable[[Need], None]) -> None:
     """Offer each kind of need with its number; a click lists all of that kind."""
-    with st.container(key="needs", horizontal=True, vertical_alignment="center", gap="small"):
+    with in_line("needs"):
         for need, count in counts.items():
             many = f"{most:,} or more" if count >= most else f"{count:,}"
             st.button(

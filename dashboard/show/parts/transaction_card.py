@@ -13,7 +13,7 @@ from dashboard.application.transaction_summary import NetworkFinding, Transactio
 from dashboard.domain.markup import Markup, element, join, visible
 from dashboard.domain.rejections.answer_template import Voice
 from dashboard.show.parts.badges import badge, verdict_badge
-from dashboard.show.parts.frame import section
+from dashboard.show.parts.frame import in_line, section
 from dashboard.show.parts.list_page import choice_filter
 from dashboard.show.parts.rejection_table import version_in_full
 
@@ -67,7 +67,7 @@ def _steps(steps: Sequence[str]) -> Markup:
 
 
 def _text_to_pass_on(summary: TransactionSummary, context: AnswerContext) -> None:
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="text-head"):
+    with in_line("text-head"):
         section("Text to pass on")
         chosen = choice_filter("Written for", list(_VOICES), "voice", next(iter(_VOICES)))
     with st.container(key="copied-text"):

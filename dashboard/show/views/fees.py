@@ -28,7 +28,14 @@ from dashboard.show.parts.fee_summary import (
     suggestions,
     timeline_in_words,
 )
-from dashboard.show.parts.frame import chosen_networks, follow_choice, heading, live, section
+from dashboard.show.parts.frame import (
+    chosen_networks,
+    follow_choice,
+    heading,
+    in_line,
+    live,
+    section,
+)
 from dashboard.show.parts.list_page import RANGE, choice_filter, file_button
 from dashboard.show.parts.network_rows import NetworkRow, comparison_head, comparison_row
 from dashboard.show.parts.network_strip import (
@@ -133,7 +140,7 @@ def _fees(
     profile, zoom = status.profile, chosen_zoom(time_range.name, now)
     view = queries.fees.view(status, time_range, zoom)
     shown = f"last {time_range.name}" if zoom is None else zoom.name
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="chart-head"):
+    with in_line("chart-head"):
         name = status.figures.signal.capitalize()
         st.html(element("h3", f"{name}, {shown}", class_="lw-subhead"))
         unzoom_button(zoom, time_range.name)
@@ -147,12 +154,7 @@ def _fees(
         _table_of(fee_table(view.timeline))
     else:
         _chart(view, profile, zoom, now)
-    with st.container(
-        horizontal=True,
-        vertical_alignment="center",
-        gap="small",
-        key=f"beside-{profile.network_id}",
-    ):
+    with in_line(f"beside-{profile.network_id}"):
         st.html(timeline_in_words(view.timeline, view.name, view.step))
         _download(view, profile, time_range.name if zoom is None else f"{zoom.since:%Y%m%dT%H%M%S}")
 

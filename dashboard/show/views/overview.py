@@ -25,7 +25,7 @@ from dashboard.show.charts.fee_chart import drawing_of
 from dashboard.show.parts.attention_list import attention_list, last_look
 from dashboard.show.parts.chart import chart, chosen_zoom, dragging, unzoom_button
 from dashboard.show.parts.fee_summary import caveats_in_words
-from dashboard.show.parts.frame import NETWORK, chosen_networks, heading, live, section
+from dashboard.show.parts.frame import NETWORK, chosen_networks, heading, in_line, live, section
 from dashboard.show.parts.list_page import RANGE, choice_filter, file_button, opened
 from dashboard.show.parts.network_rows import (
     WALL,
@@ -218,12 +218,7 @@ def _chart_card(queries: Application, status: NetworkStatus, now: datetime) -> N
     """Chart the fee that decides busyness, and lead to what else is known."""
     profile = status.profile
     view = _fee_chart(queries, status, now) if profile.has_gas else None
-    with st.container(
-        horizontal=True,
-        vertical_alignment="center",
-        gap="small",
-        key=f"links-{profile.network_id}",
-    ):
+    with in_line(f"links-{profile.network_id}"):
         for leads_to, label in (
             (fees.as_page(), "Fees: longer times, cheap hours"),
             (health.as_page(), "Health: sources, and what fails"),
@@ -241,7 +236,7 @@ def _chart_card(queries: Application, status: NetworkStatus, now: datetime) -> N
 def _fee_chart(queries: Application, status: NetworkStatus, now: datetime) -> FeeView | None:
     """Chart the fee that decides busyness, as the page Fees does; return what is shown."""
     profile = status.profile
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="chart-head"):
+    with in_line("chart-head"):
         title, back = st.empty(), st.container(key="chart-back")
         names = list(SHORT_TIME_RANGES)
         name = choice_filter("Time range of the chart", names, RANGE, _USUAL)
