@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from fnmatch import fnmatchcase
 
 import pytest
 
@@ -48,155 +49,114 @@ def figures(*fees: int, threshold: int = 10) -> NetworkFigures:
     )
 
 
-@pytest.mark.parametrize(
-    ("fee", "activity", "words"),
-    [
-        (11, Activity.BUSY, "The base fee is above the busy threshold."),
-        (10, Activity.CALM, "The base fee is at or below the busy threshold."),
-    ],
-)
-def test_fee_tells_busyness_while_nothing_is_concluded(
-    fee: int, activity: Activity, words: str
+BUSY_FOR_20_MIN = Condition(State.BUSY, NOW - 20 * MINUTE)
+NO_ANSWER = Failure(FailureKind.UNAVAILABLE, "The gas endpoint gave no answer within 5 s.")
+CASES = {
+    "above the threshold": (
+        figures(11),
+        Activity.BUSY,
+        "The base fee is above the busy threshold.",
+    ),
+    "at the threshold": (
+        figures(10),
+        Activity.CALM,
+        "The base fee is at or below the busy threshold.",
+    ),
+    "as busy as the incident says while the fee is low": (
+        replace(figures(9), busyness=replace(BUSY_FOR_20_MIN, turning_since=NOW - 3 * MINUTE)),
+        Activity.BUSY,
+        (
+            "Busy since 11:40:00 UTC; at or below the threshold for 3 min, over at 12:02:00 UTC if "
+            "that lasts. The base fee is at or below the busy threshold."
+        ),
+    ),
+    "over with the next answer": (
+        replace(figures(9), busyness=replace(BUSY_FOR_20_MIN, turning_since=NOW - 5 * MINUTE)),
+        Activity.BUSY,
+        "*for 5 min, over with the next answer.*",
+    ),
+    "calm until the incident opens": (
+        replace(
+            figures(11),
+            busyness=Condition(State.CALM, NOW - 20 * MINUTE, turning_since=NOW - PERIOD),
+        ),
+        Activity.CALM,
+        "*above the threshold for 4 s, busy at 12:00:56 UTC if that lasts.*",
+    ),
+    "stale, and still counts as busy": (
+        replace(figures(11), base_fee=seen(11, 9 * PERIOD), busyness=BUSY_FOR_20_MIN),
+        Activity.STALE,
+        "*It was busy since 11:40:00 UTC, as far as fees were seen.*",
+    ),
+    "stays busy while the threshold is missing": (
+        replace(figures(11), busy_threshold=None, busyness=BUSY_FOR_20_MIN),
+        Activity.BUSY,
+        "*The busy threshold was not seen yet*",
+    ),
+    "two periods old": (replace(figures(9), base_fee=seen(9, 2 * PERIOD)), Activity.CALM, "*"),
+    "older than two periods": (
+        replace(figures(9), base_fee=seen(9, 2 * PERIOD + timedelta(milliseconds=1))),
+        Activity.STALE,
+        "The last answer came 8 s ago; one is due every 4 s.*",
+    ),
+    "dated in the future": (
+        replace(figures(9), base_fee=seen(9, -timedelta(days=3))),
+        Activity.STALE,
+        "The last answer is dated in the future*",
+    ),
+    "dated a moment ahead": (
+        replace(figures(9), base_fee=seen(9, -timedelta(seconds=5))),
+        Activity.CALM,
+        "*",
+    ),
+    "a threshold within its own period": (
+        replace(figures(9), busy_threshold=seen(10, age=5 * PERIOD, period=15 * PERIOD)),
+        Activity.CALM,
+        "*",
+    ),
+    "a threshold beyond two of its periods": (
+        replace(figures(9), busy_threshold=seen(10, age=31 * PERIOD, period=15 * PERIOD)),
+        Activity.STALE,
+        "*",
+    ),
+    "a constant fee": (figures(*[7] * 30, threshold=7), Activity.FLAT_FEE, "*"),
+    "no threshold": (
+        replace(figures(9), busy_threshold=None),
+        Activity.UNKNOWN,
+        "*threshold was not seen yet*",
+    ),
+    "nothing seen": (
+        NetworkFigures(CARD),
+        Activity.UNKNOWN,
+        "The base fee was not seen yet; the first answer brings it.",
+    ),
+    "never answered": (
+        NetworkFigures(
+            CARD,
+            failures=[StandingFailure(Operation.SUGGESTED_GAS_FEES, NOW - MINUTE, NOW, NO_ANSWER)],
+        ),
+        Activity.UNKNOWN,
+        (
+            "The base fee was not seen yet: no answer since 11:59:00 UTC (1 min ago). "
+            "The gas endpoint gave no answer within 5 s."
+        ),
+    ),
+    "no gas source": (
+        NetworkFigures(replace(CARD, has_gas=False)),
+        Activity.UNKNOWN,
+        "*No gas API and no node is configured*",
+    ),
+}
+
+
+@pytest.mark.parametrize(("known", "activity", "words"), CASES.values(), ids=CASES)
+def test_activity_follows_from_what_is_known(
+    known: NetworkFigures, activity: Activity, words: str
 ) -> None:
-    status = conclude_status(figures(fee), NOW)
+    status = conclude_status(known, NOW)
 
-    assert (status.activity, status.activity_reason) == (activity, words)
-
-
-def test_network_is_as_busy_as_the_incident_says_while_its_fee_is_low() -> None:
-    held = Condition(State.BUSY, NOW - 20 * MINUTE, turning_since=NOW - 3 * MINUTE)
-
-    status = conclude_status(replace(figures(9), busyness=held), NOW)
-
-    assert status.activity is Activity.BUSY
-    assert status.activity_reason == (
-        "Busy since 11:40:00 UTC; at or below the threshold for 3 min, over at 12:02:00 UTC if "
-        "that lasts. The base fee is at or below the busy threshold."
-    )
-
-
-def test_network_is_calm_until_the_incident_opens() -> None:
-    held = Condition(State.CALM, NOW - 20 * MINUTE, turning_since=NOW - PERIOD)
-
-    status = conclude_status(replace(figures(11), busyness=held), NOW)
-
-    assert status.activity is Activity.CALM
-    assert "above the threshold for 4 s, busy at 12:00:56 UTC if that lasts." in (
-        status.activity_reason
-    )
-
-
-def test_change_that_is_due_comes_with_the_next_answer() -> None:
-    held = Condition(State.BUSY, NOW - 20 * MINUTE, turning_since=NOW - 5 * MINUTE)
-
-    status = conclude_status(replace(figures(9), busyness=held), NOW)
-
-    assert "for 5 min, over with the next answer." in status.activity_reason
-
-
-def test_stale_network_says_that_it_still_counts_as_busy() -> None:
-    held = Condition(State.BUSY, NOW - 20 * MINUTE)
-    old = replace(figures(11), base_fee=seen(11, 9 * PERIOD), busyness=held)
-
-    status = conclude_status(old, NOW)
-
-    assert status.activity is Activity.STALE
-    assert "It was busy since 11:40:00 UTC, as far as fees were seen." in status.activity_reason
-
-
-def test_busy_network_stays_busy_while_its_threshold_is_missing() -> None:
-    held = Condition(State.BUSY, NOW - 20 * MINUTE)
-
-    status = conclude_status(replace(figures(11), busy_threshold=None, busyness=held), NOW)
-
-    assert status.activity is Activity.BUSY
-    assert "The busy threshold was not seen yet" in status.activity_reason
-
-
-def test_fee_of_two_periods_ago_is_still_fresh() -> None:
-    status = conclude_status(replace(figures(9), base_fee=seen(9, 2 * PERIOD)), NOW)
-
-    assert status.activity is Activity.CALM
-
-
-def test_fee_older_than_two_periods_is_stale_and_not_called_calm() -> None:
-    old = seen(9, 2 * PERIOD + timedelta(milliseconds=1))
-
-    status = conclude_status(replace(figures(9), base_fee=old), NOW)
-
-    assert status.activity is Activity.STALE
-    assert status.activity_reason.startswith("The last answer came 8 s ago; one is due every 4 s.")
-
-
-def test_fee_dated_in_the_future_is_stale_whatever_it_says() -> None:
-    ahead = replace(figures(9), base_fee=seen(9, -timedelta(days=3)))
-
-    status = conclude_status(ahead, NOW)
-
-    assert status.activity is Activity.STALE
-    assert status.activity_reason.startswith("The last answer is dated in the future")
-
-
-def test_fee_dated_a_moment_ahead_is_fresh() -> None:
-    status = conclude_status(replace(figures(9), base_fee=seen(9, -timedelta(seconds=5))), NOW)
-
-    assert status.activity is Activity.CALM
-
-
-def test_threshold_ages_by_its_own_period() -> None:
-    slow = seen(10, age=5 * PERIOD, period=15 * PERIOD)
-
-    status = conclude_status(replace(figures(9), busy_threshold=slow), NOW)
-
-    assert status.activity is Activity.CALM
-
-
-def test_stale_threshold_makes_busyness_stale() -> None:
-    old = seen(10, age=31 * PERIOD, period=15 * PERIOD)
-
-    status = conclude_status(replace(figures(9), busy_threshold=old), NOW)
-
-    assert status.activity is Activity.STALE
-
-
-def test_chain_with_a_constant_fee_is_said_to_be_one() -> None:
-    status = conclude_status(figures(*[7] * 30, threshold=7), NOW)
-
-    assert status.activity is Activity.FLAT_FEE
-
-
-def test_missing_threshold_is_named_as_the_reason() -> None:
-    status = conclude_status(replace(figures(9), busy_threshold=None), NOW)
-
-    assert status.activity is Activity.UNKNOWN
-    assert "threshold was not seen yet" in status.activity_reason
-
-
-def test_network_never_seen_waits_for_its_first_poll() -> None:
-    status = conclude_status(NetworkFigures(CARD), NOW)
-
-    assert status.activity is Activity.UNKNOWN
-    assert status.activity_reason == ("The base fee was not seen yet; the first answer brings it.")
-
-
-def test_network_that_never_answered_says_what_failed() -> None:
-    failure = Failure(FailureKind.UNAVAILABLE, "The gas endpoint gave no answer within 5 s.")
-    failing = StandingFailure(Operation.SUGGESTED_GAS_FEES, NOW - MINUTE, NOW, failure)
-
-    status = conclude_status(NetworkFigures(CARD, failures=[failing]), NOW)
-
-    assert status.activity is Activity.UNKNOWN
-    assert status.activity_reason == (
-        "The base fee was not seen yet: no answer since 11:59:00 UTC (1 min ago). "
-        "The gas endpoint gave no answer within 5 s."
-    )
-
-
-def test_network_without_a_gas_endpoint_says_so() -> None:
-    status = conclude_status(NetworkFigures(replace(CARD, has_gas=False)), NOW)
-
-    assert status.activity is Activity.UNKNOWN
-    assert "No gas API and no node is configured" in status.activity_reason
+    assert status.activity is activity
+    assert fnmatchcase(status.activity_reason, words)
 
 
 @pytest.mark.parametrize(
