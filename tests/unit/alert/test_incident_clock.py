@@ -11,23 +11,19 @@ from dashboard.alert.compose import Links
 from dashboard.alert.message_writer import MessageWriter, load_templates
 from dashboard.application.incidents import Incidents
 from dashboard.domain.alerts.condition import State
-from dashboard.domain.alerts.incident import IncidentState, acknowledge
+from dashboard.domain.alerts.incident import IncidentState
 from dashboard.domain.alerts.kinds.kind import RuleKind
 from dashboard.domain.alerts.matcher import MatchedProperty, Matcher
 from dashboard.domain.alerts.notification import NotificationKind
-from dashboard.domain.alerts.rule import DEFAULT_RULES, Rule, Severity
+from dashboard.domain.alerts.rule import Rule, Severity
 from dashboard.domain.alerts.rule_table import RuleEdit, changed, replaced_by, turned
 from dashboard.domain.alerts.silence import SilenceKind
 from dashboard.domain.people.access import Actor
 from dashboard.domain.people.active_hours import ActiveHours, WeekSpan
-from dashboard.store.alerts.incident_list import (
-    respond,
-    withheld_about,
-)
 from dashboard.store.alerts.silences import end_silence
 from dashboard.store.engine.engine import Store
 from tests.alert_watch import ANN, Watch
-from tests.builders import a_hash, seconds
+from tests.builders import seconds
 from tests.delivery_checks import reject
 from tests.fake_clock import FakeClock
 from tests.recording_channel import ONCALL, OTHERS
@@ -64,21 +60,6 @@ def test_incident_that_nobody_takes_in_hand_is_repeated_and_escalates(watch: Wat
     }
 
 
-def test_nobody_is_reminded_of_what_is_acknowledged_or_over(watch: Watch) -> None:
-    watch.rules(BUSY)
-    watch.turn(1, State.CALM, State.BUSY)
-    watch.wait()
-    incident_id = watch.incident().incident_id
-    with watch.store.write() as connection:
-        respond(connection, incident_id, lambda found: acknowledge(found, ANN))
-    watch.wait(3 * HOUR)
-    watch.turn(2, State.BUSY, State.CALM)
-    watch.wait(3 * HOUR)
-
-    assert [kind.value for _, kind in watch.taken()] == ["change", "change"]
-    assert watch.incident().state is IncidentState.RESOLVED
-
-
 def test_person_whose_first_message_waits_hears_of_what_was_done_as_well(watch: Watch) -> None:
     night = ActiveHours((WeekSpan.parse("mon-sun 14:00-20:00"),))
     watch.rules(replace(BUSY, active_hours=night))
@@ -94,30 +75,6 @@ def test_person_whose_first_message_waits_hears_of_what_was_done_as_well(watch: 
         replace(summary, incident=watch.incident())
     )
     assert "It is acknowledged by Ann." in message.text
-
-
-def test_incident_of_rejections_is_over_after_a_quiet_time(watch: Watch) -> None:
-    reject(watch.store)
-    watch.wait()
-    watch.wait(timedelta(minutes=15))
-
-    assert watch.incident().state is IncidentState.RESOLVED
-    reject(watch.store, 2)
-    watch.wait()
-    assert len(watch.sent()) == 2
-
-
-def test_silenced_change_reaches_nobody_and_says_why(watch: Watch) -> None:
-    watch.silence(SilenceKind.SILENCE, HOUR)
-    reject(watch.store)
-    watch.wait()
-
-    assert watch.sent() == []
-    assert watch.incident().state is IncidentState.SILENCED
-    with watch.store.read() as connection:
-        [withheld] = withheld_about(connection, a_hash(1))
-    assert withheld.recipient == ONCALL
-    assert "by Ann: new node" in withheld.reason
 
 
 def test_end_of_a_silence_notifies_of_what_lasts_for_the_first_time(watch: Watch) -> None:
@@ -141,40 +98,6 @@ def test_silence_that_begins_later_stops_reminders_while_it_lasts(watch: Watch) 
     watch.wait(HOUR)
 
     assert [kind.value for _, kind in watch.taken()] == ["change", "reminder"]
-
-
-def test_maintenance_and_quiet_hours_hold_and_then_summarise(watch: Watch) -> None:
-    night = ActiveHours((WeekSpan.parse("mon-sun 14:00-20:00"),))
-    watch.rules(*(replace(each, active_hours=night) for each in DEFAULT_RULES))
-    watch.turn(1, State.CALM, State.BUSY)
-    reject(watch.store)
-    watch.wait()
-    reject(watch.store, 2)
-    watch.wait(HOUR)
-    assert watch.sent() == []
-
-    watch.wait(HOUR)
-
-    (summary,) = watch.sent()
-    assert summary.member_count == 3
-    assert summary.held_for == "quiet hours of the rule busy; quiet hours of the rule rejections"
-    watch.silence(SilenceKind.MAINTENANCE, HOUR)
-    reject(watch.store, 3)
-    watch.wait(seconds(60))
-    assert len(watch.sent()) == 1
-    watch.wait(HOUR)
-    assert len(watch.sent()) == 2
-    assert watch.sent()[1].held_for == "maintenance window 1 by Ann: new node"
-
-
-def test_critical_rule_that_pierces_goes_in_quiet_hours(watch: Watch) -> None:
-    night = ActiveHours((WeekSpan.parse("mon-sun 14:00-20:00"),))
-    critical = replace(BUSY, severity=Severity.CRITICAL, pierces=True)
-    watch.rules(replace(critical, active_hours=night))
-    watch.turn(1, State.CALM, State.BUSY)
-    watch.wait()
-
-    assert len(watch.sent()) == 1
 
 
 @pytest.mark.parametrize(

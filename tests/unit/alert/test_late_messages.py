@@ -86,14 +86,6 @@ def test_mail_that_comes_after_a_busy_spell_says_from_when_to_when_it_was_busy(
     assert "Suggested fees" not in message.text
 
 
-def test_mail_that_comes_while_it_is_busy_says_so(watch: Watch) -> None:
-    turn(watch, 1, is_busy=True)
-    watch.wait()
-    [mail] = watch.sent()
-
-    assert written(watch, mail).subject == "Linea is busy: 52 gwei, threshold 30"
-
-
 def test_calm_notice_answers_the_busy_mail_although_rejections_wait(watch: Watch) -> None:
     turn(watch, 1, is_busy=True)
     watch.wait()

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from dashboard.domain.alerts.condition import State, Subject, SubjectKind
+from dashboard.domain.alerts.condition import State, Subject
 from dashboard.store.alerts.conditions import current_state, record_transition
 from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.record_answers import save_polled
-from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, a_transition, an_id, seconds
+from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, a_transition, an_id
 
 SUBJECT = Subject.transaction(A_NETWORK, a_hash())
-
-
-def test_subject_that_nothing_was_concluded_of_has_no_condition(store: Store) -> None:
-    with store.read() as connection:
-        assert current_state(connection, SUBJECT) is None
 
 
 def test_change_is_kept_with_its_cause_and_pending_in_the_outbox(store: Store) -> None:
@@ -45,21 +40,6 @@ def test_change_from_a_condition_that_is_not_held_is_refused(store: Store) -> No
         assert pending_expansion(connection, 10) == []
 
 
-def test_second_change_from_the_same_condition_is_refused(store: Store) -> None:
-    with store.write() as connection:
-        assert record_transition(connection, a_transition(), None)
-        assert not record_transition(connection, a_transition(transition_id=an_id(2)), None)
-        assert len(pending_expansion(connection, 10)) == 1
-
-
-def test_condition_goes_on_from_the_one_that_is_held(store: Store) -> None:
-    onward = a_transition(transition_id=an_id(2), before=State.UNREPORTED, at=A_MOMENT + seconds(9))
-    with store.write() as connection:
-        record_transition(connection, a_transition(after=State.UNREPORTED), None)
-        assert record_transition(connection, onward, None)
-        assert current_state(connection, SUBJECT) is State.REJECTED
-
-
 def test_transition_that_is_stored_already_is_not_stored_again(store: Store) -> None:
     back = a_transition(before=State.REJECTED, after=State.UNREPORTED)
     with store.write() as connection:
@@ -81,14 +61,3 @@ def test_new_version_of_the_same_condition_is_news_once(store: Store) -> None:
         ]
 
     assert answers == [False, True, False]
-
-
-def test_networks_and_transactions_have_conditions_of_their_own(store: Store) -> None:
-    network = Subject(SubjectKind.BUSYNESS, A_NETWORK)
-    with store.write() as connection:
-        record_transition(connection, a_transition(subject=network, after=State.UNREPORTED), None)
-        record_transition(connection, a_transition(2), None)
-
-        assert current_state(connection, network) is State.UNREPORTED
-        assert current_state(connection, SUBJECT) is None
-        assert pending_expansion(connection, 1)[0].transition.subject == network

@@ -56,65 +56,22 @@ def test_claims_are_limited_and_never_overlap(store: Store) -> None:
     assert len({each.notification_id for each in held}) == 5
 
 
-def test_worker_claims_again_what_it_holds_no_more(store: Store) -> None:
-    make_pending(store, count=3)
-    token = take_lease(store)
-    first, *dropped = claim_due(store, token)
-
-    assert claim_due(store, token, besides=[first]) == dropped
-
-
-def test_notification_claimed_under_a_living_lease_is_not_given_to_another(store: Store) -> None:
+def test_claim_lasts_as_long_as_the_lease_of_its_worker(store: Store, machine: Machine) -> None:
     make_pending(store)
-    claim_due(store, take_lease(store, "worker"))
+    token = take_lease(store, "worker")
+    (lost,) = claim_due(store, token)
 
-    assert claim_due(store, take_lease(store, "another")) == []
-
-
-def test_notification_claimed_under_a_void_lease_is_claimable_again(
-    store: Store, machine: Machine
-) -> None:
-    make_pending(store)
-    (lost,) = claim_due(store, take_lease(store, "worker"))
+    while_it_lasts = claim_due(store, take_lease(store, "another"))
     machine.wait(seconds(60))
-
-    (found,) = claim_due(store, take_lease(store, "another"))
-
-    assert found.message_id == lost.message_id
-
-
-def test_notification_claimed_under_a_released_lease_is_claimable_again(store: Store) -> None:
-    make_pending(store)
-    token = take_lease(store)
-    claim_due(store, token)
+    by_itself = claim_due(store, token)
+    next_token = take_lease(store, "the next")
+    (found,) = claim_due(store, next_token)
     with store.write() as connection:
-        release(connection, "worker", token)
+        release(connection, "the next", next_token)
+    (again,) = claim_due(store, take_lease(store, "the last"))
 
-    assert len(claim_due(store, take_lease(store, who="the next"))) == 1
-
-
-def test_nothing_is_claimed_without_a_living_lease(store: Store, machine: Machine) -> None:
-    make_pending(store)
-    token = take_lease(store)
-    machine.wait(seconds(60))
-
-    assert claim_due(store, token) == []
-    assert claim_due(store, 999) == []
-
-
-def test_deferred_notification_can_be_claimed_again_at_once(store: Store) -> None:
-    make_pending(store)
-    token = take_lease(store)
-    (notification,) = claim_due(store, token)
-    with store.write() as connection:
-        assert reschedule(connection, notification, "451 later", A_MOMENT + seconds(30))
-
-    (again,) = claim_due(store, token)
-    assert (again.attempts, again.outcome, again.notification_id) == (
-        1,
-        "451 later",
-        notification.notification_id,
-    )
+    assert while_it_lasts == by_itself == []
+    assert lost.message_id == found.message_id == again.message_id
 
 
 def test_notification_that_is_freed_was_not_tried(store: Store) -> None:

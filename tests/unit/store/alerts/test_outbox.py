@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
 
 from dashboard.alert.notify import expand_outbox
 from dashboard.domain.alerts.notification import NotificationState, Recipient
@@ -59,43 +58,12 @@ def test_rules_see_what_people_wrote_at_a_transaction_and_whether_they_track_it(
     assert not other.tags
 
 
-def test_expanding_owes_one_notification_to_each_recipient(store: Store) -> None:
-    reject(store)
-    with store.write() as connection:
-        (entry,) = pending_expansion(connection, 10)
-        assert expand_alone(connection, entry, [OPS, DEV], A_MOMENT) == 2
-        assert pending_expansion(connection, 10) == []
-        pending = recent_notifications(connection, 10)
-
-    assert {notification.recipient for notification in pending} == {OPS, DEV}
-    assert {notification.state for notification in pending} == {NotificationState.PENDING}
-    assert {notification.created_at for notification in pending} == {A_MOMENT}
-
-
-def test_expanding_again_owes_nothing_more(store: Store) -> None:
-    reject(store)
-    with store.write() as connection:
-        (entry,) = pending_expansion(connection, 10)
-        expand_alone(connection, entry, [OPS], A_MOMENT)
-        assert expand_alone(connection, entry, [OPS, DEV], A_MOMENT) == 0
-        assert len(recent_notifications(connection, 10)) == 1
-
-
 def test_recipient_named_twice_is_pending_one_notification(store: Store) -> None:
     reject(store)
     with store.write() as connection:
         (entry,) = pending_expansion(connection, 10)
 
         assert expand_alone(connection, entry, [OPS, OPS], A_MOMENT) == 1
-
-
-def test_transition_that_concerns_nobody_is_done_with(store: Store) -> None:
-    reject(store)
-    with store.write() as connection:
-        (entry,) = pending_expansion(connection, 10)
-        assert expand_alone(connection, entry, [], A_MOMENT) == 0
-
-        assert pending_expansion(connection, 10) == []
 
 
 def test_each_notification_has_a_message_id_of_its_own(store: Store) -> None:
@@ -133,32 +101,6 @@ def test_message_id_stands_below_the_domain_of_the_sender(store: Store) -> None:
     assert notification.message_id.endswith("@watch.example>")
 
 
-def test_sent_notification_is_pending_no_more(store: Store, machine: Machine) -> None:
-    make_pending(store)
-    (notification,) = claim_due(store, take_lease(store))
-    with store.write() as connection:
-        mark_sent(connection, notification.notification_id, "250 queued", A_MOMENT + seconds(2))
-        (sent,) = recent_notifications(connection, 1)
-        (delivery,) = deliveries_of(connection, notification.notification_id)
-
-    assert (sent.state, sent.sent_at, sent.attempts) == ("sent", A_MOMENT + seconds(2), 1)
-    assert (delivery.result, delivery.outcome) == ("sent", "250 queued")
-    machine.wait(seconds(60))
-    assert claim_due(store, take_lease(store), A_MOMENT + timedelta(days=2)) == []
-
-
-def test_refused_notification_becomes_a_dead_message_that_is_kept(store: Store) -> None:
-    make_pending(store)
-    token = take_lease(store)
-    (notification,) = claim_due(store, token)
-    with store.write() as connection:
-        assert mark_dead(connection, notification, "550 no such user", A_MOMENT)
-        (dead,) = recent_notifications(connection, 1)
-
-    assert (dead.state, dead.outcome) == (NotificationState.DEAD, "550 no such user")
-    assert claim_due(store, token, A_MOMENT + timedelta(days=9)) == []
-
-
 def test_holder_that_lost_its_claim_can_neither_defer_nor_free_nor_bury(
     store: Store, machine: Machine
 ) -> None:
@@ -191,13 +133,3 @@ def test_holder_that_lost_its_claim_still_tells_what_it_sent(
 
     assert (sent.state, sent.sent_at) == (NotificationState.SENT, A_MOMENT + seconds(1))
     assert [delivery.outcome for delivery in log] == ["250 first", "250 second"]
-
-
-def test_recent_notifications_come_latest_first(store: Store) -> None:
-    reject(store, count=2)
-    with store.write() as connection:
-        for minutes, entry in enumerate(pending_expansion(connection, 2)):
-            expand_alone(connection, entry, [OPS], A_MOMENT + seconds(60 * minutes))
-        latest, earlier = recent_notifications(connection, 5)
-
-    assert latest.created_at > earlier.created_at
