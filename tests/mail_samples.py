@@ -11,7 +11,7 @@ from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 from dashboard.alert.channels.mime import parse_sender, write_message
-from dashboard.alert.compose import Links, MessageFacts, NetworkName, compose
+from dashboard.alert.compose import Links, MessageContext, NetworkName, compose
 from dashboard.alert.gathered_text import compose_gathered
 from dashboard.alert.message import Message, MessageHeaders
 from dashboard.alert.message_writer import load_templates
@@ -76,7 +76,9 @@ def mail_sample(kind: str) -> Message:
 def _samples() -> dict[str, Callable[[], Message]]:
     return {
         "rejection": _rejection,
-        "rejection without links": partial(compose, _rejected(), _LINKLESS, MessageFacts(_known())),
+        "rejection without links": partial(
+            compose, _rejected(), _LINKLESS, MessageContext(_known())
+        ),
         "changed": _changed_record,
         "storm": _storm,
         "summary": _summary,
@@ -144,7 +146,7 @@ def _of_incident(kind: str) -> Message:
         transitions=12,
     )
     notification = replace(_rejected(), kind=what, incident=incident, created_at=A_MOMENT)
-    return compose(notification, TEMPLATES, MessageFacts(_known(), event=event))
+    return compose(notification, TEMPLATES, MessageContext(_known(), event=event))
 
 
 def _resolved() -> Message:
@@ -154,7 +156,7 @@ def _resolved() -> Message:
         state=IncidentState.RESOLVED, owner="Ada", opened_at=opened_at, resolved_at=A_MOMENT
     )
     change = NotifiedChange(notification.transition, opened_at=opened_at)
-    return compose(replace(notification, incident=incident), TEMPLATES, MessageFacts(change))
+    return compose(replace(notification, incident=incident), TEMPLATES, MessageContext(change))
 
 
 def _several_reminders() -> Message:
@@ -208,7 +210,7 @@ def _known() -> NotifiedChange:
 
 
 def _rejection() -> Message:
-    return compose(_rejected(), TEMPLATES, MessageFacts(_known()))
+    return compose(_rejected(), TEMPLATES, MessageContext(_known()))
 
 
 def _changed_record() -> Message:
@@ -225,7 +227,7 @@ def _changed_record() -> Message:
         rejection=later,
         previous=notification.rejection,
     )
-    return compose(notification, TEMPLATES, MessageFacts(change))
+    return compose(notification, TEMPLATES, MessageContext(change))
 
 
 def _storm() -> Message:
@@ -337,7 +339,7 @@ def _busy() -> Message:
         usual=UsualSpells(9, timedelta(minutes=14), timedelta(minutes=52), is_of_hour=True),
     )
     return compose(
-        notification, TEMPLATES, MessageFacts(NotifiedChange(notification.transition), around)
+        notification, TEMPLATES, MessageContext(NotifiedChange(notification.transition), around)
     )
 
 
@@ -357,7 +359,7 @@ def _of(
     notification = _notification_of(kind, after, grounds, before, network)
     opened_at = None if after.is_open else A_MOMENT - timedelta(minutes=14)
     change = NotifiedChange(notification.transition, opened_at=opened_at)
-    return compose(notification, TEMPLATES, MessageFacts(change))
+    return compose(notification, TEMPLATES, MessageContext(change))
 
 
 def _notification_of(

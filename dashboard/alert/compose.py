@@ -155,7 +155,7 @@ class MessageTemplates:
 
 
 @dataclass(frozen=True, slots=True)
-class MessageFacts:
+class MessageContext:
     """What the store knows of a change, and of the fees around a network that became busy.
 
     `event` is what a person did, where the notification is about that. `muted` are the names of
@@ -171,23 +171,23 @@ class MessageFacts:
 def compose(
     notification: Notification,
     templates: MessageTemplates,
-    facts: MessageFacts | None = None,
+    context: MessageContext | None = None,
 ) -> Message:
-    """Write the message; the same notification and facts give the same message at every attempt.
+    """Write the message; the same notification and context give the same message at every attempt.
 
-    `facts` are what the store knows beside the notification; without them the message says less.
+    `context` are what the store knows beside the notification; without them the message says less.
     Foreign text appears only as quotation and as labels, `unlinked` and, in HTML, escaped by the
     template.
     """
-    change = _change_of(notification) if facts is None else facts.change
-    busy = _busy_text(facts, templates.zone)
+    change = _change_of(notification) if context is None else context.change
+    busy = _busy_text(context, templates.zone)
     network = network_named(change.transition.subject.network_id, templates)
     said = _text_for(notification, change, templates)
-    text = _with_muted(said, facts)
+    text = _with_muted(said, context)
     simulated = " (simulated data)" if network.is_simulated else ""
     chart_id = f"chart.{notification.message_id.strip('<>')}" if busy.chart else ""
     actions = actions_of(notification, templates.links)
-    occasion = _occasion(notification, templates, facts, actions)
+    occasion = _occasion(notification, templates, context, actions)
     variables = {
         "text": text,
         "occasion": occasion,
@@ -238,11 +238,11 @@ def _state_of(change: NotifiedChange) -> str:
 def _occasion(
     notification: Notification,
     templates: MessageTemplates,
-    facts: MessageFacts | None,
+    context: MessageContext | None,
     actions: ActionLinks,
 ) -> Occasion:
     return occasion_of(
-        *(notification, templates.zone, None if facts is None else facts.event),
+        *(notification, templates.zone, None if context is None else context.event),
         title=title_of(notification.incident, templates.networks),
         has_link=bool(actions.acknowledge),
     )
@@ -270,11 +270,11 @@ def _preheader(occasion: Occasion, busy: BusyText, text: IncidentText) -> str:
     return f"Critical · {said}" if occasion.is_critical else said
 
 
-def _with_muted(text: IncidentText, facts: MessageFacts | None) -> IncidentText:
+def _with_muted(text: IncidentText, context: MessageContext | None) -> IncidentText:
     """Return a text that names the rules that cannot be judged meanwhile, if there are any."""
-    if facts is None or not facts.muted:
+    if context is None or not context.muted:
         return text
-    return replace(text, remark=muted_in_words(map(unlinked, facts.muted)))
+    return replace(text, remark=muted_in_words(map(unlinked, context.muted)))
 
 
 def network_named(network_id: NetworkId, templates: MessageTemplates) -> NetworkName:
@@ -318,10 +318,10 @@ def _change_of(notification: Notification) -> NotifiedChange:
     return NotifiedChange(notification.transition, notification.rejection, opened_at(notification))
 
 
-def _busy_text(facts: MessageFacts | None, zone: tzinfo) -> BusyText:
-    if facts is None or facts.busy is None:
+def _busy_text(context: MessageContext | None, zone: tzinfo) -> BusyText:
+    if context is None or context.busy is None:
         return BusyText()
-    return describe_busy(facts.busy, zone)
+    return describe_busy(context.busy, zone)
 
 
 def opened_at(notification: Notification) -> datetime | None:

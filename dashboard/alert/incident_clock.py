@@ -28,7 +28,7 @@ from dashboard.domain.alerts.incident_timers import (
     silence,
     timed,
 )
-from dashboard.domain.alerts.matcher import ChangeFacts, MatchedProperty, RuleFacts, facts_of
+from dashboard.domain.alerts.matcher import ChangeLabels, MatchedProperty, labels_of
 from dashboard.domain.alerts.notification import NotificationKind, Recipient
 from dashboard.domain.alerts.route import (
     BY_QUIET_HOURS,
@@ -43,7 +43,7 @@ from dashboard.domain.alerts.silence import Silence, silenced_all_by
 from dashboard.domain.people.recipients import RecipientDirectory
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.alerts.gathering import Gathering
-from dashboard.store.alerts.incident_list import facts_of_incident
+from dashboard.store.alerts.incident_list import labels_of_incident
 from dashboard.store.alerts.incidents import add_events, due_incidents, save_incident
 from dashboard.store.alerts.outbox import changes_of_notification, entries_of_incident
 from dashboard.store.alerts.release import HeldNotification, held_notifications, hold_until
@@ -106,13 +106,14 @@ class IncidentClock:
         """Return until when something is held as of now: for as long as the last of its changes."""
         incident, rule = held.incident, self.rules.get(held.incident.rule)
         route = self._route(rule, incident)
-        each_facts = self._facts_of(connection, incident)
+        each_labels = self._labels_of(connection, incident)
         if held.is_of_changes:
-            facts = RuleFacts(incident.rule, incident.severity)
             changes = changes_of_notification(connection, held.notification_id)
-            each_facts = [facts_of(change, facts) for change in changes]
+            each_labels = [
+                labels_of(change, incident.rule, incident.severity) for change in changes
+            ]
         now, zones = self.now, self.directory.configured.zones
-        routes = [hold(route, facts, self.silences, now, zones) for facts in each_facts]
+        routes = [hold(route, labels, self.silences, now, zones) for labels in each_labels]
         choose = max if held.is_of_changes else min
         chosen = choose(routes, key=lambda each: each.held_until or now, default=route)
         return held_for(held.recipient, chosen, self.directory, now)
@@ -160,8 +161,8 @@ class IncidentClock:
         is_untold = incident.notified_at is None and is_awaited(connection, incident)
         if is_untold:  # no reminder or escalation comes before the first message
             incident = replace(incident, notified_at=self.now)
-        each_facts = self._facts_of(connection, incident)
-        found = silenced_all_by(self.silences, each_facts, self.now)
+        each_labels = self._labels_of(connection, incident)
+        found = silenced_all_by(self.silences, each_labels, self.now)
         after, event = self._changed(incident, timers, found) or (incident, None)
         silent_until = None if found is None else found.over_at
         after = self._looked_at(after, timers, silent_until)
@@ -171,7 +172,7 @@ class IncidentClock:
         newly, least_apart = set(), (timers.remind_every or timedelta()) / 2
         if incident.state is IncidentState.SILENCED and after.state is IncidentState.FIRING:
             newly, least_apart = self._end_silence(connection, after), timedelta()
-        said = self._repeat(connection, after, event, each_facts, newly, least_apart)
+        said = self._repeat(connection, after, event, each_labels, newly, least_apart)
         if said is not None:
             add_events(connection, [(after.incident_id, said)])
 
@@ -218,17 +219,17 @@ class IncidentClock:
             return None
         return silence_of(rule.kind, NetworkId(int(network)), self.sources)
 
-    def _facts_of(self, connection: Connection, incident: Incident) -> list[ChangeFacts]:
+    def _labels_of(self, connection: Connection, incident: Incident) -> list[ChangeLabels]:
         """Return what a silence or window has to fit, all of it, to fit an incident as a whole."""
         matchers = (matcher for each in self.silences for matcher in each.wish.matchers)
-        return facts_of_incident(connection, incident, matchers)
+        return labels_of_incident(connection, incident, matchers)
 
     def _repeat(
         self,
         connection: Connection,
         incident: Incident,
         event: IncidentEvent,
-        each_facts: Sequence[ChangeFacts],
+        each_labels: Sequence[ChangeLabels],
         newly: Collection[Recipient],
         least_apart: timedelta,
     ) -> IncidentEvent | None:
@@ -242,7 +243,7 @@ class IncidentClock:
             return event
         is_escalation = kind is NotificationKind.ESCALATION
         recipients = rule.escalate_to if is_escalation else rule.recipients or self.everyone
-        route = self._held(rule, incident, each_facts)
+        route = self._held(rule, incident, each_labels)
         release_at = route.held_until or self.now
         usual = self._repetition(kind, rule)
         repetition = replace(
@@ -262,10 +263,12 @@ class IncidentClock:
             kind, self.now, self.now, self.directory, self.domain, is_urgent=is_urgent
         )
 
-    def _held(self, rule: Rule, incident: Incident, each_facts: Sequence[ChangeFacts]) -> RuleRoute:
+    def _held(
+        self, rule: Rule, incident: Incident, each_labels: Sequence[ChangeLabels]
+    ) -> RuleRoute:
         """Return the route of what is said of an incident, held while all its changes are."""
         route, zones = self._route(rule, incident), self.directory.configured.zones
-        held = [hold(route, facts, self.silences, self.now, zones) for facts in each_facts]
+        held = [hold(route, labels, self.silences, self.now, zones) for labels in each_labels]
         return min(held, key=lambda each: each.held_until or self.now)
 
     def _route(self, rule: Rule | None, incident: Incident) -> RuleRoute:

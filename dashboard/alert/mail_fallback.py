@@ -88,7 +88,7 @@ class MailFallback:
         return outage, trouble
 
     def _send(self, message: Message, outage: MailOutage, may_send: MaySend) -> None:
-        number = uuid5(_IDS, f"{format_timestamp(outage.since)} {message.facts['type']}")
+        number = uuid5(_IDS, f"{format_timestamp(outage.since)} {message.payload['type']}")
         headers = MessageHeaders(f"<{number}@linewatch.invalid>", self.name, self.clock())
         self.fallback.send(message, headers, may_send)
 
@@ -127,9 +127,9 @@ def _working(outage: MailOutage, ended_at: datetime) -> Message:
 def _message(kind: str, headline: str, parts: tuple[str, ...], data: dict[str, object]) -> Message:
     text = "\n\n".join(parts) + "\n"
     html = "".join(f"<p>{escape(each)}</p>\n" for each in parts)
-    facts = {
+    payload = {
         "type": kind,
         "timestamp": data.get("endedAt", data["since"]),
         "data": {"subject": headline, "text": text, "severity": "critical", **data},
     }
-    return Message(headline, text, html, facts=facts)
+    return Message(headline, text, html, payload=payload)

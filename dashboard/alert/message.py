@@ -32,14 +32,14 @@ class InlineImage:
 class Message:
     """The text of a notification: one line of subject, plain text, and the same as HTML.
 
-    `facts` is what programs get: a JSON object. `unsubscribe` is where its recipient asks for
+    `payload` is what programs get: a JSON object. `unsubscribe` is where its recipient asks for
     nothing more, empty where nobody can.
     """
 
     subject: str
     text: str
     html: str
-    facts: Mapping[str, object] = field(default_factory=dict)
+    payload: Mapping[str, object] = field(default_factory=dict)
     attachments: tuple[Attachment, ...] = ()
     images: tuple[InlineImage, ...] = ()
     unsubscribe: str = ""

@@ -16,7 +16,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 
 from dashboard.alert.compose import (
     Links,
-    MessageFacts,
+    MessageContext,
     MessageTemplates,
     NetworkName,
     TemplatePair,
@@ -92,7 +92,7 @@ class MessageWriter:
             with self.store.read() as connection:
                 [known] = with_ends(connection, with_labels(connection, [change]))
                 is_of_changes = notification.is_of_changes
-                facts = MessageFacts(
+                context = MessageContext(
                     with_previous(connection, known),
                     _busy(connection, known, notification.dated) if is_of_changes else None,
                     _event(connection, notification),
@@ -100,7 +100,7 @@ class MessageWriter:
                 )
         except StoreError as error:
             raise DeliveryDeferred(f"the message cannot be written: {error}") from error
-        return compose(notification, templates, facts)
+        return compose(notification, templates, context)
 
     def members(self, notification: Notification) -> list[NotificationMember]:
         """Read all that a notification is about, at most 5,000; nothing where it is about one.

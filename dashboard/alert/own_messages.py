@@ -26,12 +26,12 @@ def message_of_trial(actor: Actor) -> Message:
     )
     paragraphs = "".join(f"<p>{escape(part.strip())}</p>\n" for part in text.split("\n\n"))
     html = f'<!doctype html>\n<html lang="en"><body>\n{paragraphs}</body></html>\n'
-    facts = {
+    payload = {
         "type": "test",
         "timestamp": format_timestamp(actor.at),
         "data": {"subject": _TRIAL_SUBJECT, "text": text},
     }
-    return Message(_TRIAL_SUBJECT, text, html, facts=facts)
+    return Message(_TRIAL_SUBJECT, text, html, payload=payload)
 
 
 _LONGEST_ADDRESS: Final = 400

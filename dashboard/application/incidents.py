@@ -45,11 +45,11 @@ from dashboard.store.alerts.incident_list import (
     WithheldChanges,
     change_times,
     count_finished_incidents,
-    facts_of_incident,
     finished_incident_stories,
     incident_story,
     incidents_beginning,
     incidents_within,
+    labels_of_incident,
     open_incident_stories,
     respond,
     withheld_about,
@@ -395,4 +395,4 @@ def _silence_of(
     connection: Connection, incident: Incident, silences: Sequence[Silence], now: datetime
 ) -> Silence | None:
     matchers = [matcher for each in silences for matcher in each.wish.matchers]
-    return silenced_all_by(silences, facts_of_incident(connection, incident, matchers), now)
+    return silenced_all_by(silences, labels_of_incident(connection, incident, matchers), now)

@@ -27,10 +27,9 @@ from dashboard.domain.alerts.matcher import (
     MatchedProperty,
     Matcher,
     NetworkNames,
-    RuleFacts,
-    facts_of,
     fits,
     in_words,
+    labels_of,
     parse_matcher,
 )
 from dashboard.domain.alerts.route import SilentSource
@@ -44,7 +43,7 @@ from dashboard.domain.quantity import NetworkId, shorten
 from dashboard.errors import InputError
 from dashboard.store.access.audit_log import note_action
 from dashboard.store.alerts.alert_status import silent_sources
-from dashboard.store.alerts.incident_list import facts_of_incident, open_incident_stories
+from dashboard.store.alerts.incident_list import labels_of_incident, open_incident_stories
 from dashboard.store.alerts.rules import MOST_TRANSITIONS, past_transitions, rules_in_force
 from dashboard.store.alerts.silences import (
     add_silence,
@@ -313,7 +312,7 @@ def preview_silence(
             rule.name
             for rule in rules
             if takes(rule, change)
-            and fits(matchers, facts_of(change, RuleFacts(rule.name, str(rule.severity))))
+            and fits(matchers, labels_of(change, rule.name, str(rule.severity)))
         ]
         by_rule.update(fitting)
         if fitting:
@@ -321,7 +320,8 @@ def preview_silence(
     stories = open_incident_stories(connection, _MOST_OPEN)
     incidents = sum(
         all(
-            fits(matchers, each) for each in facts_of_incident(connection, story.incident, matchers)
+            fits(matchers, each)
+            for each in labels_of_incident(connection, story.incident, matchers)
         )
         for story in stories
     )

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from dashboard.domain.alerts.incident import QUIET_AFTER
 from dashboard.domain.alerts.incident_timers import TIMERS, IncidentTimers
-from dashboard.domain.alerts.matcher import ChangeFacts, RuleFacts, facts_of
+from dashboard.domain.alerts.matcher import ChangeLabels, labels_of
 from dashboard.domain.alerts.notification import Recipient
 from dashboard.domain.alerts.route import BY_QUIET_HOURS, RuleRoute, window_key
 from dashboard.domain.alerts.rule import ObservedChange, Rule, fits
@@ -94,16 +94,16 @@ def withhold(
 
     What is urgent is not held by maintenance; a silence keeps that from everybody, too.
     """
-    facts = facts_of(change, RuleFacts(route.rule, route.severity))
-    silence = silenced_by(silences, facts, now)
+    labels = labels_of(change, route.rule, route.severity)
+    silence = silenced_by(silences, labels, now)
     if silence is not None:
         return replace(route, withheld=_in_words(silence))
-    return hold(route, facts, silences, now, zones)
+    return hold(route, labels, silences, now, zones)
 
 
 def hold(
     route: RuleRoute,
-    facts: ChangeFacts,
+    labels: ChangeLabels,
     silences: Sequence[Silence],
     now: datetime,
     zones: Zones = utc_only,
@@ -114,7 +114,7 @@ def hold(
     """
     if route.is_urgent:
         return route
-    while windows := held_by(silences, facts, route.held_until or now):
+    while windows := held_by(silences, labels, route.held_until or now):
         last = windows[-1]
         by = (window_key(each.silence_id) for each in windows)
         held = route.hold_until(last.over_at, _of_window(last), *by)

@@ -16,10 +16,10 @@ from dashboard.alert.channels.smtp import Security, SmtpChannel, SmtpServer
 from dashboard.alert.channels.webhook import WebhookChannel
 from dashboard.alert.compose import Links, NetworkName
 from dashboard.alert.deliver import Deliverer, DeliveryPolicy, Sending
-from dashboard.alert.facts import with_facts
 from dashboard.alert.message import Channel, Watch, ignore
 from dashboard.alert.message_writer import MessageWriter, load_templates
 from dashboard.alert.notify import Notifier
+from dashboard.alert.payload import with_payload
 from dashboard.domain.alerts.notification import NO_DOMAIN, DigestTime, Recipient
 from dashboard.domain.alerts.pace import Pace
 from dashboard.domain.alerts.rule import Rule
@@ -182,7 +182,7 @@ def open_notifier(
     configured = configured_recipients(settings)
     writer = MessageWriter(store, templates, configured)
     programs = [name for name, each in settings.channels.items() if each.kind != "apprise"]
-    write = with_facts(writer.write, writer.members, names, links, programs)
+    write = with_payload(writer.write, writer.members, names, links, programs)
     sending = Sending(channels or open_channels(settings), write)
     pace = Pace(settings.alerts.largest_hourly, uncapped=configured.alertmanagers)
     policy = DeliveryPolicy(pace=pace)

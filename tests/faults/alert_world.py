@@ -127,14 +127,14 @@ class AlertWorld:
     def withhold(
         self,
         kind: SilenceKind,
-        facts: dict[MatchedProperty, str],
+        labels: dict[MatchedProperty, str],
         wait: timedelta,
         length: timedelta,
     ) -> None:
         """Add a silence or a maintenance window that begins after a wait."""
         starts_at = self.clock.now() + wait
-        window = Window(kind, facts, starts_at, starts_at + length)
-        matchers = tuple(Matcher(about, value) for about, value in facts.items())
+        window = Window(kind, labels, starts_at, starts_at + length)
+        matchers = tuple(Matcher(about, value) for about, value in labels.items())
         request_id = an_id(3_000_000 + len(self.expected.windows))
         wish = SilenceRequest(request_id, kind, matchers, starts_at, window.over_at, "known")
         with self._alerts.store.write() as connection:

@@ -21,7 +21,7 @@ from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.alerts.silence import SilenceKind
 from dashboard.domain.people.active_hours import ActiveHours
 
-Facts: TypeAlias = dict[MatchedProperty, str]
+Labels: TypeAlias = dict[MatchedProperty, str]
 Group: TypeAlias = tuple[tuple[str, str], ...]
 About: TypeAlias = tuple[str, Group]
 """What an incident is about: its rule, and what its changes have in common."""
@@ -55,13 +55,13 @@ class Window:
     """A silence or a maintenance window, and what it names."""
 
     kind: SilenceKind
-    facts: Facts
+    labels: Labels
     starts_at: datetime
     over_at: datetime
 
-    def covers(self, facts: Facts, at: datetime) -> bool:
+    def covers(self, labels: Labels, at: datetime) -> bool:
         """Whether it lasts at a moment, and fits."""
-        is_meant = all(facts[about] == value for about, value in self.facts.items())
+        is_meant = all(labels[about] == value for about, value in self.labels.items())
         return is_meant and self.starts_at <= at < self.over_at
 
 
@@ -73,7 +73,7 @@ class Hold:
     until_elapsed: timedelta
     since_elapsed: timedelta
     rule: str = ""
-    facts: Facts = field(default_factory=dict)
+    labels: Labels = field(default_factory=dict)
     windows: tuple[Window, ...] = ()
 
 
@@ -139,8 +139,8 @@ class ExpectedAlerts:
         withheld: set[Recipient] = set()
         named: set[Recipient] = set()
         for rule in (each for each in self.rules if _concerns(each, what)):
-            facts = _facts(what.group, rule.name, rule.severity)
-            silence = self._silence(facts, now)
+            labels = _labels(what.group, rule.name, rule.severity)
+            silence = self._silence(labels, now)
             incident = self._grow(rule, what, now, is_silenced=silence is not None)
             recipients = {*(rule.recipients or self.everyone)}
             if (rule.name, what.group) not in self.incidents:
@@ -153,7 +153,7 @@ class ExpectedAlerts:
             named |= recipients
             withheld |= self.off.intersection(recipients)
             for each in recipients - self.off:
-                hold = self._hold(rule, facts, now, elapsed)
+                hold = self._hold(rule, labels, now, elapsed)
                 soonest[each] = min(hold, soonest.get(each, hold), key=lambda found: found.until)
         for each, hold in soonest.items():
             self.members[what.transition_id, each] = hold
@@ -189,7 +189,7 @@ class ExpectedAlerts:
         rules = {each.name: each for each in self.rules}
         for hold in filter(None, self.members.values()):
             if window in hold.windows and hold.until > now and hold.until_elapsed > elapsed:
-                again = self._hold(rules.get(hold.rule), hold.facts, now, elapsed)
+                again = self._hold(rules.get(hold.rule), hold.labels, now, elapsed)
                 hold.until = min(hold.until, again.until)
                 hold.until_elapsed = min(hold.until_elapsed, again.until_elapsed)
                 hold.windows = again.windows
@@ -229,8 +229,8 @@ class ExpectedAlerts:
         self, incident: OpenIncident, rule: Rule | None, now: datetime, elapsed: timedelta
     ) -> bool:
         """Let one thing happen that is due; False where nothing is."""
-        facts = _facts(incident.group, incident.rule, incident.severity)
-        is_silent = self._silence(facts, now) is not None
+        labels = _labels(incident.group, incident.rule, incident.severity)
+        is_silent = self._silence(labels, now) is not None
         state = incident.state
         if incident.troubled and is_silent and state is IncidentState.FIRING:
             incident.state = IncidentState.SILENCED
@@ -280,12 +280,12 @@ class ExpectedAlerts:
         self, incident: OpenIncident, rule: Rule, now: datetime, elapsed: timedelta
     ) -> None:
         """Let those hear of what lasts to whom it was not said because of a silence."""
-        facts = _facts(incident.group, rule.name, rule.severity)
+        labels = _labels(incident.group, rule.name, rule.severity)
         for each in rule.recipients or self.everyone:
             key = (incident.changes[-1], each)
             if key not in self.members or key in self.silenced:
                 self.silenced.discard(key)
-                hold = self._hold(rule, facts, now, elapsed)
+                hold = self._hold(rule, labels, now, elapsed)
                 self.members[key] = None if each in self.off else hold
 
     def _known_since(self, incident: OpenIncident, now: datetime) -> datetime:
@@ -310,17 +310,17 @@ class ExpectedAlerts:
         incident.repeated += again
         self.repeated += again
 
-    def _silence(self, facts: Facts, at: datetime) -> Window | None:
+    def _silence(self, labels: Labels, at: datetime) -> Window | None:
         fitting = (each for each in self.windows if each.kind is SilenceKind.SILENCE)
-        return next((each for each in fitting if each.covers(facts, at)), None)
+        return next((each for each in fitting if each.covers(labels, at)), None)
 
-    def _hold(self, rule: Rule | None, facts: Facts, now: datetime, elapsed: timedelta) -> Hold:
+    def _hold(self, rule: Rule | None, labels: Labels, now: datetime, elapsed: timedelta) -> Hold:
         """Hold until the first moment that is in no maintenance window and in active hours."""
         at, hours = now, None if rule is None else rule.active_hours
         windows: list[Window] = []
         while True:
             fitting = [each for each in self.windows if each.kind is SilenceKind.MAINTENANCE]
-            covering = [each for each in fitting if each.covers(facts, at)]
+            covering = [each for each in fitting if each.covers(labels, at)]
             if covering:
                 at = max(each.over_at for each in covering)
                 windows += [each for each in covering if each.over_at == at]
@@ -329,7 +329,7 @@ class ExpectedAlerts:
             else:
                 break
         name = "" if rule is None else rule.name
-        return Hold(at, elapsed + (at - now), elapsed, name, facts, tuple(windows))
+        return Hold(at, elapsed + (at - now), elapsed, name, labels, tuple(windows))
 
 
 def _concerns(rule: Rule, what: Happening) -> bool:
@@ -337,10 +337,10 @@ def _concerns(rule: Rule, what: Happening) -> bool:
     return rule.is_enabled and rule.kind is what.kind and is_meant
 
 
-def _facts(group: Group, rule: str, severity: str) -> Facts:
+def _labels(group: Group, rule: str, severity: str) -> Labels:
     known = dict(group)
-    facts = {each: known.get(str(each), "") for each in MatchedProperty}
-    return facts | {MatchedProperty.RULE: rule, MatchedProperty.SEVERITY: str(severity)}
+    labels = {each: known.get(str(each), "") for each in MatchedProperty}
+    return labels | {MatchedProperty.RULE: rule, MatchedProperty.SEVERITY: str(severity)}
 
 
 def _escalates_at(incident: OpenIncident, rule: Rule | None, since: datetime) -> datetime | None:

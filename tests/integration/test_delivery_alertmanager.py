@@ -14,10 +14,10 @@ from dashboard.alert.channels.alertmanager import AlertmanagerChannel
 from dashboard.alert.channels.http_exchange import HttpRules, parse_target
 from dashboard.alert.compose import Links, NetworkName
 from dashboard.alert.deliver import Sending
-from dashboard.alert.facts import facts_of, with_facts
 from dashboard.alert.message import Message, always
 from dashboard.alert.message_writer import MessageWriter, load_templates
 from dashboard.alert.notify import expand_outbox
+from dashboard.alert.payload import payload_of, with_payload
 from dashboard.alert.side_tasks import AlertRepeater
 from dashboard.application.incidents import Incidents
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind
@@ -74,8 +74,8 @@ def message_of(subject: Subject, before: State | None, after: State, number: int
     changes = {} if subject.tx_hash else {"rejection": None}
     notification = a_notification(transition=transition, **changes)
     message = Message("Something", "It is so.\n", "")
-    facts = facts_of(notification, message, NETWORKS, Links("https://watch.example"))
-    return replace(message, facts=facts)
+    payload = payload_of(notification, message, NETWORKS, Links("https://watch.example"))
+    return replace(message, payload=payload)
 
 
 def firing(alertmanager: RunningAlertmanager, name: str) -> list[str]:
@@ -100,9 +100,9 @@ def test_every_change_of_a_digest_fires_in_alertmanager(alertmanager: RunningAle
     at = utc_now()
     members = [NotificationMember(a_transition(number, at=at)) for number in range(1000, 1600)]
     message = Message("600 rejections", "It is so.\n", "")
-    facts = facts_of(a_notification(member_count=600), message, NETWORKS, Links(), members)
+    payload = payload_of(a_notification(member_count=600), message, NETWORKS, Links(), members)
 
-    channel_to(alertmanager.url).send(replace(message, facts=facts), some_headers(), always)
+    channel_to(alertmanager.url).send(replace(message, payload=payload), some_headers(), always)
 
     summaries = set(firing(alertmanager, "LinewatchTransactionRejected"))
     assert sum("a rejection was recorded" in each for each in summaries) == 600
@@ -262,5 +262,5 @@ def rejected(alertmanager: RunningAlertmanager) -> set[str]:
 def sending_to(channel: AlertmanagerChannel, store: Store) -> Sending:
     writer = MessageWriter(store, load_templates(NETWORKS, Links()))
     name = TO_ALERTMANAGER.channel
-    compose = with_facts(writer.write, writer.members, NETWORKS, Links(), {name})
+    compose = with_payload(writer.write, writer.members, NETWORKS, Links(), {name})
     return Sending({name: channel}, compose)

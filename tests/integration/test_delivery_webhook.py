@@ -45,7 +45,7 @@ def webhook(port: int, rules: HttpRules = NEARBY, host: str = "127.0.0.1") -> We
 
 
 def send(channel: WebhookChannel) -> str:
-    return channel.send(replace(MESSAGE, facts=FACTS), some_headers(7))
+    return channel.send(replace(MESSAGE, payload=FACTS), some_headers(7))
 
 
 def test_message_arrives_signed_with_its_facts() -> None:
@@ -69,7 +69,7 @@ def test_message_arrives_signed_with_its_facts() -> None:
 
 def test_attempt_goes_on_with_the_part_that_was_not_taken() -> None:
     members = [{"reason": "x" * LARGEST_PART, "number": number} for number in range(3)]
-    message = replace(MESSAGE, facts={"data": {"members": members}})
+    message = replace(MESSAGE, payload={"data": {"members": members}})
     receiver = Receiver()
 
     def fail_at_the_second() -> bool:

@@ -90,11 +90,11 @@ def labels_of(
     return labels | {name: text or "" for name, text in more.items()}
 
 
-def alerts_of(facts: Mapping[str, Any], now: datetime) -> list[PushedAlert]:
+def alerts_of(payload: Mapping[str, Any], now: datetime) -> list[PushedAlert]:
     """Return the alerts that a message is, one for each change that it names."""
-    data = facts["data"]
+    data = payload["data"]
     annotations = {"summary": data["subject"], "description": data["text"]}
-    if facts["type"] == "test":
+    if payload["type"] == "test":
         labels = {"alertname": "LinewatchTest"}
         return [PushedAlert(labels, annotations, now, now + _TEST_FIRES_FOR)]
     if "members" not in data:
@@ -161,7 +161,7 @@ class AlertmanagerChannel:
 
     def send(self, message: Message, headers: MessageHeaders, may_send: MaySend = always) -> str:  # noqa: ARG002 - an alert is recognised by its labels
         """Push the alerts that a message is; raises as `judge` does, and DeliveryBlocked."""
-        return self.push(alerts_of(message.facts, self._clock()), may_send)
+        return self.push(alerts_of(message.payload, self._clock()), may_send)
 
     def push(self, alerts: Sequence[PushedAlert], may_send: MaySend = always) -> str:
         """Push alerts, again or for the first time, some hundred at once; returns the last answer.

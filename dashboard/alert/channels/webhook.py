@@ -80,7 +80,7 @@ class WebhookChannel:
         not taken; that of another process begins with the first one, under the same ids.
         """
         webhook_id, answer = webhook_id_of(headers), ""
-        parts = parts_of(message.facts)
+        parts = parts_of(message.payload)
         for number in range(self._taken.get(webhook_id, 0), len(parts)):
             part_id = f"{webhook_id}-{number + 1}" if number else webhook_id
             answer = self._post(_json(parts[number]), part_id, may_send)
@@ -107,12 +107,12 @@ def webhook_id_of(headers: MessageHeaders) -> str:
     return headers.message_id.removeprefix("<").partition("@")[0]
 
 
-def parts_of(facts: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def parts_of(payload: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Cut an object with many changes into some of the same form, with at least one change each.
 
     The same changes are always cut at the same places.
     """
-    members = facts.get("data", {}).get("members", [])
+    members = payload.get("data", {}).get("members", [])
     cuts, size = [0], 0
     for place, member in enumerate(members):
         size += len(_json(member)) + 1
@@ -120,19 +120,19 @@ def parts_of(facts: Mapping[str, Any]) -> list[Mapping[str, Any]]:
             cuts.append(place)
             size = len(_json(member)) + 1
     if len(cuts) == 1:
-        return [facts]
+        return [payload]
     return [
-        _part(facts, members[begin:end], number, len(cuts))
+        _part(payload, members[begin:end], number, len(cuts))
         for number, (begin, end) in enumerate(pairwise([*cuts, len(members)]), start=1)
     ]
 
 
 def _part(
-    facts: Mapping[str, Any], members: Sequence[Mapping[str, Any]], number: int, count: int
+    payload: Mapping[str, Any], members: Sequence[Mapping[str, Any]], number: int, count: int
 ) -> Mapping[str, Any]:
     mine = {**members[0], "part": number, "partCount": count, "members": members}
-    return {**facts, "data": {**facts["data"], **mine}}
+    return {**payload, "data": {**payload["data"], **mine}}
 
 
-def _json(facts: Mapping[str, object]) -> bytes:
-    return json.dumps(facts, ensure_ascii=True, separators=(",", ":")).encode()
+def _json(payload: Mapping[str, object]) -> bytes:
+    return json.dumps(payload, ensure_ascii=True, separators=(",", ":")).encode()

@@ -40,7 +40,7 @@ class MatchedProperty(StrEnum):
     SEVERITY = "severity"
 
 
-ChangeFacts: TypeAlias = Mapping[MatchedProperty, str]
+ChangeLabels: TypeAlias = Mapping[MatchedProperty, str]
 """The properties of a change; one that it does not have is missing, or empty.
 
 Several tags have blanks between them.
@@ -86,9 +86,9 @@ class Matcher:
     is_equal: bool = True
     is_pattern: bool = False
 
-    def holds(self, facts: ChangeFacts) -> bool:
+    def holds(self, labels: ChangeLabels) -> bool:
         """Whether a change fits; a property that it does not have differs from every value."""
-        text = facts.get(self.about, "").casefold()
+        text = labels.get(self.about, "").casefold()
         texts = text.split() if self.about is MatchedProperty.TAG else [text]
         return any(map(self._is_value, texts)) is self.is_equal
 
@@ -120,7 +120,7 @@ def fits_pattern(pattern: str, text: str) -> bool:
     return place <= end
 
 
-def fits(matchers: Sequence[Matcher], facts: ChangeFacts) -> bool:
+def fits(matchers: Sequence[Matcher], labels: ChangeLabels) -> bool:
     """Whether a change is among those that these matchers name; without any it is.
 
     Those that compare one property for equality are alternatives; all others hold together.
@@ -128,9 +128,9 @@ def fits(matchers: Sequence[Matcher], facts: ChangeFacts) -> bool:
     wanted: dict[MatchedProperty, list[bool]] = {}
     for each in matchers:
         if each.is_equal:
-            wanted.setdefault(each.about, []).append(each.holds(facts))
+            wanted.setdefault(each.about, []).append(each.holds(labels))
     unwanted = [each for each in matchers if not each.is_equal]
-    return all(map(any, wanted.values())) and all(each.holds(facts) for each in unwanted)
+    return all(map(any, wanted.values())) and all(each.holds(labels) for each in unwanted)
 
 
 def in_words(matcher: Matcher, networks: NetworkNames) -> str:
@@ -219,27 +219,13 @@ def _network_id(text: str, networks: NetworkNames) -> NetworkId:
     raise InputError(f"{shorten(text)} is no network of this installation: {known}")
 
 
-@dataclass(frozen=True, slots=True)
-class RuleFacts:
-    """The rule that a change fits, as matchers compare it; empty where no rule is known."""
-
-    name: str = ""
-    severity: str = ""
-
-
-NO_RULE: Final = RuleFacts()
-
-
-def facts_of(change: ObservedChange, rule: RuleFacts = NO_RULE) -> ChangeFacts:
-    """Return what matchers compare of a change that fits a rule."""
+def labels_of(change: ObservedChange, rule: str = "", severity: str = "") -> ChangeLabels:
+    """Return what matchers compare of a change that fits a rule; empty where none is known."""
     of_change = {MatchedProperty(dimension): change.value_of(dimension) for dimension in Dimension}
-    return of_change | {
-        MatchedProperty.RULE: rule.name,
-        MatchedProperty.SEVERITY: rule.severity,
-    }
+    return of_change | {MatchedProperty.RULE: rule, MatchedProperty.SEVERITY: severity}
 
 
-def facts_of_group(group: Sequence[tuple[str, str]], rule: RuleFacts) -> ChangeFacts:
+def labels_of_group(group: Sequence[tuple[str, str]], rule: str, severity: str) -> ChangeLabels:
     """Return what all changes of a group share; another property is missing."""
     of_group = {MatchedProperty(name): value for name, value in group if name in _NAMES}
-    return of_group | {MatchedProperty.RULE: rule.name, MatchedProperty.SEVERITY: rule.severity}
+    return of_group | {MatchedProperty.RULE: rule, MatchedProperty.SEVERITY: severity}

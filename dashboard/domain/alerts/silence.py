@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Final
 from uuid import UUID
 
-from dashboard.domain.alerts.matcher import ChangeFacts, Matcher, fits
+from dashboard.domain.alerts.matcher import ChangeLabels, Matcher, fits
 from dashboard.domain.formatting import moment
 from dashboard.domain.people.active_hours import WeeklyHours
 from dashboard.errors import InputError
@@ -109,29 +109,29 @@ class Silence:
         return replace(self, wish=part, ended_at=None)
 
 
-def silenced_by(silences: Iterable[Silence], facts: ChangeFacts, at: datetime) -> Silence | None:
+def silenced_by(silences: Iterable[Silence], labels: ChangeLabels, at: datetime) -> Silence | None:
     """Return the silence because of which nobody is notified of a change; None without one.
 
     Of several that fit, it is the one that lasts longest; of weekly hours only those of now.
     """
-    fitting = _lasting(silences, SilenceKind.SILENCE, facts, at)
+    fitting = _lasting(silences, SilenceKind.SILENCE, labels, at)
     return max(fitting, key=lambda each: each.over_at, default=None)
 
 
 def silenced_all_by(
-    silences: Sequence[Silence], each_facts: Iterable[ChangeFacts], at: datetime
+    silences: Sequence[Silence], each_labels: Iterable[ChangeLabels], at: datetime
 ) -> Silence | None:
     """Return the silence of some changes that ends first; None unless each of them is silenced."""
     first: Silence | None = None
-    for facts in each_facts:
-        found = silenced_by(silences, facts, at)
+    for labels in each_labels:
+        found = silenced_by(silences, labels, at)
         if found is None:
             return None
         first = found if first is None or found.over_at < first.over_at else first
     return first
 
 
-def held_by(silences: Sequence[Silence], facts: ChangeFacts, at: datetime) -> list[Silence]:
+def held_by(silences: Sequence[Silence], labels: ChangeLabels, at: datetime) -> list[Silence]:
     """Return the maintenance windows at whose end people are notified; none where nothing holds it.
 
     Windows that overlap or follow each other without a gap hold until the last of them ends.
@@ -139,17 +139,17 @@ def held_by(silences: Sequence[Silence], facts: ChangeFacts, at: datetime) -> li
     windows: list[Silence] = []
     while True:
         since = windows[-1].over_at if windows else at
-        fitting = _lasting(silences, SilenceKind.MAINTENANCE, facts, since)
+        fitting = _lasting(silences, SilenceKind.MAINTENANCE, labels, since)
         if not fitting:
             return windows
         windows.append(max(fitting, key=lambda each: each.over_at))
 
 
 def _lasting(
-    silences: Iterable[Silence], kind: SilenceKind, facts: ChangeFacts, at: datetime
+    silences: Iterable[Silence], kind: SilenceKind, labels: ChangeLabels, at: datetime
 ) -> list[Silence]:
     """Return those of a kind that fit and last at a moment, of each its occurrence."""
-    fitting = (each for each in silences if each.kind is kind and fits(each.wish.matchers, facts))
+    fitting = (each for each in silences if each.kind is kind and fits(each.wish.matchers, labels))
     lasting = (each.occurrence(at) for each in fitting if each.state(at) is SilenceState.ACTIVE)
     return [each for each in lasting if each is not None]
 

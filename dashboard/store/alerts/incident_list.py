@@ -19,11 +19,10 @@ from dashboard.domain.alerts.incident import (
 )
 from dashboard.domain.alerts.incident_timers import Upcoming
 from dashboard.domain.alerts.matcher import (
-    ChangeFacts,
+    ChangeLabels,
     Matcher,
-    RuleFacts,
-    facts_of,
-    facts_of_group,
+    labels_of,
+    labels_of_group,
 )
 from dashboard.domain.alerts.notification import NotificationState, Recipient
 from dashboard.domain.alerts.route import SilentSource
@@ -319,20 +318,20 @@ def _withheld(
 _MOST_CHANGES: Final = 200
 
 
-def facts_of_incident(
+def labels_of_incident(
     connection: Connection, incident: Incident, matchers: Iterable[Matcher]
-) -> list[ChangeFacts]:
+) -> list[ChangeLabels]:
     """Return what these matchers have to fit, all of it, to fit an incident as a whole.
 
     That is what its group says, unless a matcher names another property, such as a tag: then it is
     what its latest changes are, at most 200.
     """
-    rule = RuleFacts(incident.rule, incident.severity)
-    shared = facts_of_group(incident.group, rule)
+    rule = incident.rule, incident.severity
+    shared = labels_of_group(incident.group, *rule)
     if all(each.about in shared for each in matchers):
         return [shared]
     entries = entries_of_incident(connection, incident.incident_id, _MOST_CHANGES)
-    each_facts = [facts_of(entry.change, rule) for entry in entries]
-    return [facts for at, facts in enumerate(each_facts) if facts not in each_facts[:at]] or [
+    each_labels = [labels_of(entry.change, *rule) for entry in entries]
+    return [labels for at, labels in enumerate(each_labels) if labels not in each_labels[:at]] or [
         shared
     ]

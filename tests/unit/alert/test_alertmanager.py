@@ -8,9 +8,9 @@ import pytest
 
 from dashboard.alert.channels.alertmanager import FIRES_FOR, REJECTION_FIRES_FOR, alerts_of
 from dashboard.alert.compose import Links, NetworkName
-from dashboard.alert.facts import facts_of
 from dashboard.alert.message import Message
 from dashboard.alert.own_messages import message_of_trial
+from dashboard.alert.payload import payload_of
 from dashboard.domain.alerts.condition import INSTALLATION, State, Subject, SubjectKind
 from dashboard.domain.people.access import Actor
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_notification, a_transition, seconds
@@ -25,7 +25,7 @@ def pushed(subject: Subject, before: State | None, after: State, url: str = "") 
     rejection = {} if subject.tx_hash else {"rejection": None}
     notification = a_notification(transition=transition, **rejection)
     message = Message("devnet is busy", "It is busy.\n", "")
-    return alerts_of(facts_of(notification, message, NETWORKS, Links(url)), LATER)[0].form()
+    return alerts_of(payload_of(notification, message, NETWORKS, Links(url)), LATER)[0].form()
 
 
 def test_alert_has_labels_annotations_and_a_link() -> None:
@@ -82,9 +82,9 @@ def test_each_condition_has_a_name_of_its_own(kind: SubjectKind) -> None:
 
 
 def test_test_message_is_an_alert_of_a_minute() -> None:
-    facts = message_of_trial(Actor("kim", A_MOMENT)).facts
+    payload = message_of_trial(Actor("kim", A_MOMENT)).payload
 
-    alert = alerts_of(facts, LATER)[0]
+    alert = alerts_of(payload, LATER)[0]
 
     assert alert.labels == {"alertname": "LinewatchTest"}
     assert alert.ends_at - alert.starts_at == seconds(60)

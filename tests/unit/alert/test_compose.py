@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.alert.compose import Links, MessageFacts, MessageTemplates, NetworkName, compose
+from dashboard.alert.compose import Links, MessageContext, MessageTemplates, NetworkName, compose
 from dashboard.alert.message import Message
 from dashboard.alert.message_writer import load_templates
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind
@@ -63,9 +63,9 @@ def of_reason(reason: str, **record: Any) -> Message:  # noqa: ANN401 - any fiel
     return message_about(a_record(tx_hash=TX_HASH, reason_message=reason, **record))
 
 
-def with_facts(notification: Notification, **known: Any) -> Message:  # noqa: ANN401 - any field
+def in_context(notification: Notification, **known: Any) -> Message:  # noqa: ANN401 - any field
     change = NotifiedChange(notification.transition, notification.rejection, None)
-    return compose(notification, SILENT, MessageFacts(change, **known))
+    return compose(notification, SILENT, MessageContext(change, **known))
 
 
 def test_messages_of_rejections_read_as_they_were_reviewed(golden: GoldenTexts) -> None:
@@ -97,8 +97,8 @@ def test_messages_of_rejections_read_as_they_were_reviewed(golden: GoldenTexts) 
         "changed record": compose(
             a_notification(transition=a_transition(before=State.REJECTED)), SILENT
         ),
-        "incident closed with its rule": with_facts(closed, event=by_ada),
-        "rules that cannot be judged": with_facts(a_notification(), muted=("night", "dear")),
+        "incident closed with its rule": in_context(closed, event=by_ada),
+        "rules that cannot be judged": in_context(a_notification(), muted=("night", "dear")),
     }
 
     golden.check("messages_of_rejections", {title: as_read(messages[title]) for title in messages})
@@ -153,7 +153,7 @@ def test_nothing_that_others_wrote_is_a_link_whatever_a_message_is_about(
     message = compose(
         about,
         SILENT,
-        MessageFacts(change, event=event, muted=(HOSTILE,) if kind == "change" else ()),
+        MessageContext(change, event=event, muted=(HOSTILE,) if kind == "change" else ()),
     )
 
     for part in (message.subject, message.text, message.html):
@@ -209,7 +209,7 @@ def test_message_says_what_the_store_knows_of_the_transaction() -> None:
         notification.transition, notification.rejection, label="<b>Case 1742</b>"
     )
 
-    message = compose(notification, SILENT, MessageFacts(known))
+    message = compose(notification, SILENT, MessageContext(known))
 
     assert message.subject == (
         "ADD over its limit 1.14 × · <b>Case 1742</b> · devnet (simulated data)"

@@ -7,7 +7,7 @@ from datetime import timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.alert.compose import Links, MessageFacts, NetworkName, compose
+from dashboard.alert.compose import Links, MessageContext, NetworkName, compose
 from dashboard.alert.incident_text import describe
 from dashboard.alert.message import Message
 from dashboard.alert.message_writer import load_templates
@@ -109,7 +109,7 @@ def busy_with_its_context() -> Message:
         usual=UsualSpells(9, timedelta(minutes=14), timedelta(minutes=52), is_of_hour=True),
     )
     return compose(
-        notification, STATIONERY, MessageFacts(NotifiedChange(notification.transition), around)
+        notification, STATIONERY, MessageContext(NotifiedChange(notification.transition), around)
     )
 
 
@@ -127,7 +127,7 @@ def late() -> Message:
     change = NotifiedChange(
         notification.transition, None, A_MOMENT, ended=ended(BUSYNESS, State.CALM)
     )
-    return compose(notification, STATIONERY, MessageFacts(change))
+    return compose(notification, STATIONERY, MessageContext(change))
 
 
 def test_messages_read_as_they_were_reviewed(golden: GoldenTexts) -> None:

@@ -39,7 +39,7 @@ class SecondChannel:
 
     def types(self) -> list[object]:
         """Return what the messages are."""
-        return [message.facts["type"] for message, _ in self.got]
+        return [message.payload["type"] for message, _ in self.got]
 
 
 @pytest.fixture
@@ -108,7 +108,7 @@ def test_end_is_reported_also_by_another_process(
         fallback_to(second, store, fake_clock).work(always)
 
     assert second.types() == ["mail.failing", "mail.working"]
-    opened, over = (alerts_of(message.facts, fake_clock.now())[0] for message, _ in second.got)
+    opened, over = (alerts_of(message.payload, fake_clock.now())[0] for message, _ in second.got)
     assert opened.labels == over.labels
     assert (opened.ends_at > fake_clock.now(), over.ends_at <= fake_clock.now()) == (True, True)
 

@@ -129,4 +129,4 @@ def test_test_message_says_who_asked_for_it_and_escapes_their_name() -> None:
 
     assert "<b>kim asked for it" in message.text
     assert "<b>" not in message.html
-    assert message.facts["type"] == "test"
+    assert message.payload["type"] == "test"

@@ -11,12 +11,11 @@ from dashboard.domain.alerts.kinds.kind import RuleKind
 from dashboard.domain.alerts.matcher import (
     MatchedProperty,
     Matcher,
-    RuleFacts,
-    facts_of,
-    facts_of_group,
     fits,
     fits_pattern,
     in_words,
+    labels_of,
+    labels_of_group,
     parse_matcher,
 )
 from dashboard.domain.alerts.route import SilentSource, muted_in_words, muted_rules, silence_of
@@ -33,8 +32,8 @@ from tests.builders import (
 )
 
 NAMES = {A_NETWORK: "Devnet", ANOTHER_NETWORK: "Linea"}
-ADD_ON_RPC = facts_of(
-    ObservedChange(a_transition(), a_rejection(), "Payout"), RuleFacts("rejections", "warning")
+ADD_ON_RPC = labels_of(
+    ObservedChange(a_transition(), a_rejection(), "Payout"), "rejections", "warning"
 )
 
 
@@ -120,18 +119,18 @@ def test_alternatives_are_of_one_property_and_all_else_holds_together(
 
 
 def test_change_without_a_property_differs_from_every_value() -> None:
-    facts = facts_of(ObservedChange(a_transition()))
+    labels = labels_of(ObservedChange(a_transition()))
 
-    assert not fits([parse_matcher("module=HUB", NAMES)], facts)
-    assert fits([parse_matcher("module!=HUB", NAMES)], facts)
+    assert not fits([parse_matcher("module=HUB", NAMES)], labels)
+    assert fits([parse_matcher("module!=HUB", NAMES)], labels)
 
 
 def test_rejection_whose_reason_names_no_module_has_none() -> None:
-    facts = facts_of(
+    labels = labels_of(
         ObservedChange(a_transition(), a_rejection(record=a_record(reason_message="no idea")))
     )
 
-    assert facts[MatchedProperty.MODULE] == ""
+    assert labels[MatchedProperty.MODULE] == ""
 
 
 @pytest.mark.parametrize(
@@ -172,7 +171,7 @@ def test_pattern_and_tag_name_changes(text: str, *, holds: bool) -> None:
         a_transition(), a_rejection(), "Payout", frozenset({"payroll", "urgent"})
     )
 
-    assert parse_matcher(text, NAMES).holds(facts_of(change)) is holds
+    assert parse_matcher(text, NAMES).holds(labels_of(change)) is holds
 
 
 def test_change_without_a_property_can_be_named() -> None:
@@ -200,7 +199,7 @@ def test_pattern_is_written_as_it_is_read() -> None:
 def test_group_names_what_its_changes_share_and_nothing_else() -> None:
     group = (("network", "1"), ("module", "HUB"), ("signal", "base fee"))
 
-    assert facts_of_group(group, RuleFacts("night", "warning")) == {
+    assert labels_of_group(group, "night", "warning") == {
         MatchedProperty.NETWORK: "1",
         MatchedProperty.MODULE: "HUB",
         MatchedProperty.RULE: "night",

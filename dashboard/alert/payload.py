@@ -21,7 +21,7 @@ Members: TypeAlias = Callable[[Notification], Sequence[NotificationMember]]
 """Reads all that a notification is about; nothing where it carries that itself."""
 
 
-def with_facts(
+def with_payload(
     compose: Callable[[Notification], Message],
     members: Members,
     networks: Mapping[NetworkId, NetworkName],
@@ -34,13 +34,13 @@ def with_facts(
         message = compose(notification)
         if notification.recipient.channel not in channels:
             return message
-        facts = facts_of(notification, message, networks, links, members(notification))
-        return replace(message, facts=facts)
+        payload = payload_of(notification, message, networks, links, members(notification))
+        return replace(message, payload=payload)
 
     return composed
 
 
-def facts_of(
+def payload_of(
     notification: Notification,
     message: Message,
     networks: Mapping[NetworkId, NetworkName],

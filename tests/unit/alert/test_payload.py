@@ -9,9 +9,9 @@ from functools import partial
 import pytest
 
 from dashboard.alert.compose import Links, NetworkName, compose
-from dashboard.alert.facts import facts_of, with_facts
 from dashboard.alert.message import Message
 from dashboard.alert.message_writer import load_templates
+from dashboard.alert.payload import payload_of, with_payload
 from dashboard.domain.alerts.condition import INSTALLATION, State, Subject, SubjectKind
 from dashboard.domain.alerts.notification import Notification, NotificationKind, NotificationMember
 from dashboard.domain.rejections.exclusion import RejectedTransaction
@@ -34,12 +34,12 @@ NO_LINKS = Links()
 MESSAGE = Message("[Linewatch] Rejected", "It was rejected.\n", "")
 
 
-def facts(notification: Notification, links: Links = NO_LINKS) -> dict[str, object]:
-    return facts_of(notification, MESSAGE, NETWORKS, links)
+def payload(notification: Notification, links: Links = NO_LINKS) -> dict[str, object]:
+    return payload_of(notification, MESSAGE, NETWORKS, links)
 
 
 def data(notification: Notification, links: Links = NO_LINKS) -> dict[str, object]:
-    found = facts(notification, links)["data"]
+    found = payload(notification, links)["data"]
     assert isinstance(found, dict)
     return found
 
@@ -48,7 +48,7 @@ def test_rejection_comes_with_its_record_and_network() -> None:
     record = a_record(reason_message="over\u202e the limit", nonce=7)
     notification = a_notification(rejection=a_rejection(record=record))
 
-    found = facts(notification, Links("https://watch.example"))
+    found = payload(notification, Links("https://watch.example"))
 
     change = {
         "headline": "unknown reason · 0x00000000…000001 · devnet",
@@ -97,7 +97,7 @@ def test_gathered_changes_are_all_named() -> None:
         members=tuple(members[:20]), member_count=40, in_reply_to="<1@example.org>"
     )
 
-    found = facts_of(notification, MESSAGE, NETWORKS, NO_LINKS, members)
+    found = payload_of(notification, MESSAGE, NETWORKS, NO_LINKS, members)
 
     assert found["type"] == "incident.changed"
     assert isinstance(found["data"], dict)
@@ -120,7 +120,7 @@ def test_type_says_what_happened_to_the_incident(before: State, after: State, ki
         incident=an_incident(opened_at=A_MOMENT - seconds(60)),
     )
 
-    assert facts(notification)["type"] == kind
+    assert payload(notification)["type"] == kind
     assert data(notification)["incident"] == {
         "id": str(an_id(9)),
         "title": "1 rejection by ADD on devnet at RPC",
@@ -136,8 +136,8 @@ def test_what_somebody_did_happened_when_they_did_it() -> None:
         kind=NotificationKind.ACKNOWLEDGED, created_at=A_MOMENT + seconds(90), members=()
     )
 
-    assert facts(acted)["timestamp"] == "2026-11-20T12:01:30Z"
-    assert facts(replace(acted, kind=NotificationKind.CHANGE))["timestamp"] == (
+    assert payload(acted)["timestamp"] == "2026-11-20T12:01:30Z"
+    assert payload(replace(acted, kind=NotificationKind.CHANGE))["timestamp"] == (
         "2026-11-20T12:00:00Z"
     )
 
@@ -156,7 +156,7 @@ def test_hash_without_a_record_and_unknown_network_are_named() -> None:
     subject = Subject.transaction(A_NETWORK, a_hash(2))
     notification = a_notification(transition=a_transition(subject=subject), rejection=None)
 
-    found = facts_of(notification, MESSAGE, {}, Links())["data"]
+    found = payload_of(notification, MESSAGE, {}, Links())["data"]
 
     assert isinstance(found, dict)
     assert found["transaction"] == {"hash": str(a_hash(2))}
@@ -164,27 +164,27 @@ def test_hash_without_a_record_and_unknown_network_are_named() -> None:
     assert found["link"] is None
 
 
-def test_message_is_composed_with_facts_that_are_json() -> None:
+def test_message_is_composed_with_a_payload_that_are_json() -> None:
     record = a_record(sender=an_address(3))
     notification = a_notification(rejection=a_rejection(record=record))
 
     write = partial(compose, templates=load_templates(NETWORKS, NO_LINKS))
 
     def written(channels: list[str]) -> Message:
-        return with_facts(write, lambda _: [], NETWORKS, NO_LINKS, channels)(notification)
+        return with_payload(write, lambda _: [], NETWORKS, NO_LINKS, channels)(notification)
 
     message = written([notification.recipient.channel])
 
     assert message.subject.startswith("ADD over its limit")
-    assert json.loads(json.dumps(message.facts))["data"]["text"] == message.text
-    assert written(["hook"]) == replace(message, facts={})
+    assert json.loads(json.dumps(message.payload))["data"]["text"] == message.text
+    assert written(["hook"]) == replace(message, payload={})
 
 
 def test_closed_incident_is_resolved_for_programs_although_its_condition_lasts() -> None:
     over_at = A_MOMENT + seconds(60)
     closed = a_notification(kind=NotificationKind.CLOSED, incident=an_incident(resolved_at=over_at))
 
-    found = facts(closed)
+    found = payload(closed)
 
     assert found["type"] == "incident.resolved"
     assert (data(closed)["isOpen"], data(closed)["at"]) == (False, "2026-11-20T12:01:00Z")
