@@ -24,16 +24,15 @@ class AllowedHosts:
     """The names by which browsers reach this machine, in lower case.
 
     A web site can point its own name at our address (DNS rebinding); a browser then takes our
-    answers for the site's. It cannot do so with `localhost` or with a numeric address, which
-    therefore need no permission. `origins` may call beside our own pages, written as browsers send
-    them; ``*`` is all.
+    answers for the site's. It cannot do so with `localhost` or a numeric address, so these need no
+    permission. `origins` are other sites that may call, as browsers write them; ``*`` is all.
     """
 
     names: frozenset[str] = frozenset()
     origins: frozenset[str] = frozenset()
 
     def refusal(self, headers: Iterable[tuple[bytes, bytes]]) -> str | None:
-        """Return why a request with these headers is refused; None where it may pass."""
+        """Return why a request with these headers is refused; None if it may pass."""
         hosts: list[bytes] = []
         origins: list[bytes] = []
         for name, value in headers:
@@ -139,8 +138,8 @@ _NAT64: Final = IPv6Network("64:ff9b::/96")
 def is_public(text: str) -> bool:
     """Whether an address, as the resolver writes it, belongs to the public internet.
 
-    False for all that names this machine, its networks or a cloud's metadata, also where an IPv6
-    address only holds such an IPv4 address; and for what is no address at all.
+    False for this machine, its networks and a cloud's metadata, also if an IPv6 address holds such
+    an IPv4 address; and for a text that is no address.
     """
     try:
         address = ipaddress.ip_address(text)

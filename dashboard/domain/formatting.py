@@ -44,7 +44,7 @@ def span(length: timedelta) -> str:
 
 
 def period(length: timedelta) -> str:
-    """Say how often something is due, to the second where that is short: ``1 min 15 s``."""
+    """Say how often something is due, with seconds if the period is short: ``1 min 15 s``."""
     seconds = length.total_seconds()
     if seconds < _MINUTE:
         return f"{seconds:g} s"
@@ -75,7 +75,7 @@ def from_to(begin: datetime, end: datetime) -> str:
 
 
 def unit_of(largest: Wei) -> tuple[int, str]:
-    """Return the unit in which fees up to `largest` read best, as wei per unit and its name."""
+    """Return the unit that suits fees up to `largest`: its wei, and its name."""
     return next((wei_per_unit, name) for wei_per_unit, name, least in _UNITS if largest >= least)
 
 
@@ -104,7 +104,7 @@ def compared(first: Wei, second: Wei) -> tuple[str, str, str]:
 
 
 def _decimals(wei: Wei, wei_per_unit: int, digits: int) -> int:
-    """Return how many decimals a fee has in a unit, to have so many significant digits."""
+    """Return the decimals that give a fee in a unit so many significant digits."""
     most = len(str(wei_per_unit)) - 1
     return min(most, max(0, digits - len(str(wei)) + most))
 

@@ -49,7 +49,7 @@ class Dated(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class LatestGas:
-    """The last answer to each question, None where there never was one, and what fails now."""
+    """The last answer to each question, None if there never was one, and what fails now."""
 
     suggested_gas_fees: Dated[SuggestedGasFees] | None = None
     base_fee_history: Dated[tuple[Wei, ...]] | None = None
@@ -60,7 +60,7 @@ class LatestGas:
 
 @dataclass(frozen=True, slots=True)
 class LatestFigures:
-    """What a page shows of a network: last answers, None where there never was one, and failures.
+    """What a page shows of a network: last answers, None if there never was one, and failures.
 
     `recent` are the bounds of the base fees of a time that ends with the last answer.
     """

@@ -71,9 +71,9 @@ class MailState:
 class StoreSpace:
     """Whether the store has room.
 
-    `measured` is at most a day old; None where no worker measured it yet. While there
+    `measured` is at most a day old; None if no worker measured it yet. While there
     is a `clock_jump`, nothing is purged that became old by it. `free_on_disk` is now, in bytes;
-    None where the database does not know.
+    None if the database does not know.
     """
 
     measured: StoreSize | None = None

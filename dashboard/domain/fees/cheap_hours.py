@@ -50,7 +50,7 @@ class CheapHours:
 
     @property
     def is_clear(self) -> bool:
-        """Whether they are so much cheaper than the others that waiting for them pays."""
+        """Whether they are enough cheaper than the others to be worth waiting for."""
         return self.difference <= -_CLEARLY
 
     @property
@@ -61,7 +61,7 @@ class CheapHours:
 
     @property
     def compared(self) -> str:
-        """How they lie beside all hours, such as ``18% below``."""
+        """How they compare with all hours, such as ``18% below``."""
         return _compared(self.difference)
 
     def in_words(self, now: datetime, zone: tzinfo, zone_name: str) -> str:
@@ -105,7 +105,7 @@ class WeekChange:
 
 @dataclass(frozen=True, slots=True)
 class UsualWeek:
-    """What a fee usually is through the week, in the hours of a time zone.
+    """The usual fee of each hour of the week, in a time zone.
 
     `fees` has a row for each weekday, Monday first, and in it the median of each hour of the day;
     None where fewer than three such hours are known. Hours begin at `minute`, which is zero in
@@ -137,7 +137,7 @@ class UsualWeek:
 
 
 def usual_week(hours: Sequence[HourFee], zone: tzinfo, now: datetime) -> UsualWeek:
-    """Sum up the hours before now, of which each comes once, in the hours of a time zone."""
+    """Sum up the hours before now, each given once, in the hours of a time zone."""
     by_weekday: dict[tuple[int, int], list[int]] = {}
     by_hour: dict[int, list[int]] = {}
     days = set()
@@ -166,7 +166,7 @@ def _median(fees: Sequence[int]) -> Wei | None:
 
 
 def _cheapest(by_hour: dict[int, list[int]], minute: int) -> CheapHours | None:
-    """Return the hours in a row of which three of four cost least; None unless all are known."""
+    """Return the consecutive hours with the lowest 75th percentile; None unless all are known."""
     if any(len(by_hour.get(hour, ())) < _FEWEST for hour in range(_HOURS)):
         return None
     in_a_row = [
@@ -190,6 +190,6 @@ def _weeks(hours: Sequence[HourFee], now: datetime) -> WeekChange | None:
 
 
 def _compared(difference: float, to: str = "") -> str:
-    """Say a difference in front of what it is from, such as ``18% below``."""
+    """Say a difference before what it refers to, such as ``18% below``."""
     words = difference_in_words(difference)
     return f"{'as high as' if words == 'as usual' else words.removesuffix(' usual')}{to}"

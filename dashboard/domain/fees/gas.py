@@ -86,10 +86,10 @@ _TRUST = {
 
 @dataclass(frozen=True, slots=True)
 class GasObservation:
-    """What one gas poll saw; a field is None where that operation was not asked or failed.
+    """What one gas poll saw; a field is None if that operation was not asked or failed.
 
-    `sources` names who answered; where it names nobody, the gas API did. An operation that the
-    node answered instead may stand among the `failures` too, with why the gas API did not.
+    `sources` names who answered an operation; the gas API, if it names nobody. If the node
+    answered instead, `failures` may still hold the failure of the gas API.
     """
 
     network_id: NetworkId
@@ -112,10 +112,10 @@ SMALLEST_OVERLAP: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class HistoryOverlap:
-    """How a later answer goes on from an earlier one, if both stand in one certain order.
+    """How a later answer continues an earlier one, if both have one certain order.
 
-    `base_fees` are those of the later one, the oldest first. Between `fewest` and `most` of them
-    are of blocks that came since.
+    `base_fees` are the later answer's, the oldest first. Between `fewest` and `most` of them
+    belong to blocks that came since.
     """
 
     base_fees: Sequence[Wei]
@@ -137,7 +137,7 @@ class HistoryOverlap:
         return self.fewest == self.most
 
     def common_fee(self, newest: int, oldest: int) -> Wei | None:
-        """Return the one base fee of the blocks of these ages, in blocks; None where they differ.
+        """Return the one base fee of the blocks of these ages, in blocks; None if they differ.
 
         The newest block has the age 0. However many blocks these are, it takes the same time.
         """
@@ -147,9 +147,9 @@ class HistoryOverlap:
 
 
 def fits(earlier: Sequence[Wei], later: Sequence[Wei]) -> list[HistoryOverlap]:
-    """Return how two answers fit, at most once for each order; empty where they do not.
+    """Return how two answers fit, at most once for each order; empty if they do not.
 
-    Both orders are tried, the oldest block first before the other one. It takes linear time.
+    Both orders are tried: first the oldest block first, then the newest first. Takes linear time.
     """
     found = []
     for in_order, lengths in (
@@ -164,9 +164,9 @@ def fits(earlier: Sequence[Wei], later: Sequence[Wei]) -> list[HistoryOverlap]:
 
 
 def overlaps(earlier: Sequence[Wei], later: Sequence[Wei]) -> list[int]:
-    """Return each length, longest first, in which the one's end is the other's beginning.
+    """Return each length, longest first, at which the end of one is the beginning of the other.
 
-    They are the borders of both written one after the other, as Knuth, Morris and Pratt find them.
+    These are the borders of the concatenation, as Knuth, Morris and Pratt find them.
     """
     text: list[Wei | None] = [*later, None, *earlier]
     borders = [0] * len(text)

@@ -1,4 +1,4 @@
-"""Windows of fees that are kept sorted as fees come and go: over so many blocks, or over a time."""
+"""Windows of fees that stay sorted as fees come and go: by number of blocks, or by time."""
 
 from __future__ import annotations
 
@@ -63,11 +63,11 @@ class RankedFees:
         del self._ascending[bisect_left(self._ascending, fee)]
 
     def below(self, fee: Wei) -> int:
-        """Count those that are smaller."""
+        """Count the values that are smaller."""
         return bisect_left(self._ascending, fee)
 
     def percentile(self, percent: Fraction | int) -> Wei:
-        """Return the nearest-rank percentile; ValueError where there are none."""
+        """Return the nearest-rank percentile; ValueError if there are none."""
         return nearest_rank(self._ascending, percent)
 
 
@@ -125,10 +125,10 @@ class FeeWindow:
 
 
 class TimedFees:
-    """Fees by time (milliseconds); those from `since` to `until`, both included, are ranked.
+    """Fees by time (milliseconds); fees from `since` to `until`, both included, are ranked.
 
-    They are ranked among others in `ranked`. What is dated later waits until its time has come;
-    what is older is not held.
+    `ranked` may hold other fees too. A later fee waits until its time has come; an older one is
+    not held.
     """
 
     __slots__ = ("_in_order", "_ranked", "since", "until")
@@ -144,12 +144,12 @@ class TimedFees:
 
     @property
     def first_at(self) -> int | None:
-        """When the oldest one that is ranked was seen; None where none is."""
+        """When the oldest one that is ranked was seen; None if none is."""
         oldest = self._in_order[0].at if self._in_order else None
         return None if oldest is None or oldest > self.until else oldest
 
     def move(self, since: int, until: int) -> None:
-        """Let later times be the bounds; ValueError for earlier ones: what was older is gone."""
+        """Move the bounds to later times; ValueError for earlier ones: older fees are gone."""
         if since < self.since or until < self.until:
             raise ValueError("a window of fees moves with the time, never back")
         was, begin, end = self._after(self.until), self._after(since - 1), self._after(until)
@@ -161,10 +161,10 @@ class TimedFees:
         self.since, self.until = since, until
 
     def add(self, value: TimedFee) -> None:
-        """Hold one more, unless it is too old.
+        """Hold one more fee, unless it is too old.
 
-        ValueError where it would be the oldest of several, or one of its time is held. So the
-        oldest that is held always shows whether somebody deleted what was older than some time.
+        ValueError if it would be the oldest of several, or a fee of its time is held. So the
+        oldest fee that is held always shows whether somebody deleted older ones.
         """
         if value.at < self.since:
             return
@@ -176,7 +176,7 @@ class TimedFees:
             self._ranked.add(value.fee)
 
     def remove(self, value: TimedFee) -> None:
-        """Hold one no longer; ValueError where it is not held although it is not too old."""
+        """Drop a fee; ValueError if it is not held although it is not too old."""
         if value.at < self.since:
             return
         place = bisect_left(self._in_order, value)
@@ -187,5 +187,5 @@ class TimedFees:
             self._ranked.remove(value.fee)
 
     def _after(self, at: int) -> int:
-        """Return where what is dated after a time begins."""
+        """Return the index of the first fee after a time."""
         return bisect_left(self._in_order, (at + 1,))

@@ -1,4 +1,4 @@
-"""Series of fees, and the minutes, hours and days of which roll-ups are kept."""
+"""Series of fees, and their roll-ups by minute, hour and day."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _LENGTHS: Final = {
 
 
 class TimedFee(NamedTuple):
-    """One fee, and when; `is_estimated` where the time is only probable."""
+    """One fee and its time; `is_estimated` if the time is only probable."""
 
     at: int
     fee: Wei

@@ -1,4 +1,4 @@
-"""Busy spells: when a fee was beyond a limit for long enough, and what is usual of a network."""
+"""Busy spells: when a fee was beyond a limit for long enough, and how long that usually lasts."""
 
 from __future__ import annotations
 
@@ -28,8 +28,7 @@ class HoldPeriods:
 class JudgedValue(NamedTuple):
     """Whether a value was beyond its limit, and when it was seen.
 
-    `before` is when the last value before it was seen, where only those values are given at which
-    something changes.
+    `before` is when the value before it was seen, if only values that change something are given.
     """
 
     at: datetime
@@ -61,7 +60,7 @@ class Spell:
 class SpellState:
     """Whether a spell lasts, since when that holds, and when a value was seen last.
 
-    `is_within` is None where that is not known, since nobody watched. `turning_since` is when the
+    `is_within` is None if that is not known, since nobody watched. `turning_since` is when the
     first value on the other side was seen, while that side has not lasted for long enough.
     """
 
@@ -71,7 +70,7 @@ class SpellState:
     turning_since: datetime | None = None
 
     def unseen(self) -> SpellState:
-        """Return what follows where nothing was seen after `seen_at`: it is not known."""
+        """Return what follows if nothing was seen after `seen_at`: it is not known."""
         return SpellState(None, self.turning_since or self.seen_at, self.seen_at)
 
     def settled(self, holds: HoldPeriods, at: datetime) -> SpellState:
@@ -84,7 +83,7 @@ class SpellState:
 
 
 def longest_pause(period: timedelta) -> timedelta:
-    """Return how far apart two values may be that are asked for every `period`, without a gap."""
+    """Return the longest time between two values without a gap, if asked for every `period`."""
     return max(SHORTEST_GAP, 2 * period)
 
 
@@ -93,8 +92,8 @@ def follow(
 ) -> list[SpellState]:
     """Return each state that a value leads to, one after the other; the last one holds.
 
-    Two values further apart than `pause` have a gap between them. What was never seen begins
-    outside a spell. Where the clock was set back, waiting begins again.
+    Two values further apart than `pause` have a gap between them. A fee that was never seen begins
+    outside a spell. If the clock was set back, waiting begins again.
     """
     if held is None:
         held = SpellState(is_within=False, since=value.at, seen_at=value.at)
@@ -148,7 +147,7 @@ def states_of(
 
 @dataclass(frozen=True, slots=True)
 class BusyTime:
-    """The busy spells of a time, oldest first, and what was watched of it, None where nobody did.
+    """The busy spells of a time, oldest first, and its watched part; None if nobody watched.
 
     Spells may reach beyond that time.
     """
@@ -158,7 +157,7 @@ class BusyTime:
 
     @property
     def share(self) -> float | None:
-        """The time in spells over the time watched; None where nothing was watched."""
+        """The time in spells over the time watched; None if nothing was watched."""
         if self.watched is None or not self.watched.watched:
             return None
         return 1 - self.calm(self.watched).watched / self.watched.watched
@@ -192,7 +191,7 @@ class FeePoint(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class UsualSpells:
-    """How long spells lasted that are over; `is_of_hour`: only those of about the same hour."""
+    """How long past spells lasted; `is_of_hour`: only spells of about the same hour."""
 
     many: int
     middle: timedelta
@@ -213,15 +212,15 @@ class UsualFee:
     days: int
 
     def difference(self, fee: Wei) -> float | None:
-        """Return how far a fee lies from it: 0.5 is half as much again; None where it is zero."""
+        """Return a fee's distance from it: 0.5 is half as much again; None if it is zero."""
         return (fee - self.fee) / self.fee if self.fee else None
 
 
 @dataclass(frozen=True, slots=True)
 class BusyContext:
-    """What is known around the moment at which a network became busy.
+    """What is known around the moment when a network became busy.
 
-    `suggested` was asked for at `suggested_at`. `fees` are those of the time from `since` on.
+    `suggested` was asked for at `suggested_at`. `fees` begin at `since`.
     """
 
     grounds: FeeGrounds
@@ -234,10 +233,10 @@ class BusyContext:
 
 
 def usual_spells(spells: Iterable[Spell], at: datetime) -> UsualSpells | None:
-    """Return how long spells last that begin at about this hour of the day, UTC.
+    """Return how long spells that begin at about this hour of the day (UTC) usually last.
 
-    Where these are too few, of any hour; None where those are too few as well. Spells count that
-    were over at that moment, and of which the end is known.
+    If there are too few, spells of any hour count; None if these are too few as well. Only spells
+    that were over at that moment, with a known end, count.
     """
     over = [each for each in spells if each.was_over(at)]
     of_hour = [each for each in over if _is_near(each.begins_at, at)]

@@ -87,8 +87,8 @@ def suggest(
 ) -> SuggestedGasFees:
     """Compute `suggestedGasFees` from consecutive blocks (oldest first, at least one).
 
-    `rewards` of a block stand at `policy.reward_percentiles`; a block without them says
-    nothing of priority fees, and where no block has any the floors are suggested.
+    `rewards` of a block are at `policy.reward_percentiles`; a block without them is ignored for
+    priority fees, and if no block has any, the floors are suggested.
     """
     latest = blocks[-1]
     recent = blocks[-policy.recent_blocks :]
@@ -137,7 +137,7 @@ def _latest_range(latest: BlockFees, policy: FeePolicy) -> tuple[Wei, Wei]:
 
 
 def _historical_range(blocks: Sequence[BlockFees], policy: FeePolicy) -> tuple[Wei, Wei]:
-    """Empty blocks reward nothing, so the smallest is taken of those that reward at all."""
+    """Empty blocks reward nothing, so the smallest reward that is not zero counts."""
     smallest, largest = (_rewards(blocks, each, policy) for each in policy.range_percentiles)
     return (min(filter(None, smallest), default=_NO_FEE), max(largest, default=_NO_FEE))
 

@@ -38,7 +38,7 @@ class GapCause(StrEnum):
 class Gap:
     """A time in which a network was not watched; without an end it is open.
 
-    `reason` is the failure in words, safe to show; empty where no worker asked.
+    `reason` is the failure in words, safe to show; empty if no worker asked.
     """
 
     network_id: NetworkId
@@ -49,7 +49,7 @@ class Gap:
     reason: str = ""
 
     def length(self, now: datetime) -> timedelta:
-        """Return how long it was, or is until now."""
+        """Return its length, until now if it is open."""
         return max((self.ends_at or now) - self.begins_at, timedelta())
 
     def ended(self, at: datetime) -> Gap:
@@ -67,7 +67,7 @@ class WatchedTime:
 
     @classmethod
     def of(cls, since: datetime, until: datetime, missed: Iterable[Stretch]) -> Self:
-        """Join what was missed of a time; it may reach beyond that, in any order."""
+        """Join the missed times of a time, given in any order and perhaps reaching beyond it."""
         joined: list[Stretch] = []
         clipped = [(max(begin, since), min(end, until)) for begin, end in missed]
         for begins_at, ends_at in sorted(clipped):
@@ -93,7 +93,7 @@ class WatchedTime:
         return self.watched >= _ENOUGH * self.length
 
     def within(self, since: datetime, until: datetime) -> WatchedTime:
-        """Return what was watched of a part of it."""
+        """Return the watched part of a time within it."""
         return WatchedTime.of(since, until, self.missed)
 
 
@@ -118,7 +118,7 @@ class Covered:
     open_gap: Gap | None = None
 
     def unseen(self, since: datetime, until: datetime) -> tuple[Gap, ...]:
-        """Return the gap of a time in which no worker looked, unless it is short.
+        """Return the gap of a time without a worker, unless it is short.
 
         A gap that was open until then ends when it begins, and comes first.
         """

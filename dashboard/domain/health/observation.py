@@ -26,8 +26,8 @@ class FailureKind(StrEnum):
 class Failure:
     """Why there is no answer; `message` is safe to show and holds no secret.
 
-    `retry_after` is for how long the upstream asks for no requests, where it does; it is obeyed at
-    once and not stored.
+    `retry_after` is how long the upstream wants no requests, if it says so; it is obeyed at once
+    and not stored.
     """
 
     kind: FailureKind
@@ -36,7 +36,7 @@ class Failure:
 
 
 def longest_retry_after(failures: Iterable[Failure]) -> timedelta:
-    """Return for how long not to ask an upstream that failed in these ways."""
+    """Return how long not to ask an upstream that failed in these ways."""
     wishes = (each.retry_after for each in failures if each.retry_after is not None)
     return max(wishes, default=timedelta())
 
@@ -95,10 +95,10 @@ _LONGEST: Final = timedelta(seconds=30)
 
 @dataclass(frozen=True, slots=True)
 class AnswerCounts:
-    """What became of one question each time it was asked.
+    """The results of one question, counted.
 
-    `instead` counts answers of the node that were given since the gas API failed. `times` counts
-    answers by how long they took; hashes that are asked about together share one time.
+    `instead` counts answers of the node because the gas API failed. `times` counts answers by how
+    long they took; hashes that are asked about together share one time.
     """
 
     answered: int = 0
@@ -120,7 +120,7 @@ class AnswerCounts:
         return self.answered + self.instead + self.failed
 
     def share(self) -> float | None:
-        """Return the share that was answered, None where nothing was asked."""
+        """Return the share that was answered, None if nothing was asked."""
         return (self.answered + self.instead) / self.asked if self.asked else None
 
     def percentile(self, part: float) -> timedelta | None:

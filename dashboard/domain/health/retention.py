@@ -19,9 +19,9 @@ _STEPS: Final = {"fees": _MINUTE, "fee_minutes": _HOUR, "audit_log": _DAY, "cred
 class Retention:
     """How long each kind is kept: None is forever.
 
-    `fees` are single values, `fee_minutes` roll-ups by the minute; those by hour and day are kept
-    forever. `untracked_answers` are about hashes that are not tracked, `saved_lookups` the hashes
-    behind a link, `credits` the calls and their costs, `coverage_gaps` the times in which a
+    `fees` are single values, `fee_minutes` roll-ups by the minute; roll-ups by hour and day are
+    kept forever. `untracked_answers` are about hashes that are not tracked, `saved_lookups` the
+    hashes behind a link, `credits` the calls and their costs, `coverage_gaps` the times when a
     network was not watched, `answer_counts` how well sources answered.
     """
 
@@ -37,11 +37,11 @@ class Retention:
     answer_counts: timedelta | None = timedelta(days=31)
 
     def before(self, now: datetime) -> dict[str, datetime]:
-        """Return the time before which each kind is purged now, without those kept forever.
+        """Return the time before which each kind is purged now, without kinds kept forever.
 
-        Fees go by whole minutes and minutes by whole hours, so that no roll-up covers
-        a part, and credits by the hours in which they are counted; the audit log goes by whole
-        days, since each purge is logged itself.
+        Fees are purged by whole minutes and minutes by whole hours, so that each roll-up stays
+        complete; credits by the hours that count them; the audit log by whole days, since each
+        purge adds a line to it.
         """
         moments = {each.name: _since(getattr(self, each.name), now) for each in fields(self)}
         return {
@@ -90,7 +90,7 @@ class StoreSize:
 
     @property
     def full_in(self) -> timedelta | None:
-        """When the disk is full, None where it does not grow or that is unknown."""
+        """When the disk is full, None if it does not grow or that is unknown."""
         if self.free_on_disk is None or self.growth is None or self.growth <= 0:
             return None
         days = (self.free_on_disk + self.free_inside) / self.growth

@@ -22,13 +22,13 @@ class MailTrouble:
     answer: str
 
     def is_outage(self, now: datetime, after: timedelta) -> bool:
-        """Whether it lasts for so long that people must hear of it otherwise."""
+        """Whether it lasts so long that people must be notified over another channel."""
         return self.pending > 0 and now - self.since >= after
 
 
 @dataclass(frozen=True, slots=True)
 class MailOutage:
-    """An outage, and what was reported of it; `ended_at` is when a mail was taken again."""
+    """An outage, and what was reported about it; `ended_at` is when a mail was accepted again."""
 
     after_delivery: int
     since: datetime
@@ -66,7 +66,7 @@ class ClockJump:
 
 
 def unconfirmed_jump(measured: Sequence[datetime], now: datetime) -> ClockJump | None:
-    """Return the first jump that is not accepted yet, None where `now` may be trusted.
+    """Return the first jump that is not accepted yet, None if `now` may be trusted.
 
     `measured` are times at which the store was measured, one a day; those after `now` are
     ignored: the clock was ahead then and was corrected.

@@ -122,7 +122,7 @@ _EXACT: Final = 1e-6
 class KeyLimits:
     """The limits of one key; None leaves a limit to the installation, which allows everything.
 
-    `methods`: those that may be called, without their prefix, and the gas operations.
+    `methods` may be called: names without prefix, and gas operations.
     `requests_per_second`: None is the installation's rate, `UNLIMITED` no limit.
     `burst`: how many calls may come at once. `may_report`: whether it may save rejections.
     """
@@ -134,7 +134,7 @@ class KeyLimits:
     may_report: bool = True
 
     def rate_in_force(self, default: float) -> tuple[float | None, int | None]:
-        """Return calls a second and burst that apply, both None where there is no limit."""
+        """Return calls a second and burst that apply, both None if there is no limit."""
         rate = default if self.requests_per_second is None else self.requests_per_second
         return (None, None) if rate == UNLIMITED else (rate, self.burst or usual_burst(rate))
 
@@ -168,7 +168,7 @@ def format_rate(rate: float) -> str:
 
 
 def parse_key_name(text: str) -> str:
-    """Read the name of a key, for logs and lists; InputError where it is not allowed."""
+    """Read the name of a key, for logs and lists; InputError if it is not allowed."""
     if not _NAME.fullmatch(text):
         raise InputError(
             f"{shorten(text)} cannot name a key: use up to 64 letters, digits, dots, dashes and "
@@ -182,9 +182,9 @@ class ApiKey:
     """One key of one caller; `name` is what logs call the caller.
 
     `network_ids` are the networks that the key opens; None opens all of them.
-    `methods` are those that it may call, without their prefix, and the gas operations; None is
-    all of them. `may_report`: whether it may save rejections. `requests_per_second` and `burst`
-    bound how often; None is as often as it likes.
+    `methods` are names without prefix and gas operations that it may call; None is all of them.
+    `may_report`: whether it may save rejections. `requests_per_second` and `burst` limit how
+    often; None is no limit.
     """
 
     name: str
@@ -204,7 +204,7 @@ class ApiKey:
         secret: Secret | None = None,
         network_ids: Iterable[NetworkId] | None = None,
     ) -> Self:
-        """Digest a key and its secret, if any; InputError where no client could send the key.
+        """Digest a key and its secret, if any; InputError if no client could send the key.
 
         Keys are random and long, so one round of SHA-256 is enough.
         """
@@ -237,7 +237,7 @@ class ApiKey:
 
 @dataclass(frozen=True, slots=True)
 class ConfiguredKeys:
-    """The keys of the settings, and the rate of stored keys that have none of their own.
+    """The keys of the settings, and the rate of stored keys without a rate.
 
     `is_for_trial`: they are the one published key, for trying Linewatch with nothing configured.
     """

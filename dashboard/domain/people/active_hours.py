@@ -1,4 +1,4 @@
-"""Active hours: spans of a week in a time zone, right when its clocks are put forward or back."""
+"""Active hours: spans of a week in a time zone, also right when its clocks change."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def utc_only(_: str) -> tzinfo:
 
 @dataclass(frozen=True, slots=True)
 class WeekSpan:
-    """Hours on days of the week: `days` count from Monday as 0, times are minutes of the day.
+    """Hours on days of the week: `days` count from Monday (0), times are minutes of the day.
 
-    `ends` is not part of it; where it is not after `begins`, it is on the next day.
+    `ends` is not part of it; if it is not after `begins`, it is on the next day.
     """
 
     days: tuple[int, ...]

@@ -1,4 +1,4 @@
-"""Recipients: their addresses, whether anything may be sent to each, in which zone and hours."""
+"""Recipients: their addresses, whether each may be sent anything, their time zone and hours."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _is_local(local: str) -> bool:
 
 
 def _ascii_domain(domain: str) -> str:
-    """Return a domain as DNS has it; ValueError where it is none."""
+    """Return a domain as DNS has it; ValueError if it is none."""
     shown = domain if domain.isascii() else idna.encode(domain, uts46=True).decode("ascii")
     if len(shown) > _LONGEST_DOMAIN or not _HOST.fullmatch(shown):
         raise ValueError(f"{domain!a} is no domain")
@@ -113,7 +113,7 @@ class OffCause(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AddressOff:
-    """A recipient to whom nothing is sent; `by` is who said so, `note` what they said: foreign."""
+    """A recipient to whom nothing is sent; `by` turned it off, `note` says why: foreign texts."""
 
     recipient: Recipient
     cause: OffCause
@@ -187,11 +187,11 @@ class RecipientStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RecipientProfile:
-    """What a recipient wants of their messages.
+    """When and how a recipient wants messages.
 
-    `zone` is the time zone in which times are printed beside UTC, empty for that of [mail].
-    Outside of the hours `active` they are held; without any, a message comes at any hour. `digest`
-    is when a digest comes, by the clocks of the zone.
+    Messages print times in `zone` beside UTC; if empty, in the zone of [mail]. They are held
+    outside the hours `active`; without any, they come at any hour. `digest` is the local time of
+    a digest.
     """
 
     zone: str = ""
@@ -201,12 +201,12 @@ class RecipientProfile:
 
 @dataclass(frozen=True, slots=True)
 class ConfiguredRecipients:
-    """What the settings say of recipients.
+    """What the settings say about recipients.
 
-    `named` get what no rule sends elsewhere; `profiles` are by mailbox. Whoever writes the settings
-    vouches for both and for channels; every other mail address has to be verified. `zone` is that
-    of [mail]. `zones` returns the time zone of a name. `alertmanagers` are the channels that group
-    and repeat alerts by themselves.
+    `named` get what no rule sends elsewhere; `profiles` are by mailbox. The settings vouch for both
+    and for channels; every other mail address has to be verified. `zone` belongs to [mail]. `zones`
+    returns the time zone of a name. `alertmanagers` are the channels that group and repeat alerts
+    on their own.
     """
 
     named: tuple[Recipient, ...] = ()
@@ -251,7 +251,7 @@ class RecipientDirectory:
         return RecipientStatus.VERIFIED if is_verified else RecipientStatus.NOT_VERIFIED
 
     def withheld(self, recipient: Recipient) -> str:
-        """Say why nothing is sent to a recipient; empty where it is."""
+        """Say why nothing is sent to a recipient; empty if messages are sent."""
         off = self.off.get(mailbox_of(recipient))
         if off is not None:
             return off.reason
@@ -264,7 +264,7 @@ class RecipientDirectory:
         return [each for each in asked if each is not None]
 
     def profile(self, recipient: Recipient) -> RecipientProfile:
-        """Return what a recipient wants: what the settings say outweighs what was chosen later."""
+        """Return a recipient's wishes: the settings outweigh what was chosen later."""
         mailbox = mailbox_of(recipient)
         wanted = self.configured.profiles.get(mailbox) or self.chosen.get(mailbox)
         return wanted or RecipientProfile()
@@ -274,9 +274,9 @@ class RecipientDirectory:
         return self.configured.zones(self.profile(recipient).zone or self.configured.zone)
 
     def hold(self, recipient: Recipient, at: datetime, why: str) -> tuple[datetime, str]:
-        """Return when a message that is held until `at` for a reason goes, and for which reasons.
+        """Return when a message that is held until `at` for a reason is sent, and what holds it.
 
-        The reason is empty where nothing holds it.
+        The reason is empty if nothing holds it.
         """
         released = self.released_at(recipient, at)
         if released == at:

@@ -1,4 +1,4 @@
-"""Verification: an address is sent nothing before somebody confirmed that it may be."""
+"""Verification: an address gets nothing before somebody confirmed it."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ _CONTEXT_OF_MAIL: Final = b"linewatch verification mail 1:"
 class Verification:
     """How far an address is verified.
 
-    Its latest verification mail was asked for at `requested_at`, None where none ever was; since
-    `counted_from` there were `requests`. It is tried at `next_attempt_at`, None where it was sent
+    Its latest verification mail was asked for at `requested_at`, None if none ever was; since
+    `counted_from` there were `requests`. It is tried at `next_attempt_at`, None if it was sent
     or refused; `outcome` is the last answer of the mail server. `deliveries` are the finished
     attempts of all mails, oldest first. `wrong_codes` counts those given since the request.
     `verified_by` is the name of who confirmed it: foreign text.
@@ -72,7 +72,7 @@ class Verification:
 def request_mail(before: Verification, recently: Iterable[datetime], now: datetime) -> Verification:
     """Ask for a new verification mail, whose code replaces the one before.
 
-    `recently` are the times of the latest requests for all addresses. InputError where the address
+    `recently` are the times of the latest requests for all addresses. InputError if the address
     is verified already, or where these were too many.
     """
     address = shorten(before.recipient.address)
@@ -143,13 +143,13 @@ def mail_id_of(verification: Verification, key: bytes) -> UUID:
 
 
 def expires_at(verification: Verification) -> datetime | None:
-    """Return when the link and the code of the latest mail end; None where none was asked for."""
+    """Return when the link and the code of the latest mail end; None if none was asked for."""
     requested_at = verification.requested_at
     return None if requested_at is None else requested_at + VALID_FOR
 
 
 def mail_state(verification: Verification, now: datetime) -> NotificationState:
-    """Return what became of the latest verification mail, which was asked for.
+    """Return the state of the latest verification mail, which was asked for.
 
     It is dead where the server refused it, where the attempts are used up, or where its link and
     its code ended before it was sent.
@@ -166,7 +166,7 @@ def mail_state(verification: Verification, now: datetime) -> NotificationState:
 def enter_code(verification: Verification, code: str, key: bytes, by: Actor) -> Verification:
     """Return what follows from a code that a person gives: verified, or one more wrong one.
 
-    InputError where no code can be given any more.
+    InputError if no code can be given any more.
     """
     ends = expires_at(verification)
     address = shorten(verification.recipient.address)

@@ -50,7 +50,7 @@ PLACEHOLDERS: Final[Mapping[str, str]] = {
     "link": "the address of this look-up, where public_url of [pages] is set",
     "as_of": "the time of this answer",
 }
-"""What a template may name, each with what stands in its place; empty where it is not known."""
+"""The placeholders of a template, each with its value; empty if that is not known."""
 
 
 class Voice(StrEnum):
@@ -98,7 +98,7 @@ As of {as_of}.
 
 @dataclass(frozen=True, slots=True)
 class AnswerTemplates:
-    """The template of each voice, and those of single verdicts that take its place."""
+    """The template of each voice, and templates of single verdicts that replace it."""
 
     usual: Mapping[Voice, str]
     of_verdict: Mapping[tuple[Voice, VerdictKind], str] = field(default_factory=dict)
@@ -119,7 +119,7 @@ _LONGEST_SHOWN: Final = 40
 
 
 def parse_case_id(text: str) -> str:
-    """Read the case id that a person gives with a look-up; InputError where it is too long."""
+    """Read the case id that a person gives with a look-up; InputError if it is too long."""
     case_id = " ".join(text.split())
     if len(case_id) > LONGEST_CASE_ID:
         raise InputError(
@@ -161,7 +161,7 @@ def fill_in(template: str, values: Mapping[str, str]) -> str:
     """Fill a template in; values are never read as templates, whatever they hold.
 
     A line that names something without a value is left out. So is a paragraph whose lines with
-    placeholders are all left out. What goes beyond `LONGEST_ANSWER` is cut.
+    placeholders are all left out. The text is truncated to `LONGEST_ANSWER`.
     """
     filled = (_paragraph(each, values) for each in re.split(r"\n[ \t]*\n", template))
     text = "\n\n".join(each for each in filled if each)

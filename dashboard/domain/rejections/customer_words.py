@@ -171,7 +171,7 @@ def _over_limit(reason: Reason) -> str:
 def plain_steps(
     kind: VerdictKind, reason: Reason | None, nonce: int, end: FollowUp | None
 ) -> tuple[str, ...]:
-    """Return what the customer can do next, in order; nothing where nothing is left to do.
+    """Return what the customer can do next, in order; nothing if nothing is left to do.
 
     `reason` and `nonce` are those of the newest record, `end` is what the network's node says.
     """

@@ -70,8 +70,8 @@ class StoredRejection:
     """One version of a record in our archive.
 
     `first_seen_at` is when it arrived here, by poll or report. `reported_at` is when a node
-    handed it to our own serve; None where it was only polled. `seen_again_at` is when upstream
-    showed it another time, to the hour; None where it did not.
+    handed it to our own serve; None if it was only polled. `seen_again_at` is when upstream
+    showed it another time, to the hour; None if it did not.
     """
 
     rejection_id: int
@@ -85,7 +85,7 @@ class StoredRejection:
 
     @property
     def is_dated_ahead(self) -> bool:
-        """Whether it claims a time that had not come when it arrived: the node's clock is wrong.
+        """Whether it claims a time after its arrival: the node's clock is wrong.
 
         Such a claim is kept as it is and ranks behind every other, or one report of the year 9998
         would hide whatever is reported of its hash later.
@@ -100,10 +100,9 @@ class StoredRejection:
 
 @dataclass(frozen=True, slots=True)
 class ArchivedRejection:
-    """A rejection with what its signed transaction tells, where a node handed that in.
+    """A rejection with the fields of its signed transaction, if a node reported that.
 
-    `recipient` is None for a deployment, and where `is_signed_held` is false, since then nobody
-    knows it.
+    `recipient` is None for a deployment, and unknown if `is_signed_held` is false.
     """
 
     rejection: StoredRejection

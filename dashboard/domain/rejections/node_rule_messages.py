@@ -117,7 +117,7 @@ _WORDS: Final = {
 
 
 def rule_of(text: str) -> NodeRule | None:
-    """Return the rule whose text this is, or None where no form fits."""
+    """Return the rule whose text this is, or None if no form fits."""
     return next((rule for form, rule in _FORMS if form.fullmatch(text)), None)
 
 

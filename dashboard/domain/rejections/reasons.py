@@ -45,7 +45,7 @@ class Reason:
     """What a reason message says; `count` and `limit` are lines of the module's trace.
 
     `is_cached` marks a node that remembered an earlier check. `limit_from` names the table that
-    the limit is from, None where the message names it. `rule` is set for OTHER_RULE. `text` is the
+    the limit is from, None if the message names it. `rule` is set for OTHER_RULE. `text` is the
     message as sent: hostile, to be shown verbatim and inert.
     """
 
@@ -116,7 +116,7 @@ class ModuleLimits:
         return f"{self.name}, {self.version}" if self.version else self.name
 
     def limit_of(self, module: str) -> int | None:
-        """Return the limit of a module, or None where the table does not name it."""
+        """Return the limit of a module, or None if the table does not name it."""
         return self.limits.get(module)
 
 
@@ -155,12 +155,12 @@ _PURPOSES: Final = {
 
 
 def purpose_of(module: str) -> str | None:
-    """Return what a module works on, None where no public description says so."""
+    """Return what a module works on, None if no public description says so."""
     return _PURPOSES.get(module)
 
 
 Named: TypeAlias = tuple[ReasonKind, str | None]
-"""What a reason names: its kind, and the module where it tells one."""
+"""What a reason names: its kind, and its module, if any."""
 
 KIND_NAMES: Final = {
     ReasonKind.OVER_LIMIT: "module not named",
@@ -172,13 +172,13 @@ KIND_NAMES: Final = {
 
 
 def name_of(named: Named) -> str:
-    """Return what is shown of a reason in few words."""
+    """Return a reason in a few words."""
     kind, module = named
     return module or KIND_NAMES.get(kind, kind.value.replace("_", " "))
 
 
 def overrun(reason: Reason) -> float | None:
-    """Return observed count divided by limit, or None where a number is missing or zero."""
+    """Return observed count divided by limit, or None if a number is missing or zero."""
     if reason.count is None or not reason.limit:
         return None
     return reason.count / reason.limit

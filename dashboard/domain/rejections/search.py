@@ -30,7 +30,7 @@ _BEGINNING: Final = re.compile(
 
 
 class HashRange(NamedTuple):
-    """Hashes from `lowest` to `highest`, both included, of which those fit that end with `end`."""
+    """Hashes from `lowest` to `highest`, both included, that end with `end`."""
 
     lowest: TxHash
     highest: TxHash
@@ -54,12 +54,12 @@ class HashRange(NamedTuple):
 
     @property
     def only(self) -> TxHash | None:
-        """The one hash that it holds, None where there may be several."""
+        """The one hash that it holds, None if there may be several."""
         return self.lowest if self.lowest == self.highest else None
 
     @property
     def senders(self) -> tuple[Address, Address] | None:
-        """The first and the last sender that begin alike; None where a sender is too short."""
+        """The first and the last sender that begin alike; None if a sender is too short."""
         length = Address.LENGTH
         if self.lowest[length:].strip(b"\0") or self.highest[length:].strip(b"\xff"):
             return None
@@ -73,23 +73,22 @@ class HashRange(NamedTuple):
 
     @classmethod
     def beginning_with(cls, digits: str) -> Self:
-        """Return the hashes that begin with these hexadecimal digits, of which 64 name one."""
+        """Return the hashes that begin with these hexadecimal digits; 64 digits name one."""
         length = 2 * TxHash.LENGTH
         return cls(TxHash.parse(digits.ljust(length, "0")), TxHash.parse(digits.ljust(length, "f")))
 
 
 @dataclass(frozen=True, slots=True)
 class RejectionFilter:
-    """What is looked for; what is None may be anything.
+    """Which rejections are searched; a field that is None allows anything.
 
-    `since` and `until`, both included, bound the arrival here: claimed times can be late, or
-    made up; `claimed_since` and `claimed_until` bound those. `module` is the prover module that
-    the reason names, as it is written there; an empty one finds reasons that name none. `text`
-    stands in the reason as sent, in either case of ASCII letters. `network_ids` are the networks
-    that may be seen at all. `label` is what people wrote at the transaction when they tracked it,
-    the whole of it. `search` is what a person types: all its words stand in what pages show of the
-    rejection, or it stands in the label. `beginning` is how the hash begins, or the sender. Only
-    the store knows these three: `fits` passes them over.
+    `since` and `until`, both included, limit the arrival here, because claimed times can be late or
+    false; `claimed_since` and `claimed_until` limit these. `module` is the prover module as the
+    reason writes it; an empty one finds reasons that name none. `text` is a part of the reason as
+    sent, in either case of ASCII letters. `network_ids` are the networks that may be seen at all.
+    `label` is the whole label of the tracked transaction. `search` is what a person types: all its
+    words occur in what pages show of the rejection, or it occurs in the label. `beginning` is how
+    the hash or the sender begins. Only the store knows these three: `fits` ignores them.
     """
 
     network_id: NetworkId | None = None
@@ -110,7 +109,7 @@ class RejectionFilter:
     beginning: HashRange | None = None
 
     def fits(self, rejection: StoredRejection) -> bool:
-        """Whether this is what is looked for; the store's own search decides alike."""
+        """Whether a rejection matches; the store's own search decides alike."""
         record = rejection.record
         return (
             self._names(rejection)
@@ -192,7 +191,7 @@ def parse_search(text: str) -> Search:
 
 
 def bare_beginning(text: str) -> HashRange | None:
-    """Return the hashes that begin with these digits; they may as well be a number or a word."""
+    """Return the hashes that begin with these digits, which may also be a number or a word."""
     match = _DIGITS.fullmatch(text.strip())
     return None if match is None else HashRange.parse(f"0x{match[0]}")
 

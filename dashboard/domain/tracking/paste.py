@@ -1,4 +1,4 @@
-"""What people paste and write of transactions: hashes in any text, times, remarks and tags."""
+"""What people paste and write about transactions: hashes in any text, times, notes and tags."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Paste:
 
 
 def read_lookup(text: str) -> Paste:
-    """Read what to look up; InputError says how much it is where it is too much for once."""
+    """Read what to look up; InputError says how much it is if it is too much for once."""
     if len(text) > LONGEST_PASTE:
         raise InputError(
             f"the text has {len(text):,} characters: give at most {LONGEST_PASTE:,} at once"
@@ -143,7 +143,7 @@ def tags_in(text: str) -> frozenset[str]:
 def typed_tags(text: str) -> frozenset[str]:
     """Read tags that are typed as such, with # or without; InputError names what is none.
 
-    InputError also where there are more than `MOST_TAGS`.
+    InputError also if there are more than `MOST_TAGS`.
     """
     found = set[str]()
     for word in filter(None, _SEPARATORS.split(text)):
@@ -160,7 +160,7 @@ def typed_tags(text: str) -> frozenset[str]:
 
 
 def own_tags(tags: str, *texts: str) -> frozenset[str]:
-    """Return those of written tags that do not come from the label or the note."""
+    """Return the written tags that do not come from the label or the note."""
     return tags_in(tags) - tags_in(" ".join(texts))
 
 
@@ -198,7 +198,7 @@ _REMEDY: Final = "write it as 2026-11-20T12:00:00Z"
 def parse_attempt(text: str, now: datetime) -> datetime:
     """Read when a transaction was sent; without a zone it is UTC.
 
-    InputError where it is no such time, or lies in the future.
+    InputError if it is no such time, or lies in the future.
     """
     moment = read_attempt(text, now)
     if isinstance(moment, str):
@@ -232,7 +232,7 @@ def _unix(text: str) -> datetime | None:
 
 
 def _written(text: str) -> datetime | str | None:
-    """Read a date with its time of day; ValueError where there is no such day or hour."""
+    """Read a date with its time of day; ValueError if there is no such day or hour."""
     match = next((found for form in _FORMS if (found := form.fullmatch(text))), None)
     if match is None:
         return None
@@ -250,7 +250,7 @@ def _written(text: str) -> datetime | str | None:
 
 
 def _month_and_day(part: dict[str, str | None]) -> tuple[int, int] | None:
-    """Return both; None where each of two numbers may be either."""
+    """Return both; None if each of two numbers may be either."""
     if part.get("name"):
         return 1 + _MONTHS.index(str(part["name"]).lower()), int(part["day"] or 0)
     if part.get("one") is None:
@@ -298,7 +298,7 @@ class ListedTransaction:
     """One transaction of a list; `line` counts from 1, what people wrote is foreign text.
 
     `tags` are written with #, `network_ids` where it is to be watched, if its line says so.
-    `remark` says what of its line could not be used, foreign text included; empty where all could.
+    `remark` says what of its line could not be used, foreign text included; empty if all could.
     """
 
     line: int
@@ -348,7 +348,7 @@ class Remarks:
 
 
 def with_attempt(listed: ListedTransaction, text: str, now: datetime) -> ListedTransaction:
-    """Add when a transaction was sent; what is no such time goes into the remark."""
+    """Add when a transaction was sent; a text that is no such time goes into the remark."""
     moment = read_attempt(text, now) if text else None
     if not isinstance(moment, str):
         return replace(listed, attempted_at=moment)

@@ -87,7 +87,7 @@ def write_track_json(transactions: Iterable[TrackRequest]) -> str:
 def read_track_file(text: str, now: datetime) -> TrackList:
     """Read JSON where the text begins as such, else any other list; see `track_lists`.
 
-    InputError where it holds more than `MOST_PIECES`.
+    InputError if it holds more than `MOST_PIECES`.
     """
     first, *more = islice(track_files(text, now, MOST_PIECES), 2)
     if more:

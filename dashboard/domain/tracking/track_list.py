@@ -72,9 +72,9 @@ class UnusedColumns:
 
 @dataclass(frozen=True, slots=True)
 class TrackList:
-    """What a list holds: each hash where it came first, those that came again, what is wrong.
+    """The content of a list: each hash once, repeated hashes, and mistakes.
 
-    `unused_columns` are names in its header; of a list read in parts only the first has them.
+    `unused_columns` are names in its header; if a list is read in parts, only the first has them.
     """
 
     transactions: tuple[ListedTransaction, ...]
@@ -107,7 +107,7 @@ def track_lists(text: str, now: datetime, most: int | None) -> Iterator[TrackLis
 
 
 def in_parts(read: Iterator[_Read], most: int | None) -> Iterator[TrackList]:
-    """Return what is read in parts of at most so many; there is at least one."""
+    """Return the list in parts of at most so many; there is at least one."""
     seen: set[TxHash] = set()
     part = list(islice(read, most))
     yield _listed(part, seen)
@@ -174,7 +174,7 @@ def _read_items(lines: Iterator[str], now: datetime) -> Iterator[_Read]:
 
 
 def _place_of_header(lines: Sequence[str]) -> int | None:
-    """Return where a line names a column of hashes; None where a hash comes before it, or none."""
+    """Return where a line names a column of hashes; None if a hash comes before it, or none."""
     for place, line in enumerate(lines):
         if len(line) > _LONGEST_HEADER:
             return None
@@ -210,7 +210,7 @@ def _rows(lines: Iterator[_Numbered]) -> Iterator[_Numbered]:
 
 
 def _lines_to_end_of_quote(lines: Sequence[str]) -> int:
-    """Count the lines until an odd quote ends; 0 where it does not."""
+    """Count the lines until an odd quote ends; 0 if it does not."""
     return next((count for count, line in enumerate(lines, start=1) if line.count('"') % 2), 0)
 
 
@@ -242,7 +242,7 @@ def in_words(unused_columns: Sequence[str]) -> str:
 
 
 def _columns(header: Sequence[str]) -> dict[str, int]:
-    """Return where each known column stands; a date counts where a time of day is beside it."""
+    """Return the index of each known column; a date counts if there is a time of day too."""
     names = [_plain(name) for name in header]
     found = {
         ours: [names.index(theirs) for theirs in words if theirs in names]

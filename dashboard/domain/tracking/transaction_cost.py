@@ -1,4 +1,4 @@
-"""What a transaction costs: in the native coin of its network, and in money at a given price."""
+"""What a transaction costs: in its network's coin, and in money at a given price."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def read_coin_price(text: object) -> CoinPrice:
 
 
 def cost_of(fee: Wei, gas: int = TRANSFER_GAS) -> Wei:
-    """Return what so many units of gas cost, usually those of a plain transfer."""
+    """Return what so many units of gas cost; by default a plain transfer."""
     return Wei(fee * gas)
 
 

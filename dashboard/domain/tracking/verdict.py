@@ -44,7 +44,7 @@ SETTLES_AFTER: Final = timedelta(minutes=15)
 class Inclusion:
     """The block that holds a transaction, as its receipt says.
 
-    `is_successful` is false where the execution was reverted, None before EIP-658.
+    `is_successful` is false if the execution was reverted, None before EIP-658.
     """
 
     block_number: int
@@ -63,7 +63,7 @@ class InclusionQuestion:
 
 @dataclass(frozen=True, slots=True)
 class InclusionAnswer:
-    """What a node said of one hash; `inclusion` is None where it has no receipt.
+    """What a node said of one hash; `inclusion` is None if it has no receipt.
 
     `next_nonce` is the sender's at the newest block, read before the receipt was asked for; None
     where the sender is not known.
@@ -100,10 +100,10 @@ class FollowUp:
 def conclude_follow_up(
     before: FollowUp | None, answer: InclusionAnswer, nonce: int | None, at: datetime
 ) -> FollowUp:
-    """Return what an answer without failure makes of what was held before.
+    """Return the follow-up after an answer without failure.
 
     A receipt that vanished, or that names another block, starts again: the chain was reorganised.
-    One that settled stays when it vanishes: nodes prune receipts, and final blocks do not go.
+    A settled receipt stays when it vanishes: nodes prune receipts, and final blocks stay.
     """
     if before and before.settled_at and before.inclusion and answer.inclusion is None:
         return before
@@ -128,9 +128,9 @@ def conclude_follow_up(
 class VerdictKind(StrEnum):
     """What can be said of a hash; there is no "not rejected", since nobody can know that.
 
-    Of several networks the first of these leads: what is known to have happened, then what is not
-    known, and last that no rejection is on record. Else that would read as "not rejected" while
-    another network may hold the rejection.
+    With several networks, the first of these leads: known events, then what is unknown, and last
+    that no rejection is on record. Otherwise this would read as "not rejected" while another
+    network may have the rejection.
     """
 
     REJECTED = "rejected"
@@ -163,7 +163,7 @@ class Evidence:
     them claims a time that had not come when it arrived. `first_answered_at` and
     `last_answered_at` are the times of answers (a record or null); `failing_since` is the
     time of the first failed question after the last answer, with its `failure`. `follow_up` is
-    what the network's node says, None where there is no node or it gave no answer; if it does
+    what the network's node says, None if there is no node or it gave no answer; if it does
     not answer now, `receipt_failure` says since when and why.
     """
 

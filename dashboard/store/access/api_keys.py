@@ -53,7 +53,7 @@ class KeyUse:
 def create_key(
     connection: Connection, name: str, limits: KeyLimits, credential: Credential
 ) -> bool:
-    """Keep a new key; False where a key in use has that name."""
+    """Keep a new key; False if a key in use has that name."""
     row = {"name": name, "created_at": credential.created_at, **_limit_columns(limits)}
     if not insert_new(connection, api_keys, row):
         return False
@@ -63,12 +63,12 @@ def create_key(
 
 
 def limit_key(connection: Connection, name: str, limits: KeyLimits) -> bool:
-    """Give the key in use other limits; False where there is none of that name."""
+    """Give the key in use other limits; False if there is none of that name."""
     return _change(connection, name, _limit_columns(limits))
 
 
 def rename_key(connection: Connection, name: str, new_name: str) -> bool:
-    """Call the key in use otherwise; False where there is none of that name.
+    """Call the key in use otherwise; False if there is none of that name.
 
     For the caller to see first that no key in use has the new name.
     """
@@ -76,7 +76,7 @@ def rename_key(connection: Connection, name: str, new_name: str) -> bool:
 
 
 def revoke_key(connection: Connection, name: str, at: datetime) -> bool:
-    """End the key in use and its credentials for good; False where there is none of that name."""
+    """End the key in use and its credentials for good; False if there is none of that name."""
     _end_credentials(connection, name, at)
     return _change(connection, name, {"revoked_at": at})
 
@@ -86,7 +86,7 @@ def rotate_key(
 ) -> bool:
     """Add a credential to the key in use; those so far end then, if not before.
 
-    False where there is no key of that name.
+    False if there is no key of that name.
     """
     if find_key(connection, name) is None:
         return False

@@ -62,7 +62,7 @@ def last_details(
 ) -> Mapping[str, Detail] | None:
     """Return the details of the last action of this kind, `among` the latest actions.
 
-    None where it is none of these: no index tells kinds apart, and the log may be long.
+    None if it is none of these: no index tells kinds apart, and the log may be long.
     """
     by_age = (audit_log.c.at.desc(), audit_log.c.audit_id.desc())
     late = select(audit_log).order_by(*by_age).limit(among).subquery()
@@ -74,7 +74,7 @@ def last_details(
 
 
 def allow_purge_before(connection: Connection, moment: datetime) -> bool:
-    """Allow a purge of what is older, for good; False where that was allowed before.
+    """Allow a purge of what is older, for good; False if that was allowed before.
 
     A trigger of the database logs that.
     """

@@ -76,7 +76,7 @@ class Store:
         self.writes = next(self._numbers)
 
     def check_writing(self) -> None:
-        """Raise StoreError where nothing could be saved now; saves nothing to find out.
+        """Raise StoreError if nothing could be saved now; saves nothing to find out.
 
         Where the last write failed, only another one shows it: see `prove_writing`.
         """
@@ -209,7 +209,7 @@ def lease_time(connection: Connection) -> BootMoment:
 
 
 def prove_writing(store: Store) -> None:
-    """Save something that changes nothing; StoreError where the store would save nothing now.
+    """Save something that changes nothing; StoreError if the store would save nothing now.
 
     Only a commit shows a full disk: until then the database writes into its memory.
     """
@@ -218,7 +218,7 @@ def prove_writing(store: Store) -> None:
 
 
 def stored_revision(connection: Connection) -> str | None:
-    """Return the schema that the store has, None where it has none."""
+    """Return the schema that the store has, None if it has none."""
     if not inspect(connection).has_table("alembic_version"):
         return None
     revision: str | None = connection.scalar(text("SELECT version_num FROM alembic_version"))

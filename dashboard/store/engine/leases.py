@@ -27,7 +27,7 @@ class Holder:
 
 
 def acquire(connection: Connection, name: str, holder: str, duration: timedelta) -> int | None:
-    """Take the lease if nobody holds it; return its fencing token, None where somebody does.
+    """Take the lease if nobody holds it; return its fencing token, None if somebody does.
 
     Every grant has a larger token than all grants of all leases before it, whatever was released
     or ran out. Who holds the lease already gets it prolonged, with the token it has. `holder`
@@ -49,7 +49,7 @@ def acquire(connection: Connection, name: str, holder: str, duration: timedelta)
 
 
 def renew(connection: Connection, name: str, token: int, duration: timedelta) -> bool:
-    """Prolong a lease from now; False where it ran out or another was given it: stop the job."""
+    """Prolong a lease from now; False if it ran out or another was given it: stop the job."""
     now = lease_time(connection)
     mine = update(leases).where(leases.c.name == name, leases.c.token == token, _is_alive(now))
     return connection.execute(mine.values(**_term(now, duration))).rowcount == 1
@@ -62,7 +62,7 @@ def release(connection: Connection, name: str, token: int) -> None:
 
 
 def holder(connection: Connection, name: str) -> Holder | None:
-    """Return who holds the lease now, None where nobody does."""
+    """Return who holds the lease now, None if nobody does."""
     alive = _is_alive(lease_time(connection))
     query = select(leases.c.holder, leases.c.token).where(leases.c.name == name, alive)
     row = connection.execute(query).one_or_none()

@@ -134,7 +134,7 @@ class PostgresqlServer:
     ) -> Engine:
         """Connect for writing: one transaction at a time, on disk when it commits.
 
-        Where it is not `is_synced`, the server puts a commit on disk within a second.
+        If it is not `is_synced`, the server puts a commit on disk within a second.
         """
         engine = self._engine(
             {

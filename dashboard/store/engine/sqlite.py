@@ -239,7 +239,7 @@ class SqliteFile:
         return StoreError(f"{self.name} is damaged ({what}): {self.ways_out}")
 
     def prepare(self) -> None:
-        """Create the folder of the file, closed to other users, where there is none."""
+        """Create the folder of the file, closed to other users, if there is none."""
         folder = self.path.parent
         try:
             make_folder(folder)
@@ -250,7 +250,7 @@ class SqliteFile:
             ) from error
 
     def create(self) -> None:
-        """Create the file, closed to other users, where there is none."""
+        """Create the file, closed to other users, if there is none."""
         self.prepare()
         try:
             make_file(self.path)
@@ -269,7 +269,7 @@ class SqliteFile:
     ) -> Engine:
         """Connect for writing: one transaction at a time per process, on disk when it commits.
 
-        Where it is not `is_synced`, a commit is in the log, and on disk with the next one that is.
+        If it is not `is_synced`, a commit is in the log, and on disk with the next one that is.
         BEGIN IMMEDIATE takes the write lock at once, since a transaction that starts to write
         later fails where another has written in between, whatever the time-out.
         """
@@ -315,7 +315,7 @@ class SqliteFile:
             yield connection.execution_options(**{DATABASE: self})
 
     def checkpoint(self, connection: Connection) -> None:
-        """Move what the log holds into the file, and empty the log where nobody reads or writes.
+        """Move what the log holds into the file, and empty the log if nobody reads or writes.
 
         While a reader stays with one moment, the log grows; this is what makes it small again.
         To empty it keeps writers out, so all is moved before, which does not.
@@ -369,7 +369,7 @@ class SqliteFile:
         return None
 
     def _checked(self, error: BaseException) -> StoreUnavailable | StoreError:
-        """Say damage only where a look at the file finds some: a disk that failed once reads on."""
+        """Say damage only if a look at the file finds some: a disk that failed once reads on."""
         try:
             address = f"{self.path.absolute().as_uri()}?mode=rw"
             with closing(sqlite3.connect(address, uri=True, timeout=0)) as connection:

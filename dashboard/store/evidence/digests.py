@@ -64,7 +64,7 @@ def make_digest(
     now: datetime,
     domain: str,
 ) -> bool:
-    """Notify of all since the digest before; False where there is nothing to make.
+    """Notify of all since the digest before; False if there is nothing to make.
 
     The first time that a recipient wants digests only begins the time of the next one. To whom
     nothing may be sent, what happened meanwhile is not sent later either.

@@ -4,7 +4,7 @@ A poll sees one block, while others come and go; `baseFeeHistory` has each. It n
 blocks nor times, so the times are counted back from the answer. Two answers in a row are aligned,
 so that each block gives one value at most; those that polls saw are found among them by fee, time
 and order, and are left out. Where two answers fit in several ways, as on a flat chain, a time
-has a value only where it has the same one in all of them.
+has a value only if it has the same one in all of them.
 """
 
 from __future__ import annotations

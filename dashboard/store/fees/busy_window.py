@@ -121,7 +121,7 @@ class RollingFees:
 
 
 def _apply(held: _Held, value: TimedFee, replaced: TimedFee | None) -> None:
-    """Do so; ValueError where others may have changed what is stored around it."""
+    """Do so; ValueError if others may have changed what is stored around it."""
     if value.at > held.horizon:
         return
     if replaced is not None:

@@ -129,7 +129,7 @@ def rolled_up_of(row: Mapping[str, Any] | RowMapping) -> Iterator[tuple[FeeSerie
 
 
 def suggested_row(observation: GasObservation) -> dict[str, Any] | None:
-    """Return the suggested fees of an observation as a row, None where it has none."""
+    """Return the suggested fees of an observation as a row, None if it has none."""
     if observation.suggested_gas_fees is None:
         return None
     return {

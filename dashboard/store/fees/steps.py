@@ -146,7 +146,7 @@ class FeePercentiles:
         return cls(integers(columns[0]), integers(columns[1]))
 
     def at(self, moments: Integers) -> Integers | None:
-        """Return the one that held at each moment, None where none was ever seen.
+        """Return the one that held at each moment, None if none was ever seen.
 
         The first also holds before itself: a percentile is asked for a moment after the fee that it
         belongs to, and far more seldom.

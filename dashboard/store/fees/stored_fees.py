@@ -131,7 +131,7 @@ def fee_values(
 
 
 class FeeBounds(NamedTuple):
-    """How many fees there were, and the lowest and the highest; 0 where there were none."""
+    """How many fees there were, and the lowest and the highest; 0 if there were none."""
 
     many: int = 0
     lowest: Wei = Wei(0)

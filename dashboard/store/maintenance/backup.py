@@ -80,7 +80,7 @@ def finished_as(path: Path, *, overwrites: bool = False) -> Iterator[Path]:
 
 
 def copy_before_upgrade(url: str) -> Path | None:
-    """Copy a SQLite file of an older schema beside it; None where there is nothing to copy."""
+    """Copy a SQLite file of an older schema beside it; None if there is nothing to copy."""
     database = database_at(url)
     if not isinstance(database, SqliteFile) or not database.exists():
         return None

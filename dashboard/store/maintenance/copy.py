@@ -177,7 +177,7 @@ def indexes_made_last(connection: Connection, tables: Sequence[Table]) -> Iterat
 def counts_up(connection: Connection, table: Table) -> bool:
     """Whether the database remembers the last number that it gave to a row of a table.
 
-    PostgreSQL does for every key that is a number of its own; SQLite only where none may be given
+    PostgreSQL does for every key that is a number of its own; SQLite only if none may be given
     twice, and otherwise gives the one after the largest.
     """
     if connection.dialect.name == "postgresql":

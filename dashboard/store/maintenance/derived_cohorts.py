@@ -82,7 +82,7 @@ def rebuild_cohorts(connection: Connection) -> None:
 
 
 def _mark(connection: Connection, cohort_id: int) -> None:
-    """Let the hashes of a cohort stay together only where the same networks hold records."""
+    """Let the hashes of a cohort stay together only if the same networks hold records."""
     column = tracked_hashes.c
     query = select(column.tx_hash, rejections.c.network_id).distinct()
     query = query.join_from(

@@ -78,7 +78,7 @@ def export(
 ) -> tuple[tuple[Field, ...], Iterator[Sequence[Column]]]:
     """Return the columns of a kind, and its rows in batches, each column by column.
 
-    All rows are of one moment. InputError where the kind knows no networks and one is asked for.
+    All rows are of one moment. InputError if the kind knows no networks and one is asked for.
     """
     source = _SOURCES[wanted.kind]()
     conditions = list(_conditions(source, wanted))

@@ -37,7 +37,7 @@ from dashboard.store.schema.columns import Duration, Exact, ForeignText, Moment,
 from dashboard.store.schema.fees import Total
 
 Column: TypeAlias = Sequence[Any]
-"""The values of one column of a batch, as the database gives them; None where there is none."""
+"""The values of one column of a batch, as the database gives them; None if there is none."""
 
 
 class Form(Enum):

@@ -45,7 +45,7 @@ def move(source_url: str, target_url: str, by: Actor, expected: UUID | None = No
 
     At most one of both takes workers, wherever this is killed: the source until it is marked, then
     none until the copy is called complete. The same again copies from the beginning, or completes.
-    InputError where the target holds something else; ForeignStore where the store is of an
+    InputError if the target holds something else; ForeignStore where the store is of an
     installation other than the `expected` one.
     """
     source, target = database_at(source_url), database_at(target_url)
@@ -103,7 +103,7 @@ def _exclusive_store(database: Database) -> Iterator[Connection]:
 def _new_store(target: Database, mark: MoveMark) -> Iterator[Connection]:
     """Yield a transaction on a new store without content; it is there only if all goes well.
 
-    A copy with that mark, of a move that was not completed, is replaced. InputError where the
+    A copy with that mark, of a move that was not completed, is replaced. InputError if the
     target holds anything else.
     """
     if isinstance(target, SqliteFile):
@@ -122,7 +122,7 @@ def _new_store(target: Database, mark: MoveMark) -> Iterator[Connection]:
 
 
 def _mark_in(target: SqliteFile) -> MoveMark | None:
-    """Return the mark of a store in a file; None where it is none, or none that can be read."""
+    """Return the mark of a store in a file; None if it is none, or none that can be read."""
     try:
         with open_backup(target.path) as connection:
             return move_mark(connection)

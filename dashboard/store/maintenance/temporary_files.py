@@ -29,7 +29,7 @@ def unfinished_beside(path: Path, kind: str = "unfinished") -> Iterator[Path]:
     """Yield the path for a file to write in the folder of `path`; it is gone afterwards.
 
     The `kind` is unfinished, part or restoring. What killed processes left in that folder is
-    deleted. OSError where the folder takes no file.
+    deleted. OSError if the folder takes no file.
     """
     delete_abandoned(path.parent)
     ours = path.with_name(f".{path.name}.{uuid4().hex[:8]}.{kind}")

@@ -203,7 +203,7 @@ def changed_rejections(connection: Connection) -> Iterator[Finding]:
 
 
 def _digest_of(row: tuple[Any, ...]) -> bytes | None:
-    """Compute the digest of a row; None where it says what no rejection can."""
+    """Compute the digest of a row; None if it says what no rejection can."""
     try:
         return version_digest(record_of(row))
     except ValueError:

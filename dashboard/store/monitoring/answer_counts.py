@@ -26,7 +26,7 @@ _TIMES: Final = tuple(answer_counts.c[name] for name in TIMES)
 class SourceRecord:
     """What became of a question over some time: all together, and by quarters, oldest first.
 
-    A quarter is None where nothing was asked; its `times` are not read.
+    A quarter is None if nothing was asked; its `times` are not read.
     """
 
     total: AnswerCounts

@@ -35,7 +35,7 @@ def last_measured(connection: Connection) -> StoreSize | None:
 
 
 def clock_jump(connection: Connection, now: datetime) -> ClockJump | None:
-    """Return by how much the clock went ahead of the measurements, None where it is trusted."""
+    """Return by how much the clock went ahead of the measurements, None if it is trusted."""
     column = store_sizes.c
     query = (
         select(column.measured_at)

@@ -84,7 +84,7 @@ def spent_since(connection: Connection, since: datetime) -> list[LedgerLine]:
 
 @dataclass(frozen=True, slots=True)
 class LastHeartbeat:
-    """`accepted_at` is None where none was accepted yet; `trouble` is empty where the latest was.
+    """`accepted_at` is None if none was accepted yet; `trouble` is empty if the latest was.
 
     `trouble` holds foreign text.
     """

@@ -92,7 +92,7 @@ def archived_versions(
 
 
 def last_rejection_id(connection: Connection) -> int:
-    """Return the id of the newest rejection, 0 where there is none."""
+    """Return the id of the newest rejection, 0 if there is none."""
     return connection.scalar(select(func.max(rejections.c.rejection_id))) or 0
 
 
@@ -152,7 +152,7 @@ def queryable_record(
     """Return the record with the newest claimed time inside seven days, inclusive, or None.
 
     Of two with the same claimed time, the one that arrived later. One that is dated ahead of our
-    clock is returned only where there is no other, for seven days from its arrival.
+    clock is returned only if there is no other, for seven days from its arrival.
     """
     visible = (
         select(rejections)

@@ -55,7 +55,7 @@ class Grouping(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class GroupCount:
-    """Rejections that have `key` in common: a value of the domain, None where there is none."""
+    """Rejections that have `key` in common: a value of the domain, None if there is none."""
 
     key: Any
     count: int
@@ -151,7 +151,7 @@ class CauseCount:
 class StepCount:
     """Rejections with `key` in common that arrived in the step beginning at `since`.
 
-    A key is a value of the domain, None where there is none.
+    A key is a value of the domain, None if there is none.
     """
 
     since: datetime

@@ -139,7 +139,7 @@ class RejectionReader:
         self.is_near = self._reader.is_near
 
     def newest(self) -> int:
-        """Return the highest id on record, 0 where there is none."""
+        """Return the highest id on record, 0 if there is none."""
         newest: int = self._reader.rows(_NEWEST, ())[0][0]
         return newest
 

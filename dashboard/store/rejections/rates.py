@@ -77,7 +77,7 @@ def arrivals_of(
 def _values(
     scope: RuleScope, by: Dimension | None, value: object, tags: str | None
 ) -> Iterable[str]:
-    """Return what a rejection counts for: nothing where it lacks a tag, else often one value.
+    """Return what a rejection counts for: nothing if it lacks a tag, else often one value.
 
     A value that it does not have is empty. Of its tags it counts for each that the scope takes.
     """

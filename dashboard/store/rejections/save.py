@@ -117,7 +117,7 @@ HashOnNetwork: TypeAlias = tuple[TxHash, NetworkId]
 
 
 class LocatedReport(NamedTuple):
-    """A report, the network that it belongs to, and when it came, where that is not now."""
+    """A report, the network that it belongs to, and when it came, if that is not now."""
 
     report: RejectionReport
     network_id: NetworkId

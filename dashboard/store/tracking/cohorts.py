@@ -143,7 +143,7 @@ def watch_on_networks(
 def split_cohort(connection: Connection, cohort_id: int, hashes: Sequence[TxHash]) -> int | None:
     """Move hashes from a cohort to a new one with the same results; return its id.
 
-    Those that have left the cohort already stay where they are; None where all have.
+    Those that have left the cohort already stay where they are; None if all have.
     """
     shared = cohorts.c["tracked_at", "is_rejected"]
     old = select(literal(0), *shared).where(cohorts.c.cohort_id == cohort_id)

@@ -25,7 +25,7 @@ from dashboard.store.schema import follow_ups, rejections, tracked_hashes, watch
 
 @dataclass(frozen=True, slots=True)
 class OpenFollowUp:
-    """A tracked hash whose end is not settled; `asked_at` is None where no node was asked yet."""
+    """A tracked hash whose end is not settled; `asked_at` is None if no node was asked yet."""
 
     watch_id: int
     tx_hash: TxHash

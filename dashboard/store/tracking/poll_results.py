@@ -126,7 +126,7 @@ def _by_result(
 
 
 def _commonest_message(answers: Sequence[ExclusionAnswer]) -> str:
-    """Return what most of these failures say; empty where they are none."""
+    """Return what most of these failures say; empty if they are none."""
     messages = Counter(each.failure.message for each in answers if each.failure is not None)
     return messages.most_common(1)[0][0] if messages else ""
 

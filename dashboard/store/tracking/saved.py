@@ -41,7 +41,7 @@ def read_saved_filters(connection: Connection) -> list[SavedFilter]:
 def save_filter(
     connection: Connection, name: str, parameters: Mapping[str, str], by: Actor
 ) -> None:
-    """Save a filter, in place of one of the same name; InputError where there are too many."""
+    """Save a filter, in place of one of the same name; InputError if there are too many."""
     column = saved_filters.c
     others = select(func.count()).where(column.name != name)
     if connection.scalars(others).one() >= MOST_SAVED:
@@ -51,7 +51,7 @@ def save_filter(
 
 
 def remove_filter(connection: Connection, name: str) -> bool:
-    """Remove a saved filter; False where there is none of that name."""
+    """Remove a saved filter; False if there is none of that name."""
     of_name = delete(saved_filters).where(saved_filters.c.name == name)
     return connection.execute(of_name).rowcount > 0
 
@@ -99,7 +99,7 @@ def _make_room(connection: Connection, kept: str, most: int) -> None:
 
 
 def saved_lookup(connection: Connection, lookup_id: str) -> tuple[TxHash, ...] | None:
-    """Return the hashes, or None where nothing is saved under the id, or not any more."""
+    """Return the hashes, or None if nothing is saved under the id, or not any more."""
     if not _ID.fullmatch(lookup_id):
         return None
     column = saved_lookups.c

@@ -67,7 +67,7 @@ class TrackedFilter:
     """What is looked for; what is None may be anything.
 
     With a network, `record_status` is what is on record there. Without, a record of any network
-    counts, also of one where the hash is not watched. `search` stands in the label, the note or
+    counts, also of one if the hash is not watched. `search` stands in the label, the note or
     the case id, in either case, or a rejection of the hash is shown with all its words, or the
     hash begins with it, or the sender of its rejection. `tx_hashes` stand for either as well.
     Label, case id, owner and tag are whole ones; an empty one may be anything.

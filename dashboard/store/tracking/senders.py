@@ -28,7 +28,7 @@ class WatchedSender:
 
 
 def watch_sender(connection: Connection, wish: WatchedSender) -> bool:
-    """Track the reported transactions of an address from now on; False where it is watched already.
+    """Track the reported transactions of an address from now on; False if it is watched already.
 
     Earlier reports stay as they are. A label replaces the one that is there.
     """
@@ -42,7 +42,7 @@ def watch_sender(connection: Connection, wish: WatchedSender) -> bool:
 
 
 def unwatch_sender(connection: Connection, sender: Address) -> bool:
-    """Stop watching an address; False where it is not watched. What is tracked stays tracked."""
+    """Stop watching an address; False if it is not watched. What is tracked stays tracked."""
     of_sender = delete(watched_senders).where(watched_senders.c.sender == sender)
     return connection.execute(of_sender).rowcount > 0
 

@@ -73,7 +73,7 @@ class TrackedTransaction:
 
     @property
     def ends_at(self) -> datetime | None:
-        """Return when it is asked about for the last time; None where it is watched nowhere."""
+        """Return when it is asked about for the last time; None if it is watched nowhere."""
         return None if self.born_at is None else self.born_at + WATCHED_FOR
 
     @property
@@ -304,9 +304,9 @@ def _watched(
 
 
 def edit_tracked(connection: Connection, tx_hash: TxHash, remarks: Remarks) -> bool:
-    """Replace the remarks; False where the hash is not tracked any more.
+    """Replace the remarks; False if the hash is not tracked any more.
 
-    InputError where it would have more than `MOST_TAGS`.
+    InputError if it would have more than `MOST_TAGS`.
 
     Another time of the attempt means another schedule: the hash gets a new cohort, which the poll
     loads, even if it had asked its last question about the hash.
@@ -326,7 +326,7 @@ def edit_tracked(connection: Connection, tx_hash: TxHash, remarks: Remarks) -> b
 
 
 def untrack(connection: Connection, tx_hash: TxHash) -> bool:
-    """Stop tracking a hash; False where it is not tracked.
+    """Stop tracking a hash; False if it is not tracked.
 
     Its rejections, results and notifications stay.
     """
