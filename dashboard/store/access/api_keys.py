@@ -26,7 +26,7 @@ class Credential:
     ends_at: datetime | None = None
 
     def is_over(self, now: datetime) -> bool:
-        """Whether it is refused by now."""
+        """Whether it is refused now."""
         return self.ends_at is not None and self.ends_at <= now
 
 
@@ -43,7 +43,7 @@ class StoredKey:
 
 @dataclass(frozen=True, slots=True)
 class KeyUse:
-    """What was done with one credential: calls that were let in, and those that were refused."""
+    """The use of one credential: calls that were admitted, and calls that were refused."""
 
     last_used_at: datetime
     calls: int
@@ -119,7 +119,7 @@ def keys_version(connection: Connection) -> int:
 
 
 def add_uses(connection: Connection, uses: Mapping[bytes, KeyUse]) -> None:
-    """Add to what was done with credentials, by the digests of their keys."""
+    """Add to the use of credentials, by the digests of their keys."""
     rows = [
         {
             "key_digest": digest,
@@ -133,7 +133,7 @@ def add_uses(connection: Connection, uses: Mapping[bytes, KeyUse]) -> None:
 
 
 def key_uses(connection: Connection) -> dict[bytes, KeyUse]:
-    """Return what was done with each credential, by the digest of its key."""
+    """Return the use of each credential, by the digest of its key."""
     return {
         row.key_digest: KeyUse(row.last_used_at, row.calls, row.refusals)
         for row in connection.execute(select(api_key_uses))

@@ -18,7 +18,7 @@ _LOOKED_BACK: Final = 10_000
 
 @dataclass(frozen=True, slots=True)
 class AuditFilter:
-    """What is looked for; what is None may be anything. Both times are included."""
+    """Which entries are searched; a field that is None allows anything. Both times are included."""
 
     action: Action | None = None
     since: datetime | None = None
@@ -74,7 +74,7 @@ def last_details(
 
 
 def allow_purge_before(connection: Connection, moment: datetime) -> bool:
-    """Allow a purge of what is older, for good; False if that was allowed before.
+    """Allow a purge of older entries, permanently; False if that was allowed before.
 
     A trigger of the database logs that.
     """

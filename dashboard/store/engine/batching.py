@@ -69,7 +69,7 @@ class AdaptiveBatches:
     def in_batches(
         self, store: Store, found: Sequence[T], act: Callable[[Connection, Sequence[T]], int]
     ) -> Iterator[int]:
-        """Act on what was found, on so many rows in each transaction; yield what it returns."""
+        """Act on the found rows, so many in each transaction; yield what the action returns."""
         place = 0
         while place < len(found):
             some = found[place : place + self.rows]

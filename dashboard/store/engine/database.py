@@ -24,14 +24,14 @@ _EXAMPLES: Final = "sqlite:////folder/linewatch.db or postgresql://user:password
 
 
 class Database(Protocol):
-    """What the store needs of a database beyond SQL; `name` stands in messages.
+    """What the store needs of a database beyond SQL; messages show its `name`.
 
     `parameter` marks a value in a statement for the driver, which raises `driver_error`.
     `is_near`: small questions take microseconds, not the time to a server and back.
 
-    Both kinds let one transaction write at a time and show readers one moment. So the numbers
-    that rows are given count up in the order in which transactions end, and a reader of "all
-    after the last one I saw" misses none.
+    Both kinds let one transaction write at a time and show readers one moment. So the ids of rows
+    rise in the order in which transactions end, and a reader of "all after the last one I saw"
+    misses none.
     """
 
     name: str
@@ -43,7 +43,7 @@ class Database(Protocol):
         """Whether a store may be there; false where to connect would create one."""
 
     def identity(self) -> object:
-        """Return what changes when another store is put into this one's place."""
+        """Return a value that changes when another store replaces this one."""
 
     def check_corruption(self, connection: Connection, longest: timedelta) -> None:
         """Raise StoreError, naming the way out, for damage that shows at once or in `longest`."""
@@ -52,7 +52,7 @@ class Database(Protocol):
         """Make what must be there before a store can be created."""
 
     def create(self) -> None:
-        """Make an empty store, without a schema, where there is none."""
+        """Make an empty store, without a schema, if there is none."""
 
     def reading_engine(self) -> Engine:
         """Connect for reading."""
@@ -62,9 +62,9 @@ class Database(Protocol):
     ) -> Engine:
         """Connect for writing; a writer waits for the others at most for `patience`.
 
-        Where it is not `is_synced`, a power cut may undo the last transactions, each whole. What
-        does not take turns waits for nobody where the database can do without: it must change
-        only rows of its own, and give no numbers to rows.
+        If it is not `is_synced`, a power cut may undo the last transactions, each whole. A
+        connection that does not take turns waits for nobody, if the database allows that: it
+        must change only its own rows, and create no ids.
         """
 
     def exclusive(self) -> AbstractContextManager[Connection]:
@@ -74,7 +74,7 @@ class Database(Protocol):
         """
 
     def checkpoint(self, connection: Connection) -> None:
-        """Bring what was written to its final place, where the database puts that off."""
+        """Move the log into the file, if the database postpones that."""
 
     def use_autocommit(self, connection: Any) -> None:  # noqa: ANN401 - the driver's own
         """Let each statement of a driver's connection see all that was committed before it.
@@ -86,13 +86,13 @@ class Database(Protocol):
         """Return the time by which leases run out, the same for every process."""
 
     def check_space(self, connection: Connection) -> None:
-        """Raise StoreUnavailable where it shows without saving that nothing can be saved now."""
+        """Raise StoreUnavailable if nothing can be saved now, seen without saving."""
 
     def size(self, connection: Connection) -> int:
         """Return the bytes that the store takes."""
 
     def unavailable(self, error: BaseException) -> StoreUnavailable | StoreError | None:
-        """Say an error of the driver with its remedy; None where it names no known trouble."""
+        """Return an error of the driver in words, with its remedy; None if unknown."""
 
 
 def database_at(text: str) -> Database:

@@ -32,7 +32,7 @@ def force_to_disk(path: Path) -> None:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder, closed to other users, if there is none; with those that it lies in."""
+    """Make a folder and its parents, closed to other users, if they do not exist."""
     missing = [each for each in (folder, *folder.parents) if not each.exists()]
     folder.mkdir(mode=_OWNERS_FOLDER, parents=True, exist_ok=True)
     for each in reversed(missing):
@@ -40,10 +40,10 @@ def make_folder(folder: Path) -> None:
 
 
 def make_file(path: Path) -> None:
-    """Make an empty file, closed to other users, if there is none; what is there stays as it is.
+    """Make an empty file, closed to other users, if there is none; an existing file stays as it is.
 
-    What SQLite puts beside a file is as closed as that. A file that is there is not even opened: to
-    close it again would release the locks that SQLite holds on it for this process.
+    SQLite's files beside it get the same rights. An existing file is not even opened: closing it
+    would release the locks that SQLite holds on it for this process.
     """
     led_to = path.resolve()
     try:
@@ -80,7 +80,7 @@ _CONDITION: Final = re.compile(r"\sWHERE\s(.*)$", re.IGNORECASE | re.DOTALL)
 
 
 def find_corruption(connection: sqlite3.Connection, longest: timedelta) -> str | None:
-    """Read the schema and the way into every table and index, then pages for at most `longest`.
+    """Read the schema and the root of every table and index, then pages for at most `longest`.
 
     Returns what is wrong in a few words, None if nothing shows. sqlite3.Error where the file
     cannot be read for another reason.

@@ -67,7 +67,7 @@ def write_rows(connection: Connection, statement: str, rows: Sequence[Row]) -> N
 
 
 def placeholders(values: Collection[Any]) -> str:
-    """Return the list of parameters that stands after IN for so many values."""
+    """Return the list of parameters after IN for so many values."""
     return f"({', '.join('?' * len(values))})"
 
 

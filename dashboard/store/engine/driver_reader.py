@@ -1,4 +1,4 @@
-"""Questions below SQLAlchemy, on a connection of their own: for what is asked by the thousand."""
+"""Queries below SQLAlchemy, on their own connection: for thousands of questions a second."""
 
 from __future__ import annotations
 

@@ -32,7 +32,8 @@ class Store:
     ) -> None:
         """Use four engines on one database.
 
-        The `idler` awaits no disk, and the `renewer` no other writer where the database allows it.
+        The `idler` does not wait for the disk, nor the `renewer` for other writers if the database
+        allows that.
         """
         self.name = database.name
         self._database = database
@@ -87,10 +88,10 @@ class Store:
 
     @contextmanager
     def write_unsynced(self) -> Iterator[Connection]:
-        """Open a transaction like `write`, for what may as well be done again, such as forgetting.
+        """Open a transaction like `write`, for work that may be repeated, such as deleting.
 
-        It lets the others write as soon as it ends and awaits no disk: a power cut may undo it,
-        whole, and never anything that was saved after it.
+        It lets others write as soon as it ends and does not wait for the disk: a power cut may
+        undo it, whole, but nothing that was saved after it.
         """
         with store_errors(self._database), self._idler.begin() as connection:
             yield connection
@@ -99,7 +100,7 @@ class Store:
     def renew(self) -> Iterator[Connection]:
         """Open a transaction that prolongs a lease, on a connection of its own.
 
-        However many jobs of this process wait to write, it waits for one of them at most.
+        It waits for one other job of this process at most, however many wait to write.
         """
         with self._is_renewing, store_errors(self._database), self._renewer.begin() as connection:
             yield connection
@@ -139,9 +140,9 @@ def open_store(
 ) -> Store:
     """Open a store that `migrate` has made; SchemaMismatch where it has another schema.
 
-    `clock` is the time by which leases run out, unless it is the database's own. A writer waits
-    for the others for `patience` before StoreUnavailable. Damage that shows at once is raised as
-    StoreError; `look` is how long more of it is looked for. ForeignStore where all was moved.
+    `clock` times leases; by default it is the database's own. A writer waits up to `patience` for
+    others, then StoreUnavailable. Damage that shows at once is raised as StoreError; `look` is how
+    long to search for more. ForeignStore if the store was moved.
     """
     database = database_at(url)
     if not database.exists():
@@ -171,7 +172,7 @@ def open_store(
 def check_store(store: Store, look: timedelta) -> None:
     """Raise StoreError, naming the remedy, unless the store is whole, has our schema and is here.
 
-    `look` is how long damage is looked for that does not show at once.
+    `look` is how long to search for damage that does not show at once.
     """
     with store.read() as connection:
         database_of(connection).check_corruption(connection, look)

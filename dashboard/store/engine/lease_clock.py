@@ -1,4 +1,4 @@
-"""The clock of leases: no administrator and no time server moves it; which boot, how long since."""
+"""The clock of leases: which boot, and how long since; setting the time does not change it."""
 
 from __future__ import annotations
 

@@ -29,9 +29,8 @@ class Holder:
 def acquire(connection: Connection, name: str, holder: str, duration: timedelta) -> int | None:
     """Take the lease if nobody holds it; return its fencing token, None if somebody does.
 
-    Every grant has a larger token than all grants of all leases before it, whatever was released
-    or ran out. Who holds the lease already gets it prolonged, with the token it has. `holder`
-    names one process, never two.
+    Every grant has a larger token than all grants before it. If `holder` has the lease already, it
+    is prolonged with the same token. `holder` names one process, never two.
     """
     now = lease_time(connection)
     insert_new(connection, leases, _free(name))

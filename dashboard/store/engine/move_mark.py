@@ -16,7 +16,7 @@ _COPY: Final = "copy of "
 
 
 class MoveMark(NamedTuple):
-    """Where a store was moved to; or, of a copy that is not complete, where it comes from."""
+    """Where a store was moved to; or where an incomplete copy comes from."""
 
     place: str
     is_copy: bool = False

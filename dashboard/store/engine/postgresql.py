@@ -83,11 +83,10 @@ class PostgresqlServer:
         self.name = f"The store {url.database} at {url.host or 'the local server'}"
 
     def clear_text_hosts(self) -> Sequence[str]:
-        """Return the hosts that the address or PGHOST names, where libpq may do without TLS.
+        """Return the hosts that the address or PGHOST names, if libpq may connect without TLS.
 
-        By itself it does (`sslmode=prefer`) where a server, or somebody on the way, says so.
-        A service that the address names stands for hosts that only libpq reads, and what it says
-        goes before PGSSLMODE.
+        By default it does (`sslmode=prefer`) if a server, or somebody on the way, says so. A
+        service in the address stands for hosts that only libpq knows, and overrides PGSSLMODE.
         """
         services = self._listed("service")
         usual = "" if services else _of_environment("sslmode")
@@ -185,7 +184,7 @@ class PostgresqlServer:
         return BootMoment(_CLOCK, connection.execute(query).scalar_one())
 
     def check_space(self, connection: Connection) -> None:
-        """Ask whether the server only follows another; its disk shows in what it refuses."""
+        """Ask whether the server is a standby; a full disk shows only when a save fails."""
         if connection.execute(text("SELECT pg_is_in_recovery()")).scalar_one():
             remedy = _REMEDIES["25006"]
             raise StoreUnavailable(f"{self.name} cannot be used now: {remedy}")
@@ -235,7 +234,7 @@ class PostgresqlServer:
         return (given,) if isinstance(given, str) else given
 
     def _option(self, name: str, default: str | int) -> str:
-        """Let the address decide where it says something."""
+        """Return an option of the address, if it has one."""
         return str(self._url.query.get(name, default))
 
 

@@ -39,8 +39,9 @@ _LARGEST_LOG: Final = 64 * 1024 * 1024
 """Bytes that an empty log keeps on disk after it was larger."""
 
 _PAGES_IN_LOG: Final = 4000
-"""How many pages the log holds before who saves moves them into the file, and waits for the disk.
-The purge does so much earlier, and the worker every few seconds, so that this is seldom."""
+"""Pages in the log before a save moves them into the file, and waits for the disk.
+
+The purge does so much earlier, and the worker every few seconds, so this is rare."""
 
 _PAGES_OF_IDLER: Final = 100
 """The same for the purge. Its pages lie all over the file, and while they go to the disk, saves
@@ -50,7 +51,7 @@ took 1.3 times as long as without it, and 1.6 times with SQLite's own 1,000 page
 
 _READERS_KEPT: Final = 16
 _READERS_PATIENCE: Final = 20.0
-"""Seconds; readers only wait for the moments in which the file is recovered or created."""
+"""Seconds; readers wait only while the file is recovered or created."""
 _REMEDIES: Final = {
     sqlite3.SQLITE_BUSY: "another process has been writing for too long; try again",
     sqlite3.SQLITE_FULL: "free some space on its disk",
@@ -352,7 +353,7 @@ class SqliteFile:
             raise StoreUnavailable(f"{self.name} cannot be used now{trouble}") from error
 
     def size(self, connection: Connection) -> int:
-        """Count pages; what stands in the write-ahead log only is not in it."""
+        """Count pages, without those that are only in the write-ahead log."""
         pages: int = connection.exec_driver_sql("PRAGMA page_count").scalar_one()
         page_size: int = connection.exec_driver_sql("PRAGMA page_size").scalar_one()
         return pages * page_size

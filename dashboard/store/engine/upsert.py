@@ -39,9 +39,9 @@ def upsert(
     rows: Sequence[Mapping[str, Any]],
     keep: frozenset[str] = frozenset(),
 ) -> None:
-    """Insert rows, each replacing the one with the same primary key but for the columns `keep`.
+    """Insert rows; each replaces the row with the same primary key, except for the columns `keep`.
 
-    A kept column keeps what it has, unless that is null. All rows have the same columns.
+    A column of `keep` keeps its value, unless that is null. All rows have the same columns.
     """
     if not rows:
         return
@@ -109,7 +109,7 @@ def _in_postgresql(element: _AsciiLower, compiler: SQLCompiler, **options: Any) 
 
 
 def holds_text(column: ColumnElement[str], text: str) -> ColumnElement[bool]:
-    """Demand that `text` stands in a column of `ForeignText`, whatever the case of its letters."""
+    """Return the condition that a column of `ForeignText` contains `text`, in either case."""
     lowered = "".join(each.lower() if each.isascii() else each for each in escape(text))
     return _AsciiLower(column).contains(lowered, autoescape=True)
 

@@ -1,4 +1,4 @@
-"""What the store knows around the moment at which a network became busy."""
+"""What the store knows around the moment when a network became busy."""
 
 from __future__ import annotations
 
@@ -65,9 +65,9 @@ def read_usual_spells(
 def read_busy_time(
     connection: Connection, network_id: NetworkId, since: datetime, until: datetime
 ) -> BusyTime:
-    """Read the busy spells of a time, and what was watched of it: its share says how busy it was.
+    """Read the busy spells of a time and its watched part, which give the busy share.
 
-    What is watched is None of a network that only has a history.
+    The watched part is None for a network that has only a history.
     """
     watched = None
     if watched_from(connection, [network_id], Watched.FEES):

@@ -33,15 +33,15 @@ from dashboard.store.rejections.counts import count_rejections
 from dashboard.store.schema import notifications, outbox
 
 _SPACE: Final = UUID("5b0c7f0e-6a3d-4c1c-9d35-0a1f6f1a7d52")
-"""Names the ids of digests: that of one recipient and moment is made once."""
+"""Names the ids of digests: each recipient and moment has one."""
 
 _LONGEST: Final = timedelta(days=31)
-"""What a digest covers at most, after a time in which no worker ran."""
+"""The longest time that a digest covers, if no worker ran for long."""
 
 
 @dataclass(frozen=True, slots=True)
 class DueDigest:
-    """A recipient whose digest came up at `until`; the time before is that of the last one."""
+    """A recipient whose digest, sent at `time`, is due at `until`."""
 
     recipient: Recipient
     time: DigestTime

@@ -95,7 +95,7 @@ def _evidence(known: Evidence, check: Row[Any] | None) -> Evidence:
 
 
 def with_labels(connection: Connection, changes: Sequence[NotifiedChange]) -> list[NotifiedChange]:
-    """Return the changes with what people said of their transactions; at most 500 at a time."""
+    """Return the changes with the remarks of their transactions; at most 500 at a time."""
     column = tracked_hashes.c
     hashes = {each.transition.subject.tx_hash for each in changes} - {None}
     query = select(column.tx_hash, column.label, column.attempted_at)
@@ -109,16 +109,16 @@ def with_labels(connection: Connection, changes: Sequence[NotifiedChange]) -> li
 
 
 def with_previous(connection: Connection, change: NotifiedChange) -> NotifiedChange:
-    """Return a changed record with the one that was known before, where that is still kept."""
+    """Return a changed record with the one before, if that is still kept."""
     if not change.is_changed_record:
         return change
     return replace(change, previous=_previous(connection, change.transition))
 
 
 def with_ends(connection: Connection, changes: Sequence[NotifiedChange]) -> list[NotifiedChange]:
-    """Return the changes with what ended what they opened, of networks; at most 500 at a time.
+    """Return changes of networks with the changes that ended them; at most 500 at a time.
 
-    What was unknown ended with the next change of its subject.
+    An unknown state ended with the next change of its subject.
     """
     opened = {
         each.transition.transition_id

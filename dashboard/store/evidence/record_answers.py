@@ -84,7 +84,7 @@ def record_lookup(
 def cohorts_among(
     connection: Connection, network_id: NetworkId, hashes: Sequence[TxHash]
 ) -> list[Cohort]:
-    """Return the cohorts in which some of the hashes are, with those hashes alone."""
+    """Return the cohorts of the hashes, each with these hashes alone."""
     column, watched = tracked_hashes.c, watched_cohorts.c
     found: defaultdict[tuple[int, bool, int], list[TxHash]] = defaultdict(list)
     for some in portions(hashes):

@@ -1,10 +1,10 @@
 """Backfill: which base fees of a history no poll saw, and the time they probably had.
 
 A poll sees one block, while others come and go; `baseFeeHistory` has each. It names neither
-blocks nor times, so the times are counted back from the answer. Two answers in a row are aligned,
-so that each block gives one value at most; those that polls saw are found among them by fee, time
-and order, and are left out. Where two answers fit in several ways, as on a flat chain, a time
-has a value only if it has the same one in all of them.
+blocks nor times, so the times are counted back from the answer. Successive answers are aligned, so
+that each block gives one value at most; values that polls saw are found among them by fee, time
+and order, and are left out. If two answers overlap in more than one way, as on a flat chain, only
+blocks on which every alignment agrees are filled in.
 """
 
 from __future__ import annotations
@@ -83,9 +83,8 @@ def _dated_fees(
 ) -> Iterator[DatedFee]:
     """Yield the base fees that may be placed, oldest first, and their times.
 
-    Where the answer fits onto the earlier one in one way, they are those of the blocks that came
-    since, at times since. Where it does not fit, they are all, the oldest first as the gas API
-    sends them.
+    If the answer fits onto the earlier one in one way, they belong to the blocks that came since.
+    If it does not fit, they are all of the answer, the oldest first as the gas API sends them.
     """
     fees, asked_at, _ = answer
     found: list[HistoryOverlap] = []
@@ -105,7 +104,7 @@ def _dated_fees(
 def _agreed_fees(
     found: Sequence[HistoryOverlap], asked_at: datetime, elapsed: timedelta, block_time: timedelta
 ) -> Iterator[DatedFee]:
-    """Yield a base fee for each block time since the earlier answer in which all ways agree."""
+    """Yield a base fee for each block time since the earlier answer if all alignments agree."""
     blocks = min(max((fit.most for fit in found), default=0), elapsed // block_time)
     for age in range(blocks - 1, -1, -1):
         fees = {fit.common_fee(*_possible_ages(fit, age, elapsed, block_time)) for fit in found}
@@ -118,7 +117,7 @@ def _possible_ages(
 ) -> tuple[int, int]:
     """Return which blocks, by age, may have been the newest one so many block times ago.
 
-    With few new blocks it is the last one from before them, with many they came faster.
+    With few new blocks it is the last one before them; with many, blocks came faster.
     """
     fastest = -(-age * fit.most * block_time // elapsed)
     return min(age, fit.fewest), min(max(age, fastest), fit.most)
@@ -154,7 +153,7 @@ def _leeway(age: timedelta, block_time: timedelta) -> timedelta:
 
 
 def _at_distinct_times(values: Iterable[DatedFee], taken: set[datetime]) -> Iterator[DatedFee]:
-    """Yield each value at a time of its own: a moment earlier where another one has it."""
+    """Yield each value at its own time: a moment earlier if another value has that time."""
     for at, base_fee in values:
         own = at
         while own in taken:

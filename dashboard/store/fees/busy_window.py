@@ -76,10 +76,10 @@ class RollingFees:
         self._held: _Held | None = None
 
     def read(self, connection: Connection, now: datetime) -> RankedFees:
-        """Return what is stored from `length` before `now` to now, both included.
+        """Return the stored fees from `length` before `now` to now, both included.
 
-        In a transaction that writes: what it saved before this must have been noted. The fees
-        are valid until the next call.
+        In a transaction that writes, what it saved before must have been noted. The fees are
+        valid until the next call.
         """
         until = milliseconds_of(now)
         since = until - self._length
@@ -105,7 +105,7 @@ class RollingFees:
             self.reset()
 
     def reset(self) -> None:
-        """Hold nothing, so that the next reading is of what is stored."""
+        """Hold nothing, so that the next call reads the store."""
         self._held = None
 
     def _read(self, connection: Connection, since: int, until: int, last_token: int) -> _Held:
@@ -208,7 +208,7 @@ def save_spells(connection: Connection, network_id: NetworkId, spells: Iterable[
 def spells_between(
     connection: Connection, network_id: NetworkId, since: datetime, until: datetime
 ) -> list[Spell]:
-    """Return the busy spells of which a part lies in a time, oldest first, each whole."""
+    """Return the busy spells that overlap a time, oldest first, each whole."""
     column = busy_spells.c
     last = select(func.max(column.begins_at)).where(
         column.network_id == network_id, column.begins_at <= since

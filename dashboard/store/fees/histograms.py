@@ -56,11 +56,11 @@ class Histograms:
         return cls(owners[is_counted], parts[is_counted], counts[is_counted])
 
     def regrouped(self, owner_of: Integers) -> Histograms:
-        """Give each to another owner; those of one are added up where they are compared."""
+        """Give each part to another owner; the parts of one are added up when they are compared."""
         return Histograms(owner_of[self.owners], self.parts, self.counts)
 
     def merged(self) -> Histograms:
-        """Put those of one owner together, each part once."""
+        """Merge the parts of each owner, each part once."""
         keys = self.owners << _PART_BITS | self.parts
         order = np.argsort(keys, kind="stable")
         ascending = keys[order]
@@ -122,7 +122,7 @@ def summed(places: Integers, numbers: Integers, many: int) -> Integers:
 
 @dataclass(frozen=True, slots=True)
 class HistogramColumns:
-    """Histograms of many stretches in one: those of one stretch stand from its start on."""
+    """Histograms of many stretches in one array: each begins at the start of its stretch."""
 
     starts: Integers
     parts: Integers
@@ -158,7 +158,7 @@ class HistogramColumns:
 def _write_numbers(
     octets: npt.NDArray[np.uint8], places: Integers, numbers: Integers, width: int
 ) -> None:
-    """Write numbers at places, in so many bytes each, the least significant one first."""
+    """Write numbers at places, in so many bytes each, the least significant byte first."""
     for octet in range(width):
         octets[places + octet] = numbers >> 8 * octet & 0xFF
 

@@ -38,10 +38,10 @@ _DAYS_AT_ONCE: Final = 16
 
 
 def import_gas_history(connection: Connection, observations: Sequence[GasObservation]) -> None:
-    """Save suggested fees, percentiles and thresholds; what is known already does not change.
+    """Save suggested fees, percentiles and thresholds; known ones do not change.
 
-    A minute is known as well of which only the roll-up is kept. Unlike what a poll saw just now
-    they say nothing of who answers at present. A worker that holds fees in memory reads them again.
+    A minute is also known if only its roll-up is kept. Unlike a poll, these fees do not say who
+    answers at present. A worker that holds fees in memory reads them again.
     """
     next_token(connection)
     for network_id in sorted({each.network_id for each in observations}):
@@ -103,7 +103,7 @@ def _insert_missing(
 def _purged_times(
     connection: Connection, key: SeriesKey, times: Collection[int], known: Iterable[int]
 ) -> set[int]:
-    """Return those of the times that lie in a minute or hour of which only roll-ups are kept."""
+    """Return the times in a minute or hour of which only roll-ups are kept."""
     since, until = (
         RollupLevel.HOUR.begin_of(min(times)),
         RollupLevel.HOUR.begin_of(max(times)) + RollupLevel.HOUR.length,
@@ -149,8 +149,8 @@ def import_fee_years(
 ) -> None:
     """Roll up whole days of fees (wei) by time (milliseconds since the epoch, ascending).
 
-    A day of which anything is known does not change, so the same days again change nothing.
-    ValueError where times do not ascend or a fee is negative.
+    A day with any known fee does not change, so importing the same days again changes nothing.
+    ValueError if times do not ascend or a fee is negative.
     """
     if len(at) != len(fees) or (np.diff(at) <= 0).any() or (fees < 0).any():
         raise ValueError("a history has as many fees as times, which ascend, and none below zero")

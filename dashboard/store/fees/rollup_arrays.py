@@ -16,7 +16,7 @@ from dashboard.store.engine.driver import Row
 from dashboard.store.fees.histograms import Flags, Histograms, Integers, parts_of, summed
 
 Totals: TypeAlias = npt.NDArray[np.object_]
-"""Sums of fees, for which 64 bits have no room."""
+"""Sums of fees, which may need more than 64 bits."""
 
 _PERCENTS: Final = (50, 90)
 
@@ -198,7 +198,7 @@ _COLUMNS: Final = (
 
 
 def joined(level: RollupLevel, *several: RollupArrays) -> RollupArrays:
-    """Put parts of roll-ups of a level together, in order of time as far as they have one."""
+    """Join parts of roll-ups of a level, in order of time if they have one."""
     begins = np.concatenate([each.begins for each in several])
     firsts = np.concatenate([each.first for each in several])
     order = np.lexsort((firsts, begins // level.length))
@@ -220,8 +220,8 @@ def changed_rollups(
 ) -> RollupArrays:
     """Return the roll-ups of a level that saved fees change.
 
-    Each is recomputed from its parts, if all are there. If some are kept no longer, the fees are
-    added to what is held: bounds and gaps stay as wide as they were.
+    Each is recomputed from its parts, if all are kept. If some are not, the fees are added to the
+    old roll-up: its bounds and gaps stay as wide as they were.
     """
     changes, values = RollupArrays.of_saved(saved), RollupArrays.of_fees([it.fee for it in saved])
     touched = np.unique(changes.begins - changes.begins % level.length)

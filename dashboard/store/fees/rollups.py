@@ -1,9 +1,9 @@
 """Roll-ups of fees as stored: updated as fees are saved, in order, late or replaced.
 
-A fee that is newer than all others is added to the roll-ups of its minute, hour and day. Where
-one is late or replaced, its minute is recomputed from its fees, its hour from minutes and its day
-from hours. What is kept no longer, or was never kept, cannot be recomputed: there a fee is added
-to what is known, and bounds and gaps stay as wide as they were.
+A fee that is newer than all others is added to the roll-ups of its minute, hour and day. If a fee
+is late or replaced, its minute is recomputed from its fees, its hour from minutes and its day from
+hours. A roll-up whose parts are not kept cannot be recomputed: then the fee is added to it, and its
+bounds and gaps stay as wide as they were.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ _NEWEST: Final = " UNION ALL ".join(
 
 
 def update_rollups(connection: Connection, network_id: NetworkId, saved: SavedFees) -> None:
-    """Bring the roll-ups of a network up to what was saved in this transaction."""
+    """Update the roll-ups of a network with the fees saved in this transaction."""
     for series, fees in saved.items():
         key = SeriesKey(network_id, series)
         if len(fees) == 1 and _append(connection, key, fees[0]):

@@ -1,8 +1,8 @@
 """Unfinished files: hidden, and deleted once the process that wrote them has ended.
 
-Each has a lock beside it, in a file of its own: to close the file itself would release the locks
-that SQLite holds on it. A lock that can be had is nobody's any more, since the system frees those
-of a process that ends, be it by kill -9 or by a power cut.
+Each has a lock in a file beside it: closing the file itself would release the locks that SQLite
+holds on it. If the lock is free, its process has ended, since the system then releases its locks,
+also after kill -9 or a power cut.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def is_of_database(path: Path) -> bool:
 
 
 def delete_abandoned(folder: Path) -> None:
-    """Delete what those left in a folder who were killed; what others write on is left alone."""
+    """Delete the files that killed processes left in a folder, but none that is being written."""
     with suppress(OSError):  # who writes there next will say what is wrong with the folder
         for lock in folder.iterdir():
             if _OURS.fullmatch(lock.name):

@@ -44,10 +44,10 @@ _MOST_COMPLAINTS: Final = 20
 def verify(
     connection: Connection, *, is_quick: bool = False, report: Progress = no_report
 ) -> Iterator[Finding]:
-    """Yield what is wrong; what rests on broken pages, or on unreadable values, is not looked at.
+    """Yield what is wrong; data that depends on broken pages or unreadable values is not checked.
 
-    `is_quick` spares what takes longest: each index entry with its row, each value, what is derived
-    from other data, each rejection with its digest. `report` is called with what is looked at next.
+    `is_quick` leaves out the slowest checks: each index entry with its row, each value, derived
+    data, each rejection with its digest. `report` is called with the name of the next check.
     """
     report("pages")
     broken = list(broken_pages(connection, is_quick=is_quick))
@@ -75,7 +75,7 @@ def count_rows(connection: Connection) -> dict[str, int]:
 def broken_pages(connection: Connection, *, is_quick: bool) -> Iterator[Finding]:
     """Yield what the database itself finds wrong.
 
-    The driver's error if the disk does not give a page: that says nothing of what is on it.
+    Raises the driver's error if the disk cannot read a page, which says nothing about its content.
     """
     if connection.dialect.name == "sqlite":
         name = "quick_check" if is_quick else "integrity_check"
@@ -90,7 +90,7 @@ def broken_pages(connection: Connection, *, is_quick: bool) -> Iterator[Finding]
 
 
 def _broken_indexes(connection: Connection) -> Iterator[Finding]:
-    """Ask PostgreSQL's own amcheck, where the extension is installed and we may use it."""
+    """Ask PostgreSQL's amcheck, if the extension is installed and we may use it."""
     usable = text("SELECT count(*) FROM pg_extension WHERE extname = 'amcheck'")
     if not connection.scalar(usable):
         return
@@ -143,7 +143,7 @@ _UNHEARD: Final = (
 
 
 def broken_references(connection: Connection) -> Iterator[Finding]:
-    """Yield what nobody would be notified of, and which rows refer to a missing one."""
+    """Yield changes that would notify nobody, and rows that refer to a missing one."""
     for what, table, is_unheard in _UNHEARD:
         yield from _wrong_rows(connection, what, table, is_unheard)
     for table in metadata.sorted_tables:

@@ -39,7 +39,7 @@ def record_answer_counts(
     at: datetime,
     counts: Mapping[Operation, AnswerCounts],
 ) -> None:
-    """Add what became of questions to the quarter of an hour in which they were asked."""
+    """Count the results of questions in the quarter of an hour when they were asked."""
     rows = [
         {
             "quarter": quarter_of(at),
@@ -63,7 +63,7 @@ def quarter_of(at: datetime) -> datetime:
 def source_records(
     connection: Connection, until: datetime, quarters: int
 ) -> dict[tuple[NetworkId, Operation], SourceRecord]:
-    """Return of each question what became of it in so many quarters, that of `until` the last.
+    """Return the results of each question in so many quarters of an hour, the last with `until`.
 
     A question that was not asked then is left out.
     """

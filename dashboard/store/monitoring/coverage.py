@@ -32,7 +32,7 @@ _UNNOTED: Final = 2 * PRECISION
 
 
 def covered(connection: Connection, networks: Sequence[NetworkId]) -> list[Covered]:
-    """Return what is held of each part of networks that was ever watched."""
+    """Return the coverage of each part of networks that was ever watched."""
     column = coverage_gaps.c
     lasting = select(coverage_gaps).where(column.network_id.in_(networks), column.ends_at.is_(None))
     open_gaps = {(row.network_id, row.watched): _gap(row) for row in connection.execute(lasting)}
@@ -49,9 +49,9 @@ def covered(connection: Connection, networks: Sequence[NetworkId]) -> list[Cover
 
 
 def as_last_seen(connection: Connection, held: Covered) -> Covered:
-    """Return what is held, until the last fees that a worker stored since that was written down.
+    """Return the coverage, extended to the last fees that a worker stored since.
 
-    A worker asks all networks, so fees of any of them show that it was at work.
+    A worker polls all networks, so fees of any of them show that it was running.
     """
     asked_at = suggested_gas_fees.c.asked_at
     known = select(coverage.c.network_id).distinct()
@@ -80,9 +80,9 @@ def watched_time(
     since: datetime,
     until: datetime,
 ) -> WatchedTime:
-    """Return what was watched of a time: not what is missing of any of the networks.
+    """Return the part of a time when all of the networks were watched.
 
-    Watching begins with a worker's first poll. What arrived before was not looked for.
+    Watching begins with a worker's first poll.
     """
     began = watched_from(connection, networks, watched)
     missed = [(since, began.get(each, until)) for each in networks]
@@ -103,7 +103,7 @@ def gaps_until(
 ) -> list[Gap]:
     """Return the gaps that lasted beyond `since`, the latest first, at most `limit`.
 
-    While no worker runs, what it would conclude if it began now is among them, without an end.
+    If no worker runs, the present gap is among them, without an end.
     """
     found = {_key(gap): gap for gap in gaps(connection, networks, since, limit)}
     for held in covered(connection, networks):
@@ -133,9 +133,9 @@ def save_coverage(
     change: CoverageChange,
     every: timedelta = PRECISION,
 ) -> None:
-    """Write down what a look changed, `before` being what was held until then.
+    """Store what a visit changed; `before` is the coverage until then.
 
-    That nothing changed is written down `every` so often.
+    If nothing changed, that is stored once `every` so often.
     """
     after = change.covered
     ended, opened = list(change.ended), after.open_gap
@@ -154,7 +154,7 @@ def watch_earlier(
     until: datetime,
     kinds: Collection[Watched] = tuple(Watched),
 ) -> None:
-    """Let watching have begun with a history that was put in; gaps that are known stay."""
+    """Let coverage begin with an imported history; known gaps stay."""
     for network_id in networks:
         known = {each.watched for each in covered(connection, [network_id])}
         for watched in kinds:

@@ -27,7 +27,7 @@ def measure(connection: Connection, now: datetime) -> StoreSize:
 
 
 def last_measured(connection: Connection) -> StoreSize | None:
-    """Return what was measured last, and how it grew; None before the first time."""
+    """Return the last measured size and its growth; None before the first time."""
     column = store_sizes.c
     latest = select(column.measured_at, column.bytes).order_by(column.day.desc()).limit(1)
     row = connection.execute(latest).one_or_none()

@@ -67,7 +67,7 @@ def record_credits(
 
 
 def spent_since(connection: Connection, since: datetime) -> list[LedgerLine]:
-    """Add up what was spent from an hour on, that which cost most first."""
+    """Add up what was spent since an hour, the most expensive first."""
     column = credit_ledger.c
     calls, credits_ = func.sum(column.calls), func.sum(column.credits)
     query = (

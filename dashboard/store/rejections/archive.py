@@ -36,9 +36,9 @@ from dashboard.store.schema.rejections import record_of, stored_rejection
 
 @dataclass(frozen=True, slots=True)
 class PageRequest:
-    """The page that is wanted: at most `limit` rejections beyond the one with the id `after`.
+    """The wanted page: at most `limit` rejections after the one with the id `after`.
 
-    Ids count up in the order in which rejections are committed. Without `after`, a page begins at
+    Ids rise in the order in which rejections are committed. Without `after`, a page begins at
     the newest or oldest rejection.
     """
 
@@ -143,7 +143,7 @@ _BELIEVED: Final = type_coerce(case((_IS_DATED_AHEAD, _ARRIVED), else_=_CLAIMED)
 """The claimed time; of a version that is dated ahead of our clock, when it arrived."""
 
 NEWEST_CLAIM_FIRST: Final = (_IS_DATED_AHEAD, _BELIEVED.desc(), rejections.c.rejection_id.desc())
-"""How versions of a hash rank: by claimed time, those that are dated ahead of our clock last."""
+"""How versions of a hash rank: by claimed time; versions dated ahead of our clock come last."""
 
 
 def queryable_record(

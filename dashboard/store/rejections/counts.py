@@ -37,7 +37,7 @@ LATEST_RANKED: Final = 5000
 
 
 class Grouping(StrEnum):
-    """What rejections are counted by; hours and days are those of arrival, in UTC."""
+    """What rejections are counted by; hours and days of arrival, in UTC."""
 
     MODULE = "module"
     STAGE = "txRejectionStage"

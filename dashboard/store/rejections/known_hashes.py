@@ -17,7 +17,7 @@ from dashboard.store.engine.engine import Store
 from dashboard.store.schema.columns import milliseconds_of, moment_of, unescape
 
 _CATCHING_UP: Final = 2_000
-"""Rejections that are added at once: a millisecond, for which all other callers wait."""
+"""Rejections that are added at once: this takes a millisecond, while all other callers wait."""
 
 
 class ArrivalSource(Protocol):

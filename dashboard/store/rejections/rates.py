@@ -1,4 +1,4 @@
-"""Rejections as rules see them: how many arrived within a time, and those of the past."""
+"""Rejections as rules see them: how many arrived within a time, now and in the past."""
 
 from __future__ import annotations
 

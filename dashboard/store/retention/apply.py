@@ -77,7 +77,7 @@ class PurgeBatch(NamedTuple):
 def apply_retention(
     store: Store, before: Mapping[str, datetime], pace: AdaptiveBatches | None = None
 ) -> Iterator[PurgeBatch]:
-    """Delete what is older than it is kept, one transaction for each batch that is asked for.
+    """Delete data past its retention, one transaction for each batch.
 
     `before` is what `Retention.before` returns. No transaction is open between two batches: the
     caller pauses as long as others need.

@@ -52,7 +52,7 @@ class _Find(Protocol):
 
 class _Delete(Protocol):
     def __call__(self, connection: Connection, found: Rows, before: datetime) -> int:
-        """Delete those of the rows found that may still go; return how many."""
+        """Delete the found rows that may still go; return how many."""
 
 
 class OldRows(NamedTuple):
@@ -63,7 +63,7 @@ class OldRows(NamedTuple):
 
 
 def rows_by_time(*dated: Column[Any]) -> OldRows:
-    """Let rows go when all these times are past, the first of which begins an index."""
+    """Delete rows when all these times are past; the first column begins an index."""
     first, *_ = dated
     others = (each for each in first.table.primary_key if each is not first)
     return _rows([first, *others], [each < _BEFORE for each in dated])
@@ -92,9 +92,9 @@ def _rows(order: Sequence[Column[Any]], conditions: Sequence[ColumnElement[bool]
 
 
 def fee_series(table: Table) -> OldRows:
-    """Let fees go, each series by itself: the last column of their primary key is the time.
+    """Delete old fees, one series after another: the last column of their primary key is the time.
 
-    The next series is found by one look into the index: a table of fees is never read through.
+    One index lookup finds the next series: a table of fees is never scanned.
     """
     *within, last = table.primary_key
     dated = type_coerce(last, Moment)

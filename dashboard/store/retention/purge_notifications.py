@@ -87,7 +87,7 @@ def _pending(connection: Connection, ids: Collection[UUID]) -> set[UUID]:
 
 
 def _delete_notifications(connection: Connection, ids: Collection[UUID]) -> None:
-    """Take changes out of their notifications; one that reports no other goes as well."""
+    """Remove changes from their notifications, and notifications that report no other change."""
     member = notification_members.c
     first = notifications.c.transition_id.in_(ids)
     begun = set(connection.scalars(select(notifications.c.notification_id).where(first)))

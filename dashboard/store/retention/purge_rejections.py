@@ -59,11 +59,11 @@ def _was_last_seen_before(before: datetime) -> ColumnElement[bool]:
 
 
 def _purge(connection: Connection, found: Rows, before: datetime) -> int:
-    """Delete versions that arrived before, and were seen last before.
+    """Delete versions that arrived and were last seen before a moment.
 
-    What is tracked keeps its versions, of all networks, and so does what has a notification
-    pending. With a version goes the condition that it holds, and with the last of a hash the signed
-    transaction; notifications about it stay, without what it said.
+    A tracked hash, or one with a pending notification, keeps its versions on all networks. A
+    version's condition is deleted with it, and with the last version of a hash its signed
+    transaction; notifications about it stay, without the record.
     """
     ids = [row.rejection_id for row in found]
     values = [*ids, milliseconds_of(before), *OPEN_STATES]

@@ -43,7 +43,7 @@ class Exact(TypeDecorator[T]):
 
 
 def milliseconds_of(moment: datetime) -> int:
-    """Return whole milliseconds since the epoch; what is finer is cut off.
+    """Return whole milliseconds since the epoch, rounded down.
 
     Refuses a naive datetime: nobody knows which moment it means.
     """

@@ -18,7 +18,7 @@ _BEFORE_RELEASE: Final = re.compile(r"\d{4}")
 
 
 def refuse_unknown_schema(name: str, found: str) -> None:
-    """Raise SchemaMismatch, naming the remedy, where this version cannot upgrade what it found."""
+    """Raise SchemaMismatch, naming the remedy, if this version cannot upgrade the store."""
     if found in REVISIONS:
         return
     if _BEFORE_RELEASE.fullmatch(found):

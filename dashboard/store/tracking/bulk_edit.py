@@ -31,7 +31,7 @@ class BulkChange:
     without_tags: frozenset[str] = frozenset()
 
     def of(self, before: Remarks) -> Remarks:
-        """Return what is said afterwards; its tags are those beside the label and the note."""
+        """Return the remarks after the edit; tags without those of the label and the note."""
         own = own_tags(before.tags, before.label, before.note)
         return replace(
             before,
@@ -55,9 +55,9 @@ class ChangedRemarks:
 def change_all(
     connection: Connection, hashes: Sequence[TxHash], change: BulkChange
 ) -> list[ChangedRemarks]:
-    """Change those of the hashes that are tracked; return those that were not as wished before.
+    """Change the tracked ones of the hashes; return those that changed.
 
-    InputError where one of them would have more than `MOST_TAGS`; nothing is changed then.
+    InputError if one of them would have more than `MOST_TAGS`; then nothing is changed.
     """
     changed: list[tuple[Row[Any], Remarks]] = []
     for some in portions(sorted(hashes)):
@@ -81,9 +81,9 @@ def change_all(
 
 
 def take_back(connection: Connection, changed: Sequence[ChangedRemarks]) -> list[TxHash]:
-    """Say again what was said before; leave what people changed since, or track no more.
+    """Restore earlier remarks, except of hashes that people changed since or no longer track.
 
-    Return those that are as they were.
+    Return the restored ones.
     """
     by_hash = {each.tx_hash: each for each in changed}
     same: list[ChangedRemarks] = []
@@ -95,7 +95,7 @@ def take_back(connection: Connection, changed: Sequence[ChangedRemarks]) -> list
 
 
 def untrack_all(connection: Connection, hashes: Sequence[TxHash]) -> int:
-    """Stop tracking those of the hashes that are tracked; return how many these were."""
+    """Stop tracking hashes; return how many of them were tracked."""
     return sum(untrack(connection, each) for each in hashes)
 
 

@@ -1,7 +1,7 @@
 """Cohorts: tracked hashes that share the results of all polls, until some are split off.
 
-A hash has no rows of its own for the results of polls: its cohort has one for each network. Where
-some hashes of a cohort get another result, they move to a new cohort, and none ever joins one.
+A hash has no row for the results of polls: its cohort has one for each network. If some hashes of a
+cohort get another result, they move to a new cohort; no hash ever joins an existing one.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from dashboard.store.schema import cohorts, tracked_hashes, watched_cohorts
 from dashboard.store.schema.columns import Moment, RowId
 
 LARGEST_COHORT: Final = 1000
-"""Hashes of one cohort, so that what is due can be asked in portions."""
+"""Hashes of one cohort, so that due hashes can be asked in batches."""
 
 
 class PollResult(NamedTuple):
@@ -105,7 +105,7 @@ def watched_after(connection: Connection, network_id: NetworkId, after: int) -> 
 def read_cohorts(
     connection: Connection, network_id: NetworkId, cohort_ids: Sequence[int]
 ) -> list[Cohort]:
-    """Read the hashes of cohorts, without those that are not watched on the network any more."""
+    """Read the hashes of cohorts, without hashes that are no longer watched on the network."""
     watched: dict[int, bool] = {}
     hashes: defaultdict[int, list[TxHash]] = defaultdict(list)
     column = watched_cohorts.c
@@ -143,7 +143,7 @@ def watch_on_networks(
 def split_cohort(connection: Connection, cohort_id: int, hashes: Sequence[TxHash]) -> int | None:
     """Move hashes from a cohort to a new one with the same results; return its id.
 
-    Those that have left the cohort already stay where they are; None if all have.
+    Hashes that have already left the cohort stay where they are; None if all have.
     """
     shared = cohorts.c["tracked_at", "is_rejected"]
     old = select(literal(0), *shared).where(cohorts.c.cohort_id == cohort_id)
@@ -192,9 +192,9 @@ def restart_watch(connection: Connection, tx_hash: TxHash, attempted_at: datetim
 
 
 def mark_rejected(connection: Connection, network_id: NetworkId, hashes: Sequence[TxHash]) -> None:
-    """Mark those of the hashes that are tracked: the store has rejections of them on this network.
+    """Mark the tracked ones of the hashes as rejected on this network.
 
-    Their cohorts are marked also where they are not watched on the network.
+    Their cohorts are also marked if they are not watched on the network.
     """
     column, watched = tracked_hashes.c, watched_cohorts.c
     is_watch = and_(watched.cohort_id == cohorts.c.cohort_id, watched.network_id == network_id)

@@ -59,7 +59,7 @@ def open_follow_ups(
 def inclusion_questions(
     connection: Connection, network_id: NetworkId, hashes: Sequence[TxHash]
 ) -> list[InclusionQuestion]:
-    """Return what to ask of each hash, in order, with sender and nonce where a record names them.
+    """Return the question about each hash, in order, with sender and nonce if a record names them.
 
     All rejections of a hash name the same ones, which follow from its signature.
     """
@@ -78,7 +78,7 @@ def record_inclusion_answers(
     asked_at: datetime,
     answers: Iterable[tuple[InclusionQuestion, InclusionAnswer]],
 ) -> dict[TxHash, FollowUp]:
-    """Record what a node said; return what is now known of each hash that was answered."""
+    """Record a node's answers; return the follow-up of each hash that was answered."""
     pairs = list(answers)
     held = _stored_follow_ups(connection, network_id, [question.tx_hash for question, _ in pairs])
     concluded = {

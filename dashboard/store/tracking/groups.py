@@ -104,12 +104,11 @@ class NeedNow:
 
 
 def needing(wanted: NeedNow, network_id: NetworkId | None) -> Select[Any]:
-    """Select the ids of those that need attention, the most urgent first.
+    """Select the ids of transactions that need attention, the most urgent first.
 
-    One that is watched on several networks may come several times.
-
-    Of each kind only `MOST_LOOKED_AT` are looked at: rejected ones from the latest, silent ones
-    from the longest silent, ending ones from the soonest.
+    One that is watched on several networks may come several times. Of each kind only
+    `MOST_LOOKED_AT` are read: rejected ones from the latest, silent ones from the longest silent,
+    ending ones from the soonest.
     """
     watched, column = watched_cohorts.c, tracked_hashes.c
     is_latest_first = wanted.need is Need.REJECTED

@@ -1,8 +1,8 @@
 """Poll results: one row for each cohort and network, one for each hash that is not tracked.
 
-The hashes of a cohort share one result. Where some get another one, they move to a new cohort. A
-hash that a look-up asks about without tracking it has a row of its own, in `checks`, until it is
-tracked; one that is not tracked any more gets such a row.
+The hashes of a cohort share one result. If some get another result, they move to a new cohort. A
+hash that is looked up but not tracked has its own row, in `checks`, until it is tracked; a hash
+that is no longer tracked gets such a row.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ def record_poll_results(
 ) -> dict[int, PollResult]:
     """Write the results of cohorts; return those of whole cohorts.
 
-    Where the hashes of a cohort were answered differently, most of them stay, and the others move
-    to new cohorts. So a cohort without news costs one row, however many hashes it has. Of failures
-    of one kind the commonest message is kept.
+    If the hashes of a cohort were answered differently, most of them stay, and the others move to
+    new cohorts. So an unchanged cohort costs one row, however many hashes it has. If failures of
+    one kind differ in their message, the most frequent message is kept.
     """
     results: dict[int, PollResult] = {}
     changes: defaultdict[tuple[PollResult, str], list[int]] = defaultdict(list)
@@ -160,7 +160,7 @@ def _write_result(
 
 
 def _mark_cohorts_rejected(connection: Connection, cohort_ids: Sequence[int]) -> None:
-    """Mark cohorts of which each hash has a rejection, those only that are not marked yet."""
+    """Mark unmarked cohorts in which each hash has a rejection."""
     column = cohorts.c
     for some in portions(cohort_ids):
         new = update(cohorts).where(column.cohort_id.in_(some), column.is_rejected.is_(False))

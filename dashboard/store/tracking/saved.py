@@ -71,7 +71,7 @@ def save_lookup(
 ) -> str:
     """Save the hashes in their order; return their id, which is the same for the same hashes.
 
-    Beyond `most` bytes in all, those that were looked up longest ago are deleted.
+    Beyond `most` bytes in all, the look-ups used longest ago are deleted.
     """
     octets = b"".join(hashes)
     lookup_id = sha256(octets).hexdigest()[:32]

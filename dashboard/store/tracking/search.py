@@ -1,7 +1,8 @@
 """Tracked transactions as people search for them: by status, by hash and by words.
 
-What fits most hashes is found by scanning the latest. What fits few is found by cohort, by label,
-or among the hashes with a note or a case id; what people said of whole groups, by its own index.
+A filter that matches most hashes is answered by scanning the latest. One that matches few is
+answered by cohort, by label, or among the hashes with a note or a case id; owners and tags have
+their own index.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ _NONE: Final[ColumnElement[str]] = literal_column("''")
 
 
 class RecordStatus(StrEnum):
-    """What is on record of a tracked transaction, whatever follows from that."""
+    """What is on record of a tracked transaction."""
 
     REJECTED = "rejected"
     UNREPORTED = "no rejection on record"
@@ -64,13 +65,13 @@ class RecordStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TrackedFilter:
-    """What is looked for; what is None may be anything.
+    """Which transactions are searched; a field that is None allows anything.
 
-    With a network, `record_status` is what is on record there. Without, a record of any network
-    counts, also of one if the hash is not watched. `search` stands in the label, the note or
-    the case id, in either case, or a rejection of the hash is shown with all its words, or the
-    hash begins with it, or the sender of its rejection. `tx_hashes` stand for either as well.
-    Label, case id, owner and tag are whole ones; an empty one may be anything.
+    With a network, `record_status` is what is on record there. Without one, a record of any network
+    counts, also if the hash is not watched there. `search` occurs in the label, the note or the
+    case id, in either case, or a rejection of the hash is shown with all its words, or the hash or
+    the sender of its rejection begins with it. `tx_hashes` holds the hash or that sender.
+    Label, case id, owner and tag are whole ones; an empty one allows anything.
     """
 
     network_id: NetworkId | None = None
@@ -227,7 +228,7 @@ def _contains_text(wanted: TrackedFilter) -> Iterator[ColumnElement[bool]]:
 
 
 def _count_containing(connection: Connection, text: str, enough: int | None = None) -> int:
-    """Count the hashes of which a text is shown; no further where there are `enough`."""
+    """Count the hashes that show a text; stop at `enough`."""
     label = tracked_labels.c.label
     labelled = select(func.coalesce(func.sum(tracked_labels.c.many), 0))
     in_labels = labelled.where(label.icontains(text, autoescape=True))

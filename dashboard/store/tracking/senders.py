@@ -68,7 +68,7 @@ def senders_watched(connection: Connection) -> list[WatchedSender]:
 
 
 def labels_of_watched(connection: Connection, accounts: Iterable[Account]) -> dict[Account, str]:
-    """Return those of the addresses that are watched on their network, with their labels."""
+    """Return the watched ones of the addresses on their networks, with their labels."""
     wanted = set(accounts)
     column = watched_senders.c
     query = select(column.sender, column.network_id, column.label).where(

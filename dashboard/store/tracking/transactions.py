@@ -78,7 +78,7 @@ class TrackedTransaction:
 
     @property
     def remarks(self) -> Remarks:
-        """Return what people said of it."""
+        """Return what people wrote about it."""
         texts = (self.label, self.note, self.case_id, self.owner, self.tags)
         return Remarks(self.attempted_at, *texts)
 
@@ -103,8 +103,8 @@ def track_all(
 ) -> list[TrackResult]:
     """Track hashes on the networks asked for; return the result of each request.
 
-    For a hash that is tracked already, only what is missing is filled in; the result is NEW where
-    a network is added. Repeating a request changes nothing.
+    If a hash is tracked already, only missing remarks are filled in; the result is NEW if a network
+    is added. Repeating a request changes nothing.
     """
     known = _tracked_rows(connection, {each.tx_hash for each in requests})
     first: dict[TxHash, TrackRequest] = {}
@@ -130,7 +130,7 @@ def is_tracked(connection: Connection, tx_hash: TxHash) -> bool:
 
 
 def tracked_among(connection: Connection, hashes: Sequence[TxHash]) -> dict[TxHash, str]:
-    """Return those of the hashes that are tracked, each with its case id."""
+    """Return the tracked ones of the hashes, each with its case id."""
     column = tracked_hashes.c
     query = select(column.tx_hash, column.case_id).where(column.tx_hash.in_(hashes))
     return {row.tx_hash: row.case_id for row in connection.execute(query)}
