@@ -1,4 +1,4 @@
-"""When to ask about a transaction again: often while it is young, ever less as it ages.
+"""When to ask again, and what that costs: transactions often while young, ever less as they age.
 
 The chance of a new record falls with age, roughly as a power of it. Calls in proportion to the
 square root of that chance find records soonest for their number, which gives intervals that grow
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
+from dashboard.domain.health.observation import Operation
 from dashboard.domain.rejections.exclusion import QUERYABLE_WINDOW, REPORTING_DELAY
 
 _GROWTH: Final = 0.75
@@ -54,3 +55,39 @@ def next_try(age: timedelta, policy: CadencePolicy) -> timedelta:
     """Return how long to wait after a question at `age` that got no answer."""
     wait = next_check(age, policy)
     return policy.late_retry if wait is None else min(wait, policy.longest_retry)
+
+
+@dataclass(frozen=True, slots=True)
+class GasPeriods:
+    """How often each operation is asked; the job runs every `suggested_gas_fees`."""
+
+    suggested_gas_fees: timedelta
+    base_fee_history: timedelta
+    thresholds: timedelta
+
+    def of_operations(self) -> tuple[tuple[Operation, timedelta], ...]:
+        """Return the period of each operation."""
+        return (
+            (Operation.SUGGESTED_GAS_FEES, self.suggested_gas_fees),
+            (Operation.BUSY_THRESHOLD, self.thresholds),
+            (Operation.BASE_FEE_PERCENTILE, self.thresholds),
+            (Operation.BASE_FEE_HISTORY, self.base_fee_history),
+        )
+
+
+_DAY: Final = timedelta(days=1)
+
+
+def gas_calls_per_day(periods: GasPeriods) -> int:
+    """Return how often the four operations are asked in a day."""
+    return sum(-(-_DAY // period) for _, period in periods.of_operations())
+
+
+def calls_per_transaction(policy: CadencePolicy) -> int:
+    """Return how often one transaction is asked about that stays without a record."""
+    calls, age = 0, timedelta()
+    wait: timedelta | None = timedelta()
+    while wait is not None:
+        calls, age = calls + 1, age + wait
+        wait = next_check(age, policy)
+    return calls

@@ -23,12 +23,13 @@ from dashboard.domain.health.observation import (
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.errors import UpstreamError, UpstreamUnavailable
 from dashboard.logs import get_logger
+from dashboard.poll.cadence import GasPeriods
 from dashboard.poll.conditions import Conditions
 from dashboard.poll.lease import Clocks, Term
 from dashboard.store.engine.engine import Store
-from dashboard.store.gas import save_gas
 from dashboard.store.monitoring.answer_counts import record_answer_counts
 from dashboard.store.monitoring.upkeep import record_credits
+from dashboard.store.polled_gas import save_gas
 from dashboard.upstream.endpoint import failure_of
 from dashboard.upstream.gas_oracle import ChainFees
 from dashboard.upstream.meter import Meter
@@ -161,24 +162,6 @@ def _pause_after(period: timedelta, failure: Failure) -> timedelta:
     """Return how long not to ask an upstream that failed, where no other answers instead."""
     demanded = longest_retry_after([failure])
     return max(demanded, period) if demanded else min(period, RETRY_AFTER)
-
-
-@dataclass(frozen=True, slots=True)
-class GasPeriods:
-    """How often each operation is asked; the job runs every `suggested_gas_fees`."""
-
-    suggested_gas_fees: timedelta
-    base_fee_history: timedelta
-    thresholds: timedelta
-
-    def of_operations(self) -> tuple[tuple[Operation, timedelta], ...]:
-        """Return the period of each operation."""
-        return (
-            (Operation.SUGGESTED_GAS_FEES, self.suggested_gas_fees),
-            (Operation.BUSY_THRESHOLD, self.thresholds),
-            (Operation.BASE_FEE_PERCENTILE, self.thresholds),
-            (Operation.BASE_FEE_HISTORY, self.base_fee_history),
-        )
 
 
 @dataclass(frozen=True, slots=True)

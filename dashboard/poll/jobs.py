@@ -19,10 +19,10 @@ from dashboard.domain.health.retention import Retention
 from dashboard.domain.quantity import NetworkId
 from dashboard.errors import StoreError
 from dashboard.logs import get_logger
-from dashboard.poll.cadence import CadencePolicy
+from dashboard.poll.cadence import CadencePolicy, GasPeriods
 from dashboard.poll.conditions import Conditions, CoverageWatch
 from dashboard.poll.exclusion import ExclusionAsker, ExclusionPoll, ExclusionQueue
-from dashboard.poll.gas import GasArchive, GasAsker, GasPeriods, GasPoll
+from dashboard.poll.gas import GasArchive, GasAsker, GasPoll
 from dashboard.poll.inclusion import FOLLOW_UP_CADENCE, InclusionAsker, InclusionPoll, ReceiptQueue
 from dashboard.poll.lease import Clocks, Lease, LeaseLost, NetworkStore, Term
 from dashboard.poll.measured_rules import DiskSpace, MeasuredRules, PeerCertificates, RuleReader

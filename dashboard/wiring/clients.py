@@ -17,11 +17,11 @@ from anyio.from_thread import start_blocking_portal
 from dashboard.alert.channels.smtp import Security
 from dashboard.application.lookup import LookUp
 from dashboard.domain.fees.suggestion import FeePolicy
+from dashboard.domain.health.polling_cost import CREDITS_PER_CALL
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.secret import Secret
 from dashboard.poll.inclusion import InclusionAsker
 from dashboard.poll.lookup import LiveLookup
-from dashboard.poll.trial import CREDITS_PER_CALL
 from dashboard.settings import EndpointSettings, Settings
 from dashboard.settings.schema import PollSettings
 from dashboard.settings.tls import tls_context

@@ -13,10 +13,16 @@ from dashboard.devnet.genesis import BLOCK_SECONDS, DEVNET_ID, SIMULATED
 from dashboard.devnet.rejection_scripts import LIMITS as SIMULATED_LIMITS
 from dashboard.domain.fees.spells import HoldPeriods
 from dashboard.domain.fees.suggestion import FeePolicy
+from dashboard.domain.health.polling_cost import Cost
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.reasons import ModuleLimits
 from dashboard.domain.secret import Secret
-from dashboard.poll.gas import GasPeriods
+from dashboard.poll.cadence import (
+    CadencePolicy,
+    GasPeriods,
+    calls_per_transaction,
+    gas_calls_per_day,
+)
 from dashboard.settings import EndpointSettings, NetworkSettings, Settings
 from dashboard.settings.presets import limits_of
 
@@ -138,4 +144,16 @@ def condition_rules(settings: Settings) -> ConditionRules:
         busy=HoldPeriods(alerts.busy_pending, alerts.busy_keep_firing),
         outage=HoldPeriods(alerts.silence_pending, alerts.silence_keep_firing),
         staleness=HoldPeriods(alerts.stale_pending),
+    )
+
+
+def cost_of(network: Network, settings: Settings) -> Cost | None:
+    """Return the calls that polling takes; None where our own serve answers them."""
+    endpoints = network.endpoints
+    if sees_all_reports(network, settings) or (endpoints.gas is endpoints.exclusion is None):
+        return None
+    cadence = CadencePolicy(shortest_interval=settings.poll.shortest_interval)
+    return Cost(
+        gas_calls_per_day(gas_periods(network, settings)) if endpoints.gas else 0,
+        calls_per_transaction(cadence) if endpoints.exclusion else 0,
     )

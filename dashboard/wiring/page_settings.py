@@ -16,8 +16,8 @@ from dashboard.application.answers import AnswerFileState
 from dashboard.application.context import ConfigurationState, PageSettings, ShownSetting
 from dashboard.application.network_status import NetworkProfile
 from dashboard.domain.clock import Clock
+from dashboard.domain.health.polling_cost import CREDITS_PER_CALL
 from dashboard.errors import InputError
-from dashboard.poll.trial import CREDITS_PER_CALL
 from dashboard.settings import Settings
 from dashboard.settings.key_limits import configured_keys
 from dashboard.settings.listing import (
@@ -29,17 +29,17 @@ from dashboard.settings.listing import (
 from dashboard.settings.load import own_file, read_configuration
 from dashboard.settings.own_files import ANSWER_FILE, read_answer_file
 from dashboard.settings.presets import FOLDER
-from dashboard.wiring.channels import configured_recipients, message_domain
 from dashboard.wiring.networks import (
     Network,
     condition_rules,
+    cost_of,
     gas_periods,
     is_own_serve,
     module_limits,
     sees_all_reports,
 )
+from dashboard.wiring.recipients import configured_recipients, message_domain
 from dashboard.wiring.roles import failing_roles
-from dashboard.wiring.trials import cost_of
 
 
 def page_settings(settings: Settings) -> PageSettings:

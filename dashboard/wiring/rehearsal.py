@@ -32,9 +32,9 @@ from dashboard.settings import Settings
 from dashboard.store.alerts.alert_status import notification_counts
 from dashboard.store.alerts.incident_list import WithheldChanges, withheld_in_all
 from dashboard.store.engine.connection import Connection
+from dashboard.store.engine.database import address_of
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.engine.leases import WORKER_LEASE, acquire
-from dashboard.store.maintenance.backup import address_of
 from dashboard.store.maintenance.copy import read_table, write_table
 from dashboard.store.maintenance.migrate import migrate
 from dashboard.store.schema import addresses_off, recipients, rules, silences, suspect_addresses

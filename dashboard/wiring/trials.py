@@ -9,25 +9,21 @@ from uuid import uuid4
 from dashboard.alert.message import Channel, MessageHeaders, Watch
 from dashboard.alert.own_messages import message_of_trial
 from dashboard.domain.alerts.notification import Recipient
+from dashboard.domain.health.polling_cost import Cost
 from dashboard.domain.people.access import Actor
 from dashboard.domain.people.recipients import MailAddress
 from dashboard.domain.quantity import shorten
 from dashboard.errors import InputError
-from dashboard.poll.cadence import CadencePolicy
 from dashboard.poll.lease import Clocks
-from dashboard.poll.trial import Cost, Trial, TrialResult, calls_per_transaction, gas_calls_per_day
+from dashboard.poll.trial import Trial, TrialResult
 from dashboard.settings import Settings
 from dashboard.settings.channels import MAIL
 from dashboard.store.alerts.notifications import written_message_id
-from dashboard.wiring.channels import (
-    channel_of,
-    default_recipients,
-    mail_channel,
-    message_domain,
-)
+from dashboard.wiring.channels import channel_of, mail_channel
 from dashboard.wiring.clients import Clients, open_clients
 from dashboard.wiring.clock import elapsed, utc_now
-from dashboard.wiring.networks import Network, gas_periods, networks_of, sees_all_reports
+from dashboard.wiring.networks import Network, cost_of, networks_of
+from dashboard.wiring.recipients import default_recipients, message_domain
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,18 +47,6 @@ async def try_networks(settings: Settings, only: int | None = None) -> list[Trie
             for network in networks_of(settings)
             if only in {None, network.network_id}
         ]
-
-
-def cost_of(network: Network, settings: Settings) -> Cost | None:
-    """Return the calls that polling takes; None where our own serve answers them."""
-    endpoints = network.endpoints
-    if sees_all_reports(network, settings) or (endpoints.gas is endpoints.exclusion is None):
-        return None
-    cadence = CadencePolicy(shortest_interval=settings.poll.shortest_interval)
-    return Cost(
-        gas_calls_per_day(gas_periods(network, settings)) if endpoints.gas else 0,
-        calls_per_transaction(cadence) if endpoints.exclusion else 0,
-    )
 
 
 async def _findings(network: Network, clients: Clients) -> AsyncIterator[TrialResult]:

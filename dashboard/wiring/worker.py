@@ -36,8 +36,8 @@ from dashboard.alert.side_tasks import (
 from dashboard.alert.verification_mails import VerificationMails
 from dashboard.domain.alerts.notification import Recipient
 from dashboard.domain.quantity import NetworkId
-from dashboard.poll.cadence import CadencePolicy
-from dashboard.poll.gas import GasFromNode, GasPeriods
+from dashboard.poll.cadence import CadencePolicy, GasPeriods
+from dashboard.poll.gas import GasFromNode
 from dashboard.poll.jobs import Periods, PollingWorker, WatchedNetwork, run_polling_worker
 from dashboard.poll.lease import Clocks, Lease
 from dashboard.poll.measured_rules import PeerCertificates
@@ -49,15 +49,14 @@ from dashboard.store.engine.leases import WORKER_LEASE
 from dashboard.wiring.channels import (
     alertmanager_of,
     channel_of,
-    configured_recipients,
     mail_channel,
-    message_domain,
     network_names,
     open_notifier,
 )
 from dashboard.wiring.clients import Clients, open_clients, tls_servers
 from dashboard.wiring.clock import elapsed, utc_now
 from dashboard.wiring.networks import Network, condition_rules, gas_periods, networks_of
+from dashboard.wiring.recipients import configured_recipients, message_domain
 from dashboard.wiring.store import open_role_store
 
 _M_ARENA_MAX: Final = -8

@@ -25,8 +25,7 @@ from dashboard.domain.fees.spells import HoldPeriods
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import Wei
 from dashboard.errors import UpstreamUnavailable
-from dashboard.poll.cadence import CadencePolicy
-from dashboard.poll.gas import GasPeriods
+from dashboard.poll.cadence import CadencePolicy, GasPeriods
 from dashboard.poll.jobs import Periods, PollingWorker, WatchedNetwork, run_polling_worker
 from dashboard.poll.lease import Clocks, Lease
 from dashboard.store.engine.engine import Store, open_store

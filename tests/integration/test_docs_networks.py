@@ -11,8 +11,7 @@ import pytest
 
 from dashboard.settings import load_settings
 from dashboard.settings.load import read_configuration
-from dashboard.wiring.networks import networks_of
-from dashboard.wiring.trials import cost_of
+from dashboard.wiring.networks import cost_of, networks_of
 from tests.anvil import CHAIN_ID, running_anvil
 from tests.installation import Installation, command, new_installation
 from tests.processes import PROJECT

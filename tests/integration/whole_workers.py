@@ -15,8 +15,7 @@ from dashboard.alert.compose import Links, NetworkName
 from dashboard.alert.deliver import Deliverer, Sending
 from dashboard.alert.message_writer import MessageWriter, load_templates
 from dashboard.alert.notify import Notifier
-from dashboard.poll.cadence import CadencePolicy
-from dashboard.poll.gas import GasPeriods
+from dashboard.poll.cadence import CadencePolicy, GasPeriods
 from dashboard.poll.jobs import (
     DeliveryJob,
     Periods,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import timedelta
+from pathlib import Path
 from typing import Any, Final, Protocol
 
 from sqlalchemy import URL, Connection, Engine
@@ -14,7 +15,6 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from dashboard.errors import StoreError, StoreUnavailable
 from dashboard.store.engine.lease_clock import BootMoment
-from dashboard.store.engine.postgresql import PostgresqlServer
 from dashboard.store.engine.sqlite import SqliteFile
 
 PATIENCE: Final = timedelta(seconds=20)
@@ -38,6 +38,9 @@ class Database(Protocol):
     parameter: str
     driver_error: type[Exception]
     is_near: bool
+
+    def clear_text_hosts(self) -> Sequence[str]:
+        """Return the hosts that would be talked to without TLS."""
 
     def exists(self) -> bool:
         """Whether a store may be there; false where to connect would create one."""
@@ -107,10 +110,14 @@ def database_at(text: str) -> Database:
     return _database(url)
 
 
+def address_of(path: Path) -> str:
+    """Return the address of a store in a file."""
+    return URL.create("sqlite", database=str(path)).render_as_string()
+
+
 def clear_text_hosts(text: str) -> Sequence[str]:
     """Return the hosts that would be talked to without TLS; StoreError as `database_at`."""
-    database = database_at(text)
-    return database.clear_text_hosts() if isinstance(database, PostgresqlServer) else ()
+    return database_at(text).clear_text_hosts()
 
 
 def _database(url: URL) -> Database:
@@ -118,6 +125,8 @@ def _database(url: URL) -> Database:
         case "sqlite":
             return SqliteFile(url)
         case "postgresql":
+            from dashboard.store.engine.postgresql import PostgresqlServer  # noqa: PLC0415 - psycopg takes 10 MB, which a store in a file does not need
+
             return PostgresqlServer(url)
         case other:
             raise StoreError(f"store.url names {other}, which is not supported: write {_EXAMPLES}")

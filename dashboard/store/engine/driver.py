@@ -11,7 +11,6 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, TypeAlias
 
-from psycopg.types.string import BytesBinaryDumper
 from sqlalchemy import (
     JSON,
     BigInteger,
@@ -136,6 +135,8 @@ def _copy(
 ) -> None:
     """Send rows in PostgreSQL's own form, unless a column has values that are yet to be read."""
     is_binary = None not in kinds
+    from psycopg.types.string import BytesBinaryDumper  # noqa: PLC0415 - a store in a file does without psycopg
+
     form = " (FORMAT BINARY)" if is_binary else ""
     with driver_errors(connection), _driver_of(connection).cursor() as cursor:
         cursor.adapters.register_dumper(bytes, BytesBinaryDumper)  # or one in Python takes them

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -202,6 +202,10 @@ class SqliteFile:
         self._url = url
         self.path = Path(url.database)
         self.name = f"{self.noun} {url.database}"
+
+    def clear_text_hosts(self) -> Sequence[str]:
+        """Name none: a file is on this machine."""
+        return ()
 
     def exists(self) -> bool:
         """Look for the file; to connect would create it. StoreError for a folder."""

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, RowMapping, Table, select
 
-from dashboard.domain.fees.gas import FeeSuggestion, GasObservation, GasSource, SuggestedGasFees
+from dashboard.domain.fees.gas import GasObservation, GasSource, SuggestedGasFees
 from dashboard.domain.fees.rollup import FeeSeries, SavedFee, SavedFees, TimedFee
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import NetworkId, Wei
@@ -200,29 +200,3 @@ def row_of_suggested_fees(fees: SuggestedGasFees) -> dict[str, Any]:
     ):
         row |= {f"{name}_from": smallest, f"{name}_to": largest}
     return row
-
-
-def suggested_fees_of_row(row: RowMapping) -> SuggestedGasFees:
-    """Read `suggestedGasFees` back from its columns."""
-    return SuggestedGasFees(
-        low=_suggestion(row, "low"),
-        medium=_suggestion(row, "medium"),
-        high=_suggestion(row, "high"),
-        latest_priority_fee_range=_range(row, "latest_priority_fee"),
-        historical_priority_fee_range=_range(row, "historical_priority_fee"),
-        historical_base_fee_range=_range(row, "historical_base_fee"),
-        **{name: row[name] for name in _SAME_NAMES},
-    )
-
-
-def _suggestion(row: RowMapping, level: str) -> FeeSuggestion:
-    return FeeSuggestion(
-        row[f"{level}_max_priority_fee"],
-        row[f"{level}_max_fee"],
-        row[f"{level}_min_wait"],
-        row[f"{level}_max_wait"],
-    )
-
-
-def _range(row: RowMapping, name: str) -> tuple[Any, Any]:
-    return row[f"{name}_from"], row[f"{name}_to"]

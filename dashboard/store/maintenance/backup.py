@@ -13,7 +13,13 @@ from sqlalchemy import URL, Connection, create_engine
 
 from dashboard.errors import InputError, StoreError, StoreUnavailable
 from dashboard.store.engine.connection import DATABASE
-from dashboard.store.engine.database import Database, database_at, store_errors, translated
+from dashboard.store.engine.database import (
+    Database,
+    address_of,
+    database_at,
+    store_errors,
+    translated,
+)
 from dashboard.store.engine.disk import force_to_disk, make_file
 from dashboard.store.engine.engine import Store, database_of, stored_revision
 from dashboard.store.engine.sqlite import SqliteFile, connect_to_read
@@ -140,11 +146,6 @@ class _BackupFile(SqliteFile):
 
     noun = "The backup"
     ways_out = "take another one; `linewatch verify FILE` says whether that is whole"
-
-
-def address_of(path: Path) -> str:
-    """Return the address of a store in a file."""
-    return URL.create("sqlite", database=str(path)).render_as_string()
 
 
 @contextmanager

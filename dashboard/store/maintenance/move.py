@@ -13,7 +13,7 @@ from sqlalchemy import Connection, inspect
 from dashboard.domain.people.access import Action, Actor
 from dashboard.errors import ForeignStore, InputError, SchemaMismatch, StoreError
 from dashboard.store.access.audit_log import note_action
-from dashboard.store.engine.database import Database, database_at, store_errors
+from dashboard.store.engine.database import Database, address_of, database_at, store_errors
 from dashboard.store.engine.engine import refuse_foreign, stored_revision
 from dashboard.store.engine.move_mark import (
     MoveMark,
@@ -22,7 +22,7 @@ from dashboard.store.engine.move_mark import (
     set_move_mark,
 )
 from dashboard.store.engine.sqlite import SqliteFile
-from dashboard.store.maintenance.backup import address_of, finished_as, open_backup
+from dashboard.store.maintenance.backup import finished_as, open_backup
 from dashboard.store.maintenance.copy import copy_store
 from dashboard.store.maintenance.migrate import bring_up
 from dashboard.store.maintenance.restore import own_functions

@@ -22,12 +22,12 @@ from dashboard.errors import ForeignStore, StoreError, StoreUnavailable
 from dashboard.store.access.audit_log import note_action
 from dashboard.store.alerts.release import hold_pending
 from dashboard.store.engine.connection import store_in_use_error
-from dashboard.store.engine.database import Database, database_at, store_errors
+from dashboard.store.engine.database import Database, address_of, database_at, store_errors
 from dashboard.store.engine.disk import force_to_disk
 from dashboard.store.engine.engine import installation_id, open_store
 from dashboard.store.engine.move_mark import move_mark
 from dashboard.store.engine.sqlite import SqliteFile
-from dashboard.store.maintenance.backup import address_of, open_backup
+from dashboard.store.maintenance.backup import open_backup
 from dashboard.store.maintenance.copy import copy_store, count_on_after, last_number
 from dashboard.store.maintenance.migrate import bring_up, migrate
 from dashboard.store.maintenance.rebuild import rebuild, unreadable, wrong_derived

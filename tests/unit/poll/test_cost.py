@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from dashboard.poll.cadence import CadencePolicy
-from dashboard.poll.gas import GasPeriods
-from dashboard.poll.trial import Cost, calls_per_transaction, gas_calls_per_day
+from dashboard.domain.health.polling_cost import Cost
+from dashboard.poll.cadence import (
+    CadencePolicy,
+    GasPeriods,
+    calls_per_transaction,
+    gas_calls_per_day,
+)
 from tests.builders import seconds
 
 

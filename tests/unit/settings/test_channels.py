@@ -11,7 +11,8 @@ from dashboard.alert.channels.apprise_service import AppriseChannel
 from dashboard.domain.alerts.notification import Recipient
 from dashboard.domain.secret import Secret
 from dashboard.settings.listing import effective_settings
-from dashboard.wiring.channels import default_recipients, open_channels, recipient_named
+from dashboard.wiring.channels import open_channels
+from dashboard.wiring.recipients import default_recipients, recipient_named
 from tests.unit.settings.configuration_files import loaded, read
 
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"

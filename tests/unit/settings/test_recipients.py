@@ -9,7 +9,7 @@ import pytest
 from dashboard.domain.alerts.notification import DigestTime, Recipient
 from dashboard.domain.people.active_hours import WeekSpan
 from dashboard.domain.people.recipients import RecipientProfile
-from dashboard.wiring.channels import configured_recipients
+from dashboard.wiring.recipients import configured_recipients
 from tests.unit.settings.configuration_files import loaded, read
 
 

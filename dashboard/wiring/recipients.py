@@ -1,0 +1,64 @@
+"""Who gets messages by the settings of an installation."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from dashboard.domain.alerts.notification import NO_DOMAIN, DigestTime, Recipient
+from dashboard.domain.people.active_hours import WeekSpan
+from dashboard.domain.people.recipients import (
+    ConfiguredRecipients,
+    MailAddress,
+    RecipientProfile,
+    mailbox_of,
+)
+from dashboard.settings import Settings
+from dashboard.settings.channels import MAIL
+from dashboard.settings.values import zone_of
+
+_LONGEST_DOMAIN: Final = 150
+"""What the store has room for, beside the rest of a Message-ID."""
+
+NOBODY: Final = "oncall@localhost"
+"""The recipient of an installation that names none: its mails are files in its Maildir."""
+
+
+def default_recipients(settings: Settings) -> list[Recipient]:
+    """Return who gets what no rule sends elsewhere: those of [mail], and channels."""
+    mailed = [Recipient(MAIL, each) for each in settings.mail.recipients]
+    named = [Recipient(name, name) for name, each in settings.channels.items() if each.default]
+    return mailed + named or [Recipient(MAIL, NOBODY)]
+
+
+def configured_recipients(settings: Settings) -> ConfiguredRecipients:
+    """Return what the settings say of recipients; whom they name need not be verified."""
+    profiles = {
+        mailbox_of(recipient_named(name, settings)): RecipientProfile(
+            each.time_zone,
+            tuple(map(WeekSpan.parse, each.active)),
+            DigestTime.parse(each.digest) if each.digest else None,
+        )
+        for name, each in settings.recipients.items()
+    }
+    named = tuple(default_recipients(settings))
+    return ConfiguredRecipients(
+        named, profiles, settings.mail.time_zone, zone_of, alertmanagers(settings)
+    )
+
+
+def alertmanagers(settings: Settings) -> frozenset[str]:
+    """Return the names of the channels that are Alertmanagers."""
+    return frozenset(
+        name for name, each in settings.channels.items() if each.kind == "alertmanager"
+    )
+
+
+def message_domain(settings: Settings) -> str:
+    """Return the domain below which Message-IDs stand: the sender's, as mail providers expect."""
+    domain = MailAddress.parse(settings.mail.sender).domain.strip("[]")
+    return domain if len(domain) <= _LONGEST_DOMAIN else NO_DOMAIN
+
+
+def recipient_named(text: str, settings: Settings) -> Recipient:
+    """Return the recipient of an address or of a channel's name."""
+    return Recipient(text if text in settings.channels else MAIL, text)
