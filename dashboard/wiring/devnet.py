@@ -41,8 +41,8 @@ from dashboard.store.monitoring.coverage import watch_earlier
 from dashboard.store.rejections.save import LocatedReport
 from dashboard.store.tracking.transactions import track
 from dashboard.transport.connection_limits import ConnectionLimiter
+from dashboard.transport.host_check import HostCheck
 from dashboard.transport.http_connection import limited_http
-from dashboard.web.gate import HostCheck
 from dashboard.wiring.clients import open_clients
 from dashboard.wiring.clock import utc_now
 from dashboard.wiring.http import allowed_hosts, connection_limits, run_http

@@ -38,9 +38,10 @@ from dashboard.show.streamlit_runtime import (
     warm_up,
 )
 from dashboard.transport.connection_limits import ConnectionLimiter
+from dashboard.transport.host_check import HostCheck
 from dashboard.transport.http_connection import limited_http
 from dashboard.transport.websocket_connection import NotedMessages, guarded_websocket
-from dashboard.web.gate import HostCheck, UploadBound, UploadLimits
+from dashboard.web.gate import UploadBound, UploadLimits
 from dashboard.wiring.channels import rule_names, rules_of_text
 from dashboard.wiring.clients import live_lookup
 from dashboard.wiring.clock import utc_now

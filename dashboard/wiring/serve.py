@@ -20,7 +20,7 @@ from dashboard.serve.server import server_config
 from dashboard.settings import Settings
 from dashboard.settings.key_limits import configured_keys
 from dashboard.store.engine.engine import Store
-from dashboard.web.gate import HostCheck
+from dashboard.transport.host_check import HostCheck
 from dashboard.wiring.clients import Clients, open_clients
 from dashboard.wiring.clock import utc_now
 from dashboard.wiring.http import allowed_hosts, connection_limits, run_http
