@@ -23,7 +23,7 @@ from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejections.answer_template import Voice, parse_case_id
 from dashboard.domain.tracking.paste import Paste, read_lookup
 from dashboard.errors import InputError
-from dashboard.wiring.clients import live_lookup
+from dashboard.wiring.lookup import live_lookup
 
 _SHOWN = 80
 _MOST_NAMED = 20

@@ -5,27 +5,22 @@ from __future__ import annotations
 import ssl
 from collections import defaultdict
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Final
 from urllib.parse import quote, urlsplit
-from uuid import uuid4
 
 import msgspec
-from anyio.from_thread import start_blocking_portal
 
 from dashboard.alert.channels.smtp import Security
-from dashboard.application.lookup import LookUp
 from dashboard.domain.fees.suggestion import FeePolicy
 from dashboard.domain.health.polling_cost import CREDITS_PER_CALL
-from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.domain.quantity import NetworkId
 from dashboard.domain.secret import Secret
 from dashboard.poll.inclusion import InclusionAsker
-from dashboard.poll.lookup import LiveLookup
 from dashboard.settings import EndpointSettings, Settings
 from dashboard.settings.schema import PollSettings
 from dashboard.settings.tls import tls_context
-from dashboard.store.engine.engine import Store
 from dashboard.upstream.endpoint import Asker, Endpoint
 from dashboard.upstream.exclusion import ExclusionClient
 from dashboard.upstream.failover import FailoverFollower, FailoverPolicy
@@ -226,24 +221,3 @@ def _of(url: Secret, name: str) -> Iterator[tuple[str, str]]:
     address = urlsplit(url.reveal())
     if address.scheme in {"https", "wss"} and address.hostname:
         yield address.hostname, name
-
-
-@contextmanager
-def live_lookup(
-    settings: Settings, store: Store, networks: tuple[Network, ...]
-) -> Iterator[LookUp | None]:
-    """Yield the function that pages call, from any thread; None where no network can be asked."""
-    with (
-        start_blocking_portal() as portal,
-        portal.wrap_async_context_manager(open_clients(settings)) as clients,
-    ):
-        found = {each.network_id: clients.exclusion(each) for each in networks}
-        askers = {network_id: asker for network_id, asker in found.items() if asker is not None}
-        nodes = {each.network_id: clients.inclusion(each) for each in networks}
-        known = {network_id: node for network_id, node in nodes.items() if node is not None}
-        question = LiveLookup(store, askers, utc_now, uuid4, known, clients.meters)
-
-        def look_up(hashes: tuple[TxHash, ...], network_id: NetworkId | None) -> None:
-            portal.call(question.ask, hashes, network_id, settings.pages.lookup_deadline)
-
-        yield look_up if askers else None

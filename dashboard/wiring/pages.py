@@ -43,9 +43,9 @@ from dashboard.transport.http_connection import limited_http
 from dashboard.transport.websocket_connection import NotedMessages, guarded_websocket
 from dashboard.web.gate import UploadBound, UploadLimits
 from dashboard.wiring.channels import rule_names, rules_of_text
-from dashboard.wiring.clients import live_lookup
 from dashboard.wiring.clock import utc_now
 from dashboard.wiring.http import allowed_hosts, connection_limits, run_http
+from dashboard.wiring.lookup import live_lookup
 from dashboard.wiring.networks import shown_networks
 from dashboard.wiring.page_settings import ShownConfiguration, page_settings, profile_of
 from dashboard.wiring.roles import refuse_taken_ports, roles_of
