@@ -120,11 +120,14 @@ def _reason(status: NetworkStatus) -> str:
 
 
 def _fee_now(row: NetworkRow) -> Markup:
+    return _fee(row, "" if row.status.figures.signal is Signal.BASE_FEE else " priority")
+
+
+def _fee(row: NetworkRow, of: str = "") -> Markup:
     value = row.status.figures.judged_fee
     if value is None:
         return Markup("–")
     number, unit = fee(value)
-    of = "" if row.status.figures.signal is Signal.BASE_FEE else " priority"
     return element("span", number, " ", element("small", f"{unit}{of}"), title=exact_fee(value))
 
 
@@ -257,7 +260,7 @@ def _tile(row: NetworkRow) -> Markup:
             element("span", lasting(status, row.now)),
             class_="lw-card-head",
         ),
-        element("p", _fee_now(row), class_="lw-wall-fee"),
+        element("p", _fee(row), class_="lw-wall-fee"),
         element("p", "" if difference is None else difference_in_words(difference)),
         day_picture(row),
         element(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from dashboard.application.listing import Cell, Item, Listing
 from dashboard.application.text import short_hash
+from dashboard.domain.formatting import capitalized
 from dashboard.domain.markup import Markup, element
 from dashboard.domain.quantity import TxHash
 
@@ -56,10 +57,17 @@ def list_row(listing: Listing[Item], item: Item, class_: str) -> Markup:
     return row_cells(listing.names(), list(map(_written, values)), class_)
 
 
-def list_table(listing: Listing[Item], items: Iterable[Item], name: str) -> Markup:
-    """Build a table of items; `name` as in `table`."""
-    rows = [list(map(_written, row)) for row in listing.rows(items)]
-    return table(listing.names(), rows, name)
+def list_table(
+    listing: Listing[Item],
+    items: Iterable[Item],
+    name: str,
+    drawn: Mapping[str, Callable[[Item], str]],
+) -> Markup:
+    """Build a table of items, `name` as in `table`; `drawn` are columns that pages draw richer."""
+    texts = {each.name: each.text for each in listing.columns if each.text is not None}
+    cells = [drawn.get(column) or text for column, text in texts.items()]
+    rows = [[_written(cell(item)) for cell in cells] for item in items]
+    return table(list(map(capitalized, texts)), rows, name)
 
 
 def _written(cell: Cell) -> str:

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Final, TypeAlias
+from operator import attrgetter
+from typing import Final, NamedTuple
 
 import streamlit as st
 
 from dashboard.application.application import Application
+from dashboard.application.listing import Column, Listing
 from dashboard.application.text import sentence
 from dashboard.domain.formatting import counted
-from dashboard.domain.markup import Markup, visible
+from dashboard.domain.markup import visible
 from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.domain.tables import read_spreadsheet, write_csv
+from dashboard.domain.tables import read_spreadsheet
 from dashboard.domain.tracking.paste import (
     LONGEST_CASE_ID,
     LONGEST_LABEL,
@@ -35,7 +37,7 @@ from dashboard.show.parts.acting import known_actor
 from dashboard.show.parts.frame import section
 from dashboard.show.parts.list_page import file_button
 from dashboard.show.parts.notices import notice, unusable_texts
-from dashboard.show.parts.table import lookup_link, table
+from dashboard.show.parts.table import list_table, lookup_link
 
 MOST_AT_ONCE: Final = 10_000
 """Transactions of one list."""
@@ -58,8 +60,33 @@ _RESULTS: Final = {
     TrackResult.WITHOUT_TAGS: f"was tracked already, {TAGS_LEFT_OUT}",
 }
 
-_Line: TypeAlias = tuple[int, ListedTransaction | str, str]
-"""The number of a line, its transaction or text, and the result."""
+
+class _Line(NamedTuple):
+    """A line of a list by its number: its transaction or text, and the result."""
+
+    number: int
+    what: ListedTransaction | str
+    result: str
+
+    def text(self) -> str:
+        """Return what stands on it, as far as that can be used."""
+        return self.what if isinstance(self.what, str) else str(self.what.tx_hash)
+
+    def shown(self) -> str:
+        """Link to a transaction, or show the text."""
+        if isinstance(self.what, str):
+            return visible(self.what, _LONGEST_TEXT)
+        return lookup_link(self.what.tx_hash)
+
+
+_LINES: Final[Listing[_Line]] = Listing(
+    "lines",
+    (
+        Column("line", lambda each: each.number),
+        Column("text", _Line.text),
+        Column("result", lambda each: each.result),
+    ),
+)
 
 
 @dataclass(frozen=True)
@@ -72,12 +99,14 @@ class TrackReport:
     def lines(self) -> list[_Line]:
         """Return each line with its result, in their order."""
         taken = [
-            (each.line, each, ", ".join(filter(None, (_RESULTS[result], each.remark))))
+            _Line(each.line, each, ", ".join(filter(None, (_RESULTS[result], each.remark))))
             for each, result in zip(self.listed.transactions, self.results, strict=True)
         ]
-        again = [(each.line, each, "is on an earlier line too") for each in self.listed.repeated]
-        wrong = [(each.line, each.text, each.why) for each in self.listed.wrong]
-        return sorted([*taken, *again, *wrong], key=lambda line: line[0])
+        again = [
+            _Line(each.line, each, "is on an earlier line too") for each in self.listed.repeated
+        ]
+        wrong = [_Line(each.line, each.text, each.why) for each in self.listed.wrong]
+        return sorted([*taken, *again, *wrong], key=attrgetter("number"))
 
 
 def track_list_form(queries: Application, network_ids: Sequence[NetworkId]) -> None:
@@ -211,13 +240,10 @@ def show_track_report(report: TrackReport) -> None:
     unusable_texts(Paste(hashes, len(report.listed.repeated), report.listed.wrong))
     lines = report.lines()
     with st.expander("Result of each line"):
-        rows = [(str(number), _shown(what), result) for number, what, result in lines[:MOST_SHOWN]]
-        st.html(table(("Line", "Text", "Result"), rows, "Result of each line"))
+        drawn = {"text": _Line.shown}
+        st.html(list_table(_LINES, lines[:MOST_SHOWN], "Result of each line", drawn))
         file_button(
-            lambda: write_csv(
-                ("line", "text", "result"),
-                [(number, _plain(what), result) for number, what, result in lines],
-            ),
+            lambda: _LINES.csv(lines),
             "tracking-report.csv",
             "track_report_csv",
             label=f"All {len(lines):,} lines" if len(lines) > MOST_SHOWN else "CSV",
@@ -235,14 +261,6 @@ def _partly_taken_notices(listed: TrackList) -> None:
         count = counted(len(remarks), "line was", "lines were")
         text = f"Line {first.line}: {first.remark}."
         notice("busy", f"{count} read only in part.", text)
-
-
-def _shown(what: ListedTransaction | str) -> Markup | str:
-    return visible(what, _LONGEST_TEXT) if isinstance(what, str) else lookup_link(what.tx_hash)
-
-
-def _plain(what: ListedTransaction | str) -> str:
-    return what if isinstance(what, str) else str(what.tx_hash)
 
 
 def track_form(queries: Application, hashes: Sequence[TxHash], case_id: str) -> None:

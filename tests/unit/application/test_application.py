@@ -46,7 +46,7 @@ def test_figures_of_a_network_carry_their_age(queries: Application) -> None:
     assert figures.network_congestion.value == 0.64
 
 
-def test_dossier_of_a_rejected_hash_holds_every_version(queries: Application) -> None:
+def test_summary_of_a_rejected_hash_holds_every_version(queries: Application) -> None:
     (summary,) = queries.summaries([tx_hash(2)])
 
     finding = summary.findings[0]
@@ -55,7 +55,7 @@ def test_dossier_of_a_rejected_hash_holds_every_version(queries: Application) ->
     assert summary.is_tracked
 
 
-def test_dossier_says_of_each_network_what_is_known(queries: Application) -> None:
+def test_summary_says_of_each_network_what_is_known(queries: Application) -> None:
     (summary,) = queries.summaries([tx_hash(2)])
 
     kinds = [finding.verdict.kind for finding in summary.findings]
@@ -97,7 +97,7 @@ def test_live_question_is_put_for_all_hashes_on_all_networks(store: Store) -> No
     assert asked == [((tx_hash(1), tx_hash(2)), None)]
 
 
-def test_desk_without_a_live_question_says_that_it_cannot_ask(queries: Application) -> None:
+def test_installation_without_a_live_question_says_that_it_cannot_ask(queries: Application) -> None:
     list(queries.ask_now((tx_hash(1),)))
 
     assert not queries.can_ask

@@ -291,12 +291,6 @@ def test_why_a_question_fails_ends_as_a_sentence_before_what_to_do() -> None:
     assert (said.text, said.advice) == ("no answer.", REMEDIES[FailureKind.THROTTLED])
 
 
-def test_well_installation_needs_nothing() -> None:
-    health = Health([NetworkHealth(SIMULATED, [DUE])], A_WORKER, NO_MAIL, A_STORE)
-
-    assert health_troubles(health, NOW) == []
-
-
 def test_stale_network_needs_a_look() -> None:
     old = replace(DUE, answered_at=NOW - 5 * MINUTE)
     health = Health([NetworkHealth(SIMULATED, [DUE, old])], A_WORKER, NO_MAIL, A_STORE)

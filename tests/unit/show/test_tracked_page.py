@@ -165,7 +165,7 @@ def test_many_have_pages(store: Store, queries: Application) -> None:
     assert len(listed(page.button(key="latest").click().run())) == 20
 
 
-def test_desk_corrects_and_removes(queries: Application) -> None:
+def test_transaction_is_corrected_and_stopped(queries: Application) -> None:
     assert queries.tracked.edit(tx_hash(9), Remarks(NOW, "Case 1", "Second try"), ADA)
     assert queries.tracked.stop([tx_hash(2)], ADA) == 1
     assert queries.tracked.stop([tx_hash(2)], ADA) == 0

@@ -202,7 +202,4 @@ def test_words_say_what_the_figure_shows() -> None:
         "Base fee of Net from 20 Nov 2026 12:00 to 20 Nov 2026 12:00 UTC, "
         "between 5.000 gwei and 9.000 gwei."
     )
-
-
-def test_words_say_where_a_fee_never_moved() -> None:
     assert fee_drawing(a_timeline(7, 7), A_MOMENT, "Net").words.endswith("UTC, always 7 wei.")

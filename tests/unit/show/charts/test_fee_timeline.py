@@ -29,16 +29,11 @@ def test_nobody_knows_how_busy_it_was_while_nobody_watched() -> None:
     assert np.isnan(a_timeline(11, 9, busy=BusyTime()).busy_parts).all()
 
 
-def test_gap_is_told() -> None:
-    timeline = a_timeline(11, 9, None, None, 11)
+def test_gap_is_told_also_one_that_lasts() -> None:
+    until = A_MOMENT + seconds(60)
 
-    assert timeline.gaps() == [(A_MOMENT + STEP, A_MOMENT + 4 * STEP)]
-
-
-def test_silence_until_now_is_a_gap_too() -> None:
-    timeline = a_timeline(1, 1, until=A_MOMENT + seconds(60))
-
-    assert timeline.gaps() == [(A_MOMENT + STEP, A_MOMENT + seconds(60))]
+    assert a_timeline(11, 9, None, None, 11).gaps() == [(A_MOMENT + STEP, A_MOMENT + 4 * STEP)]
+    assert a_timeline(1, 1, until=until).gaps() == [(A_MOMENT + STEP, until)]
 
 
 def test_level_that_swings_all_the_time_is_noise() -> None:
@@ -85,12 +80,12 @@ def test_peak_outside_of_spells_is_no_busy_time() -> None:
     assert not a_timeline(9, 11, 9, threshold=None).has_brief_peaks
 
 
-def test_flat_story_has_one_value() -> None:
+def test_flat_timeline_has_one_value() -> None:
     assert a_timeline(7, 7, 7).is_flat
     assert not a_timeline(7, 8).is_flat
 
 
-def test_silence_inside_of_a_step_is_told_where_it_is_longer_than_usual() -> None:
+def test_pause_inside_of_a_step_is_told_where_it_is_longer_than_usual() -> None:
     hour = timedelta(hours=1)
     quiet = a_step(0, 1, 2, lasts=hour, longest_gap=seconds(15))
     silent = a_step(1, 1, 2, lasts=hour, longest_gap=seconds(16))
