@@ -82,11 +82,11 @@ def claim_for_all(
     connection: Connection, token: int, now: datetime, limit: int, besides: Sequence[UUID] = ()
 ) -> list[Notification]:
     """Claim at most so many notifications for every recipient, and none of `besides`."""
-    gathering = {each.recipient for each in open_notifications(connection)}
+    grouping = {each.recipient for each in open_notifications(connection)}
     wanted = [
         ClaimRequest(each, limit, besides, closings_for(connection, each))
         for each in sorted(
-            {*pending_recipients(connection), *gathering}, key=lambda each: each.address
+            {*pending_recipients(connection), *grouping}, key=lambda each: each.address
         )
     ]
     return claim(connection, token, wanted, now)

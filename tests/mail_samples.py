@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 
 from dashboard.alert.channels.mime import parse_sender, write_message
 from dashboard.alert.compose import Links, MessageContext, NetworkName, compose
-from dashboard.alert.gathered_text import compose_gathered
+from dashboard.alert.grouped_text import compose_grouped
 from dashboard.alert.message import Message, MessageHeaders
 from dashboard.alert.message_writer import load_templates
 from dashboard.alert.own_messages import message_of_verification
@@ -163,7 +163,7 @@ def _several_reminders() -> Message:
     silent = _notification_of(SubjectKind.EXCLUSION_API, State.SILENT, SILENCE).transition
     changes = [*map(_one_of_many, (1, 5)), NotifiedChange(silent)]
     notification = replace(_rejected(), kind=NotificationKind.REMINDER, incident=None)
-    return compose_gathered(notification, TEMPLATES, changes)
+    return compose_grouped(notification, TEMPLATES, changes)
 
 
 def _verification() -> Message:
@@ -178,7 +178,7 @@ def _after(held_for: str) -> Message:
     notification = replace(
         _rejected(), member_count=9, held_for=held_for, release_at=end, closed_at=end
     )
-    return compose_gathered(notification, TEMPLATES, map(_one_of_many, range(1, 10)))
+    return compose_grouped(notification, TEMPLATES, map(_one_of_many, range(1, 10)))
 
 
 def _incident(**changes: Any) -> Incident:  # noqa: ANN401 - any field
@@ -240,7 +240,7 @@ def _storm() -> Message:
         in_reply_to="<00000000-0000-0000-0000-000000001741@watch.example>",
         incident=_incident(rule="rejected"),
     )
-    return compose_gathered(notification, TEMPLATES, changes)
+    return compose_grouped(notification, TEMPLATES, changes)
 
 
 def _digest() -> Message:
@@ -289,7 +289,7 @@ def _summary() -> Message:
         closed_at=A_MOMENT + timedelta(hours=1),
         incident=None,
     )
-    return compose_gathered(notification, TEMPLATES, changes)
+    return compose_grouped(notification, TEMPLATES, changes)
 
 
 def _one_of_many(number: int) -> NotifiedChange:

@@ -1,4 +1,4 @@
-"""Routes for tests of notifications that are not about gathering: each is about one transition."""
+"""Routes for tests of notifications that are not about grouping: each is about one transition."""
 
 from __future__ import annotations
 
@@ -42,6 +42,6 @@ def trusting(recipients: Sequence[Recipient]) -> RecipientDirectory:
 
 
 def closings_for(connection: Connection, recipient: Recipient) -> Sequence[Closing]:
-    """Close everything that gathers for a recipient, each notification by itself."""
+    """Close everything that groups for a recipient, each notification by itself."""
     mine = [each for each in open_notifications(connection) if each.recipient == recipient]
     return [Closing(each.notification_id) for each in mine]

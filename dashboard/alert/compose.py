@@ -22,7 +22,7 @@ from dashboard.domain.alerts.incident import Incident, IncidentEvent, NotifiedCh
 from dashboard.domain.alerts.kinds.delivery import DeliveryGrounds, tell_own_failure
 from dashboard.domain.alerts.kinds.kind import IncidentText, Rows, ToldChange
 from dashboard.domain.alerts.notification import Notification, Recipient
-from dashboard.domain.alerts.route import muted_in_words
+from dashboard.domain.alerts.route import inhibited_in_words
 from dashboard.domain.alerts.rule_text import LONGEST_TITLE, incident_title
 from dashboard.domain.alerts.signed_link import (
     ACTION_VALID_FOR,
@@ -148,7 +148,7 @@ class MessageTemplates:
     """
 
     change: TemplatePair
-    gathered: TemplatePair
+    grouped: TemplatePair
     networks: Mapping[NetworkId, NetworkName]
     links: Links = Links()
     zone: tzinfo = UTC
@@ -158,14 +158,14 @@ class MessageTemplates:
 class MessageContext:
     """What the store knows of a change, and of the fees around a network that became busy.
 
-    `event` is what a person did, where the notification is about that. `muted` are the names of
+    `event` is what a person did, where the notification is about that. `inhibited` are the names of
     rules that cannot be judged while this lasts.
     """
 
     change: NotifiedChange
     busy: BusyContext | None = None
     event: IncidentEvent | None = None
-    muted: tuple[str, ...] = ()
+    inhibited: tuple[str, ...] = ()
 
 
 def compose(
@@ -183,7 +183,7 @@ def compose(
     busy = _busy_text(context, templates.zone)
     network = network_named(change.transition.subject.network_id, templates)
     said = _text_for(notification, change, templates)
-    text = _with_muted(said, context)
+    text = _with_inhibited(said, context)
     simulated = " (simulated data)" if network.is_simulated else ""
     chart_id = f"chart.{notification.message_id.strip('<>')}" if busy.chart else ""
     actions = actions_of(notification, templates.links)
@@ -270,11 +270,11 @@ def _preheader(occasion: Occasion, busy: BusyText, text: IncidentText) -> str:
     return f"Critical · {said}" if occasion.is_critical else said
 
 
-def _with_muted(text: IncidentText, context: MessageContext | None) -> IncidentText:
+def _with_inhibited(text: IncidentText, context: MessageContext | None) -> IncidentText:
     """Return a text that names the rules that cannot be judged meanwhile, if there are any."""
-    if context is None or not context.muted:
+    if context is None or not context.inhibited:
         return text
-    return replace(text, remark=muted_in_words(map(unlinked, context.muted)))
+    return replace(text, remark=inhibited_in_words(map(unlinked, context.inhibited)))
 
 
 def network_named(network_id: NetworkId, templates: MessageTemplates) -> NetworkName:

@@ -15,7 +15,7 @@ from uuid import UUID
 from dashboard.alert.delivery_queue import (
     DeliveryQueue,
     Elapsed,
-    GatherTimes,
+    GroupTimes,
     QueueLimits,
     RetryRule,
     RetryTimes,
@@ -67,7 +67,7 @@ class Deliverer:
     reason of its own delays no other, and no recipient delays another.
 
     What is due is closed when it is claimed: from then on its members are fixed. For a recipient
-    whose cap is reached, or to whom nothing can be delivered, notifications go on gathering, and
+    whose cap is reached, or to whom nothing can be delivered, notifications stay open, and
     are merged when they go.
     """
 
@@ -93,7 +93,7 @@ class Deliverer:
         self._token = 0
         self._may_send: MaySend = always
         self._retries = RetryTimes(policy.retry, elapsed)
-        self._gathering = GatherTimes(elapsed)
+        self._grouping = GroupTimes(elapsed)
         self._closings: dict[Recipient, list[Closing]] = {}
         self._queue = DeliveryQueue(limits)
         self._to_claim: set[Recipient] = set()
@@ -163,7 +163,7 @@ class Deliverer:
         """
         now = self._clock()
         due: dict[Recipient, list[OpenNotification]] = {}
-        for each in self._gathering.due(open_notifications(connection), now):
+        for each in self._grouping.due(open_notifications(connection), now):
             if not self._retries.is_paused(each.recipient):
                 due.setdefault(each.recipient, []).append(each)
         planned: dict[Recipient, list[Closing]] = {}

@@ -42,7 +42,7 @@ from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.alerts.silence import Silence, silenced_all_by
 from dashboard.domain.people.recipients import RecipientDirectory
 from dashboard.domain.quantity import NetworkId
-from dashboard.store.alerts.gathering import Gathering
+from dashboard.store.alerts.grouping import Grouping
 from dashboard.store.alerts.incident_list import labels_of_incident
 from dashboard.store.alerts.incidents import add_events, due_incidents, save_incident
 from dashboard.store.alerts.outbox import changes_of_notification, entries_of_incident
@@ -138,9 +138,9 @@ class IncidentClock:
             after = replace(after, next_at=self.now)
         save_incident(connection, after)
         add_events(connection, [(after.incident_id, event)])
-        gathering = Gathering(connection, self.now, self.domain, self.directory)
-        others = gathering.fire(after, lasting, was_pending=True)
-        gathering.write()
+        grouping = Grouping(connection, self.now, self.domain, self.directory)
+        others = grouping.fire(after, lasting, was_pending=True)
+        grouping.write()
         repeat(connection, after, self._repetition(NotificationKind.REMINDER, rule), others)
 
     def _lasting(
@@ -158,15 +158,15 @@ class IncidentClock:
 
     def _pass_time(self, connection: Connection, incident: Incident) -> None:
         timers = timers_of(self.rules.get(incident.rule))
-        is_untold = incident.notified_at is None and is_awaited(connection, incident)
-        if is_untold:  # no reminder or escalation comes before the first message
+        waits_for_first = incident.notified_at is None and is_awaited(connection, incident)
+        if waits_for_first:  # no reminder or escalation comes before the first message
             incident = replace(incident, notified_at=self.now)
         each_labels = self._labels_of(connection, incident)
         found = silenced_all_by(self.silences, each_labels, self.now)
         after, event = self._changed(incident, timers, found) or (incident, None)
         silent_until = None if found is None else found.over_at
         after = self._looked_at(after, timers, silent_until)
-        save_incident(connection, replace(after, notified_at=None) if is_untold else after)
+        save_incident(connection, replace(after, notified_at=None) if waits_for_first else after)
         if event is None:
             return
         newly, least_apart = set(), (timers.remind_every or timedelta()) / 2
@@ -183,9 +183,9 @@ class IncidentClock:
             return set()
         lasting = list(self._lasting(connection, incident, rule))
         forget_silenced(connection, [transition.transition_id for transition, *_ in lasting])
-        gathering = Gathering(connection, self.now, self.domain, self.directory)
-        others = gathering.fire(incident, lasting, was_pending=False)
-        gathering.write()
+        grouping = Grouping(connection, self.now, self.domain, self.directory)
+        others = grouping.fire(incident, lasting, was_pending=False)
+        grouping.write()
         named = rule.recipients or self.everyone
         return {each for each in named if each not in others and not self.directory.withheld(each)}
 

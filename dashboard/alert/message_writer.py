@@ -23,7 +23,7 @@ from dashboard.alert.compose import (
     compose,
     opened_at,
 )
-from dashboard.alert.gathered_text import compose_gathered
+from dashboard.alert.grouped_text import compose_grouped
 from dashboard.alert.message import Message
 from dashboard.domain.alerts.condition import State
 from dashboard.domain.alerts.incident import Incident, IncidentEvent, NotifiedChange
@@ -35,7 +35,7 @@ from dashboard.domain.alerts.notification import (
     NotificationMember,
     Recipient,
 )
-from dashboard.domain.alerts.route import SOURCES, SilentSource, muted_rules
+from dashboard.domain.alerts.route import SOURCES, SilentSource, inhibited_rules
 from dashboard.domain.fees.spells import BusyContext
 from dashboard.domain.people.recipients import ConfiguredRecipients
 from dashboard.domain.quantity import NetworkId
@@ -85,10 +85,10 @@ class MessageWriter:
         try:
             templates = self._templates_for(notification.recipient)
             beside = self._beside(notification)
-            if notification.is_gathered or notification.is_of_incidents or beside:
+            if notification.is_grouped or notification.is_of_incidents or beside:
                 with self._large if notification.member_count >= _MANY else nullcontext():
                     changes = self._changes(notification)
-                    return compose_gathered(notification, templates, changes, beside)
+                    return compose_grouped(notification, templates, changes, beside)
             with self.store.read() as connection:
                 [known] = with_ends(connection, with_labels(connection, [change]))
                 is_of_changes = notification.is_of_changes
@@ -96,7 +96,7 @@ class MessageWriter:
                     with_previous(connection, known),
                     _busy(connection, known, notification.dated) if is_of_changes else None,
                     _event(connection, notification),
-                    _muted(connection, notification, known) if is_of_changes else (),
+                    _inhibited(connection, notification, known) if is_of_changes else (),
                 )
         except StoreError as error:
             raise DeliveryDeferred(f"the message cannot be written: {error}") from error
@@ -108,7 +108,7 @@ class MessageWriter:
         Of incidents that a person ended these are all changes that were sent to its recipient.
         DeliveryDeferred where the store cannot be read now.
         """
-        is_of_many = notification.is_gathered or notification.is_of_incidents
+        is_of_many = notification.is_grouped or notification.is_of_incidents
         if not (is_of_many or notification.ends_incidents):
             return []
         try:
@@ -175,7 +175,7 @@ def _event(connection: Connection, notification: Notification) -> IncidentEvent 
     return next((each for each in story if each.at == notification.created_at), None)
 
 
-def _muted(
+def _inhibited(
     connection: Connection, notification: Notification, change: NotifiedChange
 ) -> tuple[str, ...]:
     """Return the rules that cannot be judged while what is notified of lasts."""
@@ -188,7 +188,7 @@ def _muted(
         for each in silent_sources(connection, notification.dated)
     )
     source = SilentSource(subject.kind, subject.network_id, transition.at, replaced)
-    return tuple(muted_rules(source, rules_in_force(connection)))
+    return tuple(inhibited_rules(source, rules_in_force(connection)))
 
 
 def _busy(connection: Connection, change: NotifiedChange, dated: datetime) -> BusyContext | None:
@@ -223,7 +223,7 @@ def load_templates(
     environment.filters["with_code"] = _with_code
     return MessageTemplates(
         change=_pair(environment, "change"),
-        gathered=_pair(environment, "gathered"),
+        grouped=_pair(environment, "grouped"),
         networks=networks,
         links=links,
         zone=zone,

@@ -157,7 +157,7 @@ def _of_change(notification: Notification, zone: tzinfo) -> Occasion:
     said = list(delays)
     if incident is not None:
         said += [*_over(notification, incident), *_owner(incident)]
-    return Occasion("", kicker if notification.is_gathered else "", tuple(said))
+    return Occasion("", kicker if notification.is_grouped else "", tuple(said))
 
 
 def _delays(notification: Notification, zone: tzinfo) -> tuple[str, ...]:

@@ -76,7 +76,7 @@ class VerificationMails:
         if key is None:
             return  # the store was too full to keep one: no link and no code can be made
         room = room_for_mails(directory.requested_at(), self.clock())
-        for each in islice(unasked(rules, directory), max(room, 0)):
+        for each in islice(without_request(rules, directory), max(room, 0)):
             self._ask(each)
         with self.store.read() as connection:
             directory = read_directory(connection, self.configured)
@@ -136,8 +136,8 @@ class VerificationMails:
             )
 
 
-def unasked(rules: tuple[Rule, ...], directory: RecipientDirectory) -> Iterator[Recipient]:
-    """Yield whom rules name that are not verified and were never asked, each once."""
+def without_request(rules: tuple[Rule, ...], directory: RecipientDirectory) -> Iterator[Recipient]:
+    """Yield recipients in rules that are not verified and were never asked, each once."""
     named = {
         mailbox_of(each): None
         for rule in rules

@@ -301,8 +301,8 @@ def _stale(health: Health, networks: Sequence[NetworkHealth], now: datetime) -> 
         last = "never" if old.answered_at is None else age(old.answered_at, now)
         why = (
             "longer than two of its periods"
-            if old.unasked_since is None
-            else f"no worker has asked since {moment_near(old.unasked_since, now)}"
+            if old.no_worker_since is None
+            else f"no worker has asked since {moment_near(old.no_worker_since, now)}"
         )
         text = f"{OPERATION_NAMES[old.operation]}: last answered {last}, {why}."
         headline = f"{each.profile.name} is stale."

@@ -71,7 +71,7 @@ class NotificationHistory:
     """A notification with every finished delivery attempt, oldest first.
 
     `standing` says when it was sent or what it waits for, empty where its state says all;
-    `incident_ids` name what it is about, `states` are those that it reports, where it is gathered.
+    `incident_ids` name what it is about, `states` are those that it reports, where it is grouped.
     """
 
     notification: Notification
@@ -135,8 +135,8 @@ class Notifications:
             ids = [each.notification_id for each in found]
             attempts = deliveries_by_notification(connection, ids)
             incidents = incidents_of(connection, ids)
-            gathered = [each.notification_id for each in found if each.is_gathered]
-            states = states_of(connection, gathered)
+            grouped = [each.notification_id for each in found if each.is_grouped]
+            states = states_of(connection, grouped)
             standing = self._standing(connection, found)
         return tuple(
             NotificationHistory(
@@ -226,7 +226,7 @@ _LONGEST_REASON: Final = 300
 class Waiting:
     """What a pending notification waits for, as seen at `now`.
 
-    `traffic` is what went to its recipient and what waits for them, None where it gathers still.
+    `traffic` is what went to its recipient and what waits for them, None where it is still open.
     `expected_at` is when it goes if nothing else is added, None where nobody can tell.
     """
 
@@ -236,7 +236,7 @@ class Waiting:
     expected_at: datetime | None = None
 
 
-def gathers(notification: Notification, now: datetime) -> bool:
+def is_grouping(notification: Notification, now: datetime) -> bool:
     """Whether a notification takes in more changes, since its time has not come."""
     return _is_open(notification) and not _is_due(notification, now)
 
@@ -309,10 +309,10 @@ def _pending_words(notification: Notification, waiting: Waiting) -> str:
     if notification.attempts:
         next_one = "" if due_at is None else f", next not before {moment_near(due_at, now)}"
         return f"{attempts_words(notification.attempts)}{next_one}"
-    if gathers(notification, now) and notification.release_at is not None:
+    if is_grouping(notification, now) and notification.release_at is not None:
         until = moment_near(notification.release_at, now)
         why = visible(notification.held_for, _LONGEST_REASON)
-        return f"held until {until} ({why})" if why else f"gathers until {until}"
+        return f"held until {until} ({why})" if why else f"groups changes until {until}"
     if waiting.traffic is not None and waiting.traffic.waiting:
         return "waits until earlier ones are delivered"
     at = waiting.expected_at

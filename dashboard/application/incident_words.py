@@ -18,7 +18,7 @@ from dashboard.domain.alerts.incident import (
 from dashboard.domain.alerts.kinds.kind import RuleKind
 from dashboard.domain.alerts.kinds.table import KINDS
 from dashboard.domain.alerts.notification import NotificationState
-from dashboard.domain.alerts.route import muted_in_words
+from dashboard.domain.alerts.route import inhibited_in_words
 from dashboard.domain.formatting import counted, moment, span
 from dashboard.domain.markup import visible
 from dashboard.domain.people.access import LONGEST_NAME
@@ -53,8 +53,8 @@ def state_remarks(story: IncidentStory) -> Iterator[str]:
         yield f"Pending: nobody is notified before {until}, and not at all if it ends before."
     if story.unknown is not None:
         yield f"No data: {story.unknown}, so nobody knows whether this lasts."
-    if story.muted:
-        yield muted_in_words(story.muted)
+    if story.inhibited:
+        yield inhibited_in_words(story.inhibited)
 
 
 def notified_words(story: IncidentStory) -> list[str]:

@@ -28,7 +28,7 @@ from dashboard.domain.alerts.incident import (
 from dashboard.domain.alerts.incident_timers import Upcoming, upcoming
 from dashboard.domain.alerts.kinds.table import subject_kinds
 from dashboard.domain.alerts.notification import NotificationKind, Precedence, Recipient
-from dashboard.domain.alerts.route import BY_QUIET_HOURS, SilentSource, muted_rules, silence_of
+from dashboard.domain.alerts.route import BY_QUIET_HOURS, SilentSource, inhibited_rules, silence_of
 from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.alerts.rule_text import incident_title
 from dashboard.domain.alerts.silence import Silence, silenced_all_by
@@ -386,9 +386,9 @@ def _with_silent(
         for each in sources
         if each.network_id == network_id and each.kind in subject_kinds(rule.kind)
     ]
-    muted = [name for source in mine for name in muted_rules(source, rules.values())]
+    inhibited = [name for source in mine for name in inhibited_rules(source, rules.values())]
     unknown = silence_of(rule.kind, network_id, sources)
-    return replace(story, unknown=unknown, muted=tuple(dict.fromkeys(muted)))
+    return replace(story, unknown=unknown, inhibited=tuple(dict.fromkeys(inhibited)))
 
 
 def _silence_of(

@@ -22,7 +22,7 @@ from dashboard.application.silences import silent_now
 from dashboard.domain.alerts.condition import Subject, SubjectKind
 from dashboard.domain.alerts.incident import Incident, IncidentState, close_unreported
 from dashboard.domain.alerts.kinds.table import subject_kinds
-from dashboard.domain.alerts.route import SilentSource, muted_rules
+from dashboard.domain.alerts.route import SilentSource, inhibited_rules
 from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.alerts.rule_preview import Firing, RulePreview
 from dashboard.domain.alerts.rule_table import (
@@ -226,7 +226,7 @@ class RuleSituation:
         """
         if not rule.is_enabled:
             return RuleState("off")
-        silent = [each for each in self.sources if muted_rules(each, [rule])]
+        silent = [each for each in self.sources if inhibited_rules(each, [rule])]
         is_unwatched = any(each.kind is SubjectKind.WORKER for each in silent)
         if is_unwatched:
             return _without_data(silent[0])

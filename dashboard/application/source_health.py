@@ -120,7 +120,7 @@ class OperationHealth:
     """One operation on one network: when it was last answered, and why it is not.
 
     `period` is how often it is asked, None where that follows the age of each hash.
-    Then `unasked_since` is since when no worker asks, None while one does.
+    `no_worker_since` is when the last worker stopped; None while one runs.
     `is_from_node`: the last answer came from the node, since the gas API gave none.
     """
 
@@ -129,7 +129,7 @@ class OperationHealth:
     period: timedelta | None
     failure: StandingFailure | None = None
     is_from_node: bool = False
-    unasked_since: datetime | None = None
+    no_worker_since: datetime | None = None
 
     def state(self, now: datetime) -> OperationState:
         """Return its state; a failure outweighs an old answer."""
@@ -138,7 +138,7 @@ class OperationHealth:
         if self.answered_at is None:
             return OperationState.NOT_ASKED
         if self.period is None:
-            is_stale = self.unasked_since is not None
+            is_stale = self.no_worker_since is not None
         else:
             is_stale = PolledValue(None, self.answered_at, self.period).is_stale(now)
         return OperationState.STALE if is_stale else OperationState.ANSWERED
@@ -170,7 +170,7 @@ def read_networks(
     """Return how each network answers, and what its fees took today."""
     ids = [each.network_id for each in profiles]
     took = fee_credits(connection, now)
-    unasked = {
+    no_worker_since = {
         each.network_id: each.begins_at
         for each in unwatched_now(connection, ids, now)
         if each.watched is Watched.REJECTIONS
@@ -180,7 +180,9 @@ def read_networks(
         NetworkHealth(
             each,
             tuple(
-                _operations(each, latest[each.network_id], answered, unasked.get(each.network_id))
+                _operations(
+                    each, latest[each.network_id], answered, no_worker_since.get(each.network_id)
+                )
             ),
             took.get(each.network_id, 0),
         )
@@ -192,7 +194,7 @@ def _operations(
     profile: NetworkProfile,
     latest: LatestGas,
     answered_at: Mapping[tuple[NetworkId, Operation], datetime],
-    unasked: datetime | None,
+    no_worker_since: datetime | None,
 ) -> Iterator[OperationHealth]:
     failures = {failure.operation: failure for failure in latest.failures}
     answered = [*(_gas_operations(profile, latest) if profile.has_gas else ())]
@@ -202,11 +204,15 @@ def _operations(
     )
     if profile.has_exclusion:
         answered.append(
-            OperationHealth(Operation.EXCLUSION_STATUS, asked, None, unasked_since=unasked)
+            OperationHealth(
+                Operation.EXCLUSION_STATUS, asked, None, no_worker_since=no_worker_since
+            )
         )
     if followed is not None:
         answered.append(
-            OperationHealth(Operation.TRANSACTION_RECEIPT, followed, None, unasked_since=unasked)
+            OperationHealth(
+                Operation.TRANSACTION_RECEIPT, followed, None, no_worker_since=no_worker_since
+            )
         )
     return _with_failures(answered, failures)
 

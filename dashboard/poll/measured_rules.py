@@ -320,7 +320,7 @@ class MeasuredRules:
         outages = {
             each.network_id
             for each in silent_sources(connection, now)
-            if each.mutes(RuleKind.REJECTION_RATE)
+            if each.inhibits(RuleKind.REJECTION_RATE)
         }
         read: set[Subject] = set()
         for rule in rules:

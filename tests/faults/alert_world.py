@@ -354,7 +354,7 @@ class AlertWorld:
                 yield row, hold
 
     def _was_clock_set(self, since: timedelta, until: timedelta) -> bool:
-        """Whether it was while a message gathered: then it goes as its first change was to."""
+        """Whether it was while a message grouped: then it goes as its first change was to."""
         return any(since <= each <= until for each in self._clock_set_at)
 
     def _check_repeated(self, sent: dict[tuple[str, str], tuple[datetime, timedelta]]) -> None:

@@ -27,7 +27,7 @@ from tests.faults.faulty_mail_server import hashes_in
 from tests.faults.reporters import ACKNOWLEDGED, SentReport, a_sent_report
 from tests.faults.rows import Chance, Play, Row
 from tests.faults.serve_processes import SAVE, a_call, connected, post
-from tests.faults.worker_process import gather_briefly, pause
+from tests.faults.worker_process import group_briefly, pause
 from tests.installation import Installation, new_installation
 from tests.processes import Launcher, Process, ProcessOptions, launching
 from tests.received_mail import mails_of
@@ -143,7 +143,7 @@ def _killing(folder: Path) -> Iterator[Play]:
             url = f"sqlite:///{home}/linewatch.sqlite"
             migrate(url)
             with closing(open_store(url)) as store:
-                gather_briefly(store)
+                group_briefly(store)
                 running_up = _RunningUp(installation, launcher, store)
                 for _ in chance.cases(_LIVES):
                     _kill_in_the_middle(running_up, chance)

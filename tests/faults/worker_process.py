@@ -79,7 +79,7 @@ gas = {{ url = "http://127.0.0.1:{hosted}", key = "of-tests" }}
 class Mailing:
     """Who gets mails, and over which server; `timeout` is for one mail, in seconds.
 
-    With a certificate the server speaks TLS. Rejections that are equal in `group_by` are gathered.
+    With a certificate the server speaks TLS. Rejections that are equal in `group_by` are grouped.
     """
 
     recipients: Sequence[Recipient] = RECIPIENTS
@@ -238,12 +238,12 @@ def worker_site(
             network=A_NETWORK,
         )
         (home / "linewatch.toml").write_text(settings, encoding="utf-8")
-        gather_briefly(store, mailing.group_by)
+        group_briefly(store, mailing.group_by)
         variables = new_installation(home).environment()
         yield WorkerSite(home, url, store, hosted, mailing, launcher, variables)
 
 
-def gather_briefly(store: Store, group_by: tuple[Dimension, ...] = DEFAULT_GROUP) -> None:
+def group_briefly(store: Store, group_by: tuple[Dimension, ...] = DEFAULT_GROUP) -> None:
     """Let followers wait for each other as long as a life lasts that is cut short."""
     rules = [
         replace(

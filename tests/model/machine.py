@@ -87,8 +87,8 @@ class StoreMachine(RuleBasedStateMachine):
         self.looked_at: dict[NetworkId, timedelta] = {}
         self._ids = 0
         self._kill: Kill | None = None
-        self._gathered: list[tuple[Act, Expect]] = []
-        self._to_gather = 1
+        self._grouped: list[tuple[Act, Expect]] = []
+        self._to_group = 1
         self._touched = Part(0)
         self.is_sound = True
         self._checks = 0
@@ -99,11 +99,11 @@ class StoreMachine(RuleBasedStateMachine):
         What is touched is compared afterwards; after a kill everything is.
         """
         self.is_sound = False
-        self._gathered.append((act, expect))
+        self._grouped.append((act, expect))
         self._touched |= touched
-        if len(self._gathered) < self._to_gather:
+        if len(self._grouped) < self._to_group:
             return
-        together, self._gathered, self._to_gather = self._gathered, [], 1
+        together, self._grouped, self._to_group = self._grouped, [], 1
         kill, self._kill = self._kill, None
         said: list[Any] = []
         self.lives.run(lambda connection: said.extend(act(connection) for act, _ in together), kill)
@@ -120,9 +120,9 @@ class StoreMachine(RuleBasedStateMachine):
         raise NotImplementedError
 
     @property
-    def is_gathering(self) -> bool:
+    def is_grouping(self) -> bool:
         """Whether other changes come before the next one, in the same transaction."""
-        return bool(self._gathered)
+        return bool(self._grouped)
 
     def new_id(self) -> UUID:
         """Return an id that was not given yet."""
@@ -149,7 +149,7 @@ class StoreMachine(RuleBasedStateMachine):
 
     @rule(number=st.integers(2, 3))
     def next_changes_come_together(self, number: int) -> None:
-        self._to_gather = max(number, len(self._gathered) + 1)
+        self._to_group = max(number, len(self._grouped) + 1)
 
     def teardown(self) -> None:
         """Compare everything once more, unless something else went wrong already."""

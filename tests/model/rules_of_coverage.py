@@ -196,7 +196,7 @@ class FollowingMachine(StoreMachine):
     ) -> None:
         """Let a node say something, and perhaps the same again when that may be final."""
         self._hear(network_id, said, is_polled=is_polled)
-        if pause is not None and not self.is_gathering:
+        if pause is not None and not self.is_grouping:
             self.time_passes(pause)
             self._hear(network_id, said, is_polled=is_polled)
 
@@ -311,7 +311,7 @@ class NotingMachine(StoreMachine):
             Part.AUDIT,
         )
 
-    @precondition(lambda self: not self.is_gathering and self.held.log.is_guarded)
+    @precondition(lambda self: not self.is_grouping and self.held.log.is_guarded)
     @rule(statement=st.sampled_from(_BY_HAND), is_set_back=st.booleans())
     def log_is_changed_by_hand(self, statement: Update | Delete, *, is_set_back: bool) -> None:
         """Try what the database refuses: it changes nothing, and takes nothing back."""

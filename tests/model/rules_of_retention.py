@@ -76,20 +76,20 @@ class ForgettingMachine(TellingMachine):
     @rule(network_id=networks)
     def news_is_told_and_long_past(self, network_id: NetworkId) -> None:
         self.postman_does_a_round(network_id, 3)
-        if self.is_gathering:
+        if self.is_grouping:
             return
         for pick in range(len(self.hands)):
             self.worker_has_sent(pick, "250 ok")
         self.time_passes(timedelta(days=2))
         self.house_is_kept(_SHORTLY, steps=9)
 
-    @precondition(lambda self: not self.is_gathering)
+    @precondition(lambda self: not self.is_grouping)
     @rule(steps=st.integers(1, 9))
     def everything_is_long_past(self, steps: int) -> None:
         self.time_passes(timedelta(days=2))
         self.house_is_kept(_SHORTLY, steps)
 
-    @precondition(lambda self: not self.is_gathering)
+    @precondition(lambda self: not self.is_grouping)
     @rule(kept=retentions, steps=st.integers(1, 9))
     def house_is_kept(self, kept: Retention, steps: int) -> None:
         self.is_sound = False

@@ -42,7 +42,7 @@ differences = st.sampled_from([timedelta(seconds=each) for each in (0, 0, 1, 40)
 class RollingUpMachine(KeepingMachine):
     """Rules of fees that are kept by their roll-ups only."""
 
-    @precondition(lambda self: not self.is_gathering)
+    @precondition(lambda self: not self.is_grouping)
     @rule(kept=ages, is_killed=st.booleans())
     def fees_are_rolled_up_only(self, kept: timedelta, *, is_killed: bool) -> None:
         """Forget single fees to the end; what they make up together stays."""
@@ -60,7 +60,7 @@ class RollingUpMachine(KeepingMachine):
         self._check_any([self.held])
         self._touched, self.is_sound = Part(0), True
 
-    @precondition(lambda self: not self.is_gathering)
+    @precondition(lambda self: not self.is_grouping)
     @rule(
         network_id=networks,
         first=gas_seen(),
@@ -75,7 +75,7 @@ class RollingUpMachine(KeepingMachine):
         """Let fees come to a minute, or beside it, of which only the roll-up is left."""
         here = {"network_id": network_id}
         self.gas_is_polled(first | here, _A_WHILE, None)
-        if self.is_gathering:
+        if self.is_grouping:
             return
         self.fees_are_rolled_up_only(timedelta(), is_killed=False)
         for seen, difference, way in late:

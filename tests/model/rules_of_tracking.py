@@ -103,7 +103,7 @@ class AskingMachine(StoreMachine):
         hashes = [each for cohort in due for each in cohort.hashes]
         answers = [answer_of((each, what.draw(said_of_one())), now) for each in hashes]
         told = [(each, self.new_id()) for each in answers if each.record is not None]
-        if due and not self.is_gathering:
+        if due and not self.is_grouping:
             self._keep(
                 network_id,
                 told,

@@ -103,18 +103,18 @@ class NotificationMember:
 
 @dataclass(frozen=True, slots=True)
 class Notification:
-    """What one recipient is to get because of one transition, or of several that were gathered.
+    """What one recipient is to get because of one transition, or of several that were grouped.
 
     `transition`, `rejection` and `opening` are those of its first member. `members` are the first
     `FIRST_MEMBERS` of `member_count`, in the order of events; of all others only the number is
     known here, see `store/alerts/members.py`. `incident` is what they belong to, None where that
     is more than one.
 
-    It gathers members until a worker claims it first, at `closed_at`: from then on members,
+    It groups members until a worker claims it first, at `closed_at`: from then on members,
     `message_id` and `in_reply_to` never change, so that a repeated message is recognised and says
     the same. `in_reply_to` is the Message-ID that it answers, empty where it opens a thread, and
     `thread` all those before it there, the first one first, with blanks between. It is
-    not claimed before `release_at`, so that followers gather.
+    not claimed before `release_at`, so that followers can join.
 
     Only one of kind CHANGE has members: else `transition` is the last of its incident.
 
@@ -156,7 +156,7 @@ class Notification:
         return next((each for each in Delay if each in self.held_by.split()), None)
 
     @property
-    def is_gathered(self) -> bool:
+    def is_grouped(self) -> bool:
         """Whether it reports more than one transition."""
         return self.member_count > 1
 

@@ -14,7 +14,7 @@ from dashboard.domain.alerts.rule import Severity
 
 LARGEST_HOURLY: Final = 12
 LARGEST_MEMBERS: Final = 5_000
-"""Transitions that one notification gathers, so that its attachment stays a few megabytes."""
+"""Transitions that one notification groups, so that its attachment stays a few megabytes."""
 
 _UNCAPPED_HOURLY: Final = 1_000_000
 
@@ -35,7 +35,7 @@ _SPACED: Final = timedelta(minutes=50)
 
 @dataclass(frozen=True, slots=True)
 class OpenNotification:
-    """A notification that still gathers members; nobody has claimed it.
+    """A notification that still takes members; nobody has claimed it.
 
     `position` orders it by its first member. It is due at `release_at`. `is_of_network`: it is
     about no transaction. `incident_id` is the one that it is about, None where that is not known.
@@ -93,7 +93,7 @@ class Gone:
 class RecipientTraffic:
     """What went to a recipient: `recent` is that of the last hour, in order.
 
-    `waiting` is how many that gather no more are not delivered yet, the latest since `latest`.
+    `waiting` is how many closed ones are not delivered yet, the latest since `latest`.
     """
 
     recent: Sequence[Gone] = ()
@@ -101,7 +101,7 @@ class RecipientTraffic:
     latest: datetime | None = None
 
     def is_stuck(self, now: datetime) -> bool:
-        """Whether enough wait to be delivered already, so that all others go on gathering."""
+        """Whether enough wait to be delivered already, so that all others stay open."""
         if self.waiting < FEW or self.latest is None:
             return False
         trial = _LONGER_TRIAL * (1 << min(self.waiting - FEW, 10))

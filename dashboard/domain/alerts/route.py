@@ -29,7 +29,7 @@ _AT_ONCE: Final = datetime.min.replace(tzinfo=UTC)
 class RuleRoute:
     """One rule that fits a transition.
 
-    `group_wait` is how long followers are gathered, `timers` what time does to its incidents.
+    `group_wait` is how long followers are grouped, `timers` what time does to its incidents.
     What `is_urgent` is neither capped nor held.
     `withheld` says why nobody is notified, empty where people are; `held_until` is before when not,
     `held_for` says why, and `held_by` names what holds it, with blanks between.
@@ -60,7 +60,7 @@ class RuleRoute:
         return replace(self, held_until=until, held_for=why, held_by=held_by)
 
     def wait_for(self, transition: Transition, *, is_new: bool) -> timedelta:
-        """Return how long a notification that begins with a transition gathers others.
+        """Return how long a notification that begins with a transition groups others.
 
         Not at all where it opens its incident, or says how things stand with a network. A new
         version of a rejection is never urgent: the rejection itself was notified.
@@ -112,7 +112,7 @@ class SilentSource:
     def __str__(self) -> str:
         return f"{_WORDS[self.kind]} since {moment(self.since)}"
 
-    def mutes(self, kind: RuleKind) -> bool:
+    def inhibits(self, kind: RuleKind) -> bool:
         """Whether rules of a kind rest on it; without a worker none is judged."""
         if self.kind is SubjectKind.WORKER:
             return True
@@ -128,23 +128,23 @@ def silence_of(
     Without a network it is about all of them, of which others may answer.
     """
     for each in sources:
-        if each.network_id in {network_id, INSTALLATION} and each.mutes(kind):
+        if each.network_id in {network_id, INSTALLATION} and each.inhibits(kind):
             return each
     return None
 
 
-def muted_rules(source: SilentSource, rules: Iterable[Rule]) -> list[str]:
+def inhibited_rules(source: SilentSource, rules: Iterable[Rule]) -> list[str]:
     """Return the names of the rules that cannot be judged of its network while it is silent."""
     is_everywhere = source.network_id == INSTALLATION
     return [
         each.name
         for each in rules
         if each.is_enabled
-        and source.mutes(each.kind)
+        and source.inhibits(each.kind)
         and (is_everywhere or source.network_id in (each.scope.networks or {source.network_id}))
     ]
 
 
-def muted_in_words(rules: Iterable[str]) -> str:
+def inhibited_in_words(rules: Iterable[str]) -> str:
     """Say which rules cannot be judged while something is silent."""
     return f"While this lasts, these rules cannot be judged: {', '.join(rules)}."

@@ -19,7 +19,7 @@ from dashboard.domain.rejections.exclusion import RejectionStage, StoredRejectio
 from dashboard.domain.rejections.reasons import parse_reason
 
 GROUP_WAIT: Final = timedelta(seconds=30)
-"""How long the followers of a first notification are gathered, unless a rule says otherwise."""
+"""How long the followers of a first notification are grouped, unless a rule says otherwise."""
 
 LONGEST_GROUP_WAIT: Final = timedelta(hours=1)
 
@@ -126,7 +126,7 @@ class Rule:
 
     No `recipients`: those of [mail]. An incident opens after `pending` and ends `keep_firing` after
     its cause. Changes that are equal in all of `group_by` are one group, whose first notification
-    goes at once and whose followers are gathered for `group_wait`. An open incident that nobody
+    goes at once and whose followers are grouped for `group_wait`. An open incident that nobody
     acknowledged is repeated every `remind_every`, and sent to `escalate_to` after
     `escalate_after`. Outside of `active_hours` notifications are held. A critical rule that
     `pierces` heeds neither quiet hours nor the cap.

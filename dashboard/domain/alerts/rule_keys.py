@@ -50,7 +50,7 @@ def _group_wait(written: object) -> timedelta:
     length = duration(written)
     if length > LONGEST_GROUP_WAIT:
         raise InputError(
-            f"is {written}: write 1h at most, because nobody is notified of what is gathered "
+            f"is {written}: write 1h at most, because nobody is notified of what is grouped "
             "meanwhile"
         )
     return length

@@ -81,7 +81,7 @@ class RulePreview:
 
 
 def firings_of_changes(rule: Rule, changes: Iterable[ObservedChange]) -> list[Firing]:
-    """Gather the changes that a rule takes, oldest first, into the incidents that they would be."""
+    """Group the changes that a rule takes, oldest first, into the incidents that they would be."""
     opened: dict[object, Firing] = {}
     found: list[Firing] = []
     for change in changes:

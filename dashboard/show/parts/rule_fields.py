@@ -130,7 +130,7 @@ GROUPING: Final = (
         choices=[each.value for each in Dimension],
         usual=[each.value for each in DEFAULT_GROUP],
     ),
-    RuleField("group_wait", "Gather followers for", Input.TEXT, "30s"),
+    RuleField("group_wait", "Group followers for", Input.TEXT, "30s"),
 )
 
 

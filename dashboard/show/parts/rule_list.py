@@ -46,8 +46,8 @@ def rules_part(queries: Application, here: st.Page) -> None:
             "They say which changes people are notified of, who gets them and how urgent they are.",
         )
         for each in queries.rules.in_force():
-            standing = situation.state_of(each.rule)
-            _row(queries, each, states[each.rule.name], standing, here)
+            rule_state = situation.state_of(each.rule)
+            _row(queries, each, states[each.rule.name], rule_state, here)
         with st.container(key="links-rules", horizontal=True):
             st.page_link(here, label="New rule", icon="", query_params=_RULES | {RULE: NEW})
         with st.expander("All rules as a file: export and import"):
@@ -66,12 +66,12 @@ def _row(
     queries: Application,
     stored: StoredRule,
     states: Counter[IncidentState],
-    standing: RuleState,
+    rule_state: RuleState,
     here: st.Page,
 ) -> None:
     rule = stored.rule
     with in_line(f"rule-row-{rule.name}"):
-        st.html(rule_markup(queries, stored, states, standing))
+        st.html(rule_markup(queries, stored, states, rule_state))
         with in_line(f"rule-acts-{rule.name}", width="content"):
             label, wanted = ("Turn off", False) if rule.is_enabled else ("Turn on", True)
             if st.button(label, key=f"turn-{rule.name}"):
@@ -92,7 +92,7 @@ def rule_markup(
     queries: Application,
     stored: StoredRule,
     states: Counter[IncidentState],
-    standing: RuleState,
+    rule_state: RuleState,
 ) -> Markup:
     """Build what is said of a rule: its state, a sentence, how often it would have fired."""
     rule = stored.rule
@@ -107,8 +107,8 @@ def rule_markup(
     said = element("p", visible(words, _LONGEST_SCOPE), class_="lw-reason")
     lately = visible(queries.rules.lately(rule)).removeprefix(f"{rule.name} ")
     facts = [element("span", capitalized(lately))]
-    if standing.word in {IncidentState.PENDING, IncidentState.NO_DATA}:
-        facts.append(element("span", standing.why))
+    if rule_state.word in {IncidentState.PENDING, IncidentState.NO_DATA}:
+        facts.append(element("span", rule_state.why))
     if stored.changed_at is not None:
         who = visible(stored.changed_by or "", LONGEST_NAME)
         facts.append(element("span", f"changed on {moment(stored.changed_at)} by {who}"))

@@ -73,9 +73,9 @@ class WithheldChanges:
 class IncidentStory:
     """An incident with all that happened to it, and what went to whom.
 
-    `silence` is what keeps it from everybody now, None where nothing does. `upcoming` is when
-    people hear of it next although nothing happens, None where they do not. `unknown` is why nobody
-    knows whether it lasts, None where one does. `muted` are rules that cannot be judged meanwhile.
+    `silence` keeps it from everybody now; None if nothing does. `upcoming` is when people are
+    notified next although nothing happens; None if they are not. `unknown` is why nobody knows
+    whether it lasts; None if it is known. `inhibited` rules cannot be judged meanwhile.
     """
 
     incident: Incident
@@ -85,7 +85,7 @@ class IncidentStory:
     silence: Silence | None = None
     upcoming: Upcoming | None = None
     unknown: SilentSource | None = None
-    muted: tuple[str, ...] = ()
+    inhibited: tuple[str, ...] = ()
 
     @property
     def state(self) -> IncidentState:

@@ -69,7 +69,7 @@ def all_members(store: Store, notification_id: UUID) -> Iterator[NotificationMem
 
 
 def _members(connection: Connection, notification: Notification) -> tuple[NotificationMember, ...]:
-    if not notification.is_gathered:
+    if not notification.is_grouped:
         return notification.members
     found = _part(connection, notification.notification_id, -1, FIRST_MEMBERS)
     return tuple(member for _, member in found)

@@ -72,7 +72,7 @@ class ClaimRequest:
     """What to claim for a recipient: at most `limit` notifications, and none of `besides`.
 
     `besides` names what waits after a failure, and what this worker holds in memory already.
-    `closings` are made first: what is closed gathers no more and can be claimed.
+    `closings` are made first: a closed notification can be claimed.
     """
 
     recipient: Recipient
@@ -82,7 +82,7 @@ class ClaimRequest:
 
 
 def pending_recipients(connection: Connection) -> list[Recipient]:
-    """Return every recipient with a pending notification that gathers no more, claimed or not."""
+    """Return every recipient with a pending notification that is closed, claimed or not."""
     column = notifications.c
     closed = select(column.channel, column.address).where(IS_PENDING, column.closed_at.is_not(None))
     query = closed.distinct()
@@ -180,7 +180,7 @@ def note_tries(connection: Connection, now: datetime) -> None:
 def release_claims(connection: Connection, holder_token: int, recipient: Recipient) -> None:
     """Release what is claimed under this token for a recipient and was not tried.
 
-    What this worker closed itself, and nobody ever tried, gathers on: no message was written yet.
+    What this worker closed itself, and nobody ever tried, stays open: no message was written yet.
     """
     column = notifications.c
     mine = update(notifications).where(

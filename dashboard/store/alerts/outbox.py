@@ -14,7 +14,7 @@ from dashboard.domain.alerts.notification import NO_DOMAIN
 from dashboard.domain.alerts.route import RuleRoute
 from dashboard.domain.alerts.rule import ObservedChange
 from dashboard.domain.people.recipients import RecipientDirectory
-from dashboard.store.alerts.gathering import Gathering
+from dashboard.store.alerts.grouping import Grouping
 from dashboard.store.alerts.notifications import change_of, select_changes
 from dashboard.store.alerts.release import is_uncertain, restored_at
 from dashboard.store.schema import (
@@ -108,18 +108,18 @@ def expand(
 
     Each transition reaches each recipient once, by the soonest of the routes that name them, one
     that pierces quiet hours before all others: it joins the notification of its incident that
-    still gathers for them, or begins one. Return how many reached somebody, counted by recipient;
+    is still open for them, or begins one. Return how many reached somebody, counted by recipient;
     none the second time. Why nothing is sent to one is stored as well.
 
     The id and Message-ID of a notification follow from its first member, its recipient and the
     `domain` of the sender, so a store that was restored from a backup repeats them. One that is
     held is not sent before a person releases it.
     """
-    gathering = Gathering(connection, now, domain, directory)
+    grouping = Grouping(connection, now, domain, directory)
     for entry, routes in routed:
         if _is_first(connection, entry, now):
-            gathering.take(entry.transition, entry.position, routes, is_held=entry.is_held)
-    return gathering.write()
+            grouping.take(entry.transition, entry.position, routes, is_held=entry.is_held)
+    return grouping.write()
 
 
 def _is_first(connection: Connection, entry: OutboxEntry, now: datetime) -> bool:

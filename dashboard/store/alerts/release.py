@@ -61,14 +61,14 @@ _IS_PENDING = notifications.c.state == literal_column("'pending'")
 
 
 def open_notifications(connection: Connection) -> list[OpenNotification]:
-    """Return every pending notification that still gathers members, in the order of events."""
+    """Return every pending notification that still takes members, in the order of events."""
     column = notifications.c
-    gathers = (_IS_PENDING, column.closed_at.is_(None))
+    groups = (_IS_PENDING, column.closed_at.is_(None))
     pair = notification_incidents.c
     of_incidents = (
         select(pair.notification_id, pair.incident_id)
         .join(notifications, column.notification_id == pair.notification_id)
-        .where(*gathers)
+        .where(*groups)
     )
     about = {row.notification_id: row.incident_id for row in connection.execute(of_incidents)}
     query = (
@@ -78,7 +78,7 @@ def open_notifications(connection: Connection) -> list[OpenNotification]:
             *(column.precedence, column.held_for, column.held_by, transitions.c.tx_hash),
         )
         .join(transitions, transitions.c.transition_id == column.transition_id)
-        .where(*gathers)
+        .where(*groups)
         .order_by(column.position)
     )
     return [
@@ -171,7 +171,7 @@ def traffic_to(connection: Connection, recipient: Recipient, now: datetime) -> R
 
 
 def note_cap(connection: Connection, passed_over: Sequence[UUID]) -> None:
-    """Store of notifications that gather still that the cap passed them over."""
+    """Store of notifications that are still open that the cap passed them over."""
     column = notifications.c
     query = select(column.notification_id, column.held_by).where(
         column.notification_id.in_(passed_over), _IS_PENDING, column.closed_at.is_(None)
@@ -185,7 +185,7 @@ def note_cap(connection: Connection, passed_over: Sequence[UUID]) -> None:
 def close(
     connection: Connection, closings: Sequence[Closing], holder_token: int, now: datetime
 ) -> None:
-    """Fix the members of notifications that still gather, and the thread each belongs to."""
+    """Fix the members of notifications that are still open, and the thread each belongs to."""
     for closing in closings:
         ids = [closing.notification_id, *closing.merged]
         column = notifications.c

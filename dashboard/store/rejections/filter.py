@@ -87,6 +87,6 @@ def hashes_with_label(label: str) -> Select[Any]:
 def may_be_seen(networks: frozenset[NetworkId]) -> ColumnElement[bool]:
     """Demand one of these networks, by looking at each row.
 
-    The plus keeps the planner from gathering every row of a network by index, to sort them.
+    The plus keeps the planner from grouping every row of a network by index, to sort them.
     """
     return without_index(rejections.c.network_id).in_(networks)

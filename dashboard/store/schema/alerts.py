@@ -121,7 +121,7 @@ notifications = Table(
     Column("held_by", Text),
     needed("created_at", Moment),
     needed("release_at", Moment),
-    # Null while it gathers members; the token is that of the worker that fixed them.
+    # Null while it groups members; the token is that of the worker that fixed them.
     Column("closed_at", Moment),
     Column("closed_by", BigInteger),
     needed("state", String(10)),

@@ -98,7 +98,7 @@ def test_messages_of_rejections_read_as_they_were_reviewed(golden: GoldenTexts) 
             a_notification(transition=a_transition(before=State.REJECTED)), SILENT
         ),
         "incident closed with its rule": in_context(closed, event=by_ada),
-        "rules that cannot be judged": in_context(a_notification(), muted=("night", "dear")),
+        "rules that cannot be judged": in_context(a_notification(), inhibited=("night", "dear")),
     }
 
     golden.check("messages_of_rejections", {title: as_read(messages[title]) for title in messages})
@@ -153,7 +153,7 @@ def test_nothing_that_others_wrote_is_a_link_whatever_a_message_is_about(
     message = compose(
         about,
         SILENT,
-        MessageContext(change, event=event, muted=(HOSTILE,) if kind == "change" else ()),
+        MessageContext(change, event=event, inhibited=(HOSTILE,) if kind == "change" else ()),
     )
 
     for part in (message.subject, message.text, message.html):

@@ -260,7 +260,7 @@ def test_change_beside_a_silence_or_after_it_reaches_everybody(
     assert reasons(store) == set()
 
 
-def test_maintenance_holds_until_it_ends_and_gathers_meanwhile(
+def test_maintenance_holds_until_it_ends_and_groups_meanwhile(
     store: Store, expand: Callable[..., list[Notification]]
 ) -> None:
     make(store, SilenceKind.MAINTENANCE, ADD)

@@ -317,10 +317,10 @@ def test_what_becomes_of_a_transaction_answers_the_message_about_its_rejection(
     include(watch.store, 2, watch.clock.now())
     watch.wait(timedelta(minutes=1))
 
-    first, gathered, included = watch.channel.taken
-    assert gathered.in_reply_to == first.message_id
-    assert included.in_reply_to == gathered.message_id
-    assert included.thread == f"{first.message_id} {gathered.message_id}"
+    first, grouped, included = watch.channel.taken
+    assert grouped.in_reply_to == first.message_id
+    assert included.in_reply_to == grouped.message_id
+    assert included.thread == f"{first.message_id} {grouped.message_id}"
 
 
 def include(store: Store, number: int, at: datetime) -> None:

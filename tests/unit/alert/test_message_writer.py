@@ -56,7 +56,7 @@ def test_message_names_label_and_attempt(store: Store) -> None:
     assert "Attempted      2026-11-20 11:59:51 UTC" in message.text
 
 
-def test_programs_get_every_member_of_what_was_gathered(store: Store) -> None:
+def test_programs_get_every_member_of_what_was_grouped(store: Store) -> None:
     for number in range(1, 41):
         reject(store, number)
     expand_outbox(store, [ONCALL], lambda: A_MOMENT)

@@ -91,7 +91,7 @@ def known_of(record: RejectedTransaction) -> dict[str, object]:
     }
 
 
-def test_gathered_changes_are_all_named() -> None:
+def test_grouped_changes_are_all_named() -> None:
     members = [NotificationMember(a_transition(number)) for number in range(1, 41)]
     notification = a_notification(
         members=tuple(members[:20]), member_count=40, in_reply_to="<1@example.org>"

@@ -30,7 +30,7 @@ def standing(
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"release_at": SOON}, f"gathers until {moment_near(SOON, A_MOMENT)}"),
+        ({"release_at": SOON}, f"groups changes until {moment_near(SOON, A_MOMENT)}"),
         (
             {"release_at": LATER, "held_for": "quiet hours of the rule night\x1b"},
             f"held until {moment_near(LATER, A_MOMENT)} (quiet hours of the rule night\\u001b)",

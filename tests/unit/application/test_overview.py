@@ -84,8 +84,8 @@ def test_line_of_a_flat_fee_is_that_of_the_priority_fee(
 
 
 def test_rejections_of_an_hour_are_counted_where_they_are_asked_for(store: Store) -> None:
-    unasked = replace(SILENT, has_exclusion=False)
-    queries = Application(store, (SIMULATED, unasked), None, lambda: NOW)
+    no_worker_since = replace(SILENT, has_exclusion=False)
+    queries = Application(store, (SIMULATED, no_worker_since), None, lambda: NOW)
 
     hourly = queries.overview.hourly()
 

@@ -198,14 +198,14 @@ def test_network_is_kept_without_a_hash() -> None:
 
 
 def test_message_is_dated_by_when_nothing_more_could_join_it() -> None:
-    gathering = a_notification(created_at=A_MOMENT)
+    grouping = a_notification(created_at=A_MOMENT)
     closed = a_notification(created_at=A_MOMENT, closed_at=A_MOMENT + seconds(30))
 
-    assert (gathering.dated, closed.dated) == (A_MOMENT, A_MOMENT + seconds(30))
+    assert (grouping.dated, closed.dated) == (A_MOMENT, A_MOMENT + seconds(30))
 
 
-def test_notification_of_several_transitions_is_gathered() -> None:
-    assert [a_notification(member_count=each).is_gathered for each in (1, 2)] == [False, True]
+def test_notification_of_several_transitions_is_grouped() -> None:
+    assert [a_notification(member_count=each).is_grouped for each in (1, 2)] == [False, True]
 
 
 ZURICH = ZoneInfo("Europe/Zurich")

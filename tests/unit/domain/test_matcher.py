@@ -1,4 +1,4 @@
-"""Matchers, and the rules that a silence or a silent upstream mutes."""
+"""Matchers, and the rules that a silence or a silent upstream inhibits."""
 
 from __future__ import annotations
 
@@ -18,7 +18,12 @@ from dashboard.domain.alerts.matcher import (
     labels_of_group,
     parse_matcher,
 )
-from dashboard.domain.alerts.route import SilentSource, muted_in_words, muted_rules, silence_of
+from dashboard.domain.alerts.route import (
+    SilentSource,
+    inhibited_in_words,
+    inhibited_rules,
+    silence_of,
+)
 from dashboard.domain.alerts.rule import DEFAULT_RULES, ObservedChange, Rule, RuleScope
 from dashboard.errors import InputError
 from tests.builders import (
@@ -225,7 +230,7 @@ WORKER = SilentSource(SubjectKind.WORKER, INSTALLATION, A_MOMENT)
 def test_rules_that_rest_on_what_is_silent_cannot_be_judged(
     source: SilentSource, kinds: set[RuleKind]
 ) -> None:
-    assert {kind for kind in RuleKind if source.mutes(kind)} == kinds
+    assert {kind for kind in RuleKind if source.inhibits(kind)} == kinds
     assert silence_of(RuleKind.EXPIRY, A_NETWORK, [FEES, REJECTIONS]) is None
 
 
@@ -244,10 +249,10 @@ def test_rules_that_are_on_and_take_the_network_are_named() -> None:
         Rule("disk", RuleKind.DISK_FILLING),
     ]
 
-    assert muted_rules(FEES, rules) == ["here"]
-    assert muted_rules(FEES, DEFAULT_RULES) == ["busy", "stale-fees"]
-    assert muted_rules(WORKER, rules) == ["here", "there", "disk"]
-    assert muted_in_words(["here", "there"]).endswith("cannot be judged: here, there.")
+    assert inhibited_rules(FEES, rules) == ["here"]
+    assert inhibited_rules(FEES, DEFAULT_RULES) == ["busy", "stale-fees"]
+    assert inhibited_rules(WORKER, rules) == ["here", "there", "disk"]
+    assert inhibited_in_words(["here", "there"]).endswith("cannot be judged: here, there.")
 
 
 def test_source_says_since_when_it_is_silent() -> None:

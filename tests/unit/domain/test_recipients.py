@@ -172,7 +172,7 @@ def test_quiet_hours_hold_a_route_until_they_end() -> None:
     assert held_for(OPS, RuleRoute("hub", (), (OPS,)), directory, A_MOMENT).held_until is None
 
 
-def test_only_what_follows_a_first_rejection_is_gathered() -> None:
+def test_only_what_follows_a_first_rejection_is_grouped() -> None:
     route = RuleRoute("hub", (), (OPS,))
     busy = a_transition(subject=Subject(SubjectKind.BUSYNESS, A_NETWORK), after=State.BUSY)
 

@@ -361,7 +361,7 @@ def test_change_that_was_silenced_says_why_nobody_was_notified(empty_store: Stor
     assert "known &lt;b&gt; (silence 1)" in words
 
 
-def test_gathered_change_is_found_by_its_hash_in_the_notification_that_names_it(
+def test_grouped_change_is_found_by_its_hash_in_the_notification_that_names_it(
     empty_store: Store,
 ) -> None:
     queries = Application(empty_store, (SIMULATED,), None, lambda: NOW)

@@ -272,7 +272,7 @@ def test_network_without_endpoints_says_so(store: Store) -> None:
         (replace(DUE, answered_at=NOW - 2.1 * MINUTE), OperationState.STALE),
         (replace(DUE, answered_at=None), OperationState.NOT_ASKED),
         (replace(DUE, answered_at=NOW - 99 * MINUTE, period=None), OperationState.ANSWERED),
-        (replace(DUE, period=None, unasked_since=NOW - MINUTE), OperationState.STALE),
+        (replace(DUE, period=None, no_worker_since=NOW - MINUTE), OperationState.STALE),
         (replace(DUE, failure=failing()), OperationState.FAILING),
     ],
 )

@@ -134,13 +134,13 @@ def test_what_waits_for_its_time_is_not_in_delivery(store: Store) -> None:
         record_transition(connection, a_transition(), None)
         before = notification_counts(connection, A_MOMENT)
         expand_alone(connection, pending_expansion(connection, 1)[0], [OPS], A_MOMENT)
-        gathers = notification_counts(connection, A_MOMENT)
+        groups = notification_counts(connection, A_MOMENT)
         token = acquire(connection, "worker", "a", seconds(60)) or 0
         claim_for_all(connection, token, A_MOMENT + seconds(9), 1)
         claimed = notification_counts(connection, A_MOMENT)
 
     assert (before.pending_changes, before.pending) == (1, 0)
-    assert (gathers.pending_changes, gathers.pending, gathers.in_delivery) == (0, 1, 0)
+    assert (groups.pending_changes, groups.pending, groups.in_delivery) == (0, 1, 0)
     assert (claimed.pending, claimed.in_delivery) == (1, 1)
     assert claimed.in_delivery_since == A_MOMENT + seconds(9)
 

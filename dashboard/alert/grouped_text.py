@@ -78,7 +78,7 @@ class _Cause(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Gathered:
+class _Grouped:
     """What a message says of its changes; it sees each of them once, in order.
 
     `lines` are the first rejections, `others` the first of all other changes, which would be lost
@@ -182,7 +182,7 @@ class _Gathered:
     def variables(self) -> dict[str, object]:
         """What templates call it."""
         about = {"network": self.where, "is_simulated": self.is_simulated, "tone": self.tone}
-        named = {"gathered": self, "causes": _causes(self), "spans_days": self.spans_days}
+        named = {"grouped": self, "causes": _causes(self), "spans_days": self.spans_days}
         return named | about | {"partly_simulated": " and ".join(self.simulated)}
 
     @property
@@ -191,7 +191,7 @@ class _Gathered:
         return next((each for each in _TONES if each in self.tones), "notable")
 
 
-def compose_gathered(
+def compose_grouped(
     notification: Notification,
     templates: MessageTemplates,
     changes: Iterable[NotifiedChange],
@@ -204,44 +204,44 @@ def compose_gathered(
     each of its incidents. `beside` are incidents of which a summary says how they stand, although
     it reports no change of them.
     """
-    gathered = _Gathered(templates, notification.recipient.channel)
-    table = write_csv(_HEADER, map(gathered.take, changes)).encode("utf-8-sig")
+    grouped = _Grouped(templates, notification.recipient.channel)
+    table = write_csv(_HEADER, map(grouped.take, changes)).encode("utf-8-sig")
     file = f"linewatch-{notification.dated:%Y%m%d-%H%M%S}.csv"
     more = "more " if notification.in_reply_to and notification.is_of_changes else ""
-    occasion = occasion_of(notification, templates.zone, incidents=gathered.many)
-    incidents = counted(gathered.many, "incident") if notification.is_of_incidents else ""
-    said = incidents or _subject(gathered, more)
+    occasion = occasion_of(notification, templates.zone, incidents=grouped.many)
+    incidents = counted(grouped.many, "incident") if notification.is_of_incidents else ""
+    said = incidents or _subject(grouped, more)
     said = " · ".join(filter(None, (said, _counted_beside(beside))))
-    subject = occasion.subject(f"{said} · {gathered.where}{gathered.how_real}")
-    network_ids = list(gathered.networks)
+    subject = occasion.subject(f"{said} · {grouped.where}{grouped.how_real}")
+    network_ids = list(grouped.networks)
     about = network_ids[0] if len(network_ids) == 1 else INSTALLATION
     actions = actions_of(notification, templates.links)
     variables = {
         "subject": subject,
-        "headline": f"{incidents or _counted(gathered, more)} on {gathered.where}",
-        "period": _period(gathered, templates),
-        "preheader": occasion.said[0] if occasion.word else _preheader(gathered, occasion),
-        "occasion": replace(occasion, steps=occasion.steps or _steps(gathered, actions)),
+        "headline": f"{incidents or _counted(grouped, more)} on {grouped.where}",
+        "period": _period(grouped, templates),
+        "preheader": occasion.said[0] if occasion.word else _preheader(grouped, occasion),
+        "occasion": replace(occasion, steps=occasion.steps or _steps(grouped, actions)),
         "kicker": occasion.kicker or ("Several changes" if notification.incident else "Summary"),
         **_beside(beside, notification, templates),
         "has_networks": len(network_ids) > 1,
         "file": file,
         "rule": "" if notification.incident is None else unlinked(notification.incident.rule),
-        **gathered.variables,
+        **grouped.variables,
         "link": templates.links.page("alerts", about),
         "changed_at": moment_in(notification.dated, templates.zone),
         "has_links": bool(templates.links.public_url),
         "actions": actions,
     }
-    pair = templates.gathered
+    pair = templates.grouped
     attached = Attachment(file, "text/csv", table)
     text, html = pair.text.render(variables), pair.html.render(variables)
     return Message(subject, text, html, attachments=(attached,), unsubscribe=actions.unsubscribe)
 
 
-def _steps(gathered: _Gathered, actions: ActionLinks) -> tuple[str, ...]:
+def _steps(grouped: _Grouped, actions: ActionLinks) -> tuple[str, ...]:
     """Say what to do about many rejections; other changes say it where they are shown."""
-    if not gathered.causes:
+    if not grouped.causes:
         return ()
     take = "Acknowledge them by the link in this mail: everybody then sees who works on them."
     return (*((take,) if actions.acknowledge else ()), *LOOK_AT_REJECTIONS)
@@ -275,30 +275,30 @@ def _standing(incident: Incident, notification: Notification, templates: Message
     return f"{title_of(incident, templates.networks)}: {stands}"
 
 
-def _subject(gathered: _Gathered, more: str) -> str:
+def _subject(grouped: _Grouped, more: str) -> str:
     """Return what the subject says first: the commonest reason, or the first other change."""
-    if not gathered.causes:
-        others = _states(gathered.others[1:], gathered.of_networks - 1)
-        return " · ".join(filter(None, (gathered.others[0].said, others)))
+    if not grouped.causes:
+        others = _states(grouped.others[1:], grouped.of_networks - 1)
+        return " · ".join(filter(None, (grouped.others[0].said, others)))
     by_cause: Counter[str] = Counter()
-    for key, many in gathered.causes.items():
+    for key, many in grouped.causes.items():
         by_cause[key.cause] += many
     [(cause, _)] = by_cause.most_common(1)
     rest = len(by_cause) - 1
     beside = f" and {counted(rest, 'other reason')}" if rest else ""
-    return f"{cause}{beside} · {_counted(gathered, more)}"
+    return f"{cause}{beside} · {_counted(grouped, more)}"
 
 
-def _counted(gathered: _Gathered, more: str) -> str:
+def _counted(grouped: _Grouped, more: str) -> str:
     """Say how many changes there are, and of what."""
-    rejections = gathered.many - gathered.of_networks
-    word = "rejection" if gathered.new == rejections else "changed record"
-    if 0 < gathered.new < rejections:
+    rejections = grouped.many - grouped.of_networks
+    word = "rejection" if grouped.new == rejections else "changed record"
+    if 0 < grouped.new < rejections:
         word = "new or changed rejection"
     said = [counted(rejections, f"{more}{word}")] if rejections else []
-    if gathered.of_networks:
-        states = _states(gathered.others, gathered.of_networks) if rejections else ""
-        said.append(states or counted(gathered.of_networks, f"{more}change"))
+    if grouped.of_networks:
+        states = _states(grouped.others, grouped.of_networks) if rejections else ""
+        said.append(states or counted(grouped.of_networks, f"{more}change"))
     return ", ".join(said)
 
 
@@ -309,25 +309,25 @@ def _states(others: Sequence[ChangeLine], many: int) -> str:
     return ", ".join(each.state for each in others)
 
 
-def _period(gathered: _Gathered, templates: MessageTemplates) -> str:
+def _period(grouped: _Grouped, templates: MessageTemplates) -> str:
     """Say from when to when the changes were noticed."""
     begin, end = (
         "" if at is None else moment_in(at, templates.zone)
-        for at in (gathered.first_at, gathered.last_at)
+        for at in (grouped.first_at, grouped.last_at)
     )
     return begin if begin == end else f"{begin} to {end}"
 
 
-def _preheader(gathered: _Gathered, occasion: Occasion) -> str:
-    commonest = gathered.causes.most_common(3)
+def _preheader(grouped: _Grouped, occasion: Occasion) -> str:
+    commonest = grouped.causes.most_common(3)
     said = [f"{many:,} {key.cause} {key.stage}".strip() for key, many in commonest]
     critical = ["Critical"] if occasion.is_critical else []
-    return " · ".join(critical + (said or [each.said for each in gathered.others[:3]]))
+    return " · ".join(critical + (said or [each.said for each in grouped.others[:3]]))
 
 
-def _causes(gathered: _Gathered) -> list[CauseLine]:
+def _causes(grouped: _Grouped) -> list[CauseLine]:
     """Return what rejections have in common, the commonest first, as many as changes are named."""
-    commonest = gathered.causes.most_common(FIRST_MEMBERS)
+    commonest = grouped.causes.most_common(FIRST_MEMBERS)
     return [CauseLine(many, *key) for key, many in commonest]
 
 

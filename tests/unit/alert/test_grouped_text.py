@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.alert.compose import Links, NetworkName
-from dashboard.alert.gathered_text import compose_gathered
+from dashboard.alert.grouped_text import compose_grouped
 from dashboard.alert.message import Message
 from dashboard.alert.message_writer import load_templates
 from dashboard.domain.alerts.condition import INSTALLATION, State, Subject, SubjectKind
@@ -41,13 +41,13 @@ LINKING = load_templates(NAMES, Links("https://watch.example/"))
 MMU = "TX_MODULE_LINE_COUNT_OVERFLOW(MMU)"
 
 
-def gathered(changes: list[NotifiedChange], **fields: Any) -> Notification:  # noqa: ANN401 - any field
+def grouped(changes: list[NotifiedChange], **fields: Any) -> Notification:  # noqa: ANN401 - any field
     known = {"member_count": len(changes), "closed_at": A_MOMENT + seconds(30)}
     return a_notification(transition=changes[0].transition, **(known | fields))
 
 
 def written(changes: list[NotifiedChange], **fields: Any) -> Message:  # noqa: ANN401 - any field
-    return compose_gathered(gathered(changes, **fields), SILENT, iter(changes))
+    return compose_grouped(grouped(changes, **fields), SILENT, iter(changes))
 
 
 def rejected(
@@ -108,7 +108,7 @@ def with_an_included_one() -> Message:
         7, subject=subject, after=State.INCLUDED, grounds=InclusionGrounds(71, is_successful=True)
     )
     changes = [NotifiedChange(transition, label="Case 1742"), BUSY, rejected(1)]
-    return compose_gathered(gathered(changes), LINKING, changes)
+    return compose_grouped(grouped(changes), LINKING, changes)
 
 
 def without_hash() -> Message:
@@ -126,7 +126,7 @@ def with_incidents_as_they_stand() -> Message:
         an_incident(opened_at=at, state=IncidentState.ACKNOWLEDGED, owner="Ada"),
         an_incident(opened_at=at, state=IncidentState.RESOLVED, resolved_at=A_MOMENT),
     ]
-    return compose_gathered(gathered([BUSY]), SILENT, iter([BUSY]), stand)
+    return compose_grouped(grouped([BUSY]), SILENT, iter([BUSY]), stand)
 
 
 def test_messages_of_several_changes_read_as_they_were_reviewed(golden: GoldenTexts) -> None:
@@ -212,7 +212,7 @@ def test_changes_are_read_once_and_not_kept() -> None:
 
     first = rejected(0)
 
-    message = compose_gathered(gathered([first], member_count=500), SILENT, some())
+    message = compose_grouped(grouped([first], member_count=500), SILENT, some())
 
     assert len(rows_of(message)) == 500
     assert "… and 480 more." in message.text

@@ -1,4 +1,4 @@
-"""What follows the first notification of an incident is gathered until it is claimed."""
+"""What follows the first notification of an incident is grouped until it is claimed."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_claimed_notification_carries_its_incident_and_first_members(store: Stor
     assert (event.kind, event.transitions) == (IncidentEventKind.OPENED, 30)
 
 
-def test_what_was_claimed_gathers_no_more(store: Store) -> None:
+def test_what_was_claimed_is_closed(store: Store) -> None:
     reject(store, 1)
     take_in(store)
     claim_due(store, take_lease(store))
@@ -145,7 +145,7 @@ def test_what_was_claimed_gathers_no_more(store: Store) -> None:
     assert [each.member_count for each in to_ops(store)] == [1, 1]
 
 
-def test_what_was_claimed_and_never_tried_gathers_on(store: Store) -> None:
+def test_what_was_claimed_and_never_tried_stays_open(store: Store) -> None:
     reject(store, 1)
     take_in(store)
     token = take_lease(store)

@@ -1,4 +1,4 @@
-"""Gathering: transitions join incidents, and what still gathers for each recipient."""
+"""Grouping: transitions join incidents, and what is still open for each recipient."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ NEVER_FIRED: Final = "before its pending period ended, so nobody is notified"
 """What the story says of the end of an incident that was pending."""
 
 _Place: TypeAlias = tuple[UUID, Recipient, NotificationState, datetime | None, str]
-"""An incident, a recipient, whether what is gathered for them is pending or held since a restore,
+"""An incident, a recipient, whether what is grouped for them is pending or held since a restore,
 until when maintenance or quiet hours hold it, and which."""
 
 
@@ -72,7 +72,7 @@ class _GrowingIncident:
 
 @dataclass(slots=True)
 class _GrowingNotification:
-    """A notification that gathers, and how many members it had and has."""
+    """A notification that groups, and how many members it had and has."""
 
     notification_id: UUID
     before: int
@@ -103,7 +103,7 @@ class _Member:
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """A transition at its place in the outbox, and how long what begins with it gathers others.
+    """A transition at its place in the outbox, and how long what begins with it groups others.
 
     `is_first`: nobody was notified of its incident before.
     """
@@ -115,7 +115,7 @@ class _Change:
     is_first: bool = False
 
 
-class Gathering:
+class Grouping:
     """What one transaction makes of some transitions, written at its end."""
 
     def __init__(
@@ -215,10 +215,10 @@ class Gathering:
         self._insert(incident_transitions, ("incident_id", "transition_id"), self._growth)
         if self._new:
             self._connection.execute(insert(notifications), self._new)
-        for gathered in self._touched:
-            if gathered.members != gathered.before:
-                mine = notifications.c.notification_id == gathered.notification_id
-                grown = update(notifications).where(mine).values(members=gathered.members)
+        for grouped in self._touched:
+            if grouped.members != grouped.before:
+                mine = notifications.c.notification_id == grouped.notification_id
+                grown = update(notifications).where(mine).values(members=grouped.members)
                 self._connection.execute(grown)
         if self._members:
             self._connection.execute(insert(notification_members), self._members)
@@ -278,16 +278,16 @@ class Gathering:
         return found, is_new
 
     def _reach(self, place: _Place, change: _Change, route: RuleRoute) -> None:
-        """Let a transition join what gathers for a recipient, or begin a notification."""
+        """Add a transition to a recipient's open notification, or begin one."""
         incident_id, recipient, *_ = place
-        gathering = self._gathering(place, route)
-        if gathering is None or gathering.members >= LARGEST_MEMBERS:
-            gathering = self._begin(place, change, route)
-        gathering.members += 1
+        grouping = self._grouping(place, route)
+        if grouping is None or grouping.members >= LARGEST_MEMBERS:
+            grouping = self._begin(place, change, route)
+        grouping.members += 1
         member = _member(incident_id, recipient, change)
-        self._members.append(member.row(gathering.notification_id))
+        self._members.append(member.row(grouping.notification_id))
 
-    def _gathering(self, place: _Place, route: RuleRoute) -> _GrowingNotification | None:
+    def _grouping(self, place: _Place, route: RuleRoute) -> _GrowingNotification | None:
         if place not in self._open:
             found = self._open[place] = self._stored(place, route)
             self._touched += [found] if found else []
