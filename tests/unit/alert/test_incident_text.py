@@ -177,6 +177,7 @@ def test_what_is_over_when_its_message_goes_reads_as_it_was_reviewed(golden: Gol
     cases: dict[str, tuple[SubjectKind, State, Grounds | None, State]] = {
         "busy, then calm": (BUSYNESS, State.BUSY, ABOVE, State.CALM),
         "busy, then no fee seen": (BUSYNESS, State.BUSY, ABOVE, State.UNKNOWN),
+        "no fee seen, then busy": (BUSYNESS, State.UNKNOWN, None, State.BUSY),
         "silent, then answering": (GAS, State.SILENT, MUTE, State.ANSWERING),
         "stale, then fresh": (FEES, State.STALE, OLD, State.FRESH),
         "stale without figures": (FEES, State.STALE, None, State.FRESH),
