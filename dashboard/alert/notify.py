@@ -12,6 +12,7 @@ from typing import Final, TypeAlias
 from dashboard.alert.deliver import Deliverer
 from dashboard.alert.incident_clock import IncidentClock
 from dashboard.alert.message import MaySend
+from dashboard.alert.side_tasks import SideTasks
 from dashboard.detect.routing import routes_of, withhold
 from dashboard.domain.alerts.notification import NO_DOMAIN, DeliveryResult, Recipient
 from dashboard.domain.alerts.route import SOURCES, RuleRoute
@@ -76,7 +77,8 @@ class Notifier:
     """Notifies of every transition that a rule fits, `recipients` where the rule names none.
 
     `routes` stands in for the stored rules. Message-IDs stand below `domain`. `configured` is what
-    the settings say of recipients; without it, that `recipients` are trusted.
+    the settings say of recipients; without it, that `recipients` are trusted. `beside` is what
+    else is due while a worker holds the lease.
     """
 
     store: Store
@@ -86,6 +88,7 @@ class Notifier:
     routes: Router | None = None
     domain: str = NO_DOMAIN
     configured: ConfiguredRecipients | None = None
+    beside: SideTasks | None = None
     _latest: _LatestLook = field(init=False, default_factory=_LatestLook)
 
     def has_changes(self) -> bool:
@@ -100,6 +103,8 @@ class Notifier:
 
         Return whether the next round is to follow at once, since answers are awaited.
         """
+        if self.beside is not None:
+            self.beside.start_due(may_send)
         self._act_on_time()
         entries = expand_outbox(
             self.store, self.recipients, self.clock, self.routes, self.domain, self.configured

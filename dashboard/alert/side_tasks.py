@@ -26,7 +26,6 @@ from dashboard.alert.compose import Links, NetworkName, name_in
 from dashboard.alert.delivery_queue import Elapsed
 from dashboard.alert.incident_text import describe
 from dashboard.alert.message import MaySend
-from dashboard.alert.notify import Notifier
 from dashboard.domain.alerts.condition import INSTALLATION, Subject, Transition
 from dashboard.domain.alerts.kinds.kind import ToldChange
 from dashboard.domain.alerts.notification import Recipient
@@ -43,7 +42,14 @@ from dashboard.store.evidence.digests import due_digests, make_digest
 from dashboard.store.monitoring.coverage import PRECISION, covered
 from dashboard.store.monitoring.upkeep import note_heartbeat, note_heartbeat_trouble
 
+DIGEST_PERIOD: Final = timedelta(seconds=20)
+REPEAT_PERIOD: Final = timedelta(minutes=1)
+_STILL: Final = 4 * PRECISION
+"""A network counts as watched for so long after that was written down."""
+
+_NOBODYS: Final = UUID(int=0)
 _log = get_logger("delivery")
+_heartbeat_log = get_logger("heartbeat")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,27 +96,6 @@ class SideTasks:
         return thread is not None and thread.is_alive()
 
 
-@dataclass(frozen=True, slots=True)
-class DeliveryRounds:
-    """The rounds of a worker: notifications first, and beside them what else is due."""
-
-    notifier: Notifier
-    beside: SideTasks
-
-    def has_changes(self) -> bool:
-        """Whether changes wait for a round; raises StoreError."""
-        return self.notifier.has_changes()
-
-    def run(self, holder_token: int, may_send: MaySend) -> bool:
-        """Do one round; raises StoreError. Whether the next is to follow at once."""
-        self.beside.start_due(may_send)
-        return self.notifier.run(holder_token, may_send)
-
-    def finish(self, within: timedelta) -> object:
-        """Start nothing more and wait for the attempts that are running; raises StoreError."""
-        return self.notifier.finish(within)
-
-
 def _work(task: SideTask, may_send: MaySend) -> None:
     try:
         task.work(may_send)
@@ -118,9 +103,6 @@ def _work(task: SideTask, may_send: MaySend) -> None:
         _log.warning("a task beside delivery failed", task=task.name, why=str(error))
     except Exception:  # noqa: BLE001 - the top of a thread: the next time it may do
         _log.exception("a task beside delivery failed", task=task.name)
-
-
-DIGEST_PERIOD: Final = timedelta(seconds=20)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,10 +129,6 @@ class Digests:
             with self.store.write() as connection:
                 directory = read_directory(connection, self.configured)
                 make_digest(connection, each, directory, self.networks, self.clock(), self.domain)
-
-
-REPEAT_PERIOD: Final = timedelta(minutes=1)
-_NOBODYS: Final = UUID(int=0)
 
 
 class AlertRepeater:
@@ -213,12 +191,6 @@ class AlertRepeater:
             self._clock() + FIRES_FOR,
             self._links.page("alerts", subject.network_id),
         )
-
-
-_STILL: Final = 4 * PRECISION
-"""A network counts as watched for so long after that was written down."""
-
-_heartbeat_log = get_logger("heartbeat")
 
 
 @dataclass(frozen=True, slots=True)

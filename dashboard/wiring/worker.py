@@ -8,6 +8,7 @@ import os
 import socket
 from collections.abc import Iterator, Mapping
 from contextlib import closing, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 from uuid import uuid4
@@ -23,11 +24,11 @@ from dashboard.alert.bounce_mailbox import (
 from dashboard.alert.channels.http_exchange import HttpRules, parse_target
 from dashboard.alert.compose import Links, NetworkName
 from dashboard.alert.mail_fallback import MailFallback
+from dashboard.alert.notify import Notifier
 from dashboard.alert.side_tasks import (
     DIGEST_PERIOD,
     REPEAT_PERIOD,
     AlertRepeater,
-    DeliveryRounds,
     Digests,
     Heartbeat,
     SideTask,
@@ -124,9 +125,9 @@ def _periods(settings: Settings) -> Periods:
     )
 
 
-def _delivery(settings: Settings, store: Store, networks: tuple[Network, ...]) -> DeliveryRounds:
-    notifier = open_notifier(settings, store, networks)
-    return DeliveryRounds(notifier, side_tasks(settings, store, network_names(networks)))
+def _delivery(settings: Settings, store: Store, networks: tuple[Network, ...]) -> Notifier:
+    beside = side_tasks(settings, store, network_names(networks))
+    return replace(open_notifier(settings, store, networks), beside=beside)
 
 
 def _name_of_this_process() -> str:
