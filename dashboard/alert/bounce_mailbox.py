@@ -37,6 +37,10 @@ _LARGEST_ANSWER: Final = 64 * LARGEST
 for, or announce any number."""
 
 _READ: Final = re.compile(r":2,[A-Za-z]*$")
+_BY: Final = "bounce"
+"""Who turned an address off, as the audit log says it: no person did."""
+
+_log = get_logger("bounces")
 
 
 class BounceMailbox(Protocol):
@@ -189,12 +193,6 @@ def _errors_named(server: ImapServer) -> Iterator[None]:
         raise DeliveryBlocked(
             f"the mail server {server.host} {kind} when bounces were read; check [bounces]"
         ) from error
-
-
-_BY: Final = "bounce"
-"""Who turned an address off, as the audit log says it: no person did."""
-
-_log = get_logger("bounces")
 
 
 @dataclass(frozen=True, slots=True)

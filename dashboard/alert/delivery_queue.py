@@ -20,6 +20,7 @@ FAILURES_BEFORE_PAUSE: Final = 3
 """Notifications deferred in a row, after which the server is taken for the cause."""
 
 _MOST_DOUBLINGS: Final = 16
+_Task: TypeAlias = Callable[[], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,9 +286,6 @@ def _key(notification: OpenNotification) -> tuple[UUID, datetime]:
 def _wait(notification: OpenNotification, now: datetime) -> timedelta:
     planned = notification.release_at - notification.created_at
     return max(timedelta(), min(notification.release_at - now, planned))
-
-
-_Task: TypeAlias = Callable[[], None]
 
 
 class WorkerPool:

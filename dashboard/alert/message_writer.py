@@ -61,6 +61,8 @@ _SUMMARIES: Final = {NotificationKind.CHANGE, NotificationKind.SUMMARY}
 _LATEST: Final = timedelta(minutes=10)
 """Suggested fees that are older say nothing of now."""
 
+_CODE: Final = re.compile(r"`([^`]+)`")
+
 
 @dataclass(frozen=True, slots=True)
 class MessageWriter:
@@ -203,9 +205,6 @@ def _busy(connection: Connection, change: NotifiedChange, dated: datetime) -> Bu
     if latest is None or at - latest.asked_at > _LATEST:
         return context
     return replace(context, suggested=latest.value, suggested_at=latest.asked_at)
-
-
-_CODE: Final = re.compile(r"`([^`]+)`")
 
 
 def load_templates(

@@ -15,6 +15,8 @@ from dashboard.domain.people.verification import Verification, code_of, expires_
 from dashboard.wire.decoding import format_timestamp
 
 _TRIAL_SUBJECT: Final = "Test message from Linewatch"
+_LONGEST_ADDRESS: Final = 400
+_SUBJECT: Final = "Confirm that alerts may be sent to this address"
 
 
 def message_of_trial(actor: Actor) -> Message:
@@ -32,10 +34,6 @@ def message_of_trial(actor: Actor) -> Message:
         "data": {"subject": _TRIAL_SUBJECT, "text": text},
     }
     return Message(_TRIAL_SUBJECT, text, html, payload=payload)
-
-
-_LONGEST_ADDRESS: Final = 400
-_SUBJECT: Final = "Confirm that alerts may be sent to this address"
 
 
 def message_of_verification(verification: Verification, links: Links, at: datetime) -> Message:

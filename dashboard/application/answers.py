@@ -31,6 +31,8 @@ from dashboard.store.access.audit_log import note_action
 if TYPE_CHECKING:
     from dashboard.application.context import ApplicationContext
 
+_NEVER_ANSWERED: Final = datetime.max.replace(tzinfo=UTC)
+
 
 @dataclass(frozen=True, slots=True)
 class AnswerFileState:
@@ -109,9 +111,6 @@ class AnswerTexts:
         if file is None:
             raise InputError("the templates cannot be changed here: use `linewatch answers`")
         return file
-
-
-_NEVER_ANSWERED: Final = datetime.max.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,6 +57,8 @@ _SHARED_FOR: Final = timedelta(seconds=2)
 _INCIDENT: Final = re.compile(r"[0-9a-f]{8}[0-9a-f-]{0,28}")
 """How an incident is named: by its id, or by how that begins."""
 
+_LONGEST_REASON: Final = 300
+
 
 @dataclass(frozen=True, slots=True)
 class DeadSummary:
@@ -217,9 +219,6 @@ class Notifications:
     def _read_counts(self) -> NotificationCounts:
         with self._context.store.read() as connection:
             return notification_counts(connection, self._context.now() - COUNTED)
-
-
-_LONGEST_REASON: Final = 300
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from dashboard.store.alerts.incident_list import IncidentStory, WithheldChanges
 
 _LONGEST_ADDRESS: Final = 120
 _LONGEST_REASON: Final = 400
+_SHORT_ID: Final = 8
 
 
 def event_words(event: IncidentEvent) -> str:
@@ -125,9 +126,6 @@ def size_words(incident: Incident) -> str:
     """Say how far an incident grew; empty where its title says that, or where it did not."""
     is_counted = not KINDS[RuleKind(incident.kind)].is_lasting
     return "" if is_counted or incident.transitions == 1 else f"{incident.transitions:,} changes"
-
-
-_SHORT_ID: Final = 8
 
 
 def incident_form(incident: Incident, title: str) -> dict[str, Json]:

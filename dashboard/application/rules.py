@@ -67,6 +67,12 @@ LATELY: Final = timedelta(days=7)
 """How far back the page tries rules."""
 
 _KEPT_FOR: Final = timedelta(minutes=5)
+_OPEN_STATES: Final = (
+    IncidentState.FIRING,
+    IncidentState.ACKNOWLEDGED,
+    IncidentState.SILENCED,
+    IncidentState.NO_DATA,
+)
 
 
 def zone_of(rule: Rule) -> ZoneInfo:
@@ -194,14 +200,6 @@ def _details(difference: RuleDifference) -> dict[str, Detail]:
         else written(after if before is None else before)
         for key, before, after in difference.lines()
     }
-
-
-_OPEN_STATES: Final = (
-    IncidentState.FIRING,
-    IncidentState.ACKNOWLEDGED,
-    IncidentState.SILENCED,
-    IncidentState.NO_DATA,
-)
 
 
 class RuleState(NamedTuple):

@@ -68,6 +68,9 @@ _ENDED: Final = {
 }
 _OF_REJECTIONS: Final = {each.value for each in RuleKind if KINDS[each].is_of_rejections}
 _NAMED: Final = frozenset(MatchedProperty)
+PREVIEWED: Final = timedelta(days=7)
+_MOST_OPEN: Final = 1_000
+_MOST_RULES: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,11 +255,6 @@ def matchers_of(incident: Incident) -> tuple[Matcher, ...]:
         if name in _NAMED and (value or is_of_rejections)
     ]
     return (Matcher(MatchedProperty.RULE, incident.rule), *of_group)
-
-
-PREVIEWED: Final = timedelta(days=7)
-_MOST_OPEN: Final = 1_000
-_MOST_RULES: Final = 3
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,6 +60,16 @@ from dashboard.store.monitoring.sizes import free_space
 from dashboard.store.monitoring.upkeep import spent_since
 from dashboard.store.rejections.rates import count_arrivals
 
+_TRUSTED_FOR: Final = timedelta(days=1)
+"""After so long without a connection the certificate may be another one."""
+
+_MOMENT: Final = timedelta(milliseconds=1)
+_KINDS: Final = tuple(
+    subject for kind in RuleKind if KINDS[kind].is_measured for subject in subject_kinds(kind)
+)
+_REST: Final = 50
+"""After a look that took long, the next one waits so many times as long."""
+
 
 @dataclass(frozen=True, slots=True)
 class DiskSpace:
@@ -89,10 +99,6 @@ class DiskSpace:
             stored = StoredConditions(INSTALLATION, self.rules, self.new_id, self.set_clock)
             with stored.concluding(connection, SubjectKind.DISK) as conclusions:
                 conclusions.conclude(SubjectKind.DISK, reading)
-
-
-_TRUSTED_FOR: Final = timedelta(days=1)
-"""After so long without a connection the certificate may be another one."""
 
 
 class _SeenCertificate(NamedTuple):
@@ -129,9 +135,6 @@ class PeerCertificates:
     def unseen(self) -> list[str]:
         """Return the servers to which this process has not connected: nobody knows."""
         return [name for host, name in self.names.items() if host not in self._last]
-
-
-_MOMENT: Final = timedelta(milliseconds=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,13 +277,6 @@ def _no_earlier(held: Condition | None, at: datetime) -> datetime:
     if held is None:
         return at
     return max(at, held.since + _MOMENT if held.state is State.UNKNOWN else held.since)
-
-
-_KINDS: Final = tuple(
-    subject for kind in RuleKind if KINDS[kind].is_measured for subject in subject_kinds(kind)
-)
-_REST: Final = 50
-"""After a look that took long, the next one waits so many times as long."""
 
 
 @dataclass(slots=True)

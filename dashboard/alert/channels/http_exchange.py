@@ -54,6 +54,21 @@ _READ: Final = 2000
 _BODY_TIMEOUT: Final = 2.0
 """Seconds that the body of a refusal may take: it is only shown."""
 
+_ABOUT_THE_MESSAGE: Final = {
+    HTTPStatus.BAD_REQUEST,
+    HTTPStatus.CONFLICT,
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+    HTTPStatus.UNPROCESSABLE_ENTITY,
+}
+"""Another message may be taken."""
+
+_REMEDIES: Final = {
+    HTTPStatus.UNAUTHORIZED: "check its keys in [channels]",
+    HTTPStatus.FORBIDDEN: "check its keys in [channels]",
+    HTTPStatus.NOT_FOUND: "check its url in [channels]",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class HttpTarget:
@@ -271,22 +286,6 @@ def _tls_reason(error: ssl.SSLError) -> str:
         )
     cause = (error.reason or "no reason given").replace("_", " ").lower()
     return f"it offers no TLS version that we accept ({cause})"
-
-
-_ABOUT_THE_MESSAGE: Final = {
-    HTTPStatus.BAD_REQUEST,
-    HTTPStatus.CONFLICT,
-    HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-    HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
-    HTTPStatus.UNPROCESSABLE_ENTITY,
-}
-"""Another message may be taken."""
-
-_REMEDIES: Final = {
-    HTTPStatus.UNAUTHORIZED: "check its keys in [channels]",
-    HTTPStatus.FORBIDDEN: "check its keys in [channels]",
-    HTTPStatus.NOT_FOUND: "check its url in [channels]",
-}
 
 
 def judge(answer: HttpAnswer) -> str:

@@ -24,6 +24,30 @@ _ONE_LINE: Final = 65
 _LONGEST_LINE: Final = 900
 """Characters of a header that is not folded; RFC 5322 allows 998."""
 
+_HEADERS: Final = HeaderRegistry()
+_PLAIN: Final = SMTP.clone(header_factory=_HEADERS)
+_INTERNATIONAL: Final = SMTPUTF8.clone(header_factory=_HEADERS)
+_LEAST_BITS: Final = 1024
+_SIGNED: Final = (
+    "from",
+    "to",
+    "subject",
+    "date",
+    "message-id",
+    "in-reply-to",
+    "references",
+    "list-id",
+    "list-unsubscribe",
+    "list-unsubscribe-post",
+    "auto-submitted",
+    "mime-version",
+    "content-type",
+)
+"""Headers that nobody may change, and none of which may be added on the way.
+
+RFC 8058 wants both headers of unsubscribing signed.
+"""
+
 
 class SubjectHeader(UnstructuredHeader, BaseHeader):
     """A subject that arrives as it was written.
@@ -48,12 +72,9 @@ class _UnfoldedHeader(UnstructuredHeader, BaseHeader):
         return f"{self.name}: {self}{policy.linesep}"
 
 
-_HEADERS: Final = HeaderRegistry()
 _HEADERS.map_to_type("subject", SubjectHeader)
 _HEADERS.map_to_type("list-unsubscribe", _UnfoldedHeader)
 _HEADERS.map_to_type("references", _UnfoldedHeader)
-_PLAIN: Final = SMTP.clone(header_factory=_HEADERS)
-_INTERNATIONAL: Final = SMTPUTF8.clone(header_factory=_HEADERS)
 
 
 def parse_sender(text: str) -> MailAddress:
@@ -139,28 +160,6 @@ def _fix_boundaries(mail: EmailMessage, message_id: str) -> None:
     for number, part in enumerate(mail.walk()):
         if part.is_multipart():
             part.set_boundary(f"=_{token}.{number}")
-
-
-_LEAST_BITS: Final = 1024
-_SIGNED: Final = (
-    "from",
-    "to",
-    "subject",
-    "date",
-    "message-id",
-    "in-reply-to",
-    "references",
-    "list-id",
-    "list-unsubscribe",
-    "list-unsubscribe-post",
-    "auto-submitted",
-    "mime-version",
-    "content-type",
-)
-"""Headers that nobody may change, and none of which may be added on the way.
-
-RFC 8058 wants both headers of unsubscribing signed.
-"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,44 @@ _REASONS: Final = (
 _NO_TLS: Final = {"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG"}
 """What OpenSSL says of bytes that are no TLS at all."""
 
+_STEPS: Final = {
+    "ehlo": "EHLO",
+    "helo": "HELO",
+    "starttls": "STARTTLS",
+    "auth": "login",
+    "mail": "sender",
+    "rcpt": "recipient",
+    "data": "DATA",
+}
+"""The commands that begin a step; what is none of them goes on with the step before."""
+
+_MOST_LINES: Final = 50
+"""Lines of one answer that are shown: to EHLO a server says what it offers, in a dozen."""
+
+_GO_ON: Final = 354
+"""What a server answers when it waits for the message."""
+
+_LARGEST_ANSWER: Final = 64 * 1024
+"""Bytes of one answer that are read: it may have any number of lines, and smtplib keeps all."""
+
+SmtpReply: TypeAlias = tuple[int, bytes | str]
+"""The code and the text of an answer."""
+
+_LONGEST: Final = 200
+_PERMANENT: Final = 500
+_ENHANCED: Final = re.compile(r"(?:^|#)([245]\.\d{1,3}\.\d{1,3})(?!\.?\d)")
+"""At the start; qmail writes it with a hash at the end."""
+
+_NO_MAILBOX: Final = {"5.1.1", "5.1.2", "5.1.3", "5.1.6", "5.1.10"}
+"""Others of 5.1.x concern the sender, which Postfix refuses only when it hears the recipient."""
+
+_NO_MAILBOX_BARE: Final = {550, 551, 553}
+_ABOUT_US: Final = re.compile(r"relay|rcpthosts|authenticat|sender", re.IGNORECASE)
+"""Words by which servers without enhanced codes (Exim: "550 relay not permitted") mean us."""
+
+_TOO_LARGE: Final = {"5.2.3", "5.3.4"}
+_CONTENT: Final = "5.6."
+
 
 class Security(StrEnum):
     """How the connection is protected; certificates are always verified."""
@@ -198,27 +236,6 @@ def _refusal(reply: SmtpReply, what: str) -> str:
     return f"the mail server refused {what}: {reply_text(reply)}"
 
 
-_STEPS: Final = {
-    "ehlo": "EHLO",
-    "helo": "HELO",
-    "starttls": "STARTTLS",
-    "auth": "login",
-    "mail": "sender",
-    "rcpt": "recipient",
-    "data": "DATA",
-}
-"""The commands that begin a step; what is none of them goes on with the step before."""
-
-_MOST_LINES: Final = 50
-"""Lines of one answer that are shown: to EHLO a server says what it offers, in a dozen."""
-
-_GO_ON: Final = 354
-"""What a server answers when it waits for the message."""
-
-_LARGEST_ANSWER: Final = 64 * 1024
-"""Bytes of one answer that are read: it may have any number of lines, and smtplib keeps all."""
-
-
 class _WholeLines(io.BufferedReader):
     """Reads what a server says; a line that is cut off is no answer, whatever it begins with.
 
@@ -297,25 +314,6 @@ class SmtpConnection(smtplib.SMTP):
     def _note_tls(self, line: socket.socket | None) -> None:
         if isinstance(line, ssl.SSLSocket):
             self._watch(Stage("TLS", f"{line.version()}, certificate for {self._server.host}"))
-
-
-SmtpReply: TypeAlias = tuple[int, bytes | str]
-"""The code and the text of an answer."""
-
-_LONGEST: Final = 200
-_PERMANENT: Final = 500
-_ENHANCED: Final = re.compile(r"(?:^|#)([245]\.\d{1,3}\.\d{1,3})(?!\.?\d)")
-"""At the start; qmail writes it with a hash at the end."""
-
-_NO_MAILBOX: Final = {"5.1.1", "5.1.2", "5.1.3", "5.1.6", "5.1.10"}
-"""Others of 5.1.x concern the sender, which Postfix refuses only when it hears the recipient."""
-
-_NO_MAILBOX_BARE: Final = {550, 551, 553}
-_ABOUT_US: Final = re.compile(r"relay|rcpthosts|authenticat|sender", re.IGNORECASE)
-"""Words by which servers without enhanced codes (Exim: "550 relay not permitted") mean us."""
-
-_TOO_LARGE: Final = {"5.2.3", "5.3.4"}
-_CONTENT: Final = "5.6."
 
 
 def is_positive(reply: SmtpReply) -> bool:

@@ -11,6 +11,12 @@ from uuid import UUID
 from dashboard.domain.alerts.grounds import Grounds
 from dashboard.domain.quantity import NetworkId, TxHash
 
+LONGEST_DIMENSION: Final = 80
+"""Characters of what tells apart that a rule measures: the store keeps it within a key."""
+
+INSTALLATION: Final = NetworkId(0)
+"""Stands for a network in what is about no network but about the installation itself."""
+
 
 class SubjectKind(StrEnum):
     """What a condition is about: one transaction, one side of a network, or our own disk.
@@ -36,13 +42,6 @@ class SubjectKind(StrEnum):
     EXPIRY = "expiry"
     ADDRESS = "address"
     DIGEST = "digest"
-
-
-LONGEST_DIMENSION: Final = 80
-"""Characters of what tells apart that a rule measures: the store keeps it within a key."""
-
-INSTALLATION: Final = NetworkId(0)
-"""Stands for a network in what is about no network but about the installation itself."""
 
 
 @dataclass(frozen=True, slots=True)

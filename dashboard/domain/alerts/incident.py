@@ -24,6 +24,9 @@ _NETWORK: Final = "network"  # as rules group by it
 QUIET_AFTER: Final = timedelta(minutes=15)
 """How long after its last transition an incident of transactions ends: no rejection ever does."""
 
+LONGEST_NOTE: Final = 300
+"""Characters of what a person says about an incident."""
+
 
 class IncidentState(StrEnum):
     """Where an incident stands.
@@ -181,10 +184,6 @@ def grow(incident: Incident, transition: Transition, quiet_after: timedelta) -> 
 def resolve(incident: Incident, at: datetime) -> Incident:
     """End an incident."""
     return replace(incident, state=IncidentState.RESOLVED, resolved_at=at, next_at=None)
-
-
-LONGEST_NOTE: Final = 300
-"""Characters of what a person says about an incident."""
 
 
 @dataclass(frozen=True, slots=True)

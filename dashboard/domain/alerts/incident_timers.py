@@ -18,6 +18,12 @@ from dashboard.domain.alerts.incident import (
 IncidentChange: TypeAlias = tuple[Incident, IncidentEvent]
 """An incident after something happened to it, and the line of its story."""
 
+LOOK_AGAIN: Final = timedelta(minutes=1)
+"""How often what is silent is looked at for an incident without data."""
+
+LOOKED_AWAY: Final = timedelta(minutes=1)
+"""Where nobody looked for so long when an incident was to fire, whether it lasted is not known."""
+
 
 @dataclass(frozen=True, slots=True)
 class IncidentTimers:
@@ -33,12 +39,6 @@ class IncidentTimers:
 
 
 TIMERS: Final = IncidentTimers()
-
-LOOK_AGAIN: Final = timedelta(minutes=1)
-"""How often what is silent is looked at for an incident without data."""
-
-LOOKED_AWAY: Final = timedelta(minutes=1)
-"""Where nobody looked for so long when an incident was to fire, whether it lasted is not known."""
 
 
 class Upcoming(NamedTuple):

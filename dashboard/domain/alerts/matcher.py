@@ -25,6 +25,15 @@ NOTHING: Final = '""'
 """Stands for the value of a property that a change does not have."""
 
 _MODULE: Final = re.compile(r"\w{1,64}", re.ASCII)
+NetworkNames: TypeAlias = Mapping[NetworkId, str]
+"""The networks that people can name."""
+
+_SIGNS: Final = {
+    (True, False): "=",
+    (False, False): "!=",
+    (True, True): "=~",
+    (False, True): "!~",
+}
 
 
 class MatchedProperty(StrEnum):
@@ -48,16 +57,7 @@ Several tags have blanks between them.
 
 _NAMES: Final = frozenset(map(str, MatchedProperty))
 
-NetworkNames: TypeAlias = Mapping[NetworkId, str]
-"""The networks that people can name."""
 
-
-_SIGNS: Final = {
-    (True, False): "=",
-    (False, False): "!=",
-    (True, True): "=~",
-    (False, True): "!~",
-}
 _WITH_PATTERNS: Final = {
     MatchedProperty.RULE,
     MatchedProperty.MODULE,

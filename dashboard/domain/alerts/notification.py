@@ -22,6 +22,13 @@ NO_DOMAIN: Final = "linewatch.invalid"
 FIRST_MEMBERS: Final = 20
 """Members that a notification carries itself, and that the text of its message names."""
 
+_FORM: Final = re.compile(
+    r"(?:daily|weekly (?P<day>[a-z]{3})) (?P<hour>[01]\d|2[0-3]):(?P<minute>[0-5]\d)", re.ASCII
+)
+_LONGEST: Final = 40
+_DAYS_BACK: Final = 15
+"""Within these a time of the week came even where the clocks skipped it once."""
+
 
 @dataclass(frozen=True, slots=True)
 class Recipient:
@@ -197,14 +204,6 @@ class DeliveryAttempt:
     attempted_at: datetime
     result: DeliveryResult
     outcome: str
-
-
-_FORM: Final = re.compile(
-    r"(?:daily|weekly (?P<day>[a-z]{3})) (?P<hour>[01]\d|2[0-3]):(?P<minute>[0-5]\d)", re.ASCII
-)
-_LONGEST: Final = 40
-_DAYS_BACK: Final = 15
-"""Within these a time of the week came even where the clocks skipped it once."""
 
 
 @dataclass(frozen=True, slots=True)

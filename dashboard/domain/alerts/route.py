@@ -23,6 +23,14 @@ BY_QUIET_HOURS: Final = "quiet-hours"
 """Stands for quiet hours among what holds a notification."""
 
 _AT_ONCE: Final = datetime.min.replace(tzinfo=UTC)
+_WORDS: Final = {
+    SubjectKind.GAS_API: "the fee source is silent",
+    SubjectKind.EXCLUSION_API: "the exclusion API is silent",
+    SubjectKind.FEES: "fees are stale",
+    SubjectKind.WORKER: "no worker is running",
+}
+SOURCES: Final = (SubjectKind.GAS_API, SubjectKind.EXCLUSION_API, SubjectKind.FEES)
+"""The kinds of conditions that keep rules of a network from being judged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,16 +93,6 @@ def held_for(
     at = route.held_until or now
     until, why = directory.hold(recipient, at, route.held_for)
     return route if until == at else route.hold_until(until, why, BY_QUIET_HOURS)
-
-
-_WORDS: Final = {
-    SubjectKind.GAS_API: "the fee source is silent",
-    SubjectKind.EXCLUSION_API: "the exclusion API is silent",
-    SubjectKind.FEES: "fees are stale",
-    SubjectKind.WORKER: "no worker is running",
-}
-SOURCES: Final = (SubjectKind.GAS_API, SubjectKind.EXCLUSION_API, SubjectKind.FEES)
-"""The kinds of conditions that keep rules of a network from being judged."""
 
 
 @dataclass(frozen=True, slots=True)

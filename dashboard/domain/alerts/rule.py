@@ -22,6 +22,7 @@ GROUP_WAIT: Final = timedelta(seconds=30)
 """How long the followers of a first notification are grouped, unless a rule says otherwise."""
 
 LONGEST_GROUP_WAIT: Final = timedelta(hours=1)
+DEFAULT_GROUP: Final = (Dimension.NETWORK, Dimension.MODULE, Dimension.STAGE)
 
 
 class Severity(StrEnum):
@@ -34,9 +35,6 @@ class Severity(StrEnum):
 
 URGENCY: Final = {each.value: rank for rank, each in enumerate(Severity)}
 """How urgent a severity is: the most urgent has the largest number."""
-
-
-DEFAULT_GROUP: Final = (Dimension.NETWORK, Dimension.MODULE, Dimension.STAGE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,12 @@ _LONE: Final = re.compile("[\ud800-\udfff]")
 SHORTEST_REMINDER: Final = timedelta(minutes=1)
 """Each reminder is stored in the story of its incident."""
 
+LISTS: Final = frozenset(
+    {"networks", "modules", "stages", "senders", "labels", "tags"}
+    | {"recipients", "group_by", "escalate_to", "active"}
+)
+"""The keys whose values are lists."""
+
 
 def _reminder_period(written: object) -> timedelta:
     length = duration(written)
@@ -185,12 +191,6 @@ WRITERS: Final[Mapping[str, tuple[str, Callable[[Any], Any]]]] = {
     "pierces": ("pierces", _as_it_is),
 }
 """Each key with the field that it says, and how that is written."""
-
-LISTS: Final = frozenset(
-    {"networks", "modules", "stages", "senders", "labels", "tags"}
-    | {"recipients", "group_by", "escalate_to", "active"}
-)
-"""The keys whose values are lists."""
 
 
 def check_figures(kind: RuleKind, table: Mapping[str, object]) -> Iterator[tuple[str, str]]:

@@ -35,6 +35,13 @@ _NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}", re.ASCII)
 _RECIPIENTS: Final = frozenset({"recipients", "escalate_to"})
 _LARGEST_NETWORK: Final = 2**63 - 1
 _OF_REJECTIONS: Final = ("modules", "stages", "senders", "labels", "tags", "reports")
+_ELSEWHERE: Final = "has no effect here: remove it; [alerts] says how long trouble must be gone"
+_WRONG_NAME: Final = (
+    "is no name of a rule: write small letters, digits, - and _, at most 64, such as night-shift"
+)
+Rules: TypeAlias = tuple[Rule, ...]
+RuleEdit: TypeAlias = Callable[[Rules], Rules]
+"""Turns the rules in force into those that are wanted; InputError where that cannot be."""
 
 
 class RuleRemark(NamedTuple):
@@ -94,12 +101,6 @@ def write_rule(rule: Rule) -> RuleTable:
         table["active"] = [str(span) for span in rule.active_hours.spans]
         table["time_zone"] = rule.active_hours.zone
     return table
-
-
-_ELSEWHERE: Final = "has no effect here: remove it; [alerts] says how long trouble must be gone"
-_WRONG_NAME: Final = (
-    "is no name of a rule: write small letters, digits, - and _, at most 64, such as night-shift"
-)
 
 
 def _read(key: str, written: object, names: RuleNames) -> object:
@@ -197,11 +198,6 @@ def _values(rule: Rule) -> dict[str, Any]:
     return {
         each.name: getattr(part, each.name) for part in (rule, rule.scope) for each in fields(part)
     }
-
-
-Rules: TypeAlias = tuple[Rule, ...]
-RuleEdit: TypeAlias = Callable[[Rules], Rules]
-"""Turns the rules in force into those that are wanted; InputError where that cannot be."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,19 @@ from dashboard.domain.alerts.rule_table import RuleDifference
 from dashboard.domain.formatting import span
 from dashboard.domain.quantity import NetworkId
 
+LONGEST_TITLE: Final = 300
+"""Characters of a title that are shown."""
+
+_COMMON: Final = (
+    (Dimension.MODULE, "by"),
+    (Dimension.NETWORK, "on"),
+    (Dimension.STAGE, "at"),
+    (Dimension.SENDER, "from"),
+    (Dimension.LABEL, "labelled"),
+    (Dimension.TAG, "tagged"),
+)
+"""What changes have in common, in the order in which it is said."""
+
 
 def rule_in_words(rule: Rule, network_name: Callable[[NetworkId], str]) -> str:
     """Say a rule as one sentence; texts of people stay foreign text."""
@@ -109,20 +122,6 @@ def _scope(rule: Rule, network_name: Callable[[NetworkId], str]) -> Iterator[str
 def recipients_in_words(recipients: tuple[Recipient, ...]) -> str:
     """Name recipients; none are those of the setting."""
     return ", ".join(write_recipients(recipients)) or "recipients of [mail]"
-
-
-LONGEST_TITLE: Final = 300
-"""Characters of a title that are shown."""
-
-_COMMON: Final = (
-    (Dimension.MODULE, "by"),
-    (Dimension.NETWORK, "on"),
-    (Dimension.STAGE, "at"),
-    (Dimension.SENDER, "from"),
-    (Dimension.LABEL, "labelled"),
-    (Dimension.TAG, "tagged"),
-)
-"""What changes have in common, in the order in which it is said."""
 
 
 def incident_title(incident: Incident, network_name: Callable[[NetworkId], str]) -> str:

@@ -21,6 +21,21 @@ LONGEST_NAME: Final = 80
 Detail: TypeAlias = str | int | float | bool | Sequence[str] | Sequence[int] | None
 """The types of a detail; a Secret is none of them, so that none is ever written."""
 
+UNLIMITED: Final = 0.0
+"""The rate of a key without a limit."""
+
+KEY_PREFIX: Final = "lw_"
+"""Prefix of keys that `linewatch keys` creates, so that scanners find leaked ones."""
+
+SECRET_PREFIX: Final = "lws_"  # noqa: S105 - a prefix is no secret
+"""Prefix of their secrets."""
+
+_RATE: Final = re.compile(r"([1-9]\d{0,8})/(s|m|h)", re.ASCII)
+_SECONDS: Final = {"s": 1, "m": 60, "h": 3600}
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", re.ASCII)
+_SMALLEST_BURST: Final = 10
+_EXACT: Final = 1e-6
+
 
 class Action(StrEnum):
     """What is logged. PURGE: old entries were deleted. CHANGE_RETENTION: how long data is kept.
@@ -100,22 +115,6 @@ class AuditEntry:
     action: Action
     subject: str
     details: Mapping[str, Detail]
-
-
-UNLIMITED: Final = 0.0
-"""The rate of a key without a limit."""
-
-KEY_PREFIX: Final = "lw_"
-"""Prefix of keys that `linewatch keys` creates, so that scanners find leaked ones."""
-
-SECRET_PREFIX: Final = "lws_"  # noqa: S105 - a prefix is no secret
-"""Prefix of their secrets."""
-
-_RATE: Final = re.compile(r"([1-9]\d{0,8})/(s|m|h)", re.ASCII)
-_SECONDS: Final = {"s": 1, "m": 60, "h": 3600}
-_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", re.ASCII)
-_SMALLEST_BURST: Final = 10
-_EXACT: Final = 1e-6
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,12 @@ _HOST: Final = re.compile(
 )
 """A name of a host, or an address in brackets (RFC 5321 section 4.1.3)."""
 
+NOT_VERIFIED: Final = "address not verified"
+"""Why somebody is not notified whose address nobody has confirmed."""
+
+QUIET_HOURS: Final = "quiet hours of this recipient"
+"""What holds messages outside of a recipient's own hours."""
+
 
 @dataclass(frozen=True, slots=True)
 class MailAddress:
@@ -138,14 +144,6 @@ class SuspectAddress:
     since: datetime
     message_id: str
     note: str = ""
-
-
-NOT_VERIFIED: Final = "address not verified"
-"""Why somebody is not notified whose address nobody has confirmed."""
-
-
-QUIET_HOURS: Final = "quiet hours of this recipient"
-"""What holds messages outside of a recipient's own hours."""
 
 
 @lru_cache(maxsize=1_000)

@@ -43,6 +43,8 @@ _CONTEXT: Final = b"linewatch verification 1:"
 _CONTEXT_OF_MAIL: Final = b"linewatch verification mail 1:"
 """Keep a code, and an id, from meaning anything where the key signs something else."""
 
+_ASK_AGAIN: Final = "`linewatch recipients verify ADDRESS` sends a new one"
+
 
 @dataclass(frozen=True, slots=True)
 class Verification:
@@ -199,6 +201,3 @@ def _proof(context: bytes, verification: Verification, key: bytes) -> bytes:
 def _written(requested_at: datetime) -> str:
     """Write a moment as exactly as stores keep it."""
     return requested_at.isoformat(timespec="milliseconds")
-
-
-_ASK_AGAIN: Final = "`linewatch recipients verify ADDRESS` sends a new one"

@@ -52,6 +52,20 @@ from dashboard.store.schema import (
     transitions,
 )
 
+_OF_NETWORKS: Final = or_(
+    *(
+        conditions.c.subject.between(f"{kind}:", f"{kind};")
+        for kind in SubjectKind
+        if kind is not SubjectKind.TRANSACTION
+    )
+)
+_KNOWN: Final = "the message that mail failed came by mail, so it said that mail works again"
+_NAMED: Final = "the message about the gap named its end"
+_GAPS: Final = frozenset({SubjectKind.COVERAGE, SubjectKind.WORKER})
+_ITSELF: Final = "it is about this very address, from which messages come back"
+_REPLACED_FOR: Final = timedelta(minutes=5)
+"""How long fees that a node gave instead count as known."""
+
 
 @dataclass(frozen=True, slots=True)
 class OpenIncident:
@@ -105,15 +119,6 @@ class NotificationCounts:
     def is_any_pending(self) -> bool:
         """Whether anything is to be sent still, be it turned into notifications yet or not."""
         return bool(self.pending or self.pending_changes)
-
-
-_OF_NETWORKS: Final = or_(
-    *(
-        conditions.c.subject.between(f"{kind}:", f"{kind};")
-        for kind in SubjectKind
-        if kind is not SubjectKind.TRANSACTION
-    )
-)
 
 
 def pending_conditions(connection: Connection) -> list[PendingCondition]:
@@ -260,15 +265,6 @@ def notification_counts(connection: Connection, since: datetime) -> Notification
     )
 
 
-_KNOWN: Final = "the message that mail failed came by mail, so it said that mail works again"
-
-_NAMED: Final = "the message about the gap named its end"
-
-_GAPS: Final = frozenset({SubjectKind.COVERAGE, SubjectKind.WORKER})
-
-_ITSELF: Final = "it is about this very address, from which messages come back"
-
-
 def failing_deliveries(connection: Connection) -> dict[str, DeliveryGrounds]:
     """Return what each channel does not take, with the answer to its oldest notification."""
     column = notifications.c
@@ -328,10 +324,6 @@ def _known_recovery(connection: Connection, recipient: Recipient, end: Transitio
         .where(attempt.result == DeliveryResult.DEFERRED)
     )
     return _KNOWN if connection.scalar(failed_later.limit(1)) is None else ""
-
-
-_REPLACED_FOR: Final = timedelta(minutes=5)
-"""How long fees that a node gave instead count as known."""
 
 
 def silent_sources(connection: Connection, now: datetime) -> list[SilentSource]:

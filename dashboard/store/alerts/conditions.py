@@ -16,6 +16,8 @@ from dashboard.domain.alerts.kinds.table import GROUNDS
 from dashboard.store.engine.upsert import insert_new
 from dashboard.store.schema import conditions, outbox, transitions
 
+_NAMES: Final = {grounds: name for name, grounds in GROUNDS.items()}
+
 
 def current_state(connection: Connection, subject: Subject) -> State | None:
     """Return the state of the subject, None where nothing was concluded yet."""
@@ -203,9 +205,6 @@ def _subject_row(subject: Subject) -> dict[str, object]:
         "rule": subject.rule,
         "dimension": subject.dimension,
     }
-
-
-_NAMES: Final = {grounds: name for name, grounds in GROUNDS.items()}
 
 
 def row_of_grounds(grounds: Grounds | None) -> dict[str, Any] | None:

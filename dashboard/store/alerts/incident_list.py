@@ -49,6 +49,7 @@ from dashboard.store.schema import (
 )
 
 _MOST_ALIKE: Final = 10
+_MOST_CHANGES: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,9 +314,6 @@ def _withheld(
         recipient = Recipient(row.channel, row.address)
         found[row.incident_id].append(WithheldChanges(recipient, row.reason, row.many))
     return found
-
-
-_MOST_CHANGES: Final = 200
 
 
 def labels_of_incident(

@@ -58,6 +58,13 @@ _LONGEST_THREAD: Final = 3
 
 # Written out, so that the planner sees that the partial index fits.
 _IS_PENDING = notifications.c.state == literal_column("'pending'")
+SETTLING: Final = timedelta(minutes=15)
+"""How long after a restore a transition of a network may have been notified before: its condition
+lasted already, which the backup does not know."""
+
+_DISCARDED: Final = "not sent: discarded after a restore"
+# Written out, so that the planner sees that the partial index fits.
+_IS_HELD: Final = notifications.c.state == literal_column("'held'")
 
 
 def open_notifications(connection: Connection) -> list[OpenNotification]:
@@ -308,15 +315,6 @@ def _first_of_incident(connection: Connection, row: RowMapping) -> RowMapping | 
         .limit(1)
     )
     return connection.execute(first).mappings().one_or_none()
-
-
-SETTLING: Final = timedelta(minutes=15)
-"""How long after a restore a transition of a network may have been notified before: its condition
-lasted already, which the backup does not know."""
-
-_DISCARDED: Final = "not sent: discarded after a restore"
-# Written out, so that the planner sees that the partial index fits.
-_IS_HELD: Final = notifications.c.state == literal_column("'held'")
 
 
 def restored_at(connection: Connection) -> datetime | None:

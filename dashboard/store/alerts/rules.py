@@ -19,6 +19,9 @@ from dashboard.store.alerts.notifications import change_of, select_changes
 from dashboard.store.engine.upsert import upsert
 from dashboard.store.schema import rules, transitions
 
+MOST_TRANSITIONS: Final = 20_000
+"""Transitions that are read at most, the latest ones."""
+
 
 @dataclass(frozen=True, slots=True)
 class StoredRule:
@@ -77,10 +80,6 @@ def _rule_of(name: str, body: object) -> Rule:
         f"the stored rule {name} was written by another version of Linewatch "
         f"({key} {remark}): upgrade Linewatch, or replace it with `linewatch rules import`"
     )
-
-
-MOST_TRANSITIONS: Final = 20_000
-"""Transitions that are read at most, the latest ones."""
 
 
 def past_transitions(

@@ -17,6 +17,9 @@ from dashboard.domain.markup import unlinked, unlinked_name
 LONGEST_VALUE: Final = 80
 """Characters of foreign text in a headline."""
 
+Rows: TypeAlias = tuple[tuple[str, str], ...]
+"""Labelled lines."""
+
 
 class RuleKind(StrEnum):
     """What a rule is about: the name of its kind, as files and the store have it."""
@@ -91,10 +94,6 @@ class Judged:
     closed: State
     opened: State
     over: str = ""
-
-
-Rows: TypeAlias = tuple[tuple[str, str], ...]
-"""Labelled lines."""
 
 
 @dataclass(frozen=True, slots=True)
