@@ -48,7 +48,7 @@ def mails_of(maildir: Path) -> list[EmailMessage]:
 MESSAGE_ID: Final = "<00000000-0000-0000-0000-000000000001@linewatch.invalid>"
 
 
-def bounced_mail(  # noqa: PLR0913 - one for each field
+def bounced_mail(
     *,
     message_id: str = MESSAGE_ID,
     final: str = "ops@example.org",

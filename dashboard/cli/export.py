@@ -40,7 +40,7 @@ _STANDARD_OUTPUT: Final = "-"
 @options.network
 @options.within
 @click.option("--force", is_flag=True, help="Replace a file that exists.")
-def export(  # noqa: PLR0913 - one for each option
+def export(
     *,
     kind: str,
     target: str,

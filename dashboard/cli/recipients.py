@@ -89,7 +89,7 @@ def verify(*, address: str, code: str | None, name: str | None) -> None:
 )
 @click.option("--no-digest", is_flag=True, help="No digest any more.")
 @by
-def set_(  # noqa: PLR0913 - one for each option
+def set_(
     *,
     address: str,
     channel: str,

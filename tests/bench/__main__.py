@@ -56,7 +56,7 @@ CASES: Final = {
     type=click.Path(dir_okay=False, path_type=Path),
     help="Write a page about it, as docs/benchmarks.md is.",
 )
-def bench(  # noqa: PLR0913 - one parameter for each option
+def bench(
     *,
     names: Sequence[str],
     quick: bool,
