@@ -29,6 +29,12 @@ _TEXT_CUT_OR_OUTSIDE: Final = """
 NEXT_FRAMES: Final = """
 () => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))
 """
+_HAS_ITS_COLOURS: Final = """
+(scheme) => [...document.querySelectorAll('[data-testid="stApp"]')]
+  .every((app) => getComputedStyle(app).colorScheme === scheme)
+"""
+"""Streamlit learns of other colours after the browser does, and redraws each element with them."""
+
 _TRAPS: Final = (
     "script",
     "img[src*=outside]",
@@ -101,3 +107,5 @@ def put_on_screen(page: Page, screen: Screen) -> None:
     width, scheme = screen
     page.set_viewport_size({"width": width, "height": 900})
     page.emulate_media(color_scheme=scheme)
+    page.wait_for_function(_HAS_ITS_COLOURS, arg=scheme)
+    page.evaluate(NEXT_FRAMES)

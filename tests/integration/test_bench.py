@@ -108,13 +108,6 @@ def test_bench_of_a_bulk_lookup_sees_every_answer_shown(tmp_path: Path) -> None:
     assert "| 1 | 0 |" in printed
 
 
-def test_bench_of_retention_tells_saves_and_steps(tmp_path: Path) -> None:
-    printed = _bench(tmp_path, "retention")
-
-    for measured in ("saves alone", "saves beside it", "fees: nobody else could write"):
-        assert f"| {measured} |" in printed
-
-
 def test_bench_of_a_restore_drill_measures_both_databases(tmp_path: Path) -> None:
     printed = _bench(tmp_path, "restore")
 
