@@ -1,13 +1,13 @@
-"""Try the endpoints of a network: ask each question once, and say what watching costs."""
+"""Try the endpoints of a network: ask each question once, and tell what came back."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from enum import StrEnum
 from typing import Final
 
+from dashboard.application.trial import TrialOutcome, TrialResult
 from dashboard.domain.formatting import fee, span
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import NetworkId, TxHash, Wei
@@ -20,25 +20,6 @@ from dashboard.wire.node import BlockHeader
 
 UNUSED_HASHES: Final = (TxHash(bytes(31) + b"\x01"), TxHash(bytes(31) + b"\x02"))
 """Hashes that no transaction has."""
-
-
-class TrialOutcome(StrEnum):
-    """The result of a question; ABSENT: an optional feature that the endpoint does not offer."""
-
-    GOOD = "ok"
-    ABSENT = "absent"
-    FAILED = "failed"
-
-
-@dataclass(frozen=True, slots=True)
-class TrialResult:
-    """One question to one endpoint, its result in words, and how long that took."""
-
-    endpoint: str
-    question: str
-    outcome: TrialOutcome
-    found: str
-    took: timedelta
 
 
 @dataclass(frozen=True, slots=True)

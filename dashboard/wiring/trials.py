@@ -8,6 +8,7 @@ from uuid import uuid4
 
 from dashboard.alert.message import Channel, MessageHeaders, Watch
 from dashboard.alert.own_messages import message_of_trial
+from dashboard.application.trial import TrialResult
 from dashboard.domain.alerts.notification import Recipient
 from dashboard.domain.health.polling_cost import Cost
 from dashboard.domain.people.access import Actor
@@ -15,7 +16,7 @@ from dashboard.domain.people.recipients import MailAddress
 from dashboard.domain.quantity import shorten
 from dashboard.errors import InputError
 from dashboard.poll.lease import Clocks
-from dashboard.poll.trial import Trial, TrialResult
+from dashboard.poll.trial import Trial
 from dashboard.settings import Settings
 from dashboard.settings.channels import MAIL
 from dashboard.store.alerts.notifications import written_message_id

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
+from dashboard.application.trial import TrialOutcome, TrialResult
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import NetworkId
 from dashboard.errors import UpstreamRefused, UpstreamUnavailable
-from dashboard.poll.trial import Trial, TrialOutcome, TrialResult
+from dashboard.poll.trial import Trial
 from dashboard.upstream.exclusion import ExclusionClient
 from dashboard.upstream.node import NodeClient
 from tests.fake_clock import FakeClock
