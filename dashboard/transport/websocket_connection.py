@@ -95,6 +95,7 @@ class WebSocketGuard(asyncio.Protocol):
         self.resumed = 0
         self.read_progress = ReadProgress()
         self._is_upgraded = False
+        self._is_ending = False
         self._unread = bytearray()
         self._scanned = 0
         self._fragments = 0
@@ -144,7 +145,11 @@ class WebSocketGuard(asyncio.Protocol):
         self._resume()
 
     def write_at_once(self) -> None:
-        """Let a last message be written, though the client reads nothing of what waits for it."""
+        """Let a last message be written, though the client reads nothing of what waits for it.
+
+        The client has the time of a closing connection to read it.
+        """
+        self._is_ending = True
         self._inner.resume_writing()
 
     def note_taken(self, size: int) -> None:
@@ -157,6 +162,8 @@ class WebSocketGuard(asyncio.Protocol):
         """Return the phase, and an object that changes with progress in it."""
         if self.transport.is_closing():
             return ConnectionPhase.CLOSING, None
+        if self._is_ending:
+            return ConnectionPhase.CLOSING, measure_read_progress(self)
         if self._line.is_client_slow:
             return ConnectionPhase.SLOW_READER, measure_read_progress(self)
         is_unfinished = self._unread and not self._line.is_app_busy

@@ -31,9 +31,12 @@ NEXT_FRAMES: Final = """
 """
 _HAS_ITS_COLOURS: Final = """
 (scheme) => [...document.querySelectorAll('[data-testid="stApp"]')]
-  .every((app) => getComputedStyle(app).colorScheme === scheme)
+  .every((app) => app.querySelector('.lw-wall') || getComputedStyle(app).colorScheme === scheme)
 """
-"""Streamlit learns of other colours after the browser does, and redraws each element with them."""
+"""Streamlit learns of other colours after the browser does, and redraws each element with them.
+
+The wall is dark in any scheme.
+"""
 
 _TRAPS: Final = (
     "script",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import socket as sockets
 from collections.abc import Iterator
 from dataclasses import replace
@@ -232,12 +231,12 @@ def read_on(socket: ClientConnection) -> None:
 
 
 def test_client_that_reads_nothing_is_let_go_with_a_reason(tmp_path: Path) -> None:
-    limits = replace(LIMITS, connections=ConnectionLimits(reading=timedelta(seconds=0.4)))
+    limits = replace(LIMITS, connections=ConnectionLimits(reading=timedelta(seconds=1)))
     with a_store(tmp_path) as store:
         dependencies = services_of(store, limits=limits)
         with serving(dependencies) as address, a_slow_socket(address) as slow:
-            for _ in range(1_000):
-                slow.send(json.dumps(a_call("rpc.discover", [])))
+            subscribe(slow)
+            save(store, *range(1, 801), reason="x" * 16_000)
             with a_socket(address) as other:
                 assert "result" in exchange(other, a_call(LIST, []))
             eventually(
