@@ -15,7 +15,6 @@ from dashboard.serve.app import build_app
 from dashboard.serve.dependencies import ServeDependencies
 from dashboard.transport.connection_limits import ConnectionLimiter, ConnectionLimits
 from dashboard.transport.http_connection import limited_http
-from dashboard.transport.websocket_connection import guarded_websocket
 
 _OTHER_DESCRIPTORS: Final = 128
 """File descriptors that the process needs besides: the store, the nodes, the log, modules."""
@@ -40,7 +39,7 @@ def server_config(
         host=host,
         port=port,
         http=limited_http(connection_limiter),
-        ws=guarded_websocket(connection_limiter),
+        ws="websockets-sansio",
         ws_max_size=dependencies.limits.largest_body,
         ws_per_message_deflate=False,
         ws_ping_interval=limits.ping.total_seconds(),

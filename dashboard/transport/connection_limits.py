@@ -19,6 +19,7 @@ from typing import Final, Protocol
 
 _LONGEST_CHECK_PERIOD: Final = 1.0
 _CHECKS_IN_A_LIMIT: Final = 4
+_READ_STEP: Final = 65_536
 
 
 class ConnectionPhase(StrEnum):
@@ -83,6 +84,38 @@ class LimitedConnection(Protocol):
 
     def drop(self, phase: ConnectionPhase) -> None:
         """End the connection, which stayed in this phase for too long."""
+
+
+@dataclass(slots=True)
+class ReadProgress:
+    """How far a client has read; `resumed` counts how often it has read nearly everything.
+
+    `most`: the most bytes that waited for it since it last made progress.
+    """
+
+    resumed: int = 0
+    most: int = 0
+
+
+class WritableConnection(Protocol):
+    """What shows whether a client reads."""
+
+    resumed: int
+    transport: asyncio.Transport
+    read_progress: ReadProgress
+
+
+def measure_read_progress(connection: WritableConnection) -> ReadProgress:
+    """Return the same object as long as the client read less than 64 kB of what waits for it.
+
+    Only a smaller rest is progress: the server may add to it meanwhile.
+    """
+    progress, waiting = connection.read_progress, connection.transport.get_write_buffer_size()
+    if progress.resumed != connection.resumed or waiting <= progress.most - _READ_STEP:
+        connection.read_progress = ReadProgress(connection.resumed, waiting)
+    else:
+        progress.most = max(progress.most, waiting)
+    return connection.read_progress
 
 
 class _Observed:

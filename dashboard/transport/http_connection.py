@@ -8,17 +8,27 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final, Protocol, cast
+from typing import Any, Final, cast
 
 import uvicorn
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
-from dashboard.transport.connection_limits import ConnectionLimiter, ConnectionPhase, client_prefix
+from dashboard.transport.connection_limits import (
+    ConnectionLimiter,
+    ConnectionPhase,
+    ReadProgress,
+    client_prefix,
+    measure_read_progress,
+)
 from dashboard.transport.http_reply import HttpReply, json_reply
+from dashboard.transport.websocket_connection import (
+    GUARD,
+    WebSocketGuard,
+    discard_refusals_from_log,
+)
 from dashboard.wire.gas import encode_error
 
 _LARGEST_HEAD: Final = 65_536
@@ -27,7 +37,6 @@ _MOST_HEADERS: Final = 100
 _LONGEST_PIPELINE: Final = 200
 """Requests sent ahead of their answers; a client that sends more of them at once is cut off."""
 
-_READ_STEP: Final = 65_536
 _CLOSE: Final = (b"connection", b"close")
 _TOO_MANY: Final = (503, "Too many connections are open: try again later.")
 _LARGE_HEAD: Final = (431, "The head of the request is too large.")
@@ -171,38 +180,6 @@ def _do_nothing() -> None:
     """Do nothing: the connection is closed."""
 
 
-@dataclass(slots=True)
-class ReadProgress:
-    """How far a client has read; `resumed` counts how often it has read nearly everything.
-
-    `most`: the most bytes that waited for it since it last made progress.
-    """
-
-    resumed: int = 0
-    most: int = 0
-
-
-class WritableConnection(Protocol):
-    """What shows whether a client reads."""
-
-    resumed: int
-    transport: asyncio.Transport
-    read_progress: ReadProgress
-
-
-def measure_read_progress(connection: WritableConnection) -> ReadProgress:
-    """Return the same object as long as the client read less than 64 kB of what waits for it.
-
-    Only a smaller rest is progress: the server may add to it meanwhile.
-    """
-    progress, waiting = connection.read_progress, connection.transport.get_write_buffer_size()
-    if progress.resumed != connection.resumed or waiting <= progress.most - _READ_STEP:
-        connection.read_progress = ReadProgress(connection.resumed, waiting)
-    else:
-        progress.most = max(progress.most, waiting)
-    return connection.read_progress
-
-
 class LimitedHttpConnection(BoundedHttpConnection):
     """One HTTP connection, limited in number and time, which requests can turn into a WebSocket."""
 
@@ -264,6 +241,11 @@ class LimitedHttpConnection(BoundedHttpConnection):
             self._reply_and_close(*refusal)
             return
         self._connection_limiter.unwatch(self)
+        guard = WebSocketGuard(
+            self.transport, self._address, self.config.ws_max_size, self._connection_limiter
+        )
+        self.app_state = {**self.app_state, GUARD: guard}
+        self.transport = cast("asyncio.Transport", guard)
         super().handle_websocket_upgrade()
 
     def refuse_head(self) -> None:
@@ -330,7 +312,8 @@ class LimitedHttpConnection(BoundedHttpConnection):
 
 
 def limited_http(connection_limiter: ConnectionLimiter) -> type[asyncio.Protocol]:
-    """Return what uvicorn takes as its option `http`."""
+    """Return what uvicorn takes as its option `http`; its WebSockets have their guard."""
+    discard_refusals_from_log()
     limited = partial(LimitedHttpConnection, connection_limiter=connection_limiter)
     return cast("type[asyncio.Protocol]", limited)
 

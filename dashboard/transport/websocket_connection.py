@@ -1,6 +1,6 @@
-"""WebSocket connections: uvicorn's, behind a guard that bounds their bytes and seconds.
+"""WebSocket connections: a guard bounds their bytes and seconds.
 
-The guard stands between a connection and uvicorn's protocol, and knows of either what asyncio
+The guard stands between a connection and the server's protocol, and knows of either what asyncio
 documents: a protocol takes what was read, and writes to a transport. An app finds the guard of its
 connection in the state that ASGI hands it, as `GUARD`.
 """
@@ -9,20 +9,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from functools import partial
 from typing import Any, Final, NamedTuple, cast
 
-import uvicorn
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
-from uvicorn.server import ServerState
 
 from dashboard.transport.connection_limits import (
     ConnectionLimiter,
     ConnectionPhase,
-    client_prefix,
+    ReadProgress,
+    measure_read_progress,
 )
-from dashboard.transport.http_connection import ReadProgress, measure_read_progress
 
 GUARD: Final = "linewatch.websocket"
 
@@ -72,44 +68,46 @@ def frame_at(read: bytes | bytearray, start: int) -> _Frame | None:
 
 
 class WebSocketGuard(asyncio.Protocol):
-    """Hands uvicorn whole messages, one after the other, as the app takes them.
+    """Hands the server whole messages, one after the other, as the app takes them.
 
     So what is unfinished lies here alone, as it came: it is counted, unpacked by nobody, and freed
     with its connection. Control frames are handed on between the fragments of a message.
-    It began as an HTTP connection and still counts as that one. `has_spoken`: False for a client
-    that has to say something, and is dropped if it does not.
+    The connection began as an HTTP one and still counts as that. For the server's protocol the
+    guard is the transport, and sends small writes of one turn of the event loop together.
+    `has_spoken`: False for a client that has to say something, and is dropped if it does not.
     """
 
     def __init__(
         self,
-        config: uvicorn.Config,
-        server_state: ServerState,
-        app_state: dict[str, Any],
-        *,
+        transport: asyncio.Transport,
+        address: str,
+        largest_message: int,
         connection_limiter: ConnectionLimiter,
     ) -> None:
-        self._inner = WebSocketsSansIOProtocol(config, server_state, {**app_state, GUARD: self})
-        self._largest_message = config.ws_max_size
-        self._connection_limiter = connection_limiter
+        self.transport = transport
         self.has_spoken = True
         self.resumed = 0
         self.read_progress = ReadProgress()
-        self._is_upgraded = False
+        self._address = address
+        self._largest_message = largest_message
+        self._connection_limiter = connection_limiter
+        self._inner: asyncio.Protocol
+        self._is_app_busy = False
+        self._is_client_slow = False
         self._is_ending = False
         self._unread = bytearray()
         self._scanned = 0
         self._fragments = 0
         self._taken = 0
         self._handed_on: object = None
+        self._writes: list[bytes] = []
+        self._size_of_writes = 0
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Let uvicorn write through us."""
-        self.transport = cast("asyncio.Transport", transport)
-        peer = transport.get_extra_info("peername")
-        self._address = client_prefix(peer[0]) if peer else ""
-        self._line = _GuardedTransport(self.transport, self._resume)
+    def set_protocol(self, protocol: asyncio.BaseProtocol) -> None:
+        """Stand between the connection and the protocol that it changes to."""
+        self._inner = cast("asyncio.Protocol", protocol)
         self._connection_limiter.watch(self)
-        self._inner.connection_made(cast("asyncio.Transport", self._line))
+        self.transport.set_protocol(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Free an unfinished message at once: the garbage collector counts objects, not bytes."""
@@ -118,15 +116,11 @@ class WebSocketGuard(asyncio.Protocol):
         self._connection_limiter.release(self, self._address)
 
     def eof_received(self) -> None:
-        """Let uvicorn end the connection."""
+        """Let the protocol end the connection."""
         self._inner.eof_received()
 
     def data_received(self, data: bytes) -> None:
-        """Hand on what is whole; the first call brings the request, which uvicorn passes."""
-        if not self._is_upgraded:
-            self._is_upgraded = True
-            self._inner.data_received(data)
-            return
+        """Hand on what is whole."""
         self._unread += data
         self._hand_on()
         self._note_held()
@@ -134,15 +128,33 @@ class WebSocketGuard(asyncio.Protocol):
     def pause_writing(self) -> None:
         """Read no more while the client does not: answers to pings wait for nothing."""
         self._inner.pause_writing()
-        self._line.is_client_slow = True
+        self._is_client_slow = True
         self.transport.pause_reading()
 
     def resume_writing(self) -> None:
         """Go on reading."""
         self.resumed += 1
         self._inner.resume_writing()
-        self._line.is_client_slow = False
-        self._resume()
+        self._is_client_slow = False
+        self._read_on()
+
+    def pause_reading(self) -> None:
+        """Hand nothing on: the app has not taken what came before. Read until that is much."""
+        self._is_app_busy = True
+
+    def resume_reading(self) -> None:
+        """Hand on what came meanwhile."""
+        self._is_app_busy = False
+        self._read_on()
+
+    def write(self, data: bytes) -> None:
+        """Buffer some bytes until the end of this turn."""
+        if not self._writes:
+            asyncio.get_running_loop().call_soon(self._flush)
+        self._writes.append(data)
+        self._size_of_writes += len(data)
+        if self._size_of_writes > _LARGEST_WRITE:
+            self._flush()
 
     def write_at_once(self) -> None:
         """Let a last message be written, though the client reads nothing of what waits for it.
@@ -151,6 +163,14 @@ class WebSocketGuard(asyncio.Protocol):
         """
         self._is_ending = True
         self._inner.resume_writing()
+
+    def close(self) -> None:
+        """Close after everything was sent."""
+        self._flush()
+        self.transport.close()
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever the transport has
+        return getattr(self.transport, name)
 
     def note_taken(self, size: int) -> None:
         """Note how many bytes the app took, which it may keep until the next message."""
@@ -164,9 +184,9 @@ class WebSocketGuard(asyncio.Protocol):
             return ConnectionPhase.CLOSING, None
         if self._is_ending:
             return ConnectionPhase.CLOSING, measure_read_progress(self)
-        if self._line.is_client_slow:
+        if self._is_client_slow:
             return ConnectionPhase.SLOW_READER, measure_read_progress(self)
-        is_unfinished = self._unread and not self._line.is_app_busy
+        is_unfinished = self._unread and not self._is_app_busy
         if is_unfinished or not self.has_spoken:
             return ConnectionPhase.BODY, self._handed_on
         return ConnectionPhase.OPEN, None
@@ -175,15 +195,15 @@ class WebSocketGuard(asyncio.Protocol):
         """End this connection: a client that does not keep up would not read a reason either."""
         self.transport.abort()
 
-    def _resume(self) -> None:
+    def _read_on(self) -> None:
         """Hand on what waits for the app, and read on if it takes that."""
         self._hand_on()
-        if not self._line.is_client_slow and not self._is_far_ahead():
+        if not self._is_client_slow and not self._is_far_ahead():
             self.transport.resume_reading()
 
     def _hand_on(self) -> None:
         """Hand on messages, until the app is busy with one."""
-        while not self._line.is_app_busy and not self.transport.is_closing():
+        while not self._is_app_busy and not self.transport.is_closing():
             frame = frame_at(self._unread, self._scanned)
             if frame is None:
                 break
@@ -191,7 +211,7 @@ class WebSocketGuard(asyncio.Protocol):
                 self._hand_over(self._scanned, frame.end)
             elif frame.end > self._largest_message + _LARGEST_HEAD * (self._fragments + 1):
                 self._hand_over(0, len(self._unread))
-                self._line.close()  # if uvicorn has not refused it already, by its head
+                self.close()  # if uvicorn has not refused it already, by its head
             elif frame.end > len(self._unread):
                 break
             else:
@@ -218,22 +238,24 @@ class WebSocketGuard(asyncio.Protocol):
             self._inner.data_received(_PONG)
 
     def _is_far_ahead(self) -> bool:
-        return self._line.is_app_busy and len(self._unread) > _READ_AHEAD
+        return self._is_app_busy and len(self._unread) > _READ_AHEAD
 
     def _note_held(self) -> None:
         if self._connection_limiter.limits.unfinished:
             self._connection_limiter.note_unfinished(self, len(self._unread) + self._taken)
 
+    def _flush(self) -> None:
+        if self._writes:
+            writes, self._writes, self._size_of_writes = self._writes, [], 0
+            self.transport.write(b"".join(writes))
 
-def guarded_websocket(connection_limiter: ConnectionLimiter) -> type[asyncio.Protocol]:
-    """Return what uvicorn takes as its option `ws`."""
+
+def discard_refusals_from_log() -> None:
+    """Keep one line out of the log: uvicorn takes a handshake refused in words for a mistake."""
     logging.getLogger("uvicorn.error").addFilter(_is_no_refusal)
-    guarded = partial(WebSocketGuard, connection_limiter=connection_limiter)
-    return cast("type[asyncio.Protocol]", guarded)
 
 
 def _is_no_refusal(record: logging.LogRecord) -> bool:
-    """Keep one line out of the log: uvicorn takes a handshake refused in words for a mistake."""
     return record.msg != "ASGI callable returned without completing handshake."
 
 
@@ -262,49 +284,3 @@ class NotedMessages:
             return message
 
         await self._app(scope, noted, send)
-
-
-class _GuardedTransport:
-    """What uvicorn writes to: small writes of one turn of the event loop are sent together.
-
-    `is_app_busy`: uvicorn reads no more, as the app has not taken what came before.
-    """
-
-    def __init__(self, transport: asyncio.Transport, resume: Any) -> None:  # noqa: ANN401 - a function
-        self._transport = transport
-        self._resume = resume
-        self._buffer: list[bytes] = []
-        self._size = 0
-        self.is_app_busy = False
-        self.is_client_slow = False
-
-    def write(self, data: bytes) -> None:
-        """Buffer some bytes until the end of this turn."""
-        if not self._buffer:
-            asyncio.get_running_loop().call_soon(self._flush)
-        self._buffer.append(data)
-        self._size += len(data)
-        if self._size > _LARGEST_WRITE:
-            self._flush()
-
-    def close(self) -> None:
-        """Close after everything was sent."""
-        self._flush()
-        self._transport.close()
-
-    def pause_reading(self) -> None:
-        """Hand nothing on; what comes is read until that is much."""
-        self.is_app_busy = True
-
-    def resume_reading(self) -> None:
-        """Hand on what has come meanwhile."""
-        self.is_app_busy = False
-        self._resume()
-
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever the transport has
-        return getattr(self._transport, name)
-
-    def _flush(self) -> None:
-        if self._buffer:
-            buffered, self._buffer, self._size = self._buffer, [], 0
-            self._transport.write(b"".join(buffered))

@@ -40,7 +40,7 @@ from dashboard.show.streamlit_runtime import (
 from dashboard.transport.connection_limits import ConnectionLimiter
 from dashboard.transport.host_check import HostCheck
 from dashboard.transport.http_connection import limited_http
-from dashboard.transport.websocket_connection import NotedMessages, guarded_websocket
+from dashboard.transport.websocket_connection import NotedMessages
 from dashboard.web.gate import UploadBound, UploadLimits
 from dashboard.wiring.channels import rule_names, rules_of_text
 from dashboard.wiring.clock import utc_now
@@ -85,7 +85,7 @@ async def run_pages(settings: Settings, stop: asyncio.Event) -> None:
         host=settings.pages.host,
         port=settings.pages.port,
         http=limited_http(connection_limiter),
-        ws=guarded_websocket(connection_limiter),
+        ws="websockets-sansio",
         ws_max_size=largest_message(),
         log_config=None,
         log_level="warning",

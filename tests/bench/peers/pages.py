@@ -26,7 +26,6 @@ from dashboard.show.streamlit_runtime import warm_up
 from dashboard.store.engine.engine import open_store
 from dashboard.transport.connection_limits import ConnectionLimiter, ConnectionLimits
 from dashboard.transport.http_connection import limited_http
-from dashboard.transport.websocket_connection import guarded_websocket
 from dashboard.web.files import PageFiles, SiteMap
 from dashboard.web.gate import StrictHeaders
 from tests.bench.pages_store import TWELVE
@@ -68,7 +67,7 @@ def serve(port: int, file: str, ended: datetime, script: Path) -> None:
         host="127.0.0.1",
         port=port,
         http=limited_http(connection_limiter),
-        ws=guarded_websocket(connection_limiter),
+        ws="websockets-sansio",
         log_level="warning",
         access_log=False,
         timeout_graceful_shutdown=2,

@@ -11,11 +11,8 @@ from starlette.types import Receive, Scope, Send
 from uvicorn.config import Config
 from uvicorn.server import ServerState
 
-from dashboard.transport.http_connection import (
-    BoundedHttpConnection,
-    ReadProgress,
-    measure_read_progress,
-)
+from dashboard.transport.connection_limits import ReadProgress, measure_read_progress
+from dashboard.transport.http_connection import BoundedHttpConnection
 
 pytestmark = pytest.mark.anyio
 

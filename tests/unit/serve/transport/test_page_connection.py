@@ -19,6 +19,7 @@ from dashboard.transport.connection_limits import (
     ConnectionLimits,
     ConnectionPhase,
 )
+from dashboard.transport.http_connection import LimitedHttpConnection
 from dashboard.transport.websocket_connection import NotedMessages, WebSocketGuard
 from tests.waiting import PATIENCE
 
@@ -32,7 +33,13 @@ LIMITS = ConnectionLimits()
 
 
 class _Transport(asyncio.Transport):
-    """A transport to nowhere."""
+    """A transport to nowhere, which knows its protocol."""
+
+    protocol: asyncio.BaseProtocol
+
+    def set_protocol(self, protocol: asyncio.BaseProtocol) -> None:
+        """Note who reads from now on."""
+        self.protocol = protocol
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
         """Discard what is written."""
@@ -87,13 +94,20 @@ def opened(
     app: ASGIApp, limits: ConnectionLimits = LIMITS
 ) -> tuple[WebSocketGuard, ConnectionLimiter]:
     """Return a connection whose handshake was sent, and what limits it."""
-    config = Config(NotedMessages(app), ws_max_size=_MESSAGE, lifespan="off", log_config=None)
+    config = Config(
+        NotedMessages(app),
+        ws="websockets-sansio",
+        ws_max_size=_MESSAGE,
+        lifespan="off",
+        log_config=None,
+    )
     config.load()
-    limiter = ConnectionLimiter(limits)
-    connection = WebSocketGuard(config, ServerState(), {}, connection_limiter=limiter)
-    connection.connection_made(_Transport())
+    limiter, transport = ConnectionLimiter(limits), _Transport()
+    connection = LimitedHttpConnection(config, ServerState(), {}, connection_limiter=limiter)
+    connection.connection_made(transport)
     connection.data_received(_HEAD)
-    return connection, limiter
+    assert isinstance(transport.protocol, WebSocketGuard)
+    return transport.protocol, limiter
 
 
 @contextlib.asynccontextmanager

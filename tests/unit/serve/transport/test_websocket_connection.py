@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.config import Config
-from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 from websockets.frames import Frame, Opcode
 
 from dashboard.transport.connection_limits import ConnectionLimiter, ConnectionLimits
-from dashboard.transport.websocket_connection import guarded_websocket
+from dashboard.transport.http_connection import limited_http
 from tests.integration.raw_client import upgrade_head
 
 TURNS = 12
@@ -30,6 +30,10 @@ class Line(asyncio.Transport):
         super().__init__({"peername": ("192.0.2.1", 1), "sockname": ("192.0.2.2", 2)})
         self.written = b""
         self.is_closed = False
+        self.protocol: Any = None
+
+    def set_protocol(self, protocol: asyncio.BaseProtocol) -> None:
+        self.protocol = protocol
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
         self.written += data
@@ -49,12 +53,17 @@ class Line(asyncio.Transport):
         pass
 
 
-OURS = guarded_websocket(ConnectionLimiter(ConnectionLimits()))
+OURS = limited_http(ConnectionLimiter(ConnectionLimits()))
 
 
 def configuration(app: ASGIApp, largest: int) -> Config:
     config = Config(
-        app, lifespan="off", log_config=None, ws_max_size=largest, ws_per_message_deflate=False
+        app,
+        lifespan="off",
+        log_config=None,
+        ws="websockets-sansio",
+        ws_max_size=largest,
+        ws_per_message_deflate=False,
     )
     config.load()
     return config
@@ -87,10 +96,10 @@ async def heard(
     line.written = b""
     for piece in pieces:
         if not line.is_closed:
-            connection.data_received(piece)
+            line.protocol.data_received(piece)
     for _ in range(TURNS):
         await asyncio.sleep(0)
-    connection.connection_lost(None)
+    line.protocol.connection_lost(None)
     for _ in range(TURNS + len(messages)):
         await asyncio.sleep(0)
     return messages, codes[0], line.written
@@ -157,7 +166,7 @@ def test_app_and_client_hear_the_same_however_the_bytes_are_cut(
         rest = rest[size:]
 
     ours = anyio.run(heard, OURS, [*filter(None, pieces), rest + end])
-    theirs = anyio.run(heard, WebSocketsSansIOProtocol, [*filter(None, [*pieces, rest, end])])
+    theirs = anyio.run(heard, HttpToolsProtocol, [*filter(None, [*pieces, rest, end])])
 
     assert ours == theirs
 
