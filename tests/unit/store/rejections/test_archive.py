@@ -129,19 +129,6 @@ def test_pages_hold_exactly_what_fits(
     assert found == sorted(fitting, reverse=is_newest_first)
 
 
-@given(wanted=wanted_filters, grouping=st.sampled_from(Grouping))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_counts_count_exactly_what_fits(
-    store: Store, wanted: RejectionFilter, grouping: Grouping
-) -> None:
-    with store.read() as connection:
-        many = sum(wanted.fits(each.rejection) for each in all_arrivals(connection, 0, 100))
-        counted = count_by(connection, grouping, wanted, BOTH, 1000)
-
-    assert counted.total == many == sum(group.count for group in counted.groups)
-    assert counted.of == len(counted.groups)
-
-
 def test_networks_that_may_not_be_seen_are_neither_listed_nor_counted(store: Store) -> None:
     only = frozenset({ANOTHER_NETWORK})
     with store.read() as connection:

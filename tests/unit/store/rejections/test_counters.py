@@ -103,6 +103,7 @@ def counted_days(connection: Connection) -> set[tuple[Any, ...]]:
     arrived=st.lists(arriving, max_size=25),
     forgotten=st.sets(st.integers(0, 24), max_size=5),
     wanted=filters,
+    split_by=st.sampled_from([Grouping.STAGE, Grouping.MODULE, Grouping.NETWORK]),
 )
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 def test_every_question_is_answered_as_by_counting(
@@ -110,6 +111,7 @@ def test_every_question_is_answered_as_by_counting(
     arrived: list[tuple[Any, ...]],
     forgotten: set[int],
     wanted: RejectionFilter,
+    split_by: Grouping,
 ) -> None:
     with undone(store) as connection:
         for number, arrival in enumerate(arrived):
@@ -124,18 +126,20 @@ def test_every_question_is_answered_as_by_counting(
             found = {group.key: group.count for group in counted.groups}
             assert found == Counter(key_of(grouping, each) for each in fitting)
             assert (counted.of, counted.total) == (len(found), len(fitting))
+            if grouping not in {Grouping.HOUR, Grouping.DAY}:
+                numbers = [group.count for group in counted.groups]
+                assert numbers == sorted(numbers, reverse=True)
         for step in STEPS:
             told = {
                 (each.since, each.key): each.count
-                for each in count_over_time(connection, wanted, step, Grouping.STAGE)
+                for each in count_over_time(connection, wanted, step, split_by)
             }
             assert told == Counter(
-                (beginning(each.first_seen_at, step), each.record.tx_rejection_stage)
-                for each in fitting
+                (beginning(each.first_seen_at, step), key_of(split_by, each)) for each in fitting
             )
-        named = {
-            (each.reason_kind, each.module): each.count for each in count_causes(connection, wanted)
-        }
+        causes = count_causes(connection, wanted)
+        named = {(each.reason_kind, each.module): each.count for each in causes}
+        assert [each.count for each in causes] == sorted(named.values(), reverse=True)
         reasons = (parse_reason(each.record.reason_message) for each in fitting)
         assert named == Counter((each.kind, each.module) for each in reasons)
 

@@ -11,7 +11,7 @@ from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.record_answers import save_polled
 from dashboard.store.rejections.counts import count_rejections
-from dashboard.store.rejections.search import search
+from dashboard.store.rejections.search import latest_reasons, search
 from dashboard.store.tracking.transactions import track
 from tests.builders import (
     A_MOMENT,
@@ -25,11 +25,13 @@ from tests.builders import (
 
 HUB = "TX_MODULE_LINE_COUNT_OVERFLOW(HUB)"
 SHAKIRA = "TX_MODULE_LINE_COUNT_OVERFLOW(HUB_SHAKIRA)"
+NAMELESS = "TX_MODULE_LINE_COUNT_OVERFLOW"
+UNKNOWN = r"=1+1 of C:\temp, 100% odd"
 
 
 @pytest.fixture
 def store(store: Store) -> Store:
-    """Hold three rejections, a second after another."""
+    """Hold five rejections, a second after another."""
     saved = (
         (A_NETWORK, a_record(tx_hash=a_hash(1))),
         (
@@ -42,6 +44,8 @@ def store(store: Store) -> Store:
             ),
         ),
         (ANOTHER_NETWORK, a_record(tx_hash=a_hash(3), reason_message=SHAKIRA)),
+        (ANOTHER_NETWORK, a_record(tx_hash=a_hash(4), reason_message=UNKNOWN)),
+        (ANOTHER_NETWORK, a_record(tx_hash=a_hash(5), reason_message=NAMELESS)),
     )
     with store.write() as connection:
         for second, (network_id, record) in enumerate(saved):
@@ -52,19 +56,25 @@ def store(store: Store) -> Store:
 @pytest.mark.parametrize(
     ("wanted", "found"),
     [
-        (RejectionFilter(), [3, 2, 1]),
+        (RejectionFilter(), [5, 4, 3, 2, 1]),
         (RejectionFilter(network_id=A_NETWORK), [2, 1]),
-        (RejectionFilter(tx_rejection_stage=RejectionStage.RPC), [3, 1]),
+        (RejectionFilter(tx_rejection_stage=RejectionStage.RPC), [5, 4, 3, 1]),
         (RejectionFilter(module="HUB"), [2]),
         (RejectionFilter(module="hub"), []),
         (RejectionFilter(reason_kind=ReasonKind.OVER_LIMIT, module="HUB"), [2]),
-        (RejectionFilter(reason_kind=ReasonKind.UNPARSED), []),
+        (RejectionFilter(reason_kind=ReasonKind.UNPARSED), [4]),
         (RejectionFilter(module="%"), []),
         (RejectionFilter(sender=an_address(9)), [2]),
         (RejectionFilter(tx_hash=a_hash(1)), [1]),
-        (RejectionFilter(since=A_MOMENT + seconds(1)), [3, 2]),
+        (RejectionFilter(since=A_MOMENT + seconds(1)), [5, 4, 3, 2]),
         (RejectionFilter(until=A_MOMENT + seconds(1)), [2, 1]),
         (RejectionFilter(network_id=ANOTHER_NETWORK, module="HUB"), []),
+        (RejectionFilter(text="overflow(hub)"), [2]),
+        (RejectionFilter(text=r"c:\TEMP"), [4]),
+        (RejectionFilter(text="100%"), [4]),
+        (RejectionFilter(text="1%1"), []),
+        (RejectionFilter(module="", reason_kind=ReasonKind.OVER_LIMIT), [5]),
+        (RejectionFilter(module=""), [5, 4]),
     ],
 )
 def test_search_finds_what_fits_and_nothing_else(
@@ -74,6 +84,11 @@ def test_search_finds_what_fits_and_nothing_else(
         hashes = [each.record.tx_hash for each in search(connection, wanted)]
 
     assert hashes == [a_hash(number) for number in found]
+
+
+def test_latest_reasons_come_as_they_were_sent(store: Store) -> None:
+    with store.read() as connection:
+        assert latest_reasons(connection, RejectionFilter(), 2) == [NAMELESS, UNKNOWN]
 
 
 def test_search_counts_what_fits_against_the_limit(store: Store) -> None:

@@ -21,36 +21,12 @@ def reject(store: Store, number: int, reason: str, network_id: NetworkId = A_NET
 
 
 def test_unknown_texts_are_counted_the_commonest_first(store: Store) -> None:
-    for number, reason in enumerate(["rare", HOSTILE, HOSTILE], start=1):
-        reject(store, number, reason)
+    texts = ["rare", HOSTILE, HOSTILE, "TX_MODULE_LINE_COUNT_OVERFLOW(MMU)", "late"]
+    for number, reason in enumerate(texts, start=1):
+        reject(store, number, reason, ANOTHER_NETWORK if reason == "late" else A_NETWORK)
 
+    commonest = UnparsedReason(HOSTILE, 2, A_MOMENT + seconds(2), A_MOMENT + seconds(3))
+    rare = UnparsedReason("rare", 1, A_MOMENT + seconds(1), A_MOMENT + seconds(1))
     with store.read() as connection:
-        found = unparsed_reasons(connection, 5)
-
-    assert found == [
-        UnparsedReason(HOSTILE, 2, A_MOMENT + seconds(2), A_MOMENT + seconds(3)),
-        UnparsedReason("rare", 1, A_MOMENT + seconds(1), A_MOMENT + seconds(1)),
-    ]
-
-
-def test_known_reasons_are_not_among_them(store: Store) -> None:
-    reject(store, 1, "TX_MODULE_LINE_COUNT_OVERFLOW(MMU)")
-
-    with store.read() as connection:
-        assert unparsed_reasons(connection, 5) == []
-
-
-def test_unknown_texts_of_one_network_can_be_asked_for(store: Store) -> None:
-    reject(store, 1, "here")
-    reject(store, 2, "there", ANOTHER_NETWORK)
-
-    with store.read() as connection:
-        assert [each.text for each in unparsed_reasons(connection, 5, A_NETWORK)] == ["here"]
-
-
-def test_only_so_many_texts_are_returned(store: Store) -> None:
-    for number in range(1, 5):
-        reject(store, number, f"text {number}")
-
-    with store.read() as connection:
-        assert [each.text for each in unparsed_reasons(connection, 2)] == ["text 4", "text 3"]
+        assert unparsed_reasons(connection, 5, A_NETWORK) == [commonest, rare]
+        assert [each.text for each in unparsed_reasons(connection, 2)] == [HOSTILE, "late"]
