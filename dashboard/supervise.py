@@ -13,7 +13,7 @@ from dashboard.logs import get_logger
 from dashboard.wiring.roles import Role, RoleDeaths
 
 _LOOKS: Final = (0.05, 1.0)
-"""Seconds between two looks whether a role is ready: at first, and at most."""
+"""Seconds between two checks whether a role is ready: at first, and at most."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 
 _MOST: Final = 200
-"""Mails that one look reads; the next look goes on."""
+"""Mails that one visit reads; the next visit goes on."""
 
 _LARGEST_ANSWER: Final = 64 * LARGEST
 """Bytes about one mail that are taken from a server, which may send all of it though less was asked
@@ -86,7 +86,7 @@ class MaildirMailbox:
 
 @dataclass(frozen=True, slots=True)
 class ImapServer:
-    """A mailbox on a server, always through TLS; `timeout` is for one whole look."""
+    """A mailbox on a server, always through TLS; `timeout` is for one whole visit."""
 
     host: str
     port: int

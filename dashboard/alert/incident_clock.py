@@ -33,7 +33,7 @@ from dashboard.domain.alerts.notification import NotificationKind, Recipient
 from dashboard.domain.alerts.route import (
     BY_QUIET_HOURS,
     RuleRoute,
-    SilentSource,
+    SourceOutage,
     held_for,
     silence_of,
     window_key,
@@ -77,7 +77,7 @@ class IncidentClock:
     everyone: Sequence[Recipient]
     directory: RecipientDirectory
     domain: str
-    sources: Sequence[SilentSource] = ()
+    sources: Sequence[SourceOutage] = ()
 
     def act(self, connection: Connection) -> None:
         """Do what is due to incidents, to at most some hundred."""
@@ -211,7 +211,7 @@ class IncidentClock:
             return replace(incident, next_at=self.now + LOOK_AGAIN)
         return timed(incident, timers, silent_until)
 
-    def _source_of(self, incident: Incident) -> SilentSource | None:
+    def _source_of(self, incident: Incident) -> SourceOutage | None:
         """Return what an incident rests on where that is silent."""
         rule = self.rules.get(incident.rule)
         network = dict(incident.group).get(MatchedProperty.NETWORK)

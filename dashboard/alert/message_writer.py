@@ -35,12 +35,12 @@ from dashboard.domain.alerts.notification import (
     NotificationMember,
     Recipient,
 )
-from dashboard.domain.alerts.route import SOURCES, SilentSource, inhibited_rules
+from dashboard.domain.alerts.route import SOURCES, SourceOutage, inhibited_rules
 from dashboard.domain.fees.spells import BusyContext
 from dashboard.domain.people.recipients import ConfiguredRecipients
 from dashboard.domain.quantity import NetworkId
 from dashboard.errors import DeliveryDeferred, StoreError
-from dashboard.store.alerts.alert_status import silent_sources
+from dashboard.store.alerts.alert_status import source_outages
 from dashboard.store.alerts.incidents import incident_events_of
 from dashboard.store.alerts.members import all_members, incidents_beside, sent_changes
 from dashboard.store.alerts.notifications import link_key
@@ -187,9 +187,9 @@ def _inhibited(
         return ()
     replaced = any(
         each.is_replaced and (each.kind, each.network_id) == (subject.kind, subject.network_id)
-        for each in silent_sources(connection, notification.dated)
+        for each in source_outages(connection, notification.dated)
     )
-    source = SilentSource(subject.kind, subject.network_id, transition.at, replaced)
+    source = SourceOutage(subject.kind, subject.network_id, transition.at, replaced)
     return tuple(inhibited_rules(source, rules_in_force(connection)))
 
 

@@ -22,7 +22,7 @@ from dashboard.domain.clock import Clock
 from dashboard.domain.people.recipients import ConfiguredRecipients
 from dashboard.logs import get_logger
 from dashboard.store.alerts import outbox
-from dashboard.store.alerts.alert_status import silent_sources
+from dashboard.store.alerts.alert_status import source_outages
 from dashboard.store.alerts.catch_up import catch_up
 from dashboard.store.alerts.incidents import (
     is_incident_due,
@@ -59,12 +59,12 @@ class _LatestLook:
     def must_look_at_all(self, silences: Sequence[Silence], now: datetime) -> bool:
         """Whether all incidents are to be looked at again.
 
-        A silence was made, began or ended since, the clock was set back, or this is the first look.
+        A silence was made, began or ended since, the clock was set back, or this is the first round.
         """
         return self._at is None or now < self._at or _active(silences, now) != self._active
 
     def note(self, silences: Sequence[Silence], now: datetime) -> None:
-        """Remember a look."""
+        """Remember what is known now."""
         self._at, self._active = now, _active(silences, now)
 
 
@@ -131,7 +131,7 @@ class Notifier:
             rules = {each.name: each for each in rules_in_force(connection)}
             silences = unfinished_silences(connection, now)
             directory = read_directory(connection, self._known())
-            sources = silent_sources(connection, now)
+            sources = source_outages(connection, now)
             clock = IncidentClock(
                 now, rules, silences, self.recipients, directory, self.domain, sources
             )

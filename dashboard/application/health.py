@@ -59,7 +59,7 @@ DISK_SHORT_WITHIN: Final = timedelta(days=14)
 """How long the disk should suffice at least."""
 
 LATE_AFTER: Final = timedelta(minutes=2)
-"""How long a notification may be pending before that needs a look."""
+"""How long a notification may be pending before that needs attention."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ from dashboard.domain.alerts.incident import (
 from dashboard.domain.alerts.incident_timers import Upcoming, upcoming
 from dashboard.domain.alerts.kinds.table import subject_kinds
 from dashboard.domain.alerts.notification import NotificationKind, Precedence, Recipient
-from dashboard.domain.alerts.route import BY_QUIET_HOURS, SilentSource, inhibited_rules, silence_of
+from dashboard.domain.alerts.route import BY_QUIET_HOURS, SourceOutage, inhibited_rules, silence_of
 from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.alerts.rule_text import incident_title
 from dashboard.domain.alerts.silence import Silence, silenced_all_by
@@ -373,7 +373,7 @@ class Incidents:
 
 
 def _with_silent(
-    story: IncidentStory, rules: Mapping[str, Rule], sources: Sequence[SilentSource]
+    story: IncidentStory, rules: Mapping[str, Rule], sources: Sequence[SourceOutage]
 ) -> IncidentStory:
     """Add why nobody knows whether it lasts, or what cannot be judged while it does."""
     incident = story.incident

@@ -167,7 +167,7 @@ class NetworkFigures:
             case GasSource.DEMO_HISTORY:
                 return "linewatch demo-history, which makes them up"
 
-    def silent_sources(self) -> tuple[str, ...]:
+    def failing_sources(self) -> tuple[str, ...]:
         """Name each source that does not answer now, the longest silence first."""
         asked = {
             Operation.EXCLUSION_STATUS: "the exclusion API",

@@ -239,14 +239,14 @@ def _by_step(
 
 
 def network_summary(statuses: Sequence[NetworkStatus]) -> str:
-    """Say which networks need a look, the worst first, or that none does.
+    """Say which networks need attention, the worst first, or that none does.
 
     Of several, one whose fees fail is not named again as stale, which follows from that.
     """
     if not statuses:
         return "No network is configured."
     silent = [
-        f"{each.profile.name} ({', '.join(each.figures.silent_sources())})"
+        f"{each.profile.name} ({', '.join(each.figures.failing_sources())})"
         for each in statuses
         if each.figures.failures
     ]

@@ -22,7 +22,7 @@ from dashboard.application.silences import silent_now
 from dashboard.domain.alerts.condition import Subject, SubjectKind
 from dashboard.domain.alerts.incident import Incident, IncidentState, close_unreported
 from dashboard.domain.alerts.kinds.table import subject_kinds
-from dashboard.domain.alerts.route import SilentSource, inhibited_rules
+from dashboard.domain.alerts.route import SourceOutage, inhibited_rules
 from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.alerts.rule_preview import Firing, RulePreview
 from dashboard.domain.alerts.rule_table import (
@@ -215,7 +215,7 @@ class RuleSituation:
 
     incidents: Sequence[Incident] = ()
     pending: Sequence[PendingCondition] = ()
-    sources: Sequence[SilentSource] = ()
+    sources: Sequence[SourceOutage] = ()
 
     def state_of(self, rule: Rule) -> RuleState:
         """Return where a rule stands; without a worker nothing of it is known.
@@ -241,7 +241,7 @@ class RuleSituation:
         return RuleState("on")
 
 
-def _without_data(source: SilentSource) -> RuleState:
+def _without_data(source: SourceOutage) -> RuleState:
     return RuleState(IncidentState.NO_DATA, f"Not judged: {source}.")
 
 

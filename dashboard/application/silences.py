@@ -32,7 +32,7 @@ from dashboard.domain.alerts.matcher import (
     labels_of,
     parse_matcher,
 )
-from dashboard.domain.alerts.route import SilentSource
+from dashboard.domain.alerts.route import SourceOutage
 from dashboard.domain.alerts.rule import fits as takes
 from dashboard.domain.alerts.silence import Silence, SilenceKind, SilenceRequest, check_request
 from dashboard.domain.formatting import counted
@@ -42,7 +42,7 @@ from dashboard.domain.people.active_hours import ActiveHours, WeeklyHours, WeekS
 from dashboard.domain.quantity import NetworkId, shorten
 from dashboard.errors import InputError
 from dashboard.store.access.audit_log import note_action
-from dashboard.store.alerts.alert_status import silent_sources
+from dashboard.store.alerts.alert_status import source_outages
 from dashboard.store.alerts.incident_list import labels_of_incident, open_incident_stories
 from dashboard.store.alerts.rules import MOST_TRANSITIONS, past_transitions, rules_in_force
 from dashboard.store.alerts.silences import (
@@ -328,8 +328,8 @@ def preview_silence(
 
 def silent_now(
     connection: Connection, networks: Sequence[NetworkId], now: datetime
-) -> list[SilentSource]:
+) -> list[SourceOutage]:
     """Return what is silent, the worker first: nobody watches as long as nobody else says so."""
     since = [each.begins_at for each in unwatched_now(connection, networks, now)]
-    worker = [SilentSource(SubjectKind.WORKER, INSTALLATION, min(since))] if since else []
-    return [*worker, *silent_sources(connection, now)]
+    worker = [SourceOutage(SubjectKind.WORKER, INSTALLATION, min(since))] if since else []
+    return [*worker, *source_outages(connection, now)]

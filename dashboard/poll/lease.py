@@ -115,7 +115,7 @@ class NetworkStore:
 
 
 LARGEST_DRIFT: Final = timedelta(seconds=2)
-"""Between two looks; more is a clock that was set, not one that is being corrected."""
+"""Between two readings; more is a clock that was set, not one that is being corrected."""
 
 
 @dataclass(frozen=True, slots=True)

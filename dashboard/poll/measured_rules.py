@@ -43,7 +43,7 @@ from dashboard.domain.quantity import NetworkId
 from dashboard.poll.conditions import StoredConditions
 from dashboard.poll.lease import Clocks, SetClock, Term
 from dashboard.store.access.api_keys import keys_ending
-from dashboard.store.alerts.alert_status import failing_deliveries, silent_sources
+from dashboard.store.alerts.alert_status import failing_deliveries, source_outages
 from dashboard.store.alerts.conditions import (
     measured_conditions,
     record_transition,
@@ -68,7 +68,7 @@ _KINDS: Final = tuple(
     subject for kind in RuleKind if KINDS[kind].is_measured for subject in subject_kinds(kind)
 )
 _REST: Final = 50
-"""After a look that took long, the next one waits so many times as long."""
+"""After a round that took long, the next one waits so many times as long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,7 +315,7 @@ class MeasuredRules:
         now = self.clocks.now()
         outages = {
             each.network_id
-            for each in silent_sources(connection, now)
+            for each in source_outages(connection, now)
             if each.inhibits(RuleKind.REJECTION_RATE)
         }
         read: set[Subject] = set()

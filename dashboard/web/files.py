@@ -183,7 +183,7 @@ _OWN_FONT: Final = (
 """Stands for Streamlit's font, 170 kB, until our theme comes, which names fonts of the reader."""
 _KEYS: Final = (Path(__file__).parent / "keys.js").read_text(encoding="utf-8")
 _PAGE_STYLE: Final = (Path(__file__).parents[1] / "show" / "style.css").read_text(encoding="utf-8")
-"""Our look is there before the first element is drawn, and after the styles of the framework."""
+"""Our style is there before the first element is drawn, and after the styles of the framework."""
 
 
 def index_of_pages() -> str:

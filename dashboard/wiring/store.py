@@ -34,13 +34,13 @@ def store_url(settings: Settings) -> str:
     return settings.store.url.reveal() or address_of(settings.home / "linewatch.sqlite")
 
 
-def open_checked_store(settings: Settings, look: timedelta = timedelta(0)) -> Store:
+def open_checked_store(settings: Settings, damage_search: timedelta = timedelta(0)) -> Store:
     """Open the store; StoreError where it is damaged, of another schema or not ours.
 
     A state folder that belongs to no installation yet joins the one whose store it is to
     use, if that is on a server or in this very folder. Any other file may be of another one.
     """
-    store = open_store(store_url(settings), look=look)
+    store = open_store(store_url(settings), damage_search=damage_search)
     try:
         _belong(settings, store)
     except BaseException:

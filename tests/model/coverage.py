@@ -41,7 +41,7 @@ class Coverage:
     spans: dict[Part, Span] = field(default_factory=dict)
     gaps: dict[tuple[Part, datetime], Gap] = field(default_factory=dict)
 
-    def look(
+    def note_check(
         self, part: Part, at: datetime, pause: timedelta | None, silence: Silence | None
     ) -> None:
         """Take a look of a worker, whose last was before this pause; None: it is its first."""

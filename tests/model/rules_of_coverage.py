@@ -124,7 +124,7 @@ class WatchingMachine(StoreMachine):
             for each in watched:
                 silence = _silence(held, network_id, each, at)
                 pause = None if looked_at is None else elapsed - looked_at
-                held.coverage.look((network_id, each), at, pause, silence)
+                held.coverage.note_check((network_id, each), at, pause, silence)
             self.looked_at[network_id] = elapsed
 
         self.change(watch.visit, expect, Part.COVERAGE)

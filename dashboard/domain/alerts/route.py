@@ -96,7 +96,7 @@ def held_for(
 
 
 @dataclass(frozen=True, slots=True)
-class SilentSource:
+class SourceOutage:
     """What is silent, and since when: an API, the fees of a network, or the worker.
 
     `is_replaced`: a node answers in place of the source of fees.
@@ -119,8 +119,8 @@ class SilentSource:
 
 
 def silence_of(
-    kind: RuleKind, network_id: NetworkId | None, sources: Sequence[SilentSource]
-) -> SilentSource | None:
+    kind: RuleKind, network_id: NetworkId | None, sources: Sequence[SourceOutage]
+) -> SourceOutage | None:
     """Return why nobody knows what a rule of a kind would say of a network; None where one does.
 
     Without a network it is about all of them, of which others may answer.
@@ -131,7 +131,7 @@ def silence_of(
     return None
 
 
-def inhibited_rules(source: SilentSource, rules: Iterable[Rule]) -> list[str]:
+def inhibited_rules(source: SourceOutage, rules: Iterable[Rule]) -> list[str]:
     """Return the names of the rules that cannot be judged of its network while it is silent."""
     is_everywhere = source.network_id == INSTALLATION
     return [

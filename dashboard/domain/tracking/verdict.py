@@ -80,7 +80,7 @@ class FollowUp:
     """What is held of a transaction's end, as of the node's last answer.
 
     `included_since` and `replaced_since` are when the present state was first seen; at most one
-    of them is set. A nonce is taken for used by another transaction at the second look only:
+    of them is set. A nonce is taken for used by another transaction by the second answer only:
     of several nodes behind one address, one may know the count and not yet the receipt.
     """
 

@@ -58,7 +58,7 @@ class StatusReader:
         self._known = dependencies.known
         self._store_freshness = dependencies.store_freshness
         self._limiter = CapacityLimiter(_READERS)
-        self._shared_read = SharedRead(self._known.look, self._known.take_in)
+        self._shared_read = SharedRead(self._known.read_arrivals, self._known.take_in)
         self._sequential_reads = SequentialReads()
 
     def is_current(self) -> bool:

@@ -1,4 +1,4 @@
-"""What needs attention, with the link that helps, and what changed since the last look."""
+"""What needs attention, with the link that helps, and what changed since the last visit."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from dashboard.domain.markup import Markup, breakable, element, join, plain_labe
 from dashboard.show.parts.table import table
 
 _STYLES: Final = ("a", "b", "c")
-"""The looks of the kinds that a bar stacks, from the bottom."""
+"""The colours of the kinds that a bar stacks, from the bottom."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,7 +114,7 @@ def _state(row: NetworkRow) -> Markup:
 
 def _reason(status: NetworkStatus) -> str:
     """Say what does not answer, and what the activity rests on."""
-    silent = status.figures.silent_sources()
+    silent = status.figures.failing_sources()
     missing = f"No answer from {' and '.join(silent)}. " if silent else ""
     return f"{missing}{status.activity_reason}"
 

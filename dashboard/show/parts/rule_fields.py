@@ -1,4 +1,4 @@
-"""The fields of the form of a rule: the label, unit and look of each key, and which kinds have it.
+"""The fields of the form of a rule: label, unit and control of each key, and which kinds have it.
 
 A field that is left empty says what the key says where it is left out of a file.
 """
@@ -43,7 +43,7 @@ class RuleField:
 
     key: str
     label: str
-    look: Input
+    control: Input
     hint: str = ""
     choices: Sequence[str] = ()
     fits: Callable[[RuleKind], bool] = lambda _: True
@@ -143,7 +143,7 @@ def ask(
 ) -> Any:  # noqa: ANN401 - a plain value of a rule's table, None for none
     """Draw one field, filled from `table`, and return what it says now; None where it is empty."""
     key, given = f"{prefix}-{field.key}", table.get(field.key)
-    match field.look:
+    match field.control:
         case Input.ONE:
             return _one(field, given, key)
         case Input.SOME if field.key == "networks":
@@ -189,6 +189,6 @@ def _typed(field: RuleField, given: object, key: str) -> str | int | None:
     held = "" if given is None else str(given)
     typed = st.text_input(field.label, held, key=key, max_chars=200, placeholder=field.hint)
     text = (typed or "").strip()
-    if field.look is Input.NUMBER and text.isdecimal():
+    if field.control is Input.NUMBER and text.isdecimal():
         return int(text)
     return text or None

@@ -221,7 +221,7 @@ def _add_credential(connection: Connection, name: str, credential: Credential) -
 
 
 def _note_change(connection: Connection) -> None:
-    """Let every serve process see, with its next look, that something is new."""
+    """Let every serve process see, when it reads next, that something is new."""
     version = installation.c.api_keys_version
     connection.execute(update(installation).values(api_keys_version=version + 1))
 

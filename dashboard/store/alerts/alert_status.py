@@ -30,7 +30,7 @@ from dashboard.domain.alerts.notification import (
     NotificationState,
     Recipient,
 )
-from dashboard.domain.alerts.route import SOURCES, SilentSource
+from dashboard.domain.alerts.route import SOURCES, SourceOutage
 from dashboard.domain.alerts.rule import Severity
 from dashboard.domain.alerts.rule_keys import MAIL
 from dashboard.domain.fees.gas import GasSource
@@ -326,14 +326,14 @@ def _known_recovery(connection: Connection, recipient: Recipient, end: Transitio
     return _KNOWN if connection.scalar(failed_later.limit(1)) is None else ""
 
 
-def silent_sources(connection: Connection, now: datetime) -> list[SilentSource]:
+def source_outages(connection: Connection, now: datetime) -> list[SourceOutage]:
     """Return the APIs that are silent and the networks whose fees are stale, APIs first."""
     column = conditions.c
     of_kinds = or_(*(column.subject.between(f"{kind}:", f"{kind};") for kind in SOURCES))
     is_silent = column.state.in_([State.SILENT, State.STALE])
     query = select(column.kind, column.network_id, column.since).where(of_kinds, is_silent)
     found = [
-        SilentSource(
+        SourceOutage(
             SubjectKind(row.kind),
             row.network_id,
             row.since,

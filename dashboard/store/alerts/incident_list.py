@@ -25,7 +25,7 @@ from dashboard.domain.alerts.matcher import (
     labels_of_group,
 )
 from dashboard.domain.alerts.notification import NotificationState, Recipient
-from dashboard.domain.alerts.route import SilentSource
+from dashboard.domain.alerts.route import SourceOutage
 from dashboard.domain.alerts.rule import URGENCY
 from dashboard.domain.alerts.silence import Silence
 from dashboard.domain.quantity import NetworkId, TxHash
@@ -85,7 +85,7 @@ class IncidentStory:
     withheld: tuple[WithheldChanges, ...]
     silence: Silence | None = None
     upcoming: Upcoming | None = None
-    unknown: SilentSource | None = None
+    unknown: SourceOutage | None = None
     inhibited: tuple[str, ...] = ()
 
     @property

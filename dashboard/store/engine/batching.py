@@ -26,7 +26,7 @@ _FIRST: Final = 20
 
 _AT_ONCE: Final = 500
 PORTION: Final = 500
-"""Rows that one look into an index finds; looking makes no writer wait."""
+"""Rows that one read of an index finds; reading makes no writer wait."""
 
 
 class AdaptiveBatches:
@@ -80,7 +80,7 @@ class AdaptiveBatches:
 
 
 def let_others_write() -> None:
-    """Pause between two steps: who waits to write looks each millisecond, or needs this thread."""
+    """Pause between two steps: who waits to write tries each millisecond, or needs this thread."""
     time.sleep(_PAUSE)
 
 

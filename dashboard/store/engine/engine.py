@@ -136,13 +136,13 @@ def open_store(
     url: str,
     clock: BootClock | None = None,
     patience: timedelta = PATIENCE,
-    look: timedelta = timedelta(0),
+    damage_search: timedelta = timedelta(0),
 ) -> Store:
     """Open a store that `migrate` has made; SchemaMismatch where it has another schema.
 
     `clock` times leases; by default it is the database's own. A writer waits up to `patience` for
-    others, then StoreUnavailable. Damage that shows at once is raised as StoreError; `look` is how
-    long to search for more. ForeignStore if the store was moved.
+    others, then StoreUnavailable. Damage that shows at once is raised as StoreError; for as long as
+    `damage_search` more is searched for. ForeignStore if the store was moved.
     """
     database = database_at(url)
     if not database.exists():
@@ -160,7 +160,7 @@ def open_store(
     )
     store = Store(database, *(each.execution_options(**options) for each in engines))
     try:
-        check_store(store, look)
+        check_store(store, damage_search)
         if database.identity() != was:
             raise StoreUnavailable(f"{store.name} was replaced just now: try again")
     except BaseException:
@@ -169,13 +169,13 @@ def open_store(
     return store
 
 
-def check_store(store: Store, look: timedelta) -> None:
+def check_store(store: Store, damage_search: timedelta) -> None:
     """Raise StoreError, naming the remedy, unless the store is whole, has our schema and is here.
 
-    `look` is how long to search for damage that does not show at once.
+    `damage_search` is how long to search for damage that does not show at once.
     """
     with store.read() as connection:
-        database_of(connection).check_corruption(connection, look)
+        database_of(connection).check_corruption(connection, damage_search)
         check_schema(connection)
         refuse_moved_store(connection, store.name)
 

@@ -374,7 +374,7 @@ class SqliteFile:
         return None
 
     def _checked(self, error: BaseException) -> StoreUnavailable | StoreError:
-        """Say damage only if a look at the file finds some: a disk that failed once reads on."""
+        """Say damage only if a check of the file finds some: a disk that failed once reads on."""
         try:
             address = f"{self.path.absolute().as_uri()}?mode=rw"
             with closing(sqlite3.connect(address, uri=True, timeout=0)) as connection:

@@ -246,7 +246,7 @@ def _difference(held: Row, made: Row) -> str:
 
 
 def _networks_with_fees(connection: Connection) -> list[NetworkId]:
-    """Return the networks of which any fee is kept, by few looks into the indexes."""
+    """Return the networks of which any fee is kept, by few reads of the indexes."""
     found: set[int] = set()
     for query in _NETWORKS:
         last = -1

@@ -76,15 +76,15 @@ class KnownHashes:
         Only then, and only for questions that had come before this call, absence here means
         absence from the store. Raises StoreError.
         """
-        return self.take_in(self.look())
+        return self.take_in(self.read_arrivals())
 
-    def look(self) -> NewArrivals:
+    def read_arrivals(self) -> NewArrivals:
         """Read what arrived, in any thread; raises StoreError."""
         newest = self._newest
         return None if newest is None else self._arrivals.arrivals(newest, self._at_once)
 
     def take_in(self, arrived: NewArrivals) -> bool:
-        """Add what `look` found, one after the other; whether that was all there is."""
+        """Add what `read_arrivals` found, one after the other; whether that was all there is."""
         if arrived is None:
             return False
         if not arrived:

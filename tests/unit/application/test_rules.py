@@ -15,7 +15,7 @@ from dashboard.domain.alerts.incident import IncidentState
 from dashboard.domain.alerts.kinds.fee_limit import FeeMeasure
 from dashboard.domain.alerts.kinds.kind import Dimension, RuleKind
 from dashboard.domain.alerts.kinds.rejection_rate import RateMeasure
-from dashboard.domain.alerts.route import SilentSource
+from dashboard.domain.alerts.route import SourceOutage
 from dashboard.domain.alerts.rule import DEFAULT_RULES, Rule, RuleScope
 from dashboard.domain.alerts.rule_preview import RulePreview
 from dashboard.domain.alerts.rule_table import replaced_by
@@ -62,8 +62,8 @@ def test_thousands_of_rules_are_refused_and_nothing_changes(store: Store) -> Non
 BUSY = Rule("busy", RuleKind.BUSY)
 FEE = Rule("dear", RuleKind.FEE)
 OPEN = an_incident(rule="busy", troubled=1)
-SILENT = SilentSource(SubjectKind.GAS_API, A_NETWORK, A_MOMENT)
-NO_WORKER = SilentSource(SubjectKind.WORKER, INSTALLATION, A_MOMENT)
+SILENT = SourceOutage(SubjectKind.GAS_API, A_NETWORK, A_MOMENT)
+NO_WORKER = SourceOutage(SubjectKind.WORKER, INSTALLATION, A_MOMENT)
 BUSY_SOON = PendingCondition(Subject(SubjectKind.BUSYNESS, A_NETWORK), A_MOMENT)
 DEAR_SOON = PendingCondition(Subject(SubjectKind.FEE_LIMIT, A_NETWORK, rule="dear"), A_MOMENT)
 

@@ -19,7 +19,7 @@ from dashboard.domain.alerts.matcher import (
     parse_matcher,
 )
 from dashboard.domain.alerts.route import (
-    SilentSource,
+    SourceOutage,
     inhibited_in_words,
     inhibited_rules,
     silence_of,
@@ -212,9 +212,9 @@ def test_group_names_what_its_changes_share_and_nothing_else() -> None:
     }
 
 
-FEES = SilentSource(SubjectKind.GAS_API, A_NETWORK, A_MOMENT)
-REJECTIONS = SilentSource(SubjectKind.EXCLUSION_API, A_NETWORK, A_MOMENT)
-WORKER = SilentSource(SubjectKind.WORKER, INSTALLATION, A_MOMENT)
+FEES = SourceOutage(SubjectKind.GAS_API, A_NETWORK, A_MOMENT)
+REJECTIONS = SourceOutage(SubjectKind.EXCLUSION_API, A_NETWORK, A_MOMENT)
+WORKER = SourceOutage(SubjectKind.WORKER, INSTALLATION, A_MOMENT)
 
 
 @pytest.mark.parametrize(
@@ -228,7 +228,7 @@ WORKER = SilentSource(SubjectKind.WORKER, INSTALLATION, A_MOMENT)
     ],
 )
 def test_rules_that_rest_on_what_is_silent_cannot_be_judged(
-    source: SilentSource, kinds: set[RuleKind]
+    source: SourceOutage, kinds: set[RuleKind]
 ) -> None:
     assert {kind for kind in RuleKind if source.inhibits(kind)} == kinds
     assert silence_of(RuleKind.EXPIRY, A_NETWORK, [FEES, REJECTIONS]) is None

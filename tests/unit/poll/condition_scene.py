@@ -69,10 +69,10 @@ class Scene:
         """Let time pass, with the jobs of the worker."""
         for _ in range(duration // PERIODS.suggested_gas_fees):
             self.fake_clock.wait(PERIODS.suggested_gas_fees)
-            self.look()
+            self.update()
             await self.poll.tick()
 
-    def look(self) -> None:
+    def update(self) -> None:
         """Look at the stored fees, as a job of their own does."""
         with self.store.write() as connection:
             self.conditions.update_gas(connection, self.fake_clock.now())

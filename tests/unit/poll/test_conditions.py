@@ -163,7 +163,7 @@ async def test_fees_that_nobody_asks_for_any_more_are_told_as_stale(scene: Scene
 
     for _ in range(40):
         scene.fake_clock.wait(PERIOD)
-        scene.look()
+        scene.update()
 
     assert scene.told_states() == [State.STALE]
 

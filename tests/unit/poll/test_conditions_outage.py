@@ -141,7 +141,7 @@ async def test_clock_that_is_set_and_set_right_is_no_news_of_a_network(
 
     for jump in (by, -by):
         scene.fake_clock.set_clock(jump)
-        scene.look()
+        scene.update()
         await scene.go_on(seconds(30))
         scene.upstream.errors = {}
 

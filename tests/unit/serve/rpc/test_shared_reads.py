@@ -24,7 +24,7 @@ class Distant:
         self.arrives.set()
         self.taken_in: list[int] = []
 
-    def look(self) -> int:
+    def read_arrivals(self) -> int:
         found = self.there
         self.looks += 1
         assert self.arrives.wait(PATIENCE)
@@ -39,7 +39,7 @@ class Distant:
 
 async def test_all_who_ask_at_once_share_a_look() -> None:
     distant = Distant()
-    shared = SharedRead(distant.look, distant.take_in)
+    shared = SharedRead(distant.read_arrivals, distant.take_in)
 
     assert all(await asyncio.gather(*(shared.read() for _ in range(50))))
 
@@ -49,7 +49,7 @@ async def test_all_who_ask_at_once_share_a_look() -> None:
 async def test_who_asks_during_a_look_gets_another_that_begins_later() -> None:
     distant = Distant()
     distant.arrives.clear()
-    shared = SharedRead(distant.look, distant.take_in)
+    shared = SharedRead(distant.read_arrivals, distant.take_in)
     first = asyncio.create_task(shared.read())
     await eventually_async(lambda: distant.looks == 1)
 
@@ -63,7 +63,7 @@ async def test_who_asks_during_a_look_gets_another_that_begins_later() -> None:
 
 async def test_look_that_fails_is_told_to_those_who_waited_and_to_nobody_later() -> None:
     distant = Distant()
-    shared = SharedRead(distant.look, distant.take_in)
+    shared = SharedRead(distant.read_arrivals, distant.take_in)
     distant.there = -1
     told = await asyncio.gather(shared.read(), shared.read(), return_exceptions=True)
     distant.there = 1
@@ -75,7 +75,7 @@ async def test_look_that_fails_is_told_to_those_who_waited_and_to_nobody_later()
 async def test_who_leaves_takes_the_look_from_nobody() -> None:
     distant = Distant()
     distant.arrives.clear()
-    shared = SharedRead(distant.look, distant.take_in)
+    shared = SharedRead(distant.read_arrivals, distant.take_in)
     leaving, staying = (asyncio.create_task(shared.read()) for _ in range(2))
     await eventually_async(lambda: distant.looks == 1)
 
@@ -122,4 +122,4 @@ async def test_question_that_fails_is_told_to_who_asked() -> None:
     distant.there = -1
 
     with pytest.raises(StoreUnavailable):
-        await SequentialReads().run(distant.look)
+        await SequentialReads().run(distant.read_arrivals)

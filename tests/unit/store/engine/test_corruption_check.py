@@ -20,7 +20,7 @@ from dashboard.store.engine.engine import Store, open_store
 from tests.builders import a_hash
 from tests.unit.store.filled_store import keep_report, live_in
 
-A_LOOK = timedelta(seconds=10)
+A_SEARCH = timedelta(seconds=10)
 A_PAGE = 4096
 NOBODY = 65534
 
@@ -84,7 +84,7 @@ def test_lost_page_within_a_table_is_found_by_a_role(url: str, path: Path) -> No
         zero(path, page * A_PAGE)
 
     with pytest.raises(StoreError, match="is damaged"):
-        open_store(url, look=A_LOOK)
+        open_store(url, damage_search=A_SEARCH)
 
 
 def test_error_that_passed_is_not_told_as_damage(url: str, path: Path) -> None:
@@ -123,11 +123,11 @@ def test_log_of_another_file_is_found(url: str, path: Path) -> None:
         shutil.copy(path.with_name("other.db-wal"), path.with_name("linewatch.db-wal"))
 
     with pytest.raises(StoreError):
-        open_store(url, look=A_LOOK)
+        open_store(url, damage_search=A_SEARCH)
 
 
 def test_look_ends_when_its_time_is_up(url: str, path: Path) -> None:
-    with open_store(url, look=timedelta(microseconds=1)):
+    with open_store(url, damage_search=timedelta(microseconds=1)):
         assert path.exists()
 
 

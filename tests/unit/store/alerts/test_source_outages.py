@@ -7,10 +7,10 @@ from datetime import timedelta
 import pytest
 
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind
-from dashboard.domain.alerts.route import SilentSource
+from dashboard.domain.alerts.route import SourceOutage
 from dashboard.domain.fees.gas import GasObservation, GasSource
 from dashboard.domain.health.observation import Operation
-from dashboard.store.alerts.alert_status import silent_sources
+from dashboard.store.alerts.alert_status import source_outages
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.engine.engine import Store
 from dashboard.store.polled_gas import save_gas
@@ -42,12 +42,12 @@ def test_only_what_is_silent_or_stale_counts_and_apis_come_first(store: Store) -
     )
 
     with store.read() as connection:
-        found = silent_sources(connection, A_MOMENT)
+        found = source_outages(connection, A_MOMENT)
 
     assert found == [
-        SilentSource(SubjectKind.GAS_API, ANOTHER_NETWORK, A_MOMENT),
-        SilentSource(SubjectKind.EXCLUSION_API, A_NETWORK, A_MOMENT),
-        SilentSource(SubjectKind.FEES, A_NETWORK, A_MOMENT),
+        SourceOutage(SubjectKind.GAS_API, ANOTHER_NETWORK, A_MOMENT),
+        SourceOutage(SubjectKind.EXCLUSION_API, A_NETWORK, A_MOMENT),
+        SourceOutage(SubjectKind.FEES, A_NETWORK, A_MOMENT),
     ]
 
 
@@ -66,7 +66,7 @@ def test_node_stands_in_as_long_as_it_answers(
     )
     with store.write() as connection:
         save_gas(connection, observation)
-        [found] = silent_sources(connection, A_MOMENT + timedelta(minutes=minutes))
+        [found] = source_outages(connection, A_MOMENT + timedelta(minutes=minutes))
 
     assert found.is_replaced is is_replaced
     assert found.since == A_MOMENT + seconds(0)
