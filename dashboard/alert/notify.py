@@ -59,7 +59,7 @@ class _LatestLook:
     def must_look_at_all(self, silences: Sequence[Silence], now: datetime) -> bool:
         """Whether all incidents are to be looked at again.
 
-        A silence was made, began or ended since, the clock was set back, or this is the first round.
+        The clock was set back, a silence was made, began or ended since, or nothing is known yet.
         """
         return self._at is None or now < self._at or _active(silences, now) != self._active
 
