@@ -66,11 +66,6 @@ class FeeHistogram:
         """How many fees were counted."""
         return sum(self._counts.values())
 
-    def holds(self, other: FeeHistogram) -> bool:
-        """Whether all that the other one counted can be among what this one did."""
-        get = self._counts.get
-        return all(count <= get(part, 0) for part, count in other._counts.items())
-
     def quantiles(self, *percents: Fraction | int) -> tuple[Wei, ...]:
         """Return nearest-rank percentiles (ascending), each at most 1/128 off the exact one.
 

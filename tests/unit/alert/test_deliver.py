@@ -6,18 +6,13 @@ import threading
 from collections import Counter
 from datetime import timedelta
 
-from dashboard.alert.deliver import Deliverer, DeliveryPolicy
+from dashboard.alert.deliver import Deliverer
 from dashboard.alert.delivery_queue import RetryRule
 from dashboard.alert.message import always
 from dashboard.alert.notify import Notifier, expand_outbox
-from dashboard.domain.alerts.condition import State
 from dashboard.domain.alerts.notification import DeliveryResult, NotificationState
-from dashboard.domain.alerts.rule import GROUP_WAIT
 from dashboard.errors import DeliveryDeferred, DeliveryRefused
-from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import save_polled
-from tests.builders import A_MOMENT, A_NETWORK, a_record, a_transition, an_id
 from tests.delivery_checks import (
     LEASE,
     PATIENT,
@@ -65,48 +60,7 @@ def test_message_is_dated_when_its_members_were_fixed(
     ]
 
 
-def test_sent_notification_is_not_sent_again(
-    store: Store, deliverer: Deliverer, channel: RecordingChannel
-) -> None:
-    make_pending(store)
-    token = take_worker_lease(store)
-
-    for _ in range(2):
-        deliverer.deliver_due(token)
-
-    assert len(channel.taken) == 1
-
-
-def test_message_about_the_same_incident_answers_the_first(
-    store: Store, deliverer: Deliverer, channel: RecordingChannel, fake_clock: FakeClock
-) -> None:
-    make_pending(store)
-    again = a_transition(transition_id=an_id(9), before=State.REJECTED)
-    with store.write() as connection:
-        rejection_id = save_polled(connection, A_NETWORK, a_record(nonce=6), A_MOMENT)
-        assert record_transition(connection, again, rejection_id)
-    expand_outbox(store, [ONCALL], fake_clock.now)
-
-    deliverer.deliver_due(take_worker_lease(store))
-    fake_clock.wait(GROUP_WAIT)
-    deliverer.deliver_due(take_worker_lease(store))
-
-    opening, changed = channel.taken
-    assert (opening.in_reply_to, changed.in_reply_to) == ("", opening.message_id)
-
-
-def test_many_notifications_arrive_once_each(
-    store: Store, deliverer: Deliverer, channel: RecordingChannel
-) -> None:
-    make_pending(store, 60, [ONCALL, OTHERS])
-
-    deliverer.deliver_due(take_worker_lease(store))
-
-    assert states(store) == {NotificationState.SENT: 120}
-    assert len({headers.message_id for headers in channel.taken}) == 120
-
-
-def test_deferred_notification_stays_pending_and_is_tried_later(
+def test_deferred_notification_stays_pending_says_why_and_is_tried_later(
     store: Store, deliverer: Deliverer, channel: RecordingChannel, fake_clock: FakeClock
 ) -> None:
     make_pending(store)
@@ -116,25 +70,12 @@ def test_deferred_notification_stays_pending_and_is_tried_later(
     channel.errors.clear()
 
     too_early = deliverer.deliver_due(token)
+    [waiting] = notifications(store)
     fake_clock.wait(RetryRule().first_wait)
     later = deliverer.deliver_due(token)
 
     assert (too_early, later) == (Counter(), Counter({DeliveryResult.SENT: 1}))
-
-
-def test_deferred_notification_says_why(
-    store: Store, deliverer: Deliverer, channel: RecordingChannel
-) -> None:
-    make_pending(store)
-    channel.errors[ONCALL.address] = DEFERRED
-
-    deliverer.deliver_due(take_worker_lease(store))
-
-    [notification] = notifications(store)
-    assert (notification.state, notification.outcome) == (
-        NotificationState.PENDING,
-        "451 try again later",
-    )
+    assert (waiting.state, waiting.outcome) == (NotificationState.PENDING, "451 try again later")
 
 
 def test_refused_notification_becomes_a_dead_message(
@@ -151,27 +92,6 @@ def test_refused_notification_becomes_a_dead_message(
         NotificationState.DEAD,
         "550 no such user",
     )
-
-
-def test_notification_deferred_for_seven_days_becomes_a_dead_message(
-    store: Store, channel: RecordingChannel, fake_clock: FakeClock
-) -> None:
-    make_pending(store)
-    channel.errors[ONCALL.address] = DEFERRED
-    rule = RetryRule(longest_wait=timedelta(hours=12))
-    deliverer = Deliverer(
-        store,
-        channel.sending,
-        fake_clock.now,
-        fake_clock.elapsed,
-        DeliveryPolicy(retry=rule),
-    )
-
-    while states(store)[NotificationState.PENDING]:
-        deliverer.deliver_due(take_worker_lease(store))
-        fake_clock.wait(timedelta(hours=12))
-
-    assert fake_clock.now() - notifications(store)[0].created_at >= timedelta(days=7)
 
 
 def test_one_refused_recipient_costs_the_others_nothing(
@@ -194,16 +114,6 @@ def test_outbox_owes_one_notification_to_each_recipient(
 
     assert expand_outbox(store, [ONCALL, OTHERS], fake_clock.now) == 0
     assert states(store) == {NotificationState.PENDING: 2}
-
-
-def test_outbox_tells_nobody_of_a_transaction_that_is_not_reported(
-    store: Store, fake_clock: FakeClock
-) -> None:
-    reject(store, transition=a_transition(after=State.UNREPORTED))
-
-    expand_outbox(store, [ONCALL], fake_clock.now)
-
-    assert notifications(store) == []
 
 
 def test_post_office_owes_and_delivers_in_one_round(

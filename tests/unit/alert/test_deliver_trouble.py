@@ -104,18 +104,6 @@ def test_test_message_that_is_not_taken_changes_nothing(
     assert len(channel.tried) == 1
 
 
-def test_slow_message_is_marked_when_it_arrives(store: Store, fake_clock: FakeClock) -> None:
-    make_pending(store)
-    channel = RecordingChannel(ONCALL.address)
-    deliverer = Deliverer(store, channel.sending, fake_clock.now, fake_clock.elapsed, HASTY)
-    deliverer.deliver_due(take_worker_lease(store))
-
-    channel.let_go.set()
-    results = deliverer.finish(timedelta(seconds=PATIENCE))
-
-    assert results == Counter({DeliveryResult.SENT: 1})
-
-
 def test_messages_that_were_put_off_stay_so_where_the_store_refuses_at_first(
     store: Store, channel: RecordingChannel, fake_clock: FakeClock
 ) -> None:

@@ -197,15 +197,6 @@ def test_wait_that_a_server_asks_for_is_granted_up_to_an_hour(
     assert not waits.is_paused(ONCALL)
 
 
-def test_pause_ends_by_the_time_that_nobody_sets(waits: RetryTimes, fake_clock: FakeClock) -> None:
-    waits.failed(tried(0), is_blocked=True)
-    fake_clock.set_clock(timedelta(days=-7))
-
-    fake_clock.wait(RULE.first_wait)
-
-    assert not waits.is_paused(ONCALL)
-
-
 def test_success_ends_the_pause_and_the_rest_of_all_but_those_that_are_the_cause(
     waits: RetryTimes,
 ) -> None:
@@ -220,17 +211,6 @@ def test_success_ends_the_pause_and_the_rest_of_all_but_those_that_are_the_cause
     assert was_paused
     assert not waits.is_paused(ONCALL)
     assert waits.waiting(ONCALL) == [an_id(1)]
-
-
-def test_message_that_is_deferred_among_others_that_arrive_rests_by_itself(
-    waits: RetryTimes, fake_clock: FakeClock
-) -> None:
-    waits.succeeded(tried(0, number=2))
-
-    assert waits.failed(tried(0), is_blocked=False) == RULE.first_wait
-    assert not waits.is_paused(ONCALL)
-    fake_clock.wait(RULE.first_wait)
-    assert waits.waiting(ONCALL) == []
 
 
 def test_messages_deferred_in_a_row_pause_their_address(waits: RetryTimes) -> None:
@@ -256,16 +236,18 @@ def test_message_that_breaks_the_connection_where_another_just_arrived_rests_by_
     assert waits.is_paused(ONCALL), "the second one shows that it is the server"
 
 
-def test_notification_is_given_up_after_seven_days() -> None:
-    assert is_over(tried(100), A_MOMENT + timedelta(days=7), RULE)
-
-
-def test_notification_is_tried_until_seven_days_are_over() -> None:
-    assert not is_over(tried(100), A_MOMENT + timedelta(days=7) - seconds(1), RULE)
-
-
-def test_clock_that_jumps_a_week_does_not_end_what_is_pending() -> None:
-    assert not is_over(tried(1), A_MOMENT + timedelta(days=7), RULE)
+@pytest.mark.parametrize(
+    ("attempts", "age", "is_given_up"),
+    [
+        (100, timedelta(days=7), True),
+        (100, timedelta(days=7) - seconds(1), False),
+        (1, timedelta(days=7), False),  # the clock may have jumped by a week
+    ],
+)
+def test_notification_is_given_up_after_seven_days_of_attempts(
+    attempts: int, age: timedelta, *, is_given_up: bool
+) -> None:
+    assert is_over(tried(attempts), A_MOMENT + age, RULE) is is_given_up
 
 
 NOW = timedelta(hours=1)

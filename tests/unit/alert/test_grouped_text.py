@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -203,16 +202,3 @@ def test_foreign_text_stays_text_in_every_part(text: str) -> None:
     [first, _] = rows_of(message)
     assert first["reason"].startswith("'=HYPERLINK(1)")
     assert len(rows_of(message)) == 2
-
-
-def test_changes_are_read_once_and_not_kept() -> None:
-    def some() -> Iterator[NotifiedChange]:
-        for number in range(500):
-            yield rejected(number)
-
-    first = rejected(0)
-
-    message = compose_grouped(grouped([first], member_count=500), SILENT, some())
-
-    assert len(rows_of(message)) == 500
-    assert "… and 480 more." in message.text

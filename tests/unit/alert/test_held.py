@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import pytest
 from sqlalchemy import select, update
@@ -27,7 +26,7 @@ from dashboard.domain.alerts.pace import Pace
 from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.alerts.silence import Silence, SilenceKind, SilenceRequest
 from dashboard.domain.people.access import Actor
-from dashboard.domain.people.active_hours import ActiveHours, WeeklyHours, WeekSpan
+from dashboard.domain.people.active_hours import ActiveHours, WeekSpan
 from dashboard.domain.people.recipients import AddressOff, OffCause
 from dashboard.errors import DeliveryBlocked
 from dashboard.store.alerts.notification_search import resend
@@ -47,7 +46,6 @@ MINUTE = timedelta(minutes=1)
 NIGHT = ActiveHours((WeekSpan.parse("mon-sun 14:00-20:00"),))
 """It is noon: quiet hours end with a window of two hours."""
 
-OF_HUB = Matcher(MatchedProperty.MODULE, "HUB")
 OF_ANOTHER = Matcher(MatchedProperty.RULE, "another")
 
 
@@ -205,8 +203,6 @@ def test_what_waited_for_the_mail_server_comes_as_one(store: Store, fake_clock: 
 ADA = Actor("ada", A_MOMENT)
 DEV = Recipient("mail", "dev@example.org")
 ADD = Matcher(MatchedProperty.MODULE, "ADD")
-FRIDAYS = WeeklyHours(ActiveHours((WeekSpan.parse("fri 11:00-13:00"),)), ZoneInfo("UTC"))
-"""A_MOMENT is noon on a Friday."""
 
 
 @pytest.fixture
@@ -247,17 +243,6 @@ def test_silenced_change_reaches_nobody_and_says_which_silence(
     assert expand() == []
     why = "silenced until 2026-11-20 13:00:00 UTC by ada: known (silence 1)"
     assert reasons(store) == {(ONCALL.address, why), (DEV.address, why)}
-
-
-@pytest.mark.parametrize(("module", "hours"), [("HUB", 0), ("ADD", 1)])
-def test_change_beside_a_silence_or_after_it_reaches_everybody(
-    store: Store, expand: Callable[..., list[Notification]], module: str, hours: int
-) -> None:
-    make(store, SilenceKind.SILENCE, Matcher(MatchedProperty.MODULE, module))
-    reject(store, 1)
-
-    assert len(expand(A_MOMENT + hours * HOUR)) == 2
-    assert reasons(store) == set()
 
 
 def test_maintenance_holds_until_it_ends_and_groups_meanwhile(

@@ -15,8 +15,8 @@ from dashboard.domain.alerts.incident import IncidentState
 from dashboard.domain.alerts.kinds.kind import RuleKind
 from dashboard.domain.alerts.matcher import MatchedProperty, Matcher
 from dashboard.domain.alerts.notification import NotificationKind
-from dashboard.domain.alerts.rule import Rule, Severity
-from dashboard.domain.alerts.rule_table import RuleEdit, changed, replaced_by, turned
+from dashboard.domain.alerts.rule import Rule
+from dashboard.domain.alerts.rule_table import RuleEdit, replaced_by, turned
 from dashboard.domain.alerts.silence import SilenceKind
 from dashboard.domain.people.access import Actor
 from dashboard.domain.people.active_hours import ActiveHours, WeekSpan
@@ -37,27 +37,6 @@ BUSY = Rule(
 @pytest.fixture
 def watch(store: Store, fake_clock: FakeClock) -> Watch:
     return Watch(store, fake_clock)
-
-
-def test_incident_that_nobody_takes_in_hand_is_repeated_and_escalates(watch: Watch) -> None:
-    watch.rules(BUSY)
-    watch.turn(1, State.CALM, State.BUSY)
-    watch.wait()
-    watch.wait(HOUR)
-    watch.wait(HOUR)
-    watch.wait()
-
-    kinds = sorted((to.address, kind.value) for to, kind in watch.taken())
-    assert kinds == [
-        (ONCALL.address, "change"),
-        (ONCALL.address, "reminder"),
-        (ONCALL.address, "reminder"),
-        (OTHERS.address, "escalation"),
-    ]
-    opening = watch.sent()[0].message_id
-    assert {each.in_reply_to for each in watch.channel.taken if each.to == ONCALL.address} == {
-        *("", opening)
-    }
 
 
 def test_person_whose_first_message_waits_hears_of_what_was_done_as_well(watch: Watch) -> None:
@@ -125,17 +104,6 @@ def test_incident_of_a_rule_that_is_gone_ends_with_one_note_to_who_heard_of_it(
     ]
     assert of_busy[1].in_reply_to == of_busy[0].message_id
     assert watch.story("busy")[-1] == f"resolved by Ann: {why}"
-
-
-def test_incident_that_its_changed_rule_still_takes_stays_open(watch: Watch) -> None:
-    watch.rules(BUSY)
-    watch.turn(1, State.CALM, State.BUSY)
-    watch.wait()
-    watch.change_rules(changed("busy", lambda rule: replace(rule, severity=Severity.CRITICAL)))
-    watch.wait()
-
-    assert watch.incident().is_open
-    assert [kind.value for _, kind in watch.taken()] == ["change"]
 
 
 def test_silence_that_a_person_ends_notifies_at_once(watch: Watch) -> None:

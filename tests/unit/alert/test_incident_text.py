@@ -86,14 +86,6 @@ def message(
     return compose(notification_of(kind, after, grounds, network), STATIONERY)
 
 
-def test_message_holds_no_link_without_a_public_address() -> None:
-    silent = load_templates(NAMES, Links())
-
-    written = compose(notification_of(BUSYNESS, State.BUSY, ABOVE), silent)
-
-    assert "://" not in written.text + written.html
-
-
 def busy_with_its_context() -> Message:
     """Return the message of a busy network with all that surrounds it."""
     notification = notification_of(BUSYNESS, State.BUSY, ABOVE)

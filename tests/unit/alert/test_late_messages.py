@@ -16,7 +16,6 @@ from dashboard.domain.alerts.incident import IncidentState
 from dashboard.domain.alerts.kinds.busy import FeeGrounds
 from dashboard.domain.alerts.kinds.coverage import GapGrounds
 from dashboard.domain.alerts.kinds.kind import RuleKind
-from dashboard.domain.alerts.kinds.upstream import OutageGrounds
 from dashboard.domain.alerts.notification import Notification
 from dashboard.domain.alerts.pace import Pace
 from dashboard.domain.alerts.rule import Rule
@@ -147,26 +146,6 @@ def test_unknown_state_that_is_over_is_told_as_past(watch: Watch, after: State) 
 
     assert message.subject == "Linea: whether it is busy was unknown from 12:05:00 to 12:06:00 UTC"
     assert "is unknown" not in message.text
-
-
-def test_silence_that_is_over_is_told_as_past(watch: Watch) -> None:
-    subject = Subject(SubjectKind.GAS_API, A_NETWORK)
-    at = watch.clock.now()
-    grounds = OutageGrounds(at, "no answer")
-    silent = a_transition(
-        201, subject=subject, before=None, after=State.SILENT, at=at, grounds=grounds
-    )
-    with watch.store.write() as connection:
-        assert record_transition(connection, silent, None)
-    watch.wait()
-    [mail] = watch.sent()
-    watch.clock.wait(2 * MINUTE)
-    watch.go_silent(is_over=True)
-
-    message = written(watch, mail)
-
-    assert message.subject == "Linea: fee source was silent from 12:00:00 to 12:02:00 UTC"
-    assert "goes on asking" not in message.text
 
 
 def test_time_without_a_worker_is_one_mail_that_says_from_when_to_when(watch: Watch) -> None:

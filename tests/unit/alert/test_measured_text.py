@@ -198,10 +198,3 @@ def test_what_surrounds_a_busy_network_reads_as_it_was_reviewed(golden: GoldenTe
     texts = {title: describe_busy(each, UTC) for title, each in contexts.items()}
 
     golden.check("around_a_busy_network", texts)
-
-
-def test_chart_is_a_picture() -> None:
-    text = describe_busy(a_context(fees=points(10, 12, 23)), UTC)
-
-    assert text.chart.startswith(b"\x89PNG")
-    assert text.preheader == ""

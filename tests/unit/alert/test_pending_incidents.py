@@ -107,17 +107,6 @@ def test_recipient_of_two_rules_hears_at_once_and_again_when_the_later_one_fires
     ]
 
 
-def test_worker_that_was_away_when_an_incident_was_to_fire_waits_again(watch: Watch) -> None:
-    watch.rules(LASTING)
-    watch.turn(1, State.CALM, State.BUSY)
-    watch.wait()
-    watch.wait(3 * HOUR)
-    assert watch.sent() == []
-    watch.wait(HOUR)
-
-    assert len(watch.sent()) == 1
-
-
 def test_nobody_is_reminded_of_what_is_not_known_until_it_is_judged_again(watch: Watch) -> None:
     watch.rules(BUSY)
     watch.turn(1, State.CALM, State.BUSY)

@@ -20,7 +20,7 @@ from dashboard.domain.alerts.condition import State
 from dashboard.domain.alerts.kinds.kind import Dimension, RuleKind
 from dashboard.domain.alerts.notification import Delay, Notification, NotificationKind, Recipient
 from dashboard.domain.alerts.pace import Pace
-from dashboard.domain.alerts.rule import Rule, Severity
+from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.formatting import short_hash
 from dashboard.domain.people.access import Actor
 from dashboard.domain.people.active_hours import WeekSpan
@@ -218,14 +218,6 @@ def test_reminder_follows_the_first_message_to_its_recipient_after_a_while(watch
     assert soon == ["change"]
     assert [each.kind.value for each in to(watch, ONCALL)] == ["change", "reminder"]
     assert [each.kind.value for each in to(watch, OTHERS)][-2:] == ["reminder", "reminder"]
-
-
-def test_what_a_rule_with_pierces_reports_comes_at_once(watch: Watch) -> None:
-    watch.rules(replace(RULES[0], severity=Severity.CRITICAL, pierces=True))
-    reject(watch.store, 1)
-    watch.wait()
-
-    assert len(to(watch, ONCALL)) == 1
 
 
 def test_times_are_those_of_the_recipient(watch: Watch) -> None:

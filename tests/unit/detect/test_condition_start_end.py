@@ -30,7 +30,6 @@ SUBJECT = Subject(SubjectKind.GAS_API, A_NETWORK)
 RULE = HoldPeriods(pending=seconds(60), keep_firing=seconds(300))
 GROUNDS = FeeGrounds(Signal.BASE_FEE, Wei(8), Wei(7))
 CALM = Condition(State.ANSWERING, A_MOMENT)
-BUSY = Condition(State.SILENT, A_MOMENT)
 
 
 def seen(after: float, *, is_trouble: bool, since: float | None = None) -> Reading:
@@ -83,27 +82,6 @@ def test_incident_closes_when_calm_was_seen_for_the_keep_firing_period(
     )
 
     assert (concluded.transition is not None) is closes
-
-
-@pytest.mark.parametrize(
-    ("before", "is_trouble"),
-    [(pending(State.ANSWERING, 0), False), (pending(State.SILENT, 0), True)],
-)
-def test_what_is_held_and_seen_again_ends_the_waiting(
-    before: Condition, *, is_trouble: bool
-) -> None:
-    concluded = conclude(SUBJECT, before, seen(59, is_trouble=is_trouble), RULE, an_id())
-
-    assert concluded.transition is None
-    assert concluded.turning_since is None
-
-
-@pytest.mark.parametrize("before", [None, CALM, BUSY, pending(State.ANSWERING, 0)])
-def test_without_a_sight_nothing_changes_and_waiting_begins_anew(before: Condition | None) -> None:
-    concluded = conclude(SUBJECT, before, None, RULE, an_id())
-
-    assert concluded.transition is None
-    assert concluded.turning_since is None
 
 
 def test_known_beginning_of_trouble_counts_more_than_when_it_was_noticed() -> None:

@@ -17,11 +17,6 @@ ZONES = (
     *("UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kolkata"),
     *("America/St_Johns", "Pacific/Apia", "Africa/Casablanca", "Asia/Kathmandu", "Europe/Dublin"),
 )
-SPRING = datetime(2026, 3, 29, tzinfo=BERLIN)
-"""A Sunday on which 02:00 becomes 03:00."""
-
-AUTUMN = datetime(2026, 10, 25, tzinfo=BERLIN)
-"""A Sunday on which 03:00 becomes 02:00."""
 
 
 def hours(*spans: str) -> ActiveHours:
@@ -77,10 +72,6 @@ def test_span_is_written_with_its_days_in_order(text: str, written: str) -> None
 def test_what_is_no_span_is_refused_with_an_example(text: str) -> None:
     with pytest.raises(InputError, match="such as mon-fri 08:00-18:00"):
         WeekSpan.parse(text)
-
-
-def test_hours_that_are_on_begin_at_once() -> None:
-    assert hours("mon-sun 00:00-24:00").next_on(SPRING, BERLIN) == SPRING
 
 
 @pytest.mark.parametrize(

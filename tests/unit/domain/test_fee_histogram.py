@@ -1,4 +1,4 @@
-"""Histograms of fees, and the percentiles that are read from them."""
+"""Percentiles of fees, exact in a window and near enough in a roll-up, and where roll-ups begin."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.domain.fees.percentiles import RankedFees, TimedFees, nearest_rank
-from dashboard.domain.fees.rollup import TimedFee
+from dashboard.domain.fees.rollup import RollupLevel, TimedFee
 from dashboard.domain.quantity import LARGEST_FEE, Wei
-from tests.rolled_up_series import FeeHistogram, middle_of, part_of
+from tests.rolled_up_series import FeeHistogram, FeeRollup
 
 FEES = st.integers(0, LARGEST_FEE) | st.integers(0, 300) | st.integers(10**9, 10**9 + 10**8)
 MANY = st.lists(FEES.map(Wei), min_size=1, max_size=60)
@@ -22,16 +22,6 @@ def counted(fees: list[Wei]) -> FeeHistogram:
     return histogram
 
 
-@given(FEES.map(Wei))
-def test_part_stands_for_a_fee_at_most_a_128th_away(fee: Wei) -> None:
-    assert 128 * abs(middle_of(part_of(fee)) - fee) <= fee
-
-
-@given(FEES.map(Wei), FEES.map(Wei))
-def test_larger_fee_is_never_in_a_smaller_part(one: Wei, other: Wei) -> None:
-    assert (part_of(one) <= part_of(other)) or one > other
-
-
 @given(MANY, st.lists(st.integers(0, 100), min_size=1, max_size=5).map(sorted))
 def test_quantile_lies_within_a_64th_of_the_exact_one(fees: list[Wei], percents: list[int]) -> None:
     exact = [nearest_rank(sorted(fees), percent) for percent in percents]
@@ -39,56 +29,6 @@ def test_quantile_lies_within_a_64th_of_the_exact_one(fees: list[Wei], percents:
     found = counted(fees).quantiles(*percents)
 
     assert all(64 * abs(it - fee) <= fee for it, fee in zip(found, exact, strict=True))
-
-
-@given(MANY, MANY)
-def test_merged_histogram_is_that_of_all_fees(some: list[Wei], others: list[Wei]) -> None:
-    merged = counted(some)
-    merged.merge(counted(others))
-
-    assert merged == counted(some + others)
-
-
-@given(MANY)
-def test_histogram_is_read_back_from_its_bytes(fees: list[Wei]) -> None:
-    histogram = counted(fees)
-
-    assert FeeHistogram.decode(histogram.encode()) == histogram
-
-
-@pytest.mark.parametrize("count", [1, 255, 256, 65_536, 2**32])
-def test_count_of_any_size_is_read_back(count: int) -> None:
-    histogram = FeeHistogram({7: count, 3711: 1})
-
-    assert FeeHistogram.decode(histogram.encode()) == histogram
-
-
-def test_histogram_of_nothing_takes_no_bytes() -> None:
-    assert FeeHistogram().encode() == b""
-    assert FeeHistogram.decode(b"") == FeeHistogram()
-
-
-def test_histogram_tells_its_counts() -> None:
-    assert repr(counted([Wei(9), Wei(7), Wei(7)])) == "FeeHistogram({7: 2, 9: 1})"
-
-
-@pytest.mark.parametrize("octets", [b"\3abc", b"\1abcd", b"\0"])
-def test_bytes_that_are_no_histogram_are_refused(octets: bytes) -> None:
-    with pytest.raises(ValueError, match="no histogram of fees"):
-        FeeHistogram.decode(octets)
-
-
-def test_histogram_of_nothing_has_no_quantile() -> None:
-    with pytest.raises(ValueError, match="no quantile"):
-        FeeHistogram().quantiles(50)
-
-
-@given(MANY, MANY)
-def test_histogram_holds_those_of_its_own_fees(some: list[Wei], others: list[Wei]) -> None:
-    all_of_them = counted(some + others)
-
-    assert all_of_them.holds(counted(some))
-    assert not counted(some).holds(all_of_them)
 
 
 LENGTH = 10
@@ -125,15 +65,6 @@ def test_ranked_are_all_fees_of_the_time_until_now(steps: list[tuple[int, int, W
         assert timed.first_at == min((at for at in held if at <= now), default=None)
 
 
-def test_both_ends_are_included_and_later_values_wait() -> None:
-    ranked, timed = a_window(seen(0, 1), seen(10, 2), seen(11, 3), seen(30, 4))
-
-    before = list(ranked)
-    timed.move(1, 11)
-
-    assert (before, list(ranked)) == ([1, 2], [2, 3])
-
-
 def test_values_that_were_never_ranked_are_dropped_when_they_are_too_old() -> None:
     ranked, timed = a_window(seen(0), seen(12, 3), seen(40, 4))
 
@@ -159,23 +90,6 @@ def test_what_is_too_old_is_neither_added_nor_missed() -> None:
     assert list(ranked) == [7]
 
 
-def test_value_that_is_ranked_can_be_removed() -> None:
-    ranked, timed = a_window(seen(4, 1), seen(5, 2))
-
-    timed.remove(seen(5, 2))
-
-    assert list(ranked) == [1]
-
-
-def test_value_that_waits_can_be_removed() -> None:
-    ranked, timed = a_window(seen(5), seen(12))
-
-    timed.remove(seen(12))
-    timed.move(0, 12)
-
-    assert list(ranked) == [7]
-
-
 @pytest.mark.parametrize("value", [seen(4), seen(5), seen(6)])
 def test_value_whose_surroundings_are_not_certain_is_refused(value: TimedFee) -> None:
     _, timed = a_window(seen(5, 1), seen(6, 1))
@@ -193,3 +107,28 @@ def test_value_that_is_not_held_cannot_be_removed() -> None:
 
 def test_no_fees_are_constant() -> None:
     assert RankedFees().is_constant
+
+
+def test_rollup_tells_first_last_bounds_sum_and_gap() -> None:
+    values = [TimedFee(5, Wei(7)), TimedFee(9, Wei(3), is_estimated=True), TimedFee(10, Wei(4))]
+
+    rollup = FeeRollup.of_all(values)
+
+    told = (rollup.first_at, rollup.last_at, rollup.lowest, rollup.highest, rollup.total)
+    assert told == (5, 10, 3, 7, 14)
+    assert (rollup.seen, rollup.estimated, rollup.last, rollup.longest_gap) == (3, 1, 4, 4)
+    assert rollup.percentiles(50, 90) == (4, 7)
+
+
+@pytest.mark.parametrize(
+    ("level", "begin"),
+    [
+        (RollupLevel.MINUTE, 90_000_000),
+        (RollupLevel.HOUR, 90_000_000),
+        (RollupLevel.DAY, 86_400_000),
+    ],
+)
+def test_value_on_an_edge_belongs_to_what_begins_there(level: RollupLevel, begin: int) -> None:
+    assert level.begin_of(90_000_000) == begin
+    assert level.begin_of(begin + level.length - 1) == begin
+    assert level.begin_of(begin + level.length) == begin + level.length

@@ -68,35 +68,6 @@ def test_window_refuses_to_hold_nothing() -> None:
         FeeWindow(0)
 
 
-def test_window_forgets_the_oldest_when_full() -> None:
-    window = a_window(5, 1, 3, 9, capacity=3)
-
-    assert window.values == (1, 3, 9)
-    assert window.percentile(100) == 9
-    assert window.percentile(0) == 1
-
-
-def test_window_prepends_older_values_as_far_as_there_is_room() -> None:
-    window = a_window(5, 6, capacity=4)
-
-    window.prepend([Wei(1), Wei(2), Wei(3)])
-    window.prepend([Wei(9)])
-
-    assert window.values == (2, 3, 5, 6)
-    assert window.percentile(50) == 3
-
-
-def test_window_forgets_replaced_blocks_and_no_more() -> None:
-    window = a_window(5, 6, 7)
-
-    window.truncate(1)
-    kept = window.values
-    window.truncate(5)
-
-    assert kept == (5, 6)
-    assert len(window) == 0
-
-
 def test_window_returns_its_newest_values_oldest_first() -> None:
     window = a_window(1, 2, 3)
 
@@ -160,16 +131,6 @@ def test_window_equals_a_plain_list(
             == sorted(model)[max(1, ceil(len(model) * percent / 100)) - 1]
         )
         assert window.congestion(model[-1]) == sum(fee < model[-1] for fee in model) / len(model)
-
-
-@given(st.lists(st.integers(0, 2**63).map(Wei), min_size=1, max_size=50))
-def test_percentile_is_a_value_of_the_window_and_grows(base_fees: list[Wei]) -> None:
-    window = a_window(*base_fees)
-
-    usual, busy = window.percentile(50), window.percentile(90)
-
-    assert usual in base_fees
-    assert usual <= busy <= max(base_fees)
 
 
 def test_policy_asks_for_each_reward_percentile_once_in_order() -> None:

@@ -15,7 +15,6 @@ from dashboard.domain.formatting import (
     counted,
     fee,
     from_to,
-    moment,
     moment_in,
     period,
     size,
@@ -41,10 +40,6 @@ FEES = st.integers(0, LARGEST_FEE).map(Wei)
 )
 def test_length_of_time_has_one_fitting_unit(seconds: float, said: str) -> None:
     assert span(timedelta(seconds=seconds)) == said
-
-
-def test_moment_is_printed_to_the_second_in_utc() -> None:
-    assert moment(A_MOMENT) == "2026-11-20 12:00:00 UTC"
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,6 @@ from dashboard.domain.health.troubles import (
     CONFIRMED_BY,
     FURTHEST,
     ClockJump,
-    FailingRole,
     MailTrouble,
     unconfirmed_jump,
 )
@@ -123,17 +122,11 @@ HOUR = timedelta(hours=1)
 LASTING = Gap(A_NETWORK, Watched.FEES, A_MOMENT, None, GapCause.NOT_WATCHED)
 
 
-def test_gap_that_lasts_is_as_long_as_it_has_been_until_now() -> None:
-    assert LASTING.length(A_MOMENT + seconds(90)) == seconds(90)
-
-
-def test_gap_that_ended_stays_as_long_as_it_was() -> None:
+def test_gap_is_as_long_as_it_was_or_has_been_until_now() -> None:
     ended = replace(LASTING, ends_at=A_MOMENT + seconds(30))
 
+    assert LASTING.length(A_MOMENT + seconds(90)) == seconds(90)
     assert ended.length(A_MOMENT + seconds(90)) == seconds(30)
-
-
-def test_gap_that_begins_later_than_now_has_no_length() -> None:
     assert LASTING.length(A_MOMENT - seconds(5)) == timedelta()
 
 
@@ -178,11 +171,8 @@ DECADE = 3650 * DAY
 LAST_WEEK = [A_MOMENT - number * DAY for number in range(7)]
 
 
-def test_clock_of_a_new_store_is_trusted() -> None:
+def test_new_store_and_days_without_a_worker_are_no_leap() -> None:
     assert unconfirmed_jump([], A_MOMENT) is None
-
-
-def test_days_without_a_worker_are_no_leap() -> None:
     assert unconfirmed_jump(LAST_WEEK, A_MOMENT + FURTHEST) is None
 
 
@@ -223,14 +213,6 @@ def test_machine_that_runs_once_a_fortnight_goes_on_some_runs_behind() -> None:
     assert held == ClockJump(runs[-CONFIRMED_BY], runs[-CONFIRMED_BY + 1])
 
 
-def test_role_that_died_again_is_another_record() -> None:
-    once = FailingRole("worker", 1, A_MOMENT, "ended with status 1", A_MOMENT + seconds(1))
-    again = FailingRole("worker", 2, A_MOMENT, "ended with status 1", A_MOMENT + seconds(3))
-
-    assert once == FailingRole("worker", 1, A_MOMENT, once.why, once.again_at)
-    assert once != again
-
-
 @pytest.mark.parametrize(
     ("pending", "after", "is_outage"), [(1, 600, True), (1, 599, False), (0, 9999, False)]
 )
@@ -252,13 +234,11 @@ def test_room_inside_of_the_file_is_used_before_the_disk_is_full() -> None:
     assert a_store(100.0, inside=500).full_in == 15 * DAY
 
 
-@pytest.mark.parametrize("growth", [None, 0.0, -5.0])
-def test_store_that_does_not_grow_fills_no_disk(growth: float | None) -> None:
-    assert a_store(growth).full_in is None
-
-
-def test_disk_that_tells_no_room_is_never_said_to_be_full() -> None:
-    assert a_store(5.0, on_disk=None).full_in is None
+@pytest.mark.parametrize(
+    "store", [*map(a_store, (None, 0.0, -5.0)), a_store(5.0, on_disk=None)], ids=repr
+)
+def test_store_that_does_not_grow_or_knows_no_room_fills_no_disk(store: StoreSize) -> None:
+    assert store.full_in is None
 
 
 def test_time_beyond_a_century_is_told_as_one() -> None:

@@ -186,14 +186,11 @@ def test_every_kind_of_rule_has_a_sentence(kind: RuleKind) -> None:
     assert not {"{", "}", ":"} & set(words)
 
 
-def test_transaction_is_kept_under_its_network_and_hash() -> None:
+def test_subject_is_kept_under_its_network_and_hash() -> None:
     subject = Subject.transaction(NetworkId(59144), TxHash(b"\xab" * 32))
 
     assert subject.kind is SubjectKind.TRANSACTION
     assert subject.key() == f"transaction:59144:0x{'ab' * 32}"
-
-
-def test_network_is_kept_without_a_hash() -> None:
     assert Subject(SubjectKind.BUSYNESS, NetworkId(1)).key() == "busyness:1:"
 
 

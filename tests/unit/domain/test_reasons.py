@@ -47,21 +47,15 @@ def test_reason_is_named_by_its_module_or_else_by_its_kind(
 
 def test_purpose_names_the_operations_that_take_lines() -> None:
     assert purpose_of("MOD") == "divisions and remainders (DIV, MOD, SDIV, SMOD)"
-
-
-def test_module_without_a_public_description_has_no_purpose() -> None:
     assert purpose_of("MADE_UP") is None
 
 
 def test_table_of_limits_can_be_part_of_a_key() -> None:
-    one, same = (ModuleLimits("mainnet", "v1", "a file", {"HUB": 8}) for _ in range(2))
+    one, same, other = (
+        ModuleLimits("mainnet", "v1", "a file", {"HUB": limit}) for limit in (8, 8, 9)
+    )
 
     assert {one: "kept"}[same] == "kept"
-
-
-def test_tables_with_other_limits_are_other_tables() -> None:
-    one, other = (ModuleLimits("mainnet", "v1", "a file", {"HUB": limit}) for limit in (8, 9))
-
     assert one != other
 
 

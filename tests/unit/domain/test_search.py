@@ -81,15 +81,15 @@ def test_what_is_longer_than_a_sender_is_none(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "begins"), [("348e0630", "0x348e0630"), ("348E…d4a388", "0x348e…d4a388")]
+    ("text", "begins"),
+    [
+        ("348e0630", HashRange.parse("0x348e0630")),
+        ("348E…d4a388", HashRange.parse("0x348e…d4a388")),
+        *((text, None) for text in ("", "348", "case", "0x348e", DIGITS + "0")),
+    ],
 )
-def test_digits_may_be_how_a_hash_begins(text: str, begins: str) -> None:
-    assert bare_beginning(text) == HashRange.parse(begins)
-
-
-@pytest.mark.parametrize("text", ["", "348", "case", "0x348e", DIGITS + "0"])
-def test_other_texts_are_no_beginning(text: str) -> None:
-    assert bare_beginning(text) is None
+def test_digits_may_be_how_a_hash_begins(text: str, begins: HashRange | None) -> None:
+    assert bare_beginning(text) == begins
 
 
 @pytest.mark.parametrize(

@@ -45,48 +45,6 @@ async def test_network_that_stays_busy_is_told_once(scene: Scene) -> None:
     assert opening.grounds == FeeGrounds(Signal.BASE_FEE, Wei(23 * GWEI), Wei(THRESHOLD * GWEI))
 
 
-async def test_network_at_its_threshold_is_not_busy(scene: Scene) -> None:
-    set_fee(scene, THRESHOLD)
-
-    await scene.go_on(LONG)
-
-    assert told(scene.store) == []
-
-
-async def test_short_spike_is_told_to_nobody(scene: Scene) -> None:
-    await scene.go_on(MINUTE)
-    set_fee(scene, 23)
-    await scene.go_on(seconds(50))
-    set_fee(scene, 10)
-
-    await scene.go_on(LONG)
-
-    assert told(scene.store) == []
-
-
-async def test_calm_is_told_when_it_lasted(scene: Scene) -> None:
-    set_fee(scene, 23)
-    await scene.go_on(2 * MINUTE)
-    set_fee(scene, 10)
-    await scene.go_on(5 * MINUTE)
-    early = scene.told_states()
-
-    await scene.go_on(PERIOD)
-
-    assert early == [State.BUSY]
-    assert scene.told_states() == [State.BUSY, State.CALM]
-
-
-async def test_spikes_within_the_keep_firing_period_are_one_incident(scene: Scene) -> None:
-    for _ in range(4):
-        set_fee(scene, 23)
-        await scene.go_on(2 * MINUTE)
-        set_fee(scene, 10)
-        await scene.go_on(4 * MINUTE)
-
-    assert scene.told_states() == [State.BUSY]
-
-
 async def test_restart_tells_nothing_again(scene: Scene) -> None:
     set_fee(scene, 23)
     await scene.go_on(2 * MINUTE)
@@ -106,20 +64,6 @@ async def test_restart_does_not_begin_the_waiting_anew(scene: Scene) -> None:
 
     await scene.go_on(seconds(30))
 
-    assert scene.told_states() == [State.BUSY]
-
-
-async def test_gap_in_what_was_seen_begins_the_waiting_anew(scene: Scene) -> None:
-    await scene.go_on(MINUTE)
-    set_fee(scene, 23)
-    await scene.go_on(seconds(40))
-    scene.fake_clock.wait(2 * MINUTE)
-
-    await scene.go_on(seconds(50))
-    early = scene.told_states()
-    await scene.go_on(2 * PERIOD)
-
-    assert early == []
     assert scene.told_states() == [State.BUSY]
 
 
@@ -188,15 +132,3 @@ async def test_spell_is_stored_and_told_from_its_first_value_to_the_first_below(
         (State.BUSY, begun),
         (State.CALM, over),
     ]
-
-
-async def test_spell_that_lasts_has_no_end(scene: Scene) -> None:
-    set_fee(scene, 23)
-    await scene.go_on(2 * MINUTE)
-    set_fee(scene, 10)
-    await scene.go_on(MINUTE)
-
-    now = scene.fake_clock.now()
-    with scene.store.read() as connection:
-        [lasting] = spells_between(connection, A_NETWORK, now - seconds(1), now)
-    assert lasting.ends_at is None

@@ -15,8 +15,6 @@ from dashboard.domain.fees.spells import Spell
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import Wei
 from dashboard.errors import UpstreamThrottled
-from dashboard.poll.lease import LeaseLost
-from dashboard.store.engine.leases import release
 from dashboard.store.fees.busy_window import spells_between
 from tests.builders import A_NETWORK, GWEI, a_suggestion, seconds, suggested_gas_fees
 from tests.scripted_upstreams import ScriptedGas
@@ -46,20 +44,6 @@ async def test_silent_upstream_is_told_once_and_mutes_all_that_depends_on_it(sce
     assert opening.grounds == OutageGrounds(silent_from, str(SILENCE))
 
 
-async def test_upstream_that_answers_again_is_told_and_fees_are_judged_afresh(
-    scene: Scene,
-) -> None:
-    set_fee(scene, 23)
-    await scene.go_on(seconds(40))
-    silence(scene)
-    await scene.go_on(LONG)
-    scene.upstream.errors = {}
-
-    await scene.go_on(3 * MINUTE)
-
-    assert scene.told_states() == [State.SILENT, State.ANSWERING, State.BUSY]
-
-
 async def test_busy_spell_ends_with_what_is_seen_and_another_begins_after_the_silence(
     scene: Scene,
 ) -> None:
@@ -80,16 +64,6 @@ async def test_busy_spell_ends_with_what_is_seen_and_another_begins_after_the_si
     assert first == Spell(began + PERIOD, began + 2 * MINUTE, is_end_known=False)
     fresh_threshold_at = began + 2 * MINUTE + LONG + 3 * PERIOD
     assert second == Spell(fresh_threshold_at)
-
-
-async def test_upstream_that_fails_now_and_then_is_not_silent(scene: Scene) -> None:
-    for _ in range(4):
-        silence(scene)
-        await scene.go_on(MINUTE)
-        scene.upstream.errors = {}
-        await scene.go_on(MINUTE)
-
-    assert told(scene.store) == []
 
 
 async def test_upstream_that_wishes_to_be_left_alone_for_long_is_silent(scene: Scene) -> None:
@@ -217,16 +191,3 @@ async def test_flat_chain_is_busy_by_its_priority_fee(scene: Scene) -> None:
 
     [opening] = [each for each in told(scene.store) if each.after is State.BUSY]
     assert opening.grounds == FeeGrounds(Signal.PRIORITY_FEE, Wei(5 * GWEI), Wei(2 * GWEI))
-
-
-async def test_worker_whose_lease_is_lost_concludes_nothing(scene: Scene) -> None:
-    set_fee(scene, 23)
-    await scene.go_on(MINUTE)
-    scene.fake_clock.wait(PERIOD)
-    with scene.store.write() as connection:
-        release(connection, "worker", scene.term.token)
-
-    with pytest.raises(LeaseLost):
-        await scene.poll.tick()
-
-    assert told(scene.store) == []

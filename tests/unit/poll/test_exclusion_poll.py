@@ -92,18 +92,6 @@ async def test_rejection_is_told_once_however_often_it_is_seen(
     assert len(news(store)) == 1
 
 
-async def test_late_rejection_is_found(
-    store: Store, poll: ExclusionPoll, upstream: ScriptedExclusion, fake_clock: FakeClock
-) -> None:
-    watch(store, fake_clock, 1)
-    await let_pass(poll, fake_clock, timedelta(hours=2))
-    upstream.reject(a_record())
-
-    await let_pass(poll, fake_clock, timedelta(hours=1))
-
-    assert news(store) == [(a_hash(1), State.REJECTED)]
-
-
 async def test_changed_record_is_kept_as_another_version_and_told_once(
     store: Store, poll: ExclusionPoll, upstream: ScriptedExclusion, fake_clock: FakeClock
 ) -> None:
@@ -128,16 +116,3 @@ async def test_record_that_changes_back_is_not_told_again(
         await let_pass(poll, fake_clock, timedelta(hours=2))
 
     assert len(news(store)) == 2
-
-
-async def test_rejection_that_left_the_window_stays_a_rejection(
-    store: Store, poll: ExclusionPoll, upstream: ScriptedExclusion, fake_clock: FakeClock
-) -> None:
-    watch(store, fake_clock, 1)
-    upstream.reject(a_record())
-    await poll.tick()
-    upstream.records.clear()
-
-    await let_pass(poll, fake_clock, timedelta(hours=6))
-
-    assert state_of(store) is State.REJECTED

@@ -27,7 +27,7 @@ from tests.builders import A_NETWORK, a_hash, a_record, seconds
 from tests.fake_clock import FakeClock
 from tests.flaky_store import FlakyStore
 from tests.scripted_upstreams import SILENCE, ScriptedExclusion
-from tests.unit.poll.condition_scene import conditions_of, told
+from tests.unit.poll.condition_scene import told
 from tests.unit.poll.exclusion_poll_scene import (
     LEASE,
     NewPoll,
@@ -224,20 +224,6 @@ async def test_rest_ends_once_the_upstream_answered_a_look_up(
     assert (asked, len(upstream.asked)) == (1, 2)
 
 
-async def test_upstream_that_is_back_is_asked_at_its_pace_again(
-    store: Store, poll: ExclusionPoll, upstream: ScriptedExclusion, fake_clock: FakeClock
-) -> None:
-    watch(store, fake_clock, 1)
-    upstream.is_down = True
-    await let_pass(poll, fake_clock, timedelta(hours=1))
-    upstream.is_down = False
-    upstream.reject(a_record())
-
-    await let_pass(poll, fake_clock, timedelta(minutes=2))
-
-    assert news(store) == [(a_hash(1), State.REJECTED)]
-
-
 async def test_worker_that_lost_its_lease_writes_nothing(
     store: Store, poll: ExclusionPoll, upstream: ScriptedExclusion, fake_clock: FakeClock
 ) -> None:
@@ -315,39 +301,6 @@ async def test_restart_in_a_silence_tells_nothing_again(
     assert [each.after for each in told(store)] == [State.SILENT]
 
 
-async def test_single_failure_is_no_silence_however_long_nothing_is_asked(
-    store: Store, poll: ExclusionPoll, upstream: ScriptedExclusion, fake_clock: FakeClock
-) -> None:
-    watch(store, fake_clock, 1)
-    upstream.is_down = True
-    conditions = conditions_of(fake_clock)
-    await poll.tick()
-
-    for _ in range(60):
-        fake_clock.wait(timedelta(minutes=1))
-        with store.write() as connection:
-            conditions.update_exclusion(connection, fake_clock.now())
-
-    assert told(store) == []
-
-
-@pytest.mark.parametrize(("span", "opens"), [(119, False), (120, True)])
-def test_silence_is_told_when_failures_span_the_pending_time(
-    store: Store, fake_clock: FakeClock, span: int, *, opens: bool
-) -> None:
-    conditions = conditions_of(fake_clock)
-    for wait in (0, span):
-        fake_clock.wait(seconds(wait))
-        with store.write() as connection:
-            failed = [ExclusionAnswer(a_hash(), failure=SILENCE)]
-            record_lookup(connection, A_NETWORK, fake_clock.now(), failed)
-
-    with store.write() as connection:
-        conditions.update_exclusion(connection, fake_clock.now() + timedelta(hours=1))
-
-    assert [each.after for each in told(store)] == [State.SILENT] * opens
-
-
 async def test_silence_is_told_within_a_quarter_of_a_minute_after_the_pending_time(
     store: Store, poll: ExclusionPoll, upstream: ScriptedExclusion, fake_clock: FakeClock
 ) -> None:
@@ -359,13 +312,3 @@ async def test_silence_is_told_within_a_quarter_of_a_minute_after_the_pending_ti
         fake_clock.wait(seconds(1))
 
     assert [each.after for each in told(store)] == [State.SILENT]
-
-
-def test_upstream_of_a_network_on_which_nothing_is_tracked_is_not_silent(
-    store: Store, fake_clock: FakeClock
-) -> None:
-    conditions = conditions_of(fake_clock)
-    with store.write() as connection:
-        conditions.update_exclusion(connection, fake_clock.now())
-
-    assert told(store) == []

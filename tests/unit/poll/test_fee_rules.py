@@ -69,14 +69,6 @@ def see_fees(watch: Watch, *gwei: int) -> None:
     watch.measured.measure(watch.term)
 
 
-def test_every_stored_fee_counts_and_not_only_the_newest(watch: Watch) -> None:
-    watch.hold(DEAR)
-    for _ in range(30):
-        see_fees(watch, 31, 29, 31)
-
-    assert watch.told() == []
-
-
 def test_restart_goes_on_with_what_is_stored(watch: Watch) -> None:
     watch.hold(DEAR)
     begun = watch.fake_clock.now() + seconds(5)

@@ -115,18 +115,6 @@ async def test_failed_operation_is_asked_again_before_its_period_is_over(
     assert latest(store).failures == ()
 
 
-async def test_throttled_operation_rests_as_long_as_the_upstream_wants(
-    poll: GasPoll, upstream: ScriptedGas, fake_clock: FakeClock
-) -> None:
-    error = UpstreamThrottled("too fast", timedelta(minutes=5))
-    upstream.errors[Operation.SUGGESTED_GAS_FEES] = error
-    await poll.tick()
-
-    await tick_for(poll, fake_clock, timedelta(minutes=4))
-
-    assert upstream.asked[Operation.SUGGESTED_GAS_FEES] == 1
-
-
 async def test_upstream_that_wants_rest_is_asked_none_of_the_questions(
     poll: GasPoll, upstream: ScriptedGas, fake_clock: FakeClock
 ) -> None:

@@ -139,18 +139,6 @@ async def test_silent_gas_api_costs_no_fee_where_a_node_can_be_asked(
     assert suggested.failure.message == "the gas API is down"
 
 
-async def test_operation_that_the_gas_api_answers_is_taken_from_it(
-    store: Store, fake_clock: FakeClock, api: ScriptedGas, node: ScriptedGas
-) -> None:
-    silence(api)
-
-    await a_poll(store, fake_clock, api, node).tick()
-
-    percentile = latest(store).base_fee_percentile
-    assert percentile is not None
-    assert percentile.source is GasSource.GAS_API
-
-
 async def test_failure_of_the_gas_api_stands_while_the_node_answers_instead(
     store: Store, fake_clock: FakeClock, api: ScriptedGas, node: ScriptedGas
 ) -> None:

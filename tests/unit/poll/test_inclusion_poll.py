@@ -213,17 +213,6 @@ async def test_block_that_was_replaced_is_looked_at_again(
     assert verdict_on(store) is VerdictKind.NOT_CHECKED_YET
 
 
-async def test_hash_without_an_end_costs_few_questions(
-    store: Store, poll: InclusionPoll, node: ScriptedNode, fake_clock: FakeClock
-) -> None:
-    watch(store, fake_clock, 1)
-
-    for _ in range(40):
-        await tick_for(poll, fake_clock, timedelta(days=1))
-
-    assert 100 < len(node.asked) < 170
-
-
 async def test_restart_goes_on_where_it_was(
     store: Store, poll: InclusionPoll, node: ScriptedNode, fake_clock: FakeClock
 ) -> None:

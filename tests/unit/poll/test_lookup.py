@@ -210,26 +210,6 @@ async def test_receipt_that_could_not_be_read_is_said_to_be_so(store: Store) -> 
     assert told in conclude(one).rests_on
 
 
-async def test_rejection_of_a_tracked_hash_is_news(store: Store) -> None:
-    upstream = ScriptedExclusion()
-    upstream.reject(a_record())
-    with store.write() as connection:
-        track(connection, TrackRequest(a_hash(), (A_NETWORK,), None, ""), A_MOMENT)
-
-    await a_question(store, upstream, ScriptedExclusion()).ask([a_hash()], A_NETWORK, AMPLE)
-
-    assert pending(store) == 1
-
-
-async def test_rejection_of_a_hash_that_nobody_tracks_is_no_news(store: Store) -> None:
-    upstream = ScriptedExclusion()
-    upstream.reject(a_record())
-
-    await a_question(store, upstream, ScriptedExclusion()).ask([a_hash()], A_NETWORK, AMPLE)
-
-    assert pending(store) == 0
-
-
 async def test_answers_are_handed_on_where_the_store_keeps_nothing(store: Store) -> None:
     upstream, flaky_store = ScriptedExclusion(), FlakyStore(store)
     upstream.reject(a_record())

@@ -168,24 +168,6 @@ def test_gap_that_is_over_fires_on_for_as_long_as_its_rule_keeps_it(watch: Watch
     assert [each.began_at for each in told(watch.store)][1:] == [A_MOMENT]
 
 
-def test_gap_that_is_short_or_long_ago_is_not_told(watch: Watch) -> None:
-    watch.hold(replace(GAP, pending=timedelta(hours=2)), WORKER)
-    covered_until(watch, a_gap(A_MOMENT - timedelta(minutes=30)))
-
-    watch.go_on(3)
-
-    assert watch.told() == []
-
-
-def test_upstream_that_does_not_answer_is_a_gap_but_no_silent_worker(watch: Watch) -> None:
-    watch.hold(GAP, WORKER)
-    covered_until(watch, a_gap(A_MOMENT, GapCause.NOT_ANSWERED))
-
-    watch.go_on(1)
-
-    assert {subject.kind for subject, _ in watch.told()} == {SubjectKind.COVERAGE}
-
-
 @pytest.mark.parametrize("per", BudgetPeriod)
 def test_credits_are_told_when_the_share_of_the_budget_is_spent(
     watch: Watch, per: BudgetPeriod

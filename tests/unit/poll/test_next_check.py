@@ -10,19 +10,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.poll.cadence import CadencePolicy, next_check, next_try
+from dashboard.poll.inclusion import FOLLOW_UP_CADENCE
 
 POLICY = CadencePolicy(shortest_interval=timedelta(seconds=2))
 END = POLICY.last_age
 AGES = st.timedeltas(timedelta(days=-30), timedelta(days=30))
 
 
-def ages_of_questions(*, is_rejected: bool = False) -> Iterator[timedelta]:
+def ages_of_questions(
+    policy: CadencePolicy = POLICY, *, is_rejected: bool = False
+) -> Iterator[timedelta]:
     age: timedelta = timedelta()
     wait: timedelta | None = timedelta()
     while wait is not None:
         age += wait
         yield age
-        wait = next_check(age, POLICY, is_rejected=is_rejected)
+        wait = next_check(age, policy, is_rejected=is_rejected)
 
 
 def test_young_transaction_is_asked_at_the_shortest_interval() -> None:
@@ -33,10 +36,13 @@ def test_interval_is_half_of_the_age_to_three_quarters() -> None:
     assert next_check(timedelta(seconds=10_000), POLICY) == timedelta(seconds=500)
 
 
-def test_silent_transaction_costs_some_two_hundred_questions() -> None:
-    questions = list(ages_of_questions())
-
-    assert 200 <= len(questions) <= 240
+@pytest.mark.parametrize(
+    ("policy", "fewest", "most"), [(POLICY, 200, 240), (FOLLOW_UP_CADENCE, 100, 170)]
+)
+def test_silent_transaction_costs_few_questions(
+    policy: CadencePolicy, fewest: int, most: int
+) -> None:
+    assert fewest <= len(list(ages_of_questions(policy))) <= most
 
 
 def test_rejected_transaction_is_asked_more_sparsely() -> None:

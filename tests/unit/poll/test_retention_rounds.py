@@ -124,15 +124,6 @@ async def test_long_round_goes_on_with_the_next_run(store: Store) -> None:
     assert house.fees() == 0
 
 
-async def test_what_is_kept_forever_is_not_forgotten(store: Store) -> None:
-    house = ServeHome(store)
-    house.see_fees(98)
-
-    await house.keeping(Retention(fees=None)).run()
-
-    assert house.fees() == 3
-
-
 async def test_how_long_all_is_kept_is_on_record_once(store: Store) -> None:
     house = ServeHome(store)
     for retention in (Retention(), Retention(), Retention(fees=DAY)):
@@ -186,12 +177,3 @@ async def test_machine_that_was_off_for_months_forgets_after_some_days(store: St
 
     await house.keep_for(Retention(), 1)
     assert house.fees() == 0
-
-
-async def test_length_beyond_all_years_forgets_nothing(store: Store) -> None:
-    house = ServeHome(store)
-    house.see_fees(98)
-
-    await house.keeping(Retention(fees=timedelta(days=999_999_999))).run()
-
-    assert house.fees() == 3
