@@ -26,7 +26,7 @@ from dashboard.poll.lease import Clocks, NetworkStore
 from dashboard.poll.poll_loop import PollLoop, PollRules
 from dashboard.store.alerts.conditions import record_inclusion
 from dashboard.store.engine.connection import Connection
-from dashboard.store.monitoring.answer_counts import record_answer, record_failure
+from dashboard.store.monitoring.answer_counts import record_answers, record_failure
 from dashboard.store.tracking.follow_ups import (
     OpenFollowUp,
     inclusion_questions,
@@ -207,7 +207,7 @@ class InclusionPoll(
         failures = [answer.failure for answer in answers if answer.failure is not None]
         with self.store.write(asked_at) as connection:
             if len(failures) < len(answers):
-                record_answer(connection, network_id, operation, asked_at)
+                record_answers(connection, network_id, [operation], asked_at)
             else:
                 record_failure(connection, network_id, asked_at, (operation, failures[0]))
             pairs = zip(questions, answers, strict=True)

@@ -11,7 +11,7 @@ from dashboard.domain.fees.gas import GasObservation, GasSource
 from dashboard.domain.fees.rollup import SavedFees
 from dashboard.domain.health.observation import Operation
 from dashboard.store.fees.save import save_fees
-from dashboard.store.monitoring.answer_counts import record_answer, record_failure
+from dashboard.store.monitoring.answer_counts import record_answers, record_failure
 
 
 def save_gas(
@@ -22,14 +22,17 @@ def save_gas(
     With a `block_time`, `base_fee_history` fills in the blocks that no poll saw. What the node
     answers instead of a gas API ends no failure of that. Of two answers to one question at one
     moment the one from the better source stays, and the first of two from equal ones. Roll-ups
-    are right when this returns. Measured on SQLite: 2 ms of CPU, half of it for them; 5 ms with a
-    history of the last minute, 10 ms with one of ten.
+    are right when this returns. Measured on SQLite: 2.2 ms of CPU for four fees, half of it for
+    their roll-ups; 5 ms with a history of the last minute, 10 ms with one of ten.
     """
     network_id, asked_at = observation.network_id, observation.asked_at
     saved = save_fees(connection, observation, block_time)
-    for operation in _answered(observation):
-        if observation.source_of(operation) is not GasSource.NODE_INSTEAD:
-            record_answer(connection, network_id, operation, asked_at)
+    answered = [
+        each
+        for each in _answered(observation)
+        if observation.source_of(each) is not GasSource.NODE_INSTEAD
+    ]
+    record_answers(connection, network_id, answered, asked_at)
     for failed in observation.failures:
         record_failure(connection, network_id, asked_at, failed)
     return saved

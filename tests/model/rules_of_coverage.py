@@ -22,7 +22,7 @@ from dashboard.poll.conditions import CoverageWatch
 from dashboard.poll.lease import Clocks
 from dashboard.store.access.audit_log import note_action
 from dashboard.store.engine.connection import Connection
-from dashboard.store.monitoring.answer_counts import record_answer, record_failure
+from dashboard.store.monitoring.answer_counts import record_answers, record_failure
 from dashboard.store.monitoring.upkeep import record_credits
 from dashboard.store.schema import audit_log, installation
 from dashboard.store.tracking.follow_ups import (
@@ -103,7 +103,7 @@ class WatchingMachine(StoreMachine):
 
         def act(connection: Connection) -> None:
             if failure is None:
-                record_answer(connection, network_id, operation, at)
+                record_answers(connection, network_id, [operation], at)
             else:
                 record_failure(connection, network_id, at, (operation, failure))
 
@@ -230,7 +230,7 @@ class FollowingMachine(StoreMachine):
             if is_polled and silence is not None and is_silent:
                 record_failure(connection, network_id, at, (_OPERATION, silence))
             elif is_polled:
-                record_answer(connection, network_id, _OPERATION, at)
+                record_answers(connection, network_id, [_OPERATION], at)
             return record_inclusion_answers(connection, network_id, at, told)
 
         def expect(held: Memory, kept: object) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any, TypeAlias
 
-from sqlalchemy import ColumnElement, Connection, Table, Text, case, func
+from sqlalchemy import ColumnElement, Connection, Executable, Table, Text, case, func
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
@@ -21,15 +22,21 @@ Insert: TypeAlias = postgresql.Insert | sqlite.Insert
 
 def insert_new(connection: Connection, table: Table, row: Mapping[str, Any]) -> bool:
     """Insert a row unless one with the same key is there; say whether it was inserted."""
-    insert = _insert(connection, table).values(**row).on_conflict_do_nothing()
-    inserted = connection.execute(insert.returning(*table.primary_key))
-    return inserted.first() is not None
+    insert = _insert_if_new(connection.dialect.name, table)
+    return connection.execute(insert, row).first() is not None
+
+
+@cache
+def _insert_if_new(database: str, table: Table) -> Executable:
+    """Return the statement, made once: that takes longer than to run it."""
+    insert = _insert(database, table).on_conflict_do_nothing()
+    return insert.returning(*table.primary_key)
 
 
 def insert_all_new(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
     """Insert rows, leaving those whose key is there already as they are."""
     if rows:
-        insert = _insert(connection, table).on_conflict_do_nothing()
+        insert = _insert(connection.dialect.name, table).on_conflict_do_nothing()
         connection.execute(insert, rows)
 
 
@@ -43,16 +50,23 @@ def upsert(
 
     A column of `keep` keeps its value, unless that is null. All rows have the same columns.
     """
-    if not rows:
-        return
-    insert = _insert(connection, table)
+    if rows:
+        statement = _upsert(connection.dialect.name, table, tuple(rows[0]), keep)
+        connection.execute(statement, rows)
+
+
+@cache
+def _upsert(
+    database: str, table: Table, names: tuple[str, ...], keep: frozenset[str]
+) -> Executable:
+    insert = _insert(database, table)
     keys = [column.name for column in table.primary_key]
     changed = {
         name: _kept(table, insert, name) if name in keep else insert.excluded[name]
-        for name in rows[0]
+        for name in names
         if name not in keys
     }
-    connection.execute(insert.on_conflict_do_update(index_elements=keys, set_=changed), rows)
+    return insert.on_conflict_do_update(index_elements=keys, set_=changed)
 
 
 def upsert_sums(
@@ -67,7 +81,7 @@ def upsert_sums(
     """
     if not rows:
         return
-    insert = _insert(connection, table)
+    insert = _insert(connection.dialect.name, table)
     keys = [column.name for column in table.primary_key]
     sums: dict[str, ColumnElement[Any]] = {
         name: table.c[name] + insert.excluded[name]
@@ -84,11 +98,9 @@ def _kept(table: Table, insert: Insert, name: str) -> ColumnElement[Any]:
     return func.coalesce(table.c[name], insert.excluded[name])
 
 
-def _insert(connection: Connection, table: Table) -> Insert:
+def _insert(database: str, table: Table) -> Insert:
     """Return the statement in the words of the database; they differ by nothing but the module."""
-    if connection.dialect.name == "postgresql":
-        return postgresql.insert(table)
-    return sqlite.insert(table)
+    return postgresql.insert(table) if database == "postgresql" else sqlite.insert(table)
 
 
 class _AsciiLower(FunctionElement[str]):

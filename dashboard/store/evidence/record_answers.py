@@ -14,7 +14,7 @@ from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejections.exclusion import RejectedTransaction, RejectionSource, SaveStatus
 from dashboard.errors import StoreError, StoreUnavailable
 from dashboard.store.engine.batching import portions
-from dashboard.store.monitoring.answer_counts import record_answer, record_failure
+from dashboard.store.monitoring.answer_counts import record_answers, record_failure
 from dashboard.store.rejections import save
 from dashboard.store.rejections.save import LocatedReport
 from dashboard.store.schema import cohorts, tracked_hashes, watched_cohorts
@@ -113,7 +113,7 @@ def _note_network(
     operation = Operation.EXCLUSION_STATUS
     failures = [answer.failure for answer in answers if answer.failure is not None]
     if len(failures) < len(answers):
-        record_answer(connection, network_id, operation, asked_at)
+        record_answers(connection, network_id, [operation], asked_at)
     elif failures:
         record_failure(connection, network_id, asked_at, (operation, failures[0]))
 

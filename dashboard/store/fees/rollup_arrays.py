@@ -215,6 +215,38 @@ def joined(level: RollupLevel, *several: RollupArrays) -> RollupArrays:
     return dataclasses.replace(several[0], **columns, histograms=counted, stored=None)
 
 
+def with_newer_fees(
+    keys: Sequence[tuple[int, int, int]], rows: Sequence[Row | None], fees: Sequence[TimedFee]
+) -> list[Row]:
+    """Return rows with a newer fee added to each, as `rolled_up` would.
+
+    Where there is no row, or the fee is beyond what the row covers, a row of the fee alone begins.
+    Keys, of network, series and level, tell which each is.
+    """
+    begins = [RollupLevel(key[2]).begin_of(fee.at) for key, fee in zip(keys, fees, strict=True)]
+    covers = [row is not None and row[3] == begin for row, begin in zip(rows, begins, strict=True)]
+    is_held = np.array(covers, np.bool_)
+    held = RollupArrays.of_rows([row for row, has in zip(rows, covers, strict=True) if row and has])
+    alone = dataclasses.replace(RollupArrays.of_fees(fees), begins=_integers(begins))
+    newer = alone.chosen(is_held)
+    grown = dataclasses.replace(
+        held,
+        last=newer.last,
+        lowest=np.minimum(held.lowest, newer.lowest),
+        highest=np.maximum(held.highest, newer.highest),
+        totals=held.totals + newer.totals,
+        seen=held.seen + newer.seen,
+        estimated=held.estimated + newer.estimated,
+        last_fee=newer.last_fee,
+        gap=np.maximum(held.gap, newer.first - held.last),
+        histograms=held.histograms.beside(newer.histograms),
+        stored=None,
+    )
+    made = [*grown.rows(0, 0, RollupLevel.DAY), *alone.chosen(~is_held).rows(0, 0, RollupLevel.DAY)]
+    of_made = sorted(range(len(keys)), key=covers.__getitem__, reverse=True)
+    return [(*keys[place], *row[3:]) for place, row in zip(of_made, made, strict=True)]
+
+
 def changed_rollups(
     level: RollupLevel, held: RollupArrays, parts: RollupArrays, saved: Sequence[SavedFee]
 ) -> RollupArrays:

@@ -8,14 +8,15 @@ bounds and gaps stay as wide as they were.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from itertools import groupby
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain, groupby
 from operator import itemgetter
 from typing import Any, Final
 
 from sqlalchemy import Connection
 
 from dashboard.domain.fees.rollup import (
+    FeeSeries,
     RollupLevel,
     SavedFee,
     SavedFees,
@@ -26,7 +27,7 @@ from dashboard.store.engine.driver import Row, placeholders, read_rows, write_ro
 from dashboard.store.fees.rollup_arrays import (
     RollupArrays,
     changed_rollups,
-    joined,
+    with_newer_fees,
     without_purged,
 )
 from dashboard.store.fees.stored_fees import SeriesKey, fee_values
@@ -34,7 +35,7 @@ from dashboard.store.schema import fee_rollups
 
 _COLUMNS: Final = ", ".join(f'"{column.name}"' for column in fee_rollups.columns)
 _NAMES: Final = [column.name for column in fee_rollups.columns]
-_LEVEL_AT, _BEGINS_AT, _LAST_AT = map(_NAMES.index, ("level", "begins_at", "last_at"))
+_SERIES_AT, _LEVEL_AT, _LAST_AT = map(_NAMES.index, ("series", "level", "last_at"))
 _KEY: Final = ", ".join(column.name for column in fee_rollups.primary_key)
 _NEW_VALUES: Final = ", ".join(
     f'"{column.name}" = excluded."{column.name}"'
@@ -71,36 +72,45 @@ _LAST_BEFORE: Final = " UNION ALL ".join(
 _FIRST: Final = f"SELECT first_at {_LEVEL} ORDER BY begins_at LIMIT 1"
 _FIRST_BEGIN: Final = f"SELECT begins_at {_LEVEL} ORDER BY begins_at LIMIT 1"
 _BEGIN_AFTER: Final = f"SELECT begins_at {_LEVEL} AND begins_at >= ? ORDER BY begins_at LIMIT 1"
-_NEWEST: Final = " UNION ALL ".join(
-    f"SELECT * FROM (SELECT {_COLUMNS} {_LEVEL} ORDER BY begins_at DESC LIMIT 1) AS of_{level.name}"  # noqa: S608 - names of ours
-    for level in RollupLevel
+_NEWEST: Final = (
+    f"SELECT * FROM (SELECT {_COLUMNS} {_LEVEL} ORDER BY begins_at DESC LIMIT 1) AS place_{{}}"  # noqa: S608 - names of ours
 )
 
 
 def update_rollups(connection: Connection, network_id: NetworkId, saved: SavedFees) -> None:
     """Update the roll-ups of a network with the fees saved in this transaction."""
-    for series, fees in saved.items():
-        key = SeriesKey(network_id, series)
-        if len(fees) == 1 and _append(connection, key, fees[0]):
-            continue
-        in_order = sorted(fees, key=lambda each: each.fee.at)
+    single = {series: fees[0].fee for series, fees in saved.items() if len(fees) == 1}
+    appended = _append(connection, network_id, single)
+    for series in [each for each in saved if each not in appended]:
+        in_order = sorted(saved[series], key=lambda each: each.fee.at)
         for day, of_day in groupby(in_order, lambda each: RollupLevel.DAY.begin_of(each.fee.at)):
-            _change_day(connection, key, day, list(of_day))
+            _change_day(connection, SeriesKey(network_id, series), day, list(of_day))
 
 
-def _append(connection: Connection, key: SeriesKey, saved: SavedFee) -> bool:
-    """Add a fee to the newest roll-ups; not where it is older than they are, or one is missing."""
-    at, newest = saved.fee.at, _newest_rows(connection, key)
-    fee = RollupArrays.of_fees([saved.fee])
+def _append(
+    connection: Connection, network_id: NetworkId, fees: Mapping[FeeSeries, TimedFee]
+) -> set[FeeSeries]:
+    """Add a fee of each series to the newest roll-ups; return the series where it was possible.
+
+    It is not where a fee is older than they are, or one of them is missing.
+    """
+    newest = _newest_rows(connection, network_id, list(fees))
+    appended = {each for each, fee in fees.items() if _is_newer(fee, newest[each])}
+    places = [(series, level) for series in fees if series in appended for level in RollupLevel]
+    rows = with_newer_fees(
+        [(network_id, int(series), int(level)) for series, level in places],
+        [newest[series].get(level) for series, level in places],
+        [fees[series] for series, _ in places],
+    )
+    write_rollup_rows(connection, rows)
+    return appended
+
+
+def _is_newer(fee: TimedFee, newest: Mapping[RollupLevel, Row]) -> bool:
+    """Whether a fee is newer than the newest roll-up of each level, which end at the same one."""
     last_at = {row[_LAST_AT] for row in newest.values()}
-    if newest and (len(newest) < len(RollupLevel) or len(last_at) > 1 or at <= max(last_at)):
-        return False
-    for level in RollupLevel:
-        row = newest.get(level)
-        is_held = row is not None and row[_BEGINS_AT] == level.begin_of(at)
-        held = RollupArrays.of_rows([row] if row is not None and is_held else [])
-        _write(connection, key, level, joined(level, held, fee).rolled_up(level.length))
-    return True
+    is_whole = len(newest) == len(RollupLevel) and len(last_at) == 1
+    return not newest or (is_whole and fee.at > max(last_at))
 
 
 def _change_day(
@@ -162,11 +172,17 @@ def rollup_begins_between(
     return [begins_at for (begins_at,) in rows]
 
 
-def _newest_rows(connection: Connection, key: SeriesKey) -> dict[RollupLevel, Row]:
-    """Return the newest row of each level that has one, with all columns."""
-    network_id, series = key.network_id, int(key.series)
-    values = [each for level in RollupLevel for each in (network_id, series, int(level))]
-    return {RollupLevel(row[_LEVEL_AT]): row for row in read_rows(connection, _NEWEST, values)}
+def _newest_rows(
+    connection: Connection, network_id: NetworkId, several: Sequence[FeeSeries]
+) -> dict[FeeSeries, dict[RollupLevel, Row]]:
+    """Return, of some series, the newest row of each level that has one, with all columns."""
+    places = [(network_id, int(series), int(level)) for series in several for level in RollupLevel]
+    found: dict[FeeSeries, dict[RollupLevel, Row]] = {each: {} for each in several}
+    if places:
+        newest = " UNION ALL ".join(_NEWEST.format(each) for each in range(len(places)))
+        for row in read_rows(connection, newest, list(chain.from_iterable(places))):
+            found[FeeSeries(row[_SERIES_AT])][RollupLevel(row[_LEVEL_AT])] = row
+    return found
 
 
 def summaries_between(

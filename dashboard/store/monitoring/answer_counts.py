@@ -134,16 +134,21 @@ def record_failure(
     upsert(connection, standing_failures, [row], keep=frozenset({"failing_since"}))
 
 
-def record_answer(
-    connection: Connection, network_id: NetworkId, operation: Operation, asked_at: datetime
+def record_answers(
+    connection: Connection,
+    network_id: NetworkId,
+    operations: Collection[Operation],
+    asked_at: datetime,
 ) -> None:
-    """Remember that a question was answered."""
-    row = {"network_id": network_id, "operation": operation, "answered_at": asked_at}
-    upsert(connection, last_answers, [row])
-    answered = delete(standing_failures).where(
-        standing_failures.c.network_id == network_id, standing_failures.c.operation == operation
+    """Remember that questions were answered."""
+    same = {"network_id": network_id, "answered_at": asked_at}
+    upsert(connection, last_answers, [{**same, "operation": each} for each in operations])
+    column = standing_failures.c
+    connection.execute(
+        delete(standing_failures).where(
+            column.network_id == network_id, column.operation.in_(operations)
+        )
     )
-    connection.execute(answered)
 
 
 def last_answers_of(
