@@ -31,7 +31,7 @@ CASES: Final = {
     "S15": "bulk_lookups",
     "S16": "report_mails",
     "S17": "rejection_mails",
-    "pages": "pages",
+    "S18": "pages",
     "restore": "restores",
     "weight": "weights",
 }

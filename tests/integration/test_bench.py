@@ -47,7 +47,7 @@ def test_bench_of_lookups_judges_every_server_right(tmp_path: Path) -> None:
 def test_bench_of_fees_compares_what_everyone_tells(tmp_path: Path) -> None:
     printed = _bench(tmp_path, "S11", "S12", "S13", "--days", "3")
 
-    for contender in ("linewatch", "DuckDB", "pandas", "plain SQL", "the window of the worker"):
+    for contender in ("linewatch", "DuckDB", "pandas", "the window of the worker"):
         assert f"| {contender}" in printed
     assert "| S13 | numbers in lists, of all figures | ≤ 0 | 0 | kept |" in printed
 

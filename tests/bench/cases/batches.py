@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 from typing import Final
 
 from tests.bench.expected_replies import Questions, call, joined, reply
@@ -21,7 +23,7 @@ BATCH: Final = 1_000
 
 def run(scene: Scene) -> Result:
     """Send different batches in turn; ids begin anew in each."""
-    volleys, truth = questions_in_batches(scene)
+    volleys, truth = questions_in_batches(scene, partial(post, RPC))
     with ExitStack() as stack:
 
         def contender(server: Server) -> Contender:
@@ -45,14 +47,16 @@ def run(scene: Scene) -> Result:
     )
 
 
-def questions_in_batches(scene: Scene) -> tuple[list[Volley], Truth]:
-    """Return the batches and what is right for each."""
+def questions_in_batches(
+    scene: Scene, packed: Callable[[bytes], bytes]
+) -> tuple[list[Volley], Truth]:
+    """Return the batches, each packed into what is sent, and what is right for each."""
     questions = Questions(scene.archive.stored, scene.archive.day)
     volleys: list[Volley] = []
     replies: list[bytes] = []
     for batch in range(BATCHES):
         asked = list(questions.take(BATCH))
         body = joined([call(number, each[0]) for number, each in enumerate(asked)])
-        volleys.append(Volley(post(RPC, body), batch, 1))
+        volleys.append(Volley(packed(body), batch, 1))
         replies.append(joined([reply(number, each[1]) for number, each in enumerate(asked)]))
     return volleys, Truth(replies, BATCH)

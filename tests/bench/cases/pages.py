@@ -35,8 +35,9 @@ from tests.bench.processes import cores
 from tests.bench.setup import Scene
 from tests.bench.table import Promise, Result, number
 
-LONGEST: Final = 20.0
-"""Milliseconds that the promise leaves for p95."""
+_LONGEST: Final = 50.0
+_LONGEST_OF_A_YEAR: Final = 150.0
+"""Milliseconds that the promise leaves for p95: of any question, and of a year of rejections."""
 
 _HOUR: Final = next(each for each in TIME_RANGES if each.length == timedelta(hours=1))
 _LAST: Final = 0.95
@@ -67,22 +68,28 @@ def run(scene: Scene) -> Result:
             _time(store, paged.until, page, question, ask, rounds)
             for page, question, ask in _questions(paged, statuses)
         ]
-    slowest = max(timed, key=lambda each: each.p95)
-    about = f"p95 of the slowest page question ({slowest.page}: {slowest.question})"
+    of_a_year = [each for each in timed if each.page == "Rejections" and "1 y" in each.question]
+    others = [each for each in timed if each not in of_a_year]
     lines = [
         [each.page, each.question, f"{number(each.p50)} ms", f"{number(each.p95)} ms"]
         for each in timed
     ]
     return Result(
         title=(
-            f"Page questions: a year of twelve networks, {paged.stored:,} rejections, "
+            f"S18: page questions, a year of twelve networks, {paged.stored:,} rejections, "
             f"{paged.stored:,} tracked, while a worker writes"
         ),
-        promises=[Promise("pages", about, LONGEST, slowest.p95, "ms", is_floor=False)],
+        promises=[_promise(others, _LONGEST), _promise(of_a_year, _LONGEST_OF_A_YEAR)],
         heads=("page", "question", "p50", "p95"),
         lines=lines,
         remarks=["No answer comes from a cache; one process reads them all."],
     )
+
+
+def _promise(several: Sequence[Timed], longest: float) -> Promise:
+    slowest = max(several, key=lambda each: each.p95)
+    about = f"p95 of the slowest page question ({slowest.page}: {slowest.question})"
+    return Promise("S18", about, longest, slowest.p95, "ms", is_floor=False)
 
 
 def _time(store: Store, now: datetime, page: str, question: str, ask: Ask, rounds: int) -> Timed:
