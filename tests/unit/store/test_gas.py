@@ -6,7 +6,6 @@ from datetime import timedelta
 from typing import Any
 
 from dashboard.domain.fees.gas import GasObservation
-from dashboard.domain.fees.rollup import TimedFee
 from dashboard.domain.health.observation import Failure, FailureKind, Operation
 from dashboard.domain.quantity import LARGEST_FEE, Wei
 from dashboard.store.engine.engine import Store
@@ -20,7 +19,6 @@ from dashboard.store.fees.stored_fees import (
 from dashboard.store.gas import Dated, LatestFigures, LatestGas, latest_figures, latest_gas
 from dashboard.store.monitoring.answer_counts import StandingFailure
 from dashboard.store.polled_gas import save_gas
-from dashboard.store.schema.columns import milliseconds_of
 from tests.builders import (
     A_MOMENT,
     A_NETWORK,
@@ -29,7 +27,6 @@ from tests.builders import (
     seconds,
     suggested_gas_fees,
 )
-from tests.stored_base_fees import base_fees
 
 BLOCK_TIME = seconds(2)
 DAY = timedelta(days=1)
@@ -43,19 +40,6 @@ def observe(store: Store, second: float, **seen: Any) -> GasObservation:  # noqa
     with store.write() as connection:
         save_gas(connection, observation, BLOCK_TIME)
     return observation
-
-
-def observe_base_fee(store: Store, second: float, base_fee: int) -> None:
-    """See a base fee."""
-    fees = suggested_gas_fees(estimated_base_fee=Wei(base_fee))
-    observe(store, second, suggested_gas_fees=fees)
-
-
-def points(store: Store) -> list[tuple[float, int, bool]]:
-    """Return the base fees of the day around the moment, with their second."""
-    with store.read() as connection:
-        found = base_fees(connection, A_NETWORK, A_MOMENT - DAY, A_MOMENT + DAY)
-    return [((at - milliseconds_of(A_MOMENT)) / 1000, fee, guess) for at, fee, guess in found]
 
 
 def test_nothing_is_known_of_a_network_that_was_never_observed(store: Store) -> None:
@@ -114,13 +98,6 @@ def test_what_a_clock_dated_ahead_is_not_the_latest(store: Store) -> None:
     )
 
 
-def test_networks_are_observed_apart(store: Store) -> None:
-    observe(store, 0, network_id=ANOTHER_NETWORK, busy_threshold=Wei(9))
-
-    with store.read() as connection:
-        assert latest_gas(connection, A_NETWORK, A_MOMENT + DAY) == LatestGas()
-
-
 def test_failure_stands_until_the_same_question_is_answered(store: Store) -> None:
     failures = ((Operation.BUSY_THRESHOLD, SILENCE), (Operation.SUGGESTED_GAS_FEES, SILENCE))
     observe(store, 0, failures=failures)
@@ -136,26 +113,6 @@ def test_failure_stands_until_the_same_question_is_answered(store: Store) -> Non
         StandingFailure(Operation.BUSY_THRESHOLD, A_MOMENT, A_MOMENT + seconds(4), SILENCE),
     )
     assert mended.failures == ()
-
-
-def test_same_observation_twice_is_kept_once(store: Store) -> None:
-    observe_base_fee(store, 0, 5)
-    observe_base_fee(store, 0, 5)
-
-    assert points(store) == [(0, 5, False)]
-
-
-def test_base_fees_of_a_time_include_both_ends_in_order(store: Store) -> None:
-    for second in (3, 1, 2, 0):
-        observe_base_fee(store, second, second)
-
-    with store.read() as connection:
-        found = base_fees(connection, A_NETWORK, A_MOMENT + seconds(1), A_MOMENT + seconds(2))
-
-    assert found == [
-        TimedFee(milliseconds_of(A_MOMENT + seconds(1)), Wei(1)),
-        TimedFee(milliseconds_of(A_MOMENT + seconds(2)), Wei(2)),
-    ]
 
 
 def test_medium_priority_fees_of_a_time_come_in_order_of_size(store: Store) -> None:

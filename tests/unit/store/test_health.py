@@ -26,15 +26,6 @@ SILENCE = Failure(FailureKind.UNAVAILABLE, "no answer within 5 s")
 OPERATOR = Recipient("mail", "ops@example.org")
 
 
-def test_change_that_nobody_was_told_of_is_counted(store: Store) -> None:
-    with store.write() as connection:
-        record_transition(connection, a_transition(), None)
-
-    with store.read() as connection:
-        state = mail_state(connection)
-    assert (state.counts.pending_changes, state.counts.pending) == (1, 0)
-
-
 def test_last_attempt_is_told_with_the_word_of_the_server(store: Store) -> None:
     with store.write() as connection:
         token = acquire(connection, "worker", "a", seconds(60)) or 0

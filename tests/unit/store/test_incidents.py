@@ -4,19 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import timedelta
-
-import pytest
 
 from dashboard.domain.alerts.condition import Condition, Opening, State, Subject, SubjectKind
-from dashboard.domain.alerts.grounds import Grounds, Signal
 from dashboard.domain.alerts.incident import IncidentState
-from dashboard.domain.alerts.kinds.busy import FeeGrounds
-from dashboard.domain.alerts.kinds.stale_fees import AgeGrounds
-from dashboard.domain.alerts.kinds.upstream import OutageGrounds
 from dashboard.domain.alerts.notification import Notification, Recipient
-from dashboard.domain.health.observation import Operation
-from dashboard.domain.quantity import Wei
 from dashboard.store.alerts.conditions import (
     current_condition,
     record_transition,
@@ -86,24 +77,6 @@ def expand_and_close(connection: Connection, recipients: Sequence[Recipient]) ->
             close(connection, closings_for(connection, each), 1, at)
 
 
-@pytest.mark.parametrize(
-    "grounds",
-    [
-        None,
-        FeeGrounds(Signal.PRIORITY_FEE, Wei(2**62), Wei(7)),
-        OutageGrounds(A_MOMENT, "no answer \0 <b>\u202e"),
-        AgeGrounds(Operation.BUSY_THRESHOLD, A_MOMENT, timedelta(milliseconds=250)),
-    ],
-)
-def test_grounds_of_a_transition_are_kept_exactly(store: Store, grounds: Grounds | None) -> None:
-    transition = a_transition(subject=NETWORK, after=State.BUSY, grounds=grounds)
-    with store.write() as connection:
-        record_transition(connection, transition, None)
-        (entry,) = pending_expansion(connection, 10)
-
-    assert entry.transition == transition
-
-
 def test_opening_and_end_name_the_same_opening(store: Store) -> None:
     notifications = go_through(store, State.CALM, State.BUSY, State.CALM)
 
@@ -119,44 +92,6 @@ def test_end_answers_the_message_in_which_the_same_recipient_heard_of_it(store: 
         opening, end = (each for each in notifications if each.recipient == recipient)
         assert opening.in_reply_to == ""
         assert end.in_reply_to == opening.message_id
-
-
-def test_next_incident_is_another_thread(store: Store) -> None:
-    first, second = (
-        each.opening
-        for each in go_through(store, State.BUSY, State.CALM, State.BUSY)
-        if each.recipient == OPS and each.transition.after is State.BUSY
-    )
-
-    assert first != second
-
-
-def test_new_version_of_a_rejection_answers_the_rejection(store: Store) -> None:
-    with store.write() as connection:
-        first = save_polled(connection, A_NETWORK, a_record(), A_MOMENT)
-        second = save_polled(connection, A_NETWORK, a_record(nonce=6), LATER)
-        record_transition(connection, a_transition(), first)
-        again = a_transition(transition_id=an_id(2), before=State.REJECTED, at=LATER)
-        record_transition(connection, again, second)
-        expand_and_close(connection, [OPS])
-        changed, opening = recent_notifications(connection, 10)
-
-    assert changed.opening == opening.opening == Opening(an_id(1), A_MOMENT)
-    assert changed.in_reply_to == opening.message_id
-
-
-def test_version_that_was_told_before_another_is_not_told_again(store: Store) -> None:
-    with store.write() as connection:
-        versions = [save_polled(connection, A_NETWORK, a_record(nonce=n), LATER) for n in (5, 6)]
-        record_transition(connection, a_transition(), versions[0])
-        told = [
-            record_transition(
-                connection, a_transition(transition_id=an_id(n), before=State.REJECTED), version
-            )
-            for n, version in enumerate([versions[1], versions[0], versions[1]], start=2)
-        ]
-
-    assert told == [True, False, False]
 
 
 def test_turning_point_is_kept_until_the_condition_changes(store: Store) -> None:

@@ -56,20 +56,6 @@ def test_key_is_found_with_everything_that_was_kept(store: Store) -> None:
     assert found.credentials == (a_credential(),)
 
 
-def test_key_without_limits_is_found_without_limits(store: Store) -> None:
-    with store.write() as connection:
-        create_key(connection, "free", KeyLimits(), a_credential())
-        assert [each.limits for each in keys_in_use(connection)] == [KeyLimits()]
-
-
-def test_name_in_use_is_not_given_again(store: Store) -> None:
-    assert [make(store), make(store, number=2)] == [True, False]
-
-    with store.read() as connection:
-        [only] = all_keys(connection)
-    assert only.credentials == (a_credential(),)
-
-
 def contend(store: Store, number: int) -> bool:
     return make(store, number=number + 1)
 

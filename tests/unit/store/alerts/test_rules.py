@@ -28,14 +28,6 @@ def test_store_without_rules_has_the_default_ones(store: Store) -> None:
         assert read_rules(connection)[0] == StoredRule(DEFAULT_RULES[0])
 
 
-def test_rules_come_back_as_they_were_saved_in_their_order(store: Store) -> None:
-    with store.write() as connection:
-        save_rules(connection, [ODD, BUSY], ANA)
-
-    with store.read() as connection:
-        assert rules_in_force(connection) == (ODD, BUSY)
-
-
 def test_each_rule_names_who_changed_it_last(store: Store) -> None:
     loud = replace(BUSY, severity=Severity.CRITICAL)
     with store.write() as connection:

@@ -37,22 +37,6 @@ def held(store: Store) -> Holder | None:
         return holder(connection, "worker")
 
 
-def test_free_lease_is_given_and_its_holder_is_known(store: Store) -> None:
-    token = taken(store, "first")
-
-    assert held(store) == Holder("first", token)
-
-
-def test_lease_that_was_never_taken_has_no_holder(store: Store) -> None:
-    assert held(store) is None
-
-
-def test_held_lease_is_refused_to_another(store: Store) -> None:
-    taken(store, "first")
-
-    assert take(store, "second") is None
-
-
 def test_holder_that_asks_again_gets_the_same_token_and_a_full_term(
     store: Store, machine: Machine
 ) -> None:

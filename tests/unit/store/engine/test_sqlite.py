@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from dashboard.errors import StoreError, StoreUnavailable
+from dashboard.errors import StoreUnavailable
 from dashboard.store.engine.engine import Store, database_of, open_store, prove_writing
 from dashboard.store.maintenance.migrate import migrate
 from dashboard.store.monitoring.sizes import free_space
@@ -34,17 +34,17 @@ except StoreUnavailable:
 """
 
 
-@pytest.fixture
-def database() -> str:
-    """Run on the file only."""
-    return "sqlite"
-
-
 def damage(path: Path, at: int) -> None:
     """Overwrite a part of a closed store's file."""
     with path.open("r+b") as file:
         file.seek(at)
         file.write(os.urandom(8192))
+
+
+@pytest.fixture
+def database() -> str:
+    """Run on the file only."""
+    return "sqlite"
 
 
 @pytest.mark.parametrize(
@@ -109,24 +109,6 @@ def test_reader_of_a_full_disk_keeps_nobody_out_once_there_is_room(store: Store,
         prove_writing(other)
 
         assert reader.rows("SELECT 1", ()) == [(1,)]
-
-
-def test_file_that_is_no_store_is_told_with_the_remedy(tmp_path: Path) -> None:
-    (tmp_path / "linewatch.db").write_bytes(b"Dear diary, " * 1000)
-
-    with pytest.raises(
-        StoreError, match=r"linewatch\.db is damaged .* run `linewatch restore FILE`"
-    ):
-        open_store(f"sqlite:///{tmp_path}/linewatch.db")
-
-
-def test_damaged_store_is_told_with_the_remedy(url: str, tmp_path: Path) -> None:
-    damage(tmp_path / "linewatch.db", at=100)
-
-    with pytest.raises(
-        StoreError, match=r"linewatch\.db is damaged .* run `linewatch restore FILE`"
-    ):
-        open_store(url)
 
 
 def test_room_of_what_was_forgotten_is_free_inside_and_used_again(store: Store) -> None:

@@ -14,14 +14,12 @@ from dashboard.store.tracking.transactions import track
 from tests.builders import (
     A_MOMENT,
     A_NETWORK,
-    ANOTHER_NETWORK,
     a_hash,
     a_record,
     seconds,
 )
 from tests.one_by_one import read_evidence
 
-NULL = ExclusionAnswer(a_hash())
 SILENCE = Failure(FailureKind.UNAVAILABLE, "devnet exclusion endpoint: no answer")
 REFUSAL = Failure(FailureKind.REFUSED, "devnet exclusion endpoint: key refused")
 
@@ -59,55 +57,6 @@ def test_hash_that_is_only_tracked_has_blank_evidence(store: Store) -> None:
     assert the_evidence(store) == Evidence(A_NETWORK, a_hash(), attempted_at=A_MOMENT)
 
 
-def test_first_and_last_answer_are_remembered(store: Store) -> None:
-    first = record(store, 1, NULL)
-    record(store, 2, NULL)
-    last = record(store, 3, NULL)
-
-    found = the_evidence(store)
-
-    assert (found.first_answered_at, found.last_answered_at) == (first, last)
-    assert (found.failing_since, found.failure) == (None, None)
-
-
-def test_failing_begins_with_the_first_failure_after_an_answer(store: Store) -> None:
-    answered = record(store, 1, NULL)
-    since = record(store, 2, failed())
-    record(store, 3, failed(REFUSAL))
-
-    found = the_evidence(store)
-
-    assert (found.first_answered_at, found.last_answered_at) == (answered, answered)
-    assert (found.failing_since, found.failure) == (since, REFUSAL)
-
-
-def test_answer_ends_the_failing(store: Store) -> None:
-    record(store, 1, failed())
-    answered = record(store, 2, NULL)
-
-    found = the_evidence(store)
-
-    assert (found.failing_since, found.failure) == (None, None)
-    assert found.first_answered_at == answered
-
-
-def test_hash_that_was_never_answered_is_failing_since_the_first_question(store: Store) -> None:
-    since = record(store, 1, failed())
-
-    found = the_evidence(store)
-
-    assert (found.first_answered_at, found.failing_since) == (None, since)
-
-
-def test_answers_of_one_tick_are_told_apart(store: Store) -> None:
-    record(store, 1, NULL, failed(number=2), ExclusionAnswer(a_hash(3), a_record()))
-
-    with store.read() as connection:
-        failures = [read_evidence(connection, None, a_hash(n))[0].failure for n in (1, 2, 3)]
-
-    assert failures == [None, SILENCE, None]
-
-
 def test_evidence_holds_every_version_newest_claimed_time_first(store: Store) -> None:
     old, new = a_record(), a_record(timestamp=A_MOMENT + seconds(9))
     with store.write() as connection:
@@ -115,20 +64,6 @@ def test_evidence_holds_every_version_newest_claimed_time_first(store: Store) ->
             save_polled(connection, A_NETWORK, each, A_MOMENT)
 
     assert the_evidence(store).records == (new, old)
-
-
-def test_evidence_of_networks_is_kept_apart(store: Store) -> None:
-    record(store, 1, NULL)
-    with store.write() as connection:
-        save_polled(connection, ANOTHER_NETWORK, a_record(), A_MOMENT)
-        there, here = read_evidence(connection, None, a_hash())
-
-    assert (there.network_id, len(there.records), there.last_answered_at) == (
-        ANOTHER_NETWORK,
-        1,
-        None,
-    )
-    assert (here.network_id, here.records) == (A_NETWORK, ())
 
 
 def test_network_is_failing_when_no_hash_gets_an_answer(store: Store) -> None:

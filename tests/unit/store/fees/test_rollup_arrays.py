@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.domain.fees.rollup import MINUTE, FeeSeries, RollupLevel, SavedFee, TimedFee
+from dashboard.domain.fees.rollup import FeeSeries, RollupLevel, SavedFee, TimedFee
 from dashboard.domain.quantity import LARGEST_FEE, Wei
 from dashboard.store.fees.rollup_arrays import (
     RollupArrays,
@@ -87,21 +87,6 @@ def test_fees_are_added_to_rollups_whose_parts_are_kept_no_longer(
         row[:gap] + row[gap + 1 :] for row in exact
     ]
     assert all(row[gap] >= it[gap] for row, it in zip(found, exact, strict=True))  # type: ignore[operator]  # numbers
-
-
-def test_late_fee_changes_its_minute_and_the_hour_that_covers_it() -> None:
-    early, late, newest = fee_at(5), fee_at(7), fee_at(MINUTE + 9)
-    saved = [SavedFee(late)]
-    minutes = rolled_up(RollupLevel.MINUTE, early, newest)
-    values = RollupArrays.of_fees([early, late])
-
-    changed = changed_rollups(RollupLevel.MINUTE, minutes, values, saved)
-    minutes = minutes.updated(RollupLevel.MINUTE, changed)
-    hour = rolled_up(RollupLevel.HOUR, early, newest)
-    hour = changed_rollups(RollupLevel.HOUR, hour, minutes, saved)
-
-    assert stored_rows(changed) == stored_rows(rolled_up(RollupLevel.MINUTE, early, late))
-    assert stored_rows(hour) == stored_rows(rolled_up(RollupLevel.HOUR, early, late, newest))
 
 
 def test_minute_that_is_kept_no_longer_stays_missing() -> None:

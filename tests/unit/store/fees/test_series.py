@@ -9,8 +9,7 @@ import pytest
 
 from dashboard.domain.fees.gas import GasObservation
 from dashboard.domain.fees.rollup import FeeSeries
-from dashboard.domain.health.observation import Operation
-from dashboard.domain.quantity import LARGEST_FEE, Wei
+from dashboard.domain.quantity import Wei
 from dashboard.store.engine.engine import Store
 from dashboard.store.fees.rollups import line_between
 from dashboard.store.fees.series import (
@@ -18,12 +17,11 @@ from dashboard.store.fees.series import (
     fee_means,
     fee_steps,
     first_seen_at,
-    percentile_steps,
 )
-from dashboard.store.fees.steps import FeeStep, FeeSteps
+from dashboard.store.fees.steps import FeeSteps
 from dashboard.store.fees.stored_fees import SeriesKey
 from dashboard.store.polled_gas import save_gas
-from dashboard.store.schema.columns import milliseconds_of, moment_of
+from dashboard.store.schema.columns import milliseconds_of
 from tests.builders import (
     A_MOMENT,
     A_NETWORK,
@@ -46,44 +44,10 @@ def see(store: Store, second: float, base_fee: int, priority_fee: int = 1) -> No
         save_gas(connection, GasObservation(A_NETWORK, A_MOMENT + seconds(second), fees))
 
 
-def mark(store: Store, second: float, threshold: int) -> None:
-    """See a busy threshold at that second."""
-    seen = GasObservation(A_NETWORK, A_MOMENT + seconds(second), busy_threshold=Wei(threshold))
-    with store.write() as connection:
-        save_gas(connection, seen)
-
-
 def steps_of(store: Store, kind: FeeSeries = FeeSeries.ESTIMATED_BASE_FEE) -> FeeSteps:
     """Return the minutes of ten minutes."""
     with store.read() as connection:
         return fee_steps(connection, A_NETWORK, kind, TEN_MINUTES)
-
-
-def test_step_tells_lowest_highest_mean_and_when(store: Store) -> None:
-    for second, base_fee in ((60, 4), (70, 9), (110, 2)):
-        see(store, second, base_fee)
-
-    (step,) = steps_of(store)
-
-    assert step == FeeStep(
-        A_MOMENT + seconds(60),
-        A_MOMENT + seconds(110),
-        lowest=Wei(2),
-        highest=Wei(9),
-        mean=5.0,
-        values=3,
-        estimated=0,
-        median=Wei(4),
-        p90=Wei(9),
-        longest_gap=seconds(40),
-    )
-
-
-def test_step_in_which_nothing_was_seen_is_left_out(store: Store) -> None:
-    see(store, 0, 1)
-    see(store, 300, 2)
-
-    assert [step.lowest for step in steps_of(store)] == [1, 2]
 
 
 def test_both_ends_of_the_time_are_included(store: Store) -> None:
@@ -91,16 +55,6 @@ def test_both_ends_of_the_time_are_included(store: Store) -> None:
         see(store, second, 1000 + second)
 
     assert [step.lowest for step in steps_of(store)] == [1000, 1600]
-
-
-def test_largest_fees_make_no_step_overflow(store: Store) -> None:
-    see(store, 0, LARGEST_FEE)
-    see(store, 1, LARGEST_FEE)
-
-    (step,) = steps_of(store)
-
-    assert step.highest == LARGEST_FEE
-    assert step.mean == float(LARGEST_FEE)
 
 
 def test_values_of_a_history_are_counted_as_estimated(store: Store) -> None:
@@ -127,17 +81,6 @@ def test_other_network_is_not_mixed_in(store: Store) -> None:
         assert not len(
             fee_steps(connection, ANOTHER_NETWORK, FeeSeries.ESTIMATED_BASE_FEE, TEN_MINUTES)
         )
-
-
-def test_marks_are_the_last_of_each_step_and_the_one_before(store: Store) -> None:
-    for second, threshold in ((-900, 1), (-60, 2), (5, 3), (50, 4), (70, 5)):
-        mark(store, second, threshold)
-
-    with store.read() as connection:
-        marks = percentile_steps(connection, A_NETWORK, Operation.BUSY_THRESHOLD, TEN_MINUTES)
-
-    assert marks.fees.tolist() == [2, 4, 5]
-    assert moment_of(int(marks.asked_at[0])) == A_MOMENT - MINUTE
 
 
 def test_first_sight_is_the_oldest_of_what_was_seen_or_estimated(store: Store) -> None:

@@ -40,13 +40,6 @@ def test_indexes_are_all_there_afterwards(store: Store) -> None:
     assert len(before) - len(between) > 20
 
 
-def test_nothing_goes_where_no_table_is_large(store: Store) -> None:
-    with store.write() as connection:
-        before = rules_of(connection)
-        with indexes_made_last(connection, []):
-            assert rules_of(connection) == before
-
-
 @pytest.mark.parametrize("other", DATABASES)
 def test_copy_with_indexes_made_last_is_as_it_was(
     store: Store, other: str, tmp_path_factory: pytest.TempPathFactory

@@ -118,18 +118,6 @@ def test_store_in_use_is_not_moved(url: str, target: str, store: Store) -> None:
         assert list(changed_rejections(connection)) == []
 
 
-def test_target_that_holds_something_is_refused_and_the_store_stays(url: str, target: str) -> None:
-    move(url, target, BY)
-
-    with pytest.raises(
-        InputError, match=r"exists already: name a file that does not|holds tables already"
-    ):
-        move(target, url, BY)
-
-    with open_store(target):
-        pass
-
-
 def test_store_that_moved_does_not_move_again(url: str, target: str, tmp_path: Path) -> None:
     move(url, target, BY)
 

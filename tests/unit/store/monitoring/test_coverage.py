@@ -40,11 +40,6 @@ def stored_gaps(store: Store, *networks: NetworkId) -> list[Gap]:
         return gaps(connection, networks)
 
 
-def test_what_was_never_watched_is_not_covered(store: Store) -> None:
-    with store.read() as connection:
-        assert covered(connection, [A_NETWORK]) == []
-
-
 def test_parts_and_networks_are_covered_each_for_itself(store: Store) -> None:
     silent = replace(HELD, open_gap=SILENCE)
     others = [

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 from dashboard.domain.health.observation import Spent
 from dashboard.store.engine.engine import Store
 from dashboard.store.monitoring.upkeep import LedgerLine, record_credits, spent_since
@@ -18,6 +16,7 @@ def test_calls_of_an_hour_are_added_up(store: Store) -> None:
         record_credits(connection, A_NETWORK, A_MOMENT, FEES)
         record_credits(connection, A_NETWORK, A_MOMENT + seconds(3599), FEES)
         record_credits(connection, A_NETWORK, A_MOMENT, {})
+        record_credits(connection, A_NETWORK, A_MOMENT - seconds(1), STATUS)
 
     with store.read() as connection:
         found = spent_since(connection, A_MOMENT)
@@ -34,11 +33,3 @@ def test_spending_is_told_by_network_and_operation_the_dearest_first(store: Stor
             (each.network_id, each.spent.credits) for each in spent_since(connection, A_MOMENT)
         ]
     assert found == [(ANOTHER_NETWORK, 2400), (A_NETWORK, 80), (ANOTHER_NETWORK, 0)]
-
-
-def test_spending_before_a_time_is_left_out(store: Store) -> None:
-    with store.write() as connection:
-        record_credits(connection, A_NETWORK, A_MOMENT - timedelta(hours=1), FEES)
-
-    with store.read() as connection:
-        assert spent_since(connection, A_MOMENT) == []

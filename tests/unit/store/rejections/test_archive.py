@@ -20,7 +20,6 @@ from dashboard.store.rejections.archive import (
     all_arrivals,
     archive_page,
     archived_versions,
-    last_rejection_id,
 )
 from dashboard.store.rejections.counts import GroupCount, GroupCounts, Grouping, count_by
 from tests.builders import (
@@ -193,8 +192,3 @@ def test_versions_of_a_hash_come_newest_claimed_first_however_old(store: Store) 
 
     assert [each.rejection.record.reason_message for each in found] == [REASONS[1], "old"]
     assert first == found[:1]
-
-
-def test_last_place_is_that_of_the_newest_arrival(store: Store) -> None:
-    with store.read() as connection:
-        assert last_rejection_id(connection) == 30

@@ -167,16 +167,6 @@ def test_counters_of_purged_rejections_leave_no_rows(store: Store) -> None:
         assert counted_days(connection) == set()
 
 
-def test_version_seen_again_is_counted_once(store: Store) -> None:
-    for _ in range(2):
-        with store.write() as connection:
-            save_polled(connection, A_NETWORK, a_record(), A_MOMENT)
-            save_report(connection, a_report(), A_NETWORK, A_MOMENT)
-
-    with store.read() as connection:
-        assert count_rejections(connection, RejectionFilter()) == 1
-
-
 def key_of(grouping: Grouping, each: StoredRejection) -> object:
     """Return what a rejection is counted under."""
     record, reason = each.record, parse_reason(each.record.reason_message)

@@ -19,7 +19,6 @@ from dashboard.store.rejections.archive import queryable_record
 from dashboard.store.rejections.known_hashes import (
     KnownHashes,
     RejectionReader,
-    TooManyVersions,
     head_of,
     load_heads,
 )
@@ -55,14 +54,6 @@ def reader(store: Store) -> Iterator[RejectionReader]:
 
 def test_nothing_is_current_before_it_is_loaded(reader: RejectionReader) -> None:
     assert not KnownHashes(reader).is_current()
-
-
-def test_what_was_on_record_before_is_known(store: Store, reader: RejectionReader) -> None:
-    keep(store, 1, 2)
-    known = KnownHashes(reader)
-    known.adopt(load_heads(store))
-
-    assert (knows(known, 1), knows(known, 2), knows(known, 3)) == (True, True, False)
 
 
 def test_what_is_rolled_back_is_not_taken_for_known(store: Store, reader: RejectionReader) -> None:
@@ -158,14 +149,3 @@ def test_visible_record_is_the_one_that_the_store_tells(
         with store.read() as connection:
             told = queryable_record(connection, networks, a_hash(), now)
         assert reader.queryable_record(networks, a_hash(), now) == told
-
-
-def test_hash_with_many_versions_is_left_to_the_store(
-    store: Store, reader: RejectionReader
-) -> None:
-    with store.write() as connection:
-        for number in range(100):
-            save_polled(connection, A_NETWORK, a_record(nonce=number), A_MOMENT)
-
-    with pytest.raises(TooManyVersions):
-        reader.queryable_record((A_NETWORK,), a_hash(), A_MOMENT)

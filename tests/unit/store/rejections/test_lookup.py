@@ -57,3 +57,5 @@ def test_too_many_versions_are_not_compared_here(store: Store, reader: Rejection
 
     with pytest.raises(TooManyVersions):
         reader.queryable_records((A_NETWORK,), [a_hash(1)], A_MOMENT)
+    with pytest.raises(TooManyVersions):
+        reader.queryable_record((A_NETWORK,), a_hash(1), A_MOMENT)

@@ -33,7 +33,7 @@ UNKNOWN = r"=1+1 of C:\temp, 100% odd"
 def store(store: Store) -> Store:
     """Hold five rejections, a second after another."""
     saved = (
-        (A_NETWORK, a_record(tx_hash=a_hash(1))),
+        (A_NETWORK, a_record(tx_hash=a_hash(1), timestamp=A_MOMENT + seconds(9))),
         (
             A_NETWORK,
             a_record(

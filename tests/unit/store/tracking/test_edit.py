@@ -15,7 +15,6 @@ from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.domain.tracking.track_list import TrackResult
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.record_answers import record_lookup, save_polled
-from dashboard.store.rejections.filter import hashes_with_label
 from dashboard.store.schema import tracked_labels, tracked_tags
 from dashboard.store.tracking.cohorts import mark_rejected, read_cohorts, watched_after
 from dashboard.store.tracking.search import (
@@ -86,23 +85,6 @@ def test_tracked_are_found_by_what_is_known_of_them(
     assert count == len(numbers)
 
 
-def test_search_goes_on_after_those_skipped(store: Store) -> None:
-    with store.read() as connection:
-        [latest] = search_tracked(connection, TrackedFilter(), 1)
-        found = search_tracked(connection, TrackedFilter(), 2, latest.tracked_id)
-
-    assert [number_of(each.tx_hash) for each in found] == [3, 2]
-    assert found[0].network_ids == (ANOTHER_NETWORK, A_NETWORK)
-
-
-def test_remarks_are_corrected(store: Store) -> None:
-    with store.write() as connection:
-        assert edit_tracked(connection, a_hash(4), Remarks(A_MOMENT, "Case 4", ""))
-        newest = newest_tracked(connection, 1)[0]
-
-    assert (newest.attempted_at, newest.label, newest.note) == (A_MOMENT, "Case 4", "")
-
-
 def test_corrected_time_of_the_attempt_is_taken_up_again(store: Store) -> None:
     with store.write() as connection:
         last_seen = watched_after(connection, A_NETWORK, 0)[-1].cohort_id
@@ -116,11 +98,6 @@ def test_corrected_time_of_the_attempt_is_taken_up_again(store: Store) -> None:
     assert (cohort.hashes, here.last_result.is_answered) == ([a_hash(3)], False)
 
 
-def test_remarks_of_what_is_not_tracked_are_refused(store: Store) -> None:
-    with store.write() as connection:
-        assert not edit_tracked(connection, a_hash(9), Remarks(None, "Case 9", ""))
-
-
 def test_removed_hash_is_watched_nowhere_and_what_was_seen_of_it_stays(store: Store) -> None:
     with store.write() as connection:
         seen = read_evidence(connection, A_NETWORK, a_hash(1))
@@ -131,26 +108,6 @@ def test_removed_hash_is_watched_nowhere_and_what_was_seen_of_it_stays(store: St
         assert not is_tracked(connection, a_hash(1))
         assert a_hash(1) not in hashes_asked(connection, A_NETWORK)
         assert read_evidence(connection, A_NETWORK, a_hash(1)) == seen
-
-
-def test_hash_that_is_tracked_anew_keeps_what_was_seen_of_it(store: Store) -> None:
-    with store.write() as connection:
-        seen = [read_evidence(connection, None, a_hash(number)) for number in (1, 2, 3)]
-        for number in (1, 2, 3):
-            untrack(connection, a_hash(number))
-            wish = TrackRequest(a_hash(number), (A_NETWORK, ANOTHER_NETWORK), None, "")
-            track(connection, wish, A_MOMENT + seconds(9))
-        again = [read_evidence(connection, None, a_hash(number)) for number in (1, 2, 3)]
-        rejected = TrackedFilter(A_NETWORK, RecordStatus.REJECTED)
-
-        assert again == seen
-        assert count_tracked(connection, rejected) == 1
-
-
-def test_labelled_hashes_are_those_with_exactly_the_label(store: Store) -> None:
-    with store.read() as connection:
-        assert connection.scalars(hashes_with_label("Case 17")).all() == [a_hash(1)]
-        assert connection.scalars(hashes_with_label("Case")).all() == []
 
 
 def hashes_asked(connection: Connection, network_id: NetworkId) -> set[TxHash]:
@@ -184,14 +141,6 @@ def test_record_of_a_network_where_a_hash_is_not_watched_counts_without_a_networ
         for network_id in (A_NETWORK, ANOTHER_NETWORK):
             of_network = search_tracked(connection, TrackedFilter(network_id, rejected), 10)
             assert a_hash(4) not in {each.tx_hash for each in of_network}
-
-
-def test_record_is_known_of_a_hash_that_is_tracked_elsewhere_later(store: Store) -> None:
-    with store.write() as connection:
-        save_polled(connection, ANOTHER_NETWORK, a_record(tx_hash=a_hash(7)), A_MOMENT)
-        track(connection, TrackRequest(a_hash(7), (A_NETWORK,), None, ""), A_MOMENT)
-
-        assert count_tracked(connection, TrackedFilter(record_status=RecordStatus.REJECTED)) == 2
 
 
 @pytest.mark.parametrize("wanted", [TrackedFilter(), TrackedFilter(search="note")])

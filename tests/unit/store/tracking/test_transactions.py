@@ -8,7 +8,7 @@ from typing import Any
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.domain.tracking.track_list import TrackResult
 from dashboard.store.engine.engine import Store
-from dashboard.store.tracking.transactions import TrackedTransaction, is_tracked, track, track_all
+from dashboard.store.tracking.transactions import TrackedTransaction, track, track_all
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, seconds
 from tests.one_by_one import newest_tracked
 
@@ -56,43 +56,12 @@ def test_hash_is_new_the_first_time_only(store: Store) -> None:
     assert the_tracked(store).tracked_at == A_MOMENT
 
 
-def test_further_network_of_a_tracked_hash_is_new(store: Store) -> None:
-    wish(store, a_wish())
-
-    assert wish(store, a_wish(network_ids=(A_NETWORK, ANOTHER_NETWORK)))
-    assert the_tracked(store).network_ids == (ANOTHER_NETWORK, A_NETWORK)
-
-
 def test_wish_repeated_fills_in_what_was_unknown(store: Store) -> None:
     wish(store, a_wish(note="first"))
     wish(store, a_wish(attempted_at=A_MOMENT, label="back\\slash", note="second"))
 
     found = the_tracked(store)
     assert (found.attempted_at, found.label, found.note) == (A_MOMENT, "back\\slash", "first")
-
-
-def test_wish_repeated_changes_nothing_that_was_known(store: Store) -> None:
-    wish(store, a_wish(attempted_at=A_MOMENT, label="mine"))
-    wish(store, a_wish(attempted_at=LATER, label="yours"))
-
-    found = the_tracked(store)
-    assert (found.attempted_at, found.label) == (A_MOMENT, "mine")
-
-
-def test_hash_is_tracked_once_somebody_wished_it(store: Store) -> None:
-    wish(store, a_wish(1))
-
-    with store.read() as connection:
-        assert is_tracked(connection, a_hash(1))
-        assert not is_tracked(connection, a_hash(2))
-
-
-def test_tracked_hashes_come_latest_first_and_limited(store: Store) -> None:
-    for number in (1, 2, 3):
-        wish(store, a_wish(number), A_MOMENT + seconds(number))
-
-    with store.read() as connection:
-        assert [each.tx_hash for each in newest_tracked(connection, 2)] == [a_hash(3), a_hash(2)]
 
 
 def test_each_of_many_wishes_is_told_what_became_of_it(store: Store) -> None:
