@@ -45,8 +45,13 @@ from dashboard.store.rejections.counts import (
     count_over_time,
     rank_senders,
 )
-from dashboard.store.rejections.search import latest_reasons, search, search_page
-from dashboard.store.rejections.unparsed_reasons import UnparsedReason, unparsed_reasons
+from dashboard.store.rejections.search import (
+    UnparsedReason,
+    latest_reasons,
+    search,
+    search_page,
+    unparsed_reasons,
+)
 from dashboard.wire.exclusion import encode_record
 
 MOST_EXPORTED: Final = 20_000

@@ -33,7 +33,7 @@ from dashboard.store.alerts.rules import MOST_TRANSITIONS, past_transitions
 from dashboard.store.engine.connection import Connection
 from dashboard.store.evidence.busy_context import SERIES
 from dashboard.store.fees.rollups import summaries_between
-from dashboard.store.fees.stored_fees import SeriesKey, asked_before, fees_beside_limit
+from dashboard.store.fees.stored_fees import SeriesKey, fees_answered_at, fees_beside_limit
 from dashboard.store.monitoring.coverage import gaps
 from dashboard.store.rejections.rates import (
     MOST_ARRIVALS,
@@ -144,7 +144,7 @@ def _of_fees(
     for network_id in rule.scope.networks or networks:
         key = SeriesKey(network_id, SERIES[limit.signal])
         pause = longest_pause(networks.get(network_id, timedelta()))
-        begin = asked_before(connection, network_id, since) or since
+        begin = fees_answered_at(connection, network_id, since) or since
         polled = fees_beside_limit(connection, key, limit, (begin, until), pause)
         kept_since = polled[0].value.at if polled else until
         minutes = _minutes(connection, key, (since, kept_since))

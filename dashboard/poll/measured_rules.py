@@ -54,7 +54,7 @@ from dashboard.store.alerts.rules import rules_in_force
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.busy_context import SERIES
-from dashboard.store.fees.stored_fees import SeriesKey, asked_before, fees_beside_limit
+from dashboard.store.fees.stored_fees import SeriesKey, fees_answered_at, fees_beside_limit
 from dashboard.store.monitoring.coverage import gaps
 from dashboard.store.monitoring.sizes import free_space
 from dashboard.store.monitoring.upkeep import spent_since
@@ -192,7 +192,7 @@ class RuleReader:
             pause = longest_pause(self.with_fees.get(network_id, timedelta()))
             before = held.get(subject)
             start = now - max(rule.pending, rule.keep_firing) - pause
-            begin = asked_before(connection, network_id, _earlier(before, start)) or start
+            begin = fees_answered_at(connection, network_id, _earlier(before, start)) or start
             between = trusted(_no_earlier(before, begin)), now
             key = SeriesKey(network_id, SERIES[limit.signal])
             found = fees_beside_limit(connection, key, limit, between, pause)

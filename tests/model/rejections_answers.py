@@ -30,8 +30,7 @@ from dashboard.store.rejections.counts import (
     count_rejections,
 )
 from dashboard.store.rejections.known_hashes import RejectionReader
-from dashboard.store.rejections.search import search
-from dashboard.store.rejections.unparsed_reasons import unparsed_reasons
+from dashboard.store.rejections.search import search, unparsed_reasons
 from tests.model.kills import Turn
 from tests.model.rejections import Archive
 from tests.model.world import HASHES, NETWORKS, SENDERS

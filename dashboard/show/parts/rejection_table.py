@@ -24,7 +24,7 @@ from dashboard.domain.rejections.reasons import (
 )
 from dashboard.show.parts.frame import in_line, section
 from dashboard.show.parts.table import table
-from dashboard.store.rejections.unparsed_reasons import UnparsedReason
+from dashboard.store.rejections.search import UnparsedReason
 
 _ROW_REASON_LENGTH: Final = 160
 _QUOTED_LENGTH: Final = 64

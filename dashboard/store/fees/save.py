@@ -38,13 +38,14 @@ _DELETE_ESTIMATE: Final = (
     "DELETE FROM estimated_base_fees WHERE network_id = ? AND at = ? RETURNING base_fee"
 )
 
-_SAME_NAMES: Final = (
+SAME_NAMES: Final = (
     "estimated_base_fee",
     "network_congestion",
     "priority_fee_trend",
     "base_fee_trend",
     "version",
 )
+"""Fields of `suggestedGasFees` that are columns of the same name."""
 
 
 def save_fees(
@@ -185,7 +186,7 @@ def _delete_estimate(
 
 def row_of_suggested_fees(fees: SuggestedGasFees) -> dict[str, Any]:
     """Return `suggestedGasFees` with each value in a column of its own."""
-    row = {name: getattr(fees, name) for name in _SAME_NAMES}
+    row = {name: getattr(fees, name) for name in SAME_NAMES}
     for level, suggestion in (("low", fees.low), ("medium", fees.medium), ("high", fees.high)):
         row |= {
             f"{level}_max_priority_fee": suggestion.suggested_max_priority_fee_per_gas,

@@ -191,14 +191,6 @@ def fees_beside_limit(
     ]
 
 
-def asked_before(connection: Connection, network_id: NetworkId, at: datetime) -> datetime | None:
-    """Return when suggested fees were answered last, until a moment."""
-    column = suggested_gas_fees.c
-    query = select(column.asked_at).where(column.network_id == network_id, column.asked_at <= at)
-    found: datetime | None = connection.scalar(query.order_by(column.asked_at.desc()).limit(1))
-    return found
-
-
 def last_asked_at(
     connection: Connection, network_ids: Sequence[NetworkId], now: datetime
 ) -> list[tuple[NetworkId, int]]:
@@ -279,19 +271,16 @@ def percentile_answered_by_api_at(
     found = (
         _newest(
             connection,
-            _percentile_times(network_id, operation).where(
-                column.source != GasSource.NODE_INSTEAD, column.asked_at <= now
+            select(column.asked_at).where(
+                column.network_id == network_id,
+                column.operation == operation,
+                column.source != GasSource.NODE_INSTEAD,
+                column.asked_at <= now,
             ),
         )
-        for operation in (Operation.BASE_FEE_PERCENTILE, Operation.BUSY_THRESHOLD)
+        for operation in PERCENTILES
     )
     return max((each for each in found if each is not None), default=None)
-
-
-def _percentile_times(network_id: NetworkId, operation: Operation) -> Select[Any]:
-    return select(fee_percentiles.c.asked_at).where(
-        fee_percentiles.c.network_id == network_id, fee_percentiles.c.operation == operation
-    )
 
 
 def _newest(connection: Connection, query: Select[Any]) -> datetime | None:

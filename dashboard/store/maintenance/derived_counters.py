@@ -31,7 +31,7 @@ from dashboard.store.schema import (
     tracked_tags,
 )
 from dashboard.store.schema.columns import moment_of
-from dashboard.store.tracking.tag_index import index_tags
+from dashboard.store.tracking.transactions import index_tags
 
 _NONE: Final = literal(0, BigInteger)
 

@@ -22,8 +22,7 @@ from dashboard.store.retention.old_rows import (
     fee_series,
     rows_by_time,
 )
-from dashboard.store.retention.purge_notifications import NOTIFICATIONS
-from dashboard.store.retention.purge_rejections import REJECTIONS
+from dashboard.store.retention.purge import NOTIFICATIONS, REJECTIONS
 from dashboard.store.schema import (
     answer_counts,
     coverage_gaps,

@@ -12,8 +12,13 @@ from dashboard.domain.quantity import TxHash
 from dashboard.domain.tracking.paste import Remarks, own_tags, written_tags
 from dashboard.store.engine.batching import portions
 from dashboard.store.schema import tracked_hashes
-from dashboard.store.tracking.tag_index import count_labels, index_tags
-from dashboard.store.tracking.transactions import bounded_tags, edit_tracked, untrack
+from dashboard.store.tracking.transactions import (
+    bounded_tags,
+    count_labels,
+    edit_tracked,
+    index_tags,
+    untrack,
+)
 
 
 @dataclass(frozen=True, slots=True)

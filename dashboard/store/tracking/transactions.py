@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
@@ -14,6 +14,7 @@ from sqlalchemy import (
     Row,
     Select,
     delete,
+    insert,
     select,
     update,
 )
@@ -26,9 +27,11 @@ from dashboard.domain.tracking.verdict import WATCHED_FOR
 from dashboard.errors import InputError
 from dashboard.store.engine.batching import portions
 from dashboard.store.engine.driver import insert_many
+from dashboard.store.engine.upsert import upsert_sums
 from dashboard.store.schema import (
     cohorts,
     tracked_hashes,
+    tracked_labels,
     tracked_tags,
     watched_cohorts,
 )
@@ -42,7 +45,6 @@ from dashboard.store.tracking.cohorts import (
     watch_on_networks,
 )
 from dashboard.store.tracking.poll_results import adopt_earlier_results, keep_results_of_removed
-from dashboard.store.tracking.tag_index import count_labels, index_tags
 
 _TEXTS: Final = ("label", "note", "case_id", "owner")
 _COLUMNS: Final = ("tx_hash", "cohort_id", "attempted_at", *_TEXTS, "tags")
@@ -357,3 +359,33 @@ def bounded_tags(tx_hash: TxHash, remarks: Remarks) -> str:
             f"{tx_hash} would have {many:,} tags, of {MOST_TAGS} at most: remove some of it first"
         )
     return tags
+
+
+def index_tags(connection: Connection, hashes: Sequence[TxHash]) -> None:
+    """Let hashes be found by their tags of now."""
+    column = tracked_hashes.c
+    for some in portions(sorted(hashes)):
+        query = select(column.tracked_id, column.tags).where(column.tx_hash.in_(some))
+        tagged = connection.execute(query).all()
+        before = tracked_tags.c.tracked_id.in_([row.tracked_id for row in tagged])
+        connection.execute(delete(tracked_tags).where(before))
+        rows = [
+            {"tag": tag, "tracked_id": row.tracked_id}
+            for row in tagged
+            for tag in tags_in(row.tags)
+        ]
+        if rows:
+            connection.execute(insert(tracked_tags), rows)
+
+
+def count_labels(
+    connection: Connection, come: Iterable[str] = (), gone: Iterable[str] = ()
+) -> None:
+    """Update how many hashes have each label."""
+    counts = Counter(come)
+    counts.subtract(gone)
+    changed = {label: many for label, many in counts.items() if label and many}
+    rows = [{"label": label, "many": many} for label, many in changed.items()]
+    upsert_sums(connection, tracked_labels, rows)
+    if any(many < 0 for many in changed.values()):
+        connection.execute(delete(tracked_labels).where(tracked_labels.c.many == 0))

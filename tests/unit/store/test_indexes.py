@@ -80,8 +80,7 @@ from dashboard.store.rejections.counts import (
 from dashboard.store.rejections.filter import hashes_with_label
 from dashboard.store.rejections.rates import count_arrivals
 from dashboard.store.rejections.save import watched_among
-from dashboard.store.rejections.search import search
-from dashboard.store.rejections.unparsed_reasons import unparsed_reasons
+from dashboard.store.rejections.search import search, unparsed_reasons
 from dashboard.store.tracking.cohorts import read_cohorts, watched_after
 from dashboard.store.tracking.follow_ups import inclusion_questions, open_follow_ups
 from dashboard.store.tracking.search import (

@@ -14,7 +14,7 @@ from dashboard.domain.fees.spells import HoldPeriods, JudgedValue, spells_of
 from dashboard.domain.quantity import Wei
 from dashboard.store.engine.engine import Store
 from dashboard.store.fees.import_history import import_gas_history
-from dashboard.store.fees.stored_fees import SeriesKey, asked_before, fees_beside_limit
+from dashboard.store.fees.stored_fees import SeriesKey, fees_answered_at, fees_beside_limit
 from tests.builders import A_MOMENT, A_NETWORK, GWEI, seconds, suggested_gas_fees
 
 SILENCE = seconds(120)
@@ -83,7 +83,7 @@ def test_limit_may_be_more_than_any_fee(store: Store) -> None:
 
     with store.read() as connection:
         [found] = fees_beside_limit(connection, KEY, limit, (A_MOMENT, A_MOMENT), SILENCE)
-        assert asked_before(connection, A_NETWORK, A_MOMENT - seconds(1)) is None
-        assert asked_before(connection, A_NETWORK, A_MOMENT + seconds(9)) == A_MOMENT
+        assert fees_answered_at(connection, A_NETWORK, A_MOMENT - seconds(1)) is None
+        assert fees_answered_at(connection, A_NETWORK, A_MOMENT + seconds(9)) == A_MOMENT
 
     assert not found.value.is_beyond

@@ -1,4 +1,4 @@
-"""Purge old changes whose incident is over, with their notifications and deliveries."""
+"""Purge old changes and old rejections, each with what belongs to no other row."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
-from sqlalchemy import Connection, Row, delete, exists, func, select, update
+from sqlalchemy import ColumnElement, Connection, Row, delete, exists, func, or_, select, update
 
 from dashboard.domain.alerts.condition import SubjectKind
 from dashboard.domain.alerts.notification import NotificationState
-from dashboard.store.engine.batching import PORTION
+from dashboard.store.engine.batching import PORTION, after_row
+from dashboard.store.engine.driver import placeholders, read_rows, write_rows
+from dashboard.store.rejections.counters import count_deleted
 from dashboard.store.rejections.save import watched_among
 from dashboard.store.retention.old_rows import OldRows, Rows
 from dashboard.store.schema import (
@@ -27,12 +29,13 @@ from dashboard.store.schema import (
     rejections,
     transitions,
 )
+from dashboard.store.schema.columns import milliseconds_of
 
 OPEN_STATES: Final = (NotificationState.PENDING.value, NotificationState.HELD.value)
 """What is pending, and what waits for a person after a restore, may still be handed over."""
 
 
-def _old(connection: Connection, before: datetime, after: Row[Any] | None) -> Rows:
+def _old_changes(connection: Connection, before: datetime, after: Row[Any] | None) -> Rows:
     """Return changes in the order of the outbox, which is nearly that of time."""
     seen = func.coalesce(rejections.c.seen_again_at, rejections.c.first_seen_at).label("seen")
     query = (
@@ -52,7 +55,7 @@ def _old(connection: Connection, before: datetime, after: Row[Any] | None) -> Ro
     return [row for row in connection.execute(query) if row.at < before]
 
 
-def _purge(connection: Connection, found: Rows, before: datetime) -> int:
+def _purge_changes(connection: Connection, found: Rows, before: datetime) -> int:
     """Delete changes from before, with their notifications and every attempt to deliver them.
 
     What lasts still keeps its changes, and so does a transaction that is tracked or was seen
@@ -143,4 +146,71 @@ def _of_lasting(connection: Connection, found: Rows) -> set[UUID]:
     return {row.transition_id for row in of_networks if row.opening_id in lasting}
 
 
-NOTIFICATIONS: Final = OldRows(_old, _purge)
+NOTIFICATIONS: Final = OldRows(_old_changes, _purge_changes)
+
+
+_FREE: Final = """
+SELECT rejection_id, tx_hash FROM rejections
+WHERE rejection_id IN {} AND (seen_again_at IS NULL OR seen_again_at < ?)
+AND NOT EXISTS (SELECT 1 FROM tracked_hashes WHERE tx_hash = rejections.tx_hash)
+AND NOT EXISTS (
+    SELECT 1 FROM transitions JOIN outbox USING (transition_id)
+    WHERE rejection_id = rejections.rejection_id AND expanded_at IS NULL)
+AND NOT EXISTS (
+    SELECT 1 FROM transitions JOIN notification_members USING (transition_id)
+    JOIN notifications USING (notification_id)
+    WHERE rejection_id = rejections.rejection_id AND state IN {})
+"""
+"""Those that are not seen again, nor tracked, and have no notification pending or held."""
+
+_DELETE_REFERRING: Final = (
+    "DELETE FROM conditions WHERE rejection_id IN {}",
+    "UPDATE transitions SET rejection_id = NULL WHERE rejection_id IN {}",
+    "DELETE FROM rejections WHERE rejection_id IN {}",
+)
+_DELETE_SIGNED: Final = (
+    "DELETE FROM signed_transactions WHERE tx_hash IN {} AND NOT EXISTS "
+    "(SELECT 1 FROM rejections WHERE tx_hash = signed_transactions.tx_hash)"
+)
+
+
+def _old_rejections(connection: Connection, before: datetime, after: Row[Any] | None) -> Rows:
+    column = rejections.c
+    order = (column.first_seen_at, column.rejection_id)
+    query = (
+        select(*order)
+        .where(column.first_seen_at < before, _was_last_seen_before(before))
+        .where(*after_row(order, after))
+        .order_by(*order)
+        .limit(PORTION)
+    )
+    return connection.execute(query).all()
+
+
+def _was_last_seen_before(before: datetime) -> ColumnElement[bool]:
+    column = rejections.c.seen_again_at
+    return or_(column.is_(None), column < before)
+
+
+def _purge_rejections(connection: Connection, found: Rows, before: datetime) -> int:
+    """Delete versions that arrived and were last seen before a moment.
+
+    A tracked hash, or one with a pending notification, keeps its versions on all networks. A
+    version's condition is deleted with it, and with the last version of a hash its signed
+    transaction; notifications about it stay, without the record.
+    """
+    ids = [row.rejection_id for row in found]
+    values = [*ids, milliseconds_of(before), *OPEN_STATES]
+    free = read_rows(connection, _FREE.format(placeholders(ids), placeholders(OPEN_STATES)), values)
+    if not free:
+        return 0
+    ids = [rejection_id for rejection_id, _ in free]
+    hashes = [tx_hash for _, tx_hash in free]
+    count_deleted(connection, ids)
+    for statement in _DELETE_REFERRING:
+        write_rows(connection, statement.format(placeholders(ids)), [tuple(ids)])
+    write_rows(connection, _DELETE_SIGNED.format(placeholders(hashes)), [tuple(hashes)])
+    return len(ids)
+
+
+REJECTIONS: Final = OldRows(_old_rejections, _purge_rejections)
