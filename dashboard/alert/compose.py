@@ -10,9 +10,8 @@ from uuid import UUID
 
 from jinja2 import Template
 
-from dashboard.alert.change_text import BusyText, describe_busy
 from dashboard.alert.digest_text import describe_digest
-from dashboard.alert.incident_text import describe, tone_of
+from dashboard.alert.incident_text import BusyText, describe, describe_busy, tone_of
 from dashboard.alert.message import InlineImage, Message
 from dashboard.alert.occasion import Occasion, occasion_of
 from dashboard.alert.rejection_text import RejectionContext, describe_inclusion, describe_rejection
@@ -179,15 +178,27 @@ def compose(
     Foreign text appears only as quotation and as labels, `unlinked` and, in HTML, escaped by the
     template.
     """
-    change = _change_of(notification) if context is None else context.change
-    busy = _busy_text(context, templates.zone)
+    if context is None:
+        since = opened_at(notification)
+        known = NotifiedChange(notification.transition, notification.rejection, since)
+        context = MessageContext(known)
+    change = context.change
+    busy = BusyText() if context.busy is None else describe_busy(context.busy, templates.zone)
     network = network_named(change.transition.subject.network_id, templates)
-    said = _text_for(notification, change, templates)
-    text = _with_inhibited(said, context)
+    text = _text_for(notification, change, network, templates)
+    if context.inhibited:
+        text = replace(text, remark=inhibited_in_words(map(unlinked, context.inhibited)))
     simulated = " (simulated data)" if network.is_simulated else ""
     chart_id = f"chart.{notification.message_id.strip('<>')}" if busy.chart else ""
     actions = actions_of(notification, templates.links)
-    occasion = _occasion(notification, templates, context, actions)
+    occasion = occasion_of(
+        notification,
+        templates.zone,
+        context.event,
+        title=title_of(notification.incident, templates.networks),
+        has_link=bool(actions.acknowledge),
+    )
+    state = str(change.transition.after) if change.ended is None else "over"
     variables = {
         "text": text,
         "occasion": occasion,
@@ -196,12 +207,14 @@ def compose(
         "chart_id": chart_id,
         "subject": occasion.subject(f"{text.subject or text.headline}{simulated}"),
         "preheader": _preheader(occasion, busy, text),
-        "kicker": occasion.kicker or text.kicker or _state_of(change),
+        "kicker": occasion.kicker or text.kicker or state,
         "rows": (*_network_row(change, network), *text.rows),
         "code": _CODE,
         "link": link_of(change, text, templates.links),
         "link_label": "Look it up" if text.page == "lookup" else "See what is known now",
-        **_of_network(network),
+        "network": visible(network.title),
+        "is_simulated": network.is_simulated,
+        "partly_simulated": "",
         "tone": tone_of(change.transition, notification.kind, is_over=change.ended is not None),
         "changed_at": moment_in(change.transition.at, templates.zone),
         "has_links": bool(templates.links.public_url),
@@ -217,35 +230,20 @@ def compose(
 
 
 def _text_for(
-    notification: Notification, change: NotifiedChange, templates: MessageTemplates
+    notification: Notification,
+    change: NotifiedChange,
+    network: NetworkName,
+    templates: MessageTemplates,
 ) -> IncidentText:
     grounds = change.transition.grounds
     if isinstance(grounds, DigestGrounds):
         titles = {each: _titled(named) for each, named in templates.networks.items()}
         return describe_digest(grounds, titles, templates.zone)
-    network = network_named(change.transition.subject.network_id, templates)
     return text_of(change, network, templates.zone, notification.recipient.channel)
 
 
 def _titled(network: NetworkName) -> str:
     return f"{visible(network.title)}{' (simulated data)' if network.is_simulated else ''}"
-
-
-def _state_of(change: NotifiedChange) -> str:
-    return str(change.transition.after) if change.ended is None else "over"
-
-
-def _occasion(
-    notification: Notification,
-    templates: MessageTemplates,
-    context: MessageContext | None,
-    actions: ActionLinks,
-) -> Occasion:
-    return occasion_of(
-        *(notification, templates.zone, None if context is None else context.event),
-        title=title_of(notification.incident, templates.networks),
-        has_link=bool(actions.acknowledge),
-    )
 
 
 def _network_row(change: NotifiedChange, network: NetworkName) -> Rows:
@@ -255,26 +253,11 @@ def _network_row(change: NotifiedChange, network: NetworkName) -> Rows:
     return (("Network", _titled(network)),)
 
 
-def _of_network(network: NetworkName) -> dict[str, object]:
-    return {
-        "network": visible(network.title),
-        "is_simulated": network.is_simulated,
-        "partly_simulated": "",
-    }
-
-
 def _preheader(occasion: Occasion, busy: BusyText, text: IncidentText) -> str:
     if occasion.word:
         return occasion.said[0]
     said = busy.preheader or text.preheader or text.explanation or text.opening
     return f"Critical · {said}" if occasion.is_critical else said
-
-
-def _with_inhibited(text: IncidentText, context: MessageContext | None) -> IncidentText:
-    """Return a text that names the rules that cannot be judged meanwhile, if there are any."""
-    if context is None or not context.inhibited:
-        return text
-    return replace(text, remark=inhibited_in_words(map(unlinked, context.inhibited)))
 
 
 def network_named(network_id: NetworkId, templates: MessageTemplates) -> NetworkName:
@@ -312,16 +295,6 @@ def link_of(change: NotifiedChange, text: IncidentText, links: Links) -> str:
     if text.page != "lookup":
         return links.page(text.page, subject.network_id)
     return "" if subject.tx_hash is None else links.lookup(subject.tx_hash)
-
-
-def _change_of(notification: Notification) -> NotifiedChange:
-    return NotifiedChange(notification.transition, notification.rejection, opened_at(notification))
-
-
-def _busy_text(context: MessageContext | None, zone: tzinfo) -> BusyText:
-    if context is None or context.busy is None:
-        return BusyText()
-    return describe_busy(context.busy, zone)
 
 
 def opened_at(notification: Notification) -> datetime | None:

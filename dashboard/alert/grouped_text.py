@@ -60,16 +60,7 @@ class ChangeLine(NamedTuple):
     state: str = ""
 
 
-class CauseLine(NamedTuple):
-    """Rejections that have network, reason and stage in common."""
-
-    many: int
-    network: str
-    cause: str
-    stage: str
-
-
-class _Cause(NamedTuple):
+class Cause(NamedTuple):
     """What rejections in the text are counted by."""
 
     network: str
@@ -89,7 +80,7 @@ class _Grouped:
     channel: str = ""
     lines: list[ChangeLine] = field(default_factory=list)
     others: list[ChangeLine] = field(default_factory=list)
-    causes: Counter[_Cause] = field(default_factory=Counter)
+    causes: Counter[Cause] = field(default_factory=Counter)
     networks: dict[NetworkId, NetworkName] = field(default_factory=dict)
     many: int = 0
     new: int = 0
@@ -120,7 +111,7 @@ class _Grouped:
             record = change.rejection.record
             cause = cause_of(parse_reason(record.reason_message, network.module_limits))
             stage = str(record.tx_rejection_stage)
-        self.causes[_Cause(visible(network.title), cause, stage)] += 1
+        self.causes[Cause(visible(network.title), cause, stage)] += 1
         if len(self.lines) < FIRST_MEMBERS:
             text = self._text_of(change, network)
             said = text.subject.partition(" · ")[0]
@@ -182,7 +173,8 @@ class _Grouped:
     def variables(self) -> dict[str, object]:
         """What templates call it."""
         about = {"network": self.where, "is_simulated": self.is_simulated, "tone": self.tone}
-        named = {"grouped": self, "causes": _causes(self), "spans_days": self.spans_days}
+        causes = self.causes.most_common(FIRST_MEMBERS)
+        named = {"grouped": self, "causes": causes, "spans_days": self.spans_days}
         return named | about | {"partly_simulated": " and ".join(self.simulated)}
 
     @property
@@ -323,12 +315,6 @@ def _preheader(grouped: _Grouped, occasion: Occasion) -> str:
     said = [f"{many:,} {key.cause} {key.stage}".strip() for key, many in commonest]
     critical = ["Critical"] if occasion.is_critical else []
     return " · ".join(critical + (said or [each.said for each in grouped.others[:3]]))
-
-
-def _causes(grouped: _Grouped) -> list[CauseLine]:
-    """Return what rejections have in common, the commonest first, as many as changes are named."""
-    commonest = grouped.causes.most_common(FIRST_MEMBERS)
-    return [CauseLine(many, *key) for key, many in commonest]
 
 
 def _clock(change: NotifiedChange) -> str:

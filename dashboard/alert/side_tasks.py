@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Final
 from uuid import UUID
@@ -131,6 +131,7 @@ class Digests:
                 make_digest(connection, each, directory, self.networks, self.clock(), self.domain)
 
 
+@dataclass(slots=True)
 class AlertRepeater:
     """Pushes again what an Alertmanager was told of and is open now, with the same labels.
 
@@ -138,41 +139,31 @@ class AlertRepeater:
     pushed before.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        recipient: Recipient,
-        channel: AlertmanagerChannel,
-        networks: Mapping[NetworkId, NetworkName],
-        links: Links,
-        clock: Clock,
-    ) -> None:
-        """Push nothing yet."""
-        self._store = store
-        self._recipient = recipient
-        self._channel = channel
-        self._networks = networks
-        self._links = links
-        self._clock = clock
-        self._pushed: dict[Subject, PushedAlert] = {}
+    store: Store
+    recipient: Recipient
+    channel: AlertmanagerChannel
+    networks: Mapping[NetworkId, NetworkName]
+    links: Links
+    clock: Clock
+    _pushed: dict[Subject, PushedAlert] = field(default_factory=dict)
 
     def work(self, may_send: MaySend) -> None:
         """Push all that is open; raises DeliveryError and StoreError."""
-        with self._store.read() as connection:
+        with self.store.read() as connection:
             now = {
                 each.subject: self._alert(each)
-                for each in told_incidents(connection, self._recipient)
+                for each in told_incidents(connection, self.recipient)
             }
             ends = ends_of(connection, self._pushed.keys() - now.keys())
         over = [replace(self._pushed[each], ends_at=at) for each, at in ends.items()]
         if now or over:
-            self._channel.push([*now.values(), *over], may_send)
+            self.channel.push([*now.values(), *over], may_send)
         self._pushed = now
 
     def _alert(self, incident: OpenIncident) -> PushedAlert:
         subject = incident.subject
         is_ours = subject.network_id == INSTALLATION
-        network = name_in(self._networks, subject.network_id)
+        network = name_in(self.networks, subject.network_id)
         title = visible(network.title)
         opening = Transition(
             _NOBODYS, subject, None, incident.state, incident.opened_at, incident.grounds
@@ -188,8 +179,8 @@ class AlertRepeater:
             ),
             {"summary": text.headline, "description": text.opening},
             incident.opened_at,
-            self._clock() + FIRES_FOR,
-            self._links.page("alerts", subject.network_id),
+            self.clock() + FIRES_FOR,
+            self.links.page("alerts", subject.network_id),
         )
 
 

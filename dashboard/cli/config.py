@@ -12,7 +12,7 @@ from dashboard.application.listing import Json
 from dashboard.application.trial import TrialOutcome, TrialResult
 from dashboard.cli.options import as_json, chosen
 from dashboard.cli.output import FAILED, WRONG_INPUT, print_json, print_table, say
-from dashboard.domain.health.polling_cost import CREDITS_PER_CALL, FREE_CREDITS, Cost
+from dashboard.domain.health.observation import CREDITS_PER_CALL, FREE_CREDITS, Cost
 from dashboard.logs import configure_logs
 from dashboard.settings import Settings, load_settings
 from dashboard.settings.layers import Mistake, SettingLocation

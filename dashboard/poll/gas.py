@@ -330,27 +330,22 @@ class GasFromNode:
         """Return the base fee strictly above which the network counts as busy."""
         return (await self._read_whole_window()).busy_threshold
 
-    async def _read(self) -> ChainFees:
+    async def _read_whole_window(self) -> ChainFees:
+        """Load the window first; UpstreamUnavailable where that does not go on, or takes long."""
         async with self._one_at_a_time:
             now = self._clocks.elapsed()
             if self._read_at is None or now - self._read_at > _SHARED_FOR:
                 await self._refresh()
         if self._trouble is not None:
             raise self._trouble
-        return self._follower.snapshot()
-
-    async def _read_whole_window(self) -> ChainFees:
-        """Load the window first; UpstreamUnavailable where that does not go on, or takes long."""
-        fees, held = await self._read(), -1
-        started = self._clocks.elapsed()
+        started, held = self._clocks.elapsed(), -1
         while not self._follower.is_complete:
             before, held = held, self._follower.blocks_held
             if held == before or self._clocks.elapsed() - started > _LONGEST_LOAD:
                 raise UpstreamUnavailable(f"the node's window is being read: {held} blocks so far")
             async with self._one_at_a_time:
                 await self._follower.refresh()
-            fees = self._follower.snapshot()
-        return fees
+        return self._follower.snapshot()
 
     async def _refresh(self) -> None:
         self._trouble = None

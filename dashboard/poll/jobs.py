@@ -123,11 +123,12 @@ def jobs_of(worker: PollingWorker, term: Term, over: asyncio.Event) -> list[Job]
     """Return the jobs of one term, with nothing left of an earlier one; `over` ends it."""
     disk = DiskSpace(worker.store, worker.low_space, worker.rules, worker.clocks, worker.new_id)
     measured = _measured_rules(worker)
+    delivery = DeliveryTurns(worker.delivery, worker.periods.delivery, term, over)
     housekeeping = RetentionRounds(worker.store, worker.retention, worker.clocks, anyio.sleep)
     return [
         Job("lease", worker.lease.duration / 4, lambda: _renew(worker.lease, term, over)),
         *(job for network in worker.networks for job in _polls(worker, term, network)),
-        _delivery(worker, term, over),
+        Job("delivery", min(LOOK_FOR_CHANGES, worker.periods.delivery), delivery.run),
         Job("disk space", worker.periods.conditions, lambda: run_sync(disk.measure, term)),
         Job("rules", worker.periods.conditions, lambda: run_sync(measured.measure, term)),
         Job("housekeeping", worker.periods.housekeeping, housekeeping.run),
@@ -149,7 +150,14 @@ def _polls(worker: PollingWorker, term: Term, network: WatchedNetwork) -> Iterat
     network_id, clocks = network.network_id, worker.clocks
     store = NetworkStore(worker.store, network_id, term, network.meter)
     periods = network.gas_periods or worker.periods.gas
-    conditions = _conditions(worker, network_id, periods)
+    conditions = Conditions(
+        network_id,
+        periods.suggested_gas_fees,
+        periods.thresholds,
+        worker.rules,
+        clocks,
+        worker.new_id,
+    )
     coverage = CoverageWatch(network_id, network.watched, worker.clocks)
     yield Job(
         f"conditions of {network_id}",
@@ -174,17 +182,6 @@ def _polls(worker: PollingWorker, term: Term, network: WatchedNetwork) -> Iterat
         yield Job(f"gas poll of {network_id}", periods.suggested_gas_fees, gas.tick)
 
 
-def _conditions(worker: PollingWorker, network_id: NetworkId, periods: GasPeriods) -> Conditions:
-    return Conditions(
-        network_id,
-        periods.suggested_gas_fees,
-        periods.thresholds,
-        worker.rules,
-        worker.clocks,
-        worker.new_id,
-    )
-
-
 async def _renew(lease: Lease, term: Term, over: asyncio.Event) -> None:
     try:
         await run_sync(lease.renew, term)
@@ -206,11 +203,6 @@ def _update_conditions(
             conditions.update_exclusion(connection, now)
         visited_at = coverage.visit(connection)
     coverage.kept(visited_at)
-
-
-def _delivery(worker: PollingWorker, term: Term, over: asyncio.Event) -> Job:
-    rounds = DeliveryTurns(worker.delivery, worker.periods.delivery, term, over)
-    return Job("delivery", min(LOOK_FOR_CHANGES, worker.periods.delivery), rounds.run)
 
 
 class DeliveryTurns:

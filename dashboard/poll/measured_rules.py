@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 from uuid import UUID
 
 from dashboard.detect.condition_start_end import ConditionRules, spell_state
@@ -38,7 +38,6 @@ from dashboard.domain.alerts.kinds.rejection_rate import RateMeasure, read_rates
 from dashboard.domain.alerts.kinds.table import KINDS, subject_kinds
 from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.fees.spells import HoldPeriods, SpellState, longest_pause, states_of
-from dashboard.domain.health.coverage import Gap
 from dashboard.domain.quantity import NetworkId
 from dashboard.poll.conditions import StoredConditions
 from dashboard.poll.lease import Clocks, SetClock, Term
@@ -152,14 +151,33 @@ class RuleReader:
 
     def read(self, connection: Connection, rule: Rule, now: datetime) -> Readings:
         """Return what a rule measures now; nothing for one about fees, which `fees` reads."""
-        read = _READERS.get(rule.kind)
-        return {} if read is None else read(self, connection, rule, rule.measure, now)
+        match rule.kind, rule.measure:
+            case RuleKind.REJECTION_RATE, RateMeasure() as rate:
+                counts = count_arrivals(connection, rule.scope, rate.by, now - rate.window, now)
+                return read_rates(rule, rate, counts, now)
+            case RuleKind.CREDITS_SHORT, CreditMeasure() as budget:
+                spent = spent_since(connection, budget.per.begin(now))
+                return read_credits(rule, budget, sum(each.spent.credits for each in spent), now)
+            case RuleKind.EXPIRY, ExpiryMeasure() as expiry:
+                self.peers.update(now)
+                unknown = [_of_server(each) for each in self.peers.unseen()]
+                return read_expiries(rule, self._ending(connection, expiry, now), now, unknown)
+            case RuleKind.DELIVERY_FAILING, _:
+                failing = read_deliveries(rule, failing_deliveries(connection), now)
+                return failing | read_bounces(rule, bounced_addresses(connection), now)
+            case RuleKind.COVERAGE_GAP | RuleKind.WORKER_SILENT, _:
+                return self._gaps(connection, rule, now)
+            case _:
+                return {}
 
-    def late_gaps(self, connection: Connection, now: datetime) -> list[Gap]:
-        """Return the gaps that may still be reported."""
-        return gaps(connection, self.networks, now - REPORTED_AFTER_END)
+    def _gaps(self, connection: Connection, rule: Rule, now: datetime) -> Readings:
+        """Read the gaps that may still be reported."""
+        late = gaps(connection, self.networks, now - REPORTED_AFTER_END)
+        if rule.kind is RuleKind.WORKER_SILENT:
+            return read_worker(rule, late, now)
+        return read_gaps(rule, late, self.networks, now)
 
-    def ending(
+    def _ending(
         self, connection: Connection, expiry: ExpiryMeasure, now: datetime
     ) -> Iterator[ExpiryGrounds]:
         """Yield what ends soon: certificates that ended as well, keys only while they last."""
@@ -206,61 +224,6 @@ class RuleReader:
                 states.append(states[-1].unseen())
             grounds = FeeLimitGrounds(limit.signal, found[-1].fee, limit.limit, limit.is_upper)
             yield subject, states, grounds
-
-
-_Reader: TypeAlias = Callable[[RuleReader, Connection, Rule, Any, datetime], Readings]
-"""Reads for a rule, given its measure, what it measures now."""
-
-
-def _rates(
-    _: RuleReader, connection: Connection, rule: Rule, rate: RateMeasure, now: datetime
-) -> Readings:
-    counts = count_arrivals(connection, rule.scope, rate.by, now - rate.window, now)
-    return read_rates(rule, rate, counts, now)
-
-
-def _gaps(
-    reader: RuleReader, connection: Connection, rule: Rule, _: None, now: datetime
-) -> Readings:
-    return read_gaps(rule, reader.late_gaps(connection, now), reader.networks, now)
-
-
-def _worker(
-    reader: RuleReader, connection: Connection, rule: Rule, _: None, now: datetime
-) -> Readings:
-    return read_worker(rule, reader.late_gaps(connection, now), now)
-
-
-def _deliveries(
-    _: RuleReader, connection: Connection, rule: Rule, __: None, now: datetime
-) -> Readings:
-    failing = read_deliveries(rule, failing_deliveries(connection), now)
-    return failing | read_bounces(rule, bounced_addresses(connection), now)
-
-
-def _credits(
-    _: RuleReader, connection: Connection, rule: Rule, budget: CreditMeasure, now: datetime
-) -> Readings:
-    spent = spent_since(connection, budget.per.begin(now))
-    return read_credits(rule, budget, sum(each.spent.credits for each in spent), now)
-
-
-def _expiries(
-    reader: RuleReader, connection: Connection, rule: Rule, expiry: ExpiryMeasure, now: datetime
-) -> Readings:
-    reader.peers.update(now)
-    unknown = [_of_server(each) for each in reader.peers.unseen()]
-    return read_expiries(rule, reader.ending(connection, expiry, now), now, unknown)
-
-
-_READERS: Final[Mapping[RuleKind, _Reader]] = {
-    RuleKind.REJECTION_RATE: _rates,
-    RuleKind.COVERAGE_GAP: _gaps,
-    RuleKind.WORKER_SILENT: _worker,
-    RuleKind.DELIVERY_FAILING: _deliveries,
-    RuleKind.CREDITS_SHORT: _credits,
-    RuleKind.EXPIRY: _expiries,
-}
 
 
 def _of_server(name: str) -> str:

@@ -14,7 +14,7 @@ import msgspec
 
 from dashboard.alert.channels.smtp import Security
 from dashboard.domain.fees.suggestion import FeePolicy
-from dashboard.domain.health.polling_cost import CREDITS_PER_CALL
+from dashboard.domain.health.observation import CREDITS_PER_CALL
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.secret import Secret
 from dashboard.poll.inclusion import InclusionAsker

@@ -13,7 +13,7 @@ from dashboard.devnet.genesis import BLOCK_SECONDS, DEVNET_ID, SIMULATED
 from dashboard.devnet.rejection_scripts import LIMITS as SIMULATED_LIMITS
 from dashboard.domain.fees.spells import HoldPeriods
 from dashboard.domain.fees.suggestion import FeePolicy
-from dashboard.domain.health.polling_cost import Cost
+from dashboard.domain.health.observation import Cost
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.reasons import ModuleLimits
 from dashboard.domain.secret import Secret

@@ -16,7 +16,7 @@ from dashboard.application.answers import AnswerFileState
 from dashboard.application.context import ConfigurationState, PageSettings, ShownSetting
 from dashboard.application.network_status import NetworkProfile
 from dashboard.domain.clock import Clock
-from dashboard.domain.health.polling_cost import CREDITS_PER_CALL
+from dashboard.domain.health.observation import CREDITS_PER_CALL
 from dashboard.errors import InputError
 from dashboard.settings import Settings
 from dashboard.settings.key_limits import configured_keys

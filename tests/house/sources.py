@@ -19,12 +19,10 @@ PURE = (
     "dashboard/detect/",
     "dashboard/poll/cadence.py",
     "dashboard/alert/compose.py",
-    "dashboard/alert/change_text.py",
     "dashboard/alert/incident_text.py",
     "dashboard/alert/measured_text.py",
     "dashboard/alert/rejection_text.py",
     "dashboard/alert/fee_chart.py",
-    "dashboard/alert/change_text.py",
 )
 NOT_OURS = re.compile(r"(^|/)(\.\w|node_modules/|build/|dist/)")
 

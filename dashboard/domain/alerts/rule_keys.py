@@ -205,8 +205,8 @@ def check_figures(kind: RuleKind, table: Mapping[str, object]) -> Iterator[tuple
     for each in figures:
         if each.is_needed and each.key not in table:
             yield "", f"lacks {each.key}, which {kind} needs; add it"
-    for remark in KINDS[kind].check(table):
-        yield "", remark
+    if (check := KINDS[kind].check) is not None:
+        yield from (("", remark) for remark in check(table))
 
 
 def measure_of(kind: RuleKind, values: Mapping[str, Any]) -> Measure | None:

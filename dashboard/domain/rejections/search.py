@@ -155,7 +155,6 @@ LONGEST_SEARCH: Final = 200
 _IN_LINK: Final = re.compile(
     r"\S+/(?:address|account)s?/(0x[0-9a-fA-F]{40})(?:[/?#]\S*)?", re.ASCII
 )
-_DIGITS: Final = re.compile(r"([0-9a-fA-F]{4,64})(?:(?:…|\.\.\.)((?:[0-9a-fA-F]{2}){0,30}))?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,8 +191,9 @@ def parse_search(text: str) -> Search:
 
 def bare_beginning(text: str) -> HashRange | None:
     """Return the hashes that begin with these digits, which may also be a number or a word."""
-    match = _DIGITS.fullmatch(text.strip())
-    return None if match is None else HashRange.parse(f"0x{match[0]}")
+    with suppress(InputError):
+        return HashRange.parse(f"0x{text.strip()}")
+    return None
 
 
 _MOST_WORDS: Final = 40

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from datetime import timedelta
 
 import pytest
@@ -42,150 +43,120 @@ class SecondChannel:
         return [message.payload["type"] for message, _ in self.got]
 
 
+@dataclass
+class Scene:
+    """Mail that a server takes or not, and a second channel."""
+
+    store: Store
+    deliverer: Deliverer
+    channel: RecordingChannel
+    clock: FakeClock
+    second: SecondChannel = field(default_factory=SecondChannel)
+
+    def fallback(self) -> MailFallback:
+        """Start what watches mail, as a restart does."""
+        return MailFallback(self.store, "mail", "pager", self.second, AFTER, self.clock.now)
+
+    def deliver(self) -> None:
+        """Deliver what is due, after a minute."""
+        self.clock.wait(seconds(60))
+        self.deliverer.deliver_due(take_worker_lease(self.store))
+
+    def fail_for(self, duration: timedelta) -> None:
+        """Let no mail be taken for so long."""
+        self.channel.errors[ONCALL.address] = DOWN
+        end = self.clock.now() + duration
+        while self.clock.now() < end:
+            self.deliverer.deliver_due(take_worker_lease(self.store))
+            self.clock.wait(seconds(60))
+
+
 @pytest.fixture
-def second() -> SecondChannel:
-    return SecondChannel()
-
-
-def fallback_to(second: SecondChannel, store: Store, clock: FakeClock) -> MailFallback:
-    return MailFallback(store, "mail", "pager", second, AFTER, clock.now)
-
-
-def fail_for(
-    duration: timedelta,
-    deliverer: Deliverer,
-    channel: RecordingChannel,
-    clock: FakeClock,
-    store: Store,
-) -> None:
-    channel.errors[ONCALL.address] = DOWN
-    end = clock.now() + duration
-    while clock.now() < end:
-        deliverer.deliver_due(take_worker_lease(store))
-        clock.wait(seconds(60))
-
-
-def test_outage_is_reported_once_with_what_is_pending_and_the_answer(
-    store: Store,
-    deliverer: Deliverer,
-    channel: RecordingChannel,
-    fake_clock: FakeClock,
-    second: SecondChannel,
-) -> None:
+def scene(
+    store: Store, deliverer: Deliverer, channel: RecordingChannel, fake_clock: FakeClock
+) -> Scene:
     make_pending(store, 3)
-    fallback = fallback_to(second, store, fake_clock)
+    return Scene(store, deliverer, channel, fake_clock)
 
-    fail_for(AFTER - seconds(60), deliverer, channel, fake_clock, store)
+
+def test_outage_is_reported_once_with_what_is_pending_and_the_answer(scene: Scene) -> None:
+    fallback = scene.fallback()
+
+    scene.fail_for(AFTER - seconds(60))
     fallback.work(always)
-    early = second.types()
-    fail_for(seconds(120), deliverer, channel, fake_clock, store)
+    early = scene.second.types()
+    scene.fail_for(seconds(120))
     for _ in range(3):
         fallback.work(always)
 
-    assert (early, second.types()) == ([], ["mail.failing"])
-    [(message, headers)] = second.got
+    assert (early, scene.second.types()) == ([], ["mail.failing"])
+    [(message, headers)] = scene.second.got
     assert message.subject == "Mail fails since 2026-11-20 12:00:00 UTC"
     assert "2 mails are pending" in message.text
     assert r"421 out of\u001b[2J order" in message.text
     assert headers.to == "pager"
 
 
-def test_end_is_reported_also_by_another_process(
-    store: Store,
-    deliverer: Deliverer,
-    channel: RecordingChannel,
-    fake_clock: FakeClock,
-    second: SecondChannel,
-) -> None:
-    make_pending(store)
-    fail_for(AFTER + seconds(60), deliverer, channel, fake_clock, store)
-    fallback_to(second, store, fake_clock).work(always)
-    channel.errors.clear()
-    fake_clock.wait(seconds(60))
-    deliverer.deliver_due(take_worker_lease(store))
+def test_end_is_reported_also_by_another_process(scene: Scene) -> None:
+    scene.fail_for(AFTER + seconds(60))
+    scene.fallback().work(always)
+    scene.channel.errors.clear()
+    scene.deliver()
 
     for _ in range(3):
-        fallback_to(second, store, fake_clock).work(always)
+        scene.fallback().work(always)
 
-    assert second.types() == ["mail.failing", "mail.working"]
-    opened, over = (alerts_of(message.payload, fake_clock.now())[0] for message, _ in second.got)
+    assert scene.second.types() == ["mail.failing", "mail.working"]
+    now = scene.clock.now()
+    opened, over = (alerts_of(message.payload, now)[0] for message, _ in scene.second.got)
     assert opened.labels == over.labels
-    assert (opened.ends_at > fake_clock.now(), over.ends_at <= fake_clock.now()) == (True, True)
+    assert (opened.ends_at > now, over.ends_at <= now) == (True, True)
 
 
 def test_outage_that_ended_before_it_could_be_reported_is_not_reported_any_more(
-    store: Store,
-    deliverer: Deliverer,
-    channel: RecordingChannel,
-    fake_clock: FakeClock,
-    second: SecondChannel,
+    scene: Scene,
 ) -> None:
-    make_pending(store)
-    fail_for(AFTER + seconds(60), deliverer, channel, fake_clock, store)
-    second.error = DeliveryBlocked("so is this one")
-    fallback = fallback_to(second, store, fake_clock)
+    scene.fail_for(AFTER + seconds(60))
+    scene.second.error = DeliveryBlocked("so is this one")
+    fallback = scene.fallback()
     with pytest.raises(DeliveryBlocked):
         fallback.work(always)
-    channel.errors.clear()
-    second.error = None
-    fake_clock.wait(seconds(60))
-    deliverer.deliver_due(take_worker_lease(store))
+    scene.channel.errors.clear()
+    scene.second.error = None
+    scene.deliver()
 
     fallback.work(always)
 
-    assert second.types() == []
+    assert scene.second.types() == []
 
 
-def test_report_that_fails_is_repeated_under_the_same_id(
-    store: Store,
-    deliverer: Deliverer,
-    channel: RecordingChannel,
-    fake_clock: FakeClock,
-    second: SecondChannel,
-) -> None:
-    make_pending(store)
-    fail_for(AFTER + seconds(60), deliverer, channel, fake_clock, store)
-    other = SecondChannel()
-    second.error = DeliveryBlocked("so is this one")
-    fallback = fallback_to(second, store, fake_clock)
+def test_report_that_fails_is_repeated_and_not_by_another_process_too(scene: Scene) -> None:
+    scene.fail_for(AFTER + seconds(60))
+    scene.second.error = DeliveryBlocked("so is this one")
+    fallback = scene.fallback()
     with pytest.raises(DeliveryBlocked):
         fallback.work(always)
-    second.error = None
+    scene.second.error = None
 
     fallback.work(always)
-    fallback_to(other, store, fake_clock).work(always)
+    scene.fallback().work(always)
 
-    assert second.types() == ["mail.failing"]
-    assert other.types() == []
-
-
-def test_worker_without_its_lease_reports_nothing(
-    store: Store,
-    deliverer: Deliverer,
-    channel: RecordingChannel,
-    fake_clock: FakeClock,
-    second: SecondChannel,
-) -> None:
-    make_pending(store)
-    fail_for(AFTER + seconds(60), deliverer, channel, fake_clock, store)
-
-    fallback_to(second, store, fake_clock).work(lambda: False)
-
-    assert second.types() == []
+    assert scene.second.types() == ["mail.failing"]
 
 
-def test_mail_that_is_refused_for_good_is_no_outage(
-    store: Store,
-    deliverer: Deliverer,
-    channel: RecordingChannel,
-    fake_clock: FakeClock,
-    second: SecondChannel,
-) -> None:
-    make_pending(store)
-    channel.errors[ONCALL.address] = DeliveryRefused("550 no such user")
-    deliverer.deliver_due(take_worker_lease(store))
-    fake_clock.wait(timedelta(days=1))
+def test_worker_without_its_lease_reports_nothing(scene: Scene) -> None:
+    scene.fail_for(AFTER + seconds(60))
 
-    fallback_to(second, store, fake_clock).work(always)
+    scene.fallback().work(lambda: False)
 
-    assert second.types() == []
+    assert scene.second.types() == []
+
+
+def test_mail_that_is_refused_for_good_is_no_outage(scene: Scene) -> None:
+    scene.channel.errors[ONCALL.address] = DeliveryRefused("550 no such user")
+    scene.deliver()
+    scene.clock.wait(timedelta(days=1))
+
+    scene.fallback().work(always)
+
+    assert scene.second.types() == []

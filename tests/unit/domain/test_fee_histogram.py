@@ -65,6 +65,26 @@ def test_ranked_are_all_fees_of_the_time_until_now(steps: list[tuple[int, int, W
         assert timed.first_at == min((at for at in held if at <= now), default=None)
 
 
+def test_both_ends_are_included_and_later_values_wait() -> None:
+    ranked, timed = a_window(seen(0, 1), seen(10, 2), seen(11, 3), seen(30, 4))
+
+    before = list(ranked)
+    timed.move(1, 11)
+
+    assert (before, list(ranked)) == ([1, 2], [2, 3])
+
+
+def test_value_can_be_removed_whether_it_is_ranked_or_waits() -> None:
+    ranked, timed = a_window(seen(4, 1), seen(5, 2), seen(12))
+
+    timed.add(seen(14, 3))
+    for value in (seen(5, 2), seen(12)):
+        timed.remove(value)
+    timed.move(4, 14)
+
+    assert list(ranked) == [1, 3]
+
+
 def test_values_that_were_never_ranked_are_dropped_when_they_are_too_old() -> None:
     ranked, timed = a_window(seen(0), seen(12, 3), seen(40, 4))
 

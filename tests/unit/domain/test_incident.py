@@ -34,6 +34,7 @@ from tests.builders import (
     an_incident,
     seconds,
 )
+from tests.golden_texts import GoldenTexts
 
 BUSY = OpeningRule("busy", "busy", "info")
 GROUP = (("network", "1"), ("module", "ADD"))
@@ -123,67 +124,29 @@ DEVNET = ("network", str(A_NETWORK))
 HUB = (DEVNET, ("module", "HUB"), ("stage", "SEQUENCER"))
 
 
-def title(kind: RuleKind, group: Group, **changes: object) -> str:
-    incident = an_incident(kind=kind.value, group=group, **changes)
-    return incident_title(incident, lambda _: "Devnet")
+TITLES: dict[str, tuple[RuleKind, Group, int]] = {
+    "rejections of a module": (RuleKind.REJECTED, HUB, 38),
+    "one rejection": (RuleKind.REJECTED, (DEVNET, ("module", "")), 1),
+    "rejections, by something unknown": (RuleKind.REJECTED, (("other", "x"),), 1_200),
+    "changed rejections": (RuleKind.CHANGED, HUB, 2),
+    "included": (RuleKind.INCLUDED, (DEVNET, ("sender", "0xab"), ("label", "Payroll")), 1),
+    "several included": (RuleKind.INCLUDED, (DEVNET,), 3),
+    "rate": (RuleKind.REJECTION_RATE, HUB, 1),
+    "busy, on any network": (RuleKind.BUSY, (), 1),
+    "silent, on any network": (RuleKind.UPSTREAM_SILENT, (), 1),
+    "disk": (RuleKind.DISK_FILLING, (("network", "0"),), 1),
+    **{f"kind {kind}": (kind, (DEVNET,), 1) for kind in RuleKind},
+}
 
 
-@pytest.mark.parametrize(
-    ("kind", "group", "many", "words"),
-    [
-        (RuleKind.REJECTED, HUB, 38, "38 rejections by HUB on Devnet at SEQUENCER"),
-        (RuleKind.REJECTED, (DEVNET, ("module", "")), 1, "1 rejection on Devnet"),
-        (RuleKind.REJECTED, (("other", "x"),), 1_200, "1,200 rejections"),
-        (RuleKind.CHANGED, HUB, 2, "2 changed rejections by HUB on Devnet at SEQUENCER"),
-        (
-            RuleKind.INCLUDED,
-            (DEVNET, ("sender", "0xab"), ("label", "Payroll")),
-            1,
-            "1 transaction rejected on Devnet from 0xab labelled Payroll is in a block",
-        ),
-        (RuleKind.INCLUDED, (DEVNET,), 3, "3 transactions rejected on Devnet are in a block"),
-    ],
-)
-def test_rejections_are_counted_with_what_they_have_in_common(
-    kind: RuleKind, group: Group, many: int, words: str
-) -> None:
-    assert title(kind, group, transitions=many) == words
+def test_incidents_are_called_as_it_was_reviewed(golden: GoldenTexts) -> None:
+    def titles(kind: RuleKind, group: Group, many: int) -> list[str]:
+        """Return what it is called while it lasts, and later."""
+        incident = an_incident(kind=kind.value, group=group, transitions=many)
+        over = replace(incident, state=IncidentState.RESOLVED)
+        return [incident_title(each, lambda _: "Devnet") for each in (incident, over)]
 
-
-@pytest.mark.parametrize(
-    ("kind", "group", "opened", "resolved"),
-    [
-        (RuleKind.BUSY, (DEVNET,), "Devnet is busy", "Devnet was busy"),
-        (RuleKind.BUSY, (), "A network is busy", "A network was busy"),
-        (
-            *(RuleKind.UPSTREAM_SILENT, ()),
-            *("An upstream of a network is silent", "An upstream of a network was silent"),
-        ),
-        (
-            *(RuleKind.DISK_FILLING, (("network", "0"),)),
-            "Disk of this installation is low on space",
-            "Disk of this installation was low on space",
-        ),
-        (
-            *(RuleKind.REJECTION_RATE, HUB),
-            "Rejections by HUB on Devnet at SEQUENCER are above their limit",
-            "Rejections by HUB on Devnet at SEQUENCER were above their limit",
-        ),
-    ],
-)
-def test_what_lasts_is_said_as_it_is_and_later_as_it_was(
-    kind: RuleKind, group: Group, opened: str, resolved: str
-) -> None:
-    assert title(kind, group) == opened
-    assert title(kind, group, state=IncidentState.RESOLVED) == resolved
-
-
-@pytest.mark.parametrize("kind", RuleKind)
-def test_every_kind_of_rule_has_a_sentence(kind: RuleKind) -> None:
-    words = title(kind, (DEVNET,))
-
-    assert words[0] == words[0].upper()
-    assert not {"{", "}", ":"} & set(words)
+    golden.check("incident_titles", {name: titles(*case) for name, case in TITLES.items()})
 
 
 def test_subject_is_kept_under_its_network_and_hash() -> None:

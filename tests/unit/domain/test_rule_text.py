@@ -1,10 +1,8 @@
-"""What a rule takes, and whom it notifies, is said in words."""
+"""What a rule takes, whom it notifies, and what an edit changes of it, in words."""
 
 from __future__ import annotations
 
 from datetime import timedelta
-
-import pytest
 
 from dashboard.domain.alerts.grounds import Signal
 from dashboard.domain.alerts.kinds.credit_budget import BudgetPeriod, CreditMeasure
@@ -25,113 +23,65 @@ from dashboard.domain.people.active_hours import ActiveHours, WeekSpan
 from dashboard.domain.quantity import Wei
 from dashboard.domain.rejections.exclusion import RejectionStage
 from tests.builders import A_NETWORK
-
-
-@pytest.mark.parametrize(
-    ("rule", "words"),
-    [
-        (Rule("a", RuleKind.BUSY), "all"),
-        (Rule("a", RuleKind.REJECTED), "tracked transactions only"),
-        (
-            Rule(
-                "a",
-                RuleKind.REJECTED,
-                scope=RuleScope(
-                    networks=(A_NETWORK,),
-                    modules=("HUB", "ADD"),
-                    stages=(RejectionStage.RPC,),
-                    takes_all_reports=True,
-                ),
-            ),
-            "all that nodes report; on net 424242; module HUB or ADD; stage RPC",
-        ),
-    ],
-    ids=["busy", "rejected", "narrowed"],
-)
-def test_scope_is_said_in_words(rule: Rule, words: str) -> None:
-    assert scope_in_words(rule, lambda number: f"net {number}") == words
-
+from tests.golden_texts import GoldenTexts
 
 PAGER = (Recipient("webhook", "pager"),)
-
-
-@pytest.mark.parametrize(
-    ("rule", "words"),
-    [
-        (Rule("a", RuleKind.BUSY), "When a network is busy: notify recipients of [mail]."),
-        (
-            Rule(
-                *("a", RuleKind.REJECTED),
-                remind_every=timedelta(minutes=30),
-                escalate_after=timedelta(minutes=45),
-                escalate_to=PAGER,
-            ),
-            (
-                "When a transaction is rejected for the first time "
-                "(tracked transactions only): notify recipients of [mail]; "
-                "remind every 30 min; after 45 min escalate to webhook:pager."
-            ),
-        ),
-        (
-            Rule(
-                *("a", RuleKind.REJECTION_RATE),
-                measure=RateMeasure(5, timedelta(minutes=10), Dimension.MODULE),
-            ),
-            (
-                "When more than 5 rejections of one module arrive within 10 min "
-                "(tracked transactions only): notify recipients of [mail]."
-            ),
-        ),
-        (
-            Rule(
-                *("a", RuleKind.FEE),
-                measure=FeeMeasure(Signal.BASE_FEE, Wei(3 * 10**9), is_upper=False),
-                pending=timedelta(minutes=5),
-                active_hours=ActiveHours((WeekSpan.parse("Mon-Fri 08:00-18:00"),), "UTC"),
-            ),
-            (
-                "When the base fee is below 3gwei, for 5 min at least: notify recipients of "
-                "[mail]; only mon-fri 08:00-18:00 (UTC), held otherwise."
-            ),
-        ),
-        (
-            Rule(
-                *("a", RuleKind.CREDITS_SHORT), measure=CreditMeasure(9_000, BudgetPeriod.DAY, 80)
-            ),
-            "When 80 % of 9,000 credits a day are spent: notify recipients of [mail].",
-        ),
-        (
-            Rule("a", RuleKind.EXPIRY, measure=ExpiryMeasure(timedelta(days=14))),
-            "When a key or a certificate expires within 14 days: notify recipients of [mail].",
-        ),
-    ],
-    ids=["busy", "escalating", "rate", "fee", "credits", "expiry"],
+NARROW = RuleScope(
+    networks=(A_NETWORK,),
+    modules=("HUB", "ADD"),
+    stages=(RejectionStage.RPC,),
+    takes_all_reports=True,
 )
-def test_rule_is_one_sentence(rule: Rule, words: str) -> None:
-    assert rule_in_words(rule, lambda number: f"net {number}") == words
+RULES = {
+    "busy": Rule("a", RuleKind.BUSY),
+    "narrowed": Rule("a", RuleKind.REJECTED, scope=NARROW),
+    "escalating": Rule(
+        "a",
+        RuleKind.REJECTED,
+        remind_every=timedelta(minutes=30),
+        escalate_after=timedelta(minutes=45),
+        escalate_to=PAGER,
+    ),
+    "rate": Rule(
+        "a",
+        RuleKind.REJECTION_RATE,
+        measure=RateMeasure(5, timedelta(minutes=10), Dimension.MODULE),
+    ),
+    "fee": Rule(
+        "a",
+        RuleKind.FEE,
+        measure=FeeMeasure(Signal.BASE_FEE, Wei(3 * 10**9), is_upper=False),
+        pending=timedelta(minutes=5),
+        active_hours=ActiveHours((WeekSpan.parse("Mon-Fri 08:00-18:00"),), "UTC"),
+    ),
+    "credits": Rule(
+        "a", RuleKind.CREDITS_SHORT, measure=CreditMeasure(9_000, BudgetPeriod.DAY, 80)
+    ),
+    "expiry": Rule("a", RuleKind.EXPIRY, measure=ExpiryMeasure(timedelta(days=14))),
+}
+DIFFERENCES = {
+    "removed": RuleDifference("a", {"kind": "busy"}, None),
+    "added": RuleDifference("a", None, {"kind": "busy", "modules": ["HUB"]}),
+    "changed": RuleDifference("a", {"enabled": False}, {"pending": "9s"}),
+}
+
+
+def test_rules_read_as_they_were_reviewed(golden: GoldenTexts) -> None:
+    def name(network_id: object) -> str:
+        return f"net {network_id}"
+
+    texts = {
+        title: [rule_in_words(rule, name), f"It takes: {scope_in_words(rule, name)}"]
+        for title, rule in RULES.items()
+    }
+
+    golden.check(
+        "rules", texts | {title: differences_in_words(each) for title, each in DIFFERENCES.items()}
+    )
 
 
 def test_recipients_are_named_as_in_a_file() -> None:
-    pager = (Recipient("mail", "a@example.org"), Recipient("webhook", "pager"))
-
-    assert recipients_in_words(pager) == "a@example.org, webhook:pager"
+    assert recipients_in_words((Recipient("mail", "a@example.org"), *PAGER)) == (
+        "a@example.org, webhook:pager"
+    )
     assert recipients_in_words(()) == "recipients of [mail]"
-
-
-@pytest.mark.parametrize(
-    ("difference", "lines"),
-    [
-        (RuleDifference("a", {"kind": "busy"}, None), ["- a is removed"]),
-        (
-            RuleDifference("a", None, {"kind": "busy", "modules": ["HUB"]}),
-            ["+ a is added", "    kind = busy", '    modules = ["HUB"]'],
-        ),
-        (
-            RuleDifference("a", {"enabled": False}, {"pending": "9s"}),
-            ["~ a is changed", "    enabled: false → default", "    pending: default → 9s"],
-        ),
-    ],
-    ids=["removed", "added", "changed"],
-)
-def test_difference_is_said_key_by_key(difference: RuleDifference, lines: list[str]) -> None:
-    assert differences_in_words(difference) == lines

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from dashboard.domain.health.polling_cost import Cost
+from dashboard.domain.health.observation import Cost
 from dashboard.poll.cadence import (
     CadencePolicy,
     GasPeriods,

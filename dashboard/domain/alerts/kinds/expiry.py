@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
@@ -77,10 +77,6 @@ def read_expiries(
     }
 
 
-def _measure(values: Mapping[str, Any]) -> ExpiryMeasure:
-    return ExpiryMeasure(values["within"])
-
-
 def _tell(change: ToldChange, grounds: ExpiryGrounds) -> IncidentText:
     what = unlinked(grounds.what, LONGEST_VALUE)
     left = grounds.ends_at - change.transition.at
@@ -110,7 +106,7 @@ EXPIRY: Final = Kind(
             is_needed=True,
         ),
     ),
-    measure=_measure,
+    measure=lambda values: ExpiryMeasure(values["within"]),
     grounds={"expiry": ExpiryGrounds},
     tell=_tell,
 )

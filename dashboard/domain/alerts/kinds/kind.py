@@ -169,11 +169,6 @@ class ToldChange:
         return "" if self.end is None else from_to(self.transition.began_at, self.end.began_at)
 
 
-def no_mistake(_: Mapping[str, object]) -> Iterator[str]:
-    """Find no mistake in how figures go together."""
-    return iter(())
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
     """What there is to say of one kind of rule.
@@ -206,7 +201,7 @@ class Kind:
     reads_some: bool = False
     figures: tuple[Figure, ...] = ()
     measure: Callable[[Mapping[str, Any]], Measure] | None = None
-    check: Callable[[Mapping[str, object]], Iterator[str]] = no_mistake
+    check: Callable[[Mapping[str, object]], Iterator[str]] | None = None
     grounds: Mapping[str, type[Grounds]] = field(default_factory=dict)
     tell: Callable[[ToldChange, Any], IncidentText] | None = None
     tell_over: Callable[[ToldChange, Any], IncidentText | str] | None = None
