@@ -20,7 +20,7 @@ from dashboard.domain.alerts.grounds import DigestGrounds
 from dashboard.domain.alerts.incident import Incident, IncidentEvent, NotifiedChange
 from dashboard.domain.alerts.kinds.delivery import DeliveryGrounds, tell_own_failure
 from dashboard.domain.alerts.kinds.kind import IncidentText, Rows, ToldChange
-from dashboard.domain.alerts.notification import Notification, Recipient
+from dashboard.domain.alerts.notification import Notification, NotificationKind, Recipient
 from dashboard.domain.alerts.route import inhibited_in_words
 from dashboard.domain.alerts.rule_text import LONGEST_TITLE, incident_title
 from dashboard.domain.alerts.signed_link import (
@@ -178,27 +178,17 @@ def compose(
     Foreign text appears only as quotation and as labels, `unlinked` and, in HTML, escaped by the
     template.
     """
-    if context is None:
-        since = opened_at(notification)
-        known = NotifiedChange(notification.transition, notification.rejection, since)
-        context = MessageContext(known)
+    context = context or _context_of(notification)
     change = context.change
     busy = BusyText() if context.busy is None else describe_busy(context.busy, templates.zone)
     network = network_named(change.transition.subject.network_id, templates)
-    text = _text_for(notification, change, network, templates)
-    if context.inhibited:
-        text = replace(text, remark=inhibited_in_words(map(unlinked, context.inhibited)))
+    text = _text_for(notification, context, network, templates)
     simulated = " (simulated data)" if network.is_simulated else ""
     chart_id = f"chart.{notification.message_id.strip('<>')}" if busy.chart else ""
     actions = actions_of(notification, templates.links)
-    occasion = occasion_of(
-        notification,
-        templates.zone,
-        context.event,
-        title=title_of(notification.incident, templates.networks),
-        has_link=bool(actions.acknowledge),
-    )
-    state = str(change.transition.after) if change.ended is None else "over"
+    title = title_of(notification.incident, templates.networks)
+    has_link = bool(actions.acknowledge)
+    occasion = occasion_of(notification, templates.zone, context.event, title, has_link=has_link)
     variables = {
         "text": text,
         "occasion": occasion,
@@ -207,16 +197,12 @@ def compose(
         "chart_id": chart_id,
         "subject": occasion.subject(f"{text.subject or text.headline}{simulated}"),
         "preheader": _preheader(occasion, busy, text),
-        "kicker": occasion.kicker or text.kicker or state,
+        "kicker": occasion.kicker or text.kicker or _state_of(change),
         "rows": (*_network_row(change, network), *text.rows),
         "code": _CODE,
         "link": link_of(change, text, templates.links),
         "link_label": "Look it up" if text.page == "lookup" else "See what is known now",
-        "network": visible(network.title),
-        "is_simulated": network.is_simulated,
-        "partly_simulated": "",
-        "tone": tone_of(change.transition, notification.kind, is_over=change.ended is not None),
-        "changed_at": moment_in(change.transition.at, templates.zone),
+        **_of_change(change, network, notification.kind, templates.zone),
         "has_links": bool(templates.links.public_url),
         "actions": actions,
     }
@@ -229,17 +215,43 @@ def compose(
     )
 
 
+def _context_of(notification: Notification) -> MessageContext:
+    since = opened_at(notification)
+    return MessageContext(NotifiedChange(notification.transition, notification.rejection, since))
+
+
 def _text_for(
     notification: Notification,
-    change: NotifiedChange,
+    context: MessageContext,
     network: NetworkName,
     templates: MessageTemplates,
 ) -> IncidentText:
-    grounds = change.transition.grounds
+    grounds = context.change.transition.grounds
     if isinstance(grounds, DigestGrounds):
         titles = {each: _titled(named) for each, named in templates.networks.items()}
-        return describe_digest(grounds, titles, templates.zone)
-    return text_of(change, network, templates.zone, notification.recipient.channel)
+        text = describe_digest(grounds, titles, templates.zone)
+    else:
+        channel = notification.recipient.channel
+        text = text_of(context.change, network, templates.zone, channel)
+    if context.inhibited:
+        return replace(text, remark=inhibited_in_words(map(unlinked, context.inhibited)))
+    return text
+
+
+def _state_of(change: NotifiedChange) -> str:
+    return str(change.transition.after) if change.ended is None else "over"
+
+
+def _of_change(
+    change: NotifiedChange, network: NetworkName, kind: NotificationKind, zone: tzinfo
+) -> dict[str, object]:
+    return {
+        "network": visible(network.title),
+        "is_simulated": network.is_simulated,
+        "partly_simulated": "",
+        "tone": tone_of(change.transition, kind, is_over=change.ended is not None),
+        "changed_at": moment_in(change.transition.at, zone),
+    }
 
 
 def _titled(network: NetworkName) -> str:

@@ -77,8 +77,8 @@ def occasion_of(
     notification: Notification,
     zone: tzinfo,
     event: IncidentEvent | None = None,
-    *,
     title: str = "",
+    *,
     incidents: int = 1,
     has_link: bool = False,
 ) -> Occasion:
