@@ -1,4 +1,4 @@
-"""Leaves of long lists of what is tracked, whatever is looked for and however many are skipped."""
+"""Pages of long lists of what is tracked, whatever is looked for and however many are skipped."""
 
 from __future__ import annotations
 
@@ -36,36 +36,34 @@ def is_rejected(number: int) -> bool:
     return number % 500 == 100
 
 
-@pytest.mark.parametrize(
-    ("wanted", "fits"),
-    [
-        (TrackedFilter(), lambda _: True),
-        (TrackedFilter(A_NETWORK), lambda _: True),
-        (TrackedFilter(search="TEAM"), is_labelled),
-        (TrackedFilter(record_status=RecordStatus.REJECTED), is_rejected),
-        (
-            TrackedFilter(record_status=RecordStatus.UNANSWERED),
-            lambda number: not is_rejected(number),
-        ),
-        (TrackedFilter(record_status=RecordStatus.UNREPORTED), lambda _: False),
-        (TrackedFilter(search="zd-17"), has_case),
-        (
-            TrackedFilter(record_status=RecordStatus.REJECTED, search="ZD-17"),
-            lambda number: is_rejected(number) and has_case(number),
-        ),
-        (
-            TrackedFilter(record_status=RecordStatus.REJECTED, search="team"),
-            lambda number: is_rejected(number) and is_labelled(number),
-        ),
-        (
-            TrackedFilter(record_status=RecordStatus.UNANSWERED, search="team"),
-            lambda number: is_labelled(number) and not is_rejected(number),
-        ),
-    ],
+FITTING: tuple[tuple[TrackedFilter, Callable[[int], bool]], ...] = (
+    (TrackedFilter(), lambda _: True),
+    (TrackedFilter(A_NETWORK), lambda _: True),
+    (TrackedFilter(search="TEAM"), is_labelled),
+    (TrackedFilter(record_status=RecordStatus.REJECTED), is_rejected),
+    (
+        TrackedFilter(record_status=RecordStatus.UNANSWERED),
+        lambda number: not is_rejected(number),
+    ),
+    (TrackedFilter(record_status=RecordStatus.UNREPORTED), lambda _: False),
+    (TrackedFilter(search="zd-17"), has_case),
+    (
+        TrackedFilter(record_status=RecordStatus.REJECTED, search="ZD-17"),
+        lambda number: is_rejected(number) and has_case(number),
+    ),
+    (
+        TrackedFilter(record_status=RecordStatus.REJECTED, search="team"),
+        lambda number: is_rejected(number) and is_labelled(number),
+    ),
+    (
+        TrackedFilter(record_status=RecordStatus.UNANSWERED, search="team"),
+        lambda number: is_labelled(number) and not is_rejected(number),
+    ),
 )
-def test_every_leaf_of_a_long_list_is_found(
-    store: Store, wanted: TrackedFilter, fits: Callable[[int], bool]
-) -> None:
+"""What is looked for, and which numbers fit."""
+
+
+def test_every_page_of_a_long_list_is_found(store: Store) -> None:
     with store.write() as connection:
         wishes = [
             TrackRequest(
@@ -81,20 +79,20 @@ def test_every_leaf_of_a_long_list_is_found(
         track_all(connection, wishes, A_MOMENT)
         hashes = [a_hash(number) for number in filter(is_rejected, range(MANY))]
         mark_rejected(connection, A_NETWORK, hashes)
+        for wanted, fits in FITTING:
+            # They are tracked in the order of falling hashes.
+            check_pages(connection, wanted, list(filter(fits, range(MANY))))
 
-        expected = list(filter(fits, range(MANY)))  # tracked in the order of falling hashes
-        assert count_tracked(connection, wanted) == len(expected)
-        by_number = dict(zip(expected, ids_of(connection, expected), strict=True))
-        for skipped in {0, 5, 40, len(expected) // 2, max(0, len(expected) - 3), len(expected)}:
-            before = (
-                by_number[expected[min(skipped, len(expected)) - 1]]
-                if expected and skipped
-                else None
-            )
-            found = search_tracked(connection, wanted, 25, before)
-            assert [int.from_bytes(each.tx_hash, "big") for each in found] == expected[
-                skipped : skipped + 25
-            ]
+
+def check_pages(connection: Connection, wanted: TrackedFilter, expected: Sequence[int]) -> None:
+    """See that pages far and near hold what is expected."""
+    assert count_tracked(connection, wanted) == len(expected), wanted
+    ids = ids_of(connection, expected)
+    for skipped in {0, 5, 40, len(expected) // 2, max(0, len(expected) - 3), len(expected)}:
+        before = ids[min(skipped, len(expected)) - 1] if expected and skipped else None
+        found = search_tracked(connection, wanted, 25, before)
+        numbers = [int.from_bytes(each.tx_hash, "big") for each in found]
+        assert numbers == expected[skipped : skipped + 25], wanted
 
 
 def ids_of(connection: Connection, numbers: Sequence[int]) -> list[int]:
