@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.domain.quantity import TxHash
 from dashboard.domain.secret import Secret
 from dashboard.errors import (
     UpstreamRefused,
@@ -180,19 +179,6 @@ async def test_deadline_ends_all_attempts_together() -> None:
             await asker.post_json(b"[]", LIMIT)
 
     assert 1 <= len(upstream.requests) < 20
-
-
-@pytest.mark.parametrize("case", MISBEHAVIOURS)
-async def test_exclusion_question_survives_every_misbehaviour(case: str) -> None:
-    async with asking_http(MISBEHAVIOURS[case][0], patience=patience_with(case)) as (
-        asker,
-        _upstream,
-    ):
-        hashes = [TxHash(bytes([place]) * 32) for place in range(1, 6)]
-        answers = await ExclusionClient(asker, "chain").ask(hashes)
-
-    assert [each.tx_hash for each in answers] == hashes
-    assert all(each.failure and each.record is None for each in answers)
 
 
 async def test_exclusion_client_hands_on_how_long_it_is_to_wait() -> None:

@@ -1,4 +1,4 @@
-"""Canaries: nothing that is told of an upstream holds its key, its address or a header."""
+"""Misbehaving upstreams: none causes a verdict, and no text shows a key, an address or a header."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from tests.integration.upstream_faults import MISBEHAVIOURS, patience_with
 
 pytestmark = pytest.mark.anyio
 
+HASHES = [TxHash(bytes([place]) * 32) for place in range(5)]
 CANARIES: dict[str, Behaviour] = {
     "echo": echoing,
     "echo refused": replying("401 Unauthorized", b'{"message":"' + CANARY.encode() + b'"}'),
@@ -43,7 +44,7 @@ CANARIES: dict[str, Behaviour] = {
 
 
 @pytest.mark.parametrize("case", CANARIES)
-async def test_no_key_address_or_header_is_ever_told(
+async def test_misbehaviour_is_a_failure_that_tells_no_key_address_or_header(
     case: str, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
 ) -> None:
     caplog.set_level(logging.DEBUG)
@@ -57,9 +58,12 @@ async def test_no_key_address_or_header_is_ever_told(
             with pytest.raises(UpstreamError) as raised:
                 await ask()
             told += traceback.format_exception(raised.value)
-        told += [str(answer) for answer in await exclusion.ask([TxHash(bytes(32))])]
+        answers = await exclusion.ask(HASHES)
+        told += [str(answer) for answer in answers]
         told += [repr(each) for each in (asker, gas, exclusion, credentials, asker.endpoint)]
 
+    assert [each.tx_hash for each in answers] == HASHES
+    assert all(each.failure and each.record is None for each in answers)
     everything = "\n".join([*told, caplog.text, *capsys.readouterr()])
     assert "c4nary" not in everything
     assert str(upstream.port) not in everything
