@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Final, NamedTuple, TypeAlias
 
@@ -19,96 +19,6 @@ from dashboard.domain.quantity import Wei
 from dashboard.store.fees.histograms import Integers
 from dashboard.store.fees.steps import FeeStep, FeeSteps, Floats
 from dashboard.store.schema.columns import milliseconds_of, moment_of
-
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-@dataclass(frozen=True, slots=True)
-class TimeRange:
-    """A length of time that a chart shows, and the steps in which it does."""
-
-    name: str
-    length: timedelta
-    step: timedelta
-
-    def begins_at(self, until: datetime) -> datetime:
-        """Return when a chart until a moment begins: where a whole step does.
-
-        Steps are counted from 1970 in UTC, as the store counts minutes, hours and days.
-        """
-        return _EPOCH + (until - self.length - _EPOCH) // self.step * self.step
-
-
-TIME_RANGES: Final = (
-    TimeRange("10 min", timedelta(minutes=10), timedelta(seconds=1)),
-    TimeRange("1 h", timedelta(hours=1), timedelta(seconds=2)),
-    TimeRange("6 h", timedelta(hours=6), timedelta(minutes=1)),
-    TimeRange("24 h", timedelta(days=1), timedelta(minutes=2)),
-    TimeRange("7 d", timedelta(days=7), timedelta(hours=1)),
-    TimeRange("30 d", timedelta(days=30), timedelta(hours=1)),
-    TimeRange("90 d", timedelta(days=90), timedelta(hours=3)),
-    TimeRange("1 y", timedelta(days=365), timedelta(days=1)),
-    TimeRange("3 y", timedelta(days=3 * 365 + 1), timedelta(days=2)),
-    TimeRange("10 y", timedelta(days=10 * 365 + 3), timedelta(days=7)),
-)
-"""Every length, in steps that a screen can show.
-
-From 6 h on a step consists of whole minutes, hours or days: those are read as the store summed
-them up, 2,200 at most, and never value by value.
-"""
-
-_SHORTEST: Final = timedelta(seconds=20)
-
-
-class Zoom(NamedTuple):
-    """A time that was chosen in a chart, in UTC."""
-
-    since: datetime
-    until: datetime
-
-    @property
-    def step(self) -> timedelta:
-        """The steps of the shortest length that shows as much."""
-        fitting = (each for each in TIME_RANGES if each.length >= self.until - self.since)
-        return next(fitting, TIME_RANGES[-1]).step
-
-    @property
-    def begins_at(self) -> datetime:
-        """When a chart of it begins: where a whole step does."""
-        return self.since - (self.since - _EPOCH) % self.step
-
-    @property
-    def name(self) -> str:
-        """What a page calls it."""
-        is_short = self.until - self.since < _MINUTES_FROM
-        style = "%d %b %Y %H:%M:%S" if is_short else "%d %b %Y %H:%M"
-        return f"{self.since:{style}} to {self.until:{style}} UTC"
-
-
-def zoomed(since: datetime, until: datetime, now: datetime) -> Zoom | None:
-    """Return the time between two moments, in the order of time and not after now.
-
-    None for less than 20 seconds, and for a time that no chart reaches.
-    """
-    since, until = min(since, until), min(max(since, until), now)
-    is_drawn = until - since >= _SHORTEST and since >= now - TIME_RANGES[-1].length
-    return Zoom(since, until) if is_drawn else None
-
-
-_MINUTES_FROM: Final = timedelta(minutes=30)
-_ALWAYS: Final = timedelta(days=7)
-"""Offered from the first day, so that Fees never offers less than the Overview that leads to it."""
-
-
-def offered_time_ranges(first_seen_at: datetime | None, now: datetime) -> tuple[TimeRange, ...]:
-    """Return the lengths up to the first that shows all that is kept, and always up to a week."""
-    kept = _ALWAYS if first_seen_at is None else max(now - first_seen_at, _ALWAYS)
-    needed = next(
-        (i for i, time_range in enumerate(TIME_RANGES) if time_range.length >= kept),
-        len(TIME_RANGES) - 1,
-    )
-    return TIME_RANGES[: needed + 1]
-
 
 Booleans: TypeAlias = npt.NDArray[np.bool_]
 

@@ -11,14 +11,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from dashboard.application.context import ApplicationContext, TtlCache
-from dashboard.application.fee_timeline import (
-    FeeMarks,
-    FeeTimeline,
-    TimeRange,
-    Zoom,
-    longest_usual_pause,
-    offered_time_ranges,
-)
+from dashboard.application.fee_timeline import FeeMarks, FeeTimeline, longest_usual_pause
 from dashboard.application.network_status import (
     NetworkFigures,
     NetworkProfile,
@@ -26,6 +19,7 @@ from dashboard.application.network_status import (
     conclude_status,
     read_network_figures,
 )
+from dashboard.application.time_ranges import TimeRange, Zoom, offered_time_ranges
 from dashboard.domain.alerts.grounds import Signal
 from dashboard.domain.fees.cheap_hours import UsualWeek, usual_week
 from dashboard.domain.fees.gas import SuggestedGasFees

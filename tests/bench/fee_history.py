@@ -14,7 +14,6 @@ from typing import Final, NamedTuple, TypeVar
 import numpy as np
 
 from dashboard.application.context import ApplicationContext
-from dashboard.application.fee_timeline import TIME_RANGES, TimeRange
 from dashboard.application.fees import Fees, FeeView
 from dashboard.application.network_status import (
     NetworkFigures,
@@ -22,6 +21,7 @@ from dashboard.application.network_status import (
     NetworkStatus,
     conclude_status,
 )
+from dashboard.application.time_ranges import TIME_RANGES, TimeRange
 from dashboard.devnet.chain import Int64Array
 from dashboard.devnet.demo import DemoFeeHistory
 from dashboard.devnet.genesis import DEVNET

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, expect
 
-from dashboard.application.fee_timeline import TIME_RANGES
+from dashboard.application.time_ranges import TIME_RANGES
 from tests.bench.cases.first_charts import first_chart
 from tests.browser.page_checks import visit
 from tests.browser.page_server import serving

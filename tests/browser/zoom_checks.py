@@ -7,7 +7,7 @@ from typing import Final
 
 from playwright.sync_api import Page
 
-from dashboard.application.fee_timeline import TimeRange
+from dashboard.application.time_ranges import TimeRange
 
 _IS_DRAWN: Final = """
 (length) => {

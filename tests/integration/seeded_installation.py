@@ -19,8 +19,8 @@ from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.evidence.record_answers import record_lookup, save_polled
-from dashboard.store.gas import save_gas
 from dashboard.store.maintenance.migrate import migrate
+from dashboard.store.polled_gas import save_gas
 from tests.builders import (
     A_NETWORK,
     a_hash,

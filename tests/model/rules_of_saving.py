@@ -25,7 +25,7 @@ from dashboard.store.access.api_keys import (
 )
 from dashboard.store.engine.connection import Connection
 from dashboard.store.fees.import_history import import_gas_history
-from dashboard.store.gas import save_gas
+from dashboard.store.polled_gas import save_gas
 from dashboard.store.tracking.senders import WatchedSender, unwatch_sender, watch_sender
 from tests.builders import GWEI, a_suggestion, suggested_gas_fees
 from tests.model.machine import Memory, Part, StoreMachine

@@ -13,7 +13,7 @@ from typing import Any, Final
 import streamlit as st
 from streamlit.components.v2.types import ComponentRenderer
 
-from dashboard.application.fee_timeline import Zoom, zoomed
+from dashboard.application.time_ranges import Zoom, zoomed
 from dashboard.errors import WireError
 from dashboard.show.charts.figure import Drawing, with_picture
 from dashboard.show.parts.notices import notice

@@ -13,10 +13,10 @@ from typing import Any, Final
 import streamlit as st
 
 from dashboard.application.application import Application
-from dashboard.application.fee_timeline import Zoom, zoomed
 from dashboard.application.rejection_timeline import Overruns, Shown, SplitBy, Timeline
 from dashboard.application.rejections import LATEST_SORTED, RejectionSummary
 from dashboard.application.text import share
+from dashboard.application.time_ranges import Zoom, zoomed
 from dashboard.domain.formatting import counted
 from dashboard.domain.markup import Markup, breakable, element, visible
 from dashboard.domain.rejections.reasons import KIND_NAMES

@@ -12,11 +12,11 @@ import streamlit as st
 from dashboard.application import application
 from dashboard.application.application import Application
 from dashboard.application.fee_listing import fee_csv
-from dashboard.application.fee_timeline import TimeRange, Zoom
 from dashboard.application.fees import FeeView
 from dashboard.application.network_status import NetworkProfile, NetworkStatus
 from dashboard.application.overview import network_summary
 from dashboard.application.text import moment
+from dashboard.application.time_ranges import TimeRange, Zoom
 from dashboard.domain.markup import element
 from dashboard.show.charts import side_by_side
 from dashboard.show.charts.fee_chart import FOUR_DIGITS, HEIGHT, drawing_of, fee_table

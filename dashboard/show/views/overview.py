@@ -14,11 +14,11 @@ from dashboard.application import application
 from dashboard.application.application import Application
 from dashboard.application.context import TtlCache
 from dashboard.application.fee_listing import fee_csv
-from dashboard.application.fee_timeline import TIME_RANGES
 from dashboard.application.fees import FeeView
 from dashboard.application.network_status import Activity, NetworkProfile, NetworkStatus
 from dashboard.application.overview import RejectedAgain, network_summary, worst_first
 from dashboard.application.text import moment
+from dashboard.application.time_ranges import TIME_RANGES
 from dashboard.domain.markup import Markup, element
 from dashboard.domain.quantity import NetworkId
 from dashboard.show.charts.fee_chart import drawing_of

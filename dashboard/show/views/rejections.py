@@ -13,7 +13,6 @@ import streamlit as st
 
 from dashboard.application import application
 from dashboard.application.application import Application
-from dashboard.application.fee_timeline import Zoom
 from dashboard.application.network_status import NetworkProfile
 from dashboard.application.rejection_timeline import PERIODS, Shown, many_rejections, trend_words
 from dashboard.application.rejections import (
@@ -23,6 +22,7 @@ from dashboard.application.rejections import (
     rejection_filter,
 )
 from dashboard.application.text import moment
+from dashboard.application.time_ranges import Zoom
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.exclusion import RejectionStage
 from dashboard.domain.rejections.reasons import KIND_NAMES

@@ -17,9 +17,7 @@ from dashboard.store.engine.driver import read_rows
 from dashboard.store.engine.upsert import insert_all_new, insert_new, upsert
 from dashboard.store.fees.backfill import BaseFeeHistory, unseen_base_fees
 from dashboard.store.fees.rollups import update_rollups
-from dashboard.store.fees.stored_fees import (
-    PERCENTILES,
-)
+from dashboard.store.fees.stored_fees import PERCENTILES, SAME_NAMES
 from dashboard.store.schema import (
     base_fee_histories,
     estimated_base_fees,
@@ -38,13 +36,6 @@ _DELETE_ESTIMATE: Final = (
     "DELETE FROM estimated_base_fees WHERE network_id = ? AND at = ? RETURNING base_fee"
 )
 
-SAME_NAMES: Final = (
-    "estimated_base_fee",
-    "network_congestion",
-    "priority_fee_trend",
-    "base_fee_trend",
-    "version",
-)
 """Fields of `suggestedGasFees` that are columns of the same name."""
 
 

@@ -22,6 +22,15 @@ from dashboard.store.engine.driver import read_rows
 from dashboard.store.schema import fee_percentiles, suggested_gas_fees
 from dashboard.store.schema.columns import milliseconds_of, moment_of
 
+SAME_NAMES: Final = (
+    "estimated_base_fee",
+    "network_congestion",
+    "priority_fee_trend",
+    "base_fee_trend",
+    "version",
+)
+"""The columns of `suggestedGasFees` that are named as on the wire."""
+
 _SEEN: Final = (
     "SELECT asked_at AS at, {}, 0 AS is_estimated FROM suggested_gas_fees "
     "WHERE network_id = ? AND asked_at >= ? AND asked_at < ?"

@@ -10,9 +10,9 @@ from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
 from dashboard.application.application import Application
-from dashboard.application.fee_timeline import TIME_RANGES, TimeRange
 from dashboard.application.network_status import NetworkStatus
 from dashboard.application.rejection_timeline import PERIODS, Period, SplitBy
+from dashboard.application.time_ranges import TIME_RANGES, TimeRange
 from dashboard.domain.alerts.notification import NotificationState
 from dashboard.domain.rejections.exclusion import RejectionStage
 from dashboard.domain.rejections.search import HashRange, RejectionFilter

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from dashboard.application.fee_timeline import TIME_RANGES, TimeRange
+from dashboard.application.time_ranges import TIME_RANGES, TimeRange
 from dashboard.show.charts.fee_chart import drawing_of
 from dashboard.store.engine.engine import Store
 from tests.bench.fee_history import YEAR, asked_anew, past_year

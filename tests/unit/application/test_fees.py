@@ -7,9 +7,9 @@ from datetime import timedelta
 import pytest
 
 from dashboard.application.context import ApplicationContext
-from dashboard.application.fee_timeline import TIME_RANGES
 from dashboard.application.fees import Fees
 from dashboard.application.network_status import NetworkFigures, NetworkProfile, conclude_status
+from dashboard.application.time_ranges import TIME_RANGES
 from dashboard.domain.fees.gas import GasObservation
 from dashboard.store.engine.engine import Store
 from dashboard.store.fees.import_history import import_gas_history

@@ -27,12 +27,22 @@ def test_help_says_of_each_command_what_its_own_help_begins_with(group: click.Gr
     assert {name: command.help for name, command in group.lazy.items()} == own
 
 
-def test_help_and_start_of_everything_load_no_database_and_no_drawing() -> None:
-    script = (
-        "import sys, dashboard.cli.main, dashboard.cli.run, dashboard.supervise\n"
-        "heavy = {'sqlalchemy', 'alembic', 'coincurve', 'numpy', 'pandas', 'streamlit'}\n"
-        "print(sorted(heavy & set(sys.modules)))"
-    )
+@pytest.mark.parametrize(
+    ("modules", "heavy"),
+    [
+        (
+            "dashboard.cli.main, dashboard.cli.run, dashboard.supervise",
+            {"sqlalchemy", "alembic", "coincurve", "numpy", "pandas", "streamlit"},
+        ),
+        (
+            "dashboard.cli.lookup, dashboard.wiring.lookup",
+            {"numpy", "pandas", "streamlit", "psycopg", "jinja2"},
+        ),
+    ],
+    ids=["start", "lookup"],
+)
+def test_command_loads_nothing_that_it_does_without(modules: str, heavy: set[str]) -> None:
+    script = f"import sys, {modules}\nprint(sorted({heavy!r} & set(sys.modules)))"
 
     loaded = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True

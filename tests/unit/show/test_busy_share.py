@@ -8,9 +8,10 @@ from random import Random
 import pytest
 
 from dashboard.application.context import ApplicationContext
-from dashboard.application.fee_timeline import TIME_RANGES, busy_in_words
+from dashboard.application.fee_timeline import busy_in_words
 from dashboard.application.fees import Fees
 from dashboard.application.network_status import NetworkFigures, NetworkProfile, conclude_status
+from dashboard.application.time_ranges import TIME_RANGES
 from dashboard.domain.fees.gas import GasObservation
 from dashboard.domain.fees.spells import Spell
 from dashboard.domain.health.coverage import CoverageChange, Covered, Watched

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from dashboard.application.fee_timeline import Zoom, zoomed
+from dashboard.application.time_ranges import Zoom, zoomed
 from dashboard.show.parts.chart import dragged
 from dashboard.show.parts.fee_summary import zone_named
 from tests.builders import A_MOMENT

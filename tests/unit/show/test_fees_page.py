@@ -13,7 +13,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dashboard.application.application import Application
-from dashboard.application.fee_timeline import TIME_RANGES
+from dashboard.application.time_ranges import TIME_RANGES
 from dashboard.domain.fees.gas import GasObservation
 from dashboard.domain.fees.rollup import FeeSeries
 from dashboard.domain.quantity import NetworkId, Wei
@@ -22,7 +22,7 @@ from dashboard.show.charts.fee_chart import drawing_of
 from dashboard.store.alerts.incidents import insert_incident
 from dashboard.store.engine.engine import Store
 from dashboard.store.fees.import_history import import_fee_years
-from dashboard.store.gas import save_gas
+from dashboard.store.polled_gas import save_gas
 from dashboard.store.schema.columns import milliseconds_of
 from tests.browser.seeded_store import SILENT, SIMULATED
 from tests.builders import GWEI, a_suggestion, an_incident, suggested_gas_fees

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from dashboard.application.fee_timeline import TIME_RANGES, TimeRange, offered_time_ranges
+from dashboard.application.time_ranges import TIME_RANGES, TimeRange, offered_time_ranges
 from dashboard.show.views.overview import SHORT_TIME_RANGES
 from tests.builders import A_MOMENT
 

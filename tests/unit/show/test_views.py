@@ -20,7 +20,7 @@ from dashboard.domain.tracking.transaction_cost import CoinPrice
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.engine.leases import WORKER_LEASE, acquire
 from dashboard.store.evidence.record_answers import save_polled
-from dashboard.store.gas import save_gas
+from dashboard.store.polled_gas import save_gas
 from tests.browser.seeded_store import FLAT, SILENT, SIMULATED, tx_hash
 from tests.builders import a_record
 from tests.databases import new_sqlite_store

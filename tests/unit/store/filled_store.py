@@ -31,8 +31,8 @@ from dashboard.store.alerts.rules import save_rules
 from dashboard.store.alerts.silences import add_silence
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
-from dashboard.store.gas import save_gas
 from dashboard.store.maintenance.copy import read_table
+from dashboard.store.polled_gas import save_gas
 from dashboard.store.schema import metadata
 from dashboard.store.tracking.transactions import track
 from tests.builders import (

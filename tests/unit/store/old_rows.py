@@ -19,7 +19,7 @@ from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.batching import LONGEST_STEP, AdaptiveBatches
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
-from dashboard.store.gas import save_gas
+from dashboard.store.polled_gas import save_gas
 from dashboard.store.retention.apply import apply_retention
 from dashboard.store.schema import metadata
 from tests.builders import (

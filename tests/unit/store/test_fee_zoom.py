@@ -32,7 +32,7 @@ from dashboard.store.fees.series import (
 )
 from dashboard.store.fees.steps import FeeStep
 from dashboard.store.fees.stored_fees import SeriesKey
-from dashboard.store.gas import save_gas
+from dashboard.store.polled_gas import save_gas
 from dashboard.store.schema.columns import milliseconds_of, moment_of
 from tests.builders import A_MOMENT, A_NETWORK, suggested_gas_fees
 from tests.databases import copied_store

@@ -16,15 +16,9 @@ from dashboard.store.fees.stored_fees import (
     percentile_answered_by_api_at,
     priority_fee_window,
 )
-from dashboard.store.gas import (
-    Dated,
-    LatestFigures,
-    LatestGas,
-    latest_figures,
-    latest_gas,
-    save_gas,
-)
+from dashboard.store.gas import Dated, LatestFigures, LatestGas, latest_figures, latest_gas
 from dashboard.store.monitoring.answer_counts import StandingFailure
+from dashboard.store.polled_gas import save_gas
 from tests.builders import (
     A_MOMENT,
     A_NETWORK,

@@ -11,7 +11,8 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from dashboard.application.fee_timeline import TIME_RANGES, FeeMarks, FeeTimeline, TimeRange
+from dashboard.application.fee_timeline import FeeMarks, FeeTimeline
+from dashboard.application.time_ranges import TIME_RANGES, TimeRange
 from dashboard.domain.fees.spells import BusyTime, Spell
 from dashboard.domain.health.coverage import WatchedTime
 from dashboard.show.charts.fee_chart import fee_drawing, fee_figure

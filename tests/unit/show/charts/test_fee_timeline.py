@@ -7,7 +7,8 @@ from datetime import timedelta
 import numpy as np
 import pytest
 
-from dashboard.application.fee_timeline import TIME_RANGES, busy_in_words, longest_usual_pause
+from dashboard.application.fee_timeline import busy_in_words, longest_usual_pause
+from dashboard.application.time_ranges import TIME_RANGES
 from dashboard.domain.fees.spells import BusyTime
 from dashboard.domain.health.coverage import WatchedTime
 from dashboard.show.parts.fee_summary import timeline_in_words

@@ -9,7 +9,6 @@ from io import StringIO
 import plotly.graph_objects as go
 import pytest
 
-from dashboard.application.fee_timeline import Zoom
 from dashboard.application.rejection_timeline import (
     NO_MODULE,
     PERIODS,
@@ -21,6 +20,7 @@ from dashboard.application.rejection_timeline import (
     sort_overruns,
     window_of,
 )
+from dashboard.application.time_ranges import Zoom
 from dashboard.domain.rejections.search import RejectionFilter
 from dashboard.show.charts.rejection_chart import (
     folded,

@@ -19,8 +19,8 @@ from dashboard.store.evidence.busy_context import (
 )
 from dashboard.store.fees.busy_window import save_spells
 from dashboard.store.fees.stored_fees import base_fee_bounds
-from dashboard.store.gas import save_gas
 from dashboard.store.monitoring.coverage import save_coverage
+from dashboard.store.polled_gas import save_gas
 from tests.builders import A_MOMENT, A_NETWORK, GWEI, seconds, suggested_gas_fees
 
 ABOVE = FeeGrounds(Signal.BASE_FEE, Wei(23 * GWEI), Wei(20 * GWEI))

@@ -20,7 +20,7 @@ from dashboard.store.fees.series import (
 )
 from dashboard.store.fees.steps import FeeSteps
 from dashboard.store.fees.stored_fees import SeriesKey
-from dashboard.store.gas import save_gas
+from dashboard.store.polled_gas import save_gas
 from dashboard.store.schema.columns import milliseconds_of
 from tests.builders import (
     A_MOMENT,
