@@ -123,7 +123,7 @@ def connected(port: int) -> Iterator[http.client.HTTPConnection]:
 
 
 def post(connection: http.client.HTTPConnection, message: Any) -> Any:  # noqa: ANN401 - any JSON
-    """CountingMailServer one message and return the answer."""
+    """Post one message and return the answer."""
     headers = {"Content-Type": "application/json"}
     connection.request("POST", f"/v3/{KEY}", json.dumps(message), headers)
     return json.loads(connection.getresponse().read())
