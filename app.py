@@ -7,6 +7,7 @@ from starlette.middleware import Middleware
 
 from dashboard.web.files import PageFiles, SiteMap
 from dashboard.web.gate import StrictHeaders
+from dashboard.web.sign_in import SignInGate
 from dashboard.web.signed_links import SignedLinks
 from dashboard.wiring.pages import (
     AS_A_ROLE,
@@ -22,6 +23,7 @@ app = st.App(
         Middleware(StrictHeaders),
         Middleware(pages_host_check),
         Middleware(SignedLinks),
+        Middleware(SignInGate),
         Middleware(pages_upload_bound),
         Middleware(PageFiles),
         Middleware(SiteMap),

@@ -2,6 +2,7 @@
 
 LinewatchError
 ├── InputError                a person or a client gave a value that cannot be used: tell them
+│   ├── NotAllowed            their role does not allow it: an admin must act
 │   └── SettingsError         the same, in a configuration file or a variable: stop the role
 ├── WireError                 text from upstream that breaks its contract: keep it, show it, go on
 ├── UpstreamError             a question to upstream got no usable answer
@@ -33,6 +34,10 @@ class LinewatchError(Exception):
 
 class InputError(LinewatchError):
     """A value from a person or client cannot be used; the text names it and the remedy."""
+
+
+class NotAllowed(InputError):
+    """The role of who acts does not allow it; the text names both roles."""
 
 
 class SettingsError(InputError):

@@ -18,7 +18,7 @@ from dashboard.alert.message import MaySend
 from dashboard.domain.alerts.notification import Recipient
 from dashboard.domain.clock import Clock
 from dashboard.domain.markup import visible
-from dashboard.domain.people.access import Action
+from dashboard.domain.people.access import Action, Actor
 from dashboard.domain.people.recipients import AddressOff, MailAddress, OffCause, SuspectAddress
 from dashboard.domain.secret import Secret
 from dashboard.errors import DeliveryBlocked, InputError
@@ -238,6 +238,7 @@ class BounceReader:
     def _act(self, connection: Connection, sent: SentMessage, bounce: Bounce) -> str:
         """Suspect the address, or turn it off; return what was done, empty for nothing."""
         now, recipient = self.clock(), sent.recipient
+        by = Actor(_BY, now)
         details = {"channel": recipient.channel, "note": bounce.why}
         if is_off(connection, recipient):
             return ""
@@ -245,13 +246,13 @@ class BounceReader:
         if known is None:
             found = SuspectAddress(recipient, now, bounce.message_id, bounce.why)
             suspect(connection, found)
-            note_action(connection, now, _BY, Action.SUSPECT, recipient.address, details)
+            note_action(connection, by, Action.SUSPECT, recipient.address, details)
             return "an address is suspect: a message to it came back"
         if sent.is_guessable or known.message_id == bounce.message_id:
             return ""
         turn_off(connection, AddressOff(recipient, OffCause.BOUNCED, now, _BY, bounce.why))
         end_suspicion(connection, recipient)
-        note_action(connection, now, _BY, Action.TURN_OFF, recipient.address, details)
+        note_action(connection, by, Action.TURN_OFF, recipient.address, details)
         return "an address is off: several messages to it came back"
 
     def _is_about(self, bounce: Bounce, recipient: Recipient) -> bool:

@@ -15,7 +15,7 @@ from dashboard.domain.alerts.notification import DeliveryAttempt, DeliveryResult
 from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.clock import Clock
 from dashboard.domain.markup import visible
-from dashboard.domain.people.access import Action
+from dashboard.domain.people.access import Action, Actor
 from dashboard.domain.people.recipients import (
     ConfiguredRecipients,
     RecipientDirectory,
@@ -97,7 +97,8 @@ class VerificationMails:
                 return
             save_verification(connection, asked)
             details = {"channel": recipient.channel}
-            note_action(connection, now, _BY, Action.ASK_TO_VERIFY, recipient.address, details)
+            by = Actor(_BY, now)
+            note_action(connection, by, Action.ASK_TO_VERIFY, recipient.address, details)
         _log.warning(
             "a rule names an address that is not verified: nothing but a verification mail is sent",
             recipient=visible(recipient.address),

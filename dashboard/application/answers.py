@@ -103,7 +103,7 @@ class AnswerTexts:
                 raise InputError("the texts were changed by somebody else since you opened them")
             with self._context.store.write() as connection:
                 act, where = Action.CHANGE_ANSWERS, found.source
-                note_action(connection, by.at, by.name, act, where, details)
+                note_action(connection, by, act, where, details)
             put_in_force()
 
     def _file(self) -> AnswerFile:

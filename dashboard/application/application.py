@@ -29,6 +29,7 @@ from dashboard.application.network_status import (
     read_all_figures,
 )
 from dashboard.application.overview import Overview
+from dashboard.application.people import People
 from dashboard.application.recipients import Recipients
 from dashboard.application.rejections import Rejections
 from dashboard.application.rules import AlertRules
@@ -95,6 +96,7 @@ class Application:
         self.links = LinkActions(context)
         self.lookups = Lookups(context)
         self.answers = AnswerTexts(context)
+        self.people = People(context)
         self._statuses: TtlCache[StatusesAsOf] = TtlCache(_SHARED_FOR, clock)
         self._needed: TtlCache[tuple[Attention, ...]] = TtlCache(_SHARED_FOR, clock)
         self._tracked: TtlCache[frozenset[TxHash]] = TtlCache(_SHARED_FOR, clock)

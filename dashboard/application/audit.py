@@ -48,6 +48,7 @@ AUDIT: Final[Listing[AuditEntry]] = Listing(
         Column("actor", lambda each: each.actor, "actor"),
         Column("action", lambda each: str(each.action), "action"),
         Column("subject", lambda each: each.subject, "subject"),
+        Column("from", lambda each: each.origin, "from"),
         Column(
             "details",
             _details,

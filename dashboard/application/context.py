@@ -22,6 +22,7 @@ from dashboard.domain.formatting import unnamed_network
 from dashboard.domain.health.troubles import FailingRole
 from dashboard.domain.people.access import NO_KEYS, Action, Actor, ConfiguredKeys, Detail
 from dashboard.domain.people.recipients import NOTHING_CONFIGURED, ConfiguredRecipients
+from dashboard.domain.people.sign_in import SignInPolicy
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.exclusion import StoredRejection
 from dashboard.domain.rejections.reasons import ModuleLimits, Reason, parse_reason
@@ -154,7 +155,8 @@ class PageSettings:
     `domain`. `answers` is the file of templates for answers, None where none is used.
     `keys` are the API keys of the settings.
     `limit_tables` are the public tables of module limits, `configuration` returns all settings,
-    `failing_roles` the roles that keep dying on this machine.
+    `failing_roles` the roles that keep dying on this machine. `sign_in` says for how long people
+    sign in; None where pages are open to whoever reaches them.
     """
 
     low_space: int = 0
@@ -170,6 +172,7 @@ class PageSettings:
     limit_tables: tuple[ModuleLimits, ...] = ()
     configuration: Callable[[], ConfigurationState] | None = None
     failing_roles: Callable[[], Sequence[FailingRole]] = tuple
+    sign_in: SignInPolicy | None = None
 
     @property
     def pace(self) -> Pace:
@@ -202,7 +205,7 @@ class ApplicationContext:
         details: Mapping[str, Detail] | None = None,
     ) -> None:
         """Write into the audit log what somebody does, in the transaction that does it."""
-        note_action(connection, by.at, by.name, action, subject, details)
+        note_action(connection, by, action, subject, details)
 
     def unnamed(self) -> Actor:
         """Return who acts now where nobody said a name: the pages, or the user of a command."""

@@ -208,7 +208,7 @@ class Notifications:
             many = resend(connection, which, by.at)
             if many:
                 details = {"notifications": many}
-                note_action(connection, by.at, by.name, Action.RESEND, str(which), details)
+                note_action(connection, by, Action.RESEND, str(which), details)
         return many
 
     def is_tracked(self, tx_hash: TxHash) -> bool:

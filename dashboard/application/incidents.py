@@ -326,7 +326,7 @@ class Incidents:
                     "note": "" if each.event is None else each.event.note,
                 }
                 subject = str(each.incident.incident_id)
-                note_action(connection, by.at, by.name, action, subject, details)
+                note_action(connection, by, action, subject, details)
                 self._report(connection, each, by, directory, notified)
         return replace(response, others=tuple(each.incident for each in found[1:]))
 

@@ -207,13 +207,14 @@ class Recipients:
         """Let no link and no code be valid that was sent so far, on record."""
         with self._context.store.write() as connection:
             renew_link_key(connection, new)
-            note_action(connection, by.at, by.name, Action.RENEW_LINK_KEY, "links in messages")
+            note_action(connection, by, Action.RENEW_LINK_KEY, "links in messages")
 
     def try_out(self, recipient: Recipient, send: Callable[[], str], by: Actor) -> TriedRecipient:
         """Send a test message by `send`, which returns the answer, on record.
 
         If it is taken, alerts that wait after failures of its channel are tried at once.
         """
+        by.require(Action.TEST_SEND)
         try:
             self._require_reachable(recipient)
             tried = TriedRecipient(recipient, was_sent=True, answer=send())
@@ -225,7 +226,7 @@ class Recipients:
             "answer": tried.answer,
         }
         with self._context.store.write() as connection:
-            note_action(connection, by.at, by.name, Action.TEST_SEND, recipient.address, details)
+            note_action(connection, by, Action.TEST_SEND, recipient.address, details)
             if tried.was_sent:
                 try_at_once(connection, recipient.channel)
         return tried
@@ -369,4 +370,4 @@ def _note(
     **details: str | Sequence[str],
 ) -> None:
     said = {"channel": recipient.channel, **details}
-    note_action(connection, by.at, by.name, action, recipient.address, said)
+    note_action(connection, by, action, recipient.address, said)

@@ -160,7 +160,7 @@ class AlertRules:
                 save_rules(connection, wanted, by)
                 _close_unreported(connection, held, wanted, by)
             for each in found:
-                note_action(connection, by.at, by.name, _action(each), each.name, _details(each))
+                note_action(connection, by, _action(each), each.name, _details(each))
         return found
 
 

@@ -26,7 +26,7 @@ from dashboard.domain.alerts.silence import (
 )
 from dashboard.domain.formatting import moment_in
 from dashboard.domain.markup import visible
-from dashboard.domain.people.access import Actor, parse_name
+from dashboard.domain.people.access import Actor, Role, parse_name
 from dashboard.errors import InputError
 from dashboard.store.alerts.notifications import link_key
 from dashboard.store.alerts.recipients import read_directory
@@ -149,9 +149,8 @@ class LinkActions:
 
         InputError for what the form leaves out, or where it cannot be done.
         """
-        by = Actor(
-            parse_name(form.text("name") or link.recipient.address[:80]), self._context.now()
-        )
+        name = parse_name(form.text("name") or link.recipient.address[:80])
+        by = Actor(name, self._context.now(), Role.OPERATOR, "a link in a message")
         match link.purpose:
             case LinkPurpose.ACKNOWLEDGE:
                 return self._acknowledge(link, form, by)

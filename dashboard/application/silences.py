@@ -219,7 +219,7 @@ class Silences:
             **({} if wish.weekly is None else {"weekly": str(wish.weekly)}),
             "reason": wish.reason,
         }
-        note_action(connection, by.at, by.name, action, str(silence.silence_id), details)
+        note_action(connection, by, action, str(silence.silence_id), details)
 
 
 def until_words(silence: Silence) -> str:

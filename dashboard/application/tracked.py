@@ -224,7 +224,7 @@ class TrackedTransactions:
         with self._context.store.write() as connection:
             save_filter(connection, named, parameters, by)
             details: dict[str, Detail] = dict(parameters)
-            note_action(connection, by.at, by.name, Action.SAVE_FILTER, named, details)
+            note_action(connection, by, Action.SAVE_FILTER, named, details)
         return named
 
     def remove_filter(self, name: str, by: Actor) -> bool:
@@ -232,7 +232,7 @@ class TrackedTransactions:
         with self._context.store.write() as connection:
             was_there = remove_filter(connection, name)
             if was_there:
-                note_action(connection, by.at, by.name, Action.REMOVE_FILTER, name)
+                note_action(connection, by, Action.REMOVE_FILTER, name)
         return was_there
 
     def track(
@@ -255,7 +255,7 @@ class TrackedTransactions:
             if is_edited:
                 texts = ("label", "note", "case_id", "owner", "tags")
                 details = {name: str(getattr(remarks, name)) for name in texts}
-                note_action(connection, by.at, by.name, Action.EDIT_TRACKED, str(tx_hash), details)
+                note_action(connection, by, Action.EDIT_TRACKED, str(tx_hash), details)
         return is_edited
 
     def _track(
@@ -307,7 +307,7 @@ class TrackedTransactions:
     ) -> None:
         if many:
             subject, ends = _as_subject(hashes, many)
-            note_action(connection, by.at, by.name, action, subject, {**details, **ends})
+            note_action(connection, by, action, subject, {**details, **ends})
 
     def _count_needs(self, network_id: NetworkId | None) -> dict[Need, int]:
         now = self._context.now()
@@ -350,4 +350,4 @@ def audit_tracking(
     if hashes:
         subject, ends = _as_subject(hashes, len(hashes))
         details = {"new": results.count(TrackResult.NEW), **ends}
-        note_action(connection, by.at, by.name, Action.TRACK, subject, details)
+        note_action(connection, by, Action.TRACK, subject, details)

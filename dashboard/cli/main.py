@@ -122,6 +122,9 @@ _COMMANDS: Final = {
     "keys": LazyCommand(
         "keys", "Make, limit, renew and revoke the API keys with which clients call our own APIs."
     ),
+    "people": LazyCommand(
+        "people", "Invite people to sign in to the pages, give them roles, and end their sessions."
+    ),
     "audit": LazyCommand(
         "audit", "List who did what: keys, watched senders, tracked transactions, the store itself."
     ),

@@ -10,7 +10,7 @@ from typing import Final
 from anyio.to_thread import run_sync
 
 from dashboard.domain.health.retention import Retention
-from dashboard.domain.people.access import Action
+from dashboard.domain.people.access import Action, Actor
 from dashboard.logs import get_logger
 from dashboard.poll.lease import Clocks
 from dashboard.store.access.audit_log import last_details, note_action
@@ -93,9 +93,8 @@ class RetentionRounds:
             if last_details(connection, Action.CHANGE_RETENTION) == kept:
                 return
         with self._store.write() as connection:
-            note_action(
-                connection, self._clocks.now(), "worker", Action.CHANGE_RETENTION, "store", kept
-            )
+            worker = Actor("worker", self._clocks.now())
+            note_action(connection, worker, Action.CHANGE_RETENTION, "store", kept)
 
     def _note_purge(self) -> None:
         with self._store.write() as connection:

@@ -31,6 +31,7 @@ _PUBLIC_URL: Final = re.compile(
 def check_addresses(settings: Settings) -> Iterator[Remark]:
     """Yield addresses that are unsafe, or that cannot be used."""
     yield from _check_pages_host(settings)
+    yield from _check_sign_in(settings)
     for section in ("serve", "devnet"):
         yield from _check_development_host(settings, section)
     for first, second in combinations(_ROLES, 2):
@@ -41,12 +42,29 @@ def check_addresses(settings: Settings) -> Iterator[Remark]:
 
 
 def _check_pages_host(settings: Settings) -> Iterator[Remark]:
-    if not is_loopback(settings.pages.host):
+    if not is_loopback(settings.pages.host) and not settings.sign_in.accounts:
         message = (
-            f"is {shorten(settings.pages.host)}: pages have no sign-in yet, so they "
-            "accept only a loopback address such as 127.0.0.1"
+            f"is {shorten(settings.pages.host)}, and nobody has to sign in: set accounts = true in "
+            "[sign_in]; or keep 127.0.0.1, and let people come through a reverse proxy that asks "
+            "them to sign in, or through an SSH tunnel"
         )
         yield ("pages", "host"), message
+
+
+def _check_sign_in(settings: Settings) -> Iterator[Remark]:
+    """Find what would let nobody sign in: browsers send the cookie over HTTPS alone."""
+    given, url = settings.sign_in, settings.pages.public_url
+    if given.accounts and url.startswith("http:") and not is_loopback(host_of(url) or ""):
+        message = (
+            "is not an https address, and browsers would not stay signed in: let a reverse "
+            "proxy serve it over TLS"
+        )
+        yield ("pages", "public_url"), message
+    if given.accounts and not url and not is_loopback(settings.pages.host):
+        message = "is needed where people sign in from other machines: the https address they use"
+        yield ("pages", "public_url"), message
+    if given.longest < given.idle:
+        yield ("sign_in", "longest"), "is shorter than sign_in.idle: give it at least that"
 
 
 def _check_development_host(settings: Settings, section: str) -> Iterator[Remark]:

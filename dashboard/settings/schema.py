@@ -60,6 +60,14 @@ class PagesSettings(Struct, frozen=True, forbid_unknown_fields=True):
     uploads_in_all: ByteSize
 
 
+class SignInSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """[sign_in]: who may open the pages, and for how long one sign-in lasts."""
+
+    accounts: bool
+    idle: timedelta
+    longest: timedelta
+
+
 class HttpSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """[http]: for pages, serve and devnet alike."""
 
@@ -259,6 +267,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     home: Path
     store: StoreSettings
     http: HttpSettings
+    sign_in: SignInSettings
     pages: PagesSettings
     serve: ServeSettings
     devnet: DevnetSettings

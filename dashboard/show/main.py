@@ -6,6 +6,7 @@ from typing import Final
 import streamlit as st
 
 from dashboard.application import application
+from dashboard.show.parts.acting import account_link
 from dashboard.show.parts.attention_list import SEEN
 from dashboard.show.parts.chart import FROM, TO
 from dashboard.show.parts.frame import NETWORK, header_search, in_line, network_chooser, return_to
@@ -59,6 +60,7 @@ def main() -> None:
             header_search(lookup.search)
             simulated_mark(networks, notes)
             network_chooser(networks)
+            account_link(application.current())
         chosen.run()
 
 

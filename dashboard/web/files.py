@@ -181,7 +181,10 @@ _OWN_FONT: Final = (
     "src:local(system-ui),local(Roboto),local(Arial)}</style></head>"
 )
 """Stands for Streamlit's font, 170 kB, until our theme comes, which names fonts of the reader."""
-_KEYS: Final = (Path(__file__).parent / "keys.js").read_text(encoding="utf-8")
+_SCRIPTS: Final = "".join(
+    f"<script>{(Path(__file__).parent / name).read_text(encoding='utf-8')}</script>"
+    for name in ("signed_out.js", "keys.js")
+)
 _PAGE_STYLE: Final = (Path(__file__).parents[1] / "show" / "style.css").read_text(encoding="utf-8")
 """Our style is there before the first element is drawn, and after the styles of the framework."""
 
@@ -189,9 +192,7 @@ _PAGE_STYLE: Final = (Path(__file__).parents[1] / "show" / "style.css").read_tex
 def index_of_pages() -> str:
     """Return the page of Streamlit that loads all others, for pages below the root too."""
     index = files("streamlit").joinpath("static/index.html").read_text(encoding="utf-8")
-    index = index.replace("<head>", f"<head>{_BASE}<script>{_KEYS}</script>", 1).replace(
-        "</head>", _OWN_FONT, 1
-    )
+    index = index.replace("<head>", f"<head>{_BASE}{_SCRIPTS}", 1).replace("</head>", _OWN_FONT, 1)
     index = index.replace("</body>", f"<style>{_PAGE_STYLE}</style></body>", 1)
     return _FONT_AHEAD.sub("", index)
 

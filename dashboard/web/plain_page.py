@@ -1,10 +1,25 @@
-"""Small pages that need no script: an unknown address, and what a link in a message leads to."""
+"""Small pages that need no script, with their forms: links of messages, sign-in, no such page."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
+from urllib.parse import parse_qs
 
-from dashboard.domain.markup import Markup, element
+from starlette.requests import ClientDisconnect, Request
+
+from dashboard.domain.markup import Markup, element, join
+from dashboard.errors import InputError
+
+_LARGEST_FORM: Final = 8_192
+_MOST_FIELDS: Final = 20
+
+OWN_FORM: Final = {
+    "Cache-Control": "no-store",
+    "Referrer-Policy": "same-origin",
+    "X-Robots-Tag": "noindex",
+}
+"""Headers of a page with a form: without a referrer, a browser would name no origin either."""
 
 _STYLE: Final = Markup(
     "<style>:root{color-scheme:light dark;background:Canvas;color:CanvasText}"
@@ -13,7 +28,8 @@ _STYLE: Final = Markup(
     "dt{font-size:.85rem;opacity:.75}dd{margin:0 0 .6rem}"
     "label{display:block;margin:.9rem 0 .2rem}fieldset{border:0;padding:0;margin:.9rem 0}"
     "fieldset label{display:inline-block;margin:.2rem 1rem .2rem 0}legend{padding:0}"
-    "input[type=text]{font:inherit;width:100%;box-sizing:border-box;padding:.45rem .6rem}"
+    "input[type=text],input[type=password]{font:inherit;width:100%;box-sizing:border-box;"
+    "padding:.45rem .6rem}"
     "button{font:inherit;font-weight:600;margin-top:1.2rem;padding:.55rem 1.3rem}</style>"
 )
 
@@ -33,3 +49,36 @@ def plain_page(title: str, *content: str) -> str:
         element("body", element("main", element("h1", title), *content)),
         lang="en",
     )
+
+
+def text_field(name: str, label: str, value: str, longest: int, **attributes: str | None) -> Markup:
+    """Return a field for a line of text under its label."""
+    field = element(
+        "input",
+        type="text",
+        id=name,
+        name=name,
+        value=value,
+        maxlength=str(longest),
+        **attributes,
+    )
+    return join(element("label", label, for_=name), field)
+
+
+async def read_form(request: Request) -> Mapping[str, str] | None:
+    """Read the form that was sent, None where none was; InputError for what is no such form."""
+    if request.method != "POST":
+        return None
+    body = b""
+    try:
+        async for piece in request.stream():
+            body += piece
+            if len(body) > _LARGEST_FORM:
+                raise InputError(f"the form is larger than {_LARGEST_FORM} bytes")
+    except ClientDisconnect:
+        raise InputError("the form did not arrive") from None
+    try:
+        fields = parse_qs(body.decode("utf-8", "replace"), max_num_fields=_MOST_FIELDS)
+    except ValueError:
+        raise InputError(f"the form has more than {_MOST_FIELDS} fields") from None
+    return {name: values[0] for name, values in fields.items()}

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from typing import Final
-from urllib.parse import parse_qs
 
 from starlette.concurrency import run_in_threadpool
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -26,7 +25,7 @@ from dashboard.domain.markup import Markup, element, join, visible
 from dashboard.domain.people.access import LONGEST_NAME
 from dashboard.errors import InputError, StoreError
 from dashboard.logs import get_logger
-from dashboard.web.plain_page import plain_page
+from dashboard.web.plain_page import OWN_FORM, plain_page, read_form, text_field
 
 _QUESTIONS: Final = {
     LinkPurpose.ACKNOWLEDGE: (
@@ -107,11 +106,11 @@ def _facts(subject: LinkSubject) -> Markup:
 
 def _fields(subject: LinkSubject, length: str) -> list[Markup]:
     address = visible(subject.link.recipient.address, LONGEST_NAME)
-    fields = [_text_field("name", "Your name", address, LONGEST_NAME)]
+    fields = [text_field("name", "Your name", address, LONGEST_NAME)]
     if subject.link.purpose is LinkPurpose.SILENCE:
         fields.append(_length_field(length))
     if subject.link.incident_id is not None:
-        fields.append(_text_field("note", "Note (optional)", "", LONGEST_NOTE))
+        fields.append(text_field("note", "Note (optional)", "", LONGEST_NOTE))
     return fields
 
 
@@ -133,21 +132,9 @@ def _length_field(chosen: str) -> Markup:
     return element("fieldset", element("legend", "For"), *choices)
 
 
-def _text_field(name: str, label: str, value: str, longest: int) -> Markup:
-    field = element("input", type="text", id=name, name=name, value=value, maxlength=str(longest))
-    return join(element("label", label, for_=name), field)
-
-
 PATH: Final = "/link/"
 """What the path of every signed link begins with; the signed text follows."""
 
-_LARGEST_FORM: Final = 8_192
-_MOST_FIELDS: Final = 20
-_HEADERS: Final = {
-    "Cache-Control": "no-store",
-    "Referrer-Policy": "same-origin",
-    "X-Robots-Tag": "noindex",
-}
 _STATUSES: Final = {LinkFault.FORGED: 404, LinkFault.EXPIRED: 410}
 _log = get_logger("links")
 
@@ -165,7 +152,7 @@ class SignedLinks:
             await self._app(scope, receive, send)
             return
         response = await _answer(Request(scope, receive))
-        response.headers.update(_HEADERS)
+        response.headers.update(OWN_FORM)
         await response(scope, receive, send)
 
 
@@ -182,7 +169,8 @@ async def _answer(request: Request) -> Response:
         link = await run_in_threadpool(links.read, text)
         if isinstance(link, LinkFault):  # a stranger's body is not read
             return HTMLResponse(fault_page(link), _STATUSES[link])
-        form = await _form(request)
+        fields = await read_form(request)
+        form = None if fields is None else LinkForm(fields)
         length = request.query_params.get("for", "")
         return await run_in_threadpool(_respond, links, link, form, length)
     except InputError as mistake:
@@ -199,22 +187,3 @@ def _respond(links: LinkActions, link: SignedLink, form: LinkForm | None, length
     if form is None:
         return HTMLResponse(confirm_page(links.about(link), length))
     return HTMLResponse(done_page(links.act(link, form)))
-
-
-async def _form(request: Request) -> LinkForm | None:
-    """Read the form that was sent, None where none was; InputError for what is no such form."""
-    if request.method != "POST":
-        return None
-    body = b""
-    try:
-        async for piece in request.stream():
-            body += piece
-            if len(body) > _LARGEST_FORM:
-                raise InputError(f"the form is larger than {_LARGEST_FORM} bytes")
-    except ClientDisconnect:
-        raise InputError("the form did not arrive") from None
-    try:
-        fields = parse_qs(body.decode("utf-8", "replace"), max_num_fields=_MOST_FIELDS)
-    except ValueError:
-        raise InputError(f"the form has more than {_MOST_FIELDS} fields") from None
-    return LinkForm({name: values[0] for name, values in fields.items()})

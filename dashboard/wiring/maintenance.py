@@ -80,7 +80,7 @@ def _note_backup(store: Store, by: Actor, details: dict[str, Detail]) -> str:
     """Note it in the audit log; return why that is not possible, as on a full disk."""
     try:
         with store.write() as connection:
-            note_action(connection, by.at, by.name, Action.BACKUP, "store", details)
+            note_action(connection, by, Action.BACKUP, "store", details)
             note_backup(connection, by.at)
     except StoreError as error:
         return str(error)
@@ -127,7 +127,7 @@ def release_held(settings: Settings, *, drops: bool) -> int:
             else held_notifications.release_held(connection, by.at)
         )
         details = {"notifications": many, "sent": not drops}
-        note_action(connection, by.at, by.name, Action.RELEASE, "held notifications", details)
+        note_action(connection, by, Action.RELEASE, "held notifications", details)
     return many
 
 
@@ -160,7 +160,7 @@ def join_installation(settings: Settings, *, leaves_another: bool) -> str:
             )
         if own != found:
             home = {"home": str(settings.home)}
-            note_action(connection, by.at, by.name, Action.JOIN, "installation", home)
+            note_action(connection, by, Action.JOIN, "installation", home)
     if not belong_to(settings, found):
         raise InputError(f"{settings.home} takes no file: let this user write it")
     return str(found)

@@ -17,6 +17,7 @@ from dashboard.application.context import ConfigurationState, PageSettings, Show
 from dashboard.application.network_status import NetworkProfile
 from dashboard.domain.clock import Clock
 from dashboard.domain.health.observation import CREDITS_PER_CALL
+from dashboard.domain.people.sign_in import SignInPolicy
 from dashboard.errors import InputError
 from dashboard.settings import Settings
 from dashboard.settings.key_limits import configured_keys
@@ -55,7 +56,14 @@ def page_settings(settings: Settings) -> PageSettings:
         answers=answer_file(),
         keys=configured_keys(settings),
         failing_roles=partial(failing_roles, settings.home),
+        sign_in=sign_in_policy(settings),
     )
+
+
+def sign_in_policy(settings: Settings) -> SignInPolicy | None:
+    """Return for how long people sign in; None where pages are open."""
+    given = settings.sign_in
+    return SignInPolicy(given.idle, given.longest) if given.accounts else None
 
 
 class ShownConfiguration:

@@ -52,7 +52,7 @@ def roles_of(settings: Settings, *, with_pages: bool = True) -> tuple[Role, ...]
     roles.append(Role("worker", _command("worker"), _runs, after=("serve",)))
     if with_pages:
         address = (settings.pages.host, settings.pages.port)
-        roles.append(_listening("pages", address, "/_stcore/health"))
+        roles.append(_listening("pages", address, "/live"))
     return tuple(roles)
 
 

@@ -14,7 +14,7 @@ from sqlalchemy import Delete, Update
 
 from dashboard.domain.health.coverage import Watched
 from dashboard.domain.health.observation import Failure, Operation, Spent
-from dashboard.domain.people.access import Action, AuditEntry, Detail
+from dashboard.domain.people.access import Action, Actor, AuditEntry, Detail
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.tracking.verdict import Inclusion, InclusionAnswer, InclusionQuestion
 from dashboard.errors import StoreError
@@ -305,7 +305,7 @@ class NotingMachine(StoreMachine):
         entry = AuditEntry(self.now - late, actor, action, subject, details)
         self.change(
             lambda connection: note_action(
-                connection, entry.at, actor, action, subject, details or None
+                connection, Actor(actor, entry.at), action, subject, details or None
             ),
             lambda held, _: held.log.note(entry),
             Part.AUDIT,

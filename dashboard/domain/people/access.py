@@ -1,4 +1,4 @@
-"""API keys, what each may do, and the audit log of what people did."""
+"""Roles and what each may do, API keys and theirs, and the audit log of what people did."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Final, Self, TypeAlias
 
 from dashboard.domain.quantity import NetworkId, shorten
 from dashboard.domain.secret import Secret
-from dashboard.errors import InputError
+from dashboard.errors import InputError, NotAllowed
 
 LONGEST_NAME: Final = 80
 """Characters of the name of a person who acts."""
@@ -40,7 +40,8 @@ _EXACT: Final = 1e-6
 class Action(StrEnum):
     """What is logged. PURGE: old entries were deleted. CHANGE_RETENTION: how long data is kept.
 
-    SUSPECT: a message to an address came back.
+    SUSPECT: a message to an address came back. SIGN_OUT: somebody ended a session of their own,
+    END_SESSION: of somebody else.
     """
 
     CREATE_KEY = "create-key"
@@ -86,14 +87,100 @@ class Action(StrEnum):
     CHANGE_ANSWERS = "change-answers"
     CHANGE_RETENTION = "change-retention"
     PURGE = "purge"
+    INVITE = "invite"
+    CHANGE_ROLE = "change-role"
+    REMOVE_PERSON = "remove-person"
+    SET_PASSWORD = "set-password"  # noqa: S105 - what people do, not a password
+    SIGN_IN = "sign-in"
+    SIGN_OUT = "sign-out"
+    END_SESSION = "end-session"
+
+
+class Role(StrEnum):
+    """What a person may do, from the least to the most; each may do what those before it may."""
+
+    VIEWER = "viewer"
+    SUPPORT = "support"
+    OPERATOR = "operator"
+    ADMIN = "admin"
+
+    @property
+    def with_article(self) -> str:
+        """The role within a sentence."""
+        return f"an {self.value}" if self.value[0] in "aeiou" else f"a {self.value}"
+
+    def may(self, action: Action) -> bool:
+        """Whether the role allows an action."""
+        ranks = list(Role)
+        return ranks.index(self) >= ranks.index(least_role(action))
+
+
+LEAST_ROLES: Final[Mapping[Role, frozenset[Action]]] = {
+    Role.VIEWER: frozenset({Action.SIGN_IN, Action.SIGN_OUT, Action.SET_PASSWORD}),
+    Role.SUPPORT: frozenset(
+        {
+            Action.TRACK,
+            Action.EDIT_TRACKED,
+            Action.UNTRACK,
+            Action.SAVE_FILTER,
+            Action.REMOVE_FILTER,
+            Action.WATCH_SENDER,
+            Action.UNWATCH_SENDER,
+        }
+    ),
+    Role.OPERATOR: frozenset(
+        {
+            Action.ADD_RULE,
+            Action.CHANGE_RULE,
+            Action.REMOVE_RULE,
+            Action.SILENCE,
+            Action.END_SILENCE,
+            Action.PLAN_MAINTENANCE,
+            Action.END_MAINTENANCE,
+            Action.ACKNOWLEDGE,
+            Action.UNACKNOWLEDGE,
+            Action.HAND_OVER,
+            Action.RESOLVE,
+            Action.RESEND,
+            Action.TEST_SEND,
+            Action.UNSUBSCRIBE,
+            Action.TURN_OFF,
+            Action.TURN_ON,
+            Action.ASK_TO_VERIFY,
+            Action.VERIFY,
+            Action.CHANGE_RECIPIENT,
+            Action.CHANGE_ANSWERS,
+        }
+    ),
+}
+"""The least role for each action. Whatever is not listed takes an admin."""
+
+
+def least_role(action: Action) -> Role:
+    """Return the least role that may do this."""
+    return next((role for role, acts in LEAST_ROLES.items() if action in acts), Role.ADMIN)
 
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Who does something, and when."""
+    """Who does something, and when.
+
+    `role` limits what they may do: that of a sign-in, and everything for who works on this machine
+    itself. `origin` says from where it is done, as the audit log shows it.
+    """
 
     name: str
     at: datetime
+    role: Role = Role.ADMIN
+    origin: str = ""
+
+    def require(self, action: Action) -> None:
+        """Raise NotAllowed where the role does not allow an action."""
+        if not self.role.may(action):
+            raise NotAllowed(
+                f"{self.name} is {self.role.with_article} here, and {action.value} takes the role "
+                f"{least_role(action).value}: ask an admin"
+            )
 
 
 def parse_name(text: str) -> str:
@@ -108,13 +195,17 @@ def parse_name(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class AuditEntry:
-    """One entry: who did what to what; `actor`, `subject` and texts in `details` are foreign."""
+    """One entry: who did what to what; all its texts are foreign.
+
+    `origin` is from where: the address of a browser, say; empty for this machine.
+    """
 
     at: datetime
     actor: str
     action: Action
     subject: str
     details: Mapping[str, Detail]
+    origin: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, TypeVar
+from uuid import UUID
 
 import streamlit as st
 
@@ -14,11 +15,14 @@ from dashboard.application.text import sentence
 from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.alerts.rule_table import RuleDifference, Rules, merged_with, read_rule
 from dashboard.domain.formatting import capitalized
-from dashboard.domain.markup import visible
-from dashboard.domain.people.access import LONGEST_NAME, Actor, parse_name
-from dashboard.errors import InputError, StoreError
+from dashboard.domain.markup import element, visible
+from dashboard.domain.people.access import LONGEST_NAME, Action, Actor, parse_name
+from dashboard.errors import InputError, NotAllowed, StoreError
 from dashboard.show.parts.frame import in_line
 from dashboard.show.parts.notices import notice
+
+IDENTITY: Final = "session"
+"""What Streamlit calls the id of the session, which the gate gives it in a header."""
 
 _NAME: Final = "name_of_who_acts"
 _TAKEN: Final = "names_taken"
@@ -41,8 +45,43 @@ class Done:
     undo: Callable[[Actor], object] | None = None
 
 
-def name_input() -> None:
-    """Ask once on a page who acts; the session remembers it, on other pages as well."""
+def signed_in(queries: Application) -> Actor | None:
+    """Return who is signed in, with their role of now; None where nobody has to sign in.
+
+    NotAllowed where the sign-in ended while the page was open.
+    """
+    if not queries.people.must_sign_in:
+        return None
+    session = st.user.get(IDENTITY)
+    if not isinstance(session, str):
+        raise NotAllowed("you are signed out: reload this page and sign in again")
+    return queries.people.actor(UUID(session))
+
+
+def may(queries: Application, action: Action) -> bool:
+    """Whether who looks at the page may do something: what they may not is not offered."""
+    if not queries.people.must_sign_in:
+        return True
+    session = st.user.get(IDENTITY)
+    try:
+        return isinstance(session, str) and queries.people.role_shown(UUID(session)).may(action)
+    except (NotAllowed, StoreError):
+        return False
+
+
+def account_link(queries: Application) -> None:
+    """Lead to the page where people sign out, where they sign in."""
+    if queries.people.must_sign_in:
+        st.html(element("a", "Account", href="account", class_="lw-account"), width="content")
+
+
+def name_input(queries: Application) -> None:
+    """Ask once on a page who acts; the session remembers it, on other pages as well.
+
+    Who is signed in acts under their own name.
+    """
+    if queries.people.must_sign_in:
+        return
     key = f"who_acts-{st.session_state.get(_TAKEN, 0)}"
     st.text_input(
         "Your name",
@@ -67,13 +106,18 @@ def _name() -> str:
     return str(st.session_state.get(_NAME) or "")
 
 
-def is_named() -> bool:
+def is_named(queries: Application) -> bool:
     """Whether the session knows who acts."""
-    return bool(_name().strip())
+    return queries.people.must_sign_in or bool(_name().strip())
 
 
 def known_actor(queries: Application) -> Actor:
-    """Return who acts, by the name of the session if there is one: nobody has to sign this."""
+    """Return who acts, by the name of the session if there is one: nobody has to sign this.
+
+    NotAllowed where they are signed out.
+    """
+    if (by := signed_in(queries)) is not None:
+        return by
     try:
         return Actor(parse_name(_name()), queries.now())
     except InputError:
@@ -91,7 +135,7 @@ def act(
     `failed` is the headline of that, such as "Nothing was saved."; `done` says what was done.
     """
     try:
-        result = change(Actor(parse_name(_name()), queries.now()))
+        result = change(signed_in(queries) or Actor(parse_name(_name()), queries.now()))
     except InputError as mistake:
         notice("bad", failed, sentence(visible(capitalized(str(mistake)))))
     except StoreError as trouble:

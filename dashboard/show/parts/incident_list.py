@@ -25,9 +25,9 @@ from dashboard.domain.alerts.rule_text import LONGEST_TITLE
 from dashboard.domain.alerts.silence import Silence, SilenceKind, SilenceRequest
 from dashboard.domain.formatting import counted
 from dashboard.domain.markup import Markup, element, join, visible
-from dashboard.domain.people.access import LONGEST_NAME, Actor
+from dashboard.domain.people.access import LONGEST_NAME, Action, Actor
 from dashboard.domain.quantity import NetworkId
-from dashboard.show.parts.acting import Done, act, is_named, take_name
+from dashboard.show.parts.acting import Done, act, is_named, may, take_name
 from dashboard.show.parts.badges import incident_badge, severity_badge
 from dashboard.show.parts.frame import in_line, section
 from dashboard.show.parts.list_page import (
@@ -186,10 +186,12 @@ _FAILED: Final = "Nothing was changed."
 
 def incident_acts(queries: Application, incident: Incident) -> None:
     """Offer what can be done, side by side: one press acknowledges, once the name is known."""
+    if not may(queries, Action.ACKNOWLEDGE):
+        return
     key = str(incident.incident_id)
     if incident.owner:
         _unacknowledge(queries, incident)
-    elif is_named():
+    elif is_named(queries):
         is_pressed = st.button("Acknowledge", key=f"acknowledge-{key}", type="primary")
         note = st.session_state.pop(f"named-{key}", None)
         if is_pressed or note is not None:
@@ -216,16 +218,16 @@ def _with_name(queries: Application, incident: Incident) -> None:
         st.text_input("Your name", key=f"who-{key}", max_chars=LONGEST_NAME)
         st.text_input("Note (optional)", key=f"first-note-{key}", max_chars=LONGEST_NOTE)
         is_pressed = st.form_submit_button(
-            "Acknowledge", type="primary", on_click=_take_name, args=(key,)
+            "Acknowledge", type="primary", on_click=_take_name, args=(queries, key)
         )
     if is_pressed:
         _acknowledge(queries, incident, "")
 
 
-def _take_name(key: str) -> None:
+def _take_name(queries: Application, key: str) -> None:
     """Remember the name before the page is drawn again, which then acts with it at once."""
     take_name(str(st.session_state.get(f"who-{key}") or ""))
-    if is_named():
+    if is_named(queries):
         st.session_state[f"named-{key}"] = st.session_state.get(f"first-note-{key}") or ""
 
 

@@ -14,7 +14,7 @@ from dashboard.application.text import sentence
 from dashboard.domain.formatting import counted
 from dashboard.domain.markup import Markup, element, join, visible
 from dashboard.domain.tracking.paste import Paste, WrongText
-from dashboard.errors import StoreError
+from dashboard.errors import NotAllowed, StoreError
 from dashboard.show.parts.badges import simulated_badge
 from dashboard.show.parts.frame import HEADED, heading
 
@@ -71,6 +71,9 @@ def change_stored(change: Callable[[], bool]) -> None:
     """Change what is stored and run the page again, which closes a dialog; say where it failed."""
     try:
         change()
+    except NotAllowed as refusal:
+        notice("bad", "Nothing was changed.", sentence(str(refusal)))
+        return
     except StoreError as trouble:
         notice("bad", "Nothing was changed.", f"{trouble} Try again in a moment.")
         return

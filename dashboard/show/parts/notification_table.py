@@ -24,9 +24,10 @@ from dashboard.domain.alerts.condition import State, SubjectKind
 from dashboard.domain.alerts.notification import DeliveryAttempt, Notification, NotificationState
 from dashboard.domain.formatting import counted
 from dashboard.domain.markup import Markup, breakable, element, join, visible
+from dashboard.domain.people.access import Action
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.reasons import name_of, parse_reason
-from dashboard.show.parts.acting import Done, act
+from dashboard.show.parts.acting import Done, act, may
 from dashboard.show.parts.badges import badge
 from dashboard.show.parts.frame import in_line, section
 from dashboard.show.parts.incident_list import INCIDENT
@@ -273,7 +274,7 @@ def _outcome(notification: Notification) -> Markup:
 def _dead_row(queries: Application, dead: _Dead) -> None:
     with in_line(f"dead-{dead.which}"):
         st.html(dead.said)
-        if st.button(dead.label, key=f"again-{dead.which}"):
+        if may(queries, Action.RESEND) and st.button(dead.label, key=f"again-{dead.which}"):
             act(
                 lambda by: queries.alerts.send_again(dead.which, by),
                 queries,

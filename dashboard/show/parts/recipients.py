@@ -16,10 +16,10 @@ from dashboard.application.text import age
 from dashboard.domain.alerts.notification import DigestTime, Recipient
 from dashboard.domain.formatting import capitalized
 from dashboard.domain.markup import Markup, element, join, visible
-from dashboard.domain.people.access import Actor
+from dashboard.domain.people.access import Action, Actor
 from dashboard.domain.people.active_hours import WeekSpan
 from dashboard.domain.people.recipients import RecipientProfile, RecipientStatus
-from dashboard.show.parts.acting import Done, act
+from dashboard.show.parts.acting import Done, act, may
 from dashboard.show.parts.badges import badge
 from dashboard.show.parts.frame import section
 from dashboard.show.parts.notices import notice
@@ -59,7 +59,8 @@ def recipients_part(queries: Application) -> None:
         )
         for each in listed:
             _row(queries, each, queries.now())
-        if changeable := [each for each in listed if not each.is_fixed]:
+        changeable = [each for each in listed if not each.is_fixed]
+        if changeable and may(queries, Action.CHANGE_RECIPIENT):
             with st.expander("Say at which hours a recipient gets messages, and when a digest"):
                 _hours_form(queries, changeable)
 
@@ -83,7 +84,7 @@ def _row(queries: Application, each: ListedRecipient, now: datetime) -> None:
             words = "{} is no longer suspect"
             trust = partial(recipients.turn_on, recipient)
             _offer(queries, recipient, _Button("It is right", f"trust-{name}", words, trust))
-        if each.status is RecipientStatus.NOT_VERIFIED:
+        if each.status is RecipientStatus.NOT_VERIFIED and may(queries, Action.VERIFY):
             _offer_verification(queries, recipient, name)
         button = _Button(
             *("Turn off", f"off-{name}", "{} no longer gets messages"),
@@ -119,7 +120,7 @@ class _Button(NamedTuple):
 
 
 def _offer(queries: Application, recipient: Recipient, button: _Button) -> None:
-    if st.button(button.label, key=button.key):
+    if may(queries, Action.CHANGE_RECIPIENT) and st.button(button.label, key=button.key):
         said = button.said.replace("{}", recipient.address)
         act(button.change, queries, _UNCHANGED, lambda _: Done(said, button.undo))
 

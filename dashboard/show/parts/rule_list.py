@@ -15,9 +15,9 @@ from dashboard.domain.alerts.rule_table import RuleDifference, replaced_by, turn
 from dashboard.domain.alerts.rule_text import differences_in_words, rule_in_words
 from dashboard.domain.formatting import capitalized
 from dashboard.domain.markup import Markup, element, join, visible
-from dashboard.domain.people.access import LONGEST_NAME, Actor
+from dashboard.domain.people.access import LONGEST_NAME, Action, Actor
 from dashboard.errors import InputError
-from dashboard.show.parts.acting import act, undone
+from dashboard.show.parts.acting import act, may, undone
 from dashboard.show.parts.badges import badge, incident_badge, severity_badge
 from dashboard.show.parts.frame import in_line, section
 from dashboard.show.parts.notices import notice
@@ -34,7 +34,8 @@ _FILE: Final = "rule_file"
 def rules_part(queries: Application, here: st.Page) -> None:
     """Show the rules in force as sentences, or the form of the one that the address names."""
     name = st.query_params.get(RULE, "")
-    if name:
+    may_change = may(queries, Action.CHANGE_RULE)
+    if name and may_change:
         with st.container(key="links-back"):
             st.page_link(here, label="← All rules", icon="", query_params=_RULES)
         rule_form(queries, name, st.query_params.get(LIKE, ""))
@@ -48,10 +49,11 @@ def rules_part(queries: Application, here: st.Page) -> None:
         for each in queries.rules.in_force():
             rule_state = situation.state_of(each.rule)
             _row(queries, each, states[each.rule.name], rule_state, here)
-        with st.container(key="links-rules", horizontal=True):
-            st.page_link(here, label="New rule", icon="", query_params=_RULES | {RULE: NEW})
-        with st.expander("All rules as a file: export and import"):
-            _file(queries)
+        if may_change:
+            with st.container(key="links-rules", horizontal=True):
+                st.page_link(here, label="New rule", icon="", query_params=_RULES | {RULE: NEW})
+            with st.expander("All rules as a file: export and import"):
+                _file(queries)
 
 
 def _states(queries: Application) -> defaultdict[str, Counter[IncidentState]]:
@@ -73,6 +75,8 @@ def _row(
     with in_line(f"rule-row-{rule.name}"):
         st.html(rule_markup(queries, stored, states, rule_state))
         with in_line(f"rule-acts-{rule.name}", width="content"):
+            if not may(queries, Action.CHANGE_RULE):
+                return
             label, wanted = ("Turn off", False) if rule.is_enabled else ("Turn on", True)
             if st.button(label, key=f"turn-{rule.name}"):
                 act(

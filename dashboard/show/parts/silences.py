@@ -23,10 +23,10 @@ from dashboard.domain.alerts.silence import (
     SilenceState,
 )
 from dashboard.domain.markup import Markup, element, join, visible
-from dashboard.domain.people.access import LONGEST_NAME, Actor
+from dashboard.domain.people.access import LONGEST_NAME, Action, Actor
 from dashboard.domain.rejections.exclusion import RejectionStage
 from dashboard.errors import InputError
-from dashboard.show.parts.acting import Done, act
+from dashboard.show.parts.acting import Done, act, may
 from dashboard.show.parts.badges import badge
 from dashboard.show.parts.frame import section
 from dashboard.show.parts.notices import notice
@@ -75,8 +75,9 @@ def silences_part(queries: Application) -> None:
             _row(queries, each, now)
         if not stored.unfinished:
             st.html(element("p", "Nothing is silenced and no work is planned.", class_="lw-quiet"))
-        with st.expander("Silence something, or plan work"):
-            _form(queries)
+        if may(queries, Action.SILENCE):
+            with st.expander("Silence something, or plan work"):
+                _form(queries)
         if stored.finished:
             st.html(_finished(queries, stored.finished))
 
@@ -87,7 +88,9 @@ def _row(queries: Application, silence: Silence, now: datetime) -> None:
     ):
         with st.container(gap=None):
             st.html(silence_markup(queries, silence, now))
-        if st.button("End", key=f"end-{silence.silence_id}", help="End it now; it stays on record"):
+        if may(queries, Action.END_SILENCE) and st.button(
+            "End", key=f"end-{silence.silence_id}", help="End it now; it stays on record"
+        ):
             act(
                 lambda by: queries.silences.end(silence.kind, silence.silence_id, by),
                 queries,

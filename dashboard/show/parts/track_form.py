@@ -32,7 +32,7 @@ from dashboard.domain.tracking.paste import (
 )
 from dashboard.domain.tracking.track_file import read_track_file
 from dashboard.domain.tracking.track_list import KNOWN_COLUMNS, TrackList, TrackResult, in_words
-from dashboard.errors import InputError, StoreError
+from dashboard.errors import InputError, NotAllowed, StoreError
 from dashboard.show.parts.acting import known_actor
 from dashboard.show.parts.frame import section
 from dashboard.show.parts.list_page import file_button
@@ -223,6 +223,9 @@ def _track_list(queries: Application, listed: TrackList, network_ids: Sequence[N
         known = {each.network_id for each in queries.networks if each.has_exclusion}
         listed = listed.where_known(known)
         results = queries.tracked.track(listed.transactions, network_ids, known_actor(queries))
+    except NotAllowed as refusal:
+        notice("bad", "Nothing was tracked.", sentence(str(refusal)))
+        return
     except StoreError as trouble:
         notice("bad", "Not everything was tracked.", f"{trouble} Give the same list again.")
         return
@@ -306,6 +309,9 @@ def _track(
         return
     try:
         results = queries.track(hashes, label, attempted_at, known_actor(queries), case_id)
+    except NotAllowed as refusal:
+        notice("bad", "Nothing was tracked.", sentence(str(refusal)))
+        return
     except StoreError as trouble:
         notice("bad", "Nothing was tracked.", f"{trouble} Try again in a moment.")
         return

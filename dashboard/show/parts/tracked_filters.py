@@ -10,6 +10,7 @@ import streamlit as st
 
 from dashboard.application.application import Application
 from dashboard.domain.markup import plain_label, visible
+from dashboard.domain.people.access import Action
 from dashboard.domain.tracking.paste import (
     LONGEST_CASE_ID,
     LONGEST_LABEL,
@@ -17,7 +18,7 @@ from dashboard.domain.tracking.paste import (
     LONGEST_TAG,
 )
 from dashboard.domain.tracking.verdict import Need
-from dashboard.show.parts.acting import Done, act
+from dashboard.show.parts.acting import Done, act, may
 from dashboard.show.parts.frame import ALL as ALL_NETWORKS
 from dashboard.show.parts.frame import NETWORK, choose_network, chosen_network_id
 from dashboard.show.parts.list_page import (
@@ -202,6 +203,8 @@ def _saved(queries: Application) -> None:
                 on_click=_apply,
                 args=(queries, each),
             )
+        if not may(queries, Action.SAVE_FILTER):
+            return
         if filter_is_on():
             with st.popover("Save this filter", icon=":material/bookmark_add:"):
                 _save_form(queries)

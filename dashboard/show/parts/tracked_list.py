@@ -266,7 +266,7 @@ def acts(
             "Stop tracking", icon=":material/visibility_off:", disabled=not can_act, help=hint
         ):
             _stop(queries, chosen, whom)
-        _files(queries, wanted)
+        files(queries, wanted)
 
 
 def _edit_one(queries: Application, tracked: TrackedTransaction) -> None:
@@ -369,7 +369,7 @@ def _done(what: str, many: int, undo: Callable[[Actor], object] | None = None) -
     return Done(said, undo if many else None)
 
 
-def _files(queries: Application, wanted: TrackedFilter) -> None:
+def files(queries: Application, wanted: TrackedFilter) -> None:
     """Offer what fits as files, which the form and `linewatch track --file` read again."""
 
     def found() -> list[TrackRequest]:

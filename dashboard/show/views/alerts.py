@@ -89,7 +89,7 @@ def page() -> None:
         if INCIDENT in st.query_params:
             with st.container(key="alerts-bar", horizontal=True, vertical_alignment="center"):
                 st.page_link(as_page(), label="← All incidents", icon="")
-                name_input()
+                name_input(queries)
             done_shown(queries)
             _incident()
             return
@@ -98,7 +98,7 @@ def page() -> None:
             st.session_state[SECTION] = DELIVERIES
         with st.container(key="alerts-bar", horizontal=True, vertical_alignment="center"):
             chosen = choice_filter("Section", list(_SECTIONS), SECTION, INCIDENTS, wraps=True)
-            name_input()
+            name_input(queries)
         if chosen != RULES:
             for each in {RULE, LIKE} & st.query_params.keys():
                 del st.query_params[each]

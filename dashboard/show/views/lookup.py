@@ -19,10 +19,11 @@ from dashboard.application.lookup import asking_cost, lookup_csv, lookup_json
 from dashboard.application.transaction_summary import TransactionSummary, with_unsaved
 from dashboard.domain.formatting import counted
 from dashboard.domain.markup import element
+from dashboard.domain.people.access import Action
 from dashboard.domain.quantity import TxHash
 from dashboard.domain.tracking.verdict import VerdictKind
 from dashboard.errors import StoreError
-from dashboard.show.parts.acting import done_shown
+from dashboard.show.parts.acting import done_shown, may
 from dashboard.show.parts.answer_editor import answer_editor, template_mistakes_shown
 from dashboard.show.parts.frame import heading, live
 from dashboard.show.parts.list_page import choice_filter, file_button, opened, page_of_rows
@@ -152,11 +153,13 @@ def _actions(queries: Application, asked: LookupQuestion) -> Sequence[TxHash]:
             if queries.can_ask
             else "No network with an exclusion endpoint is configured.",
         )
-        if queries.can_watch:
+        if queries.can_watch and may(queries, Action.TRACK):
             with st.popover("Track", icon=":material/visibility:", width="content"):
                 track_form(queries, hashes, asked.address.case_id)
         _files(queries, hashes)
-        if st.button("Edit the texts", icon=":material/edit:", key="edit-texts"):
+        if may(queries, Action.CHANGE_ANSWERS) and st.button(
+            "Edit the texts", icon=":material/edit:", key="edit-texts"
+        ):
             answer_editor(queries, hashes[0], _context(queries))
     if asked.is_long and (cost := asking_cost(queries.networks, len(wanted))):
         st.html(element("p", cost, class_="lw-quiet"))

@@ -14,10 +14,11 @@ from dashboard.application.application import Application
 from dashboard.application.text import moment
 from dashboard.application.tracked import MOST_AT_ONCE, TrackedCounts, tracked_filter
 from dashboard.domain.formatting import counted
+from dashboard.domain.people.access import Action
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.tracking.paste import typed_tags
 from dashboard.errors import InputError, StoreError
-from dashboard.show.parts.acting import done_shown, name_input
+from dashboard.show.parts.acting import done_shown, may, name_input
 from dashboard.show.parts.frame import (
     chosen_network_id,
     chosen_networks,
@@ -50,6 +51,7 @@ from dashboard.show.parts.tracked_filters import (
 from dashboard.show.parts.tracked_list import (
     MOST_SAVED,
     acts,
+    files,
     group_rows,
     need_buttons,
     needed_rows,
@@ -91,12 +93,14 @@ def page() -> None:
 
 def _forms(queries: Application) -> None:
     """Fold the forms away, unless nothing is tracked yet."""
+    if not may(queries, Action.TRACK):
+        return
     is_new = False
     with suppress(StoreError):  # The list says that the store cannot be read
         is_new = not queries.tracked.counts(None).total
     tracking, watching, naming = st.columns([3, 3, 2], gap="small")
     with naming:
-        name_input()
+        name_input(queries)
     with tracking, st.expander("Track transactions", expanded=is_new, icon=":material/add:"):
         _track_list_form(queries)
     profiles = [
@@ -228,7 +232,10 @@ def _list(queries: Application, wanted: TrackedFilter) -> None:
     note = f"CSV and JSON hold the latest {MOST_SAVED:,} at most." if total > MOST_AT_ONCE else ""
     section("1 transaction" if total == 1 else f"{many} transactions", note)
     if shown:
-        acts(queries, shown, wanted, total)
+        if may(queries, Action.EDIT_TRACKED):
+            acts(queries, shown, wanted, total)
+        else:
+            files(queries, wanted)
         tracked_rows(shown, queries.now(), lookup.as_page())
     else:
         empty("Nothing older matches", "Go back to the latest.")

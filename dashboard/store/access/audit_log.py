@@ -9,7 +9,7 @@ from typing import Final
 
 from sqlalchemy import ColumnElement, Connection, or_, select, update
 
-from dashboard.domain.people.access import Action, AuditEntry, Detail
+from dashboard.domain.people.access import Action, Actor, AuditEntry, Detail
 from dashboard.store.schema import audit_log, installation
 
 _LOOKED_BACK: Final = 10_000
@@ -27,16 +27,21 @@ class AuditFilter:
 
 def note_action(
     connection: Connection,
-    at: datetime,
-    actor: str,
+    by: Actor,
     action: Action,
     subject: str,
     details: Mapping[str, Detail] | None = None,
 ) -> None:
-    """Log who does what to what, in the transaction that does it."""
+    """Log who does what to what, in the transaction that does it.
+
+    NotAllowed undoes that transaction where the role of `by` does not allow the action: whatever
+    people do is logged here, so that nothing can be done past this check.
+    """
+    by.require(action)
     row = {
-        "at": at,
-        "actor": actor,
+        "at": by.at,
+        "actor": by.name,
+        "origin": by.origin,
         "action": action.value,
         "subject": subject,
         "details": dict(details or {}),
@@ -52,7 +57,9 @@ def audit_entries(
     query = select(audit_log).where(*_conditions(wanted)).limit(limit)
     rows = connection.execute(query.order_by(column.at.desc(), column.audit_id.desc()))
     return [
-        AuditEntry(row.at, row.actor, Action(row.action), row.subject, row.details or {})
+        AuditEntry(
+            row.at, row.actor, Action(row.action), row.subject, row.details or {}, row.origin or ""
+        )
         for row in rows
     ]
 

@@ -46,7 +46,7 @@ def bring_up(
     _found_installation(connection, own_id)
     if by is not None and before not in {None, REVISION}:
         steps = {"from": before, "to": REVISION}
-        note_action(connection, by.at, by.name, Action.MIGRATE, "store", steps)
+        note_action(connection, by, Action.MIGRATE, "store", steps)
 
 
 def _refuse_what_we_do_not_know(connection: Connection, name: str) -> str | None:

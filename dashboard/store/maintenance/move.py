@@ -57,7 +57,7 @@ def move(source_url: str, target_url: str, by: Actor, expected: UUID | None = No
         if move_mark(connection) is None:
             _copy(connection, source, target, by)
             set_move_mark(connection, to)
-            note_action(connection, by.at, by.name, Action.MOVE, "store", {"to": to.place})
+            note_action(connection, by, Action.MOVE, "store", {"to": to.place})
         elif move_mark(connection) != to:
             refuse_moved_store(connection, source.name)
     return Moved(target.name, _complete(source, target))
@@ -69,7 +69,7 @@ def _copy(connection: Connection, source: Database, target: Database, by: Actor)
     with store_errors(target), _new_store(target, mark) as writing:
         copy_store(connection, writing)
         set_move_mark(writing, mark)
-        note_action(writing, by.at, by.name, Action.MOVE, "store", {"from": mark.place})
+        note_action(writing, by, Action.MOVE, "store", {"from": mark.place})
 
 
 def _complete(source: Database, target: Database) -> dict[str, int]:

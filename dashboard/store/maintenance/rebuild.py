@@ -113,7 +113,7 @@ def rebuild(store: Store, by: Actor, report: Progress = no_report) -> Rebuilt:
         if is_wrong:
             with store.write() as connection:
                 each.rebuild(connection)
-                note_action(connection, by.at, by.name, Action.REBUILD, each.name, {})
+                note_action(connection, by, Action.REBUILD, each.name, {})
             names.append(each.name)
     report(_ROLLUPS)
     written, left = _rebuild_rollups(store, by)
@@ -135,6 +135,6 @@ def _rebuild_rollups(store: Store, by: Actor) -> tuple[int, int]:
         if any(each.row is not None for each in wrong):
             with store.write() as connection:
                 rows = rebuild_days(connection, days)
-                note_action(connection, by.at, by.name, Action.REBUILD, _ROLLUPS, {"rows": rows})
+                note_action(connection, by, Action.REBUILD, _ROLLUPS, {"rows": rows})
             written += rows
     return written, left

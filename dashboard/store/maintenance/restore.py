@@ -20,6 +20,7 @@ from sqlalchemy import Connection, func, inspect, select, text, update
 from dashboard.domain.people.access import Action, Actor, Detail
 from dashboard.errors import ForeignStore, StoreError, StoreUnavailable
 from dashboard.store.access.audit_log import note_action
+from dashboard.store.access.people import end_all_sessions
 from dashboard.store.alerts.release import hold_pending
 from dashboard.store.engine.connection import store_in_use_error
 from dashboard.store.engine.database import Database, address_of, database_at, store_errors
@@ -137,10 +138,11 @@ def _prepare_copy(copy: Path, path: Path, by: Actor, expected: UUID | None) -> t
         values = {"restored_at": by.at, "moved_to": None, "last_token": jump}
         connection.execute(update(installation).values(**values))
         connection.execute(update(leases).values(holder=None))
+        end_all_sessions(connection, by.at)
         for table in _JUMPING:
             count_on_after(connection, table, last_number(connection, table) + GAP)
         details: dict[str, Detail] = {"backup": str(path), "held": held}
-        note_action(connection, by.at, by.name, Action.RESTORE, "store", details)
+        note_action(connection, by, Action.RESTORE, "store", details)
     return held, owner
 
 

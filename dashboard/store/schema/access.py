@@ -1,4 +1,4 @@
-"""Tables of the installation and its leases, of API keys, and of the log of what people did."""
+"""Tables of the installation and its leases, of API keys, of people, and of what they did."""
 
 from __future__ import annotations
 
@@ -97,6 +97,51 @@ api_key_uses = Table(
 )
 
 
+people = Table(
+    "people",
+    metadata,
+    key("person_id", RowId),
+    needed("name", ForeignText),
+    needed("role", String(16)),
+    Column("password_hash", String(200)),
+    needed("created_at", Moment),
+    Column("removed_at", Moment),
+    sqlite_autoincrement=True,
+)
+
+# A name is free again when its person was removed; the row stays, since sessions refer to it.
+Index(
+    "ix_people_name_in_use",
+    people.c.name,
+    unique=True,
+    sqlite_where=people.c.removed_at.is_(None),
+    postgresql_where=people.c.removed_at.is_(None),
+)
+
+# A link with which a person sets a password; it is deleted when it is used.
+invitations = Table(
+    "invitations",
+    metadata,
+    key("token_digest", Digest),
+    needed("person_id", RowId, ForeignKey("people.person_id"), index=True),
+    needed("ends_at", Moment),
+)
+
+# `ends_at` is the absolute end, or when the session was ended.
+sessions = Table(
+    "sessions",
+    metadata,
+    key("session_id", Uuid),
+    needed("secret_digest", Digest, unique=True),
+    needed("person_id", RowId, ForeignKey("people.person_id"), index=True),
+    needed("device", ForeignText),
+    needed("address", String(64)),
+    needed("created_at", Moment),
+    needed("last_used_at", Moment),
+    needed("ends_at", Moment),
+)
+
+
 # Triggers allow to delete only rows older than `audit_log_kept_since` of the installation, and
 # log by themselves that this moment was moved.
 audit_log = Table(
@@ -108,6 +153,7 @@ audit_log = Table(
     needed("action", String(40)),
     needed("subject", ForeignText),
     Column("details", JSON(none_as_null=True)),
+    Column("origin", ForeignText),
     Index(None, "at"),
     sqlite_autoincrement=True,
 )

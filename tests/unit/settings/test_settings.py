@@ -125,7 +125,19 @@ MISTAKES = {
         f"[mail]\npassword = 'file:{sys.executable}'\n",
         ("mail.password", "is not UTF-8 text"),
     ),
-    "pages beyond loopback": ("[pages]\nhost = '0.0.0.0'\n", ("pages.host", "no sign-in yet")),
+    "pages beyond loopback": ("[pages]\nhost = '0.0.0.0'\n", ("pages.host", "accounts = true")),
+    "sign-in over clear text": (
+        "[pages]\npublic_url = 'http://watch.example'\n[sign_in]\naccounts = true\n",
+        ("pages.public_url", "https"),
+    ),
+    "sign-in without an address": (
+        "[pages]\nhost = '0.0.0.0'\n[sign_in]\naccounts = true\n",
+        ("pages.public_url", "is needed"),
+    ),
+    "sign-in that ends before it is idle": (
+        "[sign_in]\nlongest = '1h'\n",
+        ("sign_in.longest", "sign_in.idle"),
+    ),
     "an open development key": ("[serve]\nhost = '0.0.0.0'\n", ("serve.host", "[serve.keys.NAME]")),
     "a recipient without a host": (
         "[mail]\nrecipients = ['oncall']\n",

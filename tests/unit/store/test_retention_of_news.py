@@ -11,7 +11,7 @@ from dashboard.domain.alerts.condition import State, Subject, SubjectKind, Trans
 from dashboard.domain.alerts.notification import NotificationState
 from dashboard.domain.health.coverage import CoverageChange, Covered, Gap, GapCause, Watched
 from dashboard.domain.health.observation import ExclusionAnswer, Spent
-from dashboard.domain.people.access import Action, KeyLimits
+from dashboard.domain.people.access import Action, Actor, KeyLimits
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.domain.tracking.verdict import InclusionAnswer, InclusionQuestion
 from dashboard.store.access.api_keys import Credential, KeyUse, add_uses, create_key, key_uses
@@ -155,7 +155,7 @@ def test_audit_log_is_forgotten_only_when_told_to(store: Store) -> None:
     with store.write() as connection:
         for number in range(-3, 2):
             at = A_MOMENT + seconds(number)
-            note_action(connection, at, "ann", Action.TRACK, str(number))
+            note_action(connection, Actor("ann", at), Action.TRACK, str(number))
 
     assert forget(store) == {}
     assert forget(store, 2, audit_log=A_MOMENT) == {"audit log": 3}

@@ -9,13 +9,17 @@ from dashboard.store.migrations.revision_columns import (
     add_index,
     big,
     flag,
+    hash_32,
     key,
     needed,
     optional,
     preset,
+    row_id,
     small,
     text,
+    uuid,
     word_10,
+    word_16,
     word_20,
     word_40,
     word_64,
@@ -35,6 +39,8 @@ def upgrade() -> None:
     _say_which_notification_goes()
     _leave_no_move_half_way()
     _measure_the_store_as_a_whole()
+    _say_from_where_people_act()
+    _let_people_sign_in()
 
 
 def _store_busy_spells() -> None:
@@ -147,3 +153,38 @@ def _measure_the_store_as_a_whole() -> None:
         "SELECT day, max(measured_at), sum(bytes) FROM store_growth GROUP BY day"
     )
     op.drop_table("store_growth")
+
+
+def _say_from_where_people_act() -> None:
+    op.add_column("audit_log", sa.Column("origin", text))
+
+
+def _let_people_sign_in() -> None:
+    op.create_table(
+        "people",
+        *key(person_id=row_id),
+        *needed(name=text, role=word_16),
+        *optional(password_hash=word_200),
+        *needed(created_at=big),
+        *optional(removed_at=big),
+        sqlite_autoincrement=True,
+    )
+    add_index(
+        "people", "name", name="ix_people_name_in_use", where="removed_at IS NULL", unique=True
+    )
+    op.create_table(
+        "invitations",
+        *key(token_digest=hash_32),
+        *needed(person_id=row_id, ends_at=big),
+        sa.ForeignKeyConstraint(["person_id"], ["people.person_id"]),
+    )
+    add_index("invitations", "person_id")
+    op.create_table(
+        "sessions",
+        *key(session_id=uuid),
+        *needed(secret_digest=hash_32, person_id=row_id, device=text, address=word_64),
+        *needed(created_at=big, last_used_at=big, ends_at=big),
+        sa.ForeignKeyConstraint(["person_id"], ["people.person_id"]),
+        sa.UniqueConstraint("secret_digest"),
+    )
+    add_index("sessions", "person_id")

@@ -11,7 +11,7 @@ import pytest
 from dashboard.domain.alerts.condition import State
 from dashboard.domain.fees.gas import GasObservation
 from dashboard.domain.health.observation import ExclusionAnswer, Operation
-from dashboard.domain.people.access import Action
+from dashboard.domain.people.access import Action, Actor
 from dashboard.domain.quantity import Wei
 from dashboard.domain.rejections.exclusion import ModuleOverflow
 from dashboard.domain.tracking.track_file import TrackRequest
@@ -63,7 +63,7 @@ def full_store(store: Store) -> Store:
             at = A_MOMENT + seconds(second)
             seen = GasObservation(A_NETWORK, at, fees, busy_threshold=Wei(second))
             save_gas(connection, seen, timedelta(seconds=2))
-        note_action(connection, A_MOMENT, "ann", Action.TRACK, "it", {"new": 1})
+        note_action(connection, Actor("ann", A_MOMENT), Action.TRACK, "it", {"new": 1})
     return store
 
 

@@ -1,0 +1,113 @@
+"""`linewatch people`: who may sign in to the pages, with which role, and who is signed in."""
+
+from __future__ import annotations
+
+import click
+
+from dashboard.application.people import INVITED_FOR, PEOPLE, SESSIONS, People
+from dashboard.cli.installation import Installation, open_installation
+from dashboard.cli.options import Parsed, as_json
+from dashboard.cli.output import Output, output, print_json, print_list, say
+from dashboard.domain.people.access import Role, parse_name
+
+_NAME = click.argument("name", type=Parsed("name", parse_name))
+_ROLE = click.Choice([each.value for each in Role])
+
+
+@click.group()
+def people() -> None:
+    """Invite people to sign in to the pages, give them roles, and end their sessions.
+
+    People sign in where accounts = true is set in [sign_in]. A viewer reads; support also tracks
+    transactions; an operator also acts on incidents, silences, rules and recipients; an admin may
+    do everything.
+    """
+
+
+@people.command(epilog="linewatch people invite Ada --role admin")
+@_NAME
+@click.option("--role", type=_ROLE, default=Role.VIEWER.value, show_default=True)
+@as_json
+def invite(*, name: str, role: str, as_json: bool) -> None:
+    """Print a link with which NAME sets a password and signs in.
+
+    The link works once, for three days. For somebody who can sign in already it sets a new
+    password, and their present one works until then.
+    """
+    with open_installation() as here:
+        token = People(here.source).invite(name, Role(role), here.user())
+        link = f"{_address(here)}/invitation/{token.reveal()}"
+    if as_json:
+        print_json({"name": name, "role": role, "link": link})
+        return
+    hours = int(INVITED_FOR.total_seconds()) // 3600
+    say(f"Send this link to {name}, and to nobody else. It works once, for {hours} hours:")
+    say("")
+    say(f"  {link}")
+    if not here.settings.sign_in.accounts:
+        say("")
+        say("Nobody has to sign in yet: set accounts = true in [sign_in], and restart the pages.")
+
+
+@people.command("list")
+@output
+def list_(*, output: Output) -> None:
+    """List who may sign in."""
+    with open_installation() as here:
+        print_list(PEOPLE, People(here.source).all(), output)
+
+
+@people.command()
+@_NAME
+@click.argument("role", type=_ROLE)
+@as_json
+def role(*, name: str, role: str, as_json: bool) -> None:
+    """Give NAME another role, in force at once."""
+    with open_installation() as here:
+        People(here.source).change_role(name, Role(role), here.user())
+    _tell({"name": name, "role": role}, f"{name} has the role {role} now.", as_json=as_json)
+
+
+@people.command()
+@_NAME
+@as_json
+def remove(*, name: str, as_json: bool) -> None:
+    """Remove NAME, whose sessions end within a second; what they did stays in the audit log."""
+    with open_installation() as here:
+        People(here.source).remove(name, here.user())
+    _tell({"name": name, "state": "removed"}, f"{name} cannot sign in any more.", as_json=as_json)
+
+
+@people.command()
+@output
+def sessions(*, output: Output) -> None:
+    """List who is signed in, on which device, the last used first."""
+    with open_installation() as here:
+        print_list(SESSIONS, People(here.source).sessions(), output)
+
+
+@people.command("sign-out")
+@click.argument("session")
+@as_json
+def sign_out(*, session: str, as_json: bool) -> None:
+    """End SESSION, given as the list of sessions shows it; its pages close within a second."""
+    with open_installation() as here:
+        known = People(here.source)
+        found = known.session_beginning(session)
+        known.end_session(found.session_id, here.user())
+    name = found.person.name
+    said = {"sessionId": str(found.session_id), "name": name, "state": "ended"}
+    _tell(said, f"{name} is signed out there.", as_json=as_json)
+
+
+def _address(here: Installation) -> str:
+    """Return where people open the pages."""
+    pages = here.settings.pages
+    return pages.public_url.rstrip("/") or f"http://{pages.host}:{pages.port}"
+
+
+def _tell(form: dict[str, str], text: str, *, as_json: bool) -> None:
+    if as_json:
+        print_json(dict(form))
+    else:
+        say(text)

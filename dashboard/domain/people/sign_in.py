@@ -1,0 +1,104 @@
+"""How people sign in: for how long, with which passwords, and how often one may be tried."""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from dashboard.domain.formatting import counted
+from dashboard.domain.secret import Secret
+from dashboard.errors import InputError
+
+SHORTEST_PASSWORD: Final = 12
+LONGEST_PASSWORD: Final = 200
+_FEWEST_CHARACTERS: Final = 5
+"""Different characters of a password: fewer are a repetition."""
+
+
+@dataclass(frozen=True, slots=True)
+class SignInPolicy:
+    """A sign-in lasts while it is used at least every `idle`, and never longer than `longest`."""
+
+    idle: timedelta
+    longest: timedelta
+
+
+def refuse_weak_password(password: Secret, name: str) -> None:
+    """Raise InputError for a password that is easily guessed, which says what would do."""
+    text = password.reveal()
+    if len(text) < SHORTEST_PASSWORD:
+        raise InputError(f"the password is too short: use at least {SHORTEST_PASSWORD} characters")
+    if len(text) > LONGEST_PASSWORD:
+        raise InputError(f"the password is too long: use at most {LONGEST_PASSWORD} characters")
+    if len(set(text)) < _FEWEST_CHARACTERS or name.lower() in text.lower():
+        raise InputError("the password repeats few characters or your name: use several words")
+
+
+@dataclass(frozen=True, slots=True)
+class _Bound:
+    """So many failed attempts at once, and one more each `recovery`."""
+
+    burst: int
+    recovery: timedelta
+
+
+_OF_NAME_AND_ADDRESS: Final = _Bound(5, timedelta(minutes=1))
+_OF_NAME: Final = _Bound(50, timedelta(seconds=30))
+_OF_ADDRESS: Final = _Bound(100, timedelta(seconds=5))
+_MOST_REMEMBERED: Final = 30_000
+_LONG_AGO: Final = datetime.min.replace(tzinfo=UTC)
+
+
+class AttemptThrottle:
+    """Limits how fast passwords are guessed: of a name from an address, of a name, from an address.
+
+    The second bound is wider than the first, so that a stranger who guesses from elsewhere does not
+    keep a person out. For one thread at a time.
+    """
+
+    def __init__(self) -> None:
+        """Remember no attempt."""
+        self._counts_until: OrderedDict[tuple[str, str], datetime] = OrderedDict()
+
+    @property
+    def remembered(self) -> int:
+        """How many names, addresses and pairs of both are remembered."""
+        return len(self._counts_until)
+
+    def attempt(self, name: str, address: str, now: datetime) -> None:
+        """Count a try as failed; InputError says how long to wait where there were too many."""
+        counts_until = {
+            key: max(self._counts_until.get(key, _LONG_AGO), now) + bound.recovery
+            for key, bound in _bounds(name, address)
+        }
+        wait = max(
+            counts_until[key] - now - bound.burst * bound.recovery
+            for key, bound in _bounds(name, address)
+        )
+        if wait > timedelta(0):
+            seconds = counted(math.ceil(wait.total_seconds()), "second")
+            raise InputError(f"there were too many wrong passwords: try again in {seconds}")
+        for key, until in counts_until.items():
+            self._counts_until[key] = until
+            self._counts_until.move_to_end(key)
+        while len(self._counts_until) > _MOST_REMEMBERED:
+            self._counts_until.popitem(last=False)
+
+    def succeeded(self, name: str, address: str) -> None:
+        """Take back what the last try counted, and what failed of this name from this address."""
+        of_both, *wider = _bounds(name, address)
+        self._counts_until.pop(of_both[0], None)
+        for key, bound in wider:
+            if key in self._counts_until:
+                self._counts_until[key] -= bound.recovery
+
+
+def _bounds(name: str, address: str) -> list[tuple[tuple[str, str], _Bound]]:
+    return [
+        ((name, address), _OF_NAME_AND_ADDRESS),
+        ((name, ""), _OF_NAME),
+        (("", address), _OF_ADDRESS),
+    ]

@@ -1,0 +1,219 @@
+"""People who sign in, their invitations, and their sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, Connection, Row, Select, delete, exists, select, update
+
+from dashboard.domain.people.access import Role
+from dashboard.store.engine.upsert import insert_new
+from dashboard.store.schema import invitations, people, sessions
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Somebody who may sign in; without `password_hash` only after an invitation is accepted."""
+
+    person_id: int
+    name: str
+    role: Role
+    password_hash: str | None
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One sign-in of a person on a device, which `device` and `address` describe; both foreign.
+
+    `ends_at`: when it ends however much it is used, or when it was ended.
+    """
+
+    session_id: UUID
+    person: Person
+    device: str
+    address: str
+    created_at: datetime
+    last_used_at: datetime
+    ends_at: datetime
+
+    def is_over(self, now: datetime, idle: timedelta) -> bool:
+        """Whether it is not accepted any more: ended, or not used for so long."""
+        return self.ends_at <= now or self.last_used_at + idle <= now
+
+
+def all_people(connection: Connection) -> list[Person]:
+    """Return who may sign in, by name."""
+    query = select(people).where(people.c.removed_at.is_(None)).order_by(people.c.name)
+    return [_person(row) for row in connection.execute(query)]
+
+
+def find_person(connection: Connection, name: str) -> Person | None:
+    """Return who has this name and was not removed."""
+    query = select(people).where(people.c.name == name, people.c.removed_at.is_(None))
+    row = connection.execute(query).one_or_none()
+    return None if row is None else _person(row)
+
+
+def add_person(connection: Connection, name: str, role: Role, at: datetime) -> bool:
+    """Let somebody be invited; False if there is somebody of that name."""
+    return insert_new(connection, people, {"name": name, "role": role.value, "created_at": at})
+
+
+def change_role(connection: Connection, person: Person, role: Role) -> None:
+    """Give a person another role, in every session from its next request on."""
+    connection.execute(_this(person).values(role=role.value))
+
+
+def save_password(connection: Connection, person: Person, password_hash: str) -> None:
+    """Let a person sign in with the password that was hashed, and with no other."""
+    connection.execute(_this(person).values(password_hash=password_hash))
+
+
+def remove_person(connection: Connection, person: Person, at: datetime) -> None:
+    """End all sessions and invitations of a person, for good; the name is free again."""
+    connection.execute(_this(person).values(removed_at=at, password_hash=None))
+    _drop_invitations(connection, person)
+    end_sessions_of(connection, person, at)
+
+
+def save_invitation(
+    connection: Connection, person: Person, token_digest: bytes, ends_at: datetime
+) -> None:
+    """Keep the one invitation of a person that is valid from now on."""
+    _drop_invitations(connection, person)
+    row = {"token_digest": token_digest, "person_id": person.person_id, "ends_at": ends_at}
+    connection.execute(invitations.insert().values(**row))
+
+
+def invited_person(connection: Connection, token_digest: bytes, now: datetime) -> Person | None:
+    """Return whom an invitation that is still valid is for."""
+    query = (
+        select(people)
+        .join(invitations, invitations.c.person_id == people.c.person_id)
+        .where(invitations.c.token_digest == token_digest, invitations.c.ends_at > now)
+        .where(people.c.removed_at.is_(None))
+    )
+    row = connection.execute(query).one_or_none()
+    return None if row is None else _person(row)
+
+
+def use_invitation(connection: Connection, person: Person) -> None:
+    """Let the invitation of a person be valid no more."""
+    _drop_invitations(connection, person)
+
+
+def save_session(connection: Connection, session: Session, secret_digest: bytes) -> None:
+    """Keep a session that begins; those of everybody that ended long ago are forgotten."""
+    connection.execute(
+        delete(sessions).where(sessions.c.ends_at < session.created_at - _ENDED_STAY_FOR)
+    )
+    row = {
+        "session_id": session.session_id,
+        "secret_digest": secret_digest,
+        "person_id": session.person.person_id,
+        "device": session.device,
+        "address": session.address,
+        "created_at": session.created_at,
+        "last_used_at": session.last_used_at,
+        "ends_at": session.ends_at,
+    }
+    connection.execute(sessions.insert().values(**row))
+
+
+_ENDED_STAY_FOR = timedelta(days=30)
+
+
+def session_of_secret(connection: Connection, secret_digest: bytes) -> Session | None:
+    """Return the session whose cookie has this secret; also one that is over."""
+    return _one(connection, _WITH_PEOPLE.where(sessions.c.secret_digest == secret_digest))
+
+
+def find_session(connection: Connection, session_id: UUID) -> Session | None:
+    """Return a session; also one that is over."""
+    return _one(connection, _WITH_PEOPLE.where(sessions.c.session_id == session_id))
+
+
+def sessions_not_ended(connection: Connection, now: datetime) -> list[Session]:
+    """Return the sessions that were not ended, the last used first; some may be idle too long."""
+    query = _WITH_PEOPLE.where(sessions.c.ends_at > now)
+    rows = connection.execute(query.order_by(sessions.c.last_used_at.desc()))
+    return [_session(row) for row in rows]
+
+
+def sessions_among(connection: Connection, session_ids: Collection[UUID]) -> list[Session]:
+    """Return those of these sessions that are on record."""
+    rows = connection.execute(_WITH_PEOPLE.where(sessions.c.session_id.in_(session_ids)))
+    return [_session(row) for row in rows]
+
+
+def note_session_use(connection: Connection, session_ids: Collection[UUID], at: datetime) -> None:
+    """Note that sessions are used now."""
+    these = sessions.c.session_id.in_(session_ids)
+    connection.execute(update(sessions).where(these).values(last_used_at=at))
+
+
+def end_session(connection: Connection, session_id: UUID, at: datetime) -> None:
+    """Let a session end now, unless it ended before."""
+    _end(connection, at, sessions.c.session_id == session_id)
+
+
+def end_sessions_of(
+    connection: Connection, person: Person, at: datetime, but: UUID | None = None
+) -> None:
+    """Let every session of a person end now, but for one."""
+    _end(connection, at, sessions.c.person_id == person.person_id, sessions.c.session_id != but)
+
+
+def end_all_sessions(connection: Connection, at: datetime) -> None:
+    """Let everybody's sessions end now: those of a backup may have been ended after it was made."""
+    _end(connection, at)
+
+
+def has_people(connection: Connection) -> bool:
+    """Whether anybody may sign in, or is invited to."""
+    found: bool = connection.scalars(select(exists().where(people.c.removed_at.is_(None)))).one()
+    return found
+
+
+_WITH_PEOPLE: Select[Any] = select(
+    sessions, people.c.name, people.c.role, people.c.password_hash, people.c.created_at.label("met")
+).join(people, people.c.person_id == sessions.c.person_id)
+
+
+def _one(connection: Connection, query: Select[Any]) -> Session | None:
+    row = connection.execute(query).one_or_none()
+    return None if row is None else _session(row)
+
+
+def _session(row: Row[Any]) -> Session:
+    return Session(
+        row.session_id,
+        Person(row.person_id, row.name, Role(row.role), row.password_hash, row.met),
+        row.device,
+        row.address,
+        row.created_at,
+        row.last_used_at,
+        row.ends_at,
+    )
+
+
+def _person(row: Row[Any]) -> Person:
+    return Person(row.person_id, row.name, Role(row.role), row.password_hash, row.created_at)
+
+
+def _this(person: Person) -> Any:  # noqa: ANN401 - an update, as SQLAlchemy types it
+    return update(people).where(people.c.person_id == person.person_id)
+
+
+def _drop_invitations(connection: Connection, person: Person) -> None:
+    connection.execute(delete(invitations).where(invitations.c.person_id == person.person_id))
+
+
+def _end(connection: Connection, at: datetime, *those: ColumnElement[bool]) -> None:
+    ended = update(sessions).where(sessions.c.ends_at > at, *those)
+    connection.execute(ended.values(ends_at=at))

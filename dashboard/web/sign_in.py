@@ -1,0 +1,214 @@
+"""The gate in front of the pages: without a session nothing behind it is served."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import defaultdict
+from datetime import timedelta
+from typing import Final
+from urllib.parse import quote
+from uuid import UUID
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import HTTPConnection, Request
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from dashboard.application import application
+from dashboard.application.people import People
+from dashboard.domain.markup import element
+from dashboard.domain.secret import Secret
+from dashboard.errors import StoreError
+from dashboard.logs import get_logger
+from dashboard.store.access.people import Session
+from dashboard.web.account import COOKIE, answer_account, is_about_accounts
+from dashboard.web.files import PAGES
+from dashboard.web.plain_page import plain_page
+
+IDENTITY: Final = b"x-linewatch-session"
+"""The header that tells Streamlit whose session this is, by the id of ours.
+
+Without it Streamlit would hand the session of one person to another who presents its id. It stays
+the same for the life of a sign-in; what a browser sends under this name is dropped.
+"""
+
+LIVE: Final = "/live"
+SIGNED_OUT: Final = 4401
+"""The code with which a WebSocket is closed when its session ends."""
+
+_WATCHED_EVERY: Final = timedelta(milliseconds=400)
+_REFUSAL: Final = "You are signed out. Reload this page and sign in."
+_log = get_logger("sign-in")
+
+
+class SignInGate:
+    """ASGI middleware that lets only signed-in people through, where people sign in at all."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        """Stand in front of the app."""
+        self._app = app
+        self._open: dict[UUID, set[asyncio.Event]] = defaultdict(set)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer who is not signed in, and pass on what belongs to a session."""
+        if scope["type"] == "http":
+            await self._answer(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await self._converse(scope, receive, send)
+        else:
+            watching = asyncio.create_task(self.watch())
+            try:
+                await self._app(scope, receive, send)
+            finally:
+                watching.cancel()
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["path"] == LIVE:
+            await PlainTextResponse("live\n")(scope, receive, send)
+            return
+        if not application.is_registered():
+            await _STARTING(scope, receive, send)
+            return
+        people = application.current().people
+        if not people.must_sign_in:
+            await self._app(_identified(scope, None), receive, send)
+            return
+        session = None
+        try:
+            session = await _session(people, scope)
+            response = await _own_answer(people, session, Request(scope, receive))
+        except StoreError as trouble:
+            _log.error("nobody can be let in", error=str(trouble))
+            response = _NO_STORE
+        if response is None:
+            await self._app(_identified(scope, session), receive, send)
+        else:
+            await response(scope, receive, send)
+
+    async def _converse(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if not application.is_registered():
+            await _refuse(scope, send)
+            return
+        people = application.current().people
+        if not people.must_sign_in:
+            await self._app(_identified(scope, None), receive, send)
+            return
+        with contextlib.suppress(StoreError):
+            if (session := await _session(people, scope)) is not None:
+                await self._converse_until_the_end(session, scope, receive, send)
+                return
+        await _refuse(scope, send)
+
+    async def _converse_until_the_end(
+        self, session: Session, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        ended = asyncio.Event()
+        self._open[session.session_id].add(ended)
+        try:
+            guarded = _UntilTheEnd(ended, receive, send)
+            await self._app(_identified(scope, session), guarded.receive, guarded.send)
+        finally:
+            self._open[session.session_id].discard(ended)
+            if not self._open[session.session_id]:
+                del self._open[session.session_id]
+
+    async def watch(self) -> None:
+        """Close the WebSockets of sessions that ended, wherever that was done."""
+        while True:
+            await asyncio.sleep(_WATCHED_EVERY.total_seconds())
+            ids = set(self._open)
+            if not ids or not application.is_registered():
+                continue
+            try:
+                valid = await run_in_threadpool(application.current().people.valid_among, ids)
+            except StoreError as trouble:
+                _log.warning("whether sessions ended is not known now", error=str(trouble))
+                continue
+            for each in ids - valid:
+                for ended in self._open.get(each, ()):
+                    ended.set()
+
+
+class _UntilTheEnd:
+    """What a WebSocket receives and sends until its session ends, which closes it."""
+
+    def __init__(self, ended: asyncio.Event, receive: Receive, send: Send) -> None:
+        self._ended = ended
+        self._receive = receive
+        self._send = send
+
+    async def receive(self) -> Message:
+        """Return what comes next, or that the connection is over."""
+        coming = asyncio.ensure_future(self._receive())
+        ending = asyncio.create_task(self._ended.wait())
+        try:
+            await asyncio.wait({coming, ending}, return_when=asyncio.FIRST_COMPLETED)
+            if not self._ended.is_set():
+                return coming.result()
+        finally:
+            ending.cancel()
+            coming.cancel()
+        with contextlib.suppress(RuntimeError):  # it may be closed already
+            await self._send(
+                {"type": "websocket.close", "code": SIGNED_OUT, "reason": "signed out"}
+            )
+        return {"type": "websocket.disconnect", "code": SIGNED_OUT}
+
+    async def send(self, message: Message) -> None:
+        """Pass on what is sent before the end."""
+        if not self._ended.is_set():
+            await self._send(message)
+
+
+async def _session(people: People, scope: Scope) -> Session | None:
+    secret = HTTPConnection(scope).cookies.get(COOKIE)
+    return None if secret is None else await run_in_threadpool(people.session, Secret(secret))
+
+
+async def _own_answer(people: People, session: Session | None, request: Request) -> Response | None:
+    """Return what the gate itself answers, None for what is behind it."""
+    if is_about_accounts(request.url.path):
+        return await answer_account(people, session, request)
+    if session is not None:
+        return None
+    if request.method in {"GET", "HEAD"} and request.url.path[1:] in PAGES:
+        place = request.url.path[1:] + (f"?{request.url.query}" if request.url.query else "")
+        return RedirectResponse(
+            f"sign-in?next={quote(place, safe='')}" if place else "sign-in", 303
+        )
+    return PlainTextResponse(_REFUSAL, 401, {"Cache-Control": "no-store"})
+
+
+def _identified(scope: Scope, session: Session | None) -> Scope:
+    """Return the scope with the identity of a session, and none that the browser made up."""
+    headers = [(name, value) for name, value in scope["headers"] if name != IDENTITY]
+    if session is not None:
+        headers.append((IDENTITY, str(session.session_id).encode()))
+    return {**scope, "headers": headers}
+
+
+async def _refuse(scope: Scope, send: Send) -> None:
+    """Refuse a WebSocket with 401; a server that cannot say so says 403."""
+    if "websocket.http.response" not in scope.get("extensions", {}):
+        await send({"type": "websocket.close"})
+        return
+    body = _REFUSAL.encode()
+    headers = [
+        (b"content-type", b"text/plain; charset=utf-8"),
+        (b"content-length", b"%d" % len(body)),
+    ]
+    await send({"type": "websocket.http.response.start", "status": 401, "headers": headers})
+    await send({"type": "websocket.http.response.body", "body": body})
+
+
+_STARTING: Final = HTMLResponse(
+    plain_page("Linewatch is starting", element("p", "Try again in a moment.")), 503
+)
+_NO_STORE: Final = HTMLResponse(
+    plain_page(
+        "Nobody can sign in now",
+        element("p", "The store cannot be used now. Try again in a moment."),
+    ),
+    503,
+)

@@ -1,0 +1,133 @@
+"""Real pages that people sign in to: nothing before, and the end of a session at once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+
+import httpx
+import pytest
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ClientState_pb2 import ClientState
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.sync.client import ClientConnection, connect
+from websockets.typing import Subprotocol
+
+from tests.installation import Installation, command, new_installation
+from tests.waiting import PATIENCE, eventually
+
+PASSWORD = "correct horse battery"
+COOKIE = "__Host-linewatch"
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+    folder = tmp_path_factory.mktemp("pages")
+    installation = new_installation(folder / "home", LINEWATCH_SIGN_IN_ACCOUNTS="true")
+    installation.run("migrate")
+    with installation.start(command("pages"), folder / "log"):
+        eventually(lambda: is_up(installation), what="the start of the pages")
+        yield installation
+
+
+def is_up(installation: Installation) -> bool:
+    try:
+        return httpx.get(f"{installation.pages}/live", timeout=PATIENCE).is_success
+    except httpx.TransportError:
+        return False
+
+
+@dataclass(frozen=True)
+class Visitor:
+    """Somebody who signed in, by the cookie of their browser."""
+
+    installation: Installation
+    cookie: str
+
+    def get(self, path: str) -> httpx.Response:
+        return httpx.get(
+            f"{self.installation.pages}{path}", headers=self.headers(), timeout=PATIENCE
+        )
+
+    def headers(self) -> dict[str, str]:
+        return {"Cookie": f"{COOKIE}={self.cookie}"}
+
+    @contextmanager
+    def page(self, session_of_streamlit: str = "") -> Iterator[tuple[ClientConnection, str]]:
+        """Open a page, also one that presents the id of a session; yield the id that it got."""
+        presented = ("x", session_of_streamlit) if session_of_streamlit else ()
+        protocols = ("streamlit", *presented)
+        with connect(
+            f"ws://127.0.0.1:{self.installation.pages_port}/_stcore/stream",
+            additional_headers=self.headers(),
+            subprotocols=[Subprotocol(each) for each in protocols],
+            max_size=None,
+            max_queue=None,
+            proxy=None,
+        ) as socket:
+            socket.send(BackMsg(rerun_script=ClientState()).SerializeToString())
+            while True:
+                message = ForwardMsg.FromString(socket.recv(timeout=PATIENCE))
+                if message.WhichOneof("type") == "new_session":
+                    break
+            yield socket, message.new_session.initialize.session_id
+
+
+def joined(installation: Installation, name: str, role: str = "viewer") -> Visitor:
+    """Invite somebody by command, and set the password as a browser does."""
+    link = installation.run("people", "invite", name, "--role", role).stdout
+    (path,) = re.findall(r"/invitation/\S+", link)
+    reply = httpx.post(
+        f"{installation.pages}{path}",
+        data={"password": PASSWORD},
+        headers={"Origin": installation.pages},
+        timeout=PATIENCE,
+    )
+    return Visitor(installation, reply.cookies[COOKIE])
+
+
+def test_stranger_gets_no_byte_of_streamlit(running: Installation) -> None:
+    for path in ("/_stcore/health", "/_stcore/host-config", "/static/x.js", "/media/x", "/_stcore"):
+        reply = httpx.get(f"{running.pages}{path}", timeout=PATIENCE)
+        assert (reply.status_code, reply.text) == (
+            401,
+            "You are signed out. Reload this page and sign in.",
+        )
+    page = httpx.get(f"{running.pages}/fees", timeout=PATIENCE, follow_redirects=True)
+    assert "Sign in to Linewatch" in page.text
+    assert "streamlit" not in page.text.lower()
+    with pytest.raises(InvalidStatus) as refusal:
+        Visitor(running, "made-up").page().__enter__()
+    assert refusal.value.response.status_code == 401
+
+
+def test_session_of_streamlit_is_not_given_to_somebody_else(running: Installation) -> None:
+    ada, bob = joined(running, "Ada", "admin"), joined(running, "Bob")
+    with ada.page() as (_, first):
+        pass
+    with ada.page(first) as (_, again):
+        pass
+    with bob.page(first) as (_, of_bob):
+        pass
+
+    assert again == first
+    assert of_bob != first
+
+
+def test_open_page_closes_when_its_session_is_ended_by_command(running: Installation) -> None:
+    eve = joined(running, "Eve", "operator")
+    with eve.page() as (socket, _):
+        listed = running.run("people", "sessions", "--json").stdout
+        assert '"Eve"' in listed
+        running.run("people", "remove", "Eve")
+        with suppress(ConnectionClosed):
+            while socket.recv(timeout=PATIENCE):
+                pass
+
+    assert socket.close_code == 4401
+    assert eve.get("/_stcore/health").status_code == 401
+    with pytest.raises(InvalidStatus):
+        eve.page().__enter__()

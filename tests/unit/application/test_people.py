@@ -1,0 +1,243 @@
+"""People who sign in: invited once, with the role of now, gone at once when they are removed."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import select
+
+from dashboard.application.context import ApplicationContext, PageSettings
+from dashboard.application.people import INVITED_FOR, Device, NewSession, People
+from dashboard.application.tracked import TrackedTransactions
+from dashboard.domain.people.access import Action, Actor, Role
+from dashboard.domain.people.sign_in import SignInPolicy
+from dashboard.domain.secret import Secret
+from dashboard.errors import InputError, NotAllowed
+from dashboard.store import schema as tables_of
+from dashboard.store.access.audit_log import AuditFilter, audit_entries
+from dashboard.store.engine.engine import Store
+from tests.builders import seconds
+from tests.fake_clock import FakeClock
+
+PASSWORD = Secret("correct horse battery")
+OTHER = Secret("staple of another kind")
+LAPTOP = Device("Firefox on Linux", "192.0.2.1")
+PHONE = Device("Chrome on Android", "198.51.100.7")
+POLICY = SignInPolicy(idle=timedelta(hours=12), longest=timedelta(days=30))
+
+
+@pytest.fixture
+def people(store: Store, fake_clock: FakeClock) -> People:
+    settings = PageSettings(sign_in=POLICY)
+    return People(ApplicationContext(store, (), fake_clock.now, settings=settings))
+
+
+def root(clock: FakeClock) -> Actor:
+    """Return who works on the machine itself."""
+    return Actor("root", clock.now())
+
+
+def joined(people: People, clock: FakeClock, name: str, role: Role) -> NewSession:
+    """Invite a person, who sets a password."""
+    token = people.invite(name, role, root(clock))
+    return people.accept(token.reveal(), PASSWORD, LAPTOP)
+
+
+def test_invited_person_sets_a_password_and_signs_in(people: People, fake_clock: FakeClock) -> None:
+    token = people.invite(" Ada  Lovelace ", Role.OPERATOR, root(fake_clock)).reveal()
+    invited = people.invited(token)
+    first = people.accept(token, PASSWORD, LAPTOP)
+    second = people.sign_in("Ada Lovelace", PASSWORD, PHONE)
+
+    assert invited is not None
+    assert (invited.name, invited.role) == ("Ada Lovelace", Role.OPERATOR)
+    assert first.secret != second.secret
+    for each, device in ((first, LAPTOP), (second, PHONE)):
+        found = people.session(each.secret)
+        assert found is not None
+        assert found.session_id == each.session.session_id
+        assert (found.person.name, found.device) == ("Ada Lovelace", device.name)
+
+
+def test_invitation_works_once_and_for_three_days(people: People, fake_clock: FakeClock) -> None:
+    used = people.invite("Ada", Role.VIEWER, root(fake_clock)).reveal()
+    people.accept(used, PASSWORD, LAPTOP)
+    replaced = people.invite("Bob", Role.VIEWER, root(fake_clock)).reveal()
+    late = people.invite("Bob", Role.VIEWER, root(fake_clock)).reveal()
+    fake_clock.wait(INVITED_FOR)
+
+    for token in (used, replaced, late, "", "made up"):
+        assert people.invited(token) is None
+        with pytest.raises(InputError, match="used or has expired"):
+            people.accept(token, OTHER, LAPTOP)
+
+
+def test_new_invitation_sets_another_password_and_ends_all_sessions(
+    people: People, fake_clock: FakeClock
+) -> None:
+    before = joined(people, fake_clock, "Ada", Role.ADMIN)
+    token = people.invite("Ada", Role.ADMIN, root(fake_clock))
+    after = people.accept(token.reveal(), OTHER, PHONE)
+
+    assert people.session(before.secret) is None
+    assert people.session(after.secret) is not None
+    with pytest.raises(InputError, match="name or the password is wrong"):
+        people.sign_in("Ada", PASSWORD, LAPTOP)
+
+
+def test_refusal_does_not_tell_whether_there_is_such_a_person(
+    people: People, fake_clock: FakeClock
+) -> None:
+    joined(people, fake_clock, "Ada", Role.VIEWER)
+    people.invite("Bob", Role.VIEWER, root(fake_clock))
+    said = set()
+    for name in ("Ada", "Bob", "Nobody"):
+        with pytest.raises(InputError) as refusal:
+            people.sign_in(name, OTHER, LAPTOP)
+        said.add(str(refusal.value))
+
+    assert len(said) == 1
+
+
+def test_password_is_stored_as_argon2id_and_the_secrets_as_digests(
+    people: People, store: Store, fake_clock: FakeClock
+) -> None:
+    token = people.invite("Ada", Role.VIEWER, root(fake_clock))
+    begun = people.accept(token.reveal(), PASSWORD, LAPTOP)
+    with store.read() as connection:
+        tables = (tables_of.people, tables_of.sessions, tables_of.invitations, tables_of.audit_log)
+        dump = str([connection.execute(select(each)).all() for each in tables])
+
+    assert "$argon2id$" in dump
+    for secret in (PASSWORD, token, begun.secret):
+        assert secret.reveal() not in dump
+
+
+def test_session_ends_when_it_is_not_used_and_in_any_case(
+    people: People, fake_clock: FakeClock
+) -> None:
+    idle = joined(people, fake_clock, "Ada", Role.VIEWER)
+    busy = people.sign_in("Ada", PASSWORD, PHONE)
+    for _ in range(61):
+        fake_clock.wait(POLICY.idle - seconds(1))
+        is_valid = people.session(busy.secret) is not None
+        assert is_valid == (fake_clock.now() < busy.session.ends_at)
+
+    assert people.session(idle.secret) is None
+    assert people.sessions() == []
+
+
+def test_role_is_that_of_now(people: People, fake_clock: FakeClock) -> None:
+    joined(people, fake_clock, "Ada", Role.ADMIN)
+    session = joined(people, fake_clock, "Bob", Role.OPERATOR).session.session_id
+    people.change_role("Bob", Role.VIEWER, root(fake_clock))
+
+    by = people.actor(session)
+    assert (by.name, by.role, by.origin) == ("Bob", Role.VIEWER, LAPTOP.address)
+    with pytest.raises(NotAllowed, match="invite takes the role admin"):
+        people.invite("Eve", Role.ADMIN, by)
+    assert [each.name for each in people.all()] == ["Ada", "Bob"]
+
+
+def test_act_beyond_the_role_changes_nothing(store: Store, fake_clock: FakeClock) -> None:
+    tracked = TrackedTransactions(ApplicationContext(store, (), fake_clock.now))
+    viewer = Actor("Ann", fake_clock.now(), Role.VIEWER)
+
+    with pytest.raises(NotAllowed, match="Ann is a viewer here, and save-filter takes the role su"):
+        tracked.save_filter("mine", {}, viewer)
+    assert tracked.saved_filters() == ()
+    with store.read() as connection:
+        assert audit_entries(connection, AuditFilter()) == []
+
+
+def test_ended_session_is_over_everywhere(people: People, fake_clock: FakeClock) -> None:
+    first = joined(people, fake_clock, "Ada", Role.ADMIN).session.session_id
+    second = people.sign_in("Ada", PASSWORD, PHONE)
+    people.end_own_session(first, second.session.session_id)
+
+    assert people.session(second.secret) is None
+    assert people.valid_among({first, second.session.session_id}) == {first}
+    with pytest.raises(NotAllowed, match="signed out"):
+        people.actor(second.session.session_id)
+
+
+def test_nobody_ends_the_session_of_another_as_their_own(
+    people: People, fake_clock: FakeClock
+) -> None:
+    ada = joined(people, fake_clock, "Ada", Role.ADMIN).session.session_id
+    bob = joined(people, fake_clock, "Bob", Role.VIEWER).session.session_id
+
+    with pytest.raises(InputError, match="no such device"):
+        people.end_own_session(bob, ada)
+    with pytest.raises(NotAllowed):
+        people.end_session(ada, people.actor(bob))
+    assert people.valid_among({ada, bob}) == {ada, bob}
+
+
+def test_removed_person_is_signed_out_and_the_name_is_free(
+    people: People, fake_clock: FakeClock
+) -> None:
+    joined(people, fake_clock, "Ada", Role.ADMIN)
+    bob = joined(people, fake_clock, "Bob", Role.OPERATOR)
+    people.remove("Bob", root(fake_clock))
+
+    assert people.session(bob.secret) is None
+    with pytest.raises(InputError, match="wrong"):
+        people.sign_in("Bob", PASSWORD, LAPTOP)
+    joined(people, fake_clock, "Bob", Role.VIEWER)
+    assert people.session(bob.secret) is None
+
+
+def test_last_admin_who_can_sign_in_stays_one(people: People, fake_clock: FakeClock) -> None:
+    joined(people, fake_clock, "Ada", Role.ADMIN)
+    people.invite("Eve", Role.ADMIN, root(fake_clock))  # who never came
+
+    for act in (
+        lambda: people.remove("Ada", root(fake_clock)),
+        lambda: people.change_role("Ada", Role.VIEWER, root(fake_clock)),
+        lambda: people.invite("Ada", Role.SUPPORT, root(fake_clock)),
+    ):
+        with pytest.raises(InputError, match="only admin who can sign in"):
+            act()
+    joined(people, fake_clock, "Eve", Role.ADMIN)
+    people.remove("Ada", root(fake_clock))
+
+
+def test_changed_password_signs_other_devices_out(people: People, fake_clock: FakeClock) -> None:
+    here = joined(people, fake_clock, "Ada", Role.VIEWER)
+    there = people.sign_in("Ada", PASSWORD, PHONE)
+    with pytest.raises(InputError, match="present password is wrong"):
+        people.change_password(here.session.session_id, OTHER, OTHER)
+    people.change_password(here.session.session_id, PASSWORD, OTHER)
+
+    assert people.session(here.secret) is not None
+    assert people.session(there.secret) is None
+    people.sign_in("Ada", OTHER, PHONE)
+
+
+def test_guessing_is_throttled(people: People, fake_clock: FakeClock) -> None:
+    joined(people, fake_clock, "Ada", Role.VIEWER)
+    for _ in range(5):
+        with pytest.raises(InputError, match="wrong"):
+            people.sign_in("Ada", OTHER, LAPTOP)
+
+    with pytest.raises(InputError, match="too many wrong passwords: try again in 60 seconds"):
+        people.sign_in("Ada", PASSWORD, LAPTOP)
+    people.sign_in("Ada", PASSWORD, PHONE)
+
+
+def test_audit_log_says_who_did_what_from_where(
+    people: People, store: Store, fake_clock: FakeClock
+) -> None:
+    begun = joined(people, fake_clock, "Ada", Role.ADMIN)
+    people.end_own_session(begun.session.session_id, begun.session.session_id)
+    with store.read() as connection:
+        found = audit_entries(connection, AuditFilter())
+
+    assert [(each.actor, each.action, each.origin) for each in reversed(found)] == [
+        ("root", Action.INVITE, ""),
+        ("Ada", Action.SET_PASSWORD, LAPTOP.address),
+        ("Ada", Action.SIGN_IN, LAPTOP.address),
+        ("Ada", Action.SIGN_OUT, LAPTOP.address),
+    ]

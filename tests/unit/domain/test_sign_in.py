@@ -1,0 +1,91 @@
+"""Passwords: which are taken, and how often one may be tried."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from dashboard.domain.people.sign_in import AttemptThrottle, refuse_weak_password
+from dashboard.domain.secret import Secret
+from dashboard.errors import InputError
+from tests.builders import A_MOMENT, seconds
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "too short"),
+        ("eleven char", "too short"),
+        ("x" * 201, "too long"),
+        ("abcabcabcabcabc", "repeats"),
+        ("xx ADA is great", "your name"),
+    ],
+)
+def test_password_that_is_easily_guessed_is_refused(text: str, why: str) -> None:
+    with pytest.raises(InputError, match=why):
+        refuse_weak_password(Secret(text), "Ada")
+
+
+def test_long_password_is_taken() -> None:
+    refuse_weak_password(Secret("twelve chars"), "Ada")
+    refuse_weak_password(Secret("w1der" * 40), "Ada")
+
+
+def test_sixth_wrong_password_has_to_wait_a_minute() -> None:
+    throttle = AttemptThrottle()
+    for _ in range(5):
+        throttle.attempt("ada", "192.0.2.1", A_MOMENT)
+
+    with pytest.raises(InputError, match="try again in 60 seconds"):
+        throttle.attempt("ada", "192.0.2.1", A_MOMENT)
+    throttle.attempt("ada", "192.0.2.1", A_MOMENT + seconds(60))
+
+
+def test_strangers_elsewhere_do_not_keep_a_person_out() -> None:
+    throttle = AttemptThrottle()
+    for _ in range(5):
+        throttle.attempt("ada", "198.51.100.1", A_MOMENT)
+
+    throttle.attempt("ada", "192.0.2.1", A_MOMENT)
+
+
+def test_success_forgets_failures_and_costs_nothing() -> None:
+    throttle = AttemptThrottle()
+    for _ in range(200):
+        throttle.attempt("ada", "192.0.2.1", A_MOMENT)
+        throttle.succeeded("ada", "192.0.2.1")
+    for _ in range(5):
+        throttle.attempt("ada", "192.0.2.1", A_MOMENT)
+    throttle.succeeded("ada", "192.0.2.1")
+
+    for _ in range(5):
+        throttle.attempt("ada", "192.0.2.1", A_MOMENT)
+
+
+def test_many_addresses_guess_one_name_at_most_fifty_times_at_once() -> None:
+    throttle = AttemptThrottle()
+    for number in range(50):
+        throttle.attempt("ada", f"192.0.2.{number}", A_MOMENT)
+
+    with pytest.raises(InputError, match="try again in 30 seconds"):
+        throttle.attempt("ada", "192.0.2.50", A_MOMENT)
+
+
+def test_one_address_guesses_many_names_at_most_a_hundred_times_at_once() -> None:
+    throttle = AttemptThrottle()
+    for number in range(100):
+        throttle.attempt(f"name {number}", "192.0.2.1", A_MOMENT)
+
+    with pytest.raises(InputError, match="try again in 5 seconds"):
+        throttle.attempt("ada", "192.0.2.1", A_MOMENT)
+
+
+def test_attempts_of_strangers_take_bounded_memory() -> None:
+    throttle = AttemptThrottle()
+    throttle.attempt("ada", "192.0.2.1", A_MOMENT)
+    for number in range(15_000):
+        throttle.attempt(f"name {number}", f"address {number}", A_MOMENT + timedelta(1))
+
+    throttle.succeeded("ada", "192.0.2.1")  # although it is not remembered any more
+    assert throttle.remembered == 30_000
