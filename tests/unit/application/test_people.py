@@ -18,6 +18,7 @@ from dashboard.store import schema as tables_of
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.engine.engine import Store
 from tests.builders import seconds
+from tests.databases import DATABASES
 from tests.fake_clock import FakeClock
 
 PASSWORD = Secret("correct horse battery")
@@ -25,6 +26,13 @@ OTHER = Secret("staple of another kind")
 LAPTOP = Device("Firefox on Linux", "192.0.2.1")
 PHONE = Device("Chrome on Android", "198.51.100.7")
 POLICY = SignInPolicy(idle=timedelta(hours=12), longest=timedelta(days=30))
+
+
+@pytest.fixture(params=DATABASES)
+def database(request: pytest.FixtureRequest) -> str:
+    """Name the database of a test; each runs once on each."""
+    name: str = request.param
+    return name
 
 
 @pytest.fixture

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import deque
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from sqlalchemy import create_engine, text
 
-from dashboard.domain.people.access import Action, Actor, AuditEntry, Detail
+from dashboard.domain.people.access import Action, Actor, AuditEntry, Detail, Role
 from dashboard.domain.secret import Secret
-from dashboard.errors import StoreError
+from dashboard.errors import NotAllowed, StoreError
 from dashboard.store.access.audit_log import (
     AuditFilter,
     allow_purge_before,
@@ -19,6 +20,7 @@ from dashboard.store.access.audit_log import (
     last_details,
     note_action,
 )
+from dashboard.store.alerts.notifications import link_key, make_link_key
 from dashboard.store.engine.engine import Store
 from dashboard.store.retention.apply import apply_retention
 from tests.builders import A_MOMENT, seconds
@@ -162,6 +164,24 @@ def test_moment_before_which_the_log_may_go_never_goes_back(
 
     with pytest.raises(Exception, match="never goes back"):
         by_hand(url, f"UPDATE installation SET audit_log_kept_since = {back}")  # noqa: S608 - two words of ours
+
+
+@pytest.mark.parametrize("role", Role)
+def test_act_is_refused_and_undone_where_the_role_does_not_allow_it(
+    store: Store, role: Role
+) -> None:
+    done = []
+    for number, action in enumerate(Action):
+        by = Actor("ann", A_MOMENT + seconds(number), role)
+        with suppress(NotAllowed), store.write() as connection:
+            make_link_key(connection, bytes([number]) * 32)  # what the act changes
+            note_action(connection, by, action, action.value)
+            done.append(action)
+
+    assert done == [each for each in Action if role.may(each)]
+    assert subjects(store) == [each.value for each in reversed(done)]
+    with store.read() as connection:
+        assert link_key(connection) == bytes([list(Action).index(done[0])]) * 32
 
 
 def test_secret_cannot_be_a_detail(store: Store) -> None:
