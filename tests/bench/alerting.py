@@ -6,18 +6,20 @@ import threading
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final, TypeVar, cast
 
 from aiosmtpd.smtp import SMTP, Envelope, Session
+from sqlalchemy import func, select
 
 from dashboard.devnet.genesis import DEVNET_ID
 from dashboard.domain.quantity import TxHash
-from dashboard.store.engine.engine import open_store
+from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.engine.leases import WORKER_LEASE, holder
+from dashboard.store.schema import notification_members
 from tests.bench.processes import Server, cores, running
 from tests.bench.rounds import WrongAnswerError
 from tests.bench.setup import KEY, SECRET
@@ -81,6 +83,11 @@ class Postbox(Inbox):
                 for each in hashes:
                     self.named_at.setdefault((to, each), at)
 
+    def has_first_mails(self) -> bool:
+        """Whether everybody got a mail."""
+        self.read_new()
+        return all(self.count[each] for each in RECIPIENTS)
+
     def has_named(self, hashes: Iterable[str]) -> bool:
         """Whether everybody was told of all of these."""
         self.read_new()
@@ -139,13 +146,23 @@ class Site:
 
     def wait_for_worker(self) -> None:
         """Wait until a worker is at work."""
-        with open_store(f"sqlite:///{self.installation.home / 'linewatch.sqlite'}") as store:
+        with self._store() as store:
 
             def is_at_work() -> bool:
                 with store.read() as connection:
                     return holder(connection, WORKER_LEASE) is not None
 
             eventually(is_at_work, "the worker")
+
+    def owed(self) -> int:
+        """Return how many changes every recipient was told of, or is to be told of."""
+        member = notification_members.c
+        counted = select(func.count()).group_by(member.address).select_from(notification_members)
+        with self._store() as store, store.read() as connection:
+            return min(connection.scalars(counted), default=0)
+
+    def _store(self) -> AbstractContextManager[Store]:
+        return open_store(f"sqlite:///{self.installation.home / 'linewatch.sqlite'}")
 
     def wait_until_named(self, hashes: Sequence[str]) -> None:
         """Wait until everybody was told of all of these, once; WrongAnswerError where twice."""
