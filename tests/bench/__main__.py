@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib import import_module
@@ -77,11 +78,20 @@ def bench(
     folder.mkdir(parents=True, exist_ok=True)
     scene = Scene(folder, stored, midnight(begun), rounds, seconds, days)
     results: list[Result] = []
+    failed: list[str] = []
     for module in " ".join(CASES[name] for name in names or CASES).split():
-        results.append(import_module(f"tests.bench.cases.{module}").run(scene))
-        show(results[-1])
+        try:
+            results.append(import_module(f"tests.bench.cases.{module}").run(scene))
+        except (AssertionError, OSError, RuntimeError, ValueError):
+            traceback.print_exc()
+            failed.append(module)
+        else:
+            show(results[-1])
     if page is not None:
-        page.write_text(written_page(results, begun, stored, rounds, seconds), encoding="utf-8")
+        written = written_page(results, failed, begun, stored, rounds, seconds)
+        page.write_text(written, encoding="utf-8")
+    if failed:
+        raise click.ClickException(f"these cases ended with an error: {', '.join(failed)}")
 
 
 def refuse_unpublished(page: Path) -> None:

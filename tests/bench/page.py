@@ -41,7 +41,7 @@ same run. Figures per second depend on the machine.
 
 {promises}
 
-No benchmark measures these promises yet:
+No benchmark measures these promises, or none did in this run:
 
 {unmeasured}
 
@@ -54,7 +54,7 @@ No benchmark measures these promises yet:
 - Every server is a process on one core; the load comes from another core over loopback. Servers
   take turns in {rounds} rounds of {seconds:g} s each, and the median counts.
 - The database holds {stored:,} rejections. One question in a hundred is about one of them. **Every
-  answer is checked** after its round; a single wrong one ends the benchmark.
+  answer is checked** after its round; a single wrong one fails the case.
 - *Per CPU second* divides by the CPU time of the server's threads, kernel time included. Ratios
   are of these figures.
 - *linewatch serve* runs as operators run it, with key check, limits and counters. *Hello world* is
@@ -66,12 +66,18 @@ No benchmark measures these promises yet:
 
 
 def written_page(
-    results: Sequence[Result], begun: datetime, stored: int, rounds: int, seconds: float
+    results: Sequence[Result],
+    failed: Sequence[str],
+    begun: datetime,
+    stored: int,
+    rounds: int,
+    seconds: float,
 ) -> str:
-    """Return the whole page."""
+    """Return the whole page; it names the cases that ended with an error."""
+    lost = [(each, "ended with an error in this run") for each in failed]
     page = _METHOD.format(
         promises=promise_table([each for result in results for each in result.promises]),
-        unmeasured=markdown(("promise", "what"), UNMEASURED),
+        unmeasured=markdown(("promise", "what"), [*UNMEASURED, *lost]),
         place=markdown(("what", "which"), _place(begun)),
         rounds=rounds,
         seconds=seconds,
