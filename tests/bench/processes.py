@@ -89,6 +89,11 @@ def pin_to(core: int) -> None:
     os.sched_setaffinity(0, {core})
 
 
+def unpin() -> None:
+    """Let this process, and those that it starts, run on every core again."""
+    os.sched_setaffinity(0, os.sched_getaffinity(0) | _pinned_away)
+
+
 @contextmanager
 def started(
     name: str, module: Sequence[str], core: int, variables: Mapping[str, str], port: int
