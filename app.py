@@ -7,12 +7,12 @@ from starlette.middleware import Middleware
 
 from dashboard.web.files import PageFiles, SiteMap
 from dashboard.web.gate import StrictHeaders
-from dashboard.web.sign_in import SignInGate
 from dashboard.web.signed_links import SignedLinks
 from dashboard.wiring.pages import (
     AS_A_ROLE,
     pages_host_check,
     pages_lifespan,
+    pages_sign_in,
     pages_upload_bound,
 )
 
@@ -23,7 +23,7 @@ app = st.App(
         Middleware(StrictHeaders),
         Middleware(pages_host_check),
         Middleware(SignedLinks),
-        Middleware(SignInGate),
+        Middleware(pages_sign_in),
         Middleware(pages_upload_bound),
         Middleware(PageFiles),
         Middleware(SiteMap),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cached_property
 from threading import Lock
@@ -15,10 +15,14 @@ from argon2 import PasswordHasher
 from argon2.exceptions import VerificationError
 
 from dashboard.application.context import ApplicationContext, TtlCache
-from dashboard.application.listing import Column, Listing, for_programs, time_column
-from dashboard.domain.markup import visible
-from dashboard.domain.people.access import Action, Actor, Role, digest, parse_name
-from dashboard.domain.people.sign_in import AttemptThrottle, refuse_weak_password
+from dashboard.domain.people.access import LONGEST_NAME, Action, Actor, Role, digest, parse_name
+from dashboard.domain.people.sign_in import (
+    AttemptThrottle,
+    Identity,
+    Issuer,
+    SignInPolicy,
+    refuse_weak_password,
+)
 from dashboard.domain.quantity import shorten
 from dashboard.domain.secret import Secret
 from dashboard.errors import InputError, NotAllowed
@@ -26,12 +30,15 @@ from dashboard.store.access.people import (
     Person,
     Session,
     add_person,
+    add_subject,
     all_people,
     change_role,
     end_session,
+    end_sessions_at,
     end_sessions_of,
     find_person,
     find_session,
+    find_subject,
     has_people,
     invited_person,
     note_session_use,
@@ -86,6 +93,11 @@ class People:
     def must_sign_in(self) -> bool:
         """Whether pages are shown only to people who signed in."""
         return self._policy is not None
+
+    @property
+    def policy(self) -> SignInPolicy | None:
+        """Who lets people in, and for how long; None where pages are open."""
+        return self._policy
 
     def all(self) -> list[Person]:
         """Return who may sign in, by name."""
@@ -150,6 +162,27 @@ class People:
                 connection, found, device, _acting(found, self._context.now(), device)
             )
 
+    def sign_in_by(self, identity: Identity, device: Device) -> NewSession:
+        """Begin a session of whom an issuer vouches for, with the role that their groups give."""
+        issuer = identity.issuer
+        role = issuer.role_of(identity.groups)
+        if role is None:
+            raise NotAllowed(
+                f"none of your groups at {issuer.label} has a role here: ask an admin for one"
+            )
+        with self._context.store.write() as connection:
+            now = self._context.now()
+            person = _subject(connection, identity, role, now)
+            change_role(connection, person, role)
+            person = replace(person, role=role)
+            by = _acting(person, now, device)
+            return self._begin(connection, person, device, by, identity.sid)
+
+    def end_sessions_at(self, issuer: Issuer, subject: str | None, sid: str | None) -> None:
+        """End the sessions that an issuer says are over: of a subject, of one `sid`, or both."""
+        with self._context.store.write() as connection:
+            end_sessions_at(connection, issuer.url, subject, sid, self._context.now())
+
     def change_password(self, session_id: UUID, old: Secret, new: Secret) -> None:
         """Give the person of a session another password; their other sessions end."""
         with self._context.store.read() as connection:
@@ -171,6 +204,11 @@ class People:
             person = _named(connection, name)
             details = {"from": person.role.value, "to": role.value}
             self._context.audit(connection, by, Action.CHANGE_ROLE, person.name, details)
+            if person.issuer is not None:
+                raise InputError(
+                    f"the groups of {shorten(person.name)} at {shorten(person.issuer)} give the "
+                    "role: change them there, or what they may do in [sign_in.issuers]"
+                )
             self._give_role(connection, person, role)
 
     def remove(self, name: str, by: Actor) -> None:
@@ -264,7 +302,12 @@ class People:
         return self._policy is None or session.is_over(now, self._policy.idle)
 
     def _begin(
-        self, connection: Connection, person: Person, device: Device, by: Actor
+        self,
+        connection: Connection,
+        person: Person,
+        device: Device,
+        by: Actor,
+        sid: str | None = None,
     ) -> NewSession:
         if self._policy is None:
             raise InputError("nobody signs in here: set accounts in [sign_in]")
@@ -278,7 +321,7 @@ class People:
             by.at,
             by.at + self._policy.longest,
         )
-        save_session(connection, begun, digest(secret.reveal()))
+        save_session(connection, begun, digest(secret.reveal()), sid)
         self._context.audit(connection, by, Action.SIGN_IN, person.name, {"device": device.name})
         return NewSession(begun, secret)
 
@@ -314,6 +357,19 @@ class People:
             save_password(connection, person, self._hash(password))
 
 
+def _subject(connection: Connection, identity: Identity, role: Role, now: datetime) -> Person:
+    """Return whom an issuer vouches for; a newcomer whose name is taken gets a number after it."""
+    issuer, subject = identity.issuer.url, identity.subject
+    found = find_subject(connection, issuer, subject)
+    name, number = " ".join(identity.name.split())[: LONGEST_NAME - 8], 1
+    while found is None:
+        number += 1
+        add_subject(connection, issuer, subject, name or identity.issuer.label, role, now)
+        found = find_subject(connection, issuer, subject)
+        name = f"{name.rsplit(' #', 1)[0]} #{number}"
+    return found
+
+
 def _stored_session(connection: Connection, session_id: UUID) -> Session:
     found = find_session(connection, session_id)
     if found is None:
@@ -331,7 +387,7 @@ def _named(connection: Connection, name: str) -> Person:
 def _refuse_last_admin(connection: Connection, person: Person) -> None:
     """Raise InputError where nobody could give roles and invite people without this person."""
     others = [each for each in all_people(connection) if each.person_id != person.person_id]
-    can_sign_in = [each for each in others if each.password_hash is not None]
+    can_sign_in = [each for each in others if each.can_sign_in]
     if person.role is Role.ADMIN and not any(each.role is Role.ADMIN for each in can_sign_in):
         raise InputError(
             f"{shorten(person.name)} is the only admin who can sign in: make somebody else one"
@@ -340,34 +396,3 @@ def _refuse_last_admin(connection: Connection, person: Person) -> None:
 
 def _acting(person: Person, at: datetime, device: Device) -> Actor:
     return Actor(person.name, at, person.role, device.address)
-
-
-PEOPLE: Final[Listing[Person]] = Listing(
-    "people",
-    (
-        Column("name", lambda each: visible(each.name), "name", lambda each: each.name),
-        Column("role", lambda each: each.role.value, "role"),
-        Column(
-            "state",
-            lambda each: "invited" if each.password_hash is None else "can sign in",
-            "state",
-        ),
-        time_column("since", "since", lambda each: each.created_at),
-    ),
-    "Nobody may sign in.",
-)
-
-SESSIONS: Final[Listing[Session]] = Listing(
-    "sessions",
-    (
-        for_programs("sessionId", lambda each: str(each.session_id)),
-        Column("session", lambda each: str(each.session_id)[:8]),
-        Column("name", lambda each: visible(each.person.name), "name"),
-        Column("device", lambda each: visible(each.device), "device"),
-        Column("from", lambda each: visible(each.address), "from"),
-        time_column("signed in", "signedInAt", lambda each: each.created_at),
-        time_column("last used", "lastUsedAt", lambda each: each.last_used_at),
-        time_column("ends", "endsAt", lambda each: each.ends_at),
-    ),
-    "Nobody is signed in.",
-)

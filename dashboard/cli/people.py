@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from dashboard.application.people import INVITED_FOR, PEOPLE, SESSIONS, People
+from dashboard.application.people import INVITED_FOR, People
+from dashboard.application.people_listings import PEOPLE, SESSIONS
 from dashboard.cli.installation import Installation, open_installation
 from dashboard.cli.options import Parsed, as_json
 from dashboard.cli.output import Output, output, print_json, print_list, say

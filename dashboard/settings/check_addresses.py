@@ -13,6 +13,7 @@ from dashboard.errors import StoreError
 from dashboard.settings.layers import Remark, SettingPath
 from dashboard.settings.schema import (
     EndpointSettings,
+    IssuerSettings,
     MailSettings,
     NetworkSettings,
     Settings,
@@ -22,6 +23,7 @@ from dashboard.settings.values import host_of, is_loopback, is_wildcard
 
 _HTTP_SCHEME: Final = ("https://", "http://")
 _ANY_SCHEME: Final = (*_HTTP_SCHEME, "wss://", "ws://")
+_ISSUER_NAME: Final = re.compile(r"[a-z][a-z0-9-]{0,39}", re.ASCII)
 _ROLES: Final = ("pages", "serve", "devnet")
 _PUBLIC_URL: Final = re.compile(
     r"https?://(\[[0-9A-Fa-f:.]{2,45}\]|[A-Za-z0-9._-]{1,254})(:\d{1,5})?(/[^\s?#]*)?", re.ASCII
@@ -42,11 +44,11 @@ def check_addresses(settings: Settings) -> Iterator[Remark]:
 
 
 def _check_pages_host(settings: Settings) -> Iterator[Remark]:
-    if not is_loopback(settings.pages.host) and not settings.sign_in.accounts:
+    if not is_loopback(settings.pages.host) and not settings.sign_in.is_on:
         message = (
             f"is {shorten(settings.pages.host)}, and nobody has to sign in: set accounts = true in "
-            "[sign_in]; or keep 127.0.0.1, and let people come through a reverse proxy that asks "
-            "them to sign in, or through an SSH tunnel"
+            "[sign_in], or add an issuer to it; or keep 127.0.0.1, and let people come through a "
+            "reverse proxy that asks them to sign in, or through an SSH tunnel"
         )
         yield ("pages", "host"), message
 
@@ -54,17 +56,36 @@ def _check_pages_host(settings: Settings) -> Iterator[Remark]:
 def _check_sign_in(settings: Settings) -> Iterator[Remark]:
     """Find what would let nobody sign in: browsers send the cookie over HTTPS alone."""
     given, url = settings.sign_in, settings.pages.public_url
-    if given.accounts and url.startswith("http:") and not is_loopback(host_of(url) or ""):
+    if given.is_on and url.startswith("http:") and not is_loopback(host_of(url) or ""):
         message = (
             "is not an https address, and browsers would not stay signed in: let a reverse "
             "proxy serve it over TLS"
         )
         yield ("pages", "public_url"), message
-    if given.accounts and not url and not is_loopback(settings.pages.host):
+    if given.is_on and not url and (given.issuers or not is_loopback(settings.pages.host)):
         message = "is needed where people sign in from other machines: the https address they use"
         yield ("pages", "public_url"), message
     if given.longest < given.idle:
         yield ("sign_in", "longest"), "is shorter than sign_in.idle: give it at least that"
+    for name, issuer in given.issuers.items():
+        yield from _check_issuer(name, issuer)
+
+
+def _check_issuer(name: str, issuer: IssuerSettings) -> Iterator[Remark]:
+    path = ("sign_in", "issuers", name)
+    if not _ISSUER_NAME.fullmatch(name):
+        message = (
+            f"is called {shorten(name)}, which stands in addresses: write small letters, digits "
+            "and -, a letter first, 40 at most"
+        )
+        yield path, message
+    host = host_of(issuer.url)
+    if not (_PUBLIC_URL.fullmatch(issuer.url) and host):
+        named = "holds a login" if "@" in issuer.url else f"is {shorten(issuer.url)}"
+        yield (*path, "url"), f"{named}: write the issuer, such as https://id.example"
+    elif issuer.url.startswith("http:") and not is_loopback(host):
+        message = "begins with http://, so that others could sign in as anybody: write https://"
+        yield (*path, "url"), message
 
 
 def _check_development_host(settings: Settings, section: str) -> Iterator[Remark]:

@@ -10,6 +10,7 @@ from msgspec import Meta, Struct
 
 from dashboard.domain.fees.suggestion import FeePolicy
 from dashboard.domain.health.retention import Retention
+from dashboard.domain.people.access import Role
 from dashboard.domain.secret import Secret
 from dashboard.domain.tracking.transaction_cost import USUAL_COIN
 from dashboard.settings.channels import ChannelSettings
@@ -60,12 +61,35 @@ class PagesSettings(Struct, frozen=True, forbid_unknown_fields=True):
     uploads_in_all: ByteSize
 
 
+class IssuerSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """[sign_in.issuers.NAME]: one OpenID Connect provider, and what its groups may do here.
+
+    `url` is its issuer identifier, `label` what the button says, `scopes` what is asked for,
+    `groups` the claim that lists the groups of a person. `roles` gives groups their roles; "*" is
+    everybody.
+    """
+
+    url: str
+    client_id: Annotated[str, Meta(min_length=1)]
+    roles: Annotated[dict[str, Role], Meta(min_length=1)]
+    client_secret: Secret = Secret("")
+    label: str = ""
+    scopes: str = "openid profile email"
+    groups: Annotated[str, Meta(min_length=1)] = "groups"
+
+
 class SignInSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """[sign_in]: who may open the pages, and for how long one sign-in lasts."""
 
     accounts: bool
+    issuers: dict[str, IssuerSettings]
     idle: timedelta
     longest: timedelta
+
+    @property
+    def is_on(self) -> bool:
+        """Whether pages are shown only to people who sign in."""
+        return self.accounts or bool(self.issuers)
 
 
 class HttpSettings(Struct, frozen=True, forbid_unknown_fields=True):

@@ -13,20 +13,17 @@ from anyio import CapacityLimiter, to_thread
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 
-from dashboard.application.people import Device, NewSession, People
+from dashboard.application.people import People
 from dashboard.application.text import sentence
 from dashboard.domain.formatting import capitalized, moment
 from dashboard.domain.markup import Markup, element, join, visible
 from dashboard.domain.people.access import LONGEST_NAME
-from dashboard.domain.people.sign_in import LONGEST_PASSWORD, SHORTEST_PASSWORD
+from dashboard.domain.people.sign_in import LONGEST_PASSWORD, SHORTEST_PASSWORD, Issuer
 from dashboard.domain.secret import Secret
 from dashboard.errors import InputError
 from dashboard.store.access.people import Person, Session
-from dashboard.web.files import PAGES
 from dashboard.web.plain_page import OWN_FORM, plain_page, read_form, text_field
-
-COOKIE: Final = "__Host-linewatch"
-"""Holds the secret of a session. Browsers send it over HTTPS and to this machine alone."""
+from dashboard.web.session_cookie import COOKIE, device_of, known_place, signed_in
 
 INVITATION: Final = "/invitation/"
 """What the path of an invitation begins with; its token follows."""
@@ -37,25 +34,6 @@ _ACCOUNT: Final = "/account"
 
 _AT_ONCE: Final = CapacityLimiter(2)
 """Passwords hashed at the same time; each takes 64 MiB for a tenth of a second."""
-
-_LONGEST_DEVICE: Final = 200
-_BROWSERS: Final = {
-    "Edg/": "Edge",
-    "OPR/": "Opera",
-    "Firefox/": "Firefox",
-    "Chrome/": "Chrome",
-    "Safari/": "Safari",
-}
-"""How browsers name themselves, each before those whose names it gives as well."""
-
-_SYSTEMS: Final = {
-    "Android": "Android",
-    "iPhone": "iPhone",
-    "iPad": "iPad",
-    "Windows": "Windows",
-    "Macintosh": "macOS",
-    "Linux": "Linux",
-}
 
 _Form = Mapping[str, str]
 _Result = TypeVar("_Result")
@@ -95,19 +73,19 @@ async def _sign_in(
     people: People, session: Session | None, form: _Form | None, request: Request
 ) -> Response:
     asked = request.query_params if form is None else form
-    place = _known_place(asked.get("next", ""))
+    place = known_place(asked.get("next", ""))
     if form is None:
         if session is not None:
             return RedirectResponse(f"./{place}", 303)
-        return HTMLResponse(_sign_in_page(place))
+        return HTMLResponse(_sign_in_page(people, place))
     name, password = form.get("name", ""), Secret(form.get("password", ""))
     try:
-        begun = await _in_turn(partial(people.sign_in, name, password, _device(request)))
+        begun = await _in_turn(partial(people.sign_in, name, password, device_of(request)))
     except InputError as mistake:
-        return HTMLResponse(_sign_in_page(place, name, str(mistake)), 403)
+        return HTMLResponse(_sign_in_page(people, place, name, str(mistake)), 403)
     if session is not None:
         await _end(people, session, session.session_id)
-    return _signed_in(begun, f"./{place}")
+    return signed_in(begun, f"./{place}")
 
 
 async def _accept(people: People, form: _Form | None, request: Request) -> Response:
@@ -121,10 +99,10 @@ async def _accept(people: People, form: _Form | None, request: Request) -> Respo
         return HTMLResponse(_invitation_page(person))
     password = Secret(form.get("password", ""))
     try:
-        begun = await _in_turn(partial(people.accept, token, password, _device(request)))
+        begun = await _in_turn(partial(people.accept, token, password, device_of(request)))
     except InputError as mistake:
         return HTMLResponse(_invitation_page(person, str(mistake)), 400)
-    return _signed_in(begun, "../")
+    return signed_in(begun, "../")
 
 
 async def _sign_out(people: People, session: Session, form: _Form | None) -> Response:
@@ -161,43 +139,28 @@ async def _in_turn(act: Callable[[], _Result]) -> _Result:
     return await to_thread.run_sync(act, limiter=_AT_ONCE)
 
 
-def _signed_in(begun: NewSession, place: str) -> Response:
-    """Lead to a page with the cookie of a session that begins."""
-    response = RedirectResponse(place, 303)
-    lasts = begun.session.ends_at - begun.session.created_at
-    response.set_cookie(
-        COOKIE,
-        begun.secret.reveal(),
-        max_age=int(lasts.total_seconds()),
-        secure=True,
-        httponly=True,
-        samesite="lax",
-    )
-    return response
-
-
-def _known_place(text: str) -> str:
-    """Return a page and its query to go on to, the first page for whatever is none of ours."""
-    path, mark, query = text.partition("?")
-    return path + mark + quote(query, safe="=&%+:,.-_~") if path in PAGES else ""
-
-
-def _device(request: Request) -> Device:
-    agent = request.headers.get("user-agent", "")
-    browser = next((name for mark, name in _BROWSERS.items() if mark in agent), "")
-    system = next((name for mark, name in _SYSTEMS.items() if mark in agent), "")
-    known = f"{browser or 'a browser'} on {system}" if system else browser
-    address = "" if request.client is None else request.client.host
-    return Device(known or agent[:_LONGEST_DEVICE] or "an unnamed device", address)
-
-
 def _session_id(text: str) -> UUID:
     if not re.fullmatch(r"[0-9a-f]{32}", text):
         raise InputError("no such device is signed in")
     return UUID(text)
 
 
-def _sign_in_page(place: str, name: str = "", mistake: str = "") -> str:
+def _sign_in_page(people: People, place: str, name: str = "", mistake: str = "") -> str:
+    policy = people.policy
+    issuers = () if policy is None else policy.issuers.values()
+    ways = [_issuer_link(each, place) for each in issuers]
+    if policy is None or policy.accounts:
+        ways.append(_password_form(place, name))
+    return plain_page("Sign in to Linewatch", _mistake(mistake), *ways)
+
+
+def _issuer_link(issuer: Issuer, place: str) -> Markup:
+    target = f"sign-in/{issuer.name}?next={quote(place, safe='')}"
+    label = f"Sign in with {visible(issuer.label)}"
+    return element("p", element("a", label, href=target, class_="button"))
+
+
+def _password_form(place: str, name: str) -> Markup:
     form = element(
         "form",
         text_field("name", "Name", name, LONGEST_NAME, autocomplete="username"),
@@ -207,8 +170,8 @@ def _sign_in_page(place: str, name: str = "", mistake: str = "") -> str:
         method="post",
         action="",
     )
-    hint = element("p", "An admin of this Linewatch gives accounts and new passwords.")
-    return plain_page("Sign in to Linewatch", _mistake(mistake), form, hint)
+    hint = "An admin of this Linewatch gives accounts and new passwords."
+    return join(form, element("p", hint))
 
 
 def _invitation_page(person: Person, mistake: str = "") -> str:
@@ -247,8 +210,7 @@ def _account_page(session: Session, own: Sequence[Session], said: str) -> str:
         sign_out,
         element("h2", "Devices"),
         element("ul", *rows),
-        element("h2", "Password"),
-        password,
+        *((element("h2", "Password"), password) if person.issuer is None else ()),
     )
 
 

@@ -30,6 +30,8 @@ _STYLE: Final = Markup(
     "fieldset label{display:inline-block;margin:.2rem 1rem .2rem 0}legend{padding:0}"
     "input[type=text],input[type=password]{font:inherit;width:100%;box-sizing:border-box;"
     "padding:.45rem .6rem}"
+    ".button{display:inline-block;border:1px solid;border-radius:.4rem;text-decoration:none;"
+    "color:inherit;padding:.55rem 1.3rem;font-weight:600}"
     "button{font:inherit;font-weight:600;margin-top:1.2rem;padding:.55rem 1.3rem}</style>"
 )
 

@@ -22,9 +22,11 @@ from dashboard.domain.secret import Secret
 from dashboard.errors import StoreError
 from dashboard.logs import get_logger
 from dashboard.store.access.people import Session
-from dashboard.web.account import COOKIE, answer_account, is_about_accounts
+from dashboard.web.account import answer_account, is_about_accounts
 from dashboard.web.files import PAGES
+from dashboard.web.issuers import PREFIX, Issuers
 from dashboard.web.plain_page import plain_page
+from dashboard.web.session_cookie import COOKIE
 
 IDENTITY: Final = b"x-linewatch-session"
 """The header that tells Streamlit whose session this is, by the id of ours.
@@ -45,9 +47,10 @@ _log = get_logger("sign-in")
 class SignInGate:
     """ASGI middleware that lets only signed-in people through, where people sign in at all."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        """Stand in front of the app."""
+    def __init__(self, app: ASGIApp, issuers: Issuers | None = None) -> None:
+        """Stand in front of the app; `issuers` answers for those of the settings."""
         self._app = app
+        self._issuers = issuers
         self._open: dict[UUID, set[asyncio.Event]] = defaultdict(set)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -77,7 +80,7 @@ class SignInGate:
         session = None
         try:
             session = await _session(people, scope)
-            response = await _own_answer(people, session, Request(scope, receive))
+            response = await self._own_answer(people, session, Request(scope, receive))
         except StoreError as trouble:
             _log.error("nobody can be let in", error=str(trouble))
             response = _NO_STORE
@@ -85,6 +88,25 @@ class SignInGate:
             await self._app(_identified(scope, session), receive, send)
         else:
             await response(scope, receive, send)
+
+    async def _own_answer(
+        self, people: People, session: Session | None, request: Request
+    ) -> Response | None:
+        """Return what the gate itself answers, None for what is behind it."""
+        if self._issuers is not None and request.url.path.startswith(PREFIX):
+            answer = await self._issuers.answer(people, session, request)
+            if answer is not None:
+                return answer
+        if is_about_accounts(request.url.path):
+            return await answer_account(people, session, request)
+        if session is not None:
+            return None
+        if request.method in {"GET", "HEAD"} and request.url.path[1:] in PAGES:
+            place = request.url.path[1:] + (f"?{request.url.query}" if request.url.query else "")
+            return RedirectResponse(
+                f"sign-in?next={quote(place, safe='')}" if place else "sign-in", 303
+            )
+        return PlainTextResponse(_REFUSAL, 401, {"Cache-Control": "no-store"})
 
     async def _converse(self, scope: Scope, receive: Receive, send: Send) -> None:
         if not application.is_registered():
@@ -164,20 +186,6 @@ class _UntilTheEnd:
 async def _session(people: People, scope: Scope) -> Session | None:
     secret = HTTPConnection(scope).cookies.get(COOKIE)
     return None if secret is None else await run_in_threadpool(people.session, Secret(secret))
-
-
-async def _own_answer(people: People, session: Session | None, request: Request) -> Response | None:
-    """Return what the gate itself answers, None for what is behind it."""
-    if is_about_accounts(request.url.path):
-        return await answer_account(people, session, request)
-    if session is not None:
-        return None
-    if request.method in {"GET", "HEAD"} and request.url.path[1:] in PAGES:
-        place = request.url.path[1:] + (f"?{request.url.query}" if request.url.query else "")
-        return RedirectResponse(
-            f"sign-in?next={quote(place, safe='')}" if place else "sign-in", 303
-        )
-    return PlainTextResponse(_REFUSAL, 401, {"Cache-Control": "no-store"})
 
 
 def _identified(scope: Scope, session: Session | None) -> Scope:

@@ -17,7 +17,7 @@ from dashboard.application.context import ConfigurationState, PageSettings, Show
 from dashboard.application.network_status import NetworkProfile
 from dashboard.domain.clock import Clock
 from dashboard.domain.health.observation import CREDITS_PER_CALL
-from dashboard.domain.people.sign_in import SignInPolicy
+from dashboard.domain.people.sign_in import Issuer, SignInPolicy
 from dashboard.errors import InputError
 from dashboard.settings import Settings
 from dashboard.settings.key_limits import configured_keys
@@ -30,6 +30,7 @@ from dashboard.settings.listing import (
 from dashboard.settings.load import own_file, read_configuration
 from dashboard.settings.own_files import ANSWER_FILE, read_answer_file
 from dashboard.settings.presets import FOLDER
+from dashboard.settings.schema import IssuerSettings
 from dashboard.wiring.networks import (
     Network,
     condition_rules,
@@ -63,7 +64,24 @@ def page_settings(settings: Settings) -> PageSettings:
 def sign_in_policy(settings: Settings) -> SignInPolicy | None:
     """Return for how long people sign in; None where pages are open."""
     given = settings.sign_in
-    return SignInPolicy(given.idle, given.longest) if given.accounts else None
+    if not given.is_on:
+        return None
+    issuers = {name: _issuer(name, each) for name, each in given.issuers.items()}
+    public_url = settings.pages.public_url.rstrip("/")
+    return SignInPolicy(given.idle, given.longest, given.accounts, issuers, public_url)
+
+
+def _issuer(name: str, given: IssuerSettings) -> Issuer:
+    return Issuer(
+        name,
+        given.label or name,
+        given.url,
+        given.client_id,
+        given.client_secret,
+        given.scopes,
+        given.groups,
+        given.roles,
+    )
 
 
 class ShownConfiguration:

@@ -8,6 +8,7 @@ import os
 import runpy
 import subprocess
 import sys
+import warnings
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import (
     AbstractAsyncContextManager,
@@ -18,6 +19,7 @@ from contextlib import (
 )
 from dataclasses import replace
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Final, cast
 
@@ -30,6 +32,7 @@ from dashboard.logs import configure_logs, get_logger
 from dashboard.serve.server import within_descriptors
 from dashboard.settings import Settings, load_settings
 from dashboard.settings.presets import public_tables
+from dashboard.settings.tls import tls_context
 from dashboard.show.streamlit_runtime import (
     end_sessions,
     held_by_streamlit,
@@ -42,6 +45,8 @@ from dashboard.transport.host_check import HostCheck
 from dashboard.transport.http_connection import limited_http
 from dashboard.transport.websocket_connection import NotedMessages
 from dashboard.web.gate import UploadBound, UploadLimits
+from dashboard.web.issuers import AsksIssuers, Issuers
+from dashboard.web.sign_in import SignInGate
 from dashboard.wiring.channels import rule_names, rules_of_text
 from dashboard.wiring.clock import utc_now
 from dashboard.wiring.http import allowed_hosts, connection_limits, run_http
@@ -111,6 +116,22 @@ def _connection_limiter(settings: Settings) -> ConnectionLimiter:
 def pages_host_check(app: ASGIApp) -> HostCheck:
     """Let only requests for this machine's own names through to the pages."""
     return HostCheck(app, allowed_hosts(load_settings()))
+
+
+def pages_sign_in(app: ASGIApp) -> SignInGate:
+    """Let only people through who signed in, where people sign in at all."""
+    settings = load_settings()
+    if not settings.sign_in.issuers:
+        return SignInGate(app)
+    return SignInGate(app, Issuers(_issuer_client(settings)))
+
+
+def _issuer_client(settings: Settings) -> AsksIssuers:
+    """Load what asks issuers, which weighs some megabytes, only where there are some."""
+    warnings.filterwarnings("ignore", message="The httpx module is deprecated")
+    module = import_module("dashboard.upstream.issuer")
+    client: AsksIssuers = module.IssuerClient(utc_now, tls_context(settings.tls))
+    return client
 
 
 def pages_upload_bound(app: ASGIApp) -> UploadBound:

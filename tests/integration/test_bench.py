@@ -65,7 +65,10 @@ def test_bench_of_alerts_sees_every_rejection_mailed_once(tmp_path: Path) -> Non
 
     for measured in ("p99 report → mail", "p99 first answer → mail", "0.6 s: first mail"):
         assert measured in printed
-    assert "| S17 | 20 rejections in 0.6 s: mailed or pending, for everybody | ≥ 20 | 20 | kept |" in printed
+    assert (
+        "| S17 | 20 rejections in 0.6 s: mailed or pending, for everybody | ≥ 20 | 20 | kept |"
+        in printed
+    )
 
 
 def test_store_of_pages_rolls_up_the_very_fees_that_it_keeps(tmp_path: Path) -> None:

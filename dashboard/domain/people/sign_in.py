@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from dashboard.domain.formatting import counted
+from dashboard.domain.people.access import Role
 from dashboard.domain.secret import Secret
 from dashboard.errors import InputError
 
@@ -18,12 +20,62 @@ _FEWEST_CHARACTERS: Final = 5
 """Different characters of a password: fewer are a repetition."""
 
 
+EVERYBODY: Final = "*"
+"""Stands for a group that everybody of an issuer belongs to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Issuer:
+    """An OpenID Connect provider that says who somebody is, and to which groups they belong.
+
+    `name` is that of the settings and stands in addresses, `label` on the button. `url` is the
+    issuer identifier. `scopes` are asked for, `groups_claim` names the claim that lists groups;
+    `roles` says what each group may do here.
+    """
+
+    name: str
+    label: str
+    url: str
+    client_id: str
+    client_secret: Secret
+    scopes: str
+    groups_claim: str
+    roles: Mapping[str, Role]
+
+    def role_of(self, groups: Collection[str]) -> Role | None:
+        """Return the highest role that these groups give, None if they give none."""
+        given = {self.roles[each] for each in (*groups, EVERYBODY) if each in self.roles}
+        return next((role for role in reversed(Role) if role in given), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Whom an issuer says somebody is; foreign text but for `issuer`.
+
+    `subject` never changes, `name` is for people, `sid` names the session at the issuer if it
+    tells it.
+    """
+
+    issuer: Issuer
+    subject: str
+    name: str
+    groups: frozenset[str]
+    sid: str | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class SignInPolicy:
-    """A sign-in lasts while it is used at least every `idle`, and never longer than `longest`."""
+    """Who lets people in, and for how long.
+
+    A sign-in lasts while it is used at least every `idle`, and never longer than `longest`.
+    `accounts`: with passwords of ours. Issuers send people back to addresses below `public_url`.
+    """
 
     idle: timedelta
     longest: timedelta
+    accounts: bool = True
+    issuers: Mapping[str, Issuer] = field(default_factory=dict)
+    public_url: str = ""
 
 
 def refuse_weak_password(password: Secret, name: str) -> None:

@@ -17,13 +17,22 @@ from dashboard.store.schema import invitations, people, sessions
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Somebody who may sign in; without `password_hash` only after an invitation is accepted."""
+    """Somebody who may sign in: with a password, once an invitation is accepted, or by an issuer.
+
+    `issuer` is the identifier of who says that it is them, None for accounts of our own.
+    """
 
     person_id: int
     name: str
     role: Role
     password_hash: str | None
     created_at: datetime
+    issuer: str | None = None
+
+    @property
+    def can_sign_in(self) -> bool:
+        """Whether they need no invitation any more."""
+        return self.password_hash is not None or self.issuer is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +71,23 @@ def find_person(connection: Connection, name: str) -> Person | None:
 def add_person(connection: Connection, name: str, role: Role, at: datetime) -> bool:
     """Let somebody be invited; False if there is somebody of that name."""
     return insert_new(connection, people, {"name": name, "role": role.value, "created_at": at})
+
+
+def find_subject(connection: Connection, issuer: str, subject: str) -> Person | None:
+    """Return whom an issuer knows by this subject, if they were here and not removed."""
+    query = select(people).where(
+        people.c.issuer == issuer, people.c.subject == subject, people.c.removed_at.is_(None)
+    )
+    row = connection.execute(query).one_or_none()
+    return None if row is None else _person(row)
+
+
+def add_subject(
+    connection: Connection, issuer: str, subject: str, name: str, role: Role, at: datetime
+) -> bool:
+    """Keep somebody whom an issuer vouches for; False if the name or the subject is taken."""
+    row = {"name": name, "role": role.value, "issuer": issuer, "subject": subject}
+    return insert_new(connection, people, {**row, "created_at": at})
 
 
 def change_role(connection: Connection, person: Person, role: Role) -> None:
@@ -107,8 +133,13 @@ def use_invitation(connection: Connection, person: Person) -> None:
     _drop_invitations(connection, person)
 
 
-def save_session(connection: Connection, session: Session, secret_digest: bytes) -> None:
-    """Keep a session that begins; those of everybody that ended long ago are forgotten."""
+def save_session(
+    connection: Connection, session: Session, secret_digest: bytes, sid: str | None = None
+) -> None:
+    """Keep a session that begins; those of everybody that ended long ago are forgotten.
+
+    `sid` is what the issuer calls the session that it belongs to.
+    """
     connection.execute(
         delete(sessions).where(sessions.c.ends_at < session.created_at - _ENDED_STAY_FOR)
     )
@@ -121,6 +152,7 @@ def save_session(connection: Connection, session: Session, secret_digest: bytes)
         "created_at": session.created_at,
         "last_used_at": session.last_used_at,
         "ends_at": session.ends_at,
+        "sid": sid,
     }
     connection.execute(sessions.insert().values(**row))
 
@@ -174,6 +206,17 @@ def end_all_sessions(connection: Connection, at: datetime) -> None:
     _end(connection, at)
 
 
+def end_sessions_at(
+    connection: Connection, issuer: str, subject: str | None, sid: str | None, at: datetime
+) -> None:
+    """Let the sessions end that an issuer says are over: of a subject, of one `sid`, or both."""
+    theirs = select(people.c.person_id).where(people.c.issuer == issuer)
+    if subject is not None:
+        theirs = theirs.where(people.c.subject == subject)
+    these = [] if sid is None else [sessions.c.sid == sid]
+    _end(connection, at, sessions.c.person_id.in_(theirs), *these)
+
+
 def has_people(connection: Connection) -> bool:
     """Whether anybody may sign in, or is invited to."""
     found: bool = connection.scalars(select(exists().where(people.c.removed_at.is_(None)))).one()
@@ -181,7 +224,12 @@ def has_people(connection: Connection) -> bool:
 
 
 _WITH_PEOPLE: Select[Any] = select(
-    sessions, people.c.name, people.c.role, people.c.password_hash, people.c.created_at.label("met")
+    sessions,
+    people.c.name,
+    people.c.role,
+    people.c.password_hash,
+    people.c.issuer,
+    people.c.created_at.label("met"),
 ).join(people, people.c.person_id == sessions.c.person_id)
 
 
@@ -193,7 +241,7 @@ def _one(connection: Connection, query: Select[Any]) -> Session | None:
 def _session(row: Row[Any]) -> Session:
     return Session(
         row.session_id,
-        Person(row.person_id, row.name, Role(row.role), row.password_hash, row.met),
+        Person(row.person_id, row.name, Role(row.role), row.password_hash, row.met, row.issuer),
         row.device,
         row.address,
         row.created_at,
@@ -203,7 +251,9 @@ def _session(row: Row[Any]) -> Session:
 
 
 def _person(row: Row[Any]) -> Person:
-    return Person(row.person_id, row.name, Role(row.role), row.password_hash, row.created_at)
+    return Person(
+        row.person_id, row.name, Role(row.role), row.password_hash, row.created_at, row.issuer
+    )
 
 
 def _this(person: Person) -> Any:  # noqa: ANN401 - an update, as SQLAlchemy types it

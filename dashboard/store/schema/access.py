@@ -104,6 +104,8 @@ people = Table(
     needed("name", ForeignText),
     needed("role", String(16)),
     Column("password_hash", String(200)),
+    Column("issuer", Text),
+    Column("subject", ForeignText),
     needed("created_at", Moment),
     Column("removed_at", Moment),
     sqlite_autoincrement=True,
@@ -118,6 +120,16 @@ Index(
     postgresql_where=people.c.removed_at.is_(None),
 )
 
+# Whom an issuer knows by this subject; names of people at issuers may change.
+Index(
+    "ix_people_subject_in_use",
+    people.c.issuer,
+    people.c.subject,
+    unique=True,
+    sqlite_where=people.c.removed_at.is_(None),
+    postgresql_where=people.c.removed_at.is_(None),
+)
+
 # A link with which a person sets a password; it is deleted when it is used.
 invitations = Table(
     "invitations",
@@ -127,7 +139,8 @@ invitations = Table(
     needed("ends_at", Moment),
 )
 
-# `ends_at` is the absolute end, or when the session was ended.
+# `ends_at` is the absolute end, or when the session was ended; `sid` is how an issuer calls its own
+# session, which ends this one as well.
 sessions = Table(
     "sessions",
     metadata,
@@ -139,6 +152,7 @@ sessions = Table(
     needed("created_at", Moment),
     needed("last_used_at", Moment),
     needed("ends_at", Moment),
+    Column("sid", ForeignText),
 )
 
 

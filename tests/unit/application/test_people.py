@@ -11,7 +11,7 @@ from dashboard.application.context import ApplicationContext, PageSettings
 from dashboard.application.people import INVITED_FOR, Device, NewSession, People
 from dashboard.application.tracked import TrackedTransactions
 from dashboard.domain.people.access import Action, Actor, Role
-from dashboard.domain.people.sign_in import SignInPolicy
+from dashboard.domain.people.sign_in import Identity, Issuer, SignInPolicy
 from dashboard.domain.secret import Secret
 from dashboard.errors import InputError, NotAllowed
 from dashboard.store import schema as tables_of
@@ -26,6 +26,16 @@ OTHER = Secret("staple of another kind")
 LAPTOP = Device("Firefox on Linux", "192.0.2.1")
 PHONE = Device("Chrome on Android", "198.51.100.7")
 POLICY = SignInPolicy(idle=timedelta(hours=12), longest=timedelta(days=30))
+EXAMPLE = Issuer(
+    name="example",
+    label="Example",
+    url="https://id.example",
+    client_id="linewatch",
+    client_secret=Secret(""),
+    scopes="openid",
+    groups_claim="groups",
+    roles={"on-call": Role.OPERATOR, "staff": Role.VIEWER},
+)
 
 
 @pytest.fixture(params=DATABASES)
@@ -249,3 +259,64 @@ def test_audit_log_says_who_did_what_from_where(
         ("Ada", Action.SIGN_IN, LAPTOP.address),
         ("Ada", Action.SIGN_OUT, LAPTOP.address),
     ]
+
+
+def vouched(subject: str, *groups: str, name: str = "Ada", sid: str | None = None) -> Identity:
+    """Return whom the example issuer vouches for."""
+    return Identity(EXAMPLE, subject, name, frozenset(groups), sid)
+
+
+def test_person_of_an_issuer_has_the_role_of_today(people: People) -> None:
+    first = people.sign_in_by(vouched("1", "staff", "on-call"), LAPTOP)
+    again = people.sign_in_by(vouched("1", "staff", name="Ada King"), PHONE)
+
+    assert first.session.person.role is Role.OPERATOR
+    assert people.actor(first.session.session_id).role is Role.VIEWER
+    assert (again.session.person.person_id, again.session.person.name) == (
+        first.session.person.person_id,
+        "Ada",
+    )
+    with pytest.raises(NotAllowed, match="none of your groups at Example has a role here"):
+        people.sign_in_by(vouched("1", "visitors"), LAPTOP)
+
+
+def test_person_of_an_issuer_takes_nobody_elses_place(
+    people: People, fake_clock: FakeClock
+) -> None:
+    ours = joined(people, fake_clock, "Ada", Role.ADMIN)
+    theirs = people.sign_in_by(vouched("1", "staff"), LAPTOP)
+    third = people.sign_in_by(vouched("2", "staff"), LAPTOP)
+    nameless = people.sign_in_by(vouched("3", "staff", name=" "), LAPTOP)
+
+    names = [each.session.person.name for each in (ours, theirs, third, nameless)]
+    assert names == ["Ada", "Ada #2", "Ada #3", "Example"]
+    with pytest.raises(InputError, match="the name or the password is wrong"):
+        people.sign_in("Ada #2", PASSWORD, LAPTOP)
+    with pytest.raises(InputError, match=r"the groups of 'Ada #2' at .* give the role"):
+        people.change_role("Ada #2", Role.ADMIN, root(fake_clock))
+
+
+def test_issuer_ends_one_session_or_all_of_a_person(people: People, fake_clock: FakeClock) -> None:
+    ours = joined(people, fake_clock, "Root", Role.ADMIN)
+    laptop = people.sign_in_by(vouched("1", "staff", sid="a"), LAPTOP)
+    phone = people.sign_in_by(vouched("1", "staff", sid="b"), PHONE)
+    other = people.sign_in_by(vouched("2", "staff", sid="a-2"), PHONE)
+
+    people.end_sessions_at(EXAMPLE, None, "a")
+    assert people.session(laptop.secret) is None
+    assert people.session(phone.secret) is not None
+
+    people.end_sessions_at(EXAMPLE, "1", None)
+    assert people.session(phone.secret) is None
+    assert people.session(other.secret) is not None
+    assert people.session(ours.secret) is not None
+
+
+def test_removed_person_of_an_issuer_begins_anew(people: People, fake_clock: FakeClock) -> None:
+    joined(people, fake_clock, "Root", Role.ADMIN)
+    first = people.sign_in_by(vouched("1", "staff"), LAPTOP)
+    people.remove("Ada", root(fake_clock))
+    again = people.sign_in_by(vouched("1", "staff"), LAPTOP)
+
+    assert people.session(first.secret) is None
+    assert again.session.person.person_id != first.session.person.person_id

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
-from dashboard.domain.people.sign_in import AttemptThrottle, refuse_weak_password
+from dashboard.domain.people.access import Role
+from dashboard.domain.people.sign_in import AttemptThrottle, Issuer, refuse_weak_password
 from dashboard.domain.secret import Secret
 from dashboard.errors import InputError
 from tests.builders import A_MOMENT, seconds
@@ -89,3 +91,22 @@ def test_attempts_of_strangers_take_bounded_memory() -> None:
 
     throttle.succeeded("ada", "192.0.2.1")  # although it is not remembered any more
     assert throttle.remembered == 30_000
+
+
+@pytest.mark.parametrize(
+    ("groups", "role"),
+    [
+        ((), None),
+        (("visitors",), None),
+        (("staff",), Role.VIEWER),
+        (("staff", "on-call", "visitors"), Role.OPERATOR),
+        (("*",), None),
+    ],
+)
+def test_highest_role_of_the_groups_counts(groups: tuple[str, ...], role: Role | None) -> None:
+    roles = {"staff": Role.VIEWER, "on-call": Role.OPERATOR}
+    strict = Issuer("id", "ID", "https://id", "us", Secret(""), "openid", "groups", roles)
+    open_to_all = replace(strict, roles={**roles, "*": Role.VIEWER})
+
+    assert strict.role_of(groups) is role
+    assert open_to_all.role_of(groups) is (role or Role.VIEWER)

@@ -78,6 +78,14 @@ def test_settings_switch_devnet_off_when_a_network_is_configured(tmp_path: Path)
     assert not settings.has_development_key
 
 
+_ISSUER = """\
+[pages]
+public_url = 'https://watch.example'
+[sign_in.issuers.corp]
+client_id = 'us'
+roles = { '*' = 'viewer' }
+"""
+
 MISTAKES = {
     "an unknown setting": ("[pages]\nprot = 1\n", ("pages.prot", "own.toml", "did you mean port?")),
     "an unknown section": ("[page]\nport = 1\n", ("page", "did you mean pages?")),
@@ -137,6 +145,26 @@ MISTAKES = {
     "sign-in that ends before it is idle": (
         "[sign_in]\nlongest = '1h'\n",
         ("sign_in.longest", "sign_in.idle"),
+    ),
+    "an issuer over clear text": (
+        f"{_ISSUER}url = 'http://id.example'\n",
+        ("sign_in.issuers.corp.url", "others could sign in as anybody"),
+    ),
+    "an issuer with a login": (
+        f"{_ISSUER}url = 'https://me:pass@id.example'\n",
+        ("sign_in.issuers.corp.url", "holds a login"),
+    ),
+    "an issuer without an address of ours": (
+        f"{_ISSUER}url = 'https://id.example'\n".replace("https://watch.example", ""),
+        ("pages.public_url", "is needed"),
+    ),
+    "an issuer whose name is no part of an address": (
+        f"{_ISSUER}url = 'https://id.example'\n".replace("corp", "'Our ID'"),
+        ("sign_in.issuers.Our ID", "small letters"),
+    ),
+    "an issuer that gives an unknown role": (
+        f"{_ISSUER}url = 'https://id.example'\n".replace("viewer", "owner"),
+        ("sign_in.issuers.corp.roles", "owner"),
     ),
     "an open development key": ("[serve]\nhost = '0.0.0.0'\n", ("serve.host", "[serve.keys.NAME]")),
     "a recipient without a host": (

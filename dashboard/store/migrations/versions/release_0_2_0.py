@@ -164,10 +164,18 @@ def _let_people_sign_in() -> None:
         "people",
         *key(person_id=row_id),
         *needed(name=text, role=word_16),
-        *optional(password_hash=word_200),
+        *optional(password_hash=word_200, issuer=text, subject=text),
         *needed(created_at=big),
         *optional(removed_at=big),
         sqlite_autoincrement=True,
+    )
+    add_index(
+        "people",
+        "issuer",
+        "subject",
+        name="ix_people_subject_in_use",
+        where="removed_at IS NULL",
+        unique=True,
     )
     add_index(
         "people", "name", name="ix_people_name_in_use", where="removed_at IS NULL", unique=True
@@ -184,6 +192,7 @@ def _let_people_sign_in() -> None:
         *key(session_id=uuid),
         *needed(secret_digest=hash_32, person_id=row_id, device=text, address=word_64),
         *needed(created_at=big, last_used_at=big, ends_at=big),
+        *optional(sid=text),
         sa.ForeignKeyConstraint(["person_id"], ["people.person_id"]),
         sa.UniqueConstraint("secret_digest"),
     )

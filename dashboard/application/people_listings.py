@@ -1,0 +1,40 @@
+"""How people and their sessions are listed, on pages and by commands."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from dashboard.application.listing import Column, Listing, for_programs, time_column
+from dashboard.domain.markup import visible
+from dashboard.store.access.people import Person, Session
+
+PEOPLE: Final[Listing[Person]] = Listing(
+    "people",
+    (
+        Column("name", lambda each: visible(each.name), "name", lambda each: each.name),
+        Column("role", lambda each: each.role.value, "role"),
+        Column(
+            "state",
+            lambda each: "can sign in" if each.can_sign_in else "invited",
+            "state",
+        ),
+        Column("by", lambda each: visible(each.issuer or ""), "issuer", lambda each: each.issuer),
+        time_column("since", "since", lambda each: each.created_at),
+    ),
+    "Nobody may sign in.",
+)
+
+SESSIONS: Final[Listing[Session]] = Listing(
+    "sessions",
+    (
+        for_programs("sessionId", lambda each: str(each.session_id)),
+        Column("session", lambda each: str(each.session_id)[:8]),
+        Column("name", lambda each: visible(each.person.name), "name"),
+        Column("device", lambda each: visible(each.device), "device"),
+        Column("from", lambda each: visible(each.address), "from"),
+        time_column("signed in", "signedInAt", lambda each: each.created_at),
+        time_column("last used", "lastUsedAt", lambda each: each.last_used_at),
+        time_column("ends", "endsAt", lambda each: each.ends_at),
+    ),
+    "Nobody is signed in.",
+)

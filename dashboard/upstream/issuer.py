@@ -1,0 +1,203 @@
+"""OpenID Connect providers: where each is asked, and what its signed tokens say."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+import time
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+import httpx
+from authlib.integrations.base_client import OAuthError
+from authlib.integrations.httpx_client import AsyncOAuth2Client
+from joserfc import jwt
+from joserfc.errors import InvalidClaimError, JoseError
+from joserfc.jwk import KeySet
+from joserfc.jwt import JWTClaimsRegistry
+
+from dashboard.domain.clock import Clock
+from dashboard.domain.people.sign_in import Identity, Issuer
+from dashboard.errors import UpstreamUnavailable, UpstreamUnreadable
+
+_TIMEOUT: Final = 10.0
+_LEEWAY: Final = 60
+_ALGORITHMS: Final = ["RS256", "RS384", "RS512", "PS256", "ES256", "ES384", "ES512", "Ed25519"]
+"""Only those for which an issuer keeps the key to itself."""
+
+_LOGOUT: Final = "http://schemas.openid.net/event/backchannel-logout"
+_LOGOUT_IS_NEW_FOR: Final = 300
+_REMEMBERED: Final = 60
+"""Seconds for which addresses and keys are remembered; issuers publish new keys long before."""
+
+_Claims: TypeAlias = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """Where an issuer is asked and with what it signs, as it was at `read_at`."""
+
+    read_at: float
+    metadata: _Claims
+    keys: KeySet
+
+
+class IssuerClient:
+    """Asks the issuers of the settings; what is wrong is an UpstreamError without any secret.
+
+    `trust` says which certificates are trusted, by default those that the system trusts.
+    """
+
+    def __init__(self, clock: Clock, trust: ssl.SSLContext | None = None) -> None:
+        """Remember nothing of any issuer."""
+        self._clock = clock
+        self._trust = trust
+        self._known: dict[str, _Known] = {}
+        self._asking = asyncio.Lock()
+
+    async def sign_in_url(
+        self, issuer: Issuer, back: str, state: str, nonce: str, verifier: str
+    ) -> str:
+        """Return where a browser is sent, to come `back` with a code and the state."""
+        async with self._client(issuer, back) as client:
+            known = await self._ask(issuer, client)
+            url, _ = client.create_authorization_url(
+                _text(known.metadata, "authorization_endpoint"),
+                state=state,
+                nonce=nonce,
+                code_verifier=verifier,
+            )
+        return str(url)
+
+    async def identity(
+        self, issuer: Issuer, back: str, code: str, nonce: str, verifier: str
+    ) -> Identity:
+        """Return whom an issuer vouches for with this code, once its token is right."""
+        async with self._client(issuer, back) as client:
+            known = await self._ask(issuer, client)
+            try:
+                token = await client.fetch_token(
+                    _text(known.metadata, "token_endpoint"), code=code, code_verifier=verifier
+                )
+            except OAuthError:
+                raise UpstreamUnavailable("it refuses the code, or our client_secret") from None
+            except (httpx.HTTPError, ValueError):
+                raise UpstreamUnavailable("it gives no token: no usable answer came") from None
+            claims = self._claims(issuer, known, _text(token, "id_token"))
+            if claims.get("nonce") != nonce or not claims.get("sub"):
+                raise UpstreamUnreadable("the token belongs to another attempt")
+            if "userinfo_endpoint" in known.metadata:
+                told = await _table(client, _text(known.metadata, "userinfo_endpoint"))
+                if told.get("sub") != claims["sub"]:
+                    raise UpstreamUnreadable("the token and the user information differ")
+                claims = {**told, **claims}
+        return _identity(issuer, claims)
+
+    async def ended(self, issuer: Issuer, logout_token: str) -> tuple[str | None, str | None]:
+        """Return the subject and the `sid` whose sessions an issuer ended, one of them at least."""
+        async with self._client(issuer, "") as client:
+            known = await self._ask(issuer, client)
+        claims = self._claims(issuer, known, logout_token, is_logout=True)
+        subject, sid = claims.get("sub"), claims.get("sid")
+        if not all(each is None or isinstance(each, str) for each in (subject, sid)):
+            raise UpstreamUnreadable("the token names nobody")
+        if not (subject or sid):
+            raise UpstreamUnreadable("the token names nobody")
+        if "nonce" in claims or self._clock().timestamp() - claims["iat"] > _LOGOUT_IS_NEW_FOR:
+            raise UpstreamUnreadable("the token is not new")
+        return subject, sid
+
+    def _claims(
+        self, issuer: Issuer, known: _Known, token: str, *, is_logout: bool = False
+    ) -> _Claims:
+        """Return what a token says once its signature, issuer, audience and times are right."""
+        checks = JWTClaimsRegistry(
+            now=lambda: int(self._clock().timestamp()),
+            leeway=_LEEWAY,
+            iss={"essential": True, "value": issuer.url},
+            aud={"essential": True, "value": issuer.client_id},
+            iat={"essential": True},
+            exp={"essential": not is_logout},
+        )
+        try:
+            claims: _Claims = jwt.decode(token, known.keys, algorithms=_ALGORITHMS).claims
+            checks.validate(claims)
+        except InvalidClaimError as error:
+            raise UpstreamUnreadable(f"the token has a wrong {error.claim}") from None
+        except (JoseError, ValueError):
+            raise UpstreamUnreadable("the token is not valid: signature, or times") from None
+        if claims.get("azp", issuer.client_id) != issuer.client_id:
+            raise UpstreamUnreadable("the token was made for another client")
+        events = claims.get("events")
+        if (isinstance(events, dict) and _LOGOUT in events) is not is_logout:
+            raise UpstreamUnreadable("the token serves another purpose")
+        return claims
+
+    def _client(self, issuer: Issuer, back: str) -> AsyncOAuth2Client:
+        secret = issuer.client_secret.reveal()
+        return AsyncOAuth2Client(
+            issuer.client_id,
+            secret or None,
+            token_endpoint_auth_method="client_secret_basic" if secret else "none",
+            scope=issuer.scopes,
+            redirect_uri=back,
+            code_challenge_method="S256",
+            timeout=_TIMEOUT,
+            verify=self._trust or ssl.create_default_context(),
+            trust_env=False,
+        )
+
+    async def _ask(self, issuer: Issuer, client: AsyncOAuth2Client) -> _Known:
+        async with self._asking:
+            known = self._known.get(issuer.name)
+            if known is None or time.monotonic() - known.read_at > _REMEMBERED:
+                place = f"{issuer.url.rstrip('/')}/.well-known/openid-configuration"
+                metadata = await _table(client, place, withhold_token=True)
+                if metadata.get("issuer") != issuer.url:
+                    raise UpstreamUnreadable("it calls itself otherwise than the setting url does")
+                keys = await _table(client, _text(metadata, "jwks_uri"), withhold_token=True)
+                known = _Known(time.monotonic(), metadata, _key_set(keys))
+                self._known[issuer.name] = known
+            return known
+
+
+def _identity(issuer: Issuer, claims: _Claims) -> Identity:
+    names = (claims.get(each) for each in ("name", "preferred_username", "email", "sub"))
+    groups, sid = claims.get(issuer.groups_claim), claims.get("sid")
+    several = groups if isinstance(groups, list) else [groups]
+    return Identity(
+        issuer,
+        claims["sub"],
+        next(each for each in names if isinstance(each, str) and each.strip()),
+        frozenset(each for each in several if isinstance(each, str)),
+        sid if isinstance(sid, str) else None,
+    )
+
+
+def _key_set(table: _Claims) -> KeySet:
+    try:
+        return KeySet.import_key_set({"keys": table["keys"]})
+    except (JoseError, ValueError, KeyError, TypeError):
+        raise UpstreamUnreadable("its keys cannot be read") from None
+
+
+async def _table(client: AsyncOAuth2Client, url: str, *, withhold_token: bool = False) -> _Claims:
+    try:
+        response = await client.request("GET", url, withhold_token=withhold_token)
+        found = response.raise_for_status().json()
+    except httpx.TransportError:
+        raise UpstreamUnavailable(
+            "it cannot be reached, or its certificate is not trusted"
+        ) from None
+    except (OAuthError, httpx.HTTPError, httpx.InvalidURL, ValueError):
+        raise UpstreamUnavailable("it gives an answer that is no table of OpenID Connect") from None
+    if not isinstance(found, dict):
+        raise UpstreamUnreadable("the answer is no table")
+    return found
+
+
+def _text(table: _Claims, name: str) -> str:
+    found = table.get(name)
+    if not isinstance(found, str) or not found:
+        raise UpstreamUnreadable(f"the answer lacks {name}")
+    return found

@@ -1,0 +1,65 @@
+"""The cookie of a session, what a browser says of itself, and where it goes on to."""
+
+from __future__ import annotations
+
+from typing import Final
+from urllib.parse import quote
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from dashboard.application.people import Device, NewSession
+from dashboard.web.files import PAGES
+
+COOKIE: Final = "__Host-linewatch"
+"""Holds the secret of a session. Browsers send it over HTTPS and to this machine alone."""
+
+_LONGEST_DEVICE: Final = 200
+_BROWSERS: Final = {
+    "Edg/": "Edge",
+    "OPR/": "Opera",
+    "Firefox/": "Firefox",
+    "Chrome/": "Chrome",
+    "Safari/": "Safari",
+}
+"""How browsers name themselves, each before those whose names it gives as well."""
+
+_SYSTEMS: Final = {
+    "Android": "Android",
+    "iPhone": "iPhone",
+    "iPad": "iPad",
+    "Windows": "Windows",
+    "Macintosh": "macOS",
+    "Linux": "Linux",
+}
+
+
+def signed_in(begun: NewSession, place: str) -> Response:
+    """Lead to a page with the cookie of a session that begins."""
+    response = RedirectResponse(place, 303)
+    lasts = begun.session.ends_at - begun.session.created_at
+    response.set_cookie(
+        COOKIE,
+        begun.secret.reveal(),
+        max_age=int(lasts.total_seconds()),
+        secure=True,
+        httponly=True,
+        samesite="lax",
+    )
+    return response
+
+
+def known_place(text: str) -> str:
+    """Return a page and its query to go on to, the first page for whatever is none of ours."""
+    path, mark, query = text.partition("?")
+    return path + mark + quote(query, safe="=&%+:,.-_~") if path in PAGES else ""
+
+
+def device_of(request: Request) -> Device:
+    """Return from where a request comes, in words for people; both parts are foreign text."""
+    agent = request.headers.get("user-agent", "")
+    browser = next((name for mark, name in _BROWSERS.items() if mark in agent), "")
+    system = next((name for mark, name in _SYSTEMS.items() if mark in agent), "")
+    known = f"{browser or 'a browser'} on {system}" if system else browser
+    address = "" if request.client is None else request.client.host
+    return Device(known or agent[:_LONGEST_DEVICE] or "an unnamed device", address)
