@@ -23,7 +23,7 @@ from dashboard.domain.secret import Secret
 from dashboard.errors import InputError
 from dashboard.store.access.people import Person, Session
 from dashboard.web.plain_page import OWN_FORM, plain_page, read_form, text_field
-from dashboard.web.session_cookie import COOKIE, device_of, known_place, signed_in
+from dashboard.web.session_cookie import COOKIE, KEPT, device_of, known_place, signed_in
 
 INVITATION: Final = "/invitation/"
 """What the path of an invitation begins with; its token follows."""
@@ -34,6 +34,11 @@ _ACCOUNT: Final = "/account"
 
 _AT_ONCE: Final = CapacityLimiter(2)
 """Passwords hashed at the same time; each takes 64 MiB for a tenth of a second."""
+
+_NOT_KEPT: Final = (
+    "your browser did not keep the sign-in: open this Linewatch by its https address, and allow "
+    "its cookie"
+)
 
 _Form = Mapping[str, str]
 _Result = TypeVar("_Result")
@@ -77,7 +82,8 @@ async def _sign_in(
     if form is None:
         if session is not None:
             return RedirectResponse(f"./{place}", 303)
-        return HTMLResponse(_sign_in_page(people, place))
+        mistake = _NOT_KEPT if KEPT in request.query_params else ""
+        return HTMLResponse(_sign_in_page(people, place, mistake=mistake))
     name, password = form.get("name", ""), Secret(form.get("password", ""))
     try:
         begun = await _in_turn(partial(people.sign_in, name, password, device_of(request)))
@@ -85,7 +91,7 @@ async def _sign_in(
         return HTMLResponse(_sign_in_page(people, place, name, str(mistake)), 403)
     if session is not None:
         await _end(people, session, session.session_id)
-    return signed_in(begun, f"./{place}")
+    return signed_in(begun, "sign-in", place)
 
 
 async def _accept(people: People, form: _Form | None, request: Request) -> Response:
@@ -102,7 +108,7 @@ async def _accept(people: People, form: _Form | None, request: Request) -> Respo
         begun = await _in_turn(partial(people.accept, token, password, device_of(request)))
     except InputError as mistake:
         return HTMLResponse(_invitation_page(person, str(mistake)), 400)
-    return signed_in(begun, "../")
+    return signed_in(begun, "../sign-in")
 
 
 async def _sign_out(people: People, session: Session, form: _Form | None) -> Response:

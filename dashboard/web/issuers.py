@@ -132,7 +132,7 @@ class Issuers:
         if session is not None:
             own = session.session_id
             await to_thread.run_sync(people.end_own_session, own, own)
-        response = signed_in(begun, f"../../{attempt.place}")
+        response = signed_in(begun, "../../sign-in", attempt.place)
         response.delete_cookie(_ATTEMPT, secure=True, httponly=True, samesite="lax")
         return response
 

@@ -14,6 +14,9 @@ from dashboard.web.files import PAGES
 COOKIE: Final = "__Host-linewatch"
 """Holds the secret of a session. Browsers send it over HTTPS and to this machine alone."""
 
+KEPT: Final = "kept"
+"""What is asked of the sign-in page right after a sign-in: whether the browser kept the cookie."""
+
 _LONGEST_DEVICE: Final = 200
 _BROWSERS: Final = {
     "Edg/": "Edge",
@@ -34,9 +37,12 @@ _SYSTEMS: Final = {
 }
 
 
-def signed_in(begun: NewSession, place: str) -> Response:
-    """Lead to a page with the cookie of a session that begins."""
-    response = RedirectResponse(place, 303)
+def signed_in(begun: NewSession, sign_in: str, place: str = "") -> Response:
+    """Lead to a place with the cookie of a session that begins, by way of the sign-in page.
+
+    `sign_in` is where that is. It goes on at once, unless the browser did not keep the cookie.
+    """
+    response = RedirectResponse(f"{sign_in}?{KEPT}=&next={quote(place, safe='')}", 303)
     lasts = begun.session.ends_at - begun.session.created_at
     response.set_cookie(
         COOKIE,

@@ -149,9 +149,10 @@ async def test_deep_link_is_followed_after_signing_in(queries: Application) -> N
             password=PASSWORD,
             next=unquote(led.headers["location"].partition("next=")[2]),
         )
+        last = await client.get(f"/{reply.headers['location']}")
 
     assert 'value="lookup?tx=0xab&amp;network=59144"' in form.text
-    assert reply.headers["location"] == "./lookup?tx=0xab&network=59144"
+    assert last.headers["location"] == "./lookup?tx=0xab&network=59144"
 
 
 @pytest.mark.parametrize(
@@ -170,8 +171,20 @@ async def test_sign_in_leads_to_no_other_site(place: str, queries: Application) 
         await signed_in(client, queries, "Ada")
         again = await client.get("/sign-in", params={"next": place})
         reply = await send(client, "/sign-in", name="Ada", password=PASSWORD, next=place)
+        last = await client.get(f"/{reply.headers['location']}")
 
-    assert (again.headers["location"], reply.headers["location"]) == ("./", "./")
+    assert (again.headers["location"], last.headers["location"]) == ("./", "./")
+
+
+async def test_browser_that_keeps_no_cookie_is_told_so(queries: Application) -> None:
+    async with browser() as client:
+        await signed_in(client, queries, "Ada")
+        reply = await send(client, "/sign-in", name="Ada", password=PASSWORD, next="fees")
+    async with browser() as forgetful:
+        page = await forgetful.get(f"/{reply.headers['location']}")
+
+    assert "open this Linewatch by its https address" in page.text
+    assert 'value="fees"' in page.text
 
 
 async def test_cookie_is_for_this_host_over_tls_and_not_for_scripts(queries: Application) -> None:
