@@ -14,7 +14,7 @@ from dashboard.application.people import People
 from dashboard.application.text import sentence
 from dashboard.domain.formatting import capitalized
 from dashboard.domain.markup import element, visible
-from dashboard.domain.people.sign_in import Identity, Issuer
+from dashboard.domain.people.sign_in import Identity, Issuer, SignInPolicy
 from dashboard.errors import InputError, UpstreamError
 from dashboard.logs import get_logger
 from dashboard.store.access.people import Session
@@ -96,11 +96,11 @@ class Issuers:
                 case _:
                     return None
         except InputError as mistake:
-            response = _failed(sentence(capitalized(str(mistake))), 403)
+            response = _failed(policy, sentence(capitalized(str(mistake))), 403)
         except UpstreamError as trouble:
             _log.warning("an issuer let nobody in", issuer=name, why=str(trouble))
             said = f"{visible(issuer.label)} cannot say now who you are. Try again in a moment."
-            response = _failed(said, 502)
+            response = _failed(policy, said, 502)
         response.headers.update(OWN_FORM)
         return response
 
@@ -148,6 +148,7 @@ class Issuers:
         return PlainTextResponse("The sessions are ended.\n")
 
 
-def _failed(said: str, status: int) -> Response:
-    back = element("p", element("a", "Sign in again", href="/sign-in"))
+def _failed(policy: SignInPolicy, said: str, status: int) -> Response:
+    link = element("a", "Sign in again", href=f"{policy.public_url}/sign-in")
+    back = element("p", link)
     return HTMLResponse(plain_page("You are not signed in", element("p", said), back), status)
