@@ -5,6 +5,7 @@ from pathlib import Path
 import streamlit as st
 from starlette.middleware import Middleware
 
+from dashboard.web.api.server import ManagementApi
 from dashboard.web.files import PageFiles, SiteMap
 from dashboard.web.gate import StrictHeaders
 from dashboard.web.signed_links import SignedLinks
@@ -23,6 +24,7 @@ app = st.App(
         Middleware(StrictHeaders),
         Middleware(pages_host_check),
         Middleware(SignedLinks),
+        Middleware(ManagementApi),
         Middleware(pages_sign_in),
         Middleware(pages_upload_bound),
         Middleware(PageFiles),

@@ -125,6 +125,9 @@ _COMMANDS: Final = {
     "people": LazyCommand(
         "people", "Invite people to sign in to the pages, give them roles, and end their sessions."
     ),
+    "tokens": LazyCommand(
+        "tokens", "Make, list and revoke the tokens with which programs use the management API."
+    ),
     "audit": LazyCommand(
         "audit", "List who did what: keys, watched senders, tracked transactions, the store itself."
     ),

@@ -94,6 +94,8 @@ class Action(StrEnum):
     SIGN_IN = "sign-in"
     SIGN_OUT = "sign-out"
     END_SESSION = "end-session"
+    CREATE_TOKEN = "create-token"  # noqa: S105 - what people do, not a token
+    REVOKE_TOKEN = "revoke-token"  # noqa: S105 - likewise
 
 
 class Role(StrEnum):
@@ -111,8 +113,12 @@ class Role(StrEnum):
 
     def may(self, action: Action) -> bool:
         """Whether the role allows an action."""
+        return self.includes(least_role(action))
+
+    def includes(self, other: Role) -> bool:
+        """Whether it may do all that the other may."""
         ranks = list(Role)
-        return ranks.index(self) >= ranks.index(least_role(action))
+        return ranks.index(self) >= ranks.index(other)
 
 
 LEAST_ROLES: Final[Mapping[Role, frozenset[Action]]] = {

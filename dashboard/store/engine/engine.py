@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from itertools import count
-from threading import Lock
+from threading import Lock, local
 from typing import Final, Self
 from uuid import UUID
 
@@ -42,6 +42,7 @@ class Store:
         self._idler = idler
         self._renewer = renewer
         self._is_renewing = Lock()
+        self._together = local()
         self._driver_readers: list[DriverReader] = []
         self._has_failed = False
         self._numbers = count(1)
@@ -54,6 +55,9 @@ class Store:
 
         It waits for no writer. StoreUnavailable where the store cannot be read now.
         """
+        if (opened := self._opened_together()) is not None:
+            yield opened
+            return
         with store_errors(self._database), self._reader.begin() as connection:
             yield connection
 
@@ -62,8 +66,11 @@ class Store:
         """Open the one transaction that may write now; it is on disk when this ends well.
 
         An error inside undoes all of it. StoreUnavailable: nothing was saved, try again. Never
-        open a second one inside: it would wait for the first.
+        open a second one inside: it would wait for the first, unless this is `write_together`.
         """
+        if (opened := self._opened_together()) is not None:
+            yield opened
+            return
         try:
             with store_errors(self._database), self._writer.connect() as connection:
                 with self._is_renewing:
@@ -75,6 +82,23 @@ class Store:
             raise
         self._has_failed = False
         self.writes = next(self._numbers)
+
+    @contextmanager
+    def write_together(self) -> Iterator[Connection]:
+        """Let all that this thread reads and writes inside be one transaction.
+
+        An error undoes all of it, unless somebody inside handles it.
+        """
+        with self.write() as connection:
+            self._together.connection = connection
+            try:
+                yield connection
+            finally:
+                self._together.connection = None
+
+    def _opened_together(self) -> Connection | None:
+        opened: Connection | None = getattr(self._together, "connection", None)
+        return opened
 
     def check_writing(self) -> None:
         """Raise StoreError if nothing could be saved now; saves nothing to find out.

@@ -21,6 +21,7 @@ from dashboard.domain.people.access import Action, Actor, Detail
 from dashboard.errors import ForeignStore, StoreError, StoreUnavailable
 from dashboard.store.access.audit_log import note_action
 from dashboard.store.access.people import end_all_sessions
+from dashboard.store.access.tokens import end_all_tokens
 from dashboard.store.alerts.release import hold_pending
 from dashboard.store.engine.connection import store_in_use_error
 from dashboard.store.engine.database import Database, address_of, database_at, store_errors
@@ -139,6 +140,7 @@ def _prepare_copy(copy: Path, path: Path, by: Actor, expected: UUID | None) -> t
         connection.execute(update(installation).values(**values))
         connection.execute(update(leases).values(holder=None))
         end_all_sessions(connection, by.at)
+        end_all_tokens(connection, by.at)
         for table in _JUMPING:
             count_on_after(connection, table, last_number(connection, table) + GAP)
         details: dict[str, Detail] = {"backup": str(path), "held": held}

@@ -155,6 +155,34 @@ sessions = Table(
     Column("sid", ForeignText),
 )
 
+# What programs present to the management API; `subjects` are those that it opens, null is all.
+api_tokens = Table(
+    "api_tokens",
+    metadata,
+    key("token_id", RowId),
+    needed("token_digest", Digest, unique=True),
+    needed("name", String(64)),
+    needed("role", String(16)),
+    Column("subjects", JSON(none_as_null=True)),
+    needed("created_at", Moment),
+    needed("created_by", ForeignText),
+    needed("ends_at", Moment),
+    Column("last_used_at", Moment),
+    sqlite_autoincrement=True,
+)
+
+# What was answered to a request with an Idempotency-Key, saved in the transaction of its act.
+api_replies = Table(
+    "api_replies",
+    metadata,
+    key("token_id", RowId, ForeignKey("api_tokens.token_id")),
+    key("request_key", Text),
+    needed("request_digest", Digest),
+    needed("at", Moment),
+    needed("status", Integer),
+    needed("body", Text),
+    Index(None, "at"),
+)
 
 # Triggers allow to delete only rows older than `audit_log_kept_since` of the installation, and
 # log by themselves that this moment was moved.

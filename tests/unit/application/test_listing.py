@@ -16,11 +16,13 @@ from dashboard.application.incident_words import incident_listing
 from dashboard.application.keys import Keys
 from dashboard.application.listing import Column, Listing, time_column, time_for_programs
 from dashboard.application.lookup import lookup_file
+from dashboard.application.people_listings import PEOPLE, SESSIONS
 from dashboard.application.recipient_words import RECIPIENTS
 from dashboard.application.rejections import rejection_file, rejection_listing
 from dashboard.application.rules import firing_listing, rule_listing
 from dashboard.application.senders import RANKED, WatchedSenders
 from dashboard.application.silences import Silences
+from dashboard.application.tokens import TOKENS
 from dashboard.domain.alerts.silence import SilenceKind
 from dashboard.store.engine.engine import Store
 from tests.builders import A_MOMENT
@@ -33,10 +35,13 @@ def listings(store: Store) -> list[Listing[Any]]:
     return [
         AUDIT,
         FIGURES_OF_ALL,
+        PEOPLE,
         RANKED,
         RECIPIENTS,
+        SESSIONS,
         STEPS,
         STEPS_FILE,
+        TOKENS,
         Keys(context).listing(),
         Silences(context).listing(SilenceKind.SILENCE),
         Silences(context).listing(SilenceKind.MAINTENANCE),

@@ -10,6 +10,8 @@ from dashboard.store.migrations.revision_columns import (
     big,
     flag,
     hash_32,
+    integer,
+    json,
     key,
     needed,
     optional,
@@ -41,6 +43,7 @@ def upgrade() -> None:
     _measure_the_store_as_a_whole()
     _say_from_where_people_act()
     _let_people_sign_in()
+    _let_programs_manage()
 
 
 def _store_busy_spells() -> None:
@@ -197,3 +200,23 @@ def _let_people_sign_in() -> None:
         sa.UniqueConstraint("secret_digest"),
     )
     add_index("sessions", "person_id")
+
+
+def _let_programs_manage() -> None:
+    op.create_table(
+        "api_tokens",
+        *key(token_id=row_id),
+        *needed(token_digest=hash_32, name=word_64, role=word_16),
+        *optional(subjects=json),
+        *needed(created_at=big, created_by=text, ends_at=big),
+        *optional(last_used_at=big),
+        sa.UniqueConstraint("token_digest"),
+        sqlite_autoincrement=True,
+    )
+    op.create_table(
+        "api_replies",
+        *key(token_id=row_id, request_key=text),
+        *needed(request_digest=hash_32, at=big, status=integer, body=text),
+        sa.ForeignKeyConstraint(["token_id"], ["api_tokens.token_id"]),
+    )
+    add_index("api_replies", "at")

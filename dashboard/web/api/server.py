@@ -1,0 +1,291 @@
+"""The management API over HTTP: tokens in the header, problem details, requests sent twice."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Mapping
+from http import HTTPStatus
+from importlib.metadata import version
+from threading import Lock
+from typing import Any, Final
+
+import msgspec
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Match, Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from dashboard.application import application
+from dashboard.application.application import Application
+from dashboard.application.text import sentence
+from dashboard.application.tokens import KeyReused, Tokens, actor_of
+from dashboard.domain.formatting import capitalized
+from dashboard.domain.quantity import shorten
+from dashboard.domain.secret import Secret
+from dashboard.errors import InputError, NotAllowed, StoreError
+from dashboard.logs import get_logger
+from dashboard.store.access.tokens import Token
+from dashboard.web.api.endpoint import PREFIX, Asked, Changed, Endpoint, NotFound, Reply
+from dashboard.web.api.openapi import openapi
+from dashboard.web.api.table import ENDPOINTS
+
+_LARGEST_BODY: Final = 1_000_000
+_LONGEST_KEY: Final = 200
+_SECONDS_TO_SEND: Final = 30
+_BEARER: Final = re.compile(r"Bearer +([\x21-\x7e]{1,200})", re.ASCII | re.IGNORECASE)
+_JSON: Final = "application/json"
+_OWN: Final = {"Cache-Control": "no-store", "Vary": "Authorization"}
+_STATUSES: Final[Mapping[type[InputError], HTTPStatus]] = {
+    NotFound: HTTPStatus.NOT_FOUND,
+    NotAllowed: HTTPStatus.FORBIDDEN,
+    Changed: HTTPStatus.PRECONDITION_FAILED,
+    KeyReused: HTTPStatus.UNPROCESSABLE_ENTITY,
+}
+_log = get_logger("management-api")
+
+
+class Problem(Exception):
+    """A request that is not answered, with its status and what to do about it."""
+
+    def __init__(self, status: HTTPStatus, detail: str, **headers: str) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.headers = {name.replace("_", "-"): value for name, value in headers.items()}
+
+
+class ManagementApi:
+    """ASGI middleware that answers below `/api/v1`, and passes on everything else."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self._routes = [_Row(each) for each in ENDPOINTS]
+        self._under_way: set[tuple[int, str]] = set()
+        self._lock = Lock()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request for the API; a WebSocket is none."""
+        path = scope.get("path", "")
+        if scope["type"] != "http" or not (path == PREFIX or path.startswith(f"{PREFIX}/")):
+            await self._app(scope, receive, send)
+            return
+        try:
+            response = await self._answer(Request(scope, receive))
+        except Problem as problem:
+            response = _problem(problem)
+        except StoreError as trouble:
+            _log.error("a request cannot be answered", error=str(trouble))
+            detail = "the store cannot be used now: try again in a moment"
+            response = _problem(
+                Problem(HTTPStatus.SERVICE_UNAVAILABLE, detail, **{"Retry-After": "5"})
+            )
+        except InputError as mistake:
+            status = _STATUSES.get(type(mistake), HTTPStatus.UNPROCESSABLE_ENTITY)
+            response = _problem(Problem(status, str(mistake)))
+        response.headers.update(_OWN)
+        await response(scope, receive, send)
+
+    async def _answer(self, request: Request) -> Response:
+        if not application.is_registered():
+            raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, "Linewatch is starting: try again")
+        own = application.current()
+        token = await _token(own, request)
+        if request.scope["path"] == f"{PREFIX}/openapi.json":
+            return Response(openapi(ENDPOINTS, version("linewatch")), media_type=_JSON)
+        endpoint, path = self._found(request)
+        if not token.opens(endpoint.subject):
+            raise Problem(
+                HTTPStatus.FORBIDDEN,
+                f"the token {token.name} does not open {endpoint.subject}: use another one",
+            )
+        address = "" if request.client is None else request.client.host
+        by = actor_of(token, own.now(), address)
+        if endpoint.action is not None:
+            by.require(endpoint.action)
+        elif not token.role.includes(endpoint.role):
+            raise Problem(HTTPStatus.FORBIDDEN, f"this takes the role {endpoint.role.value}")
+        body = await _body(request)
+        asked = Asked(
+            own,
+            token,
+            by,
+            path,
+            _read(dict(request.query_params), endpoint.query, "the query", strict=False),
+            _read_body(body, endpoint, request),
+            _if_match(endpoint, request),
+            own.context.settings.public_url.rstrip("/") or str(request.base_url).rstrip("/"),
+        )
+        return await self._reply(endpoint, asked, request, body)
+
+    def _found(self, request: Request) -> tuple[Endpoint, Mapping[str, str]]:
+        """Return the endpoint of a request, and the parts of its path."""
+        below = request.scope["path"].removeprefix(PREFIX)
+        verb = "GET" if request.method == "HEAD" else request.method
+        fitting = [(row, parts) for row in self._routes if (parts := row.parts(below)) is not None]
+        for row, parts in fitting:
+            if row.endpoint.verb == verb:
+                return row.endpoint, parts
+        if not fitting:
+            raise Problem(
+                HTTPStatus.NOT_FOUND, f"nothing is here: {PREFIX}/openapi.json lists what is"
+            )
+        verbs = ", ".join(dict.fromkeys(row.endpoint.verb for row, _ in fitting))
+        raise Problem(HTTPStatus.METHOD_NOT_ALLOWED, f"only {verbs} can be used here", Allow=verbs)
+
+    async def _reply(
+        self, endpoint: Endpoint, asked: Asked, request: Request, body: bytes
+    ) -> Response:
+        key = request.headers.get("idempotency-key", "")
+        if not key or endpoint.verb != "POST" or endpoint.action is None:
+            reply = await run_in_threadpool(endpoint.answer, asked)
+            headers = {"ETag": reply.etag} if reply.etag else {}
+            return Response(_text(reply, reply.secrets), headers=headers, media_type=_JSON)
+        if len(key) > _LONGEST_KEY:
+            raise Problem(
+                HTTPStatus.BAD_REQUEST, f"an Idempotency-Key has at most {_LONGEST_KEY} characters"
+            )
+        return await self._once(endpoint, asked, key, _whole(request, body))
+
+    async def _once(self, endpoint: Endpoint, asked: Asked, key: str, whole: str) -> Response:
+        """Act, or answer as the same request was answered before; secrets are shown once."""
+        this = (asked.token.token_id, key)
+        with self._lock:
+            if this in self._under_way:
+                raise Problem(HTTPStatus.CONFLICT, "the same request is under way: wait for it")
+            self._under_way.add(this)
+        shown: list[str] = []
+
+        def act() -> tuple[int, str]:
+            reply = endpoint.answer(asked)
+            shown.append(_text(reply, reply.secrets))
+            return HTTPStatus.OK, _text(reply, {})
+
+        tokens = Tokens(asked.application.context)
+        try:
+            status, text, is_old = await run_in_threadpool(
+                tokens.once, asked.token, key, whole, act
+            )
+        finally:
+            with self._lock:
+                self._under_way.discard(this)
+        headers = {"Idempotency-Replayed": "true"} if is_old else {}
+        return Response(text if is_old else shown[0], status, headers, _JSON)
+
+
+class _Row:
+    """An endpoint with what reads its path."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self.endpoint = endpoint
+        self._route = Route(endpoint.path, endpoint=_never, methods=[endpoint.verb])
+
+    def parts(self, path: str) -> Mapping[str, str] | None:
+        """Return the parts of a path, None where it is none of these."""
+        scope = {"type": "http", "path": path, "root_path": "", "method": self.endpoint.verb}
+        match, found = self._route.matches(scope)
+        if match is not Match.FULL:
+            return None
+        parts: Mapping[str, str] = found["path_params"]
+        return parts
+
+
+async def _never(_: Request) -> Response:
+    raise NotImplementedError
+
+
+async def _token(own: Application, request: Request) -> Token:
+    """Return the token of a request; a query is no place for one."""
+    match = _BEARER.fullmatch(request.headers.get("authorization", ""))
+    found = None
+    if match is not None:
+        tokens = Tokens(own.context)
+        found = await run_in_threadpool(tokens.presented, Secret(match[1]))
+    if found is None:
+        raise Problem(
+            HTTPStatus.UNAUTHORIZED,
+            "send a valid token in the header Authorization, after the word Bearer",
+            WWW_Authenticate="Bearer",
+        )
+    return found
+
+
+async def _body(request: Request) -> bytes:
+    body = bytearray()
+    try:
+        async with asyncio.timeout(_SECONDS_TO_SEND):
+            async for piece in request.stream():
+                body += piece
+                if len(body) > _LARGEST_BODY:
+                    raise Problem(
+                        HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+                        f"the body is larger than {_LARGEST_BODY:,} bytes: send less at once",
+                    )
+    except (ClientDisconnect, TimeoutError):
+        raise Problem(HTTPStatus.REQUEST_TIMEOUT, "the body did not arrive") from None
+    return bytes(body)
+
+
+def _read_body(body: bytes, endpoint: Endpoint, request: Request) -> Any:  # noqa: ANN401 - what the endpoint takes
+    if endpoint.body is None:
+        if body:
+            raise Problem(HTTPStatus.BAD_REQUEST, "no body is taken here: send none")
+        return None
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != _JSON:
+        raise Problem(
+            HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"the body has to be JSON: say Content-Type: {_JSON}"
+        )
+    try:
+        form = msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise Problem(
+            HTTPStatus.BAD_REQUEST, f"the body is no JSON: {shorten(str(error), 200)}"
+        ) from None
+    return _read(form, endpoint.body, "the body", strict=True)
+
+
+def _read(form: object, kind: type[Any], what: str, *, strict: bool) -> Any:  # noqa: ANN401 - what the endpoint takes
+    try:
+        return msgspec.convert(form, kind, strict=strict)
+    except (msgspec.ValidationError, OverflowError) as error:
+        raise Problem(
+            HTTPStatus.BAD_REQUEST, f"{what} cannot be used: {shorten(str(error), 300)}"
+        ) from None
+
+
+def _if_match(endpoint: Endpoint, request: Request) -> str:
+    found = request.headers.get("if-match", "")
+    if endpoint.needs_match and not found:
+        raise Problem(
+            HTTPStatus.PRECONDITION_REQUIRED,
+            "say in If-Match which version you change: the ETag that reading it gave, or *",
+        )
+    return found
+
+
+def _whole(request: Request, body: bytes) -> str:
+    """Return everything that was asked for, to compare it with what was asked before."""
+    return "\n".join(
+        (request.method, request.scope["path"], request.url.query, body.decode("utf-8", "replace"))
+    )
+
+
+def _text(reply: Reply, secrets: Mapping[str, str]) -> str:
+    return msgspec.json.encode({**reply.form, **secrets}).decode()
+
+
+def _problem(problem: Problem) -> Response:
+    """Return problem details (RFC 9457)."""
+    form = {
+        "type": "about:blank",
+        "title": problem.status.phrase,
+        "status": problem.status.value,
+        "detail": sentence(capitalized(str(problem))),
+    }
+    return Response(
+        msgspec.json.encode(form),
+        problem.status.value,
+        problem.headers,
+        "application/problem+json",
+    )

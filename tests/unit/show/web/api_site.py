@@ -1,0 +1,129 @@
+"""The management API over a seeded store, served over a real socket."""
+
+from __future__ import annotations
+
+import re
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from threading import Thread
+from typing import Any
+
+import httpx
+import pytest
+import uvicorn
+from sqlalchemy import func, select
+from starlette.applications import Starlette
+
+from dashboard.application.application import Application, register
+from dashboard.application.context import PageSettings
+from dashboard.application.tokens import Tokens
+from dashboard.domain.clock import Clock
+from dashboard.domain.people.access import Actor, Role
+from dashboard.domain.people.sign_in import SignInPolicy
+from dashboard.store.access.audit_log import AuditFilter, audit_entries
+from dashboard.store.engine.engine import Store
+from dashboard.web.api.endpoint import PREFIX, Endpoint
+from dashboard.web.api.server import ManagementApi
+from tests.browser.seeded_store import SILENT, SIMULATED, tx_hash
+from tests.builders import A_MOMENT
+from tests.waiting import PATIENCE
+
+POLICY = SignInPolicy(timedelta(hours=12), timedelta(days=30))
+HASH = str(tx_hash(1))
+A_DAY = timedelta(days=1)
+PATHS = {
+    "hash": HASH,
+    "sender": "0x" + "1" * 40,
+    "id": "0" * 32,
+    "number": "1",
+    "name": "nobody",
+}
+
+
+@dataclass(slots=True)
+class Site:
+    """The API over a seeded store, at a moment that a test moves."""
+
+    store: Store
+    client: httpx.Client
+    moment: list[Any]
+
+    def now(self) -> Any:  # noqa: ANN401 - a moment
+        return self.moment[0]
+
+    @property
+    def application(self) -> Application:
+        return self._application(self.now)
+
+    def _application(self, clock: Clock) -> Application:
+        settings = PageSettings(sign_in=POLICY, public_url="https://watch.example")
+        return Application(self.store, (SIMULATED, SILENT), None, clock, settings=settings)
+
+    def token(
+        self,
+        role: Role = Role.ADMIN,
+        name: str = "",
+        subjects: frozenset[str] | None = None,
+    ) -> dict[str, str]:
+        """Make a token; return the header that presents it."""
+        tokens = Tokens(self.application.context)
+        by = Actor("root", self.now())
+        made = tokens.create(name or role.value, role, timedelta(days=30), by, subjects)
+        return {"Authorization": f"Bearer {made.reveal()}"}
+
+    def count(self, table: Any) -> int:  # noqa: ANN401 - a table
+        with self.store.read() as connection:
+            return connection.scalars(select(func.count()).select_from(table)).one()
+
+    def acted(self) -> int:
+        """Return how many acts are on record."""
+        with self.store.read() as connection:
+            return len(audit_entries(connection, AuditFilter()))
+
+
+@pytest.fixture
+def site(store: Store) -> Iterator[Site]:
+    with _served() as address, httpx.Client(base_url=address, timeout=PATIENCE) as client:
+        site = Site(store, client, [A_MOMENT])
+        register(site.application)
+        yield site
+
+
+@contextmanager
+def _served() -> Iterator[str]:
+    """Serve the API, and nothing behind it; yield its address."""
+    config = uvicorn.Config(ManagementApi(Starlette()), log_config=None, lifespan="off")
+    server = uvicorn.Server(config)
+    kind = (socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    with socket.socket(*kind) as listener:  # so that asyncio sends small parts at once
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        thread = Thread(target=server.run, kwargs={"sockets": [listener]})
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            thread.join()
+
+
+def send(
+    site: Site,
+    endpoint: Endpoint,
+    headers: dict[str, str],
+    **more: Any,  # noqa: ANN401 - of httpx
+) -> httpx.Response:
+    path = re.sub(r"\{(\w+)\}", lambda part: PATHS[part[1]], endpoint.path)
+    return site.client.request(endpoint.verb, PREFIX + path, headers=headers, **more)
+
+
+def plan(**said: Any) -> dict[str, Any]:  # noqa: ANN401 - of JSON
+    return {
+        "matchers": ["rule = rejections"],
+        "endsAt": (A_MOMENT + A_DAY).isoformat(),
+        "reason": "planned work",
+        **said,
+    }

@@ -1,0 +1,127 @@
+"""What the management API says of itself is true, and a mistake is named with its remedy."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, given, settings
+from schemathesis.core.result import Ok
+
+from dashboard.application.tokens import SUBJECTS
+from dashboard.web.api.endpoint import PREFIX
+from dashboard.web.api.table import ENDPOINTS
+from tests.processes import PROJECT
+from tests.unit.show.web.api_site import HASH, Site, plan, send
+
+
+@pytest.mark.parametrize(
+    ("verb", "path", "body", "status", "named"),
+    [
+        ("POST", "/tracked", {"hashes": ["0x12"]}, 422, "0x12"),
+        ("POST", "/tracked", {"hashes": []}, 400, "hashes"),
+        ("POST", "/tracked", {"hashes": [HASH], "lable": "x"}, 400, "lable"),
+        ("POST", "/tracked", {"hashes": [HASH], "networkIds": [4]}, 422, "4"),
+        ("POST", "/silences", plan(endsAt="2026-01-01T00:00:00"), 400, "endsAt"),
+        ("POST", "/silences", plan(matchers=[]), 422, ""),
+        ("PUT", "/rules", {"rules": {"Bad Name": {"kind": "rejected"}}}, 422, "Bad Name"),
+        ("POST", "/keys", {"name": "x", "methods": ["nothing"]}, 422, "methods"),
+        ("POST", "/keys", {"name": "x", "burst": 10**30}, 400, ""),
+        ("POST", "/tokens", {"name": "x", "subjects": ["moon"]}, 422, "moon"),
+        ("DELETE", "/silences/99", None, 422, "99"),
+        ("DELETE", "/silences/x", None, 404, ""),
+        ("DELETE", "/keys/wallet%0aet", None, 422, ""),
+        ("GET", "/incidents/ffffffff", None, 422, "ffffffff"),
+        ("GET", "/rejections?limit=0", None, 400, "limit"),
+        ("GET", "/rejections?cursor=999999999999999.1", None, 422, "cursor"),
+        ("GET", "/moon", None, 404, "openapi.json"),
+        ("POST", "/rules", {}, 405, "GET, PUT"),
+    ],
+)
+def test_mistake_is_named(
+    site: Site,
+    verb: str,
+    path: str,
+    body: Any,  # noqa: ANN401 - of JSON
+    status: int,
+    named: str,
+) -> None:
+    headers = {**site.token(), "If-Match": "*"}
+    answer = site.client.request(verb, PREFIX + path, json=body, headers=headers)
+
+    assert answer.status_code == status, answer.text
+    problem = answer.json()
+    assert problem["status"] == status
+    assert named in problem["detail"]
+    assert answer.text.isprintable()
+
+
+def test_body_that_cannot_be_read_is_refused(site: Site) -> None:
+    header = site.token()
+    url = f"{PREFIX}/tracked"
+
+    def status(content: bytes, kind: str = "application/json") -> int:
+        headers = {**header, "Content-Type": kind}
+        return site.client.post(url, content=content, headers=headers).status_code
+
+    assert status(b"{", "application/json") == 400
+    assert status(b"\xff\xfe") == 400
+    assert status(b"[" * 5_000) == 400
+    assert status(b"{}", "text/plain") == 415
+    assert status(b" " * 1_000_001) == 413
+    assert site.client.request("GET", url, content=b"{}", headers=header).status_code == 400
+
+
+def test_document_is_valid_and_answers_have_the_keys_that_it_names(site: Site) -> None:
+    header = site.token()
+    document = site.client.get(f"{PREFIX}/openapi.json", headers=header).json()
+    schemathesis.openapi.from_dict(document).validate()
+
+    for endpoint in ENDPOINTS:
+        if endpoint.verb == "GET" and "{" not in endpoint.path and endpoint.subject != "settings":
+            answer = send(site, endpoint, header)
+            assert answer.status_code == 200, endpoint.path
+            assert set(endpoint.answers) <= set(answer.json()), endpoint.path
+    assert len([each for path in document["paths"].values() for each in path]) == len(ENDPOINTS)
+
+
+def ask_anything(operation: Any, url: str, header: dict[str, str], examples: int) -> None:  # noqa: ANN401 - untyped
+    """Send valid and invalid requests of one operation."""
+
+    @given(case=operation.as_strategy())
+    @settings(max_examples=examples, suppress_health_check=list(HealthCheck), database=None)
+    def ask(case: schemathesis.Case[Any]) -> None:
+        answer = case.call(url, headers=header)
+        documented = operation.definition.raw["responses"]
+        assert str(answer.status_code) in documented, (operation.label, answer.text)
+        assert answer.status_code < 500, (operation.label, answer.text)
+        json.loads(answer.content)
+
+    ask()
+
+
+def test_requests_of_a_fuzzer_are_answered_as_documented(
+    site: Site, request: pytest.FixtureRequest
+) -> None:
+    header = site.token()
+    examples = 1_000 if request.config.getoption("--full") else 8
+    document = site.client.get(f"{PREFIX}/openapi.json", headers=header).json()
+    found = schemathesis.openapi.from_dict(document)
+    for each in found.get_all_operations():
+        assert isinstance(each, Ok)
+        ask_anything(each.ok(), str(site.client.base_url), header, examples)
+
+
+def test_table_has_every_act_of_people_that_pages_offer_them() -> None:
+    assert {each.subject for each in ENDPOINTS} == SUBJECTS
+    assert len({(each.verb, each.path) for each in ENDPOINTS}) == len(ENDPOINTS)
+
+
+def test_page_of_the_docs_lists_every_endpoint() -> None:
+    page = (PROJECT / "docs/api.md").read_text(encoding="utf-8")
+    for each in ENDPOINTS:
+        row = f"| `{each.verb} {PREFIX}{each.path}` | {each.summary} | {each.role.value} |"
+        assert row in page
+    assert page.count(f" {PREFIX}/") >= len(ENDPOINTS)
