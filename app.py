@@ -8,6 +8,7 @@ from starlette.middleware import Middleware
 from dashboard.web.api.server import ManagementApi
 from dashboard.web.files import PageFiles, SiteMap
 from dashboard.web.gate import StrictHeaders
+from dashboard.web.shared_case import SharedCases
 from dashboard.web.signed_links import SignedLinks
 from dashboard.wiring.pages import (
     AS_A_ROLE,
@@ -24,6 +25,7 @@ app = st.App(
         Middleware(StrictHeaders),
         Middleware(pages_host_check),
         Middleware(SignedLinks),
+        Middleware(SharedCases),
         Middleware(ManagementApi),
         Middleware(pages_sign_in),
         Middleware(pages_upload_bound),

@@ -34,6 +34,7 @@ from dashboard.application.recipients import Recipients
 from dashboard.application.rejections import Rejections
 from dashboard.application.rules import AlertRules
 from dashboard.application.senders import WatchedSenders
+from dashboard.application.sharing import Sharing
 from dashboard.application.signed_links import LinkActions
 from dashboard.application.silences import Silences
 from dashboard.application.tracked import TrackedTransactions
@@ -97,6 +98,7 @@ class Application:
         self.lookups = Lookups(context)
         self.answers = AnswerTexts(context)
         self.people = People(context)
+        self.sharing = Sharing(context)
         self._statuses: TtlCache[StatusesAsOf] = TtlCache(_SHARED_FOR, clock)
         self._needed: TtlCache[tuple[Attention, ...]] = TtlCache(_SHARED_FOR, clock)
         self._tracked: TtlCache[frozenset[TxHash]] = TtlCache(_SHARED_FOR, clock)

@@ -47,6 +47,7 @@ SUBJECTS: Final = frozenset(
         "senders",
         "sessions",
         "settings",
+        "shares",
         "silences",
         "tokens",
         "tracked",

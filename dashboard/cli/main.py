@@ -125,6 +125,10 @@ _COMMANDS: Final = {
     "people": LazyCommand(
         "people", "Invite people to sign in to the pages, give them roles, and end their sessions."
     ),
+    "shares": LazyCommand(
+        "shares",
+        "Share what became of one transaction by a link, list the links, and revoke one.",
+    ),
     "tokens": LazyCommand(
         "tokens", "Make, list and revoke the tokens with which programs use the management API."
     ),

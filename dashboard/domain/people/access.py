@@ -94,6 +94,8 @@ class Action(StrEnum):
     SIGN_IN = "sign-in"
     SIGN_OUT = "sign-out"
     END_SESSION = "end-session"
+    SHARE = "share"
+    END_SHARE = "end-share"
     CREATE_TOKEN = "create-token"  # noqa: S105 - what people do, not a token
     REVOKE_TOKEN = "revoke-token"  # noqa: S105 - likewise
 
@@ -132,6 +134,8 @@ LEAST_ROLES: Final[Mapping[Role, frozenset[Action]]] = {
             Action.REMOVE_FILTER,
             Action.WATCH_SENDER,
             Action.UNWATCH_SENDER,
+            Action.SHARE,
+            Action.END_SHARE,
         }
     ),
     Role.OPERATOR: frozenset(

@@ -41,6 +41,7 @@ from dashboard.show.parts.lookup import (
     unsaved_answers,
 )
 from dashboard.show.parts.notices import empty, notice, store_errors_shown, unusable_texts
+from dashboard.show.parts.share_form import share_form
 from dashboard.show.parts.track_form import track_form
 from dashboard.show.parts.transaction_card import transaction_card
 
@@ -156,6 +157,9 @@ def _actions(queries: Application, asked: LookupQuestion) -> Sequence[TxHash]:
         if queries.can_watch and may(queries, Action.TRACK):
             with st.popover("Track", icon=":material/visibility:", width="content"):
                 track_form(queries, hashes, asked.address.case_id)
+        if not asked.is_long and len(hashes) == 1 and may(queries, Action.SHARE):
+            with st.popover("Share", icon=":material/share:", width="content"):
+                share_form(queries, hashes[0], asked.address.case_id)
         _files(queries, hashes)
         if may(queries, Action.CHANGE_ANSWERS) and st.button(
             "Edit the texts", icon=":material/edit:", key="edit-texts"

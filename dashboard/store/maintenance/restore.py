@@ -36,6 +36,7 @@ from dashboard.store.maintenance.rebuild import rebuild, unreadable, wrong_deriv
 from dashboard.store.maintenance.temporary_files import unfinished_beside
 from dashboard.store.maintenance.verify import Finding, broken_pages, count_rows, verify
 from dashboard.store.schema import installation, leases, outbox, rejections
+from dashboard.store.tracking.share_links import end_all_share_links
 
 GAP: Final = 1_000_000_000
 """How far numbers jump: further than any of them came in the time that the backup lacks. A worker
@@ -141,6 +142,7 @@ def _prepare_copy(copy: Path, path: Path, by: Actor, expected: UUID | None) -> t
         connection.execute(update(leases).values(holder=None))
         end_all_sessions(connection, by.at)
         end_all_tokens(connection, by.at)
+        end_all_share_links(connection, by.at)
         for table in _JUMPING:
             count_on_after(connection, table, last_number(connection, table) + GAP)
         details: dict[str, Detail] = {"backup": str(path), "held": held}

@@ -192,6 +192,20 @@ saved_lookups = Table(
     needed("asked_at", Moment, index=True),
 )
 
+# Links that show one transaction to whoever has them; `ends_at` is also when one was revoked.
+share_links = Table(
+    "share_links",
+    metadata,
+    key("link_id", RowId),
+    needed("secret_digest", Digest, unique=True),
+    needed("tx_hash", Hash),
+    needed("case_id", ForeignText),
+    needed("created_at", Moment),
+    needed("created_by", ForeignText),
+    needed("ends_at", Moment, index=True),
+    sqlite_autoincrement=True,
+)
+
 # Addresses whose rejected transactions become tracked ones when a node reports them.
 watched_senders = Table(
     "watched_senders",

@@ -24,9 +24,7 @@ class Limits(Fields):
     requests_per_second: (
         Annotated[float, msgspec.Meta(ge=0, le=1000000)] | msgspec.UnsetType | None
     ) = msgspec.UNSET
-    burst: Annotated[int, msgspec.Meta(ge=1, le=1000000)] | msgspec.UnsetType | None = (
-        msgspec.UNSET
-    )
+    burst: Annotated[int, msgspec.Meta(ge=1, le=1000000)] | msgspec.UnsetType | None = msgspec.UNSET
     may_report: bool | msgspec.UnsetType = msgspec.UNSET
 
     def applied_to(self, limits: KeyLimits) -> KeyLimits:

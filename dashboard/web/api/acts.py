@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import timedelta
 from typing import Annotated, Any, TypeAlias
 from uuid import UUID, uuid4
 
@@ -11,6 +12,7 @@ import msgspec
 
 from dashboard.application.incident_words import incident_form
 from dashboard.application.listing import Json
+from dashboard.application.sharing import LONGEST_SHARE, SHARE_LINKS
 from dashboard.application.tracked import TrackedEntry
 from dashboard.domain.alerts.incident import IncidentResponse
 from dashboard.domain.alerts.notification import Recipient
@@ -130,6 +132,14 @@ class Address(Fields):
     address: Text
     channel: Text = MAIL
     note: Text = ""
+
+
+class Share(Fields):
+    """Which transaction to show to whoever has the link."""
+
+    tx_hash: Text
+    days: Annotated[int, msgspec.Meta(ge=1, le=LONGEST_SHARE.days)] = 7
+    case_id: CaseId = ""
 
 
 class Again(Fields):
@@ -318,6 +328,18 @@ def ask_to_verify(asked: Asked) -> Reply:
     said: Address = asked.body
     asked.application.recipients.ask(Recipient(said.channel, said.address), asked.by)
     return Reply({"address": said.address, "result": "a verification mail is sent"})
+
+
+def share(asked: Asked) -> Reply:
+    said: Share = asked.body
+    tx_hash, lasts = TxHash.parse(said.tx_hash), timedelta(days=said.days)
+    link, address = asked.application.sharing.share(tx_hash, lasts, asked.by, said.case_id)
+    return Reply(SHARE_LINKS.form(link), {"link": address})
+
+
+def end_share(asked: Asked) -> Reply:
+    link = asked.application.sharing.revoke(asked.number, asked.by)
+    return Reply({"number": link.link_id, "state": "revoked"})
 
 
 def send_again(asked: Asked) -> Reply:

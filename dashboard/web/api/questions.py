@@ -20,6 +20,7 @@ from dashboard.application.people_listings import PEOPLE, SESSIONS
 from dashboard.application.recipient_words import RECIPIENTS
 from dashboard.application.rejections import rejection_listing
 from dashboard.application.rules import rule_listing
+from dashboard.application.sharing import SHARE_LINKS
 from dashboard.application.tokens import TOKENS, Tokens
 from dashboard.application.tracked import TrackedEntry
 from dashboard.domain.alerts.rule_table import write_rule
@@ -329,6 +330,10 @@ def settings(asked: Asked) -> Reply:
     ]
     changed, mistakes = list[Json](state.changed), list[Json](state.mistakes)
     return Reply({"settings": values, "changedSinceStart": changed, "mistakes": mistakes})
+
+
+def shares(asked: Asked) -> Reply:
+    return Reply({SHARE_LINKS.key: SHARE_LINKS.forms(asked.application.sharing.all())})
 
 
 def keys(asked: Asked) -> Reply:

@@ -102,6 +102,23 @@ ENDPOINTS: Final = (
         acts.untrack,
         *("txHash", "result"),
     ),
+    _get("/shares", "Share links", questions.shares, "shares", least=Role.SUPPORT),
+    _act(
+        "POST /shares",
+        "Share what became of one transaction",
+        Action.SHARE,
+        acts.share,
+        *("number", "txHash", "endsAt"),
+        body=acts.Share,
+        secrets=("link",),
+    ),
+    _act(
+        "DELETE /shares/{number}",
+        "Revoke a share link",
+        Action.END_SHARE,
+        acts.end_share,
+        *("number", "state"),
+    ),
     _get("/senders", "Watched senders", questions.senders, "senders", query=questions.OfNetwork),
     _act(
         "PUT /senders/{sender}",

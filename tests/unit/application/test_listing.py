@@ -21,6 +21,7 @@ from dashboard.application.recipient_words import RECIPIENTS
 from dashboard.application.rejections import rejection_file, rejection_listing
 from dashboard.application.rules import firing_listing, rule_listing
 from dashboard.application.senders import RANKED, WatchedSenders
+from dashboard.application.sharing import SHARE_LINKS
 from dashboard.application.silences import Silences
 from dashboard.application.tokens import TOKENS
 from dashboard.domain.alerts.silence import SilenceKind
@@ -39,6 +40,7 @@ def listings(store: Store) -> list[Listing[Any]]:
         RANKED,
         RECIPIENTS,
         SESSIONS,
+        SHARE_LINKS,
         STEPS,
         STEPS_FILE,
         TOKENS,

@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from dashboard.application import application
 from dashboard.application.application import Application
+from dashboard.application.context import PageSettings
 from dashboard.domain.health.observation import ExclusionAnswer
 from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import NetworkId, TxHash
@@ -300,3 +301,23 @@ def opened(queries: Application, **address: str) -> AppTest:
     for name, value in address.items():
         page.query_params[name] = value
     return page.run()
+
+
+def test_one_transaction_is_shared_by_a_link_that_is_taken_back(store: Store) -> None:
+    settings = PageSettings(public_url="https://watch.example")
+    queries = Application(store, (SIMULATED,), None, lambda: NOW, settings=settings)
+    page = open_page(queries, str(tx_hash(2)))
+
+    page.button(key="share").click().run()
+    [link] = queries.sharing.all(tx_hash(2))
+
+    assert "https://watch.example/case/" in words_of(page)
+    page.button(key=f"unshare-{link.link_id}").click().run()
+    assert queries.sharing.all() == []
+    assert "https://watch.example/case/" not in words_of(page)
+
+
+def test_nothing_is_shared_if_nobody_said_where_the_pages_are(store: Store) -> None:
+    page = open_page(Application(store, (SIMULATED,), None, lambda: NOW), str(tx_hash(2)))
+
+    assert "public_url" in " ".join(each.value for each in page.markdown)

@@ -44,6 +44,7 @@ def upgrade() -> None:
     _say_from_where_people_act()
     _let_people_sign_in()
     _let_programs_manage()
+    _share_cases()
 
 
 def _store_busy_spells() -> None:
@@ -220,3 +221,15 @@ def _let_programs_manage() -> None:
         sa.ForeignKeyConstraint(["token_id"], ["api_tokens.token_id"]),
     )
     add_index("api_replies", "at")
+
+
+def _share_cases() -> None:
+    op.create_table(
+        "share_links",
+        *key(link_id=row_id),
+        *needed(secret_digest=hash_32, tx_hash=hash_32, case_id=text),
+        *needed(created_at=big, created_by=text, ends_at=big),
+        sa.UniqueConstraint("secret_digest"),
+        sqlite_autoincrement=True,
+    )
+    add_index("share_links", "ends_at")
