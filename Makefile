@@ -26,7 +26,7 @@ LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --genera
 INSTALL = $(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python $(1) || $(BIN)/python -m pip install --quiet $(1)
 PROJECT := --no-deps --no-build-isolation --editable .
 
-.PHONY: help run test test-full coverage check types bench faults format lock clean
+.PHONY: help run test test-full coverage check types bench faults format lock wheel clean
 
 help:
 	@echo 'make run      install what running needs and start everything (the second time: at once)'
@@ -37,6 +37,7 @@ help:
 	@echo 'make bench    measure speed for docs/benchmarks.md; ARGS="S6 --quick": a part, briefly, no page'
 	@echo 'make faults   play the full runs of every fault, some hours, and publish docs/faults.md; ARGS="ROW --runs N"'
 	@echo 'make format   let the formatter and the linter mend what they can'
+	@echo 'make wheel    build dist/linewatch-*.whl, the same from the same commit'
 	@echo 'make lock     pin the dependencies again after a change of pyproject.toml; UPGRADE=1: to the newest'
 	@echo 'make clean    remove everything that make made'
 
@@ -93,6 +94,9 @@ lock: $(VENV)/uv.stamp
 	$(LOCK) --output-file requirements/run.lock --group build --constraints requirements/dev.lock pyproject.toml
 	@$(MAKE) $(VENV)/dev.stamp
 	$(BIN)/python -m tests.provision --lock
+
+wheel: $(VENV)/dev.stamp
+	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/python -m hatchling build --target wheel --directory dist
 
 clean:
 	rm -rf $(VENV) tests/node/node_modules build dist htmlcov .coverage .coverage.* \

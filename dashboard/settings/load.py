@@ -28,7 +28,7 @@ from dashboard.settings.layers import (
     not_a_setting,
     read_file,
 )
-from dashboard.settings.presets import preset_layers, preset_names
+from dashboard.settings.presets import PROJECT, preset_layers, preset_names
 from dashboard.settings.schema import Settings
 from dashboard.settings.values import (
     ByteSize,
@@ -44,7 +44,7 @@ from dashboard.settings.values import (
     parse_size,
 )
 
-DEFAULTS: Final = Path(__file__).parents[2] / "config" / "default.toml"
+DEFAULTS: Final = PROJECT / "config" / "default.toml"
 _PREFIX: Final = "LINEWATCH_"
 _HOME: Final = "LINEWATCH_HOME"
 _OWN_FILE: Final = "LINEWATCH_CONFIG"

@@ -14,7 +14,13 @@ from dashboard.settings.layers import Layer, Table, read_file
 from dashboard.settings.schema import NetworkSettings
 from dashboard.wire.module_limits import decode_module_limits
 
-FOLDER: Final = Path(__file__).parents[2] / "config" / "networks"
+_PACKAGE: Final = Path(__file__).parents[1]
+_IN_WHEEL: Final = _PACKAGE / "project"
+
+PROJECT: Final = _IN_WHEEL if _IN_WHEEL.is_dir() else _PACKAGE.parent
+"""The folder with config and the settings of Streamlit: of the clone, or of the wheel."""
+
+FOLDER: Final = PROJECT / "config" / "networks"
 
 
 def preset_names() -> tuple[str, ...]:
@@ -48,7 +54,7 @@ def _is_replaced(own: object) -> bool:
     return isinstance(own, dict) and "url" in own
 
 
-LIMITS_FOLDER: Final = Path(__file__).parents[2] / "config" / "module_limits"
+LIMITS_FOLDER: Final = PROJECT / "config" / "module_limits"
 
 
 def table_names() -> tuple[str, ...]:

@@ -6,12 +6,16 @@ import asyncio
 import gc
 import logging
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from datetime import timedelta
 from importlib import import_module
-from typing import Final
+from pathlib import Path
+from typing import Final, cast
 
 import streamlit as st
+from starlette.middleware import Middleware
+from starlette.types import ASGIApp
 from streamlit import runtime
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime import SessionClient
@@ -34,6 +38,18 @@ _SLOW: Final = (
 _MEGABYTE: Final = 1_000_000
 _UNCOLLECTED: Final = 5_000
 """Objects allocated, less those freed, before Python collects the youngest ones; 700 usually."""
+
+
+SCRIPT: Final = Path(__file__).parent / "main.py"
+"""What Streamlit runs for each page."""
+
+
+def pages_app(
+    lifespan: Callable[[object], AbstractAsyncContextManager[None]],
+    middleware: Sequence[Middleware],
+) -> ASGIApp:
+    """Return the ASGI app of the pages behind this middleware."""
+    return cast("ASGIApp", st.App(SCRIPT, lifespan=lifespan, middleware=list(middleware)))
 
 
 def warm_up() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import multiprocessing
 import os
-import runpy
 import subprocess
 import sys
 import warnings
@@ -20,10 +19,10 @@ from contextlib import (
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
-from pathlib import Path
-from typing import Final, cast
+from typing import Final
 
 import uvicorn
+from starlette.middleware import Middleware
 from starlette.types import ASGIApp
 
 from dashboard.application.application import Application, register
@@ -31,22 +30,27 @@ from dashboard.errors import RoleError
 from dashboard.logs import configure_logs, get_logger
 from dashboard.serve.server import within_descriptors
 from dashboard.settings import Settings, load_settings
-from dashboard.settings.presets import public_tables
+from dashboard.settings.presets import PROJECT, public_tables
 from dashboard.settings.tls import tls_context
 from dashboard.show.streamlit_runtime import (
     end_sessions,
     held_by_streamlit,
     join_framework_logs,
     largest_message,
+    pages_app,
     warm_up,
 )
 from dashboard.transport.connection_limits import ConnectionLimiter
 from dashboard.transport.host_check import HostCheck
 from dashboard.transport.http_connection import limited_http
 from dashboard.transport.websocket_connection import NotedMessages
-from dashboard.web.gate import UploadBound, UploadLimits
+from dashboard.web.api.server import ManagementApi
+from dashboard.web.files import PageFiles, SiteMap
+from dashboard.web.gate import StrictHeaders, UploadBound, UploadLimits
 from dashboard.web.issuers import AsksIssuers, Issuers
+from dashboard.web.shared_case import SharedCases
 from dashboard.web.sign_in import SignInGate
+from dashboard.web.signed_links import SignedLinks
 from dashboard.wiring.channels import rule_names, rules_of_text
 from dashboard.wiring.clock import utc_now
 from dashboard.wiring.http import allowed_hosts, connection_limits, run_http
@@ -56,10 +60,6 @@ from dashboard.wiring.page_settings import ShownConfiguration, page_settings, pr
 from dashboard.wiring.roles import refuse_taken_ports, roles_of
 from dashboard.wiring.store import migrate_store, open_role_store, worker_is_alive
 
-AS_A_ROLE: Final = "linewatch"
-"""The name under which `linewatch pages` runs app.py."""
-
-PROJECT: Final = Path(__file__).parents[2]
 _SECONDS_TO_STOP: Final = 2
 """How long the server waits for what is under way when it is asked to end."""
 
@@ -79,14 +79,14 @@ _log = get_logger("pages")
 async def run_pages(settings: Settings, stop: asyncio.Event) -> None:
     """Serve the pages until `stop`.
 
-    Streamlit reads its configuration from the working directory, so that becomes the project's.
+    Streamlit reads its configuration from the working directory, so that becomes the folder of it.
     """
     os.chdir(PROJECT)
     join_framework_logs()
-    app = runpy.run_path("app.py", run_name=AS_A_ROLE)["app"]
+    app = pages_app(pages_lifespan(starts_the_rest=False), MIDDLEWARE)
     connection_limiter = _connection_limiter(settings)
     config = uvicorn.Config(
-        NotedMessages(cast("ASGIApp", app)),
+        NotedMessages(app),
         host=settings.pages.host,
         port=settings.pages.port,
         http=limited_http(connection_limiter),
@@ -140,6 +140,20 @@ def pages_upload_bound(app: ASGIApp) -> UploadBound:
     return UploadBound(
         app, UploadLimits(pages.uploads_per_session, pages.uploads_in_all), held_by_streamlit
     )
+
+
+MIDDLEWARE: Final = (
+    Middleware(StrictHeaders),
+    Middleware(pages_host_check),
+    Middleware(SignedLinks),
+    Middleware(SharedCases),
+    Middleware(ManagementApi),
+    Middleware(pages_sign_in),
+    Middleware(pages_upload_bound),
+    Middleware(PageFiles),
+    Middleware(SiteMap),
+)
+"""What stands in front of Streamlit, the outermost first."""
 
 
 def pages_lifespan(
