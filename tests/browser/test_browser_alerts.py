@@ -10,6 +10,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.page_checks import Screen, expect_nothing_cut, visit
 from tests.browser.page_server import serving
+from tests.chromium import SETTLED
 
 SECTIONS = ("Incidents", "Silences", "Rules", "Rules&rule=rejections", "Recipients", "Deliveries")
 
@@ -64,6 +65,8 @@ def test_rule_is_made_by_form_after_a_preview(page: Page, site: str) -> None:
     page.get_by_text("New rule").click()
     expect(page.get_by_role("heading", name="A new rule")).to_be_visible()  # else the list is left
     page.get_by_label("Your name", exact=True).fill("Ada")
+    page.get_by_label("Your name", exact=True).press("Enter")
+    page.wait_for_selector(SETTLED)  # the run that hears the name draws the form once more
     page.get_by_label("Name", exact=True).fill("night-shift")
     page.get_by_label("Remind every").fill("soon")
     page.get_by_role("button", name="Preview").click()

@@ -101,7 +101,7 @@ def test_back_from_a_lookup_leads_to_the_page_as_it_was(
     page.go_back()
 
     expect(page.get_by_text(shown).first).to_be_visible()
-    assert page.url == site + left
+    expect(page).to_have_url(site + left)
 
 
 def test_bar_that_is_clicked_shows_its_time_alone(page: Page, site: str) -> None:
@@ -173,7 +173,7 @@ def test_page_of_the_tracked_is_in_the_address_and_filters_lead_back(page: Page,
     page.get_by_role("radio", name="Rejected").click()
 
     expect(rows).to_have_count(1)
-    assert "before=" not in page.url
+    expect(page).not_to_have_url(re.compile("before="))
     rows.get_by_role("link").click()
     expect(page).to_have_url(re.compile("/lookup.tx=0x"))
 

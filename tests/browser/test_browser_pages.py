@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from http import HTTPStatus
 
 import pytest
@@ -35,11 +36,11 @@ def test_row_opens_its_chart_in_place_by_mouse_and_by_keyboard(page: Page, site:
 
     row.click()
     expect(page.locator(".js-plotly-plot .scatterlayer path.js-line").first).to_be_visible()
-    assert page.url.endswith("open=424242")
+    expect(page).to_have_url(re.compile("open=424242$"))
     page.get_by_role("button", name="Close the chart of Devnet").press("Enter")
 
     expect(page.locator(".js-plotly-plot")).to_have_count(0)
-    assert "open" not in page.url
+    expect(page).not_to_have_url(re.compile("open"))
 
 
 def test_one_network_fits_a_laptop_without_scrolling(page: Page, site: str) -> None:
@@ -61,7 +62,7 @@ def test_rejection_leads_to_its_lookup_and_back(page: Page, site: str) -> None:
     page.get_by_role("link", name="0x02020202…020202").first.click()
 
     expect(page.get_by_role("heading", name=str(tx_hash(2)))).to_be_visible()
-    assert page.url == f"{site}/lookup?tx={tx_hash(2)}"
+    expect(page).to_have_url(f"{site}/lookup?tx={tx_hash(2)}")
     page.get_by_text("Facts, and the reason as sent").click()
     expect(page.get_by_text("Transaction line count for module HUB=2402")).to_be_visible()
     page.go_back()
@@ -79,7 +80,7 @@ def test_messy_paste_is_answered_and_shareable(page: Page, site: str) -> None:
     expect(page.get_by_text("2 transactions: 1 rejected; 1 not checked yet.")).to_be_visible()
     expect(page.get_by_role("alert")).to_contain_text("0x12ab has 4 hexadecimal digits")
     expect(page.get_by_text("1 duplicate was left out")).to_be_visible()
-    assert page.url.endswith(f"/lookup?tx={tx_hash(2)}&tx={tx_hash(120)}&case_id=ZD+17")
+    expect(page).to_have_url(f"{site}/lookup?tx={tx_hash(2)}&tx={tx_hash(120)}&case_id=ZD+17")
     with page.expect_download() as saved:
         page.get_by_role("button", name="CSV").click()
     assert saved.value.path().read_text().count("\nZD 17,") == 2
