@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 import ssl
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any, Final, TypeAlias
 
 import httpx
@@ -20,7 +23,8 @@ from dashboard.domain.clock import Clock
 from dashboard.domain.people.sign_in import Identity, Issuer
 from dashboard.errors import UpstreamUnavailable, UpstreamUnreadable
 
-_TIMEOUT: Final = 10.0
+_TIMEOUT: Final = timedelta(seconds=10)
+_LARGEST_ANSWER: Final = 1_000_000
 _LEEWAY: Final = 60
 _ALGORITHMS: Final = ["RS256", "RS384", "RS512", "PS256", "ES256", "ES384", "ES512", "Ed25519"]
 """Only those for which an issuer keeps the key to itself."""
@@ -45,13 +49,17 @@ class _Known:
 class IssuerClient:
     """Asks the issuers of the settings; what is wrong is an UpstreamError without any secret.
 
-    `trust` says which certificates are trusted, by default those that the system trusts.
+    `trust` says which certificates are trusted, by default those that the system trusts; `timeout`
+    how long all that one step asks of an issuer may take.
     """
 
-    def __init__(self, clock: Clock, trust: ssl.SSLContext | None = None) -> None:
+    def __init__(
+        self, clock: Clock, trust: ssl.SSLContext | None = None, timeout: timedelta = _TIMEOUT
+    ) -> None:
         """Remember nothing of any issuer."""
         self._clock = clock
         self._trust = trust
+        self._timeout = timeout.total_seconds()
         self._known: dict[str, _Known] = {}
         self._asking = asyncio.Lock()
 
@@ -59,7 +67,7 @@ class IssuerClient:
         self, issuer: Issuer, back: str, state: str, nonce: str, verifier: str
     ) -> str:
         """Return where a browser is sent, to come `back` with a code and the state."""
-        async with self._client(issuer, back) as client:
+        async with self._asking_as(issuer, back) as client:
             known = await self._ask(issuer, client)
             url, _ = client.create_authorization_url(
                 _text(known.metadata, "authorization_endpoint"),
@@ -73,7 +81,7 @@ class IssuerClient:
         self, issuer: Issuer, back: str, code: str, nonce: str, verifier: str
     ) -> Identity:
         """Return whom an issuer vouches for with this code, once its token is right."""
-        async with self._client(issuer, back) as client:
+        async with self._asking_as(issuer, back) as client:
             known = await self._ask(issuer, client)
             try:
                 token = await client.fetch_token(
@@ -95,7 +103,7 @@ class IssuerClient:
 
     async def ended(self, issuer: Issuer, logout_token: str) -> tuple[str | None, str | None]:
         """Return the subject and the `sid` whose sessions an issuer ended, one of them at least."""
-        async with self._client(issuer, "") as client:
+        async with self._asking_as(issuer, "") as client:
             known = await self._ask(issuer, client)
         claims = self._claims(issuer, known, logout_token, is_logout=True)
         subject, sid = claims.get("sub"), claims.get("sid")
@@ -133,8 +141,18 @@ class IssuerClient:
             raise UpstreamUnreadable("the token serves another purpose")
         return claims
 
+    @asynccontextmanager
+    async def _asking_as(self, issuer: Issuer, back: str) -> AsyncIterator[AsyncOAuth2Client]:
+        """Give a client of ours at an issuer, until all that is asked of it takes too long."""
+        try:
+            async with asyncio.timeout(self._timeout), self._client(issuer, back) as client:
+                yield client
+        except TimeoutError:
+            raise UpstreamUnavailable(f"it did not answer within {self._timeout:g} s") from None
+
     def _client(self, issuer: Issuer, back: str) -> AsyncOAuth2Client:
         secret = issuer.client_secret.reveal()
+        connections = httpx.AsyncHTTPTransport(verify=self._trust or ssl.create_default_context())
         return AsyncOAuth2Client(
             issuer.client_id,
             secret or None,
@@ -142,8 +160,9 @@ class IssuerClient:
             scope=issuer.scopes,
             redirect_uri=back,
             code_challenge_method="S256",
-            timeout=_TIMEOUT,
-            verify=self._trust or ssl.create_default_context(),
+            headers={"Accept-Encoding": "identity"},
+            timeout=self._timeout,
+            transport=_BoundedTransport(connections),
             trust_env=False,
         )
 
@@ -159,6 +178,46 @@ class IssuerClient:
                 known = _Known(time.monotonic(), metadata, _key_set(keys))
                 self._known[issuer.name] = known
             return known
+
+
+class _BoundedTransport(httpx.AsyncBaseTransport):
+    """Passes answers on that are not compressed, up to the largest size."""
+
+    def __init__(self, inner: httpx.AsyncBaseTransport) -> None:
+        self._inner = inner
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        response = await self._inner.handle_async_request(request)
+        if response.headers.get("content-encoding", "identity").lower() != "identity":
+            await response.aclose()
+            raise httpx.DecodingError("compressed, which was not asked for")
+        return httpx.Response(
+            response.status_code,
+            headers=response.headers,
+            stream=_BoundedStream(response),
+            extensions=response.extensions,
+        )
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+
+class _BoundedStream(httpx.AsyncByteStream):
+    """The bytes of an answer, up to the largest size."""
+
+    def __init__(self, response: httpx.Response) -> None:
+        self._response = response
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
+        async for chunk in self._response.aiter_raw():
+            size += len(chunk)
+            if size > _LARGEST_ANSWER:
+                raise httpx.DecodingError(f"larger than {_LARGEST_ANSWER} bytes")
+            yield chunk
+
+    async def aclose(self) -> None:
+        await self._response.aclose()
 
 
 def _identity(issuer: Issuer, claims: _Claims) -> Identity:
@@ -190,7 +249,9 @@ async def _table(client: AsyncOAuth2Client, url: str, *, withhold_token: bool = 
             "it cannot be reached, or its certificate is not trusted"
         ) from None
     except (OAuthError, httpx.HTTPError, httpx.InvalidURL, ValueError):
-        raise UpstreamUnavailable("it gives an answer that is no table of OpenID Connect") from None
+        raise UpstreamUnavailable(
+            "it gives an answer that is no table of OpenID Connect, compressed, or too large"
+        ) from None
     if not isinstance(found, dict):
         raise UpstreamUnreadable("the answer is no table")
     return found
