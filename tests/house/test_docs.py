@@ -15,6 +15,7 @@ from tests.house.sources import ROOT, all_sources, markdown_files
 LINK = re.compile(r"\]\((?!\w+:)([^)#\s]*)(?:#([^)\s]+))?\)")
 HEADING = re.compile(r"^#+ +(.+?) *$", re.MULTILINE)
 MODULE = re.compile(r"`([\w/]+\.py)`")
+TEST = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
 CODE = re.compile(r"^```\w*\n(.*?)^```|`([^`\n]+)`", re.MULTILINE | re.DOTALL)
 PAGES = pytest.mark.parametrize(
     "page", markdown_files(), ids=lambda page: str(page.relative_to(ROOT))
@@ -41,6 +42,19 @@ def test_module_that_a_page_names_exists(page: Path) -> None:
     }
 
     assert lost == set()
+
+
+@PAGES
+def test_test_that_a_page_names_exists(page: Path) -> None:
+    named = TEST.findall(page.read_text(encoding="utf-8"))
+
+    lost = [
+        name
+        for file, name in named
+        if f"def {name}(" not in (ROOT / file).read_text(encoding="utf-8")
+    ]
+
+    assert lost == []
 
 
 @PAGES

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 import gzip
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from anyio import (
+    BrokenResourceError,
+    EndOfStream,
+    create_task_group,
+    create_tcp_listener,
+    move_on_after,
+)
+from anyio.abc import SocketAttribute, SocketStream
 
 from dashboard.domain.people.access import Role
 from dashboard.domain.people.sign_in import EVERYBODY, Issuer
@@ -19,7 +26,7 @@ from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.anyio
 
-Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+Talk = Callable[[SocketStream], Awaitable[None]]
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 MORE_THAN_ANY_ISSUER_NEEDS = 4_000_000
@@ -29,50 +36,48 @@ def clock() -> datetime:
     return datetime(2026, 11, 24, tzinfo=UTC)
 
 
-async def endless(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def endless(stream: SocketStream) -> None:
     """Send a table that never ends, until the client leaves."""
-    writer.write(HEAD + b'\r\n{"issuer": "')
+    await stream.send(HEAD + b'\r\n{"issuer": "')
     while True:
-        writer.write(b"a" * 10_000)
-        await writer.drain()
+        await stream.send(b"a" * 10_000)
 
 
-async def compressed(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def compressed(stream: SocketStream) -> None:
     body = gzip.compress(b" " * MORE_THAN_ANY_ISSUER_NEEDS + b"{}")
     length = f"Content-Length: {len(body)}\r\n".encode()
-    writer.write(HEAD + b"Content-Encoding: gzip\r\n" + length + b"\r\n" + body)
+    await stream.send(HEAD + b"Content-Encoding: gzip\r\n" + length + b"\r\n" + body)
 
 
-async def dripping(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def dripping(stream: SocketStream) -> None:
     """Send a byte whenever the client was silent for a moment, until it leaves."""
-    writer.write(HEAD + b"\r\n")
-    while not reader.at_eof():
-        writer.write(b" ")
-        await writer.drain()
-        try:
-            await asyncio.wait_for(reader.read(1), timeout=0.05)
-        except TimeoutError:
-            continue
+    await stream.send(HEAD + b"\r\n")
+    while True:
+        await stream.send(b" ")
+        with move_on_after(0.05):
+            await stream.receive()
 
 
 @asynccontextmanager
 async def issuer_that(talk: Talk) -> AsyncIterator[Issuer]:
     """Run an issuer that talks so once it was asked."""
 
-    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.readuntil(b"\r\n\r\n")
-        try:
-            await talk(reader, writer)
-        except ConnectionError:
-            return
-        finally:
-            writer.close()
+    async def answer(stream: SocketStream) -> None:
+        async with stream:
+            with suppress(BrokenResourceError, EndOfStream):
+                await stream.receive()
+                await talk(stream)
 
-    server = await asyncio.start_server(answer, "127.0.0.1", 0)
-    async with server:
-        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-        scopes, roles = "openid", {EVERYBODY: Role.VIEWER}
+    async with (
+        await create_tcp_listener(local_host="127.0.0.1") as listener,
+        create_task_group() as tasks,
+    ):
+        tasks.start_soon(listener.serve, answer)
+        port = listener.extra(SocketAttribute.local_port)  # noqa: S610 - this is not Django
+        url, scopes = f"http://127.0.0.1:{port}", "openid"
+        roles = {EVERYBODY: Role.VIEWER}
         yield Issuer("own", "Own", url, "linewatch", Secret(""), scopes, "groups", roles)
+        tasks.cancel_scope.cancel()
 
 
 @pytest.mark.parametrize("talk", [endless, compressed], ids=["endless", "compressed"])
