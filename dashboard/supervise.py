@@ -1,10 +1,15 @@
-"""Run the roles of one machine: start in turn, start again what died, stop together."""
+"""Run the roles of one machine: start in turn, start again what died, stop together.
+
+systemd, if it started us, is notified of what it waits for.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
-from collections.abc import Sequence
+import socket
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
@@ -147,3 +152,40 @@ def _ending(status: int) -> str:
     except ValueError:
         name = f"signal {-status}"
     return f"killed by {name}"
+
+
+async def notify_systemd(
+    is_ready: Callable[[], bool], is_alive: Callable[[], bool], stop: asyncio.Event
+) -> None:
+    """Notify systemd, if it waits for that, when we are ready, that we live on, and that we stop.
+
+    If it watches us, it is notified three times as often as it wants, while `is_alive` says so. The
+    processes that we start have no part in it.
+    """
+    address = os.environ.pop("NOTIFY_SOCKET", "")
+    if not address:
+        return
+    stopping = asyncio.create_task(stop.wait())
+    pause, longest = _LOOKS
+    while not stop.is_set() and not await asyncio.to_thread(is_ready):
+        await asyncio.wait([stopping], timeout=pause)
+        pause = min(longest, 1.5 * pause)
+    if not stop.is_set():
+        _notify(address, "READY=1")
+    within = int(os.environ.get("WATCHDOG_USEC", "0")) / 1_000_000
+    while within and not stop.is_set():
+        if await asyncio.to_thread(is_alive):
+            _notify(address, "WATCHDOG=1")
+        await asyncio.wait([stopping], timeout=within / 3)
+    await stopping
+    _notify(address, "STOPPING=1")
+
+
+def _notify(address: str, said: str) -> None:
+    """Send systemd a datagram; `@` stands for the zero byte of an abstract address."""
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as told:
+            told.connect(address.replace("@", "\0", 1) if address.startswith("@") else address)
+            told.send(said.encode())
+    except OSError as error:
+        _log.warning("systemd cannot be notified", said=said, error=str(error))

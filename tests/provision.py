@@ -24,6 +24,7 @@ _FROM_DISTRIBUTION = {
     "spamassassin": ("spamassassin",),
     "exim4-daemon-light": ("exim4", "exim", "/usr/sbin/exim4", "/usr/sbin/exim"),
     "dovecot-imapd": ("dovecot", "/usr/sbin/dovecot"),
+    "systemd": ("systemd-analyze",),
 }
 """Packages of Debian and Ubuntu, each with the names of its program: with its folder where the PATH
 of people leaves out what is the system's."""

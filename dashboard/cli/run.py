@@ -16,7 +16,7 @@ import click
 
 from dashboard.logs import configure_logs
 from dashboard.settings import Settings, load_settings
-from dashboard.supervise import Patience, supervise
+from dashboard.supervise import Patience, notify_systemd, supervise
 from dashboard.wiring.clock import utc_now
 from dashboard.wiring.roles import OUR_COMMAND, RoleDeaths, refuse_taken_ports, roles_of
 
@@ -50,6 +50,8 @@ def up(*, no_pages: bool, until_stdin_closes: bool) -> None:
     _run(
         "up",
         lambda stop: supervise(roles, stop, deaths, patience),
+        lambda: all(role.is_ready() for role in roles),
+        _always,
         until_stdin_closes=until_stdin_closes,
     )
 
@@ -92,7 +94,15 @@ def pages(*, until_stdin_closes: bool) -> None:
 def _run_role(name: str, *, until_stdin_closes: bool) -> None:
     settings = load_settings()
     run = _role(name)
-    _run(name, lambda stop: run(settings, stop), until_stdin_closes=until_stdin_closes)
+    known = {role.name: role.is_ready for role in roles_of(settings)}
+    answers = known.get(name, _always)
+    _run(
+        name,
+        lambda stop: run(settings, stop),
+        answers,
+        answers,
+        until_stdin_closes=until_stdin_closes,
+    )
 
 
 def _role(name: str) -> RunRole:
@@ -102,20 +112,37 @@ def _role(name: str) -> RunRole:
 
 
 def _run(
-    name: str, work: Callable[[asyncio.Event], Awaitable[None]], *, until_stdin_closes: bool
+    name: str,
+    work: Callable[[asyncio.Event], Awaitable[None]],
+    is_ready: Callable[[], bool],
+    is_alive: Callable[[], bool],
+    *,
+    until_stdin_closes: bool,
 ) -> None:
     configure_logs(name)
     if until_stdin_closes:
         threading.Thread(target=_end_with_parent, daemon=True, name="parent").start()
-    asyncio.run(_until_signalled(work))
+    asyncio.run(_until_signalled(work, is_ready, is_alive))
 
 
-async def _until_signalled(work: Callable[[asyncio.Event], Awaitable[None]]) -> None:
+async def _until_signalled(
+    work: Callable[[asyncio.Event], Awaitable[None]],
+    is_ready: Callable[[], bool],
+    is_alive: Callable[[], bool],
+) -> None:
     """Do the work; SIGINT and SIGTERM set the event that asks it to end."""
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    await work(stop)
+    telling = asyncio.create_task(notify_systemd(is_ready, is_alive, stop))
+    try:
+        await work(stop)
+    finally:
+        telling.cancel()
+
+
+def _always() -> bool:
+    return True
 
 
 def _end_with_parent() -> None:

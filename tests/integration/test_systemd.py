@@ -1,0 +1,86 @@
+"""What systemd hears of us, at a real socket, and what it says of our unit."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.installation import command, listens, new_installation
+from tests.processes import PROJECT
+from tests.provision import program
+from tests.waiting import PATIENCE
+
+MOST_EXPOSED = 20
+"""The exposure of 2.0 that systemd may find at most, in its tenths."""
+
+UNIT = PROJECT / "deploy" / "linewatch@.service"
+
+
+@pytest.fixture
+def told(tmp_path: Path) -> Iterator[socket.socket]:
+    """Listen where systemd would."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listening:
+        listening.bind(str(tmp_path / "notify"))
+        listening.settimeout(PATIENCE)
+        yield listening
+
+
+def heard(told: socket.socket) -> str:
+    return told.recv(200).decode()
+
+
+@pytest.mark.parametrize("role", ["serve", "worker"])
+def test_role_says_when_it_is_ready_that_it_lives_and_that_it_stops(
+    told: socket.socket, tmp_path: Path, role: str
+) -> None:
+    installation = new_installation(
+        tmp_path / "home", NOTIFY_SOCKET=str(tmp_path / "notify"), WATCHDOG_USEC="300000"
+    )
+    installation.run("migrate")
+
+    with installation.start(command(role), tmp_path / "log") as process:
+        assert heard(told) == "READY=1"
+        if role == "serve":
+            assert httpx.get(f"{installation.serve}/live", timeout=PATIENCE).is_success
+        assert heard(told) == "WATCHDOG=1"
+        process.send_signal(signal.SIGTERM)
+        while (said := heard(told)) == "WATCHDOG=1":
+            continue
+
+    assert said == "STOPPING=1"
+
+
+def test_up_is_ready_once_all_its_roles_are_which_say_nothing_themselves(
+    told: socket.socket, tmp_path: Path
+) -> None:
+    installation = new_installation(tmp_path / "home", NOTIFY_SOCKET=str(tmp_path / "notify"))
+
+    with installation.start(command("up"), tmp_path / "log") as process:
+        assert heard(told) == "READY=1"
+        assert all(map(listens, (installation.pages_port, installation.serve_port)))
+        process.send_signal(signal.SIGTERM)
+        assert heard(told) == "STOPPING=1"
+
+
+def test_unit_is_one_that_systemd_reads_and_finds_safe(tmp_path: Path) -> None:
+    unit = tmp_path / "linewatch@up.service"
+    text = UNIT.read_text(encoding="utf-8").replace("/opt/linewatch/bin/linewatch", "/bin/true")
+    unit.write_text(text, encoding="utf-8")
+    analyze = str(program("systemd"))
+
+    read = subprocess.run([analyze, "verify", unit], capture_output=True, text=True, check=False)
+    judged = subprocess.run(
+        [analyze, "security", "--offline=true", f"--threshold={MOST_EXPOSED}", "--no-pager", unit],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (read.returncode, read.stdout + read.stderr) == (0, "")
+    assert judged.returncode == 0, judged.stdout
