@@ -94,6 +94,7 @@ lock: $(VENV)/uv.stamp
 	$(LOCK) --output-file requirements/run.lock --group build --constraints requirements/dev.lock pyproject.toml
 	@$(MAKE) $(VENV)/dev.stamp
 	$(BIN)/python -m tests.provision --lock
+	$(BIN)/python -m tests.sbom
 
 wheel: $(VENV)/dev.stamp
 	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/python -m hatchling build --target wheel --directory dist

@@ -11,6 +11,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from tests.house.sources import ROOT
+from tests.sbom import SBOM
 
 LOCKS = ["bootstrap", "run", "dev"]
 ADDRESS = re.compile(r"://|index-url|find-links|trusted-host|\"resolved\"")
@@ -50,6 +51,20 @@ def test_npm_lock_pins_every_package_by_hash() -> None:
 
 def test_run_lock_agrees_with_dev_lock() -> None:
     assert _pins("run") <= _pins("dev")
+
+
+def test_bill_of_materials_is_that_of_the_run_lock() -> None:
+    listed = json.loads(SBOM.read_text(encoding="utf-8"))["components"]
+    told = {
+        (each["name"], each["version"]): {digest["content"] for digest in each["hashes"]}
+        for each in listed
+    }
+
+    assert told == {
+        (package, version): set(re.findall(r"sha256:(\w+)", hashes))
+        for package, version, _, hashes in PIN.findall(_lock_text("run"))
+    }
+    assert [each["name"] for each in listed if not each.get("licenses")] == []
 
 
 @pytest.mark.parametrize(("name", "group"), [("run", "build"), ("dev", "dev")])

@@ -76,6 +76,7 @@ def test_wheel_holds_what_runs_and_no_test(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
 
+    assert any(each.endswith(".dist-info/sboms/sbom.cdx.json") for each in names)
     beside = {each.split("/")[0] for each in names}
     assert {each for each in beside if not each.endswith(".dist-info")} == {"dashboard"}
     for kept in ("config", ".streamlit"):
