@@ -18,8 +18,8 @@ from dashboard.alert.rejection_text import RejectionContext, describe_inclusion,
 from dashboard.domain.alerts.condition import INSTALLATION, SubjectKind
 from dashboard.domain.alerts.grounds import DigestGrounds
 from dashboard.domain.alerts.incident import Incident, IncidentEvent, NotifiedChange
-from dashboard.domain.alerts.kinds.delivery import DeliveryGrounds, tell_own_failure
-from dashboard.domain.alerts.kinds.kind import IncidentText, Rows, ToldChange
+from dashboard.domain.alerts.kinds.delivery import DeliveryGrounds, describe_own_failure
+from dashboard.domain.alerts.kinds.kind import DescribedChange, IncidentText, Rows
 from dashboard.domain.alerts.notification import Notification, NotificationKind, Recipient
 from dashboard.domain.alerts.route import inhibited_in_words
 from dashboard.domain.alerts.rule_text import LONGEST_TITLE, incident_title
@@ -148,7 +148,7 @@ class MessageTemplates:
 
     change: TemplatePair
     grouped: TemplatePair
-    networks: Mapping[NetworkId, NetworkName]
+    networks: NetworkNames
     links: Links = Links()
     zone: tzinfo = UTC
 
@@ -178,7 +178,7 @@ def compose(
     Foreign text appears only as quotation and as labels, `unlinked` and, in HTML, escaped by the
     template.
     """
-    context = context or _context_of(notification)
+    context = context or MessageContext(notification.first)
     change = context.change
     busy = BusyText() if context.busy is None else describe_busy(context.busy, templates.zone)
     network = network_named(change.transition.subject.network_id, templates)
@@ -213,11 +213,6 @@ def compose(
         images=(InlineImage(chart_id, busy.chart),) if busy.chart else (),
         unsubscribe=actions.unsubscribe,
     )
-
-
-def _context_of(notification: Notification) -> MessageContext:
-    since = opened_at(notification)
-    return MessageContext(NotifiedChange(notification.transition, notification.rejection, since))
 
 
 def _text_for(
@@ -277,7 +272,7 @@ def network_named(network_id: NetworkId, templates: MessageTemplates) -> Network
     return name_in(templates.networks, network_id, "none: this is about Linewatch itself")
 
 
-def title_of(incident: Incident | None, networks: Mapping[NetworkId, NetworkName]) -> str:
+def title_of(incident: Incident | None, networks: NetworkNames) -> str:
     """Return what an incident is called, without links; empty for none."""
     if incident is None:
         return ""
@@ -295,9 +290,9 @@ def text_of(
     if change.transition.subject.kind is SubjectKind.INCLUSION:
         return describe_inclusion(change, RejectionContext(title, network.module_limits, zone))
     grounds = change.transition.grounds
-    told = ToldChange(change.transition, title, change.opened_at, zone, change.ended)
+    told = DescribedChange(change.transition, title, change.opened_at, zone, change.ended)
     if isinstance(grounds, DeliveryGrounds) and change.transition.subject.dimension == channel:
-        return tell_own_failure(told, grounds)
+        return describe_own_failure(told, grounds)
     return describe(told)
 
 
@@ -307,8 +302,3 @@ def link_of(change: NotifiedChange, text: IncidentText, links: Links) -> str:
     if text.page != "lookup":
         return links.page(text.page, subject.network_id)
     return "" if subject.tx_hash is None else links.lookup(subject.tx_hash)
-
-
-def opened_at(notification: Notification) -> datetime | None:
-    """Return when the condition began that a notification is about."""
-    return None if notification.opening is None else notification.opening.opened_at

@@ -16,7 +16,7 @@ from dashboard.domain.alerts.incident import (
     IncidentState,
 )
 from dashboard.domain.alerts.incident_timers import (
-    LOOK_AGAIN,
+    NO_DATA_PERIOD,
     IncidentChange,
     IncidentTimers,
     end_silence,
@@ -165,7 +165,7 @@ class IncidentClock:
         found = silenced_all_by(self.silences, each_labels, self.now)
         after, event = self._changed(incident, timers, found) or (incident, None)
         silent_until = None if found is None else found.over_at
-        after = self._looked_at(after, timers, silent_until)
+        after = self._timed(after, timers, silent_until)
         save_incident(connection, replace(after, notified_at=None) if waits_for_first else after)
         if event is None:
             return
@@ -203,12 +203,12 @@ class IncidentClock:
             return regain_data(incident, timers, self.now)
         return pass_time(incident, timers, self.now)
 
-    def _looked_at(
+    def _timed(
         self, incident: Incident, timers: IncidentTimers, silent_until: datetime | None
     ) -> Incident:
-        """Return an incident with when it is looked at next."""
+        """Return an incident with when it is checked next."""
         if incident.state is IncidentState.NO_DATA:
-            return replace(incident, next_at=self.now + LOOK_AGAIN)
+            return replace(incident, next_at=self.now + NO_DATA_PERIOD)
         return timed(incident, timers, silent_until)
 
     def _source_of(self, incident: Incident) -> SourceOutage | None:

@@ -5,13 +5,13 @@ Around a fee that is high it says what is known of suggested fees, of usual spel
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta, tzinfo
 from typing import Final
 
 from dashboard.alert.fee_chart import ChartPoint, draw_chart
 from dashboard.domain.alerts.condition import State, Transition
-from dashboard.domain.alerts.kinds.kind import IncidentText, ToldChange
+from dashboard.domain.alerts.kinds.kind import DescribedChange, IncidentText
 from dashboard.domain.alerts.kinds.table import JUDGED, KINDS, kind_of
 from dashboard.domain.alerts.notification import NotificationKind
 from dashboard.domain.fees.gas import FeeSuggestion
@@ -34,46 +34,37 @@ _FEWEST_POINTS: Final = 3
 _WIDEST_GAP: Final = timedelta(minutes=30)
 
 
-def describe(change: ToldChange) -> IncidentText:
-    """Say what a change means; where its end is known, what was so until then."""
-    if change.end is None or change.transition.after is State.UNKNOWN:
-        return _of_change(change)
-    return _of_past(change, change.end)
-
-
-def _of_change(change: ToldChange) -> IncidentText:
-    tell, grounds = KINDS[kind_of(change.transition)].tell, change.transition.grounds
-    if tell is not None and grounds is not None:
-        return tell(change, grounds)
-    if change.transition.after is State.UNKNOWN:
+def describe(change: DescribedChange) -> IncidentText:
+    """Say what a change means; if its end is known, what was so until then."""
+    kind, grounds = KINDS[kind_of(change.transition)], change.transition.grounds
+    if kind.describe is not None and grounds is not None:
+        text = kind.describe(change, grounds)
+    elif change.transition.after is State.UNKNOWN:
         return _of_unknown(change)
-    return _of_end(change)
-
-
-def _of_past(change: ToldChange, end: Transition) -> IncidentText:
-    text, grounds = _of_change(change), change.transition.grounds
+    else:
+        text = _of_end(change)
+    if change.end is None:
+        return text
     said: IncidentText | str = (
-        f"{text.subject or text.headline}; over since {end.began_at:%H:%M:%S} UTC"
+        f"{text.subject or text.headline}; over since {change.end.began_at:%H:%M:%S} UTC"
     )
-    tell_over = KINDS[kind_of(change.transition)].tell_over
-    if tell_over is not None and grounds is not None:
-        said = tell_over(change, grounds)
+    if kind.describe_past is not None and grounds is not None:
+        said = kind.describe_past(change, grounds)
     if isinstance(said, IncidentText):
         return said
-    return replace(
-        text,
+    return IncidentText(
         headline=said,
         opening=f"{said}.",
-        subject="",
+        page=text.page,
         rows=change.lasted,
-        explanation="",
-        next_steps=(),
-        quote="",
-        preheader="",
+        quote_title=text.quote_title,
+        kicker=text.kicker,
+        changed=text.changed,
+        remark=text.remark,
     )
 
 
-def _of_unknown(change: ToldChange) -> IncidentText:
+def _of_unknown(change: DescribedChange) -> IncidentText:
     """Say that nobody knows whether it is still busy, or a fee beyond its limit, or knew."""
     since, rule = change.transition.began_at, change.transition.subject.rule
     claim = f"a fee is beyond the limit of {unlinked(rule)}" if rule else "it is busy"
@@ -90,7 +81,7 @@ def _of_unknown(change: ToldChange) -> IncidentText:
     )
 
 
-def _of_end(change: ToldChange) -> IncidentText:
+def _of_end(change: DescribedChange) -> IncidentText:
     """Say that trouble is over, or began, where no figure stands behind that."""
     subject = change.transition.subject
     headline = f"{change.network}: fees changed to {change.transition.after}"

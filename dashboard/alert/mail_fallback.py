@@ -52,10 +52,10 @@ class MailFallback:
     clock: Clock
 
     def work(self, may_send: MaySend) -> None:
-        """Look, and report what is new; after DeliveryError or StoreError it is repeated."""
+        """Report what is new; after DeliveryError or StoreError it is repeated."""
         if not may_send():
             return
-        outage, trouble = self._look()
+        outage, trouble = self._check()
         if outage is None:
             return
         if outage.reported_at is None and trouble is not None:
@@ -67,7 +67,7 @@ class MailFallback:
                 self._send(_working(outage, outage.ended_at), outage, may_send)
             self._note(outage, end_reported_at=self.clock())
 
-    def _look(self) -> tuple[MailOutage | None, MailTrouble | None]:
+    def _check(self) -> tuple[MailOutage | None, MailTrouble | None]:
         """Return the outage to report, if there is one, and what fails now."""
         now = self.clock()
         with self.store.read() as connection:

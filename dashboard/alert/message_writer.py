@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta, tzinfo
@@ -21,10 +21,10 @@ from dashboard.alert.compose import (
     NetworkName,
     TemplatePair,
     compose,
-    opened_at,
 )
 from dashboard.alert.grouped_text import compose_grouped
 from dashboard.alert.message import Message
+from dashboard.alert.payload import payload_of
 from dashboard.domain.alerts.condition import State
 from dashboard.domain.alerts.incident import Incident, IncidentEvent, NotifiedChange
 from dashboard.domain.alerts.kinds.busy import FeeGrounds
@@ -32,7 +32,6 @@ from dashboard.domain.alerts.notification import (
     FIRST_MEMBERS,
     Notification,
     NotificationKind,
-    NotificationMember,
     Recipient,
 )
 from dashboard.domain.alerts.route import SOURCES, SourceOutage, inhibited_rules
@@ -68,6 +67,8 @@ _CODE: Final = re.compile(r"`([^`]+)`")
 class MessageWriter:
     """Reads from the store what a message says beside its notification; used by many threads.
 
+    Messages over a channel of `programs` also carry what programs get beside the text.
+
     Messages of many changes are written one after the other: after a storm each recipient gets one,
     and side by side they would take their megabytes at once, without being written any sooner.
     """
@@ -75,53 +76,53 @@ class MessageWriter:
     store: Store
     templates: MessageTemplates
     recipients: ConfiguredRecipients | None = None
+    programs: Collection[str] = ()
     _large: Lock = field(default_factory=Lock, repr=False, compare=False)
 
     def write(self, notification: Notification) -> Message:
-        """Write the message; DeliveryDeferred where the store cannot be read now.
+        """Write the message; DeliveryDeferred if the store cannot be read now.
 
-        Times are in UTC and in the recipient's zone; without `recipients` in that of the templates.
+        Times are in UTC and the recipient's zone; without `recipients`, in that of the templates.
         """
-        since = opened_at(notification)
-        change = NotifiedChange(notification.transition, notification.rejection, since)
         try:
-            templates = self._templates_for(notification.recipient)
-            beside = self._beside(notification)
-            if notification.is_grouped or notification.is_of_incidents or beside:
-                with self._large if notification.member_count >= _MANY else nullcontext():
-                    changes = self._changes(notification)
-                    return compose_grouped(notification, templates, changes, beside)
-            with self.store.read() as connection:
-                [known] = with_ends(connection, with_labels(connection, [change]))
-                is_of_changes = notification.is_of_changes
-                context = MessageContext(
-                    with_previous(connection, known),
-                    _busy(connection, known, notification.dated) if is_of_changes else None,
-                    _event(connection, notification),
-                    _inhibited(connection, notification, known) if is_of_changes else (),
-                )
+            message = self._message(notification)
+            if notification.recipient.channel not in self.programs:
+                return message
+            members = self._all_members(notification)
         except StoreError as error:
             raise DeliveryDeferred(f"the message cannot be written: {error}") from error
+        return replace(message, payload=payload_of(notification, message, self.templates, members))
+
+    def _message(self, notification: Notification) -> Message:
+        templates = self._templates_for(notification.recipient)
+        beside = self._beside(notification)
+        if notification.is_grouped or notification.is_of_incidents or beside:
+            with self._large if notification.member_count >= _MANY else nullcontext():
+                changes = self._changes(notification)
+                return compose_grouped(notification, templates, changes, beside)
+        with self.store.read() as connection:
+            [known] = with_ends(connection, with_labels(connection, [notification.first]))
+            is_of_changes = notification.is_of_changes
+            context = MessageContext(
+                with_previous(connection, known),
+                _busy(connection, known, notification.dated) if is_of_changes else None,
+                _event(connection, notification),
+                _inhibited(connection, notification, known) if is_of_changes else (),
+            )
         return compose(notification, templates, context)
 
-    def members(self, notification: Notification) -> list[NotificationMember]:
-        """Read all that a notification is about, at most 5,000; nothing where it is about one.
+    def _all_members(self, notification: Notification) -> list[NotifiedChange]:
+        """Read all that a notification is about, at most 5,000.
 
-        Of incidents that a person ended these are all changes that were sent to its recipient.
-        DeliveryDeferred where the store cannot be read now.
+        If a person ended its incidents, these are all changes that were sent to its recipient.
         """
         is_of_many = notification.is_grouped or notification.is_of_incidents
-        if not (is_of_many or notification.ends_incidents):
-            return []
-        try:
-            if notification.ends_incidents:
-                with self.store.read() as connection:
-                    sent = sent_changes(connection, notification)
-                if sent or not is_of_many:
-                    return sent
-            return list(self._members(notification))
-        except StoreError as error:
-            raise DeliveryDeferred(f"the message cannot be written: {error}") from error
+        if notification.ends_incidents:
+            with self.store.read() as connection:
+                sent = sent_changes(connection, notification)
+            if sent:
+                return sent
+        return list(self._members(notification)) if is_of_many else [notification.first]
 
     def _templates_for(self, recipient: Recipient) -> MessageTemplates:
         if self.recipients is None:
@@ -145,24 +146,19 @@ class MessageWriter:
         """
         members = self._members(notification)
         named = FIRST_MEMBERS
-        while part := [_change_of(each) for each in islice(members, _PORTION)]:
+        while part := list(islice(members, _PORTION)):
             with self.store.read() as connection:
                 known = with_ends(connection, with_labels(connection, part))
                 known[:named] = [with_previous(connection, each) for each in known[:named]]
             named = 0
             yield from known
 
-    def _members(self, notification: Notification) -> Iterator[NotificationMember]:
+    def _members(self, notification: Notification) -> Iterator[NotifiedChange]:
         if not notification.is_of_incidents:
             return all_members(self.store, notification.notification_id)
         with self.store.read() as connection:
             found = last_changes(connection, notification.notification_id)
-        return iter(found or notification.members)
-
-
-def _change_of(member: NotificationMember) -> NotifiedChange:
-    since = None if member.opening is None else member.opening.opened_at
-    return NotifiedChange(member.transition, member.rejection, since)
+        return iter(found or [notification.first])
 
 
 def _event(connection: Connection, notification: Notification) -> IncidentEvent | None:

@@ -26,8 +26,8 @@ from dashboard.store.alerts.alert_status import source_outages
 from dashboard.store.alerts.catch_up import catch_up
 from dashboard.store.alerts.incidents import (
     is_incident_due,
-    look_at_all,
-    look_at_lasting,
+    make_all_due,
+    make_lasting_due,
 )
 from dashboard.store.alerts.recipients import (
     mark_pending_dead,
@@ -50,14 +50,14 @@ Router: TypeAlias = Callable[[ObservedChange, Sequence[Recipient]], Sequence[Rul
 
 
 @dataclass(slots=True)
-class _LatestLook:
-    """When incidents were looked at last, and which silences were planned or active then."""
+class _LatestCheck:
+    """When incidents were checked last, and which silences were planned or active then."""
 
     _at: datetime | None = None
     _active: frozenset[tuple[int, bool]] = frozenset()
 
-    def must_look_at_all(self, silences: Sequence[Silence], now: datetime) -> bool:
-        """Whether all incidents are to be looked at again.
+    def must_check_all(self, silences: Sequence[Silence], now: datetime) -> bool:
+        """Whether all incidents are to be checked again.
 
         The clock was set back, a silence was made, began or ended since, or nothing is known yet.
         """
@@ -89,7 +89,7 @@ class Notifier:
     domain: str = NO_DOMAIN
     configured: ConfiguredRecipients | None = None
     beside: SideTasks | None = None
-    _latest: _LatestLook = field(init=False, default_factory=_LatestLook)
+    _latest: _LatestCheck = field(init=False, default_factory=_LatestCheck)
 
     def has_changes(self) -> bool:
         """Whether changes are stored of which nobody is notified so far; raises StoreError."""
@@ -109,7 +109,7 @@ class Notifier:
         entries = expand_outbox(
             self.store, self.recipients, self.clock, self.routes, self.domain, self.configured
         )
-        self._look_at_recipients()
+        self._check_recipients()
         _log_results(self.deliverer.deliver_due(holder_token, may_send))
         return entries > 0 or self.deliverer.is_sending
 
@@ -122,7 +122,7 @@ class Notifier:
         now = self.clock()
         with self.store.read() as connection:
             silences = unfinished_silences(connection, now)
-            are_all_due = self._latest.must_look_at_all(silences, now)
+            are_all_due = self._latest.must_check_all(silences, now)
             is_due = are_all_due or is_incident_due(connection, now)
         if not is_due:
             self._latest.note(silences, now)
@@ -136,12 +136,12 @@ class Notifier:
                 now, rules, silences, self.recipients, directory, self.domain, sources
             )
             if are_all_due:
-                look_at_all(connection, now)
+                make_all_due(connection, now)
                 clock.release_early(connection)
             clock.act(connection)
         self._latest.note(silences, now)
 
-    def _look_at_recipients(self) -> None:
+    def _check_recipients(self) -> None:
         """Send what is open to those newly verified, and nothing to those to whom none may go."""
         with self.store.read() as connection:
             directory = read_directory(connection, self._known())
@@ -200,7 +200,7 @@ def expand_outbox(
         ]
         outbox.expand(connection, routed, now, read_directory(connection, known), domain)
         if any(each.transition.subject.kind in SOURCES for each in entries):
-            look_at_lasting(connection, now)
+            make_lasting_due(connection, now)
     return len(entries)
 
 

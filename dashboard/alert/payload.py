@@ -2,61 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import TypeAlias
 
-from dashboard.alert.compose import Links, NetworkName, name_in, text_of, title_of
+from dashboard.alert.compose import (
+    Links,
+    MessageTemplates,
+    NetworkNames,
+    name_in,
+    text_of,
+    title_of,
+)
 from dashboard.alert.message import Message
 from dashboard.domain.alerts.condition import INSTALLATION, Transition
 from dashboard.domain.alerts.incident import NotifiedChange
-from dashboard.domain.alerts.notification import Notification, NotificationKind, NotificationMember
+from dashboard.domain.alerts.notification import Notification, NotificationKind
 from dashboard.domain.markup import visible
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.exclusion import StoredRejection
 from dashboard.wire.decoding import format_timestamp
 
-Members: TypeAlias = Callable[[Notification], Sequence[NotificationMember]]
-"""Reads all that a notification is about; nothing where it carries that itself."""
-
-
-def with_payload(
-    compose: Callable[[Notification], Message],
-    members: Members,
-    networks: Mapping[NetworkId, NetworkName],
-    links: Links,
-    channels: Collection[str],
-) -> Callable[[Notification], Message]:
-    """Return who writes messages, with what programs get beside the text in those `channels`."""
-
-    def composed(notification: Notification) -> Message:
-        message = compose(notification)
-        if notification.recipient.channel not in channels:
-            return message
-        payload = payload_of(notification, message, networks, links, members(notification))
-        return replace(message, payload=payload)
-
-    return composed
-
 
 def payload_of(
     notification: Notification,
     message: Message,
-    networks: Mapping[NetworkId, NetworkName],
-    links: Links,
-    all_members: Sequence[NotificationMember] = (),
+    templates: MessageTemplates,
+    members: Sequence[NotifiedChange],
 ) -> dict[str, object]:
-    """Return the object, as docs/alert-channels.md describes it; the same at every attempt."""
-    members = (
-        all_members
-        or notification.members
-        or [
-            NotificationMember(
-                notification.transition, notification.rejection, notification.opening
-            )
-        ]
-    )
+    """Return the object, as docs/alert-channels.md describes it; the same at every attempt.
+
+    `members` are all changes that the notification is about.
+    """
+    networks = templates.networks
     rows = [_member(each, networks) | _end_of(notification) for each in members]
     return {
         "type": f"incident.{_phase(notification, members[-1].transition)}",
@@ -68,7 +45,7 @@ def payload_of(
             "text": message.text,
             "incident": _incident(notification, networks),
             **rows[0],
-            "link": _link(notification, links) or None,
+            "link": _link(notification, templates.links) or None,
             "memberCount": len(rows),
             "part": 1,
             "partCount": 1,
@@ -77,7 +54,7 @@ def payload_of(
     }
 
 
-def _happened_at(notification: Notification, members: Sequence[NotificationMember]) -> datetime:
+def _happened_at(notification: Notification, members: Sequence[NotifiedChange]) -> datetime:
     """Return when what it reports happened: its last change, or what somebody did since."""
     if notification.kind is NotificationKind.CHANGE:
         return members[-1].transition.at
@@ -101,9 +78,7 @@ def _end_of(notification: Notification) -> dict[str, object]:
     return {"isOpen": False, "at": format_timestamp(resolved_at or notification.created_at)}
 
 
-def _incident(
-    notification: Notification, networks: Mapping[NetworkId, NetworkName]
-) -> dict[str, object] | None:
+def _incident(notification: Notification, networks: NetworkNames) -> dict[str, object] | None:
     """Return the incident; None for a summary of several."""
     incident = notification.incident
     if incident is None:
@@ -118,14 +93,12 @@ def _incident(
     }
 
 
-def _member(
-    member: NotificationMember, networks: Mapping[NetworkId, NetworkName]
-) -> dict[str, object]:
+def _member(member: NotifiedChange, networks: NetworkNames) -> dict[str, object]:
     """Return one change; `openedAt` is when the condition opened that it changes or ends."""
     transition, subject = member.transition, member.transition.subject
-    opened_at = transition.began_at if member.opening is None else member.opening.opened_at
+    text = text_of(member, name_in(networks, subject.network_id), UTC)
     return {
-        "headline": _headline(member, networks),
+        "headline": text.subject or text.headline,
         "condition": str(subject.kind),
         "rule": visible(subject.rule) or None,
         "dimension": visible(subject.dimension) or None,
@@ -133,7 +106,7 @@ def _member(
         "after": str(transition.after),
         "isOpen": transition.after.is_open,
         "at": format_timestamp(transition.began_at),
-        "openedAt": format_timestamp(opened_at),
+        "openedAt": format_timestamp(member.opened_at or transition.began_at),
         "network": _network(subject.network_id, networks),
         "transaction": None
         if subject.tx_hash is None
@@ -141,15 +114,7 @@ def _member(
     }
 
 
-def _headline(member: NotificationMember, networks: Mapping[NetworkId, NetworkName]) -> str:
-    network_id = member.transition.subject.network_id
-    named = name_in(networks, network_id)
-    since = None if member.opening is None else member.opening.opened_at
-    text = text_of(NotifiedChange(member.transition, member.rejection, since), named, UTC)
-    return text.subject or text.headline
-
-
-def _network(network_id: NetworkId, networks: Mapping[NetworkId, NetworkName]) -> object:
+def _network(network_id: NetworkId, networks: NetworkNames) -> object:
     if network_id == INSTALLATION:
         return None
     named = name_in(networks, network_id)

@@ -27,7 +27,7 @@ from dashboard.alert.delivery_queue import Elapsed
 from dashboard.alert.incident_text import describe
 from dashboard.alert.message import MaySend
 from dashboard.domain.alerts.condition import INSTALLATION, Subject, Transition
-from dashboard.domain.alerts.kinds.kind import ToldChange
+from dashboard.domain.alerts.kinds.kind import DescribedChange
 from dashboard.domain.alerts.notification import Recipient
 from dashboard.domain.clock import Clock
 from dashboard.domain.markup import visible
@@ -35,7 +35,7 @@ from dashboard.domain.people.recipients import ConfiguredRecipients
 from dashboard.domain.quantity import NetworkId
 from dashboard.errors import DeliveryDeferred, DeliveryRefused, LinewatchError
 from dashboard.logs import get_logger
-from dashboard.store.alerts.alert_status import OpenIncident, ends_of, told_incidents
+from dashboard.store.alerts.alert_status import OpenIncident, ends_of, notified_incidents
 from dashboard.store.alerts.recipients import read_directory
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.digests import due_digests, make_digest
@@ -152,7 +152,7 @@ class AlertRepeater:
         with self.store.read() as connection:
             now = {
                 each.subject: self._alert(each)
-                for each in told_incidents(connection, self.recipient)
+                for each in notified_incidents(connection, self.recipient)
             }
             ends = ends_of(connection, self._pushed.keys() - now.keys())
         over = [replace(self._pushed[each], ends_at=at) for each, at in ends.items()]
@@ -168,7 +168,7 @@ class AlertRepeater:
         opening = Transition(
             _NOBODYS, subject, None, incident.state, incident.opened_at, incident.grounds
         )
-        text = describe(ToldChange(opening, title))
+        text = describe(DescribedChange(opening, title))
         return PushedAlert(
             labels_of(
                 str(subject.kind),

@@ -19,7 +19,6 @@ from dashboard.domain.alerts.incident import (
     Incident,
     IncidentEventKind,
     IncidentResponse,
-    NotifiedChange,
     acknowledge,
     declare_resolved,
     hand_over,
@@ -259,9 +258,7 @@ class Incidents:
         text.
         """
         with self._context.store.read() as connection:
-            last = last_changes_of(connection, [incident])
-            changes = [NotifiedChange(each.transition, each.rejection) for each in last]
-            known = with_labels(connection, changes)
+            known = with_labels(connection, last_changes_of(connection, [incident]))
         if not known or (tx_hash := known[0].transition.subject.tx_hash) is None:
             return ""
         [change] = known

@@ -59,15 +59,23 @@ def condition_of(kind: SubjectKind, state: SpellState) -> Condition:
 
 @dataclass(frozen=True, slots=True)
 class Conclusion:
-    """The condition of a subject after a reading, and the transition to it, if it changed."""
+    """The condition of a subject before and after a reading, and the transition if it changed."""
 
+    subject: Subject
+    before: Condition | None
     condition: Condition | None
     transition: Transition | None = None
 
     @property
     def turning_since(self) -> datetime | None:
-        """Since when the opposite is seen, None where it is not."""
+        """Since when the opposite is seen; None while it is not."""
         return None if self.condition is None else self.condition.turning_since
+
+    @property
+    def changes_stored(self) -> bool:
+        """Whether anything has to be written."""
+        noted = None if self.before is None else self.before.turning_since
+        return self.transition is not None or self.turning_since != noted
 
 
 def conclude(
@@ -84,7 +92,8 @@ def conclude(
     again.
     """
     if reading is None:
-        return Conclusion(None if before is None else replace(before, turning_since=None))
+        after_all = None if before is None else replace(before, turning_since=None)
+        return Conclusion(subject, before, after_all)
     judged = JUDGED[subject.kind]
     state = judged.closed if before is None else before.state
     after = judged.opened if reading.is_trouble else judged.closed
@@ -96,10 +105,10 @@ def conclude(
         if reading.at - turning >= wait:
             state, since, began_at = after, None, turning
     if before is not None and state is before.state:
-        return Conclusion(replace(before, turning_since=since))
+        return Conclusion(subject, before, replace(before, turning_since=since))
     earlier = None if before is None else before.state
     transition = Transition(new_id, subject, earlier, state, reading.at, reading.grounds, began_at)
-    return Conclusion(Condition(state, began_at, since), transition)
+    return Conclusion(subject, before, Condition(state, began_at, since), transition)
 
 
 def _turning_since(before: Condition | None, reading: Reading) -> datetime:

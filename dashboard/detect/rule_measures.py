@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 from uuid import UUID
@@ -31,24 +31,9 @@ HeldConditions: TypeAlias = Mapping[Subject, Condition]
 _AT_ONCE: Final = HoldPeriods(timedelta())
 
 
-@dataclass(frozen=True, slots=True)
-class MeasuredChange:
-    """What a reading changes of a subject."""
-
-    subject: Subject
-    before: Condition | None
-    conclusion: Conclusion
-
-    @property
-    def changes_stored(self) -> bool:
-        """Whether anything has to be written."""
-        noted = None if self.before is None else self.before.turning_since
-        return self.conclusion.transition is not None or self.conclusion.turning_since != noted
-
-
 def conclude_measured(
     rule: Rule, readings: Readings, held: HeldConditions, new_id: Callable[[], UUID]
-) -> Iterator[MeasuredChange]:
+) -> Iterator[Conclusion]:
     """Yield what readings change, where that has to be written.
 
     What is in no trouble and never was held is not reported, and nothing is kept of it.
@@ -59,11 +44,10 @@ def conclude_measured(
         if before is None and (reading is None or not reading.is_trouble):
             continue
         for step in _steps(before, reading):
-            concluded = conclude(subject, before, step, periods, new_id())
-            found = MeasuredChange(subject, before, concluded)
+            found = conclude(subject, before, step, periods, new_id())
             if found.changes_stored:
                 yield found
-            before = concluded.condition
+            before = found.condition
 
 
 def _steps(held: Condition | None, reading: Reading | None) -> Iterator[Reading | None]:
@@ -83,7 +67,7 @@ def conclude_fees(
     grounds: FeeLimitGrounds | None,
     now: datetime,
     new_id: Callable[[], UUID],
-) -> Iterator[MeasuredChange]:
+) -> Iterator[Conclusion]:
     """Yield what the states change that stored fees led to, the last fee being the grounds.
 
     What was over before anything was held is not reported.
@@ -103,9 +87,9 @@ def conclude_fees(
                 new_id(), subject, earlier, after.state, now, shown, after.since
             )
             settled = replace(after, turning_since=None)
-            yield MeasuredChange(subject, before, Conclusion(settled, transition))
+            yield Conclusion(subject, before, settled, transition)
             before = settled
-    turned = MeasuredChange(subject, before, Conclusion(last))
+    turned = Conclusion(subject, before, last)
     if before is not None and turned.changes_stored:
         yield turned
 
@@ -144,7 +128,7 @@ def _no_rate(rule: Rule, subject: Subject) -> RateGrounds | None:
 
 def end_without_rule(
     subject: Subject, before: Condition, now: datetime, new_id: Callable[[], UUID]
-) -> MeasuredChange:
+) -> Conclusion:
     """End what a rule measured that is there no more, or is off."""
     reading = Reading(is_trouble=False, at=now)
-    return MeasuredChange(subject, before, conclude(subject, before, reading, _AT_ONCE, new_id()))
+    return conclude(subject, before, reading, _AT_ONCE, new_id())

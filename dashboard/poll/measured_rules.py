@@ -8,10 +8,9 @@ from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 from uuid import UUID
 
-from dashboard.detect.condition_start_end import ConditionRules, spell_state
+from dashboard.detect.condition_start_end import Conclusion, ConditionRules, spell_state
 from dashboard.detect.rule_measures import (
     HeldConditions,
-    MeasuredChange,
     conclude_fees,
     conclude_measured,
     end_without_rule,
@@ -272,7 +271,7 @@ class MeasuredRules:
                     _write(connection, change)
         self._next_at = began + _REST * (self.clocks.elapsed() - began)
 
-    def _changes(self, connection: Connection) -> Iterator[MeasuredChange]:
+    def _changes(self, connection: Connection) -> Iterator[Conclusion]:
         rules = [each for each in rules_in_force(connection) if _is_measured(each)]
         held = self._trusted(measured_conditions(connection, _KINDS))
         now = self.clocks.now()
@@ -316,11 +315,8 @@ def _is_measured(rule: Rule) -> bool:
     return rule.is_enabled and KINDS[rule.kind].is_measured
 
 
-def _write(connection: Connection, change: MeasuredChange) -> None:
-    if change.conclusion.transition is not None:
-        record_transition(connection, change.conclusion.transition, None)
-    condition: Condition | None = change.conclusion.condition
-    if condition is not None and condition.turning_since is not None:
-        set_turning_since(connection, change.subject, condition.turning_since)
-    elif change.conclusion.transition is None:
-        set_turning_since(connection, change.subject, None)
+def _write(connection: Connection, change: Conclusion) -> None:
+    if change.transition is not None:
+        record_transition(connection, change.transition, None)
+    if change.transition is None or change.turning_since is not None:
+        set_turning_since(connection, change.subject, change.turning_since)

@@ -26,7 +26,7 @@ from dashboard.store.alerts.alert_status import (
     notification_counts,
 )
 from dashboard.store.alerts.mail_outages import mail_trouble, unreported_outage
-from dashboard.store.alerts.notification_claims import IS_PENDING
+from dashboard.store.alerts.notifications import IS_PENDING
 from dashboard.store.engine.engine import database_of
 from dashboard.store.engine.leases import WORKER_LEASE, holder
 from dashboard.store.monitoring.answer_counts import last_answers_of, standing_failures_of

@@ -19,7 +19,6 @@ from dashboard.alert.deliver import Deliverer, DeliveryPolicy, Sending
 from dashboard.alert.message import Channel, Watch, ignore
 from dashboard.alert.message_writer import MessageWriter, load_templates
 from dashboard.alert.notify import Notifier
-from dashboard.alert.payload import with_payload
 from dashboard.domain.alerts.pace import Pace
 from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.alerts.rule_table import RuleNames
@@ -122,14 +121,13 @@ def open_notifier(
     clocks: Clocks = REAL_CLOCKS,
 ) -> Notifier:
     """Return who notifies over the configured channels, or over others of the same names."""
-    names = network_names(networks)
     links = Links(settings.pages.public_url, _key_of_links(store))
-    templates = load_templates(names, links, zone_of(settings.mail.time_zone))
+    zone = zone_of(settings.mail.time_zone)
+    templates = load_templates(network_names(networks), links, zone)
     configured = configured_recipients(settings)
-    writer = MessageWriter(store, templates, configured)
     programs = [name for name, each in settings.channels.items() if each.kind != "apprise"]
-    write = with_payload(writer.write, writer.members, names, links, programs)
-    sending = Sending(channels or open_channels(settings), write)
+    writer = MessageWriter(store, templates, configured, programs)
+    sending = Sending(channels or open_channels(settings), writer.write)
     pace = Pace(settings.alerts.largest_hourly, uncapped=configured.alertmanagers)
     policy = DeliveryPolicy(pace=pace)
     deliverer = Deliverer(store, sending, clocks.now, clocks.elapsed, policy)

@@ -17,14 +17,15 @@ from dashboard.alert.deliver import Sending
 from dashboard.alert.message import Message, always
 from dashboard.alert.message_writer import MessageWriter, load_templates
 from dashboard.alert.notify import expand_outbox
-from dashboard.alert.payload import payload_of, with_payload
+from dashboard.alert.payload import payload_of
 from dashboard.alert.side_tasks import AlertRepeater
 from dashboard.application.incidents import Incidents
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind
 from dashboard.domain.alerts.grounds import Signal
+from dashboard.domain.alerts.incident import NotifiedChange
 from dashboard.domain.alerts.kinds.busy import FeeGrounds
 from dashboard.domain.alerts.kinds.kind import RuleKind
-from dashboard.domain.alerts.notification import NotificationMember, Recipient
+from dashboard.domain.alerts.notification import Recipient
 from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.alerts.rule_table import replaced_by
 from dashboard.domain.people.access import Actor
@@ -74,7 +75,8 @@ def message_of(subject: Subject, before: State | None, after: State, number: int
     changes = {} if subject.tx_hash else {"rejection": None}
     notification = a_notification(transition=transition, **changes)
     message = Message("Something", "It is so.\n", "")
-    payload = payload_of(notification, message, NETWORKS, Links("https://watch.example"))
+    templates = load_templates(NETWORKS, Links("https://watch.example"))
+    payload = payload_of(notification, message, templates, [notification.first])
     return replace(message, payload=payload)
 
 
@@ -98,9 +100,10 @@ def test_rejection_fires_in_alertmanager(alertmanager: RunningAlertmanager) -> N
 
 def test_every_change_of_a_digest_fires_in_alertmanager(alertmanager: RunningAlertmanager) -> None:
     at = utc_now()
-    members = [NotificationMember(a_transition(number, at=at)) for number in range(1000, 1600)]
+    members = [NotifiedChange(a_transition(number, at=at)) for number in range(1000, 1600)]
     message = Message("600 rejections", "It is so.\n", "")
-    payload = payload_of(a_notification(member_count=600), message, NETWORKS, Links(), members)
+    templates = load_templates(NETWORKS, Links())
+    payload = payload_of(a_notification(member_count=600), message, templates, members)
 
     channel_to(alertmanager.url).send(replace(message, payload=payload), some_headers(), always)
 
@@ -260,7 +263,6 @@ def rejected(alertmanager: RunningAlertmanager) -> set[str]:
 
 
 def sending_to(channel: AlertmanagerChannel, store: Store) -> Sending:
-    writer = MessageWriter(store, load_templates(NETWORKS, Links()))
     name = TO_ALERTMANAGER.channel
-    compose = with_payload(writer.write, writer.members, NETWORKS, Links(), {name})
-    return Sending({name: channel}, compose)
+    writer = MessageWriter(store, load_templates(NETWORKS, Links()), programs={name})
+    return Sending({name: channel}, writer.write)

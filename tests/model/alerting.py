@@ -285,7 +285,7 @@ def check_alerting(
         for each in messages
     ]
     found = [
-        replace(each, rejection=each.rejection and numbers.of(each.rejection), members=())
+        replace(each, rejection=each.rejection and numbers.of(each.rejection))
         for each in recent_notifications(connection, _MANY)
     ]
     assert found == expected

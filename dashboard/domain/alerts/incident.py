@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, TypeAlias
 from uuid import UUID, uuid5
 
 from dashboard.domain.alerts.condition import Transition
@@ -134,31 +134,26 @@ def incident_key(rule: str, group: Group) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-class OpeningRule(NamedTuple):
-    """What a rule gives to each incident that it opens."""
-
-    name: str
-    kind: str
-    severity: str
-
-
 def open_incident(
-    rule: OpeningRule,
-    group: Group,
     transition: Transition,
-    quiet_after: timedelta,
+    *,
+    rule: str,
+    kind: str,
+    severity: str,
+    group: Group,
+    quiet_after: timedelta = QUIET_AFTER,
     pending: timedelta = timedelta(),
 ) -> Incident:
-    """Open an incident with its first transition; its id follows from both, always the same.
+    """Open an incident of a rule with its first transition; the id is the same every time.
 
-    It fires at once, or after `pending`. Where the transition ends a condition, nothing is open
+    It fires at once, or after `pending`. If the transition ends a condition, nothing is open
     afterwards: the rule came later than its beginning.
     """
     beginning = Incident(
-        incident_id=uuid5(transition.transition_id, rule.name),
-        rule=rule.name,
-        kind=rule.kind,
-        severity=rule.severity,
+        incident_id=uuid5(transition.transition_id, rule),
+        rule=rule,
+        kind=kind,
+        severity=severity,
         group=group,
         state=IncidentState.PENDING if pending else IncidentState.FIRING,
         opened_at=transition.began_at,

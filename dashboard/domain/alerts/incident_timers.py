@@ -18,11 +18,11 @@ from dashboard.domain.alerts.incident import (
 IncidentChange: TypeAlias = tuple[Incident, IncidentEvent]
 """An incident after something happened to it, and the line of its story."""
 
-LOOK_AGAIN: Final = timedelta(minutes=1)
-"""How often what is silent is looked at for an incident without data."""
+NO_DATA_PERIOD: Final = timedelta(minutes=1)
+"""How often an incident without data is checked."""
 
-LOOKED_AWAY: Final = timedelta(minutes=1)
-"""Where nobody looked for so long when an incident was to fire, whether it lasted is not known."""
+LONGEST_ABSENCE: Final = timedelta(minutes=1)
+"""If no worker was running for so long when an incident was to fire, nobody knows if it lasted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ def lose_data(incident: Incident, silent: str, now: datetime) -> IncidentChange 
     """
     if incident.state is not IncidentState.FIRING:
         return None
-    unknown = replace(incident, state=IncidentState.NO_DATA, next_at=now + LOOK_AGAIN)
+    unknown = replace(incident, state=IncidentState.NO_DATA, next_at=now + NO_DATA_PERIOD)
     return unknown, IncidentEvent(now, IncidentEventKind.NO_DATA, note=silent)
 
 
@@ -149,7 +149,7 @@ def fire(
     it was to fire: the worker was away, or the clock was set. Set back, it shows that something is
     to come which happened already.
     """
-    was_away = incident.next_at is not None and now - incident.next_at > LOOKED_AWAY
+    was_away = incident.next_at is not None and now - incident.next_at > LONGEST_ABSENCE
     if timers.pending and (silent or was_away or incident.opened_at > now):
         waiting = replace(no_later_than(incident, now), next_at=now + timers.pending)
         note = silent or "no worker was running when it was to fire"

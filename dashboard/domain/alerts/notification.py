@@ -10,7 +10,7 @@ from typing import Final
 from uuid import UUID
 
 from dashboard.domain.alerts.condition import Opening, Transition
-from dashboard.domain.alerts.incident import Incident
+from dashboard.domain.alerts.incident import Incident, NotifiedChange
 from dashboard.domain.people.active_hours import DAYS
 from dashboard.domain.quantity import shorten
 from dashboard.domain.rejections.exclusion import StoredRejection
@@ -20,7 +20,7 @@ NO_DOMAIN: Final = "linewatch.invalid"
 """The domain of Message-IDs where no sender lends its own; nobody can ever own it (RFC 2606)."""
 
 FIRST_MEMBERS: Final = 20
-"""Members that a notification carries itself, and that the text of its message names."""
+"""Members that the text of a message names."""
 
 _FORM: Final = re.compile(
     r"(?:daily|weekly (?P<day>[a-z]{3})) (?P<hour>[01]\d|2[0-3]):(?P<minute>[0-5]\d)", re.ASCII
@@ -97,25 +97,13 @@ class Delay(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class NotificationMember:
-    """One transition that a notification reports, with the rejection behind it, if there is one.
-
-    `opening` is the transition with which the condition opened that this one changes or ends.
-    """
-
-    transition: Transition
-    rejection: StoredRejection | None = None
-    opening: Opening | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Notification:
     """What one recipient is to get because of one transition, or of several that were grouped.
 
-    `transition`, `rejection` and `opening` are those of its first member. `members` are the first
-    `FIRST_MEMBERS` of `member_count`, in the order of events; of all others only the number is
-    known here, see `store/alerts/members.py`. `incident` is what they belong to, None where that
-    is more than one.
+    `transition`, `rejection` and `opening` are those of its first member; `opening` is the
+    transition with which the condition opened that this one changes or ends. Of the others only
+    the `member_count` is known here; `store/alerts/members.py` reads them. `incident` is what they
+    belong to, None where that is more than one.
 
     It groups members until a worker claims it first, at `closed_at`: from then on members,
     `message_id` and `in_reply_to` never change, so that a repeated message is recognised and says
@@ -149,7 +137,6 @@ class Notification:
     in_reply_to: str = ""
     thread: str = ""
     incident: Incident | None = None
-    members: tuple[NotificationMember, ...] = ()
     member_count: int = 1
     release_at: datetime | None = None
     closed_at: datetime | None = None
@@ -161,6 +148,12 @@ class Notification:
     def delay(self) -> Delay | None:
         """Why it went later than it was due; None where it did not, or where nobody knows."""
         return next((each for each in Delay if each in self.held_by.split()), None)
+
+    @property
+    def first(self) -> NotifiedChange:
+        """Its first member."""
+        opened_at = None if self.opening is None else self.opening.opened_at
+        return NotifiedChange(self.transition, self.rejection, opened_at)
 
     @property
     def is_grouped(self) -> bool:

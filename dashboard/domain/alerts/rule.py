@@ -39,7 +39,7 @@ URGENCY: Final = {each.value: rank for rank, each in enumerate(Severity)}
 
 @dataclass(frozen=True, slots=True)
 class ObservedChange:
-    """A transition with what rules look at: its rejection, and what people wrote at the hash.
+    """A transition with what rules read: its rejection, and what people wrote at the hash.
 
     `label` is foreign text; `is_tracked`: somebody asked to watch the transaction.
     """

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, tzinfo
+from itertools import groupby
 from typing import Final, NamedTuple
 
 from dashboard.domain.alerts.condition import Subject, Transition
@@ -67,7 +68,7 @@ class RulePreview:
     is_cut: bool = False
 
     def __post_init__(self) -> None:
-        """Let what ends later than the time that was looked at last."""
+        """Let what ends later than the previewed time last."""
         shown = tuple(
             each if each.ends is None or each.ends <= self.until else replace(each, ends=None)
             for each in self.firings
@@ -143,11 +144,11 @@ def rate_spells(arrivals: Iterable[datetime], measure: RateMeasure) -> Iterator[
     """Yield when more than so many arrivals, oldest first, lay within the window."""
     within: deque[datetime] = deque()
     begun: datetime | None = None
-    for at in arrivals:
+    for at, together in groupby(arrivals):
         over = at if begun is None else _over_at(within, measure)
         while within and within[0] <= at - measure.window:
             within.popleft()
-        within.append(at)
+        within.extend(together)
         if begun is not None and (over < at or len(within) <= measure.more_than):
             yield Excess(begun, over)
             begun = None

@@ -37,7 +37,8 @@ from dashboard.domain.fees.gas import GasSource
 from dashboard.domain.people.recipients import mailbox_of
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.alerts.conditions import grounds_of_row, subject_of
-from dashboard.store.alerts.notification_claims import IS_PENDING
+from dashboard.store.alerts.notifications import IS_PENDING
+from dashboard.store.alerts.recipients import is_to
 from dashboard.store.alerts.release import count_held
 from dashboard.store.schema import (
     conditions,
@@ -151,7 +152,7 @@ def open_incidents(connection: Connection) -> list[OpenIncident]:
     ]
 
 
-def told_incidents(connection: Connection, recipient: Recipient) -> list[OpenIncident]:
+def notified_incidents(connection: Connection, recipient: Recipient) -> list[OpenIncident]:
     """Return those of them of which a recipient was notified, by an incident that is still open.
 
     What a silence, a window, quiet hours or its rule keep from the recipient is none of them.
@@ -166,11 +167,7 @@ def told_incidents(connection: Connection, recipient: Recipient) -> list[OpenInc
         .where(column.open_key.is_not(None), column.state != IncidentState.PENDING)
         .where(transitions.c.tx_hash.is_(None))
     )
-    to_recipient = (
-        sent.channel == recipient.channel,
-        sent.address == recipient.address,
-        sent.state == NotificationState.SENT,
-    )
+    to_recipient = (is_to(recipient), sent.state == NotificationState.SENT)
     of_changes = (
         of_open.join(
             notification_members,
@@ -311,7 +308,7 @@ def _known_recovery(connection: Connection, recipient: Recipient, end: Transitio
         select(func.max(attempt.delivery_id))
         .join(notification_members, member.notification_id == attempt.notification_id)
         .where(attempt.result == DeliveryResult.SENT)
-        .where(member.channel == recipient.channel, member.address == recipient.address)
+        .where(is_to(recipient, notification_members))
         .where(member.transition_id == opening.scalar_subquery())
     )
     found = connection.scalar(sent)

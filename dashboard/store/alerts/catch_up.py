@@ -13,7 +13,7 @@ from dashboard.domain.alerts.pace import LARGEST_MEMBERS
 from dashboard.domain.alerts.route import BY_QUIET_HOURS
 from dashboard.domain.people.recipients import NOT_VERIFIED, RecipientDirectory, mailbox_of
 from dashboard.store.alerts.notifications import notification_id_of, waiting_row
-from dashboard.store.alerts.recipients import note_summary
+from dashboard.store.alerts.recipients import is_to, note_summary, recipients_in
 from dashboard.store.engine.upsert import insert_all_new
 from dashboard.store.schema import (
     incidents,
@@ -35,10 +35,13 @@ def catch_up(
     What is over or silenced is not sent any more. The Message-ID stands below `domain`.
     """
     note_summary(connection, recipient, now)
-    return sum(
-        _send(connection, each, _kept_back(connection, each), (now, directory, domain))
-        for each in _as_written(connection, recipient)
-    )
+    many = 0
+    for each in _as_written(connection, recipient):
+        found = _kept_back(connection, each)
+        if found:
+            _send(connection, each, found, directory, now, domain)
+        many += len(found)
+    return many
 
 
 def _as_written(connection: Connection, recipient: Recipient) -> list[Recipient]:
@@ -47,7 +50,7 @@ def _as_written(connection: Connection, recipient: Recipient) -> list[Recipient]
     query = select(member.channel, member.address).where(
         member.notification_id.is_(None), member.reason == NOT_VERIFIED
     )
-    found = [Recipient(*row) for row in connection.execute(query.distinct())]
+    found = recipients_in(connection, query.distinct())
     return [each for each in found if mailbox_of(each) == mailbox_of(recipient)]
 
 
@@ -55,27 +58,25 @@ def _send(
     connection: Connection,
     recipient: Recipient,
     found: list[RowMapping],
-    when: tuple[datetime, RecipientDirectory, str],
-) -> int:
-    """Make one notification of these changes; return how many there are."""
-    if not found:
-        return 0
-    now, directory, domain = when
-    notification_id = notification_id_of(found[0]["transition_id"], recipient)
+    directory: RecipientDirectory,
+    now: datetime,
+    domain: str,
+) -> None:
+    """Make one notification of these changes."""
+    first = {name: found[0][name] for name in ("transition_id", "position")}
+    notification_id = notification_id_of(first["transition_id"], recipient)
     release_at, held_for = directory.hold(recipient, now, NOT_VERIFIED)
     row = waiting_row(
         connection, notification_id, recipient, domain, now=now, release_at=release_at
-    ) | {
-        "transition_id": found[0]["transition_id"],
-        "position": found[0]["position"],
+    )
+    more = {
         "precedence": Precedence.OPENING,
         "held_for": held_for,
         "held_by": BY_QUIET_HOURS if release_at > now else "",
         "members": len(found),
     }
-    connection.execute(insert(notifications), row)
+    connection.execute(insert(notifications), row | first | more)
     _join(connection, notification_id, recipient, found)
-    return len(found)
 
 
 def _kept_back(connection: Connection, recipient: Recipient) -> list[RowMapping]:
@@ -84,7 +85,7 @@ def _kept_back(connection: Connection, recipient: Recipient) -> list[RowMapping]
     query = (
         select(member.transition_id, member.position, member.incident_id)
         .join(incidents, incidents.c.incident_id == member.incident_id)
-        .where(member.channel == recipient.channel, member.address == recipient.address)
+        .where(is_to(recipient, notification_members))
         .where(member.notification_id.is_(None), member.reason == NOT_VERIFIED)
         .where(incidents.c.open_key.is_not(None), incidents.c.state != IncidentState.SILENCED)
         .order_by(member.position.desc())
@@ -99,8 +100,7 @@ def _join(
     """Make these changes the members of a notification."""
     member = notification_members.c
     joined = update(notification_members).where(
-        member.channel == recipient.channel,
-        member.address == recipient.address,
+        is_to(recipient, notification_members),
         member.position >= found[0]["position"],
         member.notification_id.is_(None),
         member.reason == NOT_VERIFIED,

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final, TypeAlias
 from uuid import UUID
 
-from sqlalchemy import Connection, Table, and_, insert, select, update
+from sqlalchemy import Connection, and_, insert, select, update
 
 from dashboard.domain.alerts.condition import Transition
 from dashboard.domain.alerts.incident import (
@@ -16,7 +16,6 @@ from dashboard.domain.alerts.incident import (
     IncidentEvent,
     IncidentEventKind,
     IncidentState,
-    OpeningRule,
     grow,
     incident_key,
     open_incident,
@@ -34,7 +33,13 @@ from dashboard.store.alerts.incidents import (
     open_incident_by_key,
     save_incident,
 )
-from dashboard.store.alerts.notifications import notification_id_of, reached_by, waiting_row
+from dashboard.store.alerts.notifications import (
+    member_row,
+    notification_id_of,
+    reached_by,
+    waiting_row,
+)
+from dashboard.store.alerts.recipients import is_to
 from dashboard.store.alerts.repeats import notified_of, withdraw
 from dashboard.store.engine.upsert import insert_all_new
 from dashboard.store.schema import (
@@ -80,28 +85,6 @@ class _GrowingNotification:
 
 
 @dataclass(frozen=True, slots=True)
-class _Member:
-    """One change for one recipient."""
-
-    incident_id: UUID
-    recipient: Recipient
-    transition_id: UUID
-    position: int
-
-    def row(self, notification_id: UUID | None = None, reason: str = "") -> dict[str, Any]:
-        """Return the row: in a notification, or why in none."""
-        return {
-            "transition_id": self.transition_id,
-            "channel": self.recipient.channel,
-            "address": self.recipient.address,
-            "position": self.position,
-            "incident_id": self.incident_id,
-            "notification_id": notification_id,
-            "reason": reason,
-        }
-
-
-@dataclass(frozen=True, slots=True)
 class _Change:
     """A transition at its place in the outbox, and how long what begins with it groups others.
 
@@ -130,7 +113,7 @@ class Grouping:
         self._ended: set[str] = set()
         self._open: dict[_Place, _GrowingNotification | None] = {}
         self._touched: list[_GrowingNotification] = []
-        self._growth: list[tuple[UUID, UUID]] = []
+        self._growth: list[dict[str, Any]] = []
         self._new: list[dict[str, Any]] = []
         self._members: list[dict[str, Any]] = []
         self._unreached: list[tuple[UUID, RuleRoute]] = []
@@ -195,8 +178,7 @@ class Grouping:
             reason = route.withheld or self._directory.withheld(recipient)
             reason = reason or needless(self._connection, recipient, change.transition)
             if reason:
-                member = _member(incident.incident_id, recipient, change)
-                self._members.append(member.row(reason=reason))
+                self._add_member(incident.incident_id, recipient, change, reason=reason)
                 continue
             held = held_for(recipient, route, self._directory, self._now)
             state, until = change.state, held.held_until
@@ -212,7 +194,7 @@ class Grouping:
             elif each.now is not each.before:
                 save_incident(self._connection, each.now)
         self._continue_stories(changed)
-        self._insert(incident_transitions, ("incident_id", "transition_id"), self._growth)
+        insert_all_new(self._connection, incident_transitions, self._growth)
         if self._new:
             self._connection.execute(insert(notifications), self._new)
         for grouped in self._touched:
@@ -222,15 +204,13 @@ class Grouping:
                 self._connection.execute(grown)
         if self._members:
             self._connection.execute(insert(notification_members), self._members)
-        pairs = {
-            (each["notification_id"], each["incident_id"])
-            for each in self._members
-            if each["notification_id"] is not None
-        }
-        self._insert(notification_incidents, ("notification_id", "incident_id"), sorted(pairs))
+        sent = [each for each in self._members if each["notification_id"] is not None]
+        pairs = sorted({(each["notification_id"], each["incident_id"]) for each in sent})
+        rows = [{"notification_id": one, "incident_id": other} for one, other in pairs]
+        insert_all_new(self._connection, notification_incidents, rows)
         for incident_id, route in self._unreached:
             self._say_unreached(incident_id, route)
-        return sum(each["notification_id"] is not None for each in self._members)
+        return len(sent)
 
     def _say_unreached(self, incident_id: UUID, route: RuleRoute) -> None:
         """Note of every transition of an incident that reached nobody that it was too short."""
@@ -242,7 +222,7 @@ class Grouping:
         )
         reason = f"it ended within the pending period of {route.rule}, {span(route.timers.pending)}"
         rows = [
-            _Member(incident_id, recipient, row.transition_id, row.outbox_id).row(reason=reason)
+            member_row(recipient, incident_id, row.transition_id, row.outbox_id, reason=reason)
             for row in self._connection.execute(of_incident).all()
             for recipient in route.recipients
         ]
@@ -257,18 +237,22 @@ class Grouping:
             found = None if stored is None else _GrowingIncident(stored, stored)
         is_new = found is None
         if found is None:
-            timers = route.timers
             begun = open_incident(
-                OpeningRule(route.rule, route.kind, route.severity),
-                *(route.group, transition),
-                *(timers.quiet_after, timers.pending),
+                transition,
+                rule=route.rule,
+                kind=route.kind,
+                severity=route.severity,
+                group=route.group,
+                quiet_after=route.timers.quiet_after,
+                pending=route.timers.pending,
             )
-            found = _GrowingIncident(begun, None, was_pending=bool(timers.pending))
+            found = _GrowingIncident(begun, None, was_pending=bool(route.timers.pending))
         else:
             found.was_pending = found.now.state is IncidentState.PENDING
             found.now = grow(found.now, transition, route.timers.quiet_after)
         found.now = _watched(found.now, route, self._now, is_new=is_new)
-        self._growth.append((found.now.incident_id, transition.transition_id))
+        joined = {"incident_id": found.now.incident_id}
+        self._growth.append(joined | {"transition_id": transition.transition_id})
         if found.now.is_open:
             self._incidents[key] = found
         else:
@@ -284,8 +268,21 @@ class Grouping:
         if grouping is None or grouping.members >= LARGEST_MEMBERS:
             grouping = self._begin(place, change, route)
         grouping.members += 1
-        member = _member(incident_id, recipient, change)
-        self._members.append(member.row(grouping.notification_id))
+        joined = grouping.notification_id
+        self._add_member(incident_id, recipient, change, notification_id=joined)
+
+    def _add_member(
+        self,
+        incident_id: UUID,
+        recipient: Recipient,
+        change: _Change,
+        *,
+        notification_id: UUID | None = None,
+        reason: str = "",
+    ) -> None:
+        place = incident_id, change.transition.transition_id, change.position
+        row = member_row(recipient, *place, notification_id=notification_id, reason=reason)
+        self._members.append(row)
 
     def _grouping(self, place: _Place, route: RuleRoute) -> _GrowingNotification | None:
         if place not in self._open:
@@ -312,8 +309,8 @@ class Grouping:
                 notification_incidents.c.notification_id == column.notification_id,
             )
             .where(notification_incidents.c.incident_id == incident_id)
-            .where(column.channel == recipient.channel, column.address == recipient.address)
-            .where(column.state == state, column.closed_at.is_(None), is_released_alike)
+            .where(is_to(recipient), column.state == state)
+            .where(column.closed_at.is_(None), is_released_alike)
             .where(column.kind == NotificationKind.CHANGE)
             .order_by(column.position.desc())
             .limit(1)
@@ -366,19 +363,9 @@ class Grouping:
                 events.append((incident.incident_id, ended))
         add_events(self._connection, events)
 
-    def _insert(
-        self, table: Table, names: tuple[str, str], pairs: Sequence[tuple[UUID, UUID]]
-    ) -> None:
-        rows = [dict(zip(names, pair, strict=True)) for pair in pairs]
-        insert_all_new(self._connection, table, rows)
-
-
-def _member(incident_id: UUID, recipient: Recipient, change: _Change) -> _Member:
-    return _Member(incident_id, recipient, change.transition.transition_id, change.position)
-
 
 def _watched(incident: Incident, route: RuleRoute, now: datetime, *, is_new: bool) -> Incident:
-    """Set when time changes an incident next; one that is withheld is looked at now."""
+    """Set when time changes an incident next; one that is withheld is due now."""
     if not incident.is_open or incident.state is IncidentState.PENDING:
         return incident
     if route.withheld:

@@ -1,9 +1,9 @@
-"""Incidents as people look at them: open or over, with their story and who was notified."""
+"""Incidents as people see them: open or over, with their story and who was notified."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
@@ -32,9 +32,9 @@ from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.store.alerts.incidents import (
     add_events,
     incident_events_of,
-    incident_of,
     most_urgent_first,
     of_network,
+    read_incidents,
     save_incident,
 )
 from dashboard.store.alerts.outbox import entries_of_incident
@@ -90,7 +90,7 @@ class IncidentStory:
 
     @property
     def state(self) -> IncidentState:
-        """Where the incident stands, for everybody who looks at it."""
+        """Where the incident stands, for everybody who reads it."""
         if self.silence is not None and self.incident.state is IncidentState.FIRING:
             return IncidentState.SILENCED
         if self.unknown is not None and self.incident.state is IncidentState.FIRING:
@@ -100,7 +100,7 @@ class IncidentStory:
 
 @dataclass(frozen=True, slots=True)
 class FinishedFilter:
-    """Which incidents that are over are looked for: those that ended since, of a rule if given."""
+    """Which incidents that are over to find: those that ended since, of a rule if given."""
 
     since: datetime | None = None
     rule: str = ""
@@ -173,34 +173,36 @@ def incidents_beginning(connection: Connection, text: str) -> list[Incident]:
     high = UUID(hex=text.ljust(32, "f"))
     column = incidents.c
     query = select(incidents).where(column.incident_id.between(low, high))
-    rows = connection.execute(query.order_by(column.opened_at.desc()).limit(_MOST_ALIKE)).mappings()
-    return [incident_of(row) for row in rows]
+    return read_incidents(connection, query.order_by(column.opened_at.desc()).limit(_MOST_ALIKE))
 
 
 def withheld_about(connection: Connection, tx_hash: TxHash) -> list[WithheldChanges]:
     """Return why somebody was not notified of changes of a transaction, and how many these are."""
     of_hash = select(conditions.c.subject).where(conditions.c.tx_hash == tx_hash)
     about = select(transitions.c.transition_id).where(transitions.c.subject.in_(of_hash))
-    return _counted(connection, notification_members.c.transition_id.in_(about))
+    found = _withheld(connection, notification_members.c.transition_id.in_(about))
+    return [each for _, each in found]
 
 
 def withheld_in_all(connection: Connection) -> list[WithheldChanges]:
     """Return why somebody was not notified of changes of any kind, and how many these are."""
-    return _counted(connection, true())
+    return [each for _, each in _withheld(connection, true())]
 
 
-def _counted(connection: Connection, which: ColumnElement[bool]) -> list[WithheldChanges]:
+def _withheld(
+    connection: Connection, which: ColumnElement[bool], *by: ColumnElement[Any]
+) -> Iterator[tuple[list[Any], WithheldChanges]]:
+    """Yield what was withheld, counted for each recipient, reason and value of `by`."""
     column = notification_members.c
+    groups = column.channel, column.address, column.reason
     counts = (
-        select(column.channel, column.address, column.reason, func.count().label("many"))
+        select(*groups, func.count(), *by)
         .where(which, column.notification_id.is_(None))
-        .group_by(column.channel, column.address, column.reason)
-        .order_by(column.channel, column.address, column.reason)
+        .group_by(*groups, *by)
+        .order_by(*groups)
     )
-    return [
-        WithheldChanges(Recipient(row.channel, row.address), row.reason, row.many)
-        for row in connection.execute(counts)
-    ]
+    for channel, address, reason, many, *values in connection.execute(counts):
+        yield values, WithheldChanges(Recipient(channel, address), reason, many)
 
 
 def incidents_within(connection: Connection, incident: Incident) -> list[Incident]:
@@ -224,8 +226,7 @@ def incidents_within(connection: Connection, incident: Incident) -> list[Inciden
         exists().where(is_theirs, is_shared),
         ~exists().where(is_theirs, ~is_shared),
     )
-    rows = connection.execute(query.order_by(column.opened_at)).mappings()
-    return [incident_of(row) for row in rows]
+    return read_incidents(connection, query.order_by(column.opened_at))
 
 
 def respond(
@@ -233,12 +234,12 @@ def respond(
 ) -> IncidentResponse | None:
     """Change an incident as a person asked; None where it is not stored."""
     query = select(incidents).where(incidents.c.incident_id == incident_id).with_for_update()
-    row = connection.execute(query).mappings().one_or_none()
-    if row is None:
+    found = read_incidents(connection, query)
+    if not found:
         return None
-    response = change(incident_of(row))
+    response = change(found[0])
     if response.event is not None:
-        # The worker looks at once at what time does from now on.
+        # The worker acts at once on what time does from now on.
         look_at = response.event.at if response.incident.is_open else None
         save_incident(connection, replace(response.incident, next_at=look_at))
         add_events(connection, [(incident_id, response.event)])
@@ -246,18 +247,21 @@ def respond(
 
 
 def _stories(connection: Connection, query: Select[Any]) -> list[IncidentStory]:
-    found = [incident_of(row) for row in connection.execute(query).mappings()]
+    found = read_incidents(connection, query)
     ids = [each.incident_id for each in found]
-    notified, withheld = _notified(connection, ids), _withheld(connection, ids)
-    events = incident_events_of(connection, ids)
+    notified, events = _notified(connection, ids), incident_events_of(connection, ids)
+    withheld: defaultdict[UUID, list[WithheldChanges]] = defaultdict(list)
+    of_incident = notification_members.c.incident_id
+    for [incident_id], each in _withheld(connection, of_incident.in_(ids), of_incident):
+        withheld[incident_id].append(each)
     return [
         IncidentStory(
-            each,
-            tuple(events[each.incident_id]),
-            tuple(notified[each.incident_id]),
-            tuple(withheld[each.incident_id]),
+            incident,
+            tuple(events[incident.incident_id]),
+            tuple(notified[incident.incident_id]),
+            tuple(withheld[incident.incident_id]),
         )
-        for each in found
+        for incident in found
     ]
 
 
@@ -290,29 +294,6 @@ def _notified(
     for (incident_id, recipient), counted in states.items():
         last = sent.get((incident_id, recipient))
         found[incident_id].append(NotifiedRecipient(recipient, counted, last))
-    return found
-
-
-def _withheld(
-    connection: Connection, ids: Collection[UUID]
-) -> defaultdict[UUID, list[WithheldChanges]]:
-    column = notification_members.c
-    counts = (
-        select(
-            column.incident_id,
-            column.channel,
-            column.address,
-            column.reason,
-            func.count().label("many"),
-        )
-        .where(column.incident_id.in_(ids), column.notification_id.is_(None))
-        .group_by(column.incident_id, column.channel, column.address, column.reason)
-        .order_by(column.channel, column.address, column.reason)
-    )
-    found: defaultdict[UUID, list[WithheldChanges]] = defaultdict(list)
-    for row in connection.execute(counts):
-        recipient = Recipient(row.channel, row.address)
-        found[row.incident_id].append(WithheldChanges(recipient, row.reason, row.many))
     return found
 
 

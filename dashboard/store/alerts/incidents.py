@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
@@ -40,33 +40,40 @@ from dashboard.errors import StoreError
 from dashboard.store.schema import incident_events, incidents
 
 _MOST_OPENED: Final = 1000
+_SAME: Final = tuple(
+    each.name for each in fields(Incident) if each.name not in {"incident_id", "group", "state"}
+)
+"""Fields of an incident that are columns as they are."""
+
+
+def read_incidents(connection: Connection, query: Select[Any]) -> list[Incident]:
+    """Read the incidents that a query selects as a whole."""
+    return [incident_of(row) for row in connection.execute(query).mappings()]
 
 
 def incidents_by_id(connection: Connection, ids: Collection[UUID]) -> dict[UUID, Incident]:
     """Return those of these incidents that are stored."""
-    query = select(incidents).where(incidents.c.incident_id.in_(ids))
-    found = [incident_of(row) for row in connection.execute(query).mappings()]
+    found = read_incidents(connection, select(incidents).where(incidents.c.incident_id.in_(ids)))
     return {each.incident_id: each for each in found}
 
 
 def open_incident_by_key(connection: Connection, key: str) -> Incident | None:
     """Return the open incident of a rule and group, which is then this transaction's to change."""
     query = select(incidents).where(incidents.c.open_key == key).with_for_update()
-    row = connection.execute(query).mappings().one_or_none()
-    return None if row is None else incident_of(row)
+    return next(iter(read_incidents(connection, query)), None)
 
 
 def all_open_incidents(connection: Connection, limit: int) -> list[Incident]:
     """Return incidents that are not over, at most `limit`."""
     query = select(incidents).where(incidents.c.open_key.is_not(None)).limit(limit)
-    return [incident_of(row) for row in connection.execute(query).mappings()]
+    return read_incidents(connection, query)
 
 
 def open_incidents_of_rule(connection: Connection, rule: str) -> list[Incident]:
     """Return the open incidents of a rule, which are then this transaction's to change."""
     column = incidents.c
     query = select(incidents).where(column.open_key.is_not(None), column.rule == rule)
-    return [incident_of(row) for row in connection.execute(query.with_for_update()).mappings()]
+    return read_incidents(connection, query.with_for_update())
 
 
 def unattended_incidents(
@@ -86,7 +93,7 @@ def unattended_incidents(
         column.kind != RuleKind.INCLUDED,
     )
     query = of_network(query, network_id).order_by(*most_urgent_first()).limit(limit)
-    return [incident_of(row) for row in connection.execute(query).mappings()]
+    return read_incidents(connection, query)
 
 
 def most_urgent_first() -> tuple[ColumnElement[Any], ...]:
@@ -153,8 +160,8 @@ def is_incident_due(connection: Connection, now: datetime) -> bool:
     return connection.scalar(query) is not None
 
 
-def look_at_lasting(connection: Connection, now: datetime) -> None:
-    """Let every open incident of what lasts be looked at now, but those that are pending."""
+def make_lasting_due(connection: Connection, now: datetime) -> None:
+    """Let every open incident of what lasts be due now, but those that are pending."""
     column = incidents.c
     lasting = update(incidents).where(
         column.open_key.is_not(None),
@@ -171,10 +178,10 @@ def due_incidents(connection: Connection, now: datetime, limit: int) -> list[Inc
     """
     column = incidents.c
     query = select(incidents).where(column.next_at <= now).order_by(column.next_at).limit(limit)
-    return [incident_of(row) for row in connection.execute(query.with_for_update()).mappings()]
+    return read_incidents(connection, query.with_for_update())
 
 
-def look_at_all(connection: Connection, now: datetime) -> None:
+def make_all_due(connection: Connection, now: datetime) -> None:
     """Let every open incident be due, since what time does to it may have changed.
 
     One that is pending is, where the clock was set back to before it opened.
@@ -207,18 +214,7 @@ def save_incident(connection: Connection, incident: Incident) -> None:
 
 def add_events(connection: Connection, events: Sequence[tuple[UUID, IncidentEvent]]) -> None:
     """Continue the story of incidents."""
-    rows = [
-        {
-            "incident_id": incident_id,
-            "at": event.at,
-            "kind": event.kind,
-            "transitions": event.transitions,
-            "actor": event.actor,
-            "note": event.note,
-            "owner": event.owner,
-        }
-        for incident_id, event in events
-    ]
+    rows = [{"incident_id": incident_id, **asdict(event)} for incident_id, event in events]
     if rows:
         connection.execute(incident_events.insert(), rows)
 
@@ -243,46 +239,16 @@ def incident_of(row: RowMapping) -> Incident:
     """Read a whole row."""
     column = incidents.c
     return Incident(
-        incident_id=row[column.incident_id],
-        rule=row[column.rule],
-        kind=row[column.kind],
-        severity=row[column.severity],
+        **{name: row[column[name]] for name in ("incident_id", *_SAME)},
         group=tuple((name, value) for name, value in row[column.grouped_by]),
         state=IncidentState(row[column.state]),
-        opened_at=row[column.opened_at],
-        changed_at=row[column.changed_at],
-        transitions=row[column.transitions],
-        troubled=row[column.troubled],
-        next_at=row[column.next_at],
-        resolved_at=row[column.resolved_at],
-        version=row[column.version],
-        owner=row[column.owner],
-        reminders=row[column.reminders],
-        reminded_at=row[column.reminded_at],
-        escalated_at=row[column.escalated_at],
-        notified_at=row[column.notified_at],
     )
 
 
 def _row_of(incident: Incident) -> dict[str, Any]:
-    return {
+    return {name: getattr(incident, name) for name in _SAME} | {
         "open_key": incident.key if incident.is_open else None,
-        "rule": incident.rule,
-        "kind": incident.kind,
-        "severity": incident.severity,
         "network_id": incident.network_id,
         "grouped_by": [list(pair) for pair in incident.group],
         "state": incident.state,
-        "opened_at": incident.opened_at,
-        "changed_at": incident.changed_at,
-        "transitions": incident.transitions,
-        "troubled": incident.troubled,
-        "next_at": incident.next_at,
-        "resolved_at": incident.resolved_at,
-        "version": incident.version,
-        "owner": incident.owner,
-        "reminders": incident.reminders,
-        "reminded_at": incident.reminded_at,
-        "escalated_at": incident.escalated_at,
-        "notified_at": incident.notified_at,
     }

@@ -7,17 +7,11 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, func, select, update
 
-from dashboard.domain.alerts.notification import (
-    DeliveryResult,
-)
+from dashboard.domain.alerts.notification import DeliveryResult
 from dashboard.domain.health.troubles import MailOutage, MailTrouble
-from dashboard.store.alerts.notification_claims import IS_PENDING
+from dashboard.store.alerts.notifications import IS_PENDING
 from dashboard.store.engine.upsert import insert_new
-from dashboard.store.schema import (
-    deliveries,
-    mail_outages,
-    notifications,
-)
+from dashboard.store.schema import deliveries, mail_outages, notifications
 
 
 def mail_trouble(connection: Connection, channel: str) -> MailTrouble | None:

@@ -1,10 +1,4 @@
-"""The members of a notification: every transition that it reports, and those that reach nobody.
-
-`with_members` gives notifications that were claimed their first members and their incident: what
-the text of a message is written from. `all_members` reads all of them in parts, for the attached
-table. Whoever needs more of a member (a label, the version before) adds it to `NotificationMember`
-and reads it here.
-"""
+"""The members of a notification: every transition that it reports."""
 
 from __future__ import annotations
 
@@ -15,16 +9,15 @@ from uuid import UUID
 
 from sqlalchemy import Connection, func, select
 
-from dashboard.domain.alerts.incident import Incident
+from dashboard.domain.alerts.incident import Incident, NotifiedChange
 from dashboard.domain.alerts.notification import (
-    FIRST_MEMBERS,
     Notification,
-    NotificationMember,
     NotificationState,
 )
 from dashboard.domain.alerts.pace import LARGEST_MEMBERS
 from dashboard.store.alerts.incidents import incidents_by_id
 from dashboard.store.alerts.notifications import member_of, select_transitions
+from dashboard.store.alerts.recipients import is_to
 from dashboard.store.engine.engine import Store
 from dashboard.store.schema import (
     notification_incidents,
@@ -36,59 +29,39 @@ from dashboard.store.schema import (
 _PORTION: Final = 500
 
 
-def with_members(
+def with_incidents(
     connection: Connection, notifications: Sequence[Notification]
 ) -> list[Notification]:
-    """Return the same notifications with their first members, and the one incident of each."""
-    ids = [each.notification_id for each in notifications]
-    incidents = incidents_of(connection, ids)
-    known = incidents_by_id(connection, {each[0] for each in incidents.values() if len(each) == 1})
+    """Return the same notifications, each with its incident if it is about one alone."""
+    about = incidents_of(connection, [each.notification_id for each in notifications])
+    single = {key: each[0] for key, each in about.items() if len(each) == 1}
+    known = incidents_by_id(connection, set(single.values()))
     return [
-        replace(
-            each,
-            members=_members(connection, each),
-            incident=known.get(incidents.get(each.notification_id, [each.notification_id])[0])
-            if len(incidents.get(each.notification_id, ())) == 1
-            else None,
-        )
+        replace(each, incident=known.get(single[each.notification_id]))
+        if each.notification_id in single
+        else each
         for each in notifications
     ]
 
 
-def all_members(store: Store, notification_id: UUID) -> Iterator[NotificationMember]:
+def all_members(store: Store, notification_id: UUID) -> Iterator[NotifiedChange]:
     """Read every member in the order of events, some hundred at a time; raises StoreError."""
-    after = -1
-    while True:
-        with store.read() as connection:
-            found = _part(connection, notification_id, after, _PORTION)
-        for _, member in found:
-            yield member
-        if len(found) < _PORTION:
-            return
-        after = found[-1][0]
-
-
-def _members(connection: Connection, notification: Notification) -> tuple[NotificationMember, ...]:
-    if not notification.is_grouped:
-        return notification.members
-    found = _part(connection, notification.notification_id, -1, FIRST_MEMBERS)
-    return tuple(member for _, member in found)
-
-
-def _part(
-    connection: Connection, notification_id: UUID, after: int, limit: int
-) -> list[tuple[int, NotificationMember]]:
-    column = notification_members.c
+    column, after = notification_members.c, -1
     query = (
         select_transitions()
         .add_columns(column.position)
         .join(notification_members, column.transition_id == transitions.c.transition_id)
-        .where(column.notification_id == notification_id, column.position > after)
+        .where(column.notification_id == notification_id)
         .order_by(column.position)
-        .limit(limit)
+        .limit(_PORTION)
     )
-    rows = connection.execute(query).mappings()
-    return [(row[column.position], member_of(row)) for row in rows]
+    while True:
+        with store.read() as connection:
+            rows = connection.execute(query.where(column.position > after)).mappings().all()
+        yield from map(member_of, rows)
+        if len(rows) < _PORTION:
+            return
+        after = rows[-1][column.position]
 
 
 def states_of(connection: Connection, ids: Sequence[UUID]) -> dict[UUID, list[str]]:
@@ -107,7 +80,7 @@ def states_of(connection: Connection, ids: Sequence[UUID]) -> dict[UUID, list[st
     return found
 
 
-def sent_changes(connection: Connection, notification: Notification) -> list[NotificationMember]:
+def sent_changes(connection: Connection, notification: Notification) -> list[NotifiedChange]:
     """Return the changes of its incidents that were sent to the same recipient, at most 5,000.
 
     Those are the latest, in the order of events.
@@ -119,8 +92,7 @@ def sent_changes(connection: Connection, notification: Notification) -> list[Not
         .join(notification_members, member.transition_id == transitions.c.transition_id)
         .join(notifications, column.notification_id == member.notification_id)
         .where(member.incident_id.in_(about), column.state == NotificationState.SENT)
-        .where(member.channel == notification.recipient.channel)
-        .where(member.address == notification.recipient.address)
+        .where(is_to(notification.recipient, notification_members))
         .order_by(member.position.desc())
         .limit(LARGEST_MEMBERS)
     )

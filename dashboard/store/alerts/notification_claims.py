@@ -24,7 +24,6 @@ from sqlalchemy import (
     func,
     insert,
     literal,
-    literal_column,
     null,
     or_,
     select,
@@ -39,11 +38,13 @@ from dashboard.domain.alerts.notification import (
     Recipient,
 )
 from dashboard.domain.alerts.pace import Closing
-from dashboard.store.alerts.members import with_members
+from dashboard.store.alerts.members import with_incidents
 from dashboard.store.alerts.notifications import (
+    IS_PENDING,
     notification_of,
     select_notifications,
 )
+from dashboard.store.alerts.recipients import is_to, recipients_in
 from dashboard.store.alerts.release import close
 from dashboard.store.engine.leases import live_tokens
 from dashboard.store.schema import (
@@ -55,10 +56,6 @@ from dashboard.store.schema import (
     notifications,
 )
 from dashboard.store.schema.columns import ForeignText, Moment
-
-# Written out, so that the planner sees that the partial index fits.
-IS_PENDING: Final = notifications.c.state == literal_column("'pending'")
-
 
 _TO_TRY_AT_ONCE: Final = (
     IS_PENDING,
@@ -85,8 +82,7 @@ def pending_recipients(connection: Connection) -> list[Recipient]:
     """Return every recipient with a pending notification that is closed, claimed or not."""
     column = notifications.c
     closed = select(column.channel, column.address).where(IS_PENDING, column.closed_at.is_not(None))
-    query = closed.distinct()
-    return [Recipient(*row) for row in connection.execute(query)]
+    return recipients_in(connection, closed.distinct())
 
 
 def claim(
@@ -114,7 +110,7 @@ def claim(
     rows = connection.execute(
         select_notifications().where(notifications.c.notification_id.in_(ids))
     ).mappings()
-    claimed = with_members(connection, [notification_of(row) for row in rows])
+    claimed = with_incidents(connection, [notification_of(row) for row in rows])
     by_id = {each.notification_id: each for each in claimed}
     return [by_id[each] for each in ids]
 
@@ -168,7 +164,7 @@ def to_try_at_once(connection: Connection) -> list[Recipient]:
     """Return to whom something failed that is to be tried at once."""
     column = notifications.c
     failed = select(column.channel, column.address).where(*_TO_TRY_AT_ONCE)
-    return [Recipient(*row) for row in connection.execute(failed.distinct())]
+    return recipients_in(connection, failed.distinct())
 
 
 def note_tries(connection: Connection, now: datetime) -> None:
@@ -184,7 +180,7 @@ def release_claims(connection: Connection, holder_token: int, recipient: Recipie
     """
     column = notifications.c
     mine = update(notifications).where(
-        IS_PENDING, _is_to(recipient), column.claimed_by == holder_token
+        IS_PENDING, is_to(recipient), column.claimed_by == holder_token
     )
     is_fresh = and_(column.closed_by == holder_token, column.attempts == 0)
     open_again = {
@@ -207,7 +203,7 @@ def _claimable(request: ClaimRequest, others: Sequence[int]) -> Select[Any]:
     besides = [notifications.c.notification_id.not_in(request.besides)] if request.besides else []
     return (
         select(notifications.c.notification_id)
-        .where(IS_PENDING, _is_to(request.recipient), notifications.c.closed_at.is_not(None))
+        .where(IS_PENDING, is_to(request.recipient), notifications.c.closed_at.is_not(None))
         .where(or_(notifications.c.claimed_by.is_(None), notifications.c.claimed_by.not_in(others)))
         .where(~_has_an_earlier_one(), *besides)
         .order_by(
@@ -241,11 +237,6 @@ def _has_an_earlier_one() -> ColumnElement[bool]:
         or_(earlier.c.kind == NotificationKind.CHANGE, earlier.c.closed_at.is_not(None)),
     )
     return or_(answers, follows)
-
-
-def _is_to(recipient: Recipient) -> ColumnElement[bool]:
-    column = notifications.c
-    return and_(column.channel == recipient.channel, column.address == recipient.address)
 
 
 def _is_still_claimed(notification: Notification) -> ColumnElement[bool]:

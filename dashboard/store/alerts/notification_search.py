@@ -40,7 +40,7 @@ _IDENTITY: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 @dataclass(frozen=True, slots=True)
 class NotificationFilter:
-    """What is looked for; what is None may be anything.
+    """What to find; what is None may be anything.
 
     `since` and `until`, both included, bound the time at which the notification was made. `after`
     is the state that it reports. `search` is what a person types: it stands in what the page shows
@@ -162,7 +162,7 @@ def _is_to(connection: Connection, words: str) -> ColumnElement[bool]:
 def _addresses_with(connection: Connection, words: str) -> list[str]:
     """Return the addresses in which words stand.
 
-    They are few and all of them stand in one index, while the words would be looked for in each
+    They are few and all of them stand in one index, while the words would be sought in each
     notification: of 20,000 this took 11 ms of CPU, and takes 3.
     """
     known = select(notifications.c.address).distinct().cte("known").prefix_with("MATERIALIZED")

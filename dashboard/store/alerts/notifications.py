@@ -11,16 +11,16 @@ from datetime import datetime
 from typing import Any, Final
 from uuid import UUID, uuid5
 
-from sqlalchemy import Connection, RowMapping, Select, select, update
+from sqlalchemy import Connection, RowMapping, Select, literal_column, select, update
 
 from dashboard.domain.alerts.condition import Opening, Transition
+from dashboard.domain.alerts.incident import NotifiedChange
 from dashboard.domain.alerts.notification import (
     NO_DOMAIN,
     DeliveryAttempt,
     DeliveryResult,
     Notification,
     NotificationKind,
-    NotificationMember,
     NotificationState,
     Recipient,
 )
@@ -29,7 +29,7 @@ from dashboard.domain.alerts.signed_link import KEY_LENGTH
 from dashboard.domain.rejections.exclusion import StoredRejection
 from dashboard.domain.tracking.paste import tags_in
 from dashboard.store.alerts.conditions import transition_of
-from dashboard.store.alerts.recipients import recipient_of_verification
+from dashboard.store.alerts.recipients import recipient_of_verification, recipients_in
 from dashboard.store.schema import (
     deliveries,
     installation,
@@ -40,6 +40,9 @@ from dashboard.store.schema import (
     transitions,
 )
 from dashboard.store.schema.rejections import stored_rejection
+
+# Written out, so that the planner sees that the partial index fits.
+IS_PENDING: Final = notifications.c.state == literal_column("'pending'")
 
 _CONTEXT: Final = b"linewatch message 1:"
 """Keeps an id from meaning anything where the key signs something else."""
@@ -71,6 +74,27 @@ def waiting_row(
         "attempts": 0,
         "next_attempt_at": release_at,
         "outcome": "",
+    }
+
+
+def member_row(
+    recipient: Recipient,
+    incident_id: UUID,
+    transition_id: UUID,
+    position: int,
+    *,
+    notification_id: UUID | None = None,
+    reason: str = "",
+) -> dict[str, Any]:
+    """Return the columns of one change for one recipient: in a notification, or why in none."""
+    return {
+        "transition_id": transition_id,
+        "channel": recipient.channel,
+        "address": recipient.address,
+        "position": position,
+        "incident_id": incident_id,
+        "notification_id": notification_id,
+        "reason": reason,
     }
 
 
@@ -133,17 +157,15 @@ def change_of(row: RowMapping) -> ObservedChange:
     )
 
 
-def member_of(row: RowMapping) -> NotificationMember:
+def member_of(row: RowMapping) -> NotifiedChange:
     """Read a row of `select_transitions` as a member."""
-    opening_id = row[transitions.c.opening_id]
-    opening = None if opening_id is None else Opening(opening_id, row[transitions.c.opened_at])
-    return NotificationMember(*transition_and_rejection(row), opening)
+    return NotifiedChange(*transition_and_rejection(row), row[transitions.c.opened_at])
 
 
 def notification_of(row: RowMapping) -> Notification:
-    """Read a row of `select_notifications`; it knows its first member only, and no incident."""
-    first = member_of(row)
-    column = notifications.c
+    """Read a row of `select_notifications`; it knows no incident."""
+    first, column = member_of(row), notifications.c
+    opening_id = row[transitions.c.opening_id]
     return Notification(
         notification_id=row[column.notification_id],
         message_id=row[column.message_id],
@@ -157,10 +179,9 @@ def notification_of(row: RowMapping) -> Notification:
         claimed_by=row[column.claimed_by],
         sent_at=row[column.sent_at],
         outcome=row[column.outcome],
-        opening=first.opening,
+        opening=None if opening_id is None else Opening(opening_id, row[transitions.c.opened_at]),
         in_reply_to=row[column.in_reply_to],
         thread=row[column.thread],
-        members=(first,),
         member_count=row[column.members],
         release_at=row[column.release_at],
         closed_at=row[column.closed_at],
@@ -174,7 +195,7 @@ def reached_by(connection: Connection, transition_id: UUID) -> set[Recipient]:
     """Return whom a transition reached, or was withheld from."""
     column = notification_members.c
     query = select(column.channel, column.address).where(column.transition_id == transition_id)
-    return {Recipient(row.channel, row.address) for row in connection.execute(query)}
+    return set(recipients_in(connection, query))
 
 
 def deliveries_by_notification(

@@ -6,7 +6,17 @@ from dataclasses import fields
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import Connection, RowMapping, delete, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    RowMapping,
+    Select,
+    Table,
+    and_,
+    delete,
+    select,
+    update,
+)
 
 from dashboard.domain.alerts.kinds.delivery import BounceGrounds
 from dashboard.domain.alerts.notification import (
@@ -47,6 +57,17 @@ _NOTHING: Final = {
 }
 
 
+def is_to(recipient: Recipient, table: Table = notifications) -> ColumnElement[bool]:
+    """Whether a row of a table is of a recipient, written like this."""
+    column = table.c
+    return and_(column.channel == recipient.channel, column.address == recipient.address)
+
+
+def recipients_in(connection: Connection, query: Select[Any]) -> list[Recipient]:
+    """Read recipients: the query selects channels and addresses."""
+    return [Recipient(*row) for row in connection.execute(query)]
+
+
 def read_directory(connection: Connection, configured: ConfiguredRecipients) -> RecipientDirectory:
     """Return all that is known of recipients now."""
     rows = connection.execute(select(recipients)).mappings().all()
@@ -62,7 +83,7 @@ def read_directory(connection: Connection, configured: ConfiguredRecipients) -> 
 def locked_verification(connection: Connection, recipient: Recipient) -> Verification:
     """Return how far an address is verified; nobody else changes that before this commits."""
     insert_new(connection, recipients, _key(recipient) | _NOTHING)
-    query = select(recipients).where(*_is(recipient)).with_for_update()
+    query = select(recipients).where(_is(recipient)).with_for_update()
     return _verification(connection.execute(query).mappings().one())
 
 
@@ -77,7 +98,7 @@ def save_verification(
     ]
     if message_id is not None:
         values["message_id"] = message_id
-    mine = update(recipients).where(*_is(verification.recipient))
+    mine = update(recipients).where(_is(verification.recipient))
     connection.execute(mine.values(**values))
 
 
@@ -87,7 +108,7 @@ def save_profile(connection: Connection, recipient: Recipient, wanted: Recipient
     values: dict[str, Any] = {"zone": wanted.zone, "active": [str(each) for each in wanted.active]}
     values |= {"digest": digest} | ({} if digest else {"digested_until": None})
     if not insert_new(connection, recipients, _key(recipient) | _NOTHING | values):
-        connection.execute(update(recipients).where(*_is(recipient)).values(**values))
+        connection.execute(update(recipients).where(_is(recipient)).values(**values))
 
 
 def digested_until(
@@ -97,7 +118,7 @@ def digested_until(
     column = recipients.c
     query = select(column.channel, column.address, column.digested_until)
     if recipient is not None:
-        query = query.where(*_is(recipient)).with_for_update()
+        query = query.where(_is(recipient)).with_for_update()
     rows = connection.execute(query.where(column.digested_until.is_not(None))).all()
     return {Recipient(row.channel, row.address): row.digested_until for row in rows}
 
@@ -105,20 +126,22 @@ def digested_until(
 def note_digest(connection: Connection, recipient: Recipient, until: datetime) -> None:
     """Store until when digests tell a recipient what happened."""
     insert_new(connection, recipients, _key(recipient) | _NOTHING)
-    mine = update(recipients).where(*_is(recipient))
+    mine = update(recipients).where(_is(recipient))
     connection.execute(mine.values(digested_until=until))
 
 
 def verified_without_summary(connection: Connection) -> list[Recipient]:
     """Return who was verified and did not get yet what is still open."""
     column = recipients.c
-    query = select(recipients).where(column.verified_at.is_not(None), column.caught_up_at.is_(None))
-    return [_recipient(row) for row in connection.execute(query).mappings()]
+    query = select(column.channel, column.address)
+    return recipients_in(
+        connection, query.where(column.verified_at.is_not(None), column.caught_up_at.is_(None))
+    )
 
 
 def note_summary(connection: Connection, recipient: Recipient, at: datetime) -> None:
     """Store that a recipient got what is still open."""
-    connection.execute(update(recipients).where(*_is(recipient)).values(caught_up_at=at))
+    connection.execute(update(recipients).where(_is(recipient)).values(caught_up_at=at))
 
 
 def pending_to(connection: Connection) -> list[Recipient]:
@@ -127,7 +150,7 @@ def pending_to(connection: Connection) -> list[Recipient]:
     pending = select(column.channel, column.address).where(
         column.state == NotificationState.PENDING
     )
-    return [Recipient(*row) for row in connection.execute(pending.distinct())]
+    return recipients_in(connection, pending.distinct())
 
 
 def last_sent_to(connection: Connection, recipient: Recipient) -> datetime | None:
@@ -135,8 +158,7 @@ def last_sent_to(connection: Connection, recipient: Recipient) -> datetime | Non
     column = notifications.c
     query = (
         select(column.sent_at)
-        .where(column.channel == recipient.channel, column.address == recipient.address)
-        .where(column.state == NotificationState.SENT)
+        .where(is_to(recipient), column.state == NotificationState.SENT)
         .order_by(column.closed_at.desc())
         .limit(1)
     )
@@ -146,9 +168,9 @@ def last_sent_to(connection: Connection, recipient: Recipient) -> datetime | Non
 
 def recipient_of_verification(connection: Connection, message_id: str) -> Recipient | None:
     """Return to whom a verification mail was sent, or tried to be; None for one that never was."""
-    query = select(recipients).where(recipients.c.message_id == message_id)
-    row = connection.execute(query).mappings().first()
-    return None if row is None else _recipient(row)
+    column = recipients.c
+    query = select(column.channel, column.address).where(column.message_id == message_id)
+    return next(iter(recipients_in(connection, query)), None)
 
 
 def _key(recipient: Recipient) -> dict[str, Any]:
@@ -156,9 +178,8 @@ def _key(recipient: Recipient) -> dict[str, Any]:
     return {"channel": mailbox.channel, "address": mailbox.address}
 
 
-def _is(recipient: Recipient) -> tuple[Any, Any]:
-    column, mailbox = recipients.c, mailbox_of(recipient)
-    return column.channel == mailbox.channel, column.address == mailbox.address
+def _is(recipient: Recipient) -> ColumnElement[bool]:
+    return is_to(mailbox_of(recipient), recipients)
 
 
 def _recipient(row: RowMapping) -> Recipient:
@@ -202,11 +223,8 @@ def turn_off(connection: Connection, address: AddressOff) -> bool:
 
 def mark_pending_dead(connection: Connection, recipient: Recipient, why: str) -> int:
     """Mark everything that is pending to a recipient as dead; return how many."""
-    column = notifications.c
     pending = update(notifications).where(
-        column.state == NotificationState.PENDING,
-        column.channel == recipient.channel,
-        column.address == recipient.address,
+        notifications.c.state == NotificationState.PENDING, is_to(recipient)
     )
     dead = {"state": NotificationState.DEAD, "outcome": f"not sent: {why}"}
     return connection.execute(pending.values(**dead, claimed_by=None)).rowcount
@@ -214,10 +232,7 @@ def mark_pending_dead(connection: Connection, recipient: Recipient, why: str) ->
 
 def turn_on(connection: Connection, recipient: Recipient) -> bool:
     """Send to an address again; False where it is not off."""
-    column = addresses_off.c
-    mine = delete(addresses_off).where(
-        column.channel == recipient.channel, column.address == recipient.address
-    )
+    mine = delete(addresses_off).where(is_to(recipient, addresses_off))
     return connection.execute(mine).rowcount == 1
 
 
@@ -249,10 +264,7 @@ def suspect(connection: Connection, address: SuspectAddress) -> None:
 
 def end_suspicion(connection: Connection, recipient: Recipient) -> bool:
     """Take an address for a good one again; False where it was not suspect."""
-    column, mailbox = suspect_addresses.c, mailbox_of(recipient)
-    mine = delete(suspect_addresses).where(
-        column.channel == mailbox.channel, column.address == mailbox.address
-    )
+    mine = delete(suspect_addresses).where(is_to(mailbox_of(recipient), suspect_addresses))
     return connection.execute(mine).rowcount == 1
 
 

@@ -38,7 +38,8 @@ from dashboard.domain.alerts.route import RuleRoute, window_key
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.exclusion import StoredRejection
 from dashboard.store.alerts.incidents import incident_of
-from dashboard.store.alerts.notifications import select_notifications
+from dashboard.store.alerts.notifications import IS_PENDING, select_notifications
+from dashboard.store.alerts.recipients import is_to
 from dashboard.store.engine.upsert import insert_all_new
 from dashboard.store.schema import (
     conditions,
@@ -56,8 +57,6 @@ _MOST_HOLDING: Final = 3
 _LONGEST_THREAD: Final = 3
 """Message-IDs that a message names beside the first of its thread."""
 
-# Written out, so that the planner sees that the partial index fits.
-_IS_PENDING = notifications.c.state == literal_column("'pending'")
 SETTLING: Final = timedelta(minutes=15)
 """How long after a restore a transition of a network may have been notified before: its condition
 lasted already, which the backup does not know."""
@@ -70,7 +69,7 @@ _IS_HELD: Final = notifications.c.state == literal_column("'held'")
 def open_notifications(connection: Connection) -> list[OpenNotification]:
     """Return every pending notification that still takes members, in the order of events."""
     column = notifications.c
-    groups = (_IS_PENDING, column.closed_at.is_(None))
+    groups = (IS_PENDING, column.closed_at.is_(None))
     pair = notification_incidents.c
     of_incidents = (
         select(pair.notification_id, pair.incident_id)
@@ -126,7 +125,7 @@ def held_notifications(connection: Connection, now: datetime) -> list[HeldNotifi
         .add_columns(column.held_by)
         .join(notification_incidents, pair.incident_id == incidents.c.incident_id)
         .join(notifications, column.notification_id == pair.notification_id)
-        .where(_IS_PENDING, column.closed_at.is_(None), column.release_at > now)
+        .where(IS_PENDING, column.closed_at.is_(None), column.release_at > now)
         .where(column.held_by.contains(window_key(""), autoescape=True))
         .with_for_update(of=notifications)
     )
@@ -158,17 +157,11 @@ def traffic_to(connection: Connection, recipient: Recipient, now: datetime) -> R
     """Return what went to a recipient within the last hour, and what waits to be delivered."""
     column = notifications.c
     waiting = select(func.count(column.notification_id), func.max(column.closed_at)).where(
-        _IS_PENDING,
-        column.channel == recipient.channel,
-        column.address == recipient.address,
-        column.closed_at.is_not(None),
+        IS_PENDING, is_to(recipient), column.closed_at.is_not(None)
     )
     count, latest = connection.execute(waiting).one()
     query = select(column.closed_at, column.is_urgent, column.precedence).where(
-        column.channel == recipient.channel,
-        column.address == recipient.address,
-        column.closed_at > now - HOUR,
-        column.closed_at <= now,
+        is_to(recipient), column.closed_at > now - HOUR, column.closed_at <= now
     )
     recent = [
         Gone(row.closed_at, Precedence(row.precedence), row.is_urgent)
@@ -181,7 +174,7 @@ def note_cap(connection: Connection, passed_over: Sequence[UUID]) -> None:
     """Store of notifications that are still open that the cap passed them over."""
     column = notifications.c
     query = select(column.notification_id, column.held_by).where(
-        column.notification_id.in_(passed_over), _IS_PENDING, column.closed_at.is_(None)
+        column.notification_id.in_(passed_over), IS_PENDING, column.closed_at.is_(None)
     )
     for row in connection.execute(query.with_for_update()).all():
         mine = column.notification_id == row.notification_id
@@ -197,7 +190,7 @@ def close(
         ids = [closing.notification_id, *closing.merged]
         column = notifications.c
         query = select(column.notification_id, column.held_by).where(
-            column.notification_id.in_(ids), _IS_PENDING, column.closed_at.is_(None)
+            column.notification_id.in_(ids), IS_PENDING, column.closed_at.is_(None)
         )
         rows = connection.execute(query.with_for_update())
         still_open = {row.notification_id: row.held_by or "" for row in rows}

@@ -10,11 +10,10 @@ from uuid import UUID, uuid5
 
 from sqlalchemy import Connection, RowMapping, delete, func, or_, select, true
 
-from dashboard.domain.alerts.incident import Incident
+from dashboard.domain.alerts.incident import Incident, NotifiedChange
 from dashboard.domain.alerts.notification import (
     NO_DOMAIN,
     NotificationKind,
-    NotificationMember,
     NotificationState,
     Recipient,
 )
@@ -23,7 +22,13 @@ from dashboard.domain.alerts.route import BY_QUIET_HOURS
 from dashboard.domain.alerts.silence import SILENCED
 from dashboard.domain.people.recipients import RecipientDirectory
 from dashboard.store.alerts.incidents import incidents_by_id
-from dashboard.store.alerts.notifications import member_of, select_transitions, waiting_row
+from dashboard.store.alerts.notifications import (
+    member_of,
+    member_row,
+    select_transitions,
+    waiting_row,
+)
+from dashboard.store.alerts.recipients import recipients_in
 from dashboard.store.engine.upsert import insert_new
 from dashboard.store.schema import (
     incident_transitions,
@@ -136,7 +141,7 @@ def _informed_of(connection: Connection, transition_id: UUID) -> set[Recipient]:
         .join(notification_members, member.notification_id == column.notification_id)
         .where(member.transition_id == transition_id, column.state == NotificationState.SENT)
     )
-    return {Recipient(*row) for row in connection.execute(query)}
+    return set(recipients_in(connection, query))
 
 
 def _reminded_enough(
@@ -151,7 +156,7 @@ def _reminded_enough(
         .where(pair.incident_id == incident.incident_id)
         .where(or_(waits, column.sent_at > reminder.now - reminder.least_apart))
     )
-    return {Recipient(*row) for row in connection.execute(query)}
+    return set(recipients_in(connection, query))
 
 
 def is_awaited(connection: Connection, incident: Incident) -> bool:
@@ -224,10 +229,10 @@ def notified_of(
         .distinct()
         .order_by(column.channel, column.address)
     )
-    return [Recipient(*row) for row in connection.execute(query)]
+    return recipients_in(connection, query)
 
 
-def last_changes(connection: Connection, notification_id: UUID) -> list[NotificationMember]:
+def last_changes(connection: Connection, notification_id: UUID) -> list[NotifiedChange]:
     """Return the last change of each incident that a notification without members is about."""
     pair = notification_incidents.c
     ids = connection.scalars(
@@ -237,9 +242,7 @@ def last_changes(connection: Connection, notification_id: UUID) -> list[Notifica
     return last_changes_of(connection, list(known.values()))
 
 
-def last_changes_of(
-    connection: Connection, incidents: Sequence[Incident]
-) -> list[NotificationMember]:
+def last_changes_of(connection: Connection, incidents: Sequence[Incident]) -> list[NotifiedChange]:
     """Return the last change of each of these incidents, by time."""
     last = [_last_transition(connection, each) for each in incidents]
     found = [each for each in last if each is not None]
@@ -258,16 +261,8 @@ def _withhold(
     reason: str,
 ) -> None:
     """Say why a recipient is not notified, unless this change reached them or was withheld."""
-    row = {
-        "transition_id": last["transition_id"],
-        "channel": recipient.channel,
-        "address": recipient.address,
-        "position": last["outbox_id"],
-        "incident_id": incident.incident_id,
-        "notification_id": None,
-        "reason": reason,
-    }
-    insert_new(connection, notification_members, row)
+    place = incident.incident_id, last["transition_id"], last["outbox_id"]
+    insert_new(connection, notification_members, member_row(recipient, *place, reason=reason))
 
 
 def _last_transition(connection: Connection, incident: Incident) -> RowMapping | None:

@@ -14,7 +14,7 @@ from dashboard.domain.alerts.rule import DEFAULT_RULES, ObservedChange, Rule
 from dashboard.domain.alerts.rule_table import read_rule, write_rule
 from dashboard.domain.people.access import Actor
 from dashboard.errors import SchemaMismatch
-from dashboard.store.alerts.incidents import look_at_all
+from dashboard.store.alerts.incidents import make_all_due
 from dashboard.store.alerts.notifications import change_of, select_changes
 from dashboard.store.engine.upsert import upsert
 from dashboard.store.schema import rules, transitions
@@ -50,12 +50,12 @@ def read_rules(connection: Connection) -> tuple[StoredRule, ...]:
 def save_rules(connection: Connection, wanted: Sequence[Rule], by: Actor) -> None:
     """Let exactly these rules be in force from now on; the author of an unchanged one stays.
 
-    Open incidents are looked at again: when people hear of them next may have changed.
+    All open incidents become due: when people hear of them next may have changed.
     """
     held = {each.rule.name: each for each in read_rules(connection)}
     connection.execute(delete(rules))
     upsert(connection, rules, [_row(at, rule, held, by) for at, rule in enumerate(wanted)])
-    look_at_all(connection, by.at)
+    make_all_due(connection, by.at)
 
 
 def _row(position: int, rule: Rule, held: dict[str, StoredRule], by: Actor) -> dict[str, object]:

@@ -9,6 +9,7 @@ import pytest
 from dashboard.alert.channels.alertmanager import FIRES_FOR, REJECTION_FIRES_FOR, alerts_of
 from dashboard.alert.compose import Links, NetworkName
 from dashboard.alert.message import Message
+from dashboard.alert.message_writer import load_templates
 from dashboard.alert.own_messages import message_of_trial
 from dashboard.alert.payload import payload_of
 from dashboard.domain.alerts.condition import INSTALLATION, State, Subject, SubjectKind
@@ -25,7 +26,9 @@ def pushed(subject: Subject, before: State | None, after: State, url: str = "") 
     rejection = {} if subject.tx_hash else {"rejection": None}
     notification = a_notification(transition=transition, **rejection)
     message = Message("devnet is busy", "It is busy.\n", "")
-    return alerts_of(payload_of(notification, message, NETWORKS, Links(url)), LATER)[0].form()
+    templates = load_templates(NETWORKS, Links(url))
+    payload = payload_of(notification, message, templates, [notification.first])
+    return alerts_of(payload, LATER)[0].form()
 
 
 def test_alert_has_labels_annotations_and_a_link() -> None:

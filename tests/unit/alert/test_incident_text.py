@@ -24,7 +24,7 @@ from dashboard.domain.alerts.incident import NotifiedChange
 from dashboard.domain.alerts.kinds.busy import FeeGrounds
 from dashboard.domain.alerts.kinds.coverage import GapGrounds
 from dashboard.domain.alerts.kinds.disk import SpaceGrounds
-from dashboard.domain.alerts.kinds.kind import ToldChange
+from dashboard.domain.alerts.kinds.kind import DescribedChange
 from dashboard.domain.alerts.kinds.stale_fees import AgeGrounds
 from dashboard.domain.alerts.kinds.upstream import OutageGrounds
 from dashboard.domain.alerts.notification import Notification
@@ -179,7 +179,7 @@ def test_what_is_over_when_its_message_goes_reads_as_it_was_reviewed(golden: Gol
 
     texts = {
         title: describe(
-            ToldChange(
+            DescribedChange(
                 notification_of(kind, after, grounds).transition, "Linea", end=ended(kind, end)
             )
         )

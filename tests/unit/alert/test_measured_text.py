@@ -18,7 +18,7 @@ from dashboard.domain.alerts.kinds.credit_budget import CreditGrounds
 from dashboard.domain.alerts.kinds.delivery import BounceGrounds, DeliveryGrounds
 from dashboard.domain.alerts.kinds.expiry import ExpiryGrounds
 from dashboard.domain.alerts.kinds.fee_limit import FeeLimitGrounds
-from dashboard.domain.alerts.kinds.kind import IncidentText, ToldChange
+from dashboard.domain.alerts.kinds.kind import DescribedChange, IncidentText
 from dashboard.domain.alerts.kinds.rejection_rate import RateGrounds
 from dashboard.domain.fees.spells import BusyContext, FeePoint, UsualSpells
 from dashboard.domain.health.coverage import GapCause
@@ -54,7 +54,7 @@ def of_installation(
     subject = Subject(kind, INSTALLATION, rule="mine", dimension=dimension)
     before = BEYOND if grounds is None else WITHIN
     change = a_transition(subject=subject, before=before, after=after, grounds=grounds, at=A_MOMENT)
-    return describe(ToldChange(change, "Linea"))
+    return describe(DescribedChange(change, "Linea"))
 
 
 HOUR = timedelta(hours=1)
@@ -62,7 +62,7 @@ AGO = A_MOMENT - HOUR
 
 
 def of_network(grounds: Grounds, after: State = BEYOND) -> IncidentText:
-    return describe(ToldChange(a_change(grounds, after), "Linea"))
+    return describe(DescribedChange(a_change(grounds, after), "Linea"))
 
 
 def fee_limit(signal: Signal, fee: int, limit: int, *, is_upper: bool = True) -> Grounds:

@@ -60,18 +60,19 @@ def test_programs_get_every_member_of_what_was_grouped(store: Store) -> None:
     for number in range(1, 41):
         reject(store, number)
     expand_outbox(store, [ONCALL], lambda: A_MOMENT)
-    writer = MessageWriter(store, TEMPLATES)
+    writer = MessageWriter(store, TEMPLATES, programs={"mail"})
     [many] = notifications(store)
 
-    members = writer.members(many)
+    found, alone = (writer.write(each).payload["data"] for each in (many, a_notification()))
 
-    assert writer.members(a_notification()) == []
-    assert [each.transition.subject.tx_hash for each in members] == [
-        a_hash(number) for number in range(1, 41)
+    assert isinstance(found, dict)
+    assert [each["transaction"]["hash"] for each in found["members"]] == [
+        str(a_hash(number)) for number in range(1, 41)
     ]
-    assert members[0].rejection is not None
-    with pytest.raises(DeliveryDeferred, match="cannot be written: the disk is gone"):
-        MessageWriter(UnreadableStore(store), TEMPLATES).members(many)
+    assert found["text"] == writer.write(many).text
+    assert isinstance(alone, dict)
+    assert alone["memberCount"] == 1
+    assert MessageWriter(store, TEMPLATES, programs={"hook"}).write(many).payload == {}
 
 
 def test_message_of_a_changed_record_says_old_and_new(store: Store) -> None:

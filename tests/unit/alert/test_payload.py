@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
-from functools import partial
 
 import pytest
 
-from dashboard.alert.compose import Links, NetworkName, compose
+from dashboard.alert.compose import Links, MessageTemplates, NetworkName
 from dashboard.alert.message import Message
 from dashboard.alert.message_writer import load_templates
-from dashboard.alert.payload import payload_of, with_payload
+from dashboard.alert.payload import payload_of
 from dashboard.domain.alerts.condition import INSTALLATION, State, Subject, SubjectKind
-from dashboard.domain.alerts.notification import Notification, NotificationKind, NotificationMember
+from dashboard.domain.alerts.incident import NotifiedChange
+from dashboard.domain.alerts.notification import Notification, NotificationKind
 from dashboard.domain.rejections.exclusion import RejectedTransaction
 from tests.builders import (
     A_MOMENT,
@@ -23,23 +22,25 @@ from tests.builders import (
     a_record,
     a_rejection,
     a_transition,
-    an_address,
     an_id,
     an_incident,
     seconds,
 )
 
 NETWORKS = {A_NETWORK: NetworkName("devnet", is_simulated=True)}
-NO_LINKS = Links()
+TEMPLATES = load_templates(NETWORKS, Links())
+LINKING = load_templates(NETWORKS, Links("https://watch.example/"))
 MESSAGE = Message("[Linewatch] Rejected", "It was rejected.\n", "")
 
 
-def payload(notification: Notification, links: Links = NO_LINKS) -> dict[str, object]:
-    return payload_of(notification, MESSAGE, NETWORKS, links)
+def payload(
+    notification: Notification, templates: MessageTemplates = TEMPLATES
+) -> dict[str, object]:
+    return payload_of(notification, MESSAGE, templates, [notification.first])
 
 
-def data(notification: Notification, links: Links = NO_LINKS) -> dict[str, object]:
-    found = payload(notification, links)["data"]
+def data(notification: Notification, templates: MessageTemplates = TEMPLATES) -> dict[str, object]:
+    found = payload(notification, templates)["data"]
     assert isinstance(found, dict)
     return found
 
@@ -48,7 +49,7 @@ def test_rejection_comes_with_its_record_and_network() -> None:
     record = a_record(reason_message="over\u202e the limit", nonce=7)
     notification = a_notification(rejection=a_rejection(record=record))
 
-    found = payload(notification, Links("https://watch.example"))
+    found = payload(notification, LINKING)
 
     change = {
         "headline": "unknown reason · 0x00000000…000001 · devnet",
@@ -92,12 +93,10 @@ def known_of(record: RejectedTransaction) -> dict[str, object]:
 
 
 def test_grouped_changes_are_all_named() -> None:
-    members = [NotificationMember(a_transition(number)) for number in range(1, 41)]
-    notification = a_notification(
-        members=tuple(members[:20]), member_count=40, in_reply_to="<1@example.org>"
-    )
+    members = [NotifiedChange(a_transition(number)) for number in range(1, 41)]
+    notification = a_notification(member_count=40, in_reply_to="<1@example.org>")
 
-    found = payload_of(notification, MESSAGE, NETWORKS, NO_LINKS, members)
+    found = payload_of(notification, MESSAGE, TEMPLATES, members)
 
     assert found["type"] == "incident.changed"
     assert isinstance(found["data"], dict)
@@ -132,9 +131,7 @@ def test_type_says_what_happened_to_the_incident(before: State, after: State, ki
 
 
 def test_what_somebody_did_happened_when_they_did_it() -> None:
-    acted = a_notification(
-        kind=NotificationKind.ACKNOWLEDGED, created_at=A_MOMENT + seconds(90), members=()
-    )
+    acted = a_notification(kind=NotificationKind.ACKNOWLEDGED, created_at=A_MOMENT + seconds(90))
 
     assert payload(acted)["timestamp"] == "2026-11-20T12:01:30Z"
     assert payload(replace(acted, kind=NotificationKind.CHANGE))["timestamp"] == (
@@ -146,7 +143,7 @@ def test_what_is_about_the_installation_has_no_network_and_no_transaction() -> N
     subject = Subject(SubjectKind.DISK, INSTALLATION)
     notification = a_notification(transition=a_transition(subject=subject), rejection=None)
 
-    found = data(notification, Links("https://watch.example/"))
+    found = data(notification, LINKING)
 
     assert (found["network"], found["transaction"]) == (None, None)
     assert found["link"] == "https://watch.example/alerts"
@@ -156,28 +153,11 @@ def test_hash_without_a_record_and_unknown_network_are_named() -> None:
     subject = Subject.transaction(A_NETWORK, a_hash(2))
     notification = a_notification(transition=a_transition(subject=subject), rejection=None)
 
-    found = payload_of(notification, MESSAGE, {}, Links())["data"]
+    found = data(notification, load_templates({}, Links()))
 
-    assert isinstance(found, dict)
     assert found["transaction"] == {"hash": str(a_hash(2))}
     assert found["network"] == {"id": 424242, "title": "network 424242", "isSimulated": False}
     assert found["link"] is None
-
-
-def test_message_is_composed_with_a_payload_that_are_json() -> None:
-    record = a_record(sender=an_address(3))
-    notification = a_notification(rejection=a_rejection(record=record))
-
-    write = partial(compose, templates=load_templates(NETWORKS, NO_LINKS))
-
-    def written(channels: list[str]) -> Message:
-        return with_payload(write, lambda _: [], NETWORKS, NO_LINKS, channels)(notification)
-
-    message = written([notification.recipient.channel])
-
-    assert message.subject.startswith("ADD over its limit")
-    assert json.loads(json.dumps(message.payload))["data"]["text"] == message.text
-    assert written(["hook"]) == replace(message, payload={})
 
 
 def test_closed_incident_is_resolved_for_programs_although_its_condition_lasts() -> None:

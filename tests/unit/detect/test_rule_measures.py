@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from dashboard.detect.condition_start_end import Conclusion
 from dashboard.detect.rule_measures import (
-    MeasuredChange,
     conclude_fees,
     conclude_measured,
     end_without_rule,
@@ -64,9 +64,7 @@ def rates(count: int, now: datetime = A_MOMENT) -> Readings:
     return read_rates(STORM, RATE, {(A_NETWORK, "HUB"): count}, now)
 
 
-def concluded(
-    rule: Rule, readings: Readings, held: dict[Subject, Condition]
-) -> list[MeasuredChange]:
+def concluded(rule: Rule, readings: Readings, held: dict[Subject, Condition]) -> list[Conclusion]:
     """Return what readings change."""
     return list(conclude_measured(rule, readings, held, lambda: an_id(9)))
 
@@ -115,10 +113,9 @@ def fees_concluded(
 ) -> list[tuple[State | None, datetime | None]]:
     """Return which states are told of a fee rule, and what is noted as turning at the end."""
     found = conclude_fees(FEE, held, states, GROUNDS, A_MOMENT, lambda: an_id(1))
-    concluded = [each.conclusion for each in found]
     return [
         (None if each.transition is None else each.transition.after, each.turning_since)
-        for each in concluded
+        for each in found
     ]
 
 
@@ -134,7 +131,7 @@ def test_spell_of_a_fee_is_told_since_its_first_value() -> None:
         an_id,
     )
 
-    assert change.conclusion.transition == Transition(
+    assert change.transition == Transition(
         an_id(), FEE, State.WITHIN_LIMITS, State.BEYOND_LIMITS, A_MOMENT, GROUNDS, within(-60).since
     )
 
@@ -166,7 +163,7 @@ def test_spell_that_nobody_saw_end_is_told_as_unknown_without_a_figure() -> None
 
     (change,) = conclude_fees(FEE, OPEN, [lost], GROUNDS, A_MOMENT, an_id)
 
-    transition = change.conclusion.transition
+    transition = change.transition
     assert transition is not None
     assert (transition.after, transition.since) == (State.UNKNOWN, lost.since)
     assert transition.grounds is None
@@ -178,15 +175,15 @@ def test_usual_rate_of_what_was_never_held_leaves_nothing_behind() -> None:
 
 def test_rate_opens_after_the_pending_period_of_its_rule() -> None:
     (first,) = concluded(STORM, rates(51), {})
-    held = first.conclusion.condition
+    held = first.condition
     assert held is not None
     (second,) = concluded(STORM, rates(52, A_MOMENT + seconds(60)), {HUB: held})
 
-    assert first.conclusion.transition is not None
-    assert not first.conclusion.transition.is_notifiable
-    assert second.conclusion.transition is not None
-    assert second.conclusion.transition.is_notifiable
-    assert second.conclusion.transition.after is State.BEYOND_LIMITS
+    assert first.transition is not None
+    assert not first.transition.is_notifiable
+    assert second.transition is not None
+    assert second.transition.is_notifiable
+    assert second.transition.after is State.BEYOND_LIMITS
 
 
 def test_rate_that_lasts_changes_nothing() -> None:
@@ -211,7 +208,7 @@ def test_what_lost_its_rule_ends_at_once() -> None:
     ended = end_without_rule(HUB, OPEN, A_MOMENT, lambda: an_id(9))
 
     assert ended.changes_stored
-    assert ended.conclusion.condition == Condition(State.WITHIN_LIMITS, A_MOMENT)
+    assert ended.condition == Condition(State.WITHIN_LIMITS, A_MOMENT)
 
 
 def test_what_is_over_already_is_left_alone() -> None:
@@ -303,7 +300,7 @@ def test_gap_that_is_over_opens_and_ends_at_once_unless_it_was_reported(
 
     found = concluded(WORKER, readings, {} if held is None else {subject: held})
 
-    changes = [each.conclusion.transition for each in found]
+    changes = [each.transition for each in found]
     assert [each and each.after for each in changes] == states
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -14,7 +15,6 @@ from dashboard.domain.alerts.incident import (
     Group,
     Incident,
     IncidentState,
-    OpeningRule,
     grow,
     incident_key,
     open_incident,
@@ -36,7 +36,6 @@ from tests.builders import (
 )
 from tests.golden_texts import GoldenTexts
 
-BUSY = OpeningRule("busy", "busy", "info")
 GROUP = (("network", "1"), ("module", "ADD"))
 
 
@@ -47,12 +46,13 @@ def busy(number: int, network: NetworkId = A_NETWORK, *, is_over: bool = False) 
     return a_transition(number, subject=subject, before=before, after=after, at=at)
 
 
-def opened(transition: Transition) -> Incident:
-    return open_incident(BUSY, GROUP, transition, QUIET_AFTER)
+def opened(transition: Transition, **changes: Any) -> Incident:  # noqa: ANN401 - any field
+    of_rule: dict[str, Any] = {"rule": "busy", "kind": "busy", "severity": "info", "group": GROUP}
+    return open_incident(transition, **(of_rule | changes))
 
 
 def test_incident_is_of_the_network_that_all_of_its_changes_share() -> None:
-    of_all = open_incident(BUSY, (("module", "ADD"),), busy(1), QUIET_AFTER)
+    of_all = opened(busy(1), group=(("module", "ADD"),))
 
     assert opened(busy(1)).network_id == NetworkId(1)
     assert of_all.network_id is None
@@ -84,7 +84,7 @@ def test_end_whose_beginning_no_rule_saw_is_an_incident_that_is_over() -> None:
 
 def test_incident_with_a_pending_period_fires_later_and_may_end_before() -> None:
     hour = timedelta(hours=1)
-    pending = open_incident(BUSY, GROUP, busy(1), QUIET_AFTER, hour)
+    pending = opened(busy(1), pending=hour)
 
     assert pending.state is IncidentState.PENDING
     assert pending.next_at == busy(1).at + hour

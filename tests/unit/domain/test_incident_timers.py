@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from dashboard.domain.alerts.incident import Incident, IncidentEventKind, IncidentState, resolve
 from dashboard.domain.alerts.incident_timers import (
-    LOOK_AGAIN,
+    NO_DATA_PERIOD,
     TIMERS,
     IncidentTimers,
     Upcoming,
@@ -119,7 +119,7 @@ def test_incident_without_data_neither_reminds_nor_escalates_until_it_is_judged_
     unknown, event = lost
 
     assert (unknown.state, event.note) == (IncidentState.NO_DATA, "fees are stale")
-    assert timed(unknown, REMINDING).next_at == A_MOMENT + LOOK_AGAIN
+    assert timed(unknown, REMINDING).next_at == A_MOMENT + NO_DATA_PERIOD
     assert pass_time(unknown, REMINDING, A_MOMENT + 9 * HOUR) is None
     assert lose_data(unknown, "fees are stale", A_MOMENT) is None
     known, event = regain_data(unknown, REMINDING, A_MOMENT + HOUR)

@@ -28,7 +28,7 @@ from dashboard.store.alerts.incidents import (
     due_incidents,
     insert_incident,
     is_incident_due,
-    look_at_lasting,
+    make_lasting_due,
     open_counts,
     unattended_incidents,
 )
@@ -122,7 +122,7 @@ def test_what_lasts_is_looked_at_again_and_known_with_all_its_changes(store: Sto
             (*finished_incident_stories(connection, 9), *open_incident_stories(connection, 9)),
             key=lambda each: (each.incident.is_open, each.incident.troubled == 0),
         )
-        look_at_lasting(connection, LATER)
+        make_lasting_due(connection, LATER)
         due = due_incidents(connection, LATER, 10)
         entries = entries_of_incident(connection, over.incident.incident_id)
 

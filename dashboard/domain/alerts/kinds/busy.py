@@ -7,7 +7,7 @@ from typing import Final
 
 from dashboard.domain.alerts.condition import State, SubjectKind
 from dashboard.domain.alerts.grounds import Grounds, Signal
-from dashboard.domain.alerts.kinds.kind import IncidentText, Judged, Kind, ToldChange
+from dashboard.domain.alerts.kinds.kind import DescribedChange, IncidentText, Judged, Kind
 from dashboard.domain.formatting import compared, moment_in
 from dashboard.domain.quantity import Wei, format_gwei
 
@@ -52,7 +52,7 @@ class FeeGrounds(Grounds):
         return self.fee > self.threshold
 
 
-def _tell(change: ToldChange, grounds: FeeGrounds) -> IncidentText:
+def _describe(change: DescribedChange, grounds: FeeGrounds) -> IncidentText:
     is_busy = change.transition.after is State.BUSY
     claim = "is busy" if is_busy else "is calm again"
     name, measure, whole_measure = _MEASURES[grounds.signal]
@@ -77,7 +77,7 @@ def _tell(change: ToldChange, grounds: FeeGrounds) -> IncidentText:
     )
 
 
-def _tell_over(change: ToldChange, grounds: FeeGrounds) -> IncidentText:
+def _describe_past(change: DescribedChange, grounds: FeeGrounds) -> IncidentText:
     when = change.when
     if change.end is not None and change.end.after is State.UNKNOWN:
         when = f"{when}, when fees were seen last"
@@ -101,6 +101,6 @@ BUSY: Final = Kind(
     subjects={SubjectKind.BUSYNESS: Judged(State.CALM, State.BUSY)},
     rests_on=frozenset({SubjectKind.GAS_API, SubjectKind.FEES}),
     grounds={"fee": FeeGrounds},
-    tell=_tell,
-    tell_over=_tell_over,
+    describe=_describe,
+    describe_past=_describe_past,
 )

@@ -16,7 +16,7 @@ from dashboard.domain.alerts.condition import (
     SubjectKind,
 )
 from dashboard.domain.alerts.grounds import Grounds
-from dashboard.domain.alerts.kinds.kind import IncidentText, Judged, Kind, Rows, ToldChange
+from dashboard.domain.alerts.kinds.kind import DescribedChange, IncidentText, Judged, Kind, Rows
 from dashboard.domain.formatting import from_to, moment, span
 from dashboard.domain.health.coverage import Gap, GapCause
 from dashboard.domain.markup import unlinked
@@ -97,7 +97,7 @@ def _read_gap(rule: Rule, gaps: Sequence[Gap], now: datetime) -> Reading:
     )
 
 
-def _tell_worker(change: ToldChange, grounds: GapGrounds) -> IncidentText:
+def _describe_worker(change: DescribedChange, grounds: GapGrounds) -> IncidentText:
     headline = f"No worker was running {_when(grounds)}"
     return IncidentText(
         headline=headline,
@@ -109,7 +109,7 @@ def _tell_worker(change: ToldChange, grounds: GapGrounds) -> IncidentText:
     )
 
 
-def _tell_gap(change: ToldChange, grounds: GapGrounds) -> IncidentText:
+def _describe_gap(change: DescribedChange, grounds: GapGrounds) -> IncidentText:
     headline = f"{change.network} was not watched {_when(grounds)}"
     return IncidentText(
         headline=headline,
@@ -126,16 +126,16 @@ def _when(grounds: GapGrounds) -> str:
     return f"since {moment(begun)}" if ends_at is None else from_to(begun, ends_at)
 
 
-def _rows(change: ToldChange, grounds: GapGrounds) -> Rows:
+def _rows(change: DescribedChange, grounds: GapGrounds) -> Rows:
     begun, end = grounds.begins_at, grounds.ends_at
     until = () if end is None else (("Until", moment(end)), ("Lasted", span(end - begun)))
     return (change.rule, ("Not watched since", moment(begun)), *until)
 
 
-def _tell_gap_over(change: ToldChange, grounds: GapGrounds) -> IncidentText:
+def _describe_past_gap(change: DescribedChange, grounds: GapGrounds) -> IncidentText:
     """Say it with its end, which was not known when it was reported."""
     ends_at = None if change.end is None else change.end.began_at
-    return _tell_gap(change, replace(grounds, ends_at=ends_at))
+    return _describe_gap(change, replace(grounds, ends_at=ends_at))
 
 
 COVERAGE_GAP: Final = Kind(
@@ -146,8 +146,8 @@ COVERAGE_GAP: Final = Kind(
     },
     is_measured=True,
     grounds={"gap": GapGrounds},
-    tell=_tell_gap,
-    tell_over=_tell_gap_over,
+    describe=_describe_gap,
+    describe_past=_describe_past_gap,
 )
 
 WORKER_SILENT: Final = Kind(
@@ -158,6 +158,6 @@ WORKER_SILENT: Final = Kind(
     },
     is_of_networks=False,
     is_measured=True,
-    tell=_tell_worker,
-    tell_over=_tell_worker,
+    describe=_describe_worker,
+    describe_past=_describe_worker,
 )

@@ -18,12 +18,12 @@ from dashboard.domain.alerts.condition import (
 )
 from dashboard.domain.alerts.grounds import Grounds
 from dashboard.domain.alerts.kinds.kind import (
+    DescribedChange,
     Figure,
     IncidentText,
     Judged,
     Kind,
     Measure,
-    ToldChange,
 )
 from dashboard.domain.alerts.rule_values import word
 from dashboard.domain.quantity import shorten
@@ -106,7 +106,7 @@ def _measure(values: Mapping[str, Any]) -> CreditMeasure:
     return CreditMeasure(values["budget"], values["per"], share)
 
 
-def _tell(change: ToldChange, grounds: CreditGrounds) -> IncidentText:
+def _describe(change: DescribedChange, grounds: CreditGrounds) -> IncidentText:
     share = f"{grounds.spent / grounds.budget:.0%}"
     spent = f"{grounds.spent:,} of {grounds.budget:,} credits of this {grounds.per}"
     return IncidentText(
@@ -142,5 +142,5 @@ CREDITS_SHORT: Final = Kind(
     ),
     measure=_measure,
     grounds={"credits": CreditGrounds},
-    tell=_tell,
+    describe=_describe,
 )

@@ -17,7 +17,7 @@ from dashboard.domain.alerts.condition import (
     SubjectKind,
 )
 from dashboard.domain.alerts.grounds import Grounds
-from dashboard.domain.alerts.kinds.kind import IncidentText, Judged, Kind, ToldChange
+from dashboard.domain.alerts.kinds.kind import DescribedChange, IncidentText, Judged, Kind
 from dashboard.domain.formatting import counted, moment
 from dashboard.domain.markup import unlinked
 
@@ -75,11 +75,11 @@ def read_bounces(rule: Rule, bounced: Mapping[str, BounceGrounds], now: datetime
     }
 
 
-def tell_own_failure(change: ToldChange, grounds: DeliveryGrounds) -> IncidentText:
+def describe_own_failure(change: DescribedChange, grounds: DeliveryGrounds) -> IncidentText:
     """Say in a message over a channel that this channel took nothing: it took the message."""
     channel, many = change.what, counted(grounds.pending, "notification")
     return replace(
-        _tell_delivery(change, grounds),
+        _describe_delivery(change, grounds),
         headline=f"{channel} did not accept {many}",
         opening=f"The channel {channel} did not accept {many}, the oldest since "
         f"{moment(grounds.oldest)}.",
@@ -88,13 +88,13 @@ def tell_own_failure(change: ToldChange, grounds: DeliveryGrounds) -> IncidentTe
     )
 
 
-def _tell(change: ToldChange, grounds: DeliveryGrounds | BounceGrounds) -> IncidentText:
+def _describe(change: DescribedChange, grounds: DeliveryGrounds | BounceGrounds) -> IncidentText:
     if isinstance(grounds, BounceGrounds):
-        return _tell_bounce(change, grounds)
-    return _tell_delivery(change, grounds)
+        return _describe_bounce(change, grounds)
+    return _describe_delivery(change, grounds)
 
 
-def _tell_delivery(change: ToldChange, grounds: DeliveryGrounds) -> IncidentText:
+def _describe_delivery(change: DescribedChange, grounds: DeliveryGrounds) -> IncidentText:
     channel, many = change.what, counted(grounds.pending, "notification")
     waits = "waits" if grounds.pending == 1 else "wait"
     return IncidentText(
@@ -110,7 +110,7 @@ def _tell_delivery(change: ToldChange, grounds: DeliveryGrounds) -> IncidentText
     )
 
 
-def _tell_bounce(change: ToldChange, grounds: BounceGrounds) -> IncidentText:
+def _describe_bounce(change: DescribedChange, grounds: BounceGrounds) -> IncidentText:
     address, at = change.what, moment(grounds.bounced_at)
     explanation = "Messages still go there. When another one comes back, the address is turned off."
     if grounds.is_off:
@@ -145,5 +145,5 @@ DELIVERY_FAILING: Final = Kind(
     is_measured=True,
     reads_some=True,
     grounds={"delivery": DeliveryGrounds, "bounce": BounceGrounds},
-    tell=_tell,
+    describe=_describe,
 )

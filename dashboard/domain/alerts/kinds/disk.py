@@ -7,7 +7,7 @@ from typing import Final
 
 from dashboard.domain.alerts.condition import State, SubjectKind
 from dashboard.domain.alerts.grounds import Grounds
-from dashboard.domain.alerts.kinds.kind import IncidentText, Judged, Kind, ToldChange
+from dashboard.domain.alerts.kinds.kind import DescribedChange, IncidentText, Judged, Kind
 from dashboard.domain.formatting import size
 
 _FULL: Final = (
@@ -29,7 +29,7 @@ class SpaceGrounds(Grounds):
     least: int
 
 
-def _tell(change: ToldChange, grounds: SpaceGrounds) -> IncidentText:
+def _describe(change: DescribedChange, grounds: SpaceGrounds) -> IncidentText:
     claim = "is low on space" if change.is_open else "has enough space again"
     free, least = size(grounds.free), size(grounds.least)
     return IncidentText(
@@ -42,7 +42,7 @@ def _tell(change: ToldChange, grounds: SpaceGrounds) -> IncidentText:
     )
 
 
-def _tell_over(change: ToldChange, _: SpaceGrounds) -> str:
+def _describe_past(change: DescribedChange, _: SpaceGrounds) -> str:
     return f"The disk of the store was low on space {change.when}"
 
 
@@ -52,6 +52,6 @@ DISK_FILLING: Final = Kind(
     subjects={SubjectKind.DISK: Judged(State.ENOUGH_SPACE, State.LOW_ON_SPACE)},
     is_of_networks=False,
     grounds={"space": SpaceGrounds},
-    tell=_tell,
-    tell_over=_tell_over,
+    describe=_describe,
+    describe_past=_describe_past,
 )

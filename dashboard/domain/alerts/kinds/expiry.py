@@ -19,12 +19,12 @@ from dashboard.domain.alerts.condition import (
 from dashboard.domain.alerts.grounds import Grounds
 from dashboard.domain.alerts.kinds.kind import (
     LONGEST_VALUE,
+    DescribedChange,
     Figure,
     IncidentText,
     Judged,
     Kind,
     Measure,
-    ToldChange,
 )
 from dashboard.domain.alerts.rule_values import positive_duration
 from dashboard.domain.formatting import moment, span, write_duration
@@ -77,7 +77,7 @@ def read_expiries(
     }
 
 
-def _tell(change: ToldChange, grounds: ExpiryGrounds) -> IncidentText:
+def _describe(change: DescribedChange, grounds: ExpiryGrounds) -> IncidentText:
     what = unlinked(grounds.what, LONGEST_VALUE)
     left = grounds.ends_at - change.transition.at
     when = f"expires in {span(left)}" if left > timedelta() else "has expired"
@@ -108,5 +108,5 @@ EXPIRY: Final = Kind(
     ),
     measure=lambda values: ExpiryMeasure(values["within"]),
     grounds={"expiry": ExpiryGrounds},
-    tell=_tell,
+    describe=_describe,
 )

@@ -9,12 +9,12 @@ from typing import Any, Final
 from dashboard.domain.alerts.condition import State, SubjectKind
 from dashboard.domain.alerts.grounds import Grounds, Signal
 from dashboard.domain.alerts.kinds.kind import (
+    DescribedChange,
     Figure,
     IncidentText,
     Judged,
     Kind,
     Measure,
-    ToldChange,
 )
 from dashboard.domain.alerts.rule_values import word
 from dashboard.domain.formatting import compared, read_fee, write_fee
@@ -82,7 +82,7 @@ def _check(table: Mapping[str, object]) -> Iterator[str]:
         yield "needs above or below, one of the two: write the fee beyond which it reports"
 
 
-def _tell(change: ToldChange, grounds: FeeLimitGrounds) -> IncidentText:
+def _describe(change: DescribedChange, grounds: FeeLimitGrounds) -> IncidentText:
     name = _FEES[grounds.signal]
     fee, limit = _in_units(grounds)
     side = "above" if grounds.is_upper else "below"
@@ -126,5 +126,5 @@ FEE: Final = Kind(
     measure=_measure,
     check=_check,
     grounds={"fee limit": FeeLimitGrounds},
-    tell=_tell,
+    describe=_describe,
 )

@@ -122,7 +122,7 @@ class IncidentText:
 
 
 @dataclass(frozen=True, slots=True)
-class ToldChange:
+class DescribedChange:
     """A change that is put into words; in a message that comes when it is over, with its end.
 
     `network` is its name, made visible. `opened_at` is when the condition began that is over now.
@@ -186,8 +186,8 @@ class Kind:
     figures: the keys that its rules have, and no others. `measure` is made of their values, and
         `check` says what is wrong with the keys of a table beside each other.
     grounds: what a change may rest on, by the name that the store has for it.
-    tell: puts a change that rests on something into words; `tell_over` says of one that is over
-        what was so, as a claim or as a whole text.
+    describe: puts a change that rests on something into words; `describe_past` says of one that
+        is over what was so, as a claim or as a whole text.
     """
 
     title: str | tuple[str, str]
@@ -203,5 +203,5 @@ class Kind:
     measure: Callable[[Mapping[str, Any]], Measure] | None = None
     check: Callable[[Mapping[str, object]], Iterator[str]] | None = None
     grounds: Mapping[str, type[Grounds]] = field(default_factory=dict)
-    tell: Callable[[ToldChange, Any], IncidentText] | None = None
-    tell_over: Callable[[ToldChange, Any], IncidentText | str] | None = None
+    describe: Callable[[DescribedChange, Any], IncidentText] | None = None
+    describe_past: Callable[[DescribedChange, Any], IncidentText | str] | None = None

@@ -11,13 +11,13 @@ from dashboard.domain.alerts.condition import Reading, Readings, State, Subject,
 from dashboard.domain.alerts.grounds import Grounds
 from dashboard.domain.alerts.kinds.kind import (
     LONGEST_VALUE,
+    DescribedChange,
     Dimension,
     Figure,
     IncidentText,
     Judged,
     Kind,
     Measure,
-    ToldChange,
 )
 from dashboard.domain.alerts.rule_values import duration, word
 from dashboard.domain.formatting import counted, period, span, write_duration
@@ -125,7 +125,7 @@ def _measure(values: Mapping[str, Any]) -> RateMeasure:
     return RateMeasure(values["more_than"], values["window"], values.get("by"))
 
 
-def _tell(change: ToldChange, grounds: RateGrounds) -> IncidentText:
+def _describe(change: DescribedChange, grounds: RateGrounds) -> IncidentText:
     which = ""
     if grounds.by:
         value = unlinked(grounds.value, LONGEST_VALUE)
@@ -169,5 +169,5 @@ REJECTION_RATE: Final = Kind(
     ),
     measure=_measure,
     grounds={"rate": RateGrounds},
-    tell=_tell,
+    describe=_describe,
 )

@@ -8,7 +8,7 @@ from typing import Final
 
 from dashboard.domain.alerts.condition import State, SubjectKind
 from dashboard.domain.alerts.grounds import Grounds
-from dashboard.domain.alerts.kinds.kind import IncidentText, Judged, Kind, ToldChange
+from dashboard.domain.alerts.kinds.kind import DescribedChange, IncidentText, Judged, Kind
 from dashboard.domain.formatting import moment, moment_in, period
 from dashboard.domain.health.observation import Operation
 
@@ -34,7 +34,7 @@ class AgeGrounds(Grounds):
     period: timedelta
 
 
-def _tell(change: ToldChange, grounds: AgeGrounds) -> IncidentText:
+def _describe(change: DescribedChange, grounds: AgeGrounds) -> IncidentText:
     at = grounds.answered_at
     headline, answered, last = "fees are stale", "none were ever given", "never"
     if at is not None:
@@ -50,7 +50,7 @@ def _tell(change: ToldChange, grounds: AgeGrounds) -> IncidentText:
     )
 
 
-def _tell_over(change: ToldChange, _: AgeGrounds) -> str:
+def _describe_past(change: DescribedChange, _: AgeGrounds) -> str:
     return f"{change.network}: fees were stale {change.when}"
 
 
@@ -62,6 +62,6 @@ DATA_STALE: Final = Kind(
     },
     rests_on=frozenset({SubjectKind.GAS_API}),
     grounds={"age": AgeGrounds},
-    tell=_tell,
-    tell_over=_tell_over,
+    describe=_describe,
+    describe_past=_describe_past,
 )

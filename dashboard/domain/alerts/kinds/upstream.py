@@ -8,7 +8,7 @@ from typing import Final
 
 from dashboard.domain.alerts.condition import State, SubjectKind
 from dashboard.domain.alerts.grounds import Grounds
-from dashboard.domain.alerts.kinds.kind import IncidentText, Judged, Kind, ToldChange
+from dashboard.domain.alerts.kinds.kind import DescribedChange, IncidentText, Judged, Kind
 from dashboard.domain.formatting import moment, moment_in
 from dashboard.domain.markup import unlinked
 
@@ -46,7 +46,7 @@ class OutageGrounds(Grounds):
     message: str
 
 
-def _tell(change: ToldChange, grounds: OutageGrounds) -> IncidentText:
+def _describe(change: DescribedChange, grounds: OutageGrounds) -> IncidentText:
     kind, since = change.transition.subject.kind, grounds.failing_since
     source, consequence = _SOURCES[kind]
     return IncidentText(
@@ -61,7 +61,7 @@ def _tell(change: ToldChange, grounds: OutageGrounds) -> IncidentText:
     )
 
 
-def _tell_over(change: ToldChange, _: OutageGrounds) -> str:
+def _describe_past(change: DescribedChange, _: OutageGrounds) -> str:
     source, _consequence = _SOURCES[change.transition.subject.kind]
     return f"{change.network}: {source} was silent {change.when}"
 
@@ -74,6 +74,6 @@ UPSTREAM_SILENT: Final = Kind(
         for kind, (name, _) in _SOURCES.items()
     },
     grounds={"silence": OutageGrounds},
-    tell=_tell,
-    tell_over=_tell_over,
+    describe=_describe,
+    describe_past=_describe_past,
 )

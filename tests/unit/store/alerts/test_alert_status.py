@@ -14,9 +14,9 @@ from dashboard.store.alerts.alert_status import (
     PendingCondition,
     ends_of,
     notification_counts,
+    notified_incidents,
     open_incidents,
     pending_conditions,
-    told_incidents,
 )
 from dashboard.store.alerts.conditions import record_transition, set_turning_since
 from dashboard.store.alerts.notification_claims import mark_dead, mark_sent
@@ -81,11 +81,11 @@ def test_what_waits_for_its_time_or_for_its_rule_is_not_reported(store: Store) -
             (pending, [replace(by_subject(pending.transition, [OPS])[0], timers=lasting)]),
         ]
         expand(connection, routed, A_MOMENT + seconds(30), recipients)
-        untold, conditions = told_incidents(connection, OPS), pending_conditions(connection)
+        untold, conditions = notified_incidents(connection, OPS), pending_conditions(connection)
     [claimed] = claim_due(store, take_lease(store))
     with store.write() as connection:
         mark_sent(connection, claimed.notification_id, "200 OK", A_MOMENT + seconds(31))
-        found, others = (told_incidents(connection, each) for each in (OPS, DEV))
+        found, others = (notified_incidents(connection, each) for each in (OPS, DEV))
 
     assert [each.subject for each in found] == [GAS_API]
     assert untold == others == []
