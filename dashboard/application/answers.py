@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final
 from urllib.parse import urlencode
 
+from dashboard.application.context import ApplicationSubject
 from dashboard.application.text import moment
 from dashboard.application.transaction_summary import NetworkFinding, TransactionSummary
 from dashboard.domain.markup import unlinked, visible
@@ -16,9 +16,10 @@ from dashboard.domain.people.access import Action, Actor
 from dashboard.domain.quantity import TxHash
 from dashboard.domain.rejections.answer_template import (
     BUILT_IN,
+    AnswerFile,
+    AnswerFileState,
     AnswerTemplates,
     Voice,
-    built_in_file,
     fill_in,
 )
 from dashboard.domain.rejections.customer_words import plain_answer, plain_cause, plain_steps
@@ -28,53 +29,11 @@ from dashboard.domain.tracking.verdict import FollowUp, VerdictKind
 from dashboard.errors import InputError
 from dashboard.store.access.audit_log import note_action
 
-if TYPE_CHECKING:
-    from dashboard.application.context import ApplicationContext
-
 _NEVER_ANSWERED: Final = datetime.max.replace(tzinfo=UTC)
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerFileState:
-    """The file of templates: its text, and the templates in force.
-
-    `source` says where it is, to commands and the audit log: pages show no path. `text` is None
-    where there is no file; then, and where the file has `mistakes`, the built-in templates are in
-    force.
-    """
-
-    source: str
-    text: str | None = None
-    templates: AnswerTemplates = BUILT_IN
-    mistakes: tuple[str, ...] = ()
-
-    def editable(self) -> str:
-        """Return the text to begin a change with."""
-        return built_in_file() if self.text is None else self.text
-
-
-class AnswerFile(Protocol):
-    """The file of templates in the configuration folder."""
-
-    def read(self) -> AnswerFileState:
-        """Return the file as it is now."""
-
-    def check(self, text: str) -> AnswerFileState:
-        """Return what the file would be with this text."""
-
-    def staged(self, text: str | None) -> AbstractContextManager[Callable[[], None]]:
-        """Yield what replaces the file at once and whole; None removes it.
-
-        All that may fail is tried before it is yielded; InputError says why it does. Others who
-        change the file wait meanwhile.
-        """
-
-
-class AnswerTexts:
+class AnswerTexts(ApplicationSubject):
     """What pages and commands ask about the templates; they are one file."""
-
-    def __init__(self, context: ApplicationContext) -> None:
-        self._context = context
 
     def state(self) -> AnswerFileState:
         """Return the file as it is now; the built-in templates where files are not used."""

@@ -16,7 +16,14 @@ from dashboard.application.attention import (
     health_troubles,
     needed_attention,
 )
-from dashboard.application.context import NO_SETTINGS, ApplicationContext, PageSettings, TtlCache
+from dashboard.application.context import (
+    NO_SETTINGS,
+    ApplicationContext,
+    ApplicationSubject,
+    PageSettings,
+    TtlCache,
+    shared_for,
+)
 from dashboard.application.deliveries import Notifications
 from dashboard.application.fees import Fees
 from dashboard.application.health import InstallationHealth
@@ -56,7 +63,7 @@ _SHARED_FOR: Final = timedelta(seconds=1)
 StatusesAsOf = tuple[datetime, tuple[NetworkStatus, ...]]
 
 
-class Application:
+class Application(ApplicationSubject):
     """What people can ask and do; one for the process, shared by all sessions.
 
     Each subject is an attribute. Every question may raise StoreError.
@@ -82,7 +89,9 @@ class Application:
         self._look_up = look_up
         self.now = clock
         self._store = store
-        self.context = context = ApplicationContext(store, self.networks, clock, settings=settings)
+        context = ApplicationContext(store, self.networks, clock, settings=settings)
+        super().__init__(context)
+        self.context = context
         self.overview = Overview(context)
         self.fees = Fees(context)
         self.health = InstallationHealth(context)
@@ -99,9 +108,7 @@ class Application:
         self.answers = AnswerTexts(context)
         self.people = People(context)
         self.sharing = Sharing(context)
-        self._statuses: TtlCache[StatusesAsOf] = TtlCache(_SHARED_FOR, clock)
         self._needed: TtlCache[tuple[Attention, ...]] = TtlCache(_SHARED_FOR, clock)
-        self._tracked: TtlCache[frozenset[TxHash]] = TtlCache(_SHARED_FOR, clock)
         self._recent: TtlCache[tuple[TransactionSummary, ...]] = TtlCache(RECENT, clock)
 
     @property
@@ -117,12 +124,16 @@ class Application:
         """Return of each network whether it is busy, with its figures and their ages."""
         return self.statuses_as_of()[1]
 
+    @shared_for(_SHARED_FOR)
     def statuses_as_of(self) -> StatusesAsOf:
         """Return the same with their moment, which lies up to a second back.
 
         Ages that are told of that moment are the same for all viewers of it.
         """
-        return self._statuses.get((), self._read_statuses)
+        now = self.now()
+        with self._store.read() as connection:
+            figures = read_all_figures(connection, self.networks, now)
+        return now, tuple(conclude_status(each, now) for each in figures)
 
     def needed_attention(
         self, statuses: Sequence[NetworkStatus], now: datetime
@@ -137,12 +148,12 @@ class Application:
 
     def tracked_among(self, hashes: Sequence[TxHash]) -> frozenset[TxHash]:
         """Return those of the hashes that are tracked."""
+        return self._tracked_among(tuple(hashes))
 
-        def read() -> frozenset[TxHash]:
-            with self._store.read() as connection:
-                return frozenset(tracked_among(connection, hashes))
-
-        return self._tracked.get((self._store.writes, *hashes), read)
+    @shared_for(_SHARED_FOR, until_write=True)
+    def _tracked_among(self, hashes: tuple[TxHash, ...]) -> frozenset[TxHash]:
+        with self._store.read() as connection:
+            return frozenset(tracked_among(connection, hashes))
 
     def summaries(self, hashes: Sequence[TxHash]) -> tuple[TransactionSummary, ...]:
         """Return what is known of each hash, in the order given; never from the cache."""
@@ -203,12 +214,6 @@ class Application:
         titled = [(each, self.incidents.title_of(each)) for each in unattended]
         troubles = health_troubles(self.health.health(), now)
         return tuple(needed_attention(titled, troubles, statuses, now))
-
-    def _read_statuses(self) -> StatusesAsOf:
-        now = self.now()
-        with self._store.read() as connection:
-            figures = read_all_figures(connection, self.networks, now)
-        return now, tuple(conclude_status(each, now) for each in figures)
 
 
 _registered: list[Application] = []

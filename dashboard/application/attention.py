@@ -26,6 +26,7 @@ from dashboard.application.health import (
     is_disk_short,
     is_mail_late,
 )
+from dashboard.application.listing import Json
 from dashboard.application.network_status import NetworkProfile, NetworkStatus
 from dashboard.application.recipient_words import unreached_words
 from dashboard.application.source_health import (
@@ -97,6 +98,17 @@ class Attention:
     incident_id: UUID | None = None
     advice: str = ""
     severity: str = Severity.WARNING
+
+
+def attention_form(each: Attention) -> Json:
+    """Write it for programs."""
+    return {
+        "what": each.headline.removesuffix(":"),
+        "why": each.text,
+        "remedy": each.advice,
+        "severity": each.severity,
+        "networkId": None if each.network is None else each.network.network_id,
+    }
 
 
 def most_urgent_first(needed: Iterable[Attention]) -> list[Attention]:

@@ -6,18 +6,13 @@ import json
 from datetime import datetime
 from typing import Final
 
-from dashboard.application.context import ApplicationContext
+from dashboard.application.context import ApplicationSubject
 from dashboard.application.listing import Column, Json, Listing, time_column
 from dashboard.domain.people.access import Action, AuditEntry, Detail
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
 
 
-class AuditLog:
-    """Every answer may raise StoreError."""
-
-    def __init__(self, context: ApplicationContext) -> None:
-        self._context = context
-
+class AuditLog(ApplicationSubject):
     def entries(
         self,
         action: Action | None,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, tzinfo
+from functools import wraps
 from threading import Lock
-from typing import Final, Generic, TypeVar
+from typing import Any, Concatenate, Final, Generic, ParamSpec, TypeVar
 
-from dashboard.application.answers import AnswerFile
 from dashboard.application.network_status import NetworkProfile
 from dashboard.detect.condition_start_end import ConditionRules
 from dashboard.domain.alerts.condition import INSTALLATION, Subject
@@ -20,23 +20,24 @@ from dashboard.domain.clock import Clock
 from dashboard.domain.fees.spells import HoldPeriods
 from dashboard.domain.formatting import unnamed_network
 from dashboard.domain.health.troubles import FailingRole
-from dashboard.domain.people.access import NO_KEYS, Action, Actor, ConfiguredKeys, Detail
+from dashboard.domain.people.access import NO_KEYS, Actor, ConfiguredKeys
 from dashboard.domain.people.recipients import NOTHING_CONFIGURED, ConfiguredRecipients
 from dashboard.domain.people.sign_in import SignInPolicy
 from dashboard.domain.quantity import NetworkId
+from dashboard.domain.rejections.answer_template import AnswerFile
 from dashboard.domain.rejections.exclusion import StoredRejection
 from dashboard.domain.rejections.reasons import ModuleLimits, Reason, parse_reason
 from dashboard.domain.rejections.search import RejectionFilter
 from dashboard.errors import InputError, SettingsError
-from dashboard.store.access.audit_log import note_action
 from dashboard.store.alerts.alert_status import open_incidents
 from dashboard.store.alerts.notification_search import NotificationFilter, search_notifications
-from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.store.gas import LatestGas, latest_gas
 from dashboard.store.rejections.search import search
 
 T = TypeVar("T")
+P = ParamSpec("P")
+Asked = TypeVar("Asked", bound="ApplicationSubject")
 
 
 @dataclass(slots=True)
@@ -195,17 +196,11 @@ class ApplicationContext:
     now: Clock
     actor: str = "pages"
     settings: PageSettings = NO_SETTINGS
+    _shared: dict[object, TtlCache[Any]] = field(default_factory=dict, repr=False, compare=False)
 
-    def audit(
-        self,
-        connection: Connection,
-        by: Actor,
-        action: Action,
-        subject: str,
-        details: Mapping[str, Detail] | None = None,
-    ) -> None:
-        """Write into the audit log what somebody does, in the transaction that does it."""
-        note_action(connection, by, action, subject, details)
+    def shared(self, question: object, lifetime: timedelta) -> TtlCache[Any]:
+        """Return the cache of a question."""
+        return self._shared.setdefault(question, TtlCache(lifetime, self.now))
 
     def unnamed(self) -> Actor:
         """Return who acts now where nobody said a name: the pages, or the user of a command."""
@@ -273,3 +268,39 @@ class ApplicationContext:
         profile = self.profile(stored.network_id)
         limits = None if profile is None else profile.module_limits
         return parse_reason(stored.record.reason_message, limits)
+
+
+class ApplicationSubject:
+    """The questions and acts of one subject.
+
+    Each may raise StoreError, and an act InputError, which says what to do instead.
+    """
+
+    def __init__(self, context: ApplicationContext) -> None:
+        self._context = context
+
+
+def shared_for(
+    lifetime: timedelta, *, until_write: bool = False
+) -> Callable[[Callable[Concatenate[Asked, P], T]], Callable[Concatenate[Asked, P], T]]:
+    """Let all callers of a question share its answer so long, for each of its arguments.
+
+    With `until_write`, an act of this process makes the next caller ask again.
+    """
+
+    def wrap(
+        question: Callable[Concatenate[Asked, P], T],
+    ) -> Callable[Concatenate[Asked, P], T]:
+        @wraps(question)
+        def asked(self: Asked, /, *args: P.args, **named: P.kwargs) -> T:
+            context = self._context
+            writes = context.store.writes if until_write else 0
+            key = (writes, args, tuple(named.items()))
+            answer: T = context.shared(question, lifetime).get(
+                key, lambda: question(self, *args, **named)
+            )
+            return answer
+
+        return asked
+
+    return wrap

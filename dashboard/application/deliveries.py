@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
-from dashboard.application.context import ApplicationContext, TtlCache
+from dashboard.application.context import ApplicationContext, ApplicationSubject, shared_for
 from dashboard.application.text import moment_near
 from dashboard.domain.alerts.closings import expected_at
 from dashboard.domain.alerts.notification import (
@@ -107,16 +107,12 @@ def notification_filter(
     return NotificationFilter(network_id, tx_hashes=found.tx_hashes, search=words, beginning=named)
 
 
-class Notifications:
-    """Every answer may raise StoreError."""
-
-    def __init__(self, context: ApplicationContext) -> None:
-        self._context = context
-        self._counts: TtlCache[NotificationCounts] = TtlCache(_SHARED_FOR, context.now)
-
+class Notifications(ApplicationSubject):
+    @shared_for(_SHARED_FOR, until_write=True)
     def counts(self) -> NotificationCounts:
         """Count what is pending and held now, and what was sent or died in the last 30 days."""
-        return self._counts.get(self._context.store.writes, self._read_counts)
+        with self._context.store.read() as connection:
+            return notification_counts(connection, self._context.now() - COUNTED)
 
     def open(self) -> tuple[OpenIncident, ...]:
         """Return the open incidents of networks, the oldest first."""
@@ -215,10 +211,6 @@ class Notifications:
         """Whether a rejection of the hash would be notified."""
         with self._context.store.read() as connection:
             return is_tracked(connection, tx_hash)
-
-    def _read_counts(self) -> NotificationCounts:
-        with self._context.store.read() as connection:
-            return notification_counts(connection, self._context.now() - COUNTED)
 
 
 @dataclass(frozen=True, slots=True)

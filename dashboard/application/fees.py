@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from dashboard.application.context import ApplicationContext, TtlCache
+from dashboard.application.context import ApplicationSubject, TtlCache, shared_for
 from dashboard.application.fee_timeline import FeeMarks, FeeTimeline, longest_usual_pause
 from dashboard.application.network_status import (
     NetworkFigures,
@@ -110,24 +110,16 @@ class CurrentFees:
     suggested: SuggestedGasFees | None
 
 
-class Fees:
-    """Every answer may raise StoreError; what all viewers share is kept for a moment.
+class Fees(ApplicationSubject):
+    """What all viewers share is kept for a moment, and long time ranges for minutes."""
 
-    Long time ranges are kept for minutes: their steps are longer still.
-    """
-
-    def __init__(self, context: ApplicationContext) -> None:
-        self._context = context
-        self._time_ranges: TtlCache[tuple[TimeRange, ...]] = TtlCache(_LONG_SHARED_FOR, context.now)
-        self._views: TtlCache[FeeView | None] = TtlCache(_SHARED_FOR, context.now)
-        self._long_views: TtlCache[FeeView | None] = TtlCache(_LONG_SHARED_FOR, context.now)
-        self._lines: TtlCache[FeeLines] = TtlCache(_SHARED_FOR, context.now)
-        self._long_lines: TtlCache[FeeLines] = TtlCache(_LONG_SHARED_FOR, context.now)
-        self._weeks: TtlCache[UsualWeek] = TtlCache(_LONG_SHARED_FOR, context.now)
-
+    @shared_for(_LONG_SHARED_FOR)
     def time_ranges(self, profiles: tuple[NetworkProfile, ...]) -> tuple[TimeRange, ...]:
         """Return the lengths of time that show something of one of the networks."""
-        return self._time_ranges.get(profiles, lambda: self._read_time_ranges(profiles))
+        with self._context.store.read() as connection:
+            seen = [first_seen_at(connection, profile.network_id) for profile in profiles]
+        first = min((at for at in seen if at is not None), default=None)
+        return offered_time_ranges(first, self._context.now())
 
     def view(
         self, status: NetworkStatus, time_range: TimeRange, zoom: Zoom | None = None
@@ -137,10 +129,12 @@ class Fees:
         It is the base fee, or the priority fee where the base fee never moves. With `zoom` it is
         shown during that time instead.
         """
-        is_long = zoom is None and time_range.length > _LONG
-        views = self._long_views if is_long else self._views
-        key = (status.profile.network_id, zoom or time_range, status.figures.signal)
-        return views.get(key, lambda: self._read_view(status.figures, zoom or time_range))
+        shown = zoom or time_range
+        key = (status.profile.network_id, shown, status.figures.signal)
+        found: FeeView | None = self._cache("view", shown).get(
+            key, lambda: self._read_view(status.figures, shown)
+        )
+        return found
 
     def current(self, profiles: Sequence[NetworkProfile]) -> list[CurrentFees]:
         """Return the present figures of networks."""
@@ -160,15 +154,16 @@ class Fees:
 
     def usual_week(self, status: NetworkStatus, zone: tzinfo) -> UsualWeek:
         """Return what the fee that decides busyness usually is through the week, in a zone."""
-        profile, signal, now = status.profile, status.figures.signal, self._context.now()
-        hour = now.replace(minute=0, second=0, microsecond=0)
+        hour = self._context.now().replace(minute=0, second=0, microsecond=0)
+        return self._usual_week(status.profile.network_id, status.figures.signal, hour, zone)
 
-        def read() -> UsualWeek:
-            with self._context.store.read() as connection:
-                hours = read_hours(connection, profile.network_id, SERIES[signal], now)
-            return usual_week(hours, zone, now)
-
-        return self._weeks.get((profile.network_id, signal, hour, str(zone)), read)
+    @shared_for(_LONG_SHARED_FOR)
+    def _usual_week(
+        self, network_id: NetworkId, signal: Signal, _hour: datetime, zone: tzinfo
+    ) -> UsualWeek:
+        now = self._context.now()
+        with self._context.store.read() as connection:
+            return usual_week(read_hours(connection, network_id, SERIES[signal], now), zone, now)
 
     def lines(
         self, statuses: Sequence[NetworkStatus], places: Sequence[int], shown: TimeRange | Zoom
@@ -177,11 +172,18 @@ class Fees:
 
         `places` are theirs among all networks, whichever are drawn.
         """
-        is_long = isinstance(shown, TimeRange) and shown.length > _LONG
-        drawings = self._long_lines if is_long else self._lines
         signals = ((each.profile.network_id, each.figures.signal) for each in statuses)
         key = (shown, *zip(signals, places, strict=True))
-        return drawings.get(key, lambda: self._read_lines(statuses, places, shown))
+        found: FeeLines = self._cache("lines", shown).get(
+            key, lambda: self._read_lines(statuses, places, shown)
+        )
+        return found
+
+    def _cache(self, question: str, shown: TimeRange | Zoom) -> TtlCache[Any]:
+        """Return where answers are kept: those of long ranges for longer, as their steps are."""
+        is_long = isinstance(shown, TimeRange) and shown.length > _LONG
+        lifetime = _LONG_SHARED_FOR if is_long else _SHARED_FOR
+        return self._context.shared((Fees, question, is_long), lifetime)
 
     def around(self, network_id: NetworkId, since: datetime, until: datetime) -> FeeView | None:
         """Return the fee that decides busyness while something lasted, and a part of that around.
@@ -196,12 +198,6 @@ class Fees:
         with self._context.store.read() as connection:
             figures = read_network_figures(connection, profile, now)
         return self._read_view(figures, Zoom(since - beside, min(until + beside, now)))
-
-    def _read_time_ranges(self, profiles: tuple[NetworkProfile, ...]) -> tuple[TimeRange, ...]:
-        with self._context.store.read() as connection:
-            seen = [first_seen_at(connection, profile.network_id) for profile in profiles]
-        first = min((at for at in seen if at is not None), default=None)
-        return offered_time_ranges(first, self._context.now())
 
     def _read_view(self, figures: NetworkFigures, shown: TimeRange | Zoom) -> FeeView | None:
         profile, between = figures.profile, _between(shown, self._context.now())

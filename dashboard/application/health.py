@@ -8,10 +8,12 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final, TypeAlias, TypeVar
 
-from dashboard.application.context import ApplicationContext, TtlCache
+from dashboard.application.context import ApplicationContext, ApplicationSubject, shared_for
 from dashboard.application.deliveries import COUNTED
+from dashboard.application.listing import Json, instant
 from dashboard.application.recipients import UnreachedRule, recipients_of_rules
 from dashboard.application.source_health import NetworkHealth, Spending, read_networks, spending
+from dashboard.domain.formatting import size, span
 from dashboard.domain.health.coverage import Gap, Watched
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.health.retention import StoreSize
@@ -20,7 +22,6 @@ from dashboard.domain.people.recipients import RecipientStatus, SuspectAddress
 from dashboard.domain.quantity import NetworkId
 from dashboard.errors import StoreError
 from dashboard.store.alerts.alert_status import OpenIncident, open_incidents
-from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import stored_revision
 from dashboard.store.engine.leases import Holder, holders
 from dashboard.store.health import (
@@ -33,6 +34,7 @@ from dashboard.store.health import (
 )
 from dashboard.store.monitoring.answer_counts import SourceRecord, source_records
 from dashboard.store.monitoring.coverage import gaps_until, watched_from
+from dashboard.store.monitoring.sizes import measure
 from dashboard.store.monitoring.upkeep import LastHeartbeat, Upkeep, last_heartbeat, last_upkeep
 
 MOST_GAPS: Final = 500
@@ -155,24 +157,8 @@ def is_mail_late(mail: MailState, now: datetime) -> bool:
     return oldest is not None and now - oldest > LATE_AFTER
 
 
-class InstallationHealth:
-    """Every answer may raise StoreError; what all viewers share is kept for a moment.
-
-    Each part is read by itself, so that one that is damaged leaves the others.
-    """
-
-    def __init__(self, context: ApplicationContext) -> None:
-        self._context = context
-        now = context.now
-        self._networks: TtlCache[Sequence[NetworkHealth]] = TtlCache(_SHARED_FOR, now)
-        self._worker: TtlCache[WorkerHealth] = TtlCache(_SHARED_FOR, now)
-        self._notifications: TtlCache[NotificationHealth] = TtlCache(_SHARED_FOR, now)
-        self._storage: TtlCache[StorageHealth] = TtlCache(_SHARED_FOR, now)
-        self._contents: TtlCache[StoreContents] = TtlCache(_SHARED_FOR, now)
-        self._incidents: TtlCache[Sequence[OpenIncident]] = TtlCache(_SHARED_FOR, now)
-        self._spending: TtlCache[Mapping[NetworkId, Spending]] = TtlCache(_RECORDS_SHARED_FOR, now)
-        self._records: TtlCache[SourceRecords] = TtlCache(_RECORDS_SHARED_FOR, now)
-        self._gaps: TtlCache[Coverage] = TtlCache(_SHARED_FOR, now)
+class InstallationHealth(ApplicationSubject):
+    """Each part of it is read by itself, so that one that is damaged leaves the others."""
 
     def health(self) -> Health:
         """Return every part that can be read; StoreError where none can."""
@@ -195,55 +181,15 @@ class InstallationHealth:
             raise next(iter(unread.values()))
         return Health(*parts, unread, self._context.settings.failing_roles())
 
+    @shared_for(_SHARED_FOR)
     def networks(self) -> Sequence[NetworkHealth]:
         """Return how each network answers, and what its fees took today."""
-        return self._networks.get((), self._read_networks)
-
-    def worker(self) -> WorkerHealth:
-        """Return whether a worker runs, and what it did last."""
-        return self._worker.get((), self._read_worker)
-
-    def notifications(self) -> NotificationHealth:
-        """Return what is pending and dead, and whom it does not reach."""
-        return self._notifications.get((), self._read_notifications)
-
-    def storage(self) -> StorageHealth:
-        """Return whether the store has room."""
-        return self._storage.get((), self._read_storage)
-
-    def contents(self) -> StoreContents:
-        """Return how large the store is and what it holds."""
-        return self._contents.get((), lambda: self._read(store_contents))
-
-    def incidents(self) -> Sequence[OpenIncident]:
-        """Return the incidents that are open on networks."""
-        return self._incidents.get((), lambda: self._read(open_incidents))
-
-    def spending(self) -> Mapping[NetworkId, Spending]:
-        """Return what each network has cost that was asked this month."""
-        now = self._context.now()
-        return self._spending.get((), lambda: self._read(lambda each: spending(each, now)))
-
-    def source_records(self) -> SourceRecords:
-        """Return what became of each question of each network in the last 24 h."""
-        now = self._context.now()
-        return self._records.get(
-            (), lambda: self._read(lambda each: source_records(each, now, QUARTERS))
-        )
-
-    def coverage(self) -> Coverage:
-        """Return since when each network is watched, and the gaps of the last 30 days."""
-        return self._gaps.get((), self._read_coverage)
-
-    def _read(self, read: Callable[[Connection], T]) -> T:
-        with self._context.store.read() as connection:
-            return read(connection)
-
-    def _read_networks(self) -> Sequence[NetworkHealth]:
         with self._context.store.read() as connection:
             return read_networks(connection, self._context.networks, self._context.now())
 
-    def _read_worker(self) -> WorkerHealth:
+    @shared_for(_SHARED_FOR)
+    def worker(self) -> WorkerHealth:
+        """Return whether a worker runs, and what it did last."""
         period = self._context.settings.heartbeat_period
         with self._context.store.read() as connection:
             return WorkerHealth(
@@ -253,7 +199,9 @@ class InstallationHealth:
                 stored_revision(connection) or "",
             )
 
-    def _read_notifications(self) -> NotificationHealth:
+    @shared_for(_SHARED_FOR)
+    def notifications(self) -> NotificationHealth:
+        """Return what is pending and dead, and whom it does not reach."""
         now, configured = self._context.now(), self._context.settings.recipients
         with self._context.store.read() as connection:
             return NotificationHealth(
@@ -261,12 +209,40 @@ class InstallationHealth:
                 *recipients_of_rules(connection, configured),
             )
 
-    def _read_storage(self) -> StorageHealth:
+    @shared_for(_SHARED_FOR)
+    def storage(self) -> StorageHealth:
+        """Return whether the store has room."""
         now, low_space = self._context.now(), self._context.settings.low_space
         with self._context.store.read() as connection:
             return StorageHealth(store_space(connection, now), low_space)
 
-    def _read_coverage(self) -> Coverage:
+    @shared_for(_SHARED_FOR)
+    def contents(self) -> StoreContents:
+        """Return how large the store is and what it holds."""
+        with self._context.store.read() as connection:
+            return store_contents(connection)
+
+    @shared_for(_SHARED_FOR)
+    def incidents(self) -> Sequence[OpenIncident]:
+        """Return the incidents that are open on networks."""
+        with self._context.store.read() as connection:
+            return open_incidents(connection)
+
+    @shared_for(_RECORDS_SHARED_FOR)
+    def spending(self) -> Mapping[NetworkId, Spending]:
+        """Return what each network has cost that was asked this month."""
+        with self._context.store.read() as connection:
+            return spending(connection, self._context.now())
+
+    @shared_for(_RECORDS_SHARED_FOR)
+    def source_records(self) -> SourceRecords:
+        """Return what became of each question of each network in the last 24 h."""
+        with self._context.store.read() as connection:
+            return source_records(connection, self._context.now(), QUARTERS)
+
+    @shared_for(_SHARED_FOR)
+    def coverage(self) -> Coverage:
+        """Return since when each network is watched, and the gaps of the last 30 days."""
         now = self._context.now()
         ids = [profile.network_id for profile in self._context.networks]
         with self._context.store.read() as connection:
@@ -274,3 +250,54 @@ class InstallationHealth:
                 gaps_until(connection, ids, now, now - GAPS_SHOWN_FOR, MOST_GAPS),
                 {each: watched_from(connection, ids, each) for each in Watched},
             )
+
+
+_TEN_YEARS: Final = timedelta(days=3650)
+
+
+def measure_store(context: ApplicationContext) -> StoreSize:
+    """Measure the store now. StoreError where it cannot be read."""
+    with context.store.read() as connection:
+        return measure(connection, context.now())
+
+
+def until_full(length: timedelta) -> str:
+    """Say how long the disk suffices, as far as that can be known."""
+    return "over ten years" if length > _TEN_YEARS else span(length)
+
+
+def growth(of_day: float) -> str:
+    """Say how many bytes a day something grows."""
+    sign = "-" if of_day < 0 else "+"
+    return f"{sign}{size(round(abs(of_day)))} a day"
+
+
+def size_form(measured: StoreSize) -> dict[str, Json]:
+    """Write it for programs."""
+    full_in = measured.full_in
+    return {
+        "measuredAt": instant(measured.measured_at),
+        "bytes": measured.bytes,
+        "freeInside": measured.free_inside,
+        "freeOnDisk": measured.free_on_disk,
+        "bytesPerDay": _whole(measured.growth),
+        "fullInDays": None if full_in is None else full_in.days,
+    }
+
+
+def size_sentences(measured: StoreSize) -> list[str]:
+    """Say how large it is, how it grows, and until when its disk suffices."""
+    free = f"{size(measured.free_inside)} more are free inside, and are used before it grows"
+    lines = [f"The store takes {size(measured.bytes)}; {free}."]
+    if measured.growth is None:
+        lines.append("How much it grows is known when a worker has measured it on two days.")
+    else:
+        lines.append(f"It grows by {growth(measured.growth)}.")
+    if measured.free_on_disk is not None:
+        full = "" if measured.full_in is None else f", full in {until_full(measured.full_in)}"
+        lines.append(f"Its disk has room for {size(measured.free_on_disk)}{full}.")
+    return lines
+
+
+def _whole(number: float | None) -> int | None:
+    return None if number is None else round(number)

@@ -13,6 +13,7 @@ from dashboard.domain.alerts.incident import (
     Incident,
     IncidentEvent,
     IncidentEventKind,
+    IncidentResponse,
     IncidentState,
 )
 from dashboard.domain.alerts.kinds.kind import RuleKind
@@ -144,6 +145,17 @@ def incident_form(incident: Incident, title: str) -> dict[str, Json]:
         "resolvedAt": instant(incident.resolved_at),
         "changes": incident.transitions,
         "owner": incident.owner or None,
+    }
+
+
+def response_form(
+    response: IncidentResponse, title_of: Callable[[Incident], str]
+) -> dict[str, Json]:
+    """Write for programs what a person did about an incident, and what it left of others."""
+    return {
+        **incident_form(response.incident, title_of(response.incident)),
+        "isChanged": response.event is not None,
+        "others": [incident_form(each, title_of(each)) for each in response.others],
     }
 
 

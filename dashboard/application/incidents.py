@@ -10,7 +10,7 @@ from typing import Final
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-from dashboard.application.context import ApplicationContext, TtlCache
+from dashboard.application.context import ApplicationSubject, shared_for
 from dashboard.application.recipients import recipients_called
 from dashboard.application.silences import silent_now
 from dashboard.application.text import short_hash
@@ -91,14 +91,7 @@ _REPORTED: Final = {
 _ID: Final = re.compile(r"[0-9a-f]{4,32}")
 
 
-class Incidents:
-    """Every answer may raise StoreError."""
-
-    def __init__(self, context: ApplicationContext) -> None:
-        self._context = context
-        self._unattended: TtlCache[tuple[Incident, ...]] = TtlCache(_SHARED_FOR, context.now)
-        self._counts: TtlCache[int] = TtlCache(_SHARED_FOR, context.now)
-
+class Incidents(ApplicationSubject):
     def open(
         self, network_id: NetworkId | None = None, limit: int = MOST_OPEN, offset: int = 0
     ) -> tuple[IncidentStory, ...]:
@@ -112,21 +105,15 @@ class Incidents:
         with self._context.store.read() as connection:
             return open_counts(connection, network_id)
 
+    @shared_for(_SHARED_FOR, until_write=True)
     def count_open(self, network_id: NetworkId) -> int:
         """Count the incidents of a network that are not over, and those of no network."""
+        with self._context.store.read() as connection:
+            return count_open_incidents(connection, network_id)
 
-        def read() -> int:
-            with self._context.store.read() as connection:
-                return count_open_incidents(connection, network_id)
-
-        return self._counts.get((network_id, self._context.store.writes), read)
-
+    @shared_for(_SHARED_FOR, until_write=True)
     def unattended(self, network_id: NetworkId | None = None) -> tuple[Incident, ...]:
         """Return the firing incidents that need somebody and that no silence covers."""
-        key = (network_id, self._context.store.writes)
-        return self._unattended.get(key, lambda: self._read_unattended(network_id))
-
-    def _read_unattended(self, network_id: NetworkId | None) -> tuple[Incident, ...]:
         now = self._context.now()
         with self._context.store.read() as connection:
             silences = unfinished_silences(connection, now)

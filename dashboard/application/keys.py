@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from dashboard.application.context import ApplicationContext
+from dashboard.application.context import ApplicationContext, ApplicationSubject
 from dashboard.application.listing import (
     Column,
     Json,
@@ -48,6 +48,7 @@ from dashboard.store.access.api_keys import (
     revoke_key,
     rotate_key,
 )
+from dashboard.store.access.audit_log import note_action
 from dashboard.store.engine.connection import Connection
 from dashboard.wire.params import method_mistake
 
@@ -120,11 +121,9 @@ class NewKey:
         return cls(Secret(key), Secret(secret), Credential(digest(key), digest(secret), at))
 
 
-class Keys:
-    """Every answer may raise StoreError; every act InputError that says what to do instead."""
-
+class Keys(ApplicationSubject):
     def __init__(self, context: ApplicationContext) -> None:
-        self._context = context
+        super().__init__(context)
         self._configured = context.settings.keys
 
     def all(self) -> tuple[ListedKey, ...]:
@@ -154,7 +153,7 @@ class Keys:
                     f"a key is called {name} already: choose another name, or give it a new key "
                     f"with `linewatch keys rotate {name}`"
                 )
-            self._context.audit(connection, by, Action.CREATE_KEY, name, _details(limits))
+            note_action(connection, by, Action.CREATE_KEY, name, _details(limits))
         return new
 
     def limit(self, name: str, change: Callable[[KeyLimits], KeyLimits], by: Actor) -> None:
@@ -163,7 +162,7 @@ class Keys:
             limits = change(self._found(connection, name).limits)
             _refuse_mistake(limits)
             limit_key(connection, name, limits)
-            self._context.audit(connection, by, Action.LIMIT_KEY, name, _details(limits))
+            note_action(connection, by, Action.LIMIT_KEY, name, _details(limits))
 
     def rename(self, name: str, new_name: str, by: Actor) -> None:
         """Rename a key; its clients need no change."""
@@ -173,14 +172,14 @@ class Keys:
             if find_key(connection, new_name) is not None:
                 raise InputError(f"a key is called {new_name} already: choose another name")
             rename_key(connection, name, new_name)
-            self._context.audit(connection, by, Action.RENAME_KEY, name, {"to": new_name})
+            note_action(connection, by, Action.RENAME_KEY, name, {"to": new_name})
 
     def revoke(self, name: str, by: Actor) -> None:
         """Revoke a key permanently."""
         with self._context.store.write() as connection:
             self._found(connection, name)
             revoke_key(connection, name, by.at)
-            self._context.audit(connection, by, Action.REVOKE_KEY, name)
+            note_action(connection, by, Action.REVOKE_KEY, name)
 
     def rotate(self, name: str, grace: timedelta | None, by: Actor) -> NewKey:
         """Make a new key under the same name; the old one works during `grace`, by default no more.
@@ -192,7 +191,7 @@ class Keys:
             self._found(connection, name)
             rotate_key(connection, name, new.credential, ends_at)
             details = {"old_ends_at": instant(ends_at)}
-            self._context.audit(connection, by, Action.ROTATE_KEY, name, details)
+            note_action(connection, by, Action.ROTATE_KEY, name, details)
         return new
 
     def listing(self) -> Listing[ListedKey]:
@@ -297,10 +296,6 @@ def _plain_state(each: ListedKey) -> str:
 
 def _rate(each: ListedKey) -> str:
     return format_rate(each.key.requests_per_second or UNLIMITED)
-
-
-def _calls_a_second(each: ListedKey) -> float | None:
-    return each.key.requests_per_second
 
 
 def _reports(each: ListedKey) -> str:

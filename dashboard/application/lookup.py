@@ -14,7 +14,7 @@ from dashboard.application.answers import (
     finding_groups,
     leading_verdict,
 )
-from dashboard.application.context import ApplicationContext
+from dashboard.application.context import ApplicationSubject
 from dashboard.application.listing import Cell, Column, Listing, instant
 from dashboard.application.network_status import NetworkProfile
 from dashboard.application.rejections import rejection_form
@@ -47,12 +47,7 @@ MOST_FOUND: Final = 25
 """At most so many transactions stand for words, and so many pieces of a paste are searched."""
 
 
-class Lookups:
-    """Every answer may raise StoreError."""
-
-    def __init__(self, context: ApplicationContext) -> None:
-        self._context = context
-
+class Lookups(ApplicationSubject):
     def save(self, hashes: Sequence[TxHash], by: Actor) -> str:
         """Save the hashes for a link to pass on; return the id that the link names."""
         with self._context.store.write() as connection:

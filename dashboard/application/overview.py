@@ -9,11 +9,12 @@ from typing import Final
 
 import numpy as np
 
-from dashboard.application.context import ApplicationContext, TtlCache
+from dashboard.application.context import ApplicationSubject, shared_for
 from dashboard.application.fee_timeline import busy_parts
 from dashboard.application.network_status import Activity, NetworkFigures, NetworkStatus
 from dashboard.application.text import names_of, since_when
 from dashboard.domain.alerts.condition import State, SubjectKind
+from dashboard.domain.alerts.grounds import Signal
 from dashboard.domain.fees.spells import UsualFee, UsualSpells
 from dashboard.domain.formatting import capitalized, counted, span
 from dashboard.domain.health.coverage import Watched, WatchedTime
@@ -126,75 +127,38 @@ def above_usual(figures: NetworkFigures, usual: UsualNow) -> float | None:
     return None if fee is None or usual.fee is None else usual.fee.difference(fee)
 
 
-class Overview:
-    """Every answer may raise StoreError; what all viewers share is kept for a moment."""
-
-    def __init__(self, context: ApplicationContext) -> None:
-        self._context = context
-        self._usual: TtlCache[UsualNow] = TtlCache(_USUAL_SHARED_FOR, context.now)
-        self._lines: TtlCache[DayLine] = TtlCache(_LINES_SHARED_FOR, context.now)
-        self._hourly: TtlCache[dict[NetworkId, HourlyRejections]] = TtlCache(
-            _SHARED_FOR, context.now
-        )
-        self._newest: TtlCache[tuple[RejectedAgain, ...]] = TtlCache(_SHARED_FOR, context.now)
-        self._changes: TtlCache[ChangesSince] = TtlCache(_CHANGES_SHARED_FOR, context.now)
-
+class Overview(ApplicationSubject):
     def usual(self, status: NetworkStatus) -> UsualNow:
         """Return what is usual at this hour; while it is busy, of spells that began as this one."""
         network_id, signal = status.profile.network_id, status.figures.signal
-        now, held = self._context.now(), status.figures.busyness
-        hour = now.replace(minute=0, second=0, microsecond=0)
+        held = status.figures.busyness
         began = held.since if held is not None and held.state is State.BUSY else None
+        hour = self._context.now().replace(minute=0, second=0, microsecond=0)
+        return self._usual_at(network_id, signal, hour, began)
 
-        def read() -> UsualNow:
-            with self._context.store.read() as connection:
-                return UsualNow(
-                    read_usual_fee(connection, network_id, SERIES[signal], now),
-                    read_usual_spells(connection, network_id, began or now),
-                )
-
-        return self._usual.get((network_id, signal, hour, began), read)
+    @shared_for(_USUAL_SHARED_FOR)
+    def _usual_at(
+        self, network_id: NetworkId, signal: Signal, _hour: datetime, began: datetime | None
+    ) -> UsualNow:
+        now = self._context.now()
+        with self._context.store.read() as connection:
+            return UsualNow(
+                read_usual_fee(connection, network_id, SERIES[signal], now),
+                read_usual_spells(connection, network_id, began or now),
+            )
 
     def day_line(self, status: NetworkStatus) -> DayLine:
         """Return how the fee went that decides busyness, during the last day."""
-        key = (status.profile.network_id, status.figures.signal)
-        return self._lines.get(key, lambda: self._read_line(status.figures))
+        return self._day_line(status.profile.network_id, status.figures.signal)
 
-    def hourly(self) -> dict[NetworkId, HourlyRejections]:
-        """Count the rejections of the last hour of each network that is asked for them."""
-        return self._hourly.get((), self._read_hourly)
-
-    def newest(self, limit: int, network_id: NetworkId | None = None) -> tuple[RejectedAgain, ...]:
-        """Return the transactions of which a version arrived last, the latest first.
-
-        Of one network or all; each transaction of a network comes once.
-        """
-        key = (limit, network_id)
-        return self._newest.get(key, lambda: self._read_newest(limit, network_id))
-
-    def changes_since(self, since: datetime) -> ChangesSince:
-        """Count what happened since a moment, which lies a few days back at most."""
-        return self._changes.get(since, lambda: self._read_changes(since))
-
-    def _read_changes(self, since: datetime) -> ChangesSince:
-        now = self._context.now()
-        with self._context.store.read() as connection:
-            incidents = count_opened(connection, since)
-            arrived = count_rejections(connection, RejectionFilter(since=since))
-            changed = past_transitions(connection, _STATES, since, now)
-        networks = dict.fromkeys(
-            self._context.network_name(each.transition.subject.network_id) for each in changed
-        )
-        return ChangesSince(incidents, arrived, len(changed), tuple(networks)[:_MOST_NAMED])
-
-    def _read_line(self, figures: NetworkFigures) -> DayLine:
+    @shared_for(_LINES_SHARED_FOR)
+    def _day_line(self, network_id: NetworkId, signal: Signal) -> DayLine:
         step = LINE_STEP // timedelta(milliseconds=1)
         now = self._context.now()
         until = milliseconds_of(now) // step * step + step
         since = until - LINE_STEPS * step
-        network_id, series = figures.profile.network_id, SERIES[figures.signal]
         with self._context.store.read() as connection:
-            fees = _by_step(connection, SeriesKey(network_id, series), (since, until, step))
+            fees = _by_step(connection, SeriesKey(network_id, SERIES[signal]), (since, until, step))
             busy = read_busy_time(connection, network_id, moment_of(since), now)
         begins = np.arange(since, until, step)
         ends = np.minimum(begins + step, milliseconds_of(now))
@@ -202,7 +166,9 @@ class Overview:
         means = tuple(fees.get(each // step) for each in begins.tolist())
         return DayLine(means, tuple(parts), busy.share)
 
-    def _read_hourly(self) -> dict[NetworkId, HourlyRejections]:
+    @shared_for(_SHARED_FOR)
+    def hourly(self) -> dict[NetworkId, HourlyRejections]:
+        """Count the rejections of the last hour of each network that is asked for them."""
         now = self._context.now()
         since = now - _HOUR
         asked = [each.network_id for each in self._context.networks if each.has_exclusion]
@@ -216,7 +182,12 @@ class Overview:
         counts = {each.key: each.count for each in counted.groups}
         return {each: HourlyRejections(counts.get(each, 0), watched[each]) for each in asked}
 
-    def _read_newest(self, limit: int, network_id: NetworkId | None) -> tuple[RejectedAgain, ...]:
+    @shared_for(_SHARED_FOR)
+    def newest(self, limit: int, network_id: NetworkId | None = None) -> tuple[RejectedAgain, ...]:
+        """Return the transactions of which a version arrived last, the latest first.
+
+        Of one network or all; each transaction of a network comes once.
+        """
         wanted = RejectionFilter(network_id=network_id)
         latest: dict[tuple[NetworkId, TxHash], StoredRejection] = {}
         with self._context.store.read() as connection:
@@ -229,6 +200,19 @@ class Overview:
             chosen = list(latest)[:limit]
             versions = count_versions(connection, [tx_hash for _, tx_hash in chosen])
         return tuple(RejectedAgain(latest[each], versions.get(each, 1)) for each in chosen)
+
+    @shared_for(_CHANGES_SHARED_FOR)
+    def changes_since(self, since: datetime) -> ChangesSince:
+        """Count what happened since a moment, which lies a few days back at most."""
+        now = self._context.now()
+        with self._context.store.read() as connection:
+            incidents = count_opened(connection, since)
+            arrived = count_rejections(connection, RejectionFilter(since=since))
+            changed = past_transitions(connection, _STATES, since, now)
+        networks = dict.fromkeys(
+            self._context.network_name(each.transition.subject.network_id) for each in changed
+        )
+        return ChangesSince(incidents, arrived, len(changed), tuple(networks)[:_MOST_NAMED])
 
 
 def _by_step(

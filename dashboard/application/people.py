@@ -14,7 +14,7 @@ from uuid import UUID, uuid4
 from argon2 import PasswordHasher
 from argon2.exceptions import VerificationError
 
-from dashboard.application.context import ApplicationContext, TtlCache
+from dashboard.application.context import ApplicationContext, ApplicationSubject, shared_for
 from dashboard.domain.people.access import LONGEST_NAME, Action, Actor, Role, digest, parse_name
 from dashboard.domain.people.sign_in import (
     AttemptThrottle,
@@ -26,6 +26,7 @@ from dashboard.domain.people.sign_in import (
 from dashboard.domain.quantity import shorten
 from dashboard.domain.secret import Secret
 from dashboard.errors import InputError, NotAllowed
+from dashboard.store.access.audit_log import note_action
 from dashboard.store.access.people import (
     Person,
     Session,
@@ -78,16 +79,13 @@ class NewSession:
     secret: Secret
 
 
-class People:
-    """Every question and act may raise StoreError; an act InputError that says what to do."""
-
-    def __init__(self, context: ApplicationContext) -> None:
-        self._context = context
+class People(ApplicationSubject):
+    def __init__(self, context: ApplicationContext, hasher: PasswordHasher | None = None) -> None:
+        super().__init__(context)
         self._policy = context.settings.sign_in
         self._throttle = AttemptThrottle()
         self._counting = Lock()
-        self._hasher = PasswordHasher()
-        self._roles: TtlCache[Role] = TtlCache(_ROLE_SHOWN_FOR, context.now)
+        self._hasher = hasher or PasswordHasher()
 
     @property
     def must_sign_in(self) -> bool:
@@ -116,7 +114,7 @@ class People:
         """
         name, token = parse_name(name), Secret(secrets.token_urlsafe(_SECRET_BYTES))
         with self._context.store.write() as connection:
-            self._context.audit(connection, by, Action.INVITE, name, {"role": role.value})
+            note_action(connection, by, Action.INVITE, name, {"role": role.value})
             if not add_person(connection, name, role, by.at):
                 self._give_role(connection, _named(connection, name), role)
             person = _named(connection, name)
@@ -141,7 +139,7 @@ class People:
                 raise InputError("this invitation was used in this moment: sign in")
             use_invitation(connection, person)
             by = _acting(person, now, device)
-            self._context.audit(connection, by, Action.SET_PASSWORD, person.name)
+            note_action(connection, by, Action.SET_PASSWORD, person.name)
             save_password(connection, person, hashed)
             end_sessions_of(connection, person, now)
             return self._begin(connection, person, device, by)
@@ -194,7 +192,7 @@ class People:
         hashed = self._hash(new)
         with self._context.store.write() as connection:
             by = self._acting_in(connection, session_id)
-            self._context.audit(connection, by, Action.SET_PASSWORD, person.name)
+            note_action(connection, by, Action.SET_PASSWORD, person.name)
             save_password(connection, person, hashed)
             end_sessions_of(connection, person, by.at, but=session_id)
 
@@ -203,7 +201,7 @@ class People:
         with self._context.store.write() as connection:
             person = _named(connection, name)
             details = {"from": person.role.value, "to": role.value}
-            self._context.audit(connection, by, Action.CHANGE_ROLE, person.name, details)
+            note_action(connection, by, Action.CHANGE_ROLE, person.name, details)
             if person.issuer is not None:
                 raise InputError(
                     f"the groups of {shorten(person.name)} at {shorten(person.issuer)} give the "
@@ -215,7 +213,7 @@ class People:
         """Let somebody sign in no more, and end their sessions."""
         with self._context.store.write() as connection:
             person = _named(connection, name)
-            self._context.audit(connection, by, Action.REMOVE_PERSON, person.name)
+            note_action(connection, by, Action.REMOVE_PERSON, person.name)
             _refuse_last_admin(connection, person)
             remove_person(connection, person, by.at)
 
@@ -243,11 +241,10 @@ class People:
         with self._context.store.read() as connection:
             return self._acting_in(connection, session_id)
 
+    @shared_for(_ROLE_SHOWN_FOR, until_write=True)
     def role_shown(self, session_id: UUID) -> Role:
         """Return the role of who looks at a page, which may be that of a second ago."""
-        return self._roles.get(
-            (session_id, self._context.store.writes), lambda: self.actor(session_id).role
-        )
+        return self.actor(session_id).role
 
     def sessions(self) -> list[Session]:
         """Return all sessions that are not over, the last used first."""
@@ -271,7 +268,7 @@ class People:
         with self._context.store.write() as connection:
             found = _stored_session(connection, session_id)
             details = {"device": found.device}
-            self._context.audit(connection, by, Action.END_SESSION, found.person.name, details)
+            note_action(connection, by, Action.END_SESSION, found.person.name, details)
             end_session(connection, session_id, by.at)
 
     def end_own_session(self, own: UUID, ended: UUID) -> None:
@@ -282,7 +279,7 @@ class People:
             if person.person.person_id != found.person.person_id:
                 raise InputError("no such device is signed in")
             details = {"device": found.device}
-            self._context.audit(connection, by, Action.SIGN_OUT, found.person.name, details)
+            note_action(connection, by, Action.SIGN_OUT, found.person.name, details)
             end_session(connection, ended, by.at)
 
     def _note_use(self, used: Sequence[Session], now: datetime) -> None:
@@ -322,7 +319,7 @@ class People:
             by.at + self._policy.longest,
         )
         save_session(connection, begun, digest(secret.reveal()), sid)
-        self._context.audit(connection, by, Action.SIGN_IN, person.name, {"device": device.name})
+        note_action(connection, by, Action.SIGN_IN, person.name, {"device": device.name})
         return NewSession(begun, secret)
 
     def _give_role(self, connection: Connection, person: Person, role: Role) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from dashboard.application.context import ApplicationContext
+from dashboard.application.context import ApplicationSubject
 from dashboard.domain.alerts.notification import Recipient
 from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.alerts.rule_keys import MAIL
@@ -88,12 +88,7 @@ class TriedRecipient:
     answer: str
 
 
-class Recipients:
-    """Every answer may raise StoreError."""
-
-    def __init__(self, context: ApplicationContext) -> None:
-        self._context = context
-
+class Recipients(ApplicationSubject):
     def all(self) -> tuple[ListedRecipient, ...]:
         """Return every recipient that is named anywhere or was, in the order of addresses."""
         with self._context.store.read() as connection:

@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from dashboard.application.context import ApplicationContext, TtlCache
+from dashboard.application.context import ApplicationContext, ApplicationSubject, shared_for
 from dashboard.application.listing import Column, Json, Listing, for_programs, instant, time_column
 from dashboard.application.rejection_timeline import (
     NO_MODULE,
@@ -130,59 +130,66 @@ def rejection_filter(
     )
 
 
-class Rejections:
-    """Every answer may raise StoreError; counts are kept for moments and shared."""
-
-    def __init__(self, context: ApplicationContext) -> None:
-        self._context = context
-        self._summaries: TtlCache[RejectionSummary] = TtlCache(_SHARED_FOR, context.now)
-        self._timelines: TtlCache[Timeline] = TtlCache(_SHARED_FOR, context.now)
-        self._groups: TtlCache[GroupCounts] = TtlCache(_SHARED_FOR, context.now)
-        self._overruns: TtlCache[Overruns] = TtlCache(_SHARED_FOR, context.now)
-
+class Rejections(ApplicationSubject):
     def window(self, shown: Shown) -> Window:
         """Return the time that is shown now."""
         return window_of(shown, self._context.now())
 
+    @shared_for(_SHARED_FOR)
     def summary(self, wanted: RejectionFilter, shown: Shown) -> RejectionSummary:
         """Count what fits in a time, and in the time before."""
-        return self._summaries.get((wanted, shown), lambda: self._summarise(wanted, shown))
+        window = self.window(shown)
+        with self._context.store.read() as connection:
+            named = _causes(connection, window.within(wanted))
+            before = _causes(connection, window.before(wanted))
+            watched = self._watched(connection, wanted, window.before_since, window.until)
+        compared = Compared(
+            named.total(),
+            before.total(),
+            watched.within(window.since, window.until),
+            watched.within(window.before_since, window.since),
+        )
+        return RejectionSummary(compared, named, before)
 
+    @shared_for(_SHARED_FOR)
     def timeline(self, wanted: RejectionFilter, shown: Shown, split: SplitBy) -> Timeline:
         """Count what fits in each step of a time."""
-        return self._timelines.get(
-            (wanted, shown, split), lambda: self._count_steps(wanted, shown, split)
+        window = self.window(shown)
+        within = window.within(wanted)
+        place = {begins: number for number, begins in enumerate(window.begins)}
+        found: dict[str, list[int]] = {}
+        with self._context.store.read() as connection:
+            for each in count_over_time(connection, within, window.step, _GROUPINGS[split]):
+                if each.since in place:
+                    counts = found.setdefault(self._name(each.key), [0] * len(place))
+                    counts[place[each.since]] += each.count
+            watched = self._watched(connection, wanted, window.since, window.until)
+        groups = sorted(found.items(), key=lambda each: (-sum(each[1]), each[0]))
+        unseen = (each for each in place if _is_missed(each, window, watched))
+        return Timeline(
+            window, split, tuple((name, tuple(each)) for name, each in groups), frozenset(unseen)
         )
 
+    @shared_for(_SHARED_FOR)
     def groups(self, wanted: RejectionFilter, shown: Shown, grouping: Grouping) -> GroupCounts:
         """Count what fits by stage or network, the largest groups first."""
+        within = self.window(shown).within(wanted)
+        with self._context.store.read() as connection:
+            return count_by(connection, grouping, within, None, _MOST_GROUPS)
 
-        def count() -> GroupCounts:
-            within = self.window(shown).within(wanted)
-            with self._context.store.read() as connection:
-                return count_by(connection, grouping, within, None, _MOST_GROUPS)
-
-        return self._groups.get((wanted, shown, grouping), count)
-
+    @shared_for(_SHARED_FOR)
     def senders(self, wanted: RejectionFilter, shown: Shown) -> GroupCounts:
         """Rank the senders of the latest that fit in a time, those rejected most first."""
+        within = self.window(shown).within(wanted)
+        with self._context.store.read() as connection:
+            return rank_senders(connection, within, MOST_SENDERS)
 
-        def rank() -> GroupCounts:
-            within = self.window(shown).within(wanted)
-            with self._context.store.read() as connection:
-                return rank_senders(connection, within, MOST_SENDERS)
-
-        return self._groups.get((wanted, shown), rank)
-
+    @shared_for(_SHARED_FOR)
     def overruns(self, wanted: RejectionFilter, shown: Shown) -> Overruns:
         """Sort the latest that fit in a time by how far they went over their limit."""
-
-        def sort() -> Overruns:
-            within = self.window(shown).within(wanted)
-            with self._context.store.read() as connection:
-                return sort_overruns(latest_reasons(connection, within, LATEST_SORTED))
-
-        return self._overruns.get((wanted, shown), sort)
+        within = self.window(shown).within(wanted)
+        with self._context.store.read() as connection:
+            return sort_overruns(latest_reasons(connection, within, LATEST_SORTED))
 
     def page(
         self, wanted: RejectionFilter, shown: Shown, number: int, rows: int
@@ -213,37 +220,6 @@ class Rejections:
         """Return the texts of reasons that could not be read, ever, the commonest first."""
         with self._context.store.read() as connection:
             return tuple(unparsed_reasons(connection, MOST_UNKNOWN, network_id))
-
-    def _summarise(self, wanted: RejectionFilter, shown: Shown) -> RejectionSummary:
-        window = self.window(shown)
-        with self._context.store.read() as connection:
-            named = _causes(connection, window.within(wanted))
-            before = _causes(connection, window.before(wanted))
-            watched = self._watched(connection, wanted, window.before_since, window.until)
-        compared = Compared(
-            named.total(),
-            before.total(),
-            watched.within(window.since, window.until),
-            watched.within(window.before_since, window.since),
-        )
-        return RejectionSummary(compared, named, before)
-
-    def _count_steps(self, wanted: RejectionFilter, shown: Shown, split: SplitBy) -> Timeline:
-        window = self.window(shown)
-        within = window.within(wanted)
-        place = {begins: number for number, begins in enumerate(window.begins)}
-        found: dict[str, list[int]] = {}
-        with self._context.store.read() as connection:
-            for each in count_over_time(connection, within, window.step, _GROUPINGS[split]):
-                if each.since in place:
-                    counts = found.setdefault(self._name(each.key), [0] * len(place))
-                    counts[place[each.since]] += each.count
-            watched = self._watched(connection, wanted, window.since, window.until)
-        groups = sorted(found.items(), key=lambda each: (-sum(each[1]), each[0]))
-        unseen = (each for each in place if _is_missed(each, window, watched))
-        return Timeline(
-            window, split, tuple((name, tuple(each)) for name, each in groups), frozenset(unseen)
-        )
 
     def _name(self, key: NetworkId | str | None) -> str:
         """Return what a group of a timeline is called."""

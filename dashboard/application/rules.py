@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Final, NamedTuple
 from zoneinfo import ZoneInfo
 
-from dashboard.application.context import ApplicationContext, TtlCache
+from dashboard.application.context import ApplicationContext, ApplicationSubject, shared_for
 from dashboard.application.listing import (
     Column,
     Json,
@@ -80,13 +80,7 @@ def zone_of(rule: Rule) -> ZoneInfo:
     return ZoneInfo("UTC" if rule.active_hours is None else rule.active_hours.zone)
 
 
-class AlertRules:
-    """Every answer may raise StoreError."""
-
-    def __init__(self, context: ApplicationContext) -> None:
-        self._context = context
-        self._lately: TtlCache[str] = TtlCache(_KEPT_FOR, context.now)
-
+class AlertRules(ApplicationSubject):
     def in_force(self) -> tuple[StoredRule, ...]:
         """Return the rules in their order, the default ones where none is stored."""
         with self._context.store.read() as connection:
@@ -109,9 +103,11 @@ class AlertRules:
 
     def as_file(self) -> str:
         """Return the rules in force as the text of a file."""
-        return write_toml(
-            "rules", {each.rule.name: write_rule(each.rule) for each in self.in_force()}
-        )
+        return rule_file([each.rule for each in self.in_force()])
+
+    def document(self) -> dict[str, Json]:
+        """Return the rules in force as programs read them and write them back."""
+        return {"rules": {each.rule.name: write_rule(each.rule) for each in self.in_force()}}
 
     def read_file(self, text: str) -> tuple[Rule, ...]:
         """Return the rules that a file says; InputError names every mistake with its line."""
@@ -124,14 +120,19 @@ class AlertRules:
         """Return the rule that a form says, or everything that is wrong with it."""
         return read_rule(name, table, self._context.settings.rule_names)
 
+    def given(self, name: str, table: RuleTable) -> Rule:
+        """Return the rule that a table says; InputError names everything that is wrong with it."""
+        found = self.read(name, table)
+        if isinstance(found, Rule):
+            return found
+        raise InputError("; ".join(f"{key or name} {remark}" for key, remark in found))
+
+    @shared_for(_KEPT_FOR)
     def lately(self, rule: Rule) -> str:
         """Say how often a rule would have fired in the last seven days, kept for some minutes.
 
         Where that is not known, say why.
         """
-        return self._lately.get(rule, lambda: self._preview_words(rule))
-
-    def _preview_words(self, rule: Rule) -> str:
         try:
             return preview_in_words(self.preview(rule, LATELY), zone_of(rule))
         except InputError as error:
@@ -162,6 +163,11 @@ class AlertRules:
             for each in found:
                 note_action(connection, by, _action(each), each.name, _details(each))
         return found
+
+
+def rule_file(rules: Sequence[Rule]) -> str:
+    """Write rules as the text of a file."""
+    return write_toml("rules", {each.name: write_rule(each) for each in rules})
 
 
 def _wanted(held: Rules, edit: RuleEdit) -> Rules:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from dashboard.application.context import ApplicationContext
+from dashboard.application.context import ApplicationSubject
 from dashboard.application.listing import Column, Listing, time_column
 from dashboard.domain.people.access import Action, Actor, Detail
 from dashboard.domain.quantity import Address, NetworkId
 from dashboard.domain.rejections.search import RejectionFilter
 from dashboard.errors import InputError
+from dashboard.store.access.audit_log import note_action
 from dashboard.store.rejections.counts import GroupCount, GroupCounts, Grouping, count_by
 from dashboard.store.tracking.senders import (
     WatchedSender,
@@ -20,12 +21,7 @@ from dashboard.store.tracking.senders import (
 )
 
 
-class WatchedSenders:
-    """Every answer may raise StoreError."""
-
-    def __init__(self, context: ApplicationContext) -> None:
-        self._context = context
-
+class WatchedSenders(ApplicationSubject):
     def watched(self, network_id: NetworkId | None = None) -> tuple[WatchedSender, ...]:
         """Return the addresses that are watched on a network, or on any, the latest first."""
         with self._context.store.read() as connection:
@@ -53,7 +49,7 @@ class WatchedSenders:
         with self._context.store.write() as connection:
             for each in senders:
                 details: dict[str, Detail] = {"networks": able, "label": label}
-                self._context.audit(connection, by, Action.WATCH_SENDER, str(each), details)
+                note_action(connection, by, Action.WATCH_SENDER, str(each), details)
             return tuple(
                 watch_sender(connection, WatchedSender(each, able, by.at, label))
                 for each in senders
@@ -64,7 +60,7 @@ class WatchedSenders:
         with self._context.store.write() as connection:
             was_watched = unwatch_sender(connection, sender)
             if was_watched:
-                self._context.audit(connection, by, Action.UNWATCH_SENDER, str(sender))
+                note_action(connection, by, Action.UNWATCH_SENDER, str(sender))
         return was_watched
 
     def rank(self, wanted: RejectionFilter, limit: int) -> GroupCounts:

@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import Final
 
 from dashboard.application.answers import AnswerContext, AnswerTexts, answer_text, finding_groups
-from dashboard.application.context import ApplicationContext
+from dashboard.application.context import ApplicationSubject
 from dashboard.application.listing import Column, Listing, time_column
 from dashboard.application.transaction_summary import read_transaction_summaries
 from dashboard.domain.markup import visible
@@ -20,6 +20,7 @@ from dashboard.domain.secret import Secret
 from dashboard.domain.tracking.paste import LONGEST_CASE_ID
 from dashboard.domain.tracking.verdict import VerdictKind
 from dashboard.errors import InputError
+from dashboard.store.access.audit_log import note_action
 from dashboard.store.tracking.share_links import (
     ShareLink,
     add_share_link,
@@ -46,12 +47,7 @@ class SharedCase:
     text: str
 
 
-class Sharing:
-    """Every answer may raise StoreError; every act InputError that says what to do instead."""
-
-    def __init__(self, context: ApplicationContext) -> None:
-        self._context = context
-
+class Sharing(ApplicationSubject):
     @property
     def is_possible(self) -> bool:
         """Whether others can open a link: somebody said where the pages are."""
@@ -75,7 +71,7 @@ class Sharing:
         with self._context.store.write() as connection:
             link = add_share_link(connection, wish, digest(secret))
             details = {"link": link.link_id, "days": lasts / timedelta(days=1)}
-            self._context.audit(connection, by, Action.SHARE, str(tx_hash), details)
+            note_action(connection, by, Action.SHARE, str(tx_hash), details)
         return link, f"{self._context.settings.public_url.rstrip('/')}{CASE}{secret}"
 
     def revoke(self, link_id: int, by: Actor) -> ShareLink:
@@ -86,7 +82,7 @@ class Sharing:
             if link is None:
                 raise InputError(f"no share link {link_id} is valid: it may be over already")
             details = {"link": link_id}
-            self._context.audit(connection, by, Action.END_SHARE, str(link.tx_hash), details)
+            note_action(connection, by, Action.END_SHARE, str(link.tx_hash), details)
             end_share_link(connection, link, by.at)
         return link
 

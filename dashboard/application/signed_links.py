@@ -8,7 +8,7 @@ from datetime import timedelta, tzinfo
 from typing import Final
 from uuid import UUID, uuid5
 
-from dashboard.application.context import ApplicationContext
+from dashboard.application.context import ApplicationContext, ApplicationSubject
 from dashboard.application.incident_words import owner_words
 from dashboard.application.incidents import Incidents
 from dashboard.application.recipients import Recipients
@@ -78,11 +78,9 @@ class LinkResult:
     text: str
 
 
-class LinkActions:
-    """Every answer may raise StoreError."""
-
+class LinkActions(ApplicationSubject):
     def __init__(self, context: ApplicationContext) -> None:
-        self._context = context
+        super().__init__(context)
         self._incidents = Incidents(context)
         self._silences = Silences(context)
         self._recipients = Recipients(context)

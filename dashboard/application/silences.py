@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from dashboard.application.context import ApplicationContext
+from dashboard.application.context import ApplicationSubject
 from dashboard.application.listing import (
     Column,
     Json,
@@ -93,12 +93,7 @@ def _require_rule(matcher: Matcher, rules: Sequence[str]) -> None:
         )
 
 
-class Silences:
-    """Every answer may raise StoreError."""
-
-    def __init__(self, context: ApplicationContext) -> None:
-        self._context = context
-
+class Silences(ApplicationSubject):
     @property
     def networks(self) -> NetworkNames:
         """The networks that a matcher can name."""

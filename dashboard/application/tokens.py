@@ -7,13 +7,14 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Final
 
-from dashboard.application.context import ApplicationContext
+from dashboard.application.context import ApplicationSubject
 from dashboard.application.listing import Column, Json, Listing, time_column
 from dashboard.domain.markup import visible
 from dashboard.domain.people.access import Action, Actor, Role, digest, parse_key_name
 from dashboard.domain.quantity import shorten
 from dashboard.domain.secret import Secret
 from dashboard.errors import InputError
+from dashboard.store.access.audit_log import note_action
 from dashboard.store.access.tokens import (
     SavedReply,
     Token,
@@ -65,12 +66,7 @@ class KeyReused(InputError):
     """An Idempotency-Key came with another request than before."""
 
 
-class Tokens:
-    """Every answer may raise StoreError; every act InputError that says what to do instead."""
-
-    def __init__(self, context: ApplicationContext) -> None:
-        self._context = context
-
+class Tokens(ApplicationSubject):
     def all(self) -> list[Token]:
         """Return the tokens that are valid now, by name."""
         with self._context.store.read() as connection:
@@ -97,7 +93,7 @@ class Tokens:
         with self._context.store.write() as connection:
             details = {"role": role.value, "days": lasts.days}
             limits = {} if subjects is None else {"subjects": sorted(subjects)}
-            self._context.audit(connection, by, Action.CREATE_TOKEN, name, {**details, **limits})
+            note_action(connection, by, Action.CREATE_TOKEN, name, {**details, **limits})
             if any(each.name == name for each in valid_tokens(connection, by.at)):
                 raise InputError(f"a token is called {name} already: revoke it, or choose a name")
             add_token(connection, token, digest(secret.reveal()))
@@ -107,7 +103,7 @@ class Tokens:
         """Let a token be valid no more, at once."""
         with self._context.store.write() as connection:
             known = {each.name: each for each in valid_tokens(connection, by.at)}
-            self._context.audit(connection, by, Action.REVOKE_TOKEN, name)
+            note_action(connection, by, Action.REVOKE_TOKEN, name)
             if name not in known:
                 raise InputError(f"no token is called {shorten(name)}: list them to see all")
             end_token(connection, known[name], by.at)

@@ -7,7 +7,8 @@ from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 
-from dashboard.application.context import ApplicationContext, TtlCache
+from dashboard.application.context import ApplicationContext, ApplicationSubject, shared_for
+from dashboard.application.listing import Json, instant
 from dashboard.application.transaction_summary import (
     NetworkFinding,
     TransactionSummary,
@@ -105,6 +106,27 @@ class TrackedEntry:
         return ended or first or known.failing_since or self.transaction.tracked_at
 
 
+def tracked_form(entry: TrackedEntry) -> dict[str, Json]:
+    """Write a tracked transaction: what people said of it, and the verdict on each network."""
+    said = entry.transaction
+    return {
+        "txHash": str(said.tx_hash),
+        "networkIds": list[Json](said.network_ids),
+        "trackedAt": instant(said.tracked_at),
+        "attemptedAt": instant(said.attempted_at),
+        "endsAt": instant(said.ends_at),
+        "label": said.label,
+        "note": said.note,
+        "caseId": said.case_id,
+        "owner": said.owner,
+        "tags": said.tags,
+        "verdicts": [
+            {"networkId": each.profile.network_id, "verdict": str(each.verdict.kind)}
+            for each in entry.findings
+        ],
+    }
+
+
 def tracked_filter(
     context: ApplicationContext, network_id: NetworkId | None, text: str
 ) -> TrackedFilter:
@@ -114,18 +136,16 @@ def tracked_filter(
     return TrackedFilter(network_id, tx_hashes=found.named, search=words)
 
 
-class TrackedTransactions:
-    """Every answer may raise StoreError."""
-
-    def __init__(self, context: ApplicationContext) -> None:
-        self._context = context
-        self._counts: TtlCache[TrackedCounts] = TtlCache(_SHARED_FOR, context.now)
-        self._needs: TtlCache[dict[Need, int]] = TtlCache(_SHARED_FOR, context.now)
-
+class TrackedTransactions(ApplicationSubject):
+    @shared_for(_SHARED_FOR, until_write=True)
     def counts(self, network_id: NetworkId | None) -> TrackedCounts:
         """Count what is tracked on a network, or on any."""
-        key = (network_id, self._context.store.writes)
-        return self._counts.get(key, lambda: self._count(network_id))
+        with self._context.store.read() as connection:
+            return TrackedCounts(
+                count_tracked(connection, TrackedFilter(network_id)),
+                count_tracked(connection, TrackedFilter(network_id, RecordStatus.REJECTED)),
+                count_tracked(connection, TrackedFilter(network_id, RecordStatus.UNANSWERED)),
+            )
 
     def count(self, wanted: TrackedFilter) -> int:
         """Count what fits, to `MOST_AT_ONCE` and one more."""
@@ -139,10 +159,14 @@ class TrackedTransactions:
         with self._context.store.read() as connection:
             return self._entries(connection, search_tracked(connection, wanted, rows, before))
 
+    @shared_for(_SHARED_FOR, until_write=True)
     def needs(self, network_id: NetworkId | None) -> dict[Need, int]:
         """Count those that need attention; of each kind at most `MOST_LOOKED_AT`."""
-        key = (network_id, self._context.store.writes)
-        return self._needs.get(key, lambda: self._count_needs(network_id))
+        now = self._context.now()
+        with self._context.store.read() as connection:
+            return {
+                each: count_needing(connection, NeedNow(each, now), network_id) for each in Need
+            }
 
     def needed(
         self, network_id: NetworkId | None, limit: int
@@ -308,21 +332,6 @@ class TrackedTransactions:
         if many:
             subject, ends = _as_subject(hashes, many)
             note_action(connection, by, action, subject, {**details, **ends})
-
-    def _count_needs(self, network_id: NetworkId | None) -> dict[Need, int]:
-        now = self._context.now()
-        with self._context.store.read() as connection:
-            return {
-                each: count_needing(connection, NeedNow(each, now), network_id) for each in Need
-            }
-
-    def _count(self, network_id: NetworkId | None) -> TrackedCounts:
-        with self._context.store.read() as connection:
-            return TrackedCounts(
-                count_tracked(connection, TrackedFilter(network_id)),
-                count_tracked(connection, TrackedFilter(network_id, RecordStatus.REJECTED)),
-                count_tracked(connection, TrackedFilter(network_id, RecordStatus.UNANSWERED)),
-            )
 
 
 def _as_details(said: Mapping[str, object]) -> dict[str, Detail]:

@@ -12,7 +12,7 @@ from uuid import UUID
 import click
 
 from dashboard.alert.message import Stage
-from dashboard.application.deliveries import Notifications, notification_filter
+from dashboard.application.deliveries import Notifications, notification_filter, notifications_are
 from dashboard.application.delivery_listing import notification_listing, read_beside
 from dashboard.application.listing import Json
 from dashboard.application.recipients import Recipients, TriedRecipient
@@ -23,15 +23,14 @@ from dashboard.cli.output import (
     FAILED,
     FOUND,
     Output,
+    answer,
     output,
     print_json,
     print_list,
     say,
     warn,
 )
-from dashboard.cli.silences import actor, by
 from dashboard.domain.alerts.notification import NotificationState, Recipient
-from dashboard.domain.formatting import counted
 from dashboard.domain.quantity import shorten
 from dashboard.domain.rejections.search import HashRange
 from dashboard.errors import InputError
@@ -131,7 +130,7 @@ def alerts(  # noqa: PLR0913 - one for each option
 @click.command()
 @click.argument("notification_id", type=click.UUID, required=False)
 @click.option("--to", "address", help="All dead notifications to this address.")
-@by
+@options.by
 @options.as_json
 def resend(
     *, notification_id: UUID | None, address: str | None, name: str | None, as_json: bool
@@ -145,16 +144,13 @@ def resend(
     if which is None or None not in {notification_id, address}:
         raise InputError("name one notification, or an address with --to")
     with open_installation() as here:
-        many = Notifications(here.source).send_again(which, actor(name, here.source.now()))
+        many = Notifications(here.source).send_again(which, here.user(name))
     if not many:
         raise InputError(
             f"{shorten(str(which))}: no such notification is dead, or its address is off; "
             "see `linewatch alerts --state dead --json` and `linewatch recipients list`"
         )
-    if as_json:
-        print_json({"notifications": many})
-    else:
-        say(f"{counted(many, 'notification is', 'notifications are')} pending again.")
+    answer({"notifications": many}, f"{notifications_are(many)} pending again.", as_json=as_json)
 
 
 @click.command()

@@ -7,15 +7,12 @@ from pathlib import Path
 
 import click
 
-from dashboard.application.answers import AnswerFileState, AnswerTexts
+from dashboard.application.answers import AnswerTexts
 from dashboard.application.listing import Json
 from dashboard.cli.installation import open_installation, text_of
 from dashboard.cli.options import as_json
 from dashboard.cli.output import WRONG_INPUT, print_json, say, warn
-from dashboard.domain.people.access import Actor
-from dashboard.domain.rejections.answer_template import PLACEHOLDERS
-from dashboard.wiring.clock import utc_now
-from dashboard.wiring.store import os_user
+from dashboard.domain.rejections.answer_template import PLACEHOLDERS, AnswerFileState
 
 
 @click.group()
@@ -72,7 +69,7 @@ def import_(*, file: Path) -> None:
         queries = AnswerTexts(here.source)
         text = text_of(file)
         _end_with(queries.check(text))
-        queries.change(text, Actor(os_user(), utc_now()))
+        queries.change(text, here.user())
         say(f"{queries.state().source} is in force.")
 
 
@@ -80,7 +77,7 @@ def import_(*, file: Path) -> None:
 def reset() -> None:
     """Remove the file, so that the built-in templates are in force again."""
     with open_installation() as here:
-        AnswerTexts(here.source).change(None, Actor(os_user(), utc_now()))
+        AnswerTexts(here.source).change(None, here.user())
     say("The built-in templates are in force.")
 
 

@@ -9,10 +9,15 @@ from typing import Final
 import click
 
 from dashboard.application.listing import Json
-from dashboard.application.trial import TrialOutcome, TrialResult
 from dashboard.cli.options import as_json, chosen
 from dashboard.cli.output import FAILED, WRONG_INPUT, print_json, print_table, say
-from dashboard.domain.health.observation import CREDITS_PER_CALL, FREE_CREDITS, Cost
+from dashboard.domain.health.observation import (
+    CREDITS_PER_CALL,
+    FREE_CREDITS,
+    Cost,
+    TrialOutcome,
+    TrialResult,
+)
 from dashboard.logs import configure_logs
 from dashboard.settings import Settings, load_settings
 from dashboard.settings.layers import Mistake, SettingLocation

@@ -8,7 +8,12 @@ from importlib.metadata import version
 
 import click
 
-from dashboard.application.attention import Attention, health_troubles, unwritable_store
+from dashboard.application.attention import (
+    Attention,
+    attention_form,
+    health_troubles,
+    unwritable_store,
+)
 from dashboard.application.health import Health, InstallationHealth, WorkerHealth
 from dashboard.application.listing import Json, instant
 from dashboard.application.text import age
@@ -52,20 +57,10 @@ def _facts(worker: WorkerHealth | None, now: datetime) -> list[str]:
 
 
 def _form(health: Health, store_name: str, troubles: list[Attention]) -> Json:
-    found: list[Json] = [
-        {
-            "what": each.headline,
-            "why": each.text,
-            "remedy": each.advice,
-            "severity": each.severity,
-            "networkId": None if each.network is None else each.network.network_id,
-        }
-        for each in troubles
-    ]
     worker = health.worker
     return {
         "isWell": not troubles,
-        "troubles": found,
+        "troubles": [attention_form(each) for each in troubles],
         "version": version("linewatch"),
         "schema": None if worker is None else worker.schema,
         "store": store_name,

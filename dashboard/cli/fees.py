@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from itertools import chain, starmap
+from typing import Final
 
 import click
 
@@ -26,13 +27,16 @@ from dashboard.cli import options
 from dashboard.cli.installation import Installation, open_installation
 from dashboard.cli.output import FOUND, Output, output, print_json, print_list, say
 from dashboard.errors import InputError
-from dashboard.settings.values import parse_duration
+
+_STEP: Final = timedelta(hours=1)
 
 
 @click.command()
 @options.network
 @options.within
-@click.option("--step", "step_text", help="Length of each row with --since; by default 1h.")
+@click.option(
+    "--step", type=options.DURATION, help="Length of each row with --since; by default 1h."
+)
 @options.exit_code
 @output
 def fees(
@@ -40,7 +44,7 @@ def fees(
     network_text: str | None,
     since: datetime | None,
     until: datetime | None,
-    step_text: str | None,
+    step: timedelta | None,
     sets_exit_status: bool,
     output: Output,
 ) -> None:
@@ -48,9 +52,8 @@ def fees(
 
     They are read from the store. With --exit-code the status is 3 where a network is busy now.
     """
-    if since is None and (until is not None or step_text is not None):
+    if since is None and (until is not None or step is not None):
         raise InputError("--until and --step need --since: say from when")
-    step = _step("1h" if step_text is None else step_text)
     with open_installation() as here:
         profile = options.chosen(network_text, here.source.networks)
         fees, now = Fees(here.source), here.source.now()
@@ -60,19 +63,12 @@ def fees(
         else:
             options.refuse_reversed(since, until or now)
             statuses = [each.status for each in current]
-            found = fees.timelines(statuses, since, until or now, step)
+            found = fees.timelines(statuses, since, until or now, step or _STEP)
             profiles = [each.profile for each in statuses]
             _print_series(here, list(zip(profiles, found, strict=True)), output)
     is_busy = any(each.status.activity is Activity.BUSY for each in current)
     if sets_exit_status and is_busy:
         sys.exit(FOUND)
-
-
-def _step(text: str) -> timedelta:
-    try:
-        return parse_duration(text)
-    except ValueError as error:
-        raise InputError(f"--step: {error}") from error
 
 
 def _print_current(

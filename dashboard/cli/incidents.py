@@ -7,14 +7,12 @@ from uuid import UUID
 
 import click
 
-from dashboard.application.incident_words import incident_form, incident_listing
+from dashboard.application.incident_words import incident_listing, response_form
 from dashboard.application.incidents import Incidents
-from dashboard.application.listing import Json
 from dashboard.cli import options
 from dashboard.cli.installation import open_installation
 from dashboard.cli.options import as_json
 from dashboard.cli.output import Output, output, print_json, print_list, say
-from dashboard.cli.silences import NAME, actor, by
 from dashboard.domain.alerts.incident import IncidentResponse
 from dashboard.domain.people.access import Actor
 
@@ -42,7 +40,7 @@ def incidents(*, network_text: str | None, with_resolved: bool, limit: int, outp
 @click.command()
 @_incident
 @_note
-@by
+@options.by
 @as_json
 def acknowledge(*, incident: str, note: str, name: str | None, as_json: bool) -> None:
     """Say that you work on INCIDENT; the first digits of its id suffice."""
@@ -54,7 +52,7 @@ def acknowledge(*, incident: str, note: str, name: str | None, as_json: bool) ->
 @click.command()
 @_incident
 @_note
-@by
+@options.by
 @as_json
 def unacknowledge(*, incident: str, note: str, name: str | None, as_json: bool) -> None:
     """Take back your acknowledgement of INCIDENT; then nobody owns it."""
@@ -68,11 +66,11 @@ def unacknowledge(*, incident: str, note: str, name: str | None, as_json: bool) 
 @click.option(
     "--to",
     required=True,
-    type=NAME,
+    type=options.NAME,
     help="Who owns it from now on: a name, or a recipient, who is notified.",
 )
 @_note
-@by
+@options.by
 @as_json
 def hand_over(*, incident: str, to: str, note: str, name: str | None, as_json: bool) -> None:
     """Make another person the owner of INCIDENT; a recipient of that name is notified."""
@@ -84,7 +82,7 @@ def hand_over(*, incident: str, to: str, note: str, name: str | None, as_json: b
 @click.command()
 @_incident
 @_note
-@by
+@options.by
 @as_json
 def resolve(*, incident: str, note: str, name: str | None, as_json: bool) -> None:
     """Resolve INCIDENT; what happens afterwards is a new incident."""
@@ -101,13 +99,9 @@ def _respond(
     with open_installation() as here:
         ask = Incidents(here.source)
         found = ask.named(text)
-        changed = change(ask, found.incident_id, actor(name, here.source.now()))
+        changed = change(ask, found.incident_id, here.user(name))
         if as_json:
-            others: list[Json] = [
-                incident_form(each, ask.title_of(each)) for each in changed.others
-            ]
-            done: dict[str, Json] = {"isChanged": changed.event is not None, "others": others}
-            print_json(incident_form(changed.incident, ask.title_of(changed.incident)) | done)
+            print_json(response_form(changed, ask.title_of))
             return
         incident = changed.incident
         who = incident.owner if incident.is_open else changed.event.actor if changed.event else ""

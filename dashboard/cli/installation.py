@@ -31,9 +31,9 @@ class Installation:
     networks: tuple[Network, ...]
     source: ApplicationContext
 
-    def user(self) -> Actor:
-        """Return who acts where nobody else is named: the user of this machine, now."""
-        return self.source.unnamed()
+    def user(self, name: str | None = None) -> Actor:
+        """Return who acts now: the user of this machine, unless another is named."""
+        return Actor(name or self.source.actor, self.source.now())
 
     def chosen_id(self, text: str | None) -> NetworkId | None:
         """Return the id of the network that a person named, configured or still in the store."""

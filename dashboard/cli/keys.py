@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import timedelta
-from functools import wraps
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, TypeVar
 
 import click
 
@@ -14,9 +13,10 @@ from dashboard.application.keys import NEW_LIMITS, Keys, NewKey
 from dashboard.application.network_status import NetworkProfile
 from dashboard.cli.installation import Installation, open_installation
 from dashboard.cli.options import DURATION, Parsed, as_json, chosen
-from dashboard.cli.output import Output, output, print_json, print_list, say
-from dashboard.domain.people.access import Actor, KeyLimits, parse_key_name, parse_rate
-from dashboard.domain.quantity import NetworkId, shorten
+from dashboard.cli.output import Output, answer, output, print_list, say
+from dashboard.domain.formatting import moment
+from dashboard.domain.people.access import parse_key_name, parse_rate
+from dashboard.domain.quantity import shorten
 from dashboard.errors import InputError
 from dashboard.wire.params import METHODS
 
@@ -26,61 +26,28 @@ _DEFAULT: Final = "default"
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-@dataclass(frozen=True, slots=True)
-class GivenLimits:
-    """The options as given; None and the empty tuple where an option was not given."""
-
-    networks: tuple[str, ...]
-    methods: tuple[str, ...]
-    rate: str | None
-    burst: int | str | None
-    report: bool | None
-
-    def is_empty(self) -> bool:
-        """Whether no option was given."""
-        return not (self.networks or self.methods) and (self.rate, self.burst, self.report) == (
-            None,
-            None,
-            None,
-        )
-
-    def applied_to(self, limits: KeyLimits, profiles: tuple[NetworkProfile, ...]) -> KeyLimits:
-        """Return the limits with what the options change."""
-        if self.networks:
-            limits = replace(limits, network_ids=_network_ids(self.networks, profiles))
-        if self.methods:
-            is_all = _ALL in self.methods
-            limits = replace(limits, methods=None if is_all else frozenset(self.methods))
-        if self.rate is not None:
-            rate = None if self.rate == _DEFAULT else parse_rate(self.rate)
-            limits = replace(limits, requests_per_second=rate)
-        if self.burst is not None:
-            limits = replace(limits, burst=self.burst if isinstance(self.burst, int) else None)
-        if self.report is not None:
-            limits = replace(limits, may_report=self.report)
-        return limits
-
-
-def _network_ids(
-    texts: tuple[str, ...], profiles: tuple[NetworkProfile, ...]
-) -> frozenset[NetworkId] | None:
-    if _ALL in texts:
-        return None
-    found = (chosen(text, profiles) for text in texts)
-    return frozenset(profile.network_id for profile in found if profile is not None)
-
-
 def limit_options(command: Command) -> Command:
-    """Add the options, handed to the command as one value `given`."""
-
-    @wraps(command)
-    def gathered(**options: Any) -> object:  # noqa: ANN401 - whatever the command takes
-        named = {name: options.pop(name) for name in GivenLimits.__slots__}
-        return command(given=GivenLimits(**named), **options)
-
+    """Add the options that limit a key; `_changes` reads them."""
     for option in reversed(_OPTIONS):
-        gathered = option(gathered)
-    return cast("Command", gathered)
+        command = option(command)
+    return command
+
+
+def _changes(given: Mapping[str, Any], profiles: tuple[NetworkProfile, ...]) -> dict[str, Any]:
+    """Return the limits that options name; empty where none is given."""
+    changes: dict[str, Any] = {}
+    if networks := given["networks"]:
+        found = (chosen(each, profiles) for each in networks if each != _ALL)
+        ids = frozenset(each.network_id for each in found if each is not None)
+        changes["network_ids"] = None if _ALL in networks else ids
+    if methods := given["methods"]:
+        changes["methods"] = None if _ALL in methods else frozenset(methods)
+    for limit in ("requests_per_second", "burst"):
+        if given[limit] is not None:
+            changes[limit] = None if given[limit] == _DEFAULT else given[limit]
+    if given["may_report"] is not None:
+        changes["may_report"] = given["may_report"]
+    return changes
 
 
 def _method(text: str) -> str:
@@ -90,10 +57,8 @@ def _method(text: str) -> str:
     return text
 
 
-def _rate(text: str) -> str:
-    if text != _DEFAULT:
-        parse_rate(text)
-    return text
+def _rate(text: str) -> float | str:
+    return text if text == _DEFAULT else parse_rate(text)
 
 
 def _burst(text: str) -> int | str:
@@ -127,6 +92,7 @@ _OPTIONS: Final = (
     ),
     click.option(
         "--rate",
+        "requests_per_second",
         type=Parsed("rate", _rate),
         help="How often it may call: 50/s, 600/m, 1000/h or none; a batch counts as its calls. "
         f"{_DEFAULT}: requests_per_second of [serve].",
@@ -139,7 +105,7 @@ _OPTIONS: Final = (
     ),
     click.option(
         "--report/--no-report",
-        "report",
+        "may_report",
         default=None,
         help="Whether nodes may report rejections with it. A new key may not.",
     ),
@@ -165,7 +131,7 @@ NAME = Parsed("name", parse_key_name)
 @click.argument("name", type=NAME)
 @limit_options
 @as_json
-def create(*, name: str, given: GivenLimits, as_json: bool) -> None:
+def create(*, name: str, as_json: bool, **given: Any) -> None:  # noqa: ANN401 - limits
     """Make a key and its secret, and show both this one time.
 
     The key goes into the path of a request, or key and secret into HTTP Basic for the gas API.
@@ -173,7 +139,7 @@ def create(*, name: str, given: GivenLimits, as_json: bool) -> None:
     nothing.
     """
     with open_installation() as here:
-        limits = given.applied_to(NEW_LIMITS, here.source.networks)
+        limits = replace(NEW_LIMITS, **_changes(given, here.source.networks))
         new = Keys(here.source).create(name, limits, here.user())
         _print_new_key(here, name, new, as_json=as_json)
 
@@ -198,15 +164,14 @@ def list_(*, output: Output) -> None:
 @click.argument("name")
 @limit_options
 @as_json
-def limit(*, name: str, given: GivenLimits, as_json: bool) -> None:
+def limit(*, name: str, as_json: bool, **given: Any) -> None:  # noqa: ANN401 - limits
     """Change what a key may do; what no option names stays as it is."""
-    if given.is_empty():
+    if all(each in {None, ()} for each in given.values()):
         raise InputError("nothing to change: give --network, --method, --rate, --burst or --report")
-
-    def act(known: Keys, by: Actor, profiles: tuple[NetworkProfile, ...]) -> None:
-        known.limit(name, lambda limits: given.applied_to(limits, profiles), by)
-
-    _act(act, name, f"{name} has its new limits.", as_json=as_json)
+    with open_installation() as here:
+        changes = _changes(given, here.source.networks)
+        Keys(here.source).limit(name, lambda limits: replace(limits, **changes), here.user())
+        _print_key(here, name, f"{name} has its new limits.", as_json=as_json)
 
 
 @keys.command()
@@ -215,12 +180,9 @@ def limit(*, name: str, given: GivenLimits, as_json: bool) -> None:
 @as_json
 def rename(*, name: str, new_name: str, as_json: bool) -> None:
     """Rename a key; its clients need no change."""
-    _act(
-        lambda known, by, _: known.rename(name, new_name, by),
-        new_name,
-        f"{name} is now called {new_name}.",
-        as_json=as_json,
-    )
+    with open_installation() as here:
+        Keys(here.source).rename(name, new_name, here.user())
+        _print_key(here, new_name, f"{name} is now called {new_name}.", as_json=as_json)
 
 
 @keys.command()
@@ -234,10 +196,8 @@ def revoke(*, name: str, as_json: bool) -> None:
     """
     with open_installation() as here:
         Keys(here.source).revoke(name, here.user())
-    if as_json:
-        print_json({"name": name, "state": "revoked"})
-    else:
-        say(f"{name} is revoked: every running serve refuses it within a second.")
+    said = f"{name} is revoked: every running serve refuses it within a second."
+    answer({"name": name, "state": "revoked"}, said, as_json=as_json)
 
 
 @keys.command()
@@ -259,37 +219,20 @@ def rotate(*, name: str, grace: timedelta | None, as_json: bool) -> None:
         _print_new_key(here, name, new, as_json=as_json)
     if not as_json:
         ends_at = new.credential.created_at + (grace or timedelta(0))
-        until = f"works until {ends_at:%Y-%m-%d %H:%M:%S} UTC" if grace else "no longer works"
-        say(f"The old key {until}.")
+        say(f"The old key {f'works until {moment(ends_at)}' if grace else 'no longer works'}.")
 
 
-def _act(
-    act: Callable[[Keys, Actor, tuple[NetworkProfile, ...]], None],
-    name: str,
-    text: str,
-    *,
-    as_json: bool,
-) -> None:
-    """Change a key, and print what became of it under its name."""
-    with open_installation() as here:
-        known = Keys(here.source)
-        act(known, here.user(), here.source.networks)
-        if as_json:
-            print_json(known.listing().form(known.named(name)))
-        else:
-            say(text)
+def _print_key(here: Installation, name: str, said: str, *, as_json: bool) -> None:
+    known = Keys(here.source)
+    answer(known.listing().form(known.named(name)), said, as_json=as_json)
 
 
 def _print_new_key(here: Installation, name: str, new: NewKey, *, as_json: bool) -> None:
     """Show a key and its secret, which cannot be shown again."""
-    key, secret = new.key.reveal(), new.secret.reveal()
-    if as_json:
-        known = Keys(here.source)
-        form = known.listing().form(known.named(name))
-        print_json({"key": key, "secret": secret, **form})
-        return
+    known, key, secret = Keys(here.source), new.key.reveal(), new.secret.reveal()
     address = f"{here.settings.serve.host}:{here.settings.serve.port}"
-    for line in (
+    answer(
+        {"key": key, "secret": secret, **known.listing().form(known.named(name))},
         f"The key of {name}, shown only now:",
         "",
         f"  key      {key}",
@@ -301,5 +244,5 @@ def _print_new_key(here: Installation, name: str, new: NewKey, *, as_json: bool)
         f"           http://{address}/networks/NETWORK_ID/suggestedGasFees with HTTP Basic",
         "",
         "Keep both where secrets are kept. Running serve processes accept the key within a second.",
-    ):
-        say(line)
+        as_json=as_json,
+    )

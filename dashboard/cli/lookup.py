@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from datetime import datetime
-from functools import wraps
-from typing import Any
 
 import click
 
@@ -16,8 +13,16 @@ from dashboard.application.lookup import LookupAnswer, Lookups, lookup_csv, look
 from dashboard.application.transaction_summary import TransactionSummary
 from dashboard.cli import options
 from dashboard.cli.installation import Installation, open_installation, standard_input
-from dashboard.cli.output import FAILED, FOUND, WRONG_INPUT, Output, print_json, say, warn
-from dashboard.cli.output import output as output_option
+from dashboard.cli.output import (
+    FAILED,
+    FOUND,
+    WRONG_INPUT,
+    Output,
+    output,
+    print_json,
+    say,
+    warn,
+)
 from dashboard.domain.markup import visible
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejections.answer_template import Voice, parse_case_id
@@ -30,41 +35,27 @@ _MOST_NAMED = 20
 """Pieces that are no hash: each is named on a line of its own up to so many."""
 
 
-@dataclass(frozen=True, slots=True)
-class _LookupOutput:
-    """How the answer is written, and for whom."""
-
-    form: Output
-    voice: Voice
-    case_id: str
-
-
-def _output(command: Callable[..., None]) -> Callable[..., None]:
-    """Add --voice, --case-id, --json and --csv, handed to the command as one value `output`."""
-
-    @wraps(command)
-    def chosen(*, output: Output, voice: str, case_id: str, **given: Any) -> None:  # noqa: ANN401 - whatever the command takes
-        command(output=_LookupOutput(output, Voice(voice), parse_case_id(case_id)), **given)
-
-    voices = click.Choice([each.value for each in Voice])
-    voice_help = "For whom it is written; `linewatch answers show` prints the templates."
-    voice = click.option("--voice", type=voices, default=Voice.ENGINEER.value, help=voice_help)
-    case_id = click.option("--case-id", default="", metavar="ID", help="A case id for the answer.")
-    return output_option(case_id(voice(chosen)))
-
-
 @click.command()
 @click.argument("transactions", nargs=-1, metavar="HASH|LINK...")
 @options.network
 @click.option("--stored", is_flag=True, help="Ask no network; show what is stored.")
-@_output
+@click.option(
+    "--voice",
+    type=click.Choice([each.value for each in Voice]),
+    default=Voice.ENGINEER.value,
+    help="For whom it is written; `linewatch answers show` prints the templates.",
+)
+@click.option("--case-id", default="", metavar="ID", help="A case id for the answer.")
+@output
 @options.exit_code
 def lookup(
     transactions: tuple[str, ...],
     network_text: str | None,
     *,
     stored: bool,
-    output: _LookupOutput,
+    voice: str,
+    case_id: str,
+    output: Output,
     sets_exit_status: bool,
 ) -> None:
     """Say what happened to transactions.
@@ -76,7 +67,7 @@ def lookup(
     about one of them or an answer could not be stored. With --exit-code it is 3 where a rejection
     is on record, otherwise 1 where it is not known of one of them whether it was rejected.
     """
-    text = _text(transactions)
+    text, case_id = _text(transactions), parse_case_id(case_id)
     with open_installation() as here:
         paste = _read(here, text)
         network_id = _network_id(here, network_text, stored=stored)
@@ -89,7 +80,8 @@ def lookup(
     templates = AnswerTexts(here.source).state().templates
     public_url = here.source.settings.public_url
     now = here.source.now()
-    _print(summaries, output, AnswerContext(now, output.case_id, public_url, templates))
+    context = AnswerContext(now, case_id, public_url, templates)
+    _print(summaries, output, Voice(voice), context)
     is_unanswered = not stored and _warn_of_silence(summaries, asked_at)
     for why in answer.unsaved:
         warn(f"the answers could not be stored. {why}")
@@ -151,17 +143,17 @@ def _ask(
 
 
 def _print(
-    summaries: Sequence[TransactionSummary], output: _LookupOutput, context: AnswerContext
+    summaries: Sequence[TransactionSummary], output: Output, voice: Voice, context: AnswerContext
 ) -> None:
-    if output.form is Output.JSON:
+    if output is Output.JSON:
         print_json(lookup_form(summaries, context))
-    elif output.form is Output.CSV:
+    elif output is Output.CSV:
         click.echo(lookup_csv(summaries, context), nl=False)
     else:
         for number, each in enumerate(summaries):
             if number:
                 say("")
-            for line in answer_text(each, output.voice, context).splitlines():
+            for line in answer_text(each, voice, context).splitlines():
                 say(line)
 
 

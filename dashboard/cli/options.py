@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from functools import wraps
@@ -12,9 +11,7 @@ from typing import Any, Final, TypeVar, cast
 import click
 
 from dashboard.application.network_status import NetworkProfile
-from dashboard.domain.alerts.rule import Rule
-from dashboard.domain.alerts.rule_keys import LISTS
-from dashboard.domain.alerts.rule_table import RuleNames, RuleTable, read_rule
+from dashboard.domain.people.access import parse_name
 from dashboard.domain.quantity import Address, NetworkId, shorten
 from dashboard.domain.rejections.search import HashRange, bare_beginning, parse_search
 from dashboard.domain.tracking.paste import (
@@ -78,6 +75,21 @@ def moment(text: str, now: datetime) -> datetime:
     return found
 
 
+def moment_to_come(text: str, now: datetime) -> datetime:
+    """Read a time, or in how long it comes; a time without a zone is UTC."""
+    try:
+        return now + parse_duration(text)
+    except (ValueError, OverflowError):
+        pass
+    found = written_moment(text)
+    if found is None:
+        raise InputError(
+            f"{shorten(text)} is no time: write in how long, such as 2h, "
+            "or a moment such as 2026-11-20T22:00Z or 2026-11-20T23:00+01:00"
+        )
+    return found
+
+
 def written_moment(text: str) -> datetime | None:
     """Read a moment as people write it, in UTC where it names no zone; None where it is none."""
     for candidate in (text, f"{text}Z"):
@@ -127,6 +139,10 @@ CASE_ID: Final = Parsed("case id", _at_most(LONGEST_CASE_ID))
 OWNER: Final = Parsed("owner", _at_most(LONGEST_OWNER))
 TAGS: Final = Parsed("tags", tags)
 MOMENT: Final = Parsed("time", lambda text: moment(text, utc_now()))
+TO_COME: Final = Parsed("time", lambda text: moment_to_come(text, utc_now()))
+NAME: Final = Parsed("name", parse_name)
+"""Who acts, where that is not the user of this machine."""
+
 ATTEMPT: Final = Parsed("time", lambda text: parse_attempt(text, utc_now()))
 HASH_RANGE: Final = Parsed("hash", hash_range)
 DURATION: Final = Parsed("duration", duration)
@@ -134,6 +150,8 @@ MODULE: Final = Parsed("module", prover_module)
 ADDRESS: Final = Parsed("address", Address.parse)
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Answer in JSON, for programs.")
+
+by = click.option("--by", "name", type=NAME, help="Who acts; by default the user who runs this.")
 
 
 def _once(_: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> str | None:
@@ -228,47 +246,3 @@ def chosen_id(
             return network_id
     profile = chosen(text, profiles)
     return None if profile is None else profile.network_id
-
-
-def plain_table(settings: Sequence[str]) -> RuleTable:
-    """Read KEY=VALUE, each value as in a file, or as bare text.
-
-    InputError without an =, and for a key that is given twice.
-    """
-    table: RuleTable = {}
-    for each in settings:
-        key, equals, value = each.partition("=")
-        if not equals:
-            raise InputError(f"{shorten(each)} has no value: write KEY=VALUE")
-        name = key.strip()
-        if name in table:
-            remedy = f", such as {name}=A,B" if name in LISTS else ""
-            raise InputError(f"--set {shorten(name)} is given twice: give it once{remedy}")
-        table[name] = _value(name, value.strip())
-    return table
-
-
-def given_rule(name: str, table: RuleTable, names: RuleNames) -> Rule:
-    """Return the rule that a table says; InputError names everything that is wrong with it."""
-    found = read_rule(name, table, names)
-    if isinstance(found, Rule):
-        return found
-    raise InputError("; ".join(f"{key or name} {remark}" for key, remark in found))
-
-
-def _value(key: str, text: str) -> object:
-    plain = _plain(text)
-    if key not in LISTS or isinstance(plain, list):
-        return plain
-    separator = ";" if key == "active" else ","
-    return [_plain(part.strip()) for part in text.split(separator) if part.strip()]
-
-
-def _plain(text: str) -> object:
-    """Read a value as TOML has it, or else take the text as it stands; 0x… is an address."""
-    if text.casefold().startswith("0x"):
-        return text
-    try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        return text

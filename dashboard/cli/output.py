@@ -15,7 +15,6 @@ import click
 from dashboard.application.listing import Item, Json, Listing
 from dashboard.cli.options import as_json
 from dashboard.domain.markup import visible
-from dashboard.domain.tables import write_csv
 from dashboard.errors import InputError
 
 FOUND: Final = 3
@@ -44,6 +43,15 @@ def warn(text: str) -> None:
 def print_json(value: Json) -> None:
     """Print a value as indented ASCII, which holds neither control nor direction codes."""
     click.echo(json.dumps(value, indent=2, ensure_ascii=True))
+
+
+def answer(form: Json, *lines: str, as_json: bool) -> None:
+    """Print what was done: for programs its form, for people lines."""
+    if as_json:
+        print_json(form)
+        return
+    for line in lines:
+        say(line)
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -129,8 +137,3 @@ def print_list(
             say(listing.nothing)
         for line in after:
             say(line)
-
-
-def print_csv(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print rows as CSV (RFC 4180), inert, without cells that a spreadsheet would compute."""
-    click.echo(write_csv([column.lower() for column in columns], rows), nl=False)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import click
 
+from dashboard.application.listing import Json
 from dashboard.application.people import INVITED_FOR, People
 from dashboard.application.people_listings import PEOPLE, SESSIONS
 from dashboard.cli.installation import Installation, open_installation
 from dashboard.cli.options import Parsed, as_json
-from dashboard.cli.output import Output, output, print_json, print_list, say
+from dashboard.cli.output import Output, answer, output, print_list
 from dashboard.domain.people.access import Role, parse_name
 
 _NAME = click.argument("name", type=Parsed("name", parse_name))
@@ -38,16 +39,16 @@ def invite(*, name: str, role: str, as_json: bool) -> None:
     with open_installation() as here:
         token = People(here.source).invite(name, Role(role), here.user())
         link = f"{_address(here)}/invitation/{token.reveal()}"
-    if as_json:
-        print_json({"name": name, "role": role, "link": link})
-        return
     hours = int(INVITED_FOR.total_seconds()) // 3600
-    say(f"Send this link to {name}, and to nobody else. It works once, for {hours} hours:")
-    say("")
-    say(f"  {link}")
+    lines = [
+        f"Send this link to {name}, and to nobody else. It works once, for {hours} hours:",
+        "",
+        f"  {link}",
+    ]
     if not here.settings.sign_in.accounts:
-        say("")
-        say("Nobody has to sign in yet: set accounts = true in [sign_in], and restart the pages.")
+        remedy = "set accounts = true in [sign_in], and restart the pages."
+        lines += ["", f"Nobody has to sign in yet: {remedy}"]
+    answer({"name": name, "role": role, "link": link}, *lines, as_json=as_json)
 
 
 @people.command("list")
@@ -66,7 +67,7 @@ def role(*, name: str, role: str, as_json: bool) -> None:
     """Give NAME another role, in force at once."""
     with open_installation() as here:
         People(here.source).change_role(name, Role(role), here.user())
-    _tell({"name": name, "role": role}, f"{name} has the role {role} now.", as_json=as_json)
+    answer({"name": name, "role": role}, f"{name} has the role {role} now.", as_json=as_json)
 
 
 @people.command()
@@ -76,7 +77,7 @@ def remove(*, name: str, as_json: bool) -> None:
     """Remove NAME, whose sessions end within a second; what they did stays in the audit log."""
     with open_installation() as here:
         People(here.source).remove(name, here.user())
-    _tell({"name": name, "state": "removed"}, f"{name} cannot sign in any more.", as_json=as_json)
+    answer({"name": name, "state": "removed"}, f"{name} cannot sign in any more.", as_json=as_json)
 
 
 @people.command()
@@ -97,18 +98,11 @@ def sign_out(*, session: str, as_json: bool) -> None:
         found = known.session_beginning(session)
         known.end_session(found.session_id, here.user())
     name = found.person.name
-    said = {"sessionId": str(found.session_id), "name": name, "state": "ended"}
-    _tell(said, f"{name} is signed out there.", as_json=as_json)
+    said: dict[str, Json] = {"sessionId": str(found.session_id), "name": name, "state": "ended"}
+    answer(said, f"{name} is signed out there.", as_json=as_json)
 
 
 def _address(here: Installation) -> str:
     """Return where people open the pages."""
     pages = here.settings.pages
     return pages.public_url.rstrip("/") or f"http://{pages.host}:{pages.port}"
-
-
-def _tell(form: dict[str, str], text: str, *, as_json: bool) -> None:
-    if as_json:
-        print_json(dict(form))
-    else:
-        say(text)

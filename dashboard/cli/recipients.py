@@ -12,9 +12,9 @@ from dashboard.application.recipient_words import (
     unreached_words,
 )
 from dashboard.application.recipients import Recipients
+from dashboard.cli import options
 from dashboard.cli.installation import open_installation
 from dashboard.cli.output import Output, output, print_list, say
-from dashboard.cli.silences import actor, by
 from dashboard.domain.alerts.notification import DigestTime, Recipient
 from dashboard.domain.alerts.rule_keys import MAIL
 from dashboard.domain.alerts.signed_link import KEY_LENGTH
@@ -53,7 +53,7 @@ def list_(*, output: Output) -> None:
 @recipients.command()
 @_address
 @click.argument("code", required=False)
-@by
+@options.by
 def verify(*, address: str, code: str | None, name: str | None) -> None:
     """Verify ADDRESS by the CODE of its verification mail; without CODE, send it a new mail.
 
@@ -61,7 +61,7 @@ def verify(*, address: str, code: str | None, name: str | None) -> None:
     link as well, where public_url of [pages] is set. Addresses in the settings need none of this.
     """
     with open_installation() as here:
-        who = actor(name, here.source.now())
+        who = here.user(name)
         queries, recipient = Recipients(here.source), Recipient(MAIL, address)
         if code is None:
             queries.ask(recipient, who)
@@ -88,7 +88,7 @@ def verify(*, address: str, code: str | None, name: str | None) -> None:
     help='What happened, every "daily 08:00" or "weekly mon 08:00", by mail.',
 )
 @click.option("--no-digest", is_flag=True, help="No digest any more.")
-@by
+@options.by
 def set_(
     *,
     address: str,
@@ -117,7 +117,7 @@ def set_(
         )
     spans = tuple(map(WeekSpan.parse, active))
     with open_installation() as here:
-        who = actor(name, here.source.now())
+        who = here.user(name)
         queries, recipient = Recipients(here.source), Recipient(channel, address)
         before = queries.profile(recipient)
         zone = before.zone if time_zone is None else time_zone
@@ -132,11 +132,11 @@ def set_(
 @_address
 @_channel
 @click.option("--note", default="", help="Why; shown wherever this is listed.")
-@by
+@options.by
 def off(*, address: str, channel: str, note: str, name: str | None) -> None:
     """Send nothing to ADDRESS any more; what is pending to it is marked as dead."""
     with open_installation() as here:
-        who = actor(name, here.source.now())
+        who = here.user(name)
         is_new = Recipients(here.source).turn_off(Recipient(channel, address), who, note)
     say(f"{address}: {'off now' if is_new else 'was off already'}.")
 
@@ -144,14 +144,14 @@ def off(*, address: str, channel: str, note: str, name: str | None) -> None:
 @recipients.command()
 @_address
 @_channel
-@by
+@options.by
 def on(*, address: str, channel: str, name: str | None) -> None:
     """Send to ADDRESS again; `linewatch resend --to ADDRESS` sends what became dead meanwhile.
 
     An ADDRESS that is suspect, since a message to it came back, is taken for a good one again.
     """
     with open_installation() as here:
-        who = actor(name, here.source.now())
+        who = here.user(name)
         is_changed = Recipients(here.source).turn_on(Recipient(channel, address), who)
     if not is_changed:
         raise InputError(
@@ -162,7 +162,7 @@ def on(*, address: str, channel: str, name: str | None) -> None:
 
 
 @recipients.command("renew-links")
-@by
+@options.by
 def renew_links(*, name: str | None) -> None:
     """Make the links and codes in all messages sent so far invalid, such as after a leak.
 
@@ -170,6 +170,6 @@ def renew_links(*, name: str | None) -> None:
     `linewatch recipients verify ADDRESS`.
     """
     with open_installation() as here:
-        who = actor(name, here.source.now())
+        who = here.user(name)
         Recipients(here.source).renew_link_key(secrets.token_bytes(KEY_LENGTH), who)
     say("Links and verification codes in messages sent so far are invalid now.")

@@ -15,7 +15,6 @@ from dashboard.application.listing import Json, instant
 from dashboard.cli import options
 from dashboard.cli.installation import open_installation
 from dashboard.cli.output import print_json, print_table, say
-from dashboard.cli.silences import LENGTH, TO_COME
 from dashboard.domain.formatting import counted, moment, span
 from dashboard.errors import InputError
 from dashboard.wiring.networks import networks_of
@@ -36,11 +35,13 @@ _FARTHEST = timedelta(days=3660)
     show_default=True,
     help="How many transactions are rejected.",
 )
-@click.option("--within", type=LENGTH, default="60s", show_default=True, help="Within how long.")
+@click.option(
+    "--within", type=options.DURATION, default="60s", show_default=True, help="Within how long."
+)
 @click.option(
     "--at",
     "begins_at",
-    type=TO_COME,
+    type=options.TO_COME,
     help="When it begins, such as 2026-12-01T03:00Z; by default now.",
 )
 @click.option(

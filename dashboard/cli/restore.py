@@ -9,7 +9,7 @@ from typing import Final
 import click
 
 from dashboard.cli import options
-from dashboard.cli.output import print_json, say
+from dashboard.cli.output import answer
 from dashboard.cli.store import settings_of_command
 from dashboard.domain.formatting import counted
 from dashboard.errors import InputError
@@ -40,25 +40,23 @@ def restore(*, file: Path, force: bool, as_json: bool) -> None:
     what turns out to have happened before the restore, is held until `linewatch release`.
     """
     done = restore_store(settings_of_command(), file, is_forced=force)
-    if as_json:
-        print_json(
-            {
-                "installation": str(done.installation_id),
-                "rows": {**done.rows},
-                "held": done.held,
-                "aside": done.aside,
-                "rebuilt": [*done.rebuilt],
-            }
-        )
-        return
     many = sum(done.rows.values())
-    say(f"The store holds {many:,} rows of {file}, verified, and a new one in the audit log.")
-    if done.aside is not None:
-        say(f"The store that was there before is {done.aside}.")
-    for name in done.rebuilt:
-        say(f"The {name} were wrong in the backup and were rebuilt.")
     held = counted(done.held, "pending notification is", "pending notifications are")
-    say(f"{held} held: `linewatch release` sends them.")
+    before = [] if done.aside is None else [f"The store that was there before is {done.aside}."]
+    answer(
+        {
+            "installation": str(done.installation_id),
+            "rows": {**done.rows},
+            "held": done.held,
+            "aside": done.aside,
+            "rebuilt": [*done.rebuilt],
+        },
+        f"The store holds {many:,} rows of {file}, verified, and a new one in the audit log.",
+        *before,
+        *(f"The {name} were wrong in the backup and were rebuilt." for name in done.rebuilt),
+        f"{held} held: `linewatch release` sends them.",
+        as_json=as_json,
+    )
 
 
 @click.command()
@@ -73,11 +71,9 @@ def release(*, drop: bool, counts: bool, as_json: bool) -> None:
     """
     settings = settings_of_command()
     many = count_held(settings) if counts else release_held(settings, drops=drop)
-    if as_json:
-        print_json({"notifications": many})
-        return
     became = "held" if counts else "dead" if drop else "pending again"
-    say(f"{counted(many, 'notification is', 'notifications are')} {became}.")
+    said = f"{counted(many, 'notification is', 'notifications are')} {became}."
+    answer({"notifications": many}, said, as_json=as_json)
 
 
 @click.command()
@@ -97,11 +93,12 @@ def move(*, target: str, as_json: bool) -> None:
     again.
     """
     done = move_store(settings_of_command(), _address(target))
-    if as_json:
-        print_json({"store": done.name, "rows": {**done.rows}})
-        return
-    say(f"{done.name} holds all {sum(done.rows.values()):,} rows; they were compared.")
-    say("Set store.url, or LINEWATCH_STORE_URL, to its address on every machine, then start again.")
+    answer(
+        {"store": done.name, "rows": {**done.rows}},
+        f"{done.name} holds all {sum(done.rows.values()):,} rows; they were compared.",
+        "Set store.url, or LINEWATCH_STORE_URL, to its address on every machine, then start again.",
+        as_json=as_json,
+    )
 
 
 def _address(text: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import tomllib
 from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
@@ -13,9 +14,16 @@ import click
 from dashboard.application.listing import Json, instant
 from dashboard.application.recipient_words import unreached_words
 from dashboard.application.recipients import Recipients
-from dashboard.application.rules import AlertRules, firing_listing, rule_form, rule_listing, zone_of
+from dashboard.application.rules import (
+    AlertRules,
+    firing_listing,
+    rule_file,
+    rule_form,
+    rule_listing,
+    zone_of,
+)
 from dashboard.cli.installation import Installation, open_installation, text_of
-from dashboard.cli.options import DURATION, as_json, given_rule, plain_table
+from dashboard.cli.options import DURATION, as_json
 from dashboard.cli.output import (
     WRONG_INPUT,
     Output,
@@ -26,9 +34,11 @@ from dashboard.cli.output import (
     warn,
 )
 from dashboard.domain.alerts.rule import Rule
+from dashboard.domain.alerts.rule_keys import LISTS
 from dashboard.domain.alerts.rule_table import (
     RuleDifference,
     RuleEdit,
+    RuleTable,
     added,
     changed,
     found_rule,
@@ -41,14 +51,11 @@ from dashboard.domain.alerts.rule_text import (
     differences_in_words,
     preview_in_words,
 )
-from dashboard.domain.people.access import Actor
-from dashboard.domain.tables import write_toml
+from dashboard.domain.quantity import shorten
 from dashboard.errors import InputError
 from dashboard.settings.layers import Mistake
-from dashboard.settings.own_files import TABLE, read_rule_file
+from dashboard.settings.own_files import read_rule_file
 from dashboard.wiring.channels import rule_names
-from dashboard.wiring.clock import utc_now
-from dashboard.wiring.store import os_user
 
 _dry_run = click.option("--dry-run", is_flag=True, help="Only show what would change.")
 _set = click.option(
@@ -89,7 +96,7 @@ def show(*, name: str, as_json: bool) -> None:
     if as_json:
         print_json(rule_form(found))
     else:
-        _print_file([found.rule])
+        click.echo(rule_file([found.rule]), nl=False)
 
 
 @rules.command()
@@ -97,11 +104,11 @@ def show(*, name: str, as_json: bool) -> None:
 def export(*, as_json: bool) -> None:
     """Print the rules in force as a file, which `linewatch rules import` reads back."""
     with open_installation() as here:
-        held = AlertRules(here.source).in_force()
-    if as_json:
-        print_json({"rules": {each.rule.name: write_rule(each.rule) for each in held}})
-    else:
-        _print_file([each.rule for each in held])
+        ask = AlertRules(here.source)
+        if as_json:
+            print_json(ask.document())
+        else:
+            click.echo(ask.as_file(), nl=False)
 
 
 @rules.command("import")
@@ -131,7 +138,7 @@ def import_(*, file: Path, replace: bool, dry_run: bool, as_json: bool) -> None:
 def add(*, name: str, settings: tuple[str, ...], dry_run: bool, as_json: bool) -> None:
     """Add a rule."""
     with open_installation() as here:
-        rule = given_rule(name, plain_table(settings), rule_names(here.settings))
+        rule = AlertRules(here.source).given(name, plain_table(settings))
         _change(here, added(rule), dry_run=dry_run, as_json=as_json)
 
 
@@ -153,12 +160,12 @@ def edit(
     if not settings and not unset:
         raise InputError("nothing to change: give --set KEY=VALUE or --unset KEY")
     with open_installation() as here:
-        names = rule_names(here.settings)
+        ask = AlertRules(here.source)
 
         def edited(rule: Rule) -> Rule:
             table = write_rule(rule) | plain_table(settings)
             kept = {key: value for key, value in table.items() if key not in unset}
-            return given_rule(name, kept, names)
+            return ask.given(name, kept)
 
         _change(here, changed(name, edited), dry_run=dry_run, as_json=as_json)
 
@@ -240,7 +247,7 @@ def _mistake_form(mistake: Mistake) -> Json:
 
 def _change(here: Installation, edit: RuleEdit, *, dry_run: bool, as_json: bool) -> None:
     queries = AlertRules(here.source)
-    found = queries.plan(edit) if dry_run else queries.change(edit, Actor(os_user(), utc_now()))
+    found = queries.plan(edit) if dry_run else queries.change(edit, here.user())
     if as_json:
         print_json({"isDone": not dry_run, "changes": [_change_form(each) for each in found]})
         return
@@ -265,5 +272,37 @@ def _change_form(difference: RuleDifference) -> Json:
     return {"name": difference.name, "before": difference.before, "after": difference.after}
 
 
-def _print_file(found: Sequence[Rule]) -> None:
-    click.echo(write_toml(TABLE, {each.name: write_rule(each) for each in found}), nl=False)
+def plain_table(settings: Sequence[str]) -> RuleTable:
+    """Read KEY=VALUE, each value as in a file, or as bare text.
+
+    InputError without an =, and for a key that is given twice.
+    """
+    table: RuleTable = {}
+    for each in settings:
+        key, equals, value = each.partition("=")
+        if not equals:
+            raise InputError(f"{shorten(each)} has no value: write KEY=VALUE")
+        name = key.strip()
+        if name in table:
+            remedy = f", such as {name}=A,B" if name in LISTS else ""
+            raise InputError(f"--set {shorten(name)} is given twice: give it once{remedy}")
+        table[name] = _value(name, value.strip())
+    return table
+
+
+def _value(key: str, text: str) -> object:
+    plain = _plain(text)
+    if key not in LISTS or isinstance(plain, list):
+        return plain
+    separator = ";" if key == "active" else ","
+    return [_plain(part.strip()) for part in text.split(separator) if part.strip()]
+
+
+def _plain(text: str) -> object:
+    """Read a value as TOML has it, or else take the text as it stands; 0x… is an address."""
+    if text.casefold().startswith("0x"):
+        return text
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text

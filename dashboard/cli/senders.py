@@ -13,7 +13,6 @@ from dashboard.application.senders import RANKED, WatchedSenders
 from dashboard.cli import options
 from dashboard.cli.installation import open_installation
 from dashboard.cli.output import WRONG_INPUT, Output, output, print_json, print_list, print_table
-from dashboard.cli.silences import actor, by
 from dashboard.domain.quantity import Address
 from dashboard.domain.rejections.search import RejectionFilter
 
@@ -34,7 +33,7 @@ def senders() -> None:
     default="",
     help="A label for the sender; its transactions get it as well.",
 )
-@by
+@options.by
 @options.as_json
 def watch(
     *,
@@ -48,7 +47,7 @@ def watch(
     with open_installation() as here:
         chosen = options.chosen_ones(network_texts, here.source.networks)
         ids = [each.network_id for each in chosen]
-        who = actor(name, here.source.now())
+        who = here.user(name)
         are_new = WatchedSenders(here.source).watch(senders, ids, label.strip(), who)
     results = ["watched" if is_new else "watched already" for is_new in are_new]
     _print_results(senders, results, as_json=as_json)
@@ -56,7 +55,7 @@ def watch(
 
 @senders.command()
 @_addresses
-@by
+@options.by
 @options.as_json
 def unwatch(*, senders: tuple[Address, ...], name: str | None, as_json: bool) -> None:
     """Stop watching these addresses; transactions of theirs that are tracked stay tracked.
@@ -64,7 +63,7 @@ def unwatch(*, senders: tuple[Address, ...], name: str | None, as_json: bool) ->
     The status is 2 if one was not watched; the others are no longer watched.
     """
     with open_installation() as here:
-        ask, who = WatchedSenders(here.source), actor(name, here.source.now())
+        ask, who = WatchedSenders(here.source), here.user(name)
         were_watched = [ask.unwatch(each, who) for each in senders]
     results = ["no longer watched" if was else "was not watched" for was in were_watched]
     _print_results(senders, results, as_json=as_json)

@@ -10,7 +10,7 @@ from dashboard.application.sharing import SHARE_LINKS, Sharing
 from dashboard.cli import options
 from dashboard.cli.installation import open_installation
 from dashboard.cli.options import DURATION, Parsed, as_json
-from dashboard.cli.output import Output, output, print_json, print_list, say
+from dashboard.cli.output import Output, answer, output, print_list
 from dashboard.domain.quantity import TxHash
 
 
@@ -32,11 +32,8 @@ def create(*, tx_hash: TxHash, lasts: timedelta, case_id: str, as_json: bool) ->
     with open_installation() as here:
         sharing = Sharing(here.source)
         link, address = sharing.share(tx_hash, lasts, here.user(), case_id)
-    if as_json:
-        print_json({**SHARE_LINKS.form(link), "link": address})
-        return
-    say(address)
-    say(f"It is link {link.link_id}; end it with `linewatch shares revoke {link.link_id}`.")
+    said = f"It is link {link.link_id}; end it with `linewatch shares revoke {link.link_id}`."
+    answer({**SHARE_LINKS.form(link), "link": address}, address, said, as_json=as_json)
 
 
 @shares.command("list")
@@ -54,7 +51,5 @@ def revoke(*, number: int, as_json: bool) -> None:
     """Let a link show nothing any more; NUMBER is that of the list."""
     with open_installation() as here:
         link = Sharing(here.source).revoke(number, here.user())
-    if as_json:
-        print_json({**SHARE_LINKS.form(link), "state": "revoked"})
-    else:
-        say(f"The link to {link.tx_hash} shows nothing any more.")
+    said = f"The link to {link.tx_hash} shows nothing any more."
+    answer({**SHARE_LINKS.form(link), "state": "revoked"}, said, as_json=as_json)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
-from functools import wraps
-from typing import Any, Final, TypeVar, cast
+from typing import Any, TypeVar
 from uuid import uuid4
 
 import click
@@ -16,38 +14,13 @@ from dashboard.application.silences import Silences, until_words
 from dashboard.application.text import moment
 from dashboard.cli import options
 from dashboard.cli.installation import open_installation
-from dashboard.cli.options import Parsed, as_json
-from dashboard.cli.output import Output, output, print_json, print_list, say
+from dashboard.cli.options import as_json
+from dashboard.cli.output import Output, answer, output, print_list
 from dashboard.domain.alerts.silence import Silence, SilenceKind, SilenceRequest
-from dashboard.domain.people.access import Actor, parse_name
-from dashboard.domain.quantity import shorten
 from dashboard.errors import InputError
-from dashboard.settings.values import parse_duration
-from dashboard.wiring.clock import utc_now
-from dashboard.wiring.store import os_user
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-
-def moment_to_come(text: str, now: datetime) -> datetime:
-    """Read a time, or in how long it comes; a time without a zone is UTC."""
-    try:
-        return now + parse_duration(text)
-    except (ValueError, OverflowError):
-        pass
-    found = options.written_moment(text)
-    if found is None:
-        raise InputError(
-            f"{shorten(text)} is no time: write in how long, such as 2h, "
-            "or a moment such as 2026-11-20T22:00Z or 2026-11-20T23:00+01:00"
-        )
-    return found
-
-
-TO_COME: Final = Parsed("time", lambda text: moment_to_come(text, utc_now()))
-LENGTH: Final = Parsed("length", options.duration)
-NAME: Final = Parsed("name", parse_name)
-"""Who acts, where that is not the user of this machine."""
 
 every = click.option(
     "--every",
@@ -62,100 +35,64 @@ time_zone = click.option(
     default="",
     help="Where the hours of --every are meant; by default as in [mail].",
 )
-by = click.option("--by", "name", type=NAME, help="Who acts; by default the user who runs this.")
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedTime:
-    """When it is to start, now if that is not said, and when to end: one of two ways to say so.
-
-    With `spans` it lasts only in these hours of every week, in a zone.
-    """
-
-    starts_at: datetime | None
-    ends_at: datetime | None
-    length: timedelta | None
-    spans: tuple[str, ...] = ()
-    zone: str = ""
-
-    def end(self, start: datetime) -> datetime:
-        """Return when it ends; InputError unless it was said in one way."""
-        if self.spans and self.ends_at is None:
-            raise InputError(
-                "say with --until when the weekly hours come for the last time, "
-                "such as 2027-03-01T00:00Z or 90d"
-            )
-        if self.zone and not self.spans:
-            raise InputError("--time-zone is that of weekly hours: give --every as well")
-        if (self.ends_at is None) is (self.length is None):
-            raise InputError("say how long with --for, such as 8h, or until when with --until")
-        return start + self.length if self.length is not None else cast("datetime", self.ends_at)
-
-
-@dataclass(frozen=True, slots=True)
-class GivenSilence:
-    """What the command line says of a silence or a maintenance window."""
-
-    matchers: tuple[str, ...]
-    time: PlannedTime
-    reason: str
-    name: str | None
-    covers_all: bool
-
-    def wish(self, kind: SilenceKind, ask: Silences, now: datetime) -> SilenceRequest:
-        """Return what is asked for; InputError for what cannot be read."""
-        starts_at = self.time.starts_at or now
-        return SilenceRequest(
-            uuid4(),
-            kind,
-            ask.read_matchers(self.matchers),
-            starts_at,
-            self.time.end(starts_at),
-            self.reason.strip(),
-            ask.weekly(self.time.spans, self.time.zone),
-        )
-
-
-def actor(name: str | None, now: datetime) -> Actor:
-    """Return who acts: the user of this machine, unless another is named."""
-    return Actor(name or os_user(), now)
 
 
 def planned(command: Command) -> Command:
-    """Add matchers, times, reason, author and --all, handed to the command as one `given`."""
-
-    @wraps(command)
-    def bundled(  # noqa: PLR0913 - one for each option
-        *,
-        matchers: tuple[str, ...],
-        starts_at: datetime | None,
-        ends_at: datetime | None,
-        length: timedelta | None,
-        spans: tuple[str, ...],
-        zone: str,
-        reason: str,
-        name: str | None,
-        covers_all: bool,
-        **given: Any,  # noqa: ANN401 - whatever the command takes
-    ) -> object:
-        time = PlannedTime(starts_at, ends_at, length, spans, zone)
-        return command(given=GivenSilence(matchers, time, reason, name, covers_all), **given)
-
-    options = (
+    """Add matchers, times, reason, author and --all; `_wish` reads them."""
+    parameters = (
         click.argument("matchers", nargs=-1, metavar="[MATCHER]..."),
-        click.option("--from", "starts_at", type=TO_COME, help="When it starts; by default now."),
-        click.option("--until", "ends_at", type=TO_COME, help="When it ends: a time, or 8h."),
-        click.option("--for", "length", type=LENGTH, help="How long it lasts: 30m, 8h, 2d."),
+        click.option(
+            "--from", "starts_at", type=options.TO_COME, help="When it starts; by default now."
+        ),
+        click.option(
+            "--until", "ends_at", type=options.TO_COME, help="When it ends: a time, or 8h."
+        ),
+        click.option(
+            "--for", "length", type=options.DURATION, help="How long it lasts: 30m, 8h, 2d."
+        ),
         every,
         time_zone,
         click.option("--reason", default="", help="Why; shown wherever this is listed."),
-        by,
+        options.by,
         click.option("--all", "covers_all", is_flag=True, help="Yes, it matches every change."),
     )
-    decorated: Any = bundled
-    for each in reversed(options):
-        decorated = each(decorated)
-    return cast("Command", decorated)
+    for each in reversed(parameters):
+        command = each(command)
+    return command
+
+
+def _wish(
+    kind: SilenceKind, ask: Silences, now: datetime, given: Mapping[str, Any]
+) -> SilenceRequest:
+    """Return what is asked for; InputError for what cannot be read."""
+    starts_at = given["starts_at"] or now
+    return SilenceRequest(
+        uuid4(),
+        kind,
+        ask.read_matchers(given["matchers"]),
+        starts_at,
+        _end_of(starts_at, given),
+        given["reason"].strip(),
+        ask.weekly(given["spans"], given["zone"]),
+    )
+
+
+def _end_of(starts_at: datetime, given: Mapping[str, Any]) -> datetime:
+    """Return when it ends; InputError unless that was said in one way."""
+    ends_at: datetime | None = given["ends_at"]
+    length: timedelta | None = given["length"]
+    if given["spans"] and ends_at is None:
+        raise InputError(
+            "say with --until when the weekly hours come for the last time, "
+            "such as 2027-03-01T00:00Z or 90d"
+        )
+    if given["zone"] and not given["spans"]:
+        raise InputError("--time-zone is that of weekly hours: give --every as well")
+    if ends_at is not None and length is None:
+        return ends_at
+    if length is None or ends_at is not None:
+        raise InputError("say how long with --for, such as 8h, or until when with --until")
+    return starts_at + length
 
 
 _number = click.argument("number", type=click.IntRange(1))
@@ -178,7 +115,7 @@ def silences() -> None:
 )
 @planned
 @as_json
-def add(*, given: GivenSilence, as_json: bool) -> None:
+def add(*, as_json: bool, **given: Any) -> None:  # noqa: ANN401 - options of `planned`
     """Silence the changes that match every MATCHER.
 
     A MATCHER is network, rule, module, stage, sender, label, tag or severity, then = or !=, then
@@ -201,23 +138,22 @@ def preview(*, matchers: tuple[str, ...], spans: tuple[str, ...], zone: str, as_
     with open_installation() as here:
         ask = Silences(here.source)
         found = ask.preview(ask.read_matchers(matchers), ask.weekly(spans, zone))
-        if not as_json:
-            say(str(found))
-            return
-        print_json(
-            {
-                "changes": found.changes,
-                "byRule": dict(found.by_rule),
-                "last": instant(found.last),
-                "openIncidents": found.incidents,
-                "isCut": found.is_cut,
-            }
-        )
+    answer(
+        {
+            "changes": found.changes,
+            "byRule": dict(found.by_rule),
+            "last": instant(found.last),
+            "openIncidents": found.incidents,
+            "isCut": found.is_cut,
+        },
+        str(found),
+        as_json=as_json,
+    )
 
 
 @silences.command()
 @_number
-@by
+@options.by
 @as_json
 def end(*, number: int, name: str | None, as_json: bool) -> None:
     """End the silence NUMBER now; `linewatch silences list` shows the numbers."""
@@ -246,7 +182,7 @@ def maintenance() -> None:
 )
 @planned
 @as_json
-def plan(*, given: GivenSilence, as_json: bool) -> None:
+def plan(*, as_json: bool, **given: Any) -> None:  # noqa: ANN401 - options of `planned`
     """Plan a window for the changes that match every MATCHER.
 
     A MATCHER is network, rule, module, stage, sender, label, tag or severity, then = or !=, then
@@ -258,7 +194,7 @@ def plan(*, given: GivenSilence, as_json: bool) -> None:
 
 @maintenance.command("end")
 @_number
-@by
+@options.by
 @as_json
 def end_window(*, number: int, name: str | None, as_json: bool) -> None:
     """End the window NUMBER now, or cancel it; `linewatch maintenance list` shows the numbers."""
@@ -273,32 +209,29 @@ def list_windows(*, with_expired: bool, output: Output) -> None:
     _list(SilenceKind.MAINTENANCE, output, with_expired=with_expired)
 
 
-def _add(kind: SilenceKind, given: GivenSilence, *, as_json: bool) -> None:
+def _add(kind: SilenceKind, given: Mapping[str, Any], *, as_json: bool) -> None:
     with open_installation() as here:
         ask = Silences(here.source)
-        now = here.source.now()
-        wish = given.wish(kind, ask, now)
-        made, _ = ask.add(wish, actor(given.name, now), covers_all=given.covers_all)
-        _print_one(ask, made, now, as_json=as_json)
+        who = here.user(given["name"])
+        made, _ = ask.add(_wish(kind, ask, who.at, given), who, covers_all=given["covers_all"])
+        _print_one(ask, made, who.at, as_json=as_json)
 
 
 def _end(kind: SilenceKind, number: int, name: str | None, *, as_json: bool) -> None:
     with open_installation() as here:
         ask = Silences(here.source)
-        now = here.source.now()
-        _print_one(ask, ask.end(kind, number, actor(name, now)), now, as_json=as_json)
+        who = here.user(name)
+        _print_one(ask, ask.end(kind, number, who), who.at, as_json=as_json)
 
 
 def _print_one(ask: Silences, silence: Silence, now: datetime, *, as_json: bool) -> None:
-    if as_json:
-        print_json(ask.listing(silence.kind).form(silence))
-        return
     hours = "" if silence.wish.weekly is None else f"{silence.wish.weekly}, "
-    say(
+    said = (
         f"{silence.kind.value.capitalize()} {silence.silence_id}: {ask.scope_of(silence)}, {hours}"
         f"from {moment(silence.wish.starts_at)} until {until_words(silence)}"
         f"{_next(silence, now)}."
     )
+    answer(ask.listing(silence.kind).form(silence), said, as_json=as_json)
 
 
 def _next(silence: Silence, now: datetime) -> str:

@@ -10,12 +10,13 @@ from pathlib import Path
 
 import click
 
+from dashboard.application.health import measure_store, size_form, size_sentences
 from dashboard.application.listing import Json
-from dashboard.application.store_sizes import measure_store, size_form, size_sentences
 from dashboard.cli import options
 from dashboard.cli.installation import open_installation
 from dashboard.cli.output import (
     FAILED,
+    answer,
     print_json,
     print_table,
     say,
@@ -82,15 +83,13 @@ def backup(*, file: Path, force: bool, keep: int | None, as_json: bool) -> None:
     made = back_up_store(settings_of_command(), file, keep=keep, overwrites=force)
     if made.audit_failure:
         warn(f"the audit log does not name this backup. {made.audit_failure}")
-    if as_json:
-        deleted: list[Json] = [str(each) for each in made.deleted]
-        print_json(
-            {"file": str(made.path), "bytes": made.size, "rows": {**made.rows}, "deleted": deleted}
-        )
-        return
-    say(f"{made.path} holds {sum(made.rows.values()):,} rows in {made.size:,} bytes, verified.")
-    for each in made.deleted:
-        say(f"{each} is deleted.")
+    deleted: list[Json] = [str(each) for each in made.deleted]
+    answer(
+        {"file": str(made.path), "bytes": made.size, "rows": {**made.rows}, "deleted": deleted},
+        f"{made.path} holds {sum(made.rows.values()):,} rows in {made.size:,} bytes, verified.",
+        *(f"{each} is deleted." for each in made.deleted),
+        as_json=as_json,
+    )
 
 
 @click.command()
@@ -137,15 +136,12 @@ def rebuild(*, as_json: bool) -> None:
     are: `linewatch verify` says what is wrong with them.
     """
     done = rebuild_store(settings_of_command(), report=_progress)
-    if as_json:
-        print_json({"rebuilt": [*done.names], "left": done.left})
-        return
-    for name in done.names:
-        say(f"The {name} were wrong and were rebuilt.")
-    if not done.names:
-        say("Nothing that can be rebuilt is wrong.")
+    lines = [f"The {name} were wrong and were rebuilt." for name in done.names]
     if done.left:
-        say(f"{done.left:,} that are wrong stay as they are: `linewatch verify` says why.")
+        lines.append(f"{done.left:,} that are wrong stay as they are: `linewatch verify` says why.")
+    nothing = () if done.names else ("Nothing that can be rebuilt is wrong.",)
+    form: Json = {"rebuilt": [*done.names], "left": done.left}
+    answer(form, *nothing, *lines, as_json=as_json)
 
 
 def _progress(what: str) -> None:
@@ -166,11 +162,7 @@ def store(*, as_json: bool) -> None:
     """Measure the store: how large it is, how much it grows a day, and when its disk is full."""
     with open_installation() as here:
         measured = measure_store(here.source)
-    if as_json:
-        print_json(size_form(measured))
-        return
-    for line in size_sentences(measured):
-        say(line)
+    answer(size_form(measured), *size_sentences(measured), as_json=as_json)
 
 
 _MOST_YEARS = 10

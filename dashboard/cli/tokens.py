@@ -10,7 +10,7 @@ from dashboard.application.listing import instant
 from dashboard.application.tokens import TOKENS, Tokens
 from dashboard.cli.installation import open_installation
 from dashboard.cli.options import DURATION, Parsed, as_json
-from dashboard.cli.output import Output, output, print_json, print_list, say
+from dashboard.cli.output import Output, answer, output, print_list
 from dashboard.domain.people.access import Role, parse_key_name
 
 _NAME = click.argument("name", type=Parsed("name", parse_key_name))
@@ -51,17 +51,15 @@ def create(
         by = here.user()
         limits = frozenset(subjects) or None
         secret = Tokens(here.source).create(name, Role(role), lasts, by, limits).reveal()
-    if as_json:
-        print_json({"name": name, "role": role, "token": secret, "endsAt": instant(by.at + lasts)})
-        return
-    for line in (
+    answer(
+        {"name": name, "role": role, "token": secret, "endsAt": instant(by.at + lasts)},
         f"The token {name}, shown only now:",
         "",
         f"  {secret}",
         "",
         f"Send it in the header Authorization, after the word Bearer. It has the role {role}.",
-    ):
-        say(line)
+        as_json=as_json,
+    )
 
 
 @tokens.command("list")
@@ -79,7 +77,4 @@ def revoke(*, name: str, as_json: bool) -> None:
     """Revoke a token, which is refused from now on."""
     with open_installation() as here:
         Tokens(here.source).revoke(name, here.user())
-    if as_json:
-        print_json({"name": name, "state": "revoked"})
-    else:
-        say(f"{name} is revoked.")
+    answer({"name": name, "state": "revoked"}, f"{name} is revoked.", as_json=as_json)

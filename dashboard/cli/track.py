@@ -20,7 +20,6 @@ from dashboard.application.tracked import TrackedTransactions
 from dashboard.cli import options
 from dashboard.cli.installation import Installation, open_installation, standard_input
 from dashboard.cli.output import WRONG_INPUT, print_rows, say, warn
-from dashboard.cli.silences import actor, by
 from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.tables import read_spreadsheet
@@ -96,7 +95,7 @@ class ReportedLine:
 @click.option(
     "--tags", type=options.TAGS, default="", help="Words to filter and write rules by: vip payout."
 )
-@by
+@options.by
 @options.as_json
 def track(  # noqa: PLR0913 - one for each option
     transactions: tuple[str, ...],
@@ -130,7 +129,7 @@ def track(  # noqa: PLR0913 - one for each option
                 if part.unused_columns:
                     warn(f"{origin}: unused columns: {in_words(part.unused_columns)}")
                 listed = part.with_common(common).where_known(network_ids)
-                who = actor(name, here.source.now())
+                who = here.user(name)
                 report.add(_keep(ask, origin, listed, network_ids, who))
     report.end()
     if report.counts[LineResult.UNUSABLE]:

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from dashboard.application.trial import TrialOutcome, TrialResult
 from dashboard.domain.formatting import fee, span
-from dashboard.domain.health.observation import Operation
+from dashboard.domain.health.observation import Operation, TrialOutcome, TrialResult
 from dashboard.domain.quantity import NetworkId, TxHash, Wei
 from dashboard.errors import UpstreamError
 from dashboard.poll.gas import GasAsker

@@ -12,12 +12,12 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from dashboard.application.answers import AnswerFileState
 from dashboard.application.context import ConfigurationState, PageSettings, ShownSetting
 from dashboard.application.network_status import NetworkProfile
 from dashboard.domain.clock import Clock
 from dashboard.domain.health.observation import CREDITS_PER_CALL
 from dashboard.domain.people.sign_in import Issuer, SignInPolicy
+from dashboard.domain.rejections.answer_template import AnswerFileState
 from dashboard.errors import InputError
 from dashboard.settings import Settings
 from dashboard.settings.key_limits import configured_keys

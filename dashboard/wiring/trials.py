@@ -8,9 +8,8 @@ from uuid import uuid4
 
 from dashboard.alert.message import Channel, MessageHeaders, Watch
 from dashboard.alert.own_messages import message_of_trial
-from dashboard.application.trial import TrialResult
 from dashboard.domain.alerts.notification import Recipient
-from dashboard.domain.health.observation import Cost
+from dashboard.domain.health.observation import Cost, TrialResult
 from dashboard.domain.people.access import Actor
 from dashboard.domain.people.recipients import MailAddress
 from dashboard.domain.quantity import shorten

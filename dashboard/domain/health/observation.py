@@ -171,3 +171,22 @@ def times_of(took: timedelta) -> tuple[int, ...]:
     """Count one answer that took so long."""
     place = sum(took > limit for limit in LIMITS)
     return tuple(int(each == place) for each in range(len(LIMITS) + 1))
+
+
+class TrialOutcome(StrEnum):
+    """The result of a question; ABSENT: an optional feature that the endpoint does not offer."""
+
+    GOOD = "ok"
+    ABSENT = "absent"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class TrialResult:
+    """One question that was tried on one endpoint, its result in words, and how long that took."""
+
+    endpoint: str
+    question: str
+    outcome: TrialOutcome
+    found: str
+    took: timedelta

@@ -7,10 +7,11 @@ a line that names something unknown is left out, and so is a paragraph that has 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final
+from typing import Final, Protocol
 
 from dashboard.domain.markup import visible
 from dashboard.domain.tracking.paste import LONGEST_CASE_ID
@@ -205,3 +206,39 @@ _HEAD: Final = (
     "# A line that names something unknown is left out, and a paragraph with no other line.",
     "# Write {{ and }} for braces. What may be named:",
 )
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerFileState:
+    """The file of templates: its text, and the templates in force.
+
+    `source` says where it is, to commands and the audit log: pages show no path. `text` is None
+    where there is no file; then, and where the file has `mistakes`, the built-in templates are in
+    force.
+    """
+
+    source: str
+    text: str | None = None
+    templates: AnswerTemplates = BUILT_IN
+    mistakes: tuple[str, ...] = ()
+
+    def editable(self) -> str:
+        """Return the text to begin a change with."""
+        return built_in_file() if self.text is None else self.text
+
+
+class AnswerFile(Protocol):
+    """The file of templates in the configuration folder."""
+
+    def read(self) -> AnswerFileState:
+        """Return the file as it is now."""
+
+    def check(self, text: str) -> AnswerFileState:
+        """Return what the file would be with this text."""
+
+    def staged(self, text: str | None) -> AbstractContextManager[Callable[[], None]]:
+        """Yield what replaces the file at once and whole; None removes it.
+
+        All that may fail is tried before it is yielded; InputError says why it does. Others who
+        change the file wait meanwhile.
+        """

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
+from dashboard.domain.formatting import moment
 from dashboard.domain.health.observation import Failure
 from dashboard.domain.quantity import Address, NetworkId, TxHash
 from dashboard.domain.rejections.exclusion import (
@@ -225,7 +226,7 @@ def conclude(evidence: Evidence) -> Verdict:
 def _included(evidence: Evidence, end: FollowUp, inclusion: Inclusion) -> Verdict:
     receipt = f"Its receipt names block {inclusion.block_number:,}"
     if end.included_since is not None:
-        receipt += f", first seen {_moment(end.included_since)}"
+        receipt += f", first seen {moment(end.included_since)}"
     is_recent = end.settled_at is None
     outcome = "" if is_recent else "Nothing is left to do."
     if inclusion.is_successful is False:
@@ -243,7 +244,7 @@ def _included(evidence: Evidence, end: FollowUp, inclusion: Inclusion) -> Verdic
 def _replaced(evidence: Evidence, end: FollowUp) -> Verdict:
     used = (
         f"Its sender's nonce was used by another transaction, and there was no receipt for this "
-        f"one {_moment(end.answered_at)}."
+        f"one {moment(end.answered_at)}."
     )
     recent = _CAN_STILL_CHANGE if end.settled_at is None else ""
     return Verdict(
@@ -269,17 +270,17 @@ def _record_seen(evidence: Evidence) -> str:
     wrong = f" {CLOCK_IS_WRONG}." if evidence.is_dated_ahead else ""
     return (
         f"Rejected at the {newest.tx_rejection_stage} stage, "
-        f"dated {_moment(newest.timestamp)}.{wrong}{count}"
+        f"dated {moment(newest.timestamp)}.{wrong}{count}"
     )
 
 
 def _no_receipt(evidence: Evidence) -> str:
     end, failure = evidence.follow_up, evidence.receipt_failure
-    said = "" if end is None else f" At {_moment(end.answered_at)} there was no receipt for it."
+    said = "" if end is None else f" At {moment(end.answered_at)} there was no receipt for it."
     if failure is not None:
         since, why = failure
         said += (
-            f" The node has not answered about its receipt since {_moment(since)}. {_sentence(why)}"
+            f" The node has not answered about its receipt since {moment(since)}. {_sentence(why)}"
         )
     return said
 
@@ -298,7 +299,7 @@ def _unanswered(evidence: Evidence) -> Verdict:
     why = "" if evidence.failure is None else f" {_sentence(evidence.failure)}"
     return Verdict(
         VerdictKind.CANNOT_CHECK,
-        f"The exclusion API has given no answer since {_moment(evidence.failing_since)}.{why}",
+        f"The exclusion API has given no answer since {moment(evidence.failing_since)}.{why}",
         "Nothing is known of this hash until the API answers; a tracked hash is then asked again.",
     )
 
@@ -312,11 +313,11 @@ def _first_answer_came_too_late(evidence: Evidence) -> bool:
 def _no_record(evidence: Evidence, answered_at: datetime) -> Verdict:
     window_start = answered_at - QUERYABLE_WINDOW
     rests_on = (
-        f"Asked {_moment(answered_at)}: no rejection on record dated after "
-        f"{_moment(window_start)}. An older one could not be seen."
+        f"Asked {moment(answered_at)}: no rejection on record dated after "
+        f"{moment(window_start)}. An older one could not be seen."
     )
     if evidence.failing_since is not None:
-        rests_on += f" Since {_moment(evidence.failing_since)} the API gives no answer."
+        rests_on += f" Since {moment(evidence.failing_since)} the API gives no answer."
     rests_on += _no_receipt(evidence)
     follows = _late_report(evidence, answered_at)
     return Verdict(VerdictKind.NO_REJECTION_ON_RECORD, rests_on, follows)
@@ -327,9 +328,5 @@ def _late_report(evidence: Evidence, answered_at: datetime) -> str:
         return "A node may report up to two hours late; the time of the attempt is not known."
     deadline = evidence.attempted_at + REPORTING_DELAY
     if answered_at <= deadline:
-        return f"A node's report can still arrive until {_moment(deadline)}."
+        return f"A node's report can still arrive until {moment(deadline)}."
     return "The two hours in which nodes report had passed when this was asked."
-
-
-def _moment(at: datetime) -> str:
-    return f"{at:%Y-%m-%d %H:%M:%S} UTC"

@@ -7,12 +7,17 @@ from typing import Final
 
 import streamlit as st
 
-from dashboard.application.answers import AnswerContext, AnswerFileState, answer_text
+from dashboard.application.answers import AnswerContext, answer_text
 from dashboard.application.application import Application
 from dashboard.application.text import sentence, short_hash
 from dashboard.domain.markup import element, visible
 from dashboard.domain.quantity import TxHash
-from dashboard.domain.rejections.answer_template import LONGEST_FILE, PLACEHOLDERS, Voice
+from dashboard.domain.rejections.answer_template import (
+    LONGEST_FILE,
+    PLACEHOLDERS,
+    AnswerFileState,
+    Voice,
+)
 from dashboard.errors import InputError
 from dashboard.show.parts.acting import Done, act, name_input
 from dashboard.show.parts.frame import section

@@ -11,10 +11,11 @@ from dashboard.application.health import (
     NotificationHealth,
     StorageHealth,
     WorkerHealth,
+    growth,
     is_disk_short,
     is_mail_late,
+    until_full,
 )
-from dashboard.application.store_sizes import growth, until_full
 from dashboard.application.text import age, moment, moment_near, sentence, size, span
 from dashboard.domain.alerts.notification import DeliveryResult
 from dashboard.domain.formatting import counted

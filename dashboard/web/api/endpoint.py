@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from hashlib import sha256
-from typing import Annotated, Any, Final, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias, TypeVar
 
 import msgspec
 
 from dashboard.application.application import Application
-from dashboard.application.listing import Json
+from dashboard.application.context import ApplicationContext
+from dashboard.application.listing import Json, Listing
 from dashboard.domain.people.access import Action, Actor, Role, least_role
-from dashboard.domain.quantity import Address, TxHash
+from dashboard.domain.quantity import Address, NetworkId, TxHash
 from dashboard.errors import InputError
 from dashboard.store.access.tokens import Token
+
+Item = TypeVar("Item")
 
 PREFIX: Final = "/api/v1"
 """What the path of every endpoint begins with."""
@@ -73,6 +77,16 @@ class Asked:
     address: str = ""
 
     @property
+    def context(self) -> ApplicationContext:
+        """What every subject is answered from."""
+        return self.application.context
+
+    @property
+    def name(self) -> str:
+        """The name in the path."""
+        return self.path["name"]
+
+    @property
     def tx_hash(self) -> TxHash:
         """The hash in the path."""
         return TxHash.parse(self.path["hash"])
@@ -90,6 +104,12 @@ class Asked:
             raise NotFound("a number stands at the end of this address")
         return int(text)
 
+    @property
+    def network_id(self) -> NetworkId | None:
+        """The network that the query is about, None for all."""
+        number = self.query.network_id
+        return None if number is None else NetworkId(number)
+
 
 _DIGITS: Final = 16
 
@@ -105,6 +125,14 @@ class Reply:
     secrets: Mapping[str, str] = field(default_factory=dict)
     etag: str = ""
 
+    @classmethod
+    def of_version(cls, document: Mapping[str, Json]) -> Reply:
+        """Answer with a document that two people may edit."""
+        return cls(document, etag=version_of(document))
+
+
+Answer: TypeAlias = Callable[[Asked], Reply]
+
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
@@ -117,12 +145,12 @@ class Endpoint:
     verb: str
     path: str
     summary: str
-    answer: Callable[[Asked], Reply]
+    answer: Answer
     answers: tuple[str, ...]
     action: Action | None = None
-    least: Role = Role.VIEWER
-    query: type[Fields] = NoFields
     body: type[Fields] | None = None
+    query: type[Fields] = NoFields
+    least: Role = Role.VIEWER
     needs_match: bool = False
     secrets: tuple[str, ...] = ()
 
@@ -137,13 +165,105 @@ class Endpoint:
         return self.least if self.action is None else least_role(self.action)
 
 
-def version_of(form: Json) -> str:
+Found: TypeAlias = tuple[Listing[Any], Iterable[Any]]
+"""Items with the listing that writes them."""
+
+
+class Endpoints(list[Endpoint]):
+    """The endpoints of some subjects, in the order of the functions that answer them."""
+
+    def at(
+        self,
+        verb_and_path: str,
+        summary: str,
+        answers: str,
+        action: Action | None = None,
+        body: type[Fields] | None = None,
+        **more: Any,  # noqa: ANN401 - fields of Endpoint
+    ) -> Callable[[Answer], Answer]:
+        """Let a function answer; `answers` are the keys of its answer, with blanks between."""
+        verb, _, path = verb_and_path.partition(" ")
+        keys = tuple(answers.split())
+
+        def take(answer: Answer) -> Answer:
+            self.append(Endpoint(verb, path, summary, answer, keys, action, body, **more))
+            return answer
+
+        return take
+
+    def listed(
+        self,
+        path: str,
+        summary: str,
+        query: type[Fields] = NoFields,
+        least: Role = Role.VIEWER,
+    ) -> Callable[[Callable[[Asked], Found]], Callable[[Asked], Found]]:
+        """Let the JSON of a listing be the answer; it has the key with which the path begins."""
+        first, *others = path.split("/")[1].split("-")
+        key = first + "".join(map(str.capitalize, others))
+
+        def take(found: Callable[[Asked], Found]) -> Callable[[Asked], Found]:
+            def answer(asked: Asked) -> Reply:
+                listing, items = found(asked)
+                return Reply({listing.key: listing.forms(items)})
+
+            self.at(f"GET {path}", summary, key, query=query, least=least)(answer)
+            return found
+
+        return take
+
+
+def version_of(form: Json | Mapping[str, Json]) -> str:
     """Return the ETag of a document."""
     canonical = msgspec.json.encode(form, order="sorted")
     return f'"{sha256(canonical).hexdigest()[:32]}"'
 
 
-def refuse_other_version(asked: Asked, form: Json) -> None:
+def refuse_other_version(asked: Asked, form: Json | Mapping[str, Json]) -> None:
     """Raise Changed where a document is no more the one that a client has read."""
     if asked.if_match.strip() not in {"*", version_of(form)}:
         raise Changed("somebody changed it since you read it: read it again, then change that")
+
+
+_CURSOR: Final = re.compile(r"(\d{1,15})\.(\d{1,6})", re.ASCII)
+_THOUSAND: Final = 1_000
+
+
+def part_of(
+    asked: Asked,
+    read: Callable[[datetime | None, int], Sequence[Item]],
+    at: Callable[[Item], datetime],
+    until: datetime | None = None,
+) -> tuple[Sequence[Item], str | None]:
+    """Return the part of a list that a Slice asks for, and its cursor; None at the end.
+
+    `read` returns the latest items up to a moment, at most so many; `at` is the moment of one.
+    """
+    until, skipped = _from_cursor(asked.query.cursor, until)
+    found = read(until, skipped + asked.query.limit + 1)[skipped:]
+    shown = found[: asked.query.limit]
+    if len(found) <= asked.query.limit:
+        return shown, None
+    last = at(shown[-1])
+    of_it = sum(at(each) == last for each in shown) + (skipped if last == until else 0)
+    milliseconds = int(last.timestamp()) * _THOUSAND + last.microsecond // _THOUSAND
+    return shown, f"{milliseconds}.{of_it}"
+
+
+def _from_cursor(cursor: str, until: datetime | None) -> tuple[datetime | None, int]:
+    """Return up to when to read, and how many of that very moment were shown before."""
+    if not cursor:
+        return until, 0
+    match = _CURSOR.fullmatch(cursor)
+    if match is None:
+        raise bad_cursor()
+    try:
+        at = datetime.fromtimestamp(int(match[1]) // _THOUSAND, UTC)
+    except (OverflowError, ValueError, OSError):
+        raise bad_cursor() from None
+    return at.replace(microsecond=int(match[1]) % _THOUSAND * _THOUSAND), int(match[2])
+
+
+def bad_cursor() -> InputError:
+    """Return the error for a cursor that no answer held."""
+    return InputError("the cursor is none of ours: take it from the answer before, unchanged")

@@ -27,9 +27,17 @@ from dashboard.domain.secret import Secret
 from dashboard.errors import InputError, NotAllowed, StoreError
 from dashboard.logs import get_logger
 from dashboard.store.access.tokens import Token
+from dashboard.web.api import access, alerts, installation, transactions
 from dashboard.web.api.endpoint import PREFIX, Asked, Changed, Endpoint, NotFound, Reply
 from dashboard.web.api.openapi import openapi
-from dashboard.web.api.table import ENDPOINTS
+
+ENDPOINTS: Final = (
+    *installation.endpoints,
+    *transactions.endpoints,
+    *alerts.endpoints,
+    *access.endpoints,
+)
+"""Every endpoint, from which routes and OpenAPI are made."""
 
 _LARGEST_BODY: Final = 1_000_000
 _LONGEST_KEY: Final = 200

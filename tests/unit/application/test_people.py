@@ -20,6 +20,7 @@ from dashboard.store.engine.engine import Store
 from tests.builders import seconds
 from tests.databases import DATABASES
 from tests.fake_clock import FakeClock
+from tests.passwords import CHEAP_HASHER
 
 PASSWORD = Secret("correct horse battery")
 OTHER = Secret("staple of another kind")
@@ -48,7 +49,8 @@ def database(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def people(store: Store, fake_clock: FakeClock) -> People:
     settings = PageSettings(sign_in=POLICY)
-    return People(ApplicationContext(store, (), fake_clock.now, settings=settings))
+    context = ApplicationContext(store, (), fake_clock.now, settings=settings)
+    return People(context, CHEAP_HASHER)
 
 
 def root(clock: FakeClock) -> Actor:

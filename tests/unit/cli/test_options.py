@@ -7,7 +7,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from dashboard.application.network_status import NetworkProfile
-from dashboard.cli.options import chosen, chosen_id, chosen_ones, moment, plain_table, prover_module
+from dashboard.cli.options import chosen, chosen_id, chosen_ones, moment, prover_module
+from dashboard.cli.rules import plain_table
 from dashboard.domain.quantity import NetworkId
 from dashboard.errors import InputError
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, seconds

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from dashboard.application.trial import TrialOutcome, TrialResult
-from dashboard.domain.health.observation import Operation
+from dashboard.domain.health.observation import Operation, TrialOutcome, TrialResult
 from dashboard.domain.quantity import NetworkId
 from dashboard.errors import UpstreamRefused, UpstreamUnavailable
 from dashboard.poll.trial import Trial

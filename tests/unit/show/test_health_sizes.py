@@ -9,8 +9,14 @@ import pytest
 from dashboard.application.application import Application
 from dashboard.application.attention import health_troubles
 from dashboard.application.context import PageSettings
-from dashboard.application.health import Health, NotificationHealth, StorageHealth, WorkerHealth
-from dashboard.application.store_sizes import growth, until_full
+from dashboard.application.health import (
+    Health,
+    NotificationHealth,
+    StorageHealth,
+    WorkerHealth,
+    growth,
+    until_full,
+)
 from dashboard.domain.health.retention import StoreSize
 from dashboard.domain.health.troubles import ClockJump
 from dashboard.show.parts.health_cards import store_part, worker_part

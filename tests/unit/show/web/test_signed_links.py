@@ -86,20 +86,18 @@ def state(queries: Application) -> tuple[IncidentState, str, int]:
     return story.incident.state, story.incident.owner, silences
 
 
-@pytest.mark.parametrize("purpose", LinkPurpose)
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
-async def test_link_that_a_scanner_follows_acts_nothing(
-    queries: Application, purpose: LinkPurpose, method: str
-) -> None:
-    response = await ask(method, link(queries, purpose))
+async def test_link_that_a_scanner_follows_acts_nothing(queries: Application, method: str) -> None:
+    for purpose in LinkPurpose:
+        response = await ask(method, link(queries, purpose))
 
-    assert response.status_code == 200
-    assert state(queries) == (IncidentState.FIRING, "", 0)
-    assert queries.recipients.off() == ()
-    assert not queries.recipients.is_verified(OPS)
-    assert response.headers["Referrer-Policy"] == "same-origin"
-    assert response.headers["Cache-Control"] == "no-store"
-    assert ("<ops>@example.org" in response.text) is False
+        assert response.status_code == 200, purpose
+        assert state(queries) == (IncidentState.FIRING, "", 0), purpose
+        assert queries.recipients.off() == ()
+        assert not queries.recipients.is_verified(OPS)
+        assert response.headers["Referrer-Policy"] == "same-origin"
+        assert response.headers["Cache-Control"] == "no-store"
+        assert "<ops>@example.org" not in response.text
 
 
 async def test_incident_is_acknowledged_once_under_the_name_that_is_given(

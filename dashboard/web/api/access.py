@@ -1,0 +1,256 @@
+"""Endpoints about who may do what, and who did: keys, people, sessions, tokens, the audit log."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Annotated, Any, Final
+
+import msgspec
+
+from dashboard.application.audit import AUDIT, AuditLog
+from dashboard.application.keys import NEW_LIMITS, Keys, NewKey
+from dashboard.application.listing import Json, instant
+from dashboard.application.people_listings import PEOPLE, SESSIONS
+from dashboard.application.tokens import LONGEST_LIFE, TOKENS, Tokens
+from dashboard.domain.people.access import (
+    Action,
+    AuditEntry,
+    KeyLimits,
+    Role,
+    parse_key_name,
+    parse_name,
+)
+from dashboard.errors import NotAllowed
+from dashboard.web.api.endpoint import (
+    Asked,
+    Endpoints,
+    Fields,
+    Found,
+    Moment,
+    Reply,
+    Slice,
+    Text,
+    part_of,
+)
+
+endpoints = Endpoints()
+_KEY: Final = "name state requestsPerSecond burst networkIds methods"
+
+
+class Limits(Fields):
+    """What a key may do; what is left out stays, null allows all or is as configured."""
+
+    network_ids: list[int] | msgspec.UnsetType | None = msgspec.UNSET
+    methods: list[Text] | msgspec.UnsetType | None = msgspec.UNSET
+    requests_per_second: (
+        Annotated[float, msgspec.Meta(ge=0, le=1000000)] | msgspec.UnsetType | None
+    ) = msgspec.UNSET
+    burst: Annotated[int, msgspec.Meta(ge=1, le=1000000)] | msgspec.UnsetType | None = msgspec.UNSET
+    may_report: bool | msgspec.UnsetType = msgspec.UNSET
+
+    def applied_to(self, limits: KeyLimits) -> KeyLimits:
+        """Return the limits with what is said here."""
+        said: dict[str, Any] = {
+            name: frozenset(value) if isinstance(value, list) else value
+            for name in Limits.__struct_fields__
+            if (value := getattr(self, name)) is not msgspec.UNSET
+        }
+        return replace(limits, **said)
+
+
+class NewApiKey(Limits, kw_only=True):
+    """A key, which without more may ask everything and report nothing."""
+
+    name: Text
+
+
+class Rotation(Fields):
+    """For how many seconds the old key still works."""
+
+    grace: Annotated[int, msgspec.Meta(ge=0, le=366 * 86_400)] = 0
+
+
+@endpoints.listed("/keys", "API keys", least=Role.ADMIN)
+def keys(asked: Asked) -> Found:
+    ask = Keys(asked.context)
+    return ask.listing(), ask.all()
+
+
+@endpoints.at(
+    "POST /keys", "Make an API key", _KEY, Action.CREATE_KEY, NewApiKey, secrets=("key", "secret")
+)
+def create_key(asked: Asked) -> Reply:
+    said: NewApiKey = asked.body
+    name = parse_key_name(said.name)
+    new = Keys(asked.context).create(name, said.applied_to(NEW_LIMITS), asked.by)
+    return _key(asked, name, new)
+
+
+@endpoints.at(
+    "POST /keys/{name}/rotation",
+    "Give an API key another secret",
+    _KEY,
+    Action.ROTATE_KEY,
+    Rotation,
+    secrets=("key", "secret"),
+)
+def rotate_key(asked: Asked) -> Reply:
+    grace = timedelta(seconds=asked.body.grace)
+    return _key(asked, asked.name, Keys(asked.context).rotate(asked.name, grace, asked.by))
+
+
+@endpoints.at("PATCH /keys/{name}", "Change what an API key may do", _KEY, Action.LIMIT_KEY, Limits)
+def limit_key(asked: Asked) -> Reply:
+    Keys(asked.context).limit(asked.name, asked.body.applied_to, asked.by)
+    return _key(asked, asked.name)
+
+
+def _key(asked: Asked, name: str, new: NewKey | None = None) -> Reply:
+    ask = Keys(asked.context)
+    secrets = {} if new is None else {"key": new.key.reveal(), "secret": new.secret.reveal()}
+    return Reply(ask.listing().form(ask.named(name)), secrets)
+
+
+@endpoints.at("DELETE /keys/{name}", "Revoke an API key", "name state", Action.REVOKE_KEY)
+def revoke_key(asked: Asked) -> Reply:
+    Keys(asked.context).revoke(asked.name, asked.by)
+    return Reply({"name": asked.name, "state": "revoked"})
+
+
+@endpoints.listed("/people", "Who may sign in", least=Role.ADMIN)
+def people(asked: Asked) -> Found:
+    return PEOPLE, asked.application.people.all()
+
+
+class Invitation(Fields):
+    """Whom to invite, with which role."""
+
+    name: Text
+    role: Role = Role.VIEWER
+
+
+class NewRole(Fields):
+    """The role that a person has from now on."""
+
+    role: Role
+
+
+@endpoints.at(
+    "POST /people",
+    "Invite somebody by a link",
+    "name role",
+    Action.INVITE,
+    Invitation,
+    secrets=("link",),
+)
+def invite(asked: Asked) -> Reply:
+    said: Invitation = asked.body
+    name = parse_name(said.name)
+    token = asked.application.people.invite(name, said.role, asked.by)
+    link = f"{asked.address}/invitation/{token.reveal()}"
+    return Reply({"name": name, "role": said.role.value}, {"link": link})
+
+
+@endpoints.at(
+    "PATCH /people/{name}", "Give somebody another role", "name role", Action.CHANGE_ROLE, NewRole
+)
+def change_role(asked: Asked) -> Reply:
+    role: Role = asked.body.role
+    asked.application.people.change_role(asked.name, role, asked.by)
+    return Reply({"name": asked.name, "role": role.value})
+
+
+@endpoints.at(
+    "DELETE /people/{name}", "Let somebody sign in no more", "name state", Action.REMOVE_PERSON
+)
+def remove_person(asked: Asked) -> Reply:
+    asked.application.people.remove(asked.name, asked.by)
+    return Reply({"name": asked.name, "state": "removed"})
+
+
+@endpoints.listed("/sessions", "Who is signed in", least=Role.ADMIN)
+def sessions(asked: Asked) -> Found:
+    return SESSIONS, asked.application.people.sessions()
+
+
+@endpoints.at("DELETE /sessions/{id}", "End a session", "sessionId state", Action.END_SESSION)
+def end_session(asked: Asked) -> Reply:
+    known = asked.application.people
+    found = known.session_beginning(asked.path["id"])
+    known.end_session(found.session_id, asked.by)
+    return Reply({"sessionId": str(found.session_id), "state": "ended"})
+
+
+@endpoints.listed("/tokens", "Tokens", least=Role.ADMIN)
+def tokens(asked: Asked) -> Found:
+    return TOKENS, Tokens(asked.context).all()
+
+
+class NewToken(Fields):
+    """A token; without `subjects` it opens all of them."""
+
+    name: Text
+    role: Role = Role.VIEWER
+    days: Annotated[int, msgspec.Meta(ge=1, le=LONGEST_LIFE.days)] = 90
+    subjects: list[Text] | None = None
+
+
+@endpoints.at(
+    "POST /tokens",
+    "Make a token",
+    "name role subjects endsAt",
+    Action.CREATE_TOKEN,
+    NewToken,
+    secrets=("token",),
+)
+def create_token(asked: Asked) -> Reply:
+    said: NewToken = asked.body
+    subjects = None if said.subjects is None else frozenset(said.subjects)
+    held = asked.token.subjects
+    if held is not None and (subjects is None or not subjects <= held):
+        raise NotAllowed(
+            f"the token {asked.token.name} opens {', '.join(sorted(held))}: it makes none that "
+            "opens more"
+        )
+    lasts = timedelta(days=said.days)
+    secret = Tokens(asked.context).create(said.name, said.role, lasts, asked.by, subjects)
+    form: dict[str, Json] = {
+        "name": said.name,
+        "role": said.role.value,
+        "subjects": None if subjects is None else list[Json](sorted(subjects)),
+        "endsAt": instant(asked.by.at + lasts),
+    }
+    return Reply(form, {"token": secret.reveal()})
+
+
+@endpoints.at("DELETE /tokens/{name}", "Revoke a token", "name state", Action.REVOKE_TOKEN)
+def revoke_token(asked: Asked) -> Reply:
+    Tokens(asked.context).revoke(asked.name, asked.by)
+    return Reply({"name": asked.name, "state": "revoked"})
+
+
+class AuditQuery(Slice):
+    """Which entries, the latest first."""
+
+    action: Action | None = None
+    since: Moment | None = None
+    until: Moment | None = None
+
+
+@endpoints.at(
+    "GET /audit",
+    "Who did what, the latest first",
+    "entries cursor",
+    query=AuditQuery,
+    least=Role.ADMIN,
+)
+def audit(asked: Asked) -> Reply:
+    query: AuditQuery = asked.query
+
+    def read(until: datetime | None, limit: int) -> Sequence[AuditEntry]:
+        return AuditLog(asked.context).entries(query.action, query.since, until, limit)
+
+    shown, cursor = part_of(asked, read, lambda each: each.at, query.until)
+    return Reply({AUDIT.key: AUDIT.forms(shown), "cursor": cursor})

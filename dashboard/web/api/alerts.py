@@ -1,0 +1,340 @@
+"""Endpoints about alerts: incidents, silences, windows, rules, recipients, notifications."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID, uuid4
+
+from dashboard.application.deliveries import NotificationHistory
+from dashboard.application.delivery_listing import notification_listing
+from dashboard.application.incident_words import incident_listing, response_form
+from dashboard.application.listing import Json
+from dashboard.application.recipient_words import RECIPIENTS
+from dashboard.application.rules import rule_listing
+from dashboard.domain.alerts.incident import IncidentResponse
+from dashboard.domain.alerts.notification import Recipient
+from dashboard.domain.alerts.rule_keys import MAIL
+from dashboard.domain.alerts.rule_table import Rules, removed, replaced_by
+from dashboard.domain.alerts.silence import SilenceKind, SilenceRequest
+from dashboard.domain.people.access import Action, parse_name
+from dashboard.errors import InputError
+from dashboard.store.alerts.notification_search import NotificationFilter
+from dashboard.web.api.endpoint import (
+    Asked,
+    Endpoints,
+    Fields,
+    Found,
+    Moment,
+    NotFound,
+    Reply,
+    Rows,
+    Slice,
+    Text,
+    part_of,
+    refuse_other_version,
+)
+
+endpoints = Endpoints()
+_STORY: Final = "incidentId state owner isChanged"
+_RESULT: Final = "address result"
+
+
+class IncidentQuery(Fields):
+    """Which incidents: the open ones, and with `resolved` the latest that ended."""
+
+    network_id: int | None = None
+    resolved: bool = False
+    limit: Rows = 100
+
+
+@endpoints.listed("/incidents", "Incidents with their stories", IncidentQuery)
+def incidents(asked: Asked) -> Found:
+    query: IncidentQuery = asked.query
+    ask = asked.application.incidents
+    found = [*ask.open(asked.network_id, query.limit)]
+    found += ask.finished(asked.network_id, query.limit) if query.resolved else []
+    return incident_listing(ask.title_of), found
+
+
+@endpoints.at("GET /incidents/{id}", "One incident with its story", "incidentId")
+def incident(asked: Asked) -> Reply:
+    ask = asked.application.incidents
+    story = ask.story(_incident_id(asked))
+    if story is None:
+        raise NotFound("there is no such incident")
+    return Reply(incident_listing(ask.title_of).form(story))
+
+
+class Noted(Fields):
+    """A note for those who read the story."""
+
+    note: Text = ""
+
+
+class HandOver(Fields):
+    """Who owns an incident from now on: a name, or a recipient, who is notified."""
+
+    to: Text
+    note: Text = ""
+
+
+@endpoints.at(
+    "POST /incidents/{id}/acknowledge", "Own an incident", _STORY, Action.ACKNOWLEDGE, Noted
+)
+def acknowledge(asked: Asked) -> Reply:
+    ask = asked.application.incidents
+    return _left(asked, ask.acknowledge(_incident_id(asked), asked.by, asked.body.note))
+
+
+@endpoints.at(
+    "POST /incidents/{id}/unacknowledge",
+    "Own an incident no more",
+    _STORY,
+    Action.UNACKNOWLEDGE,
+    Noted,
+)
+def unacknowledge(asked: Asked) -> Reply:
+    ask = asked.application.incidents
+    return _left(asked, ask.unacknowledge(_incident_id(asked), asked.by, asked.body.note))
+
+
+@endpoints.at(
+    "POST /incidents/{id}/hand-over",
+    "Let somebody else own an incident",
+    _STORY,
+    Action.HAND_OVER,
+    HandOver,
+)
+def hand_over(asked: Asked) -> Reply:
+    ask, to = asked.application.incidents, parse_name(asked.body.to)
+    return _left(asked, ask.hand_over(_incident_id(asked), to, asked.by, asked.body.note))
+
+
+@endpoints.at("POST /incidents/{id}/resolve", "Resolve an incident", _STORY, Action.RESOLVE, Noted)
+def resolve(asked: Asked) -> Reply:
+    ask = asked.application.incidents
+    return _left(asked, ask.resolve(_incident_id(asked), asked.by, asked.body.note))
+
+
+def _incident_id(asked: Asked) -> UUID:
+    """Return which incident the path names, by the first digits of its id or by all."""
+    return asked.application.incidents.named(asked.path["id"]).incident_id
+
+
+def _left(asked: Asked, done: IncidentResponse) -> Reply:
+    """Return an incident as a person left it."""
+    return Reply(response_form(done, asked.application.incidents.title_of))
+
+
+class Planned(Fields):
+    """Matchers as on pages, such as `network = linea`; without any, `coversAll` is needed."""
+
+    matchers: list[Text]
+    ends_at: Moment
+    reason: Text
+    starts_at: Moment | None = None
+    weekly: tuple[Text, ...] = ()
+    time_zone: Text = ""
+    covers_all: bool = False
+
+
+def _silences(asked: Asked, kind: SilenceKind) -> Found:
+    ask = asked.application.silences
+    stored = ask.stored()
+    found = [each for each in (*stored.unfinished, *stored.finished) if each.kind is kind]
+    return ask.listing(kind), found
+
+
+def _plan(asked: Asked, kind: SilenceKind) -> Reply:
+    said: Planned = asked.body
+    ask = asked.application.silences
+    wish = SilenceRequest(
+        uuid4(),
+        kind,
+        ask.read_matchers(said.matchers),
+        said.starts_at or asked.by.at,
+        said.ends_at,
+        said.reason.strip(),
+        ask.weekly(said.weekly, said.time_zone),
+    )
+    added, _ = ask.add(wish, asked.by, covers_all=said.covers_all)
+    return Reply(ask.listing(kind).form(added))
+
+
+def _end(asked: Asked, kind: SilenceKind) -> Reply:
+    ask = asked.application.silences
+    return Reply(ask.listing(kind).form(ask.end(kind, asked.number, asked.by)))
+
+
+_PLAN: Final = "number state startsAt endsAt matchers"
+
+
+@endpoints.listed("/silences", "Silences")
+def silences(asked: Asked) -> Found:
+    return _silences(asked, SilenceKind.SILENCE)
+
+
+@endpoints.at("POST /silences", "Silence what matchers fit", _PLAN, Action.SILENCE, Planned)
+def silence(asked: Asked) -> Reply:
+    return _plan(asked, SilenceKind.SILENCE)
+
+
+@endpoints.at("DELETE /silences/{number}", "End a silence", _PLAN, Action.END_SILENCE)
+def end_silence(asked: Asked) -> Reply:
+    return _end(asked, SilenceKind.SILENCE)
+
+
+@endpoints.listed("/maintenance-windows", "Maintenance windows")
+def windows(asked: Asked) -> Found:
+    return _silences(asked, SilenceKind.MAINTENANCE)
+
+
+@endpoints.at(
+    "POST /maintenance-windows",
+    "Hold notifications of what matchers fit",
+    _PLAN,
+    Action.PLAN_MAINTENANCE,
+    Planned,
+)
+def plan_window(asked: Asked) -> Reply:
+    return _plan(asked, SilenceKind.MAINTENANCE)
+
+
+@endpoints.at(
+    "DELETE /maintenance-windows/{number}",
+    "End a maintenance window",
+    _PLAN,
+    Action.END_MAINTENANCE,
+)
+def end_window(asked: Asked) -> Reply:
+    return _end(asked, SilenceKind.MAINTENANCE)
+
+
+class RuleSet(Fields):
+    """All rules in their order, by name, in the keys of the file of rules."""
+
+    rules: dict[str, dict[str, Any]]
+
+
+@endpoints.at("GET /rules", "The rules in force, as one document", "rules")
+def rules(asked: Asked) -> Reply:
+    return Reply.of_version(asked.application.rules.document())
+
+
+@endpoints.listed("/rules/states", "Each rule with its state now")
+def rule_states(asked: Asked) -> Found:
+    return rule_listing(asked.context), asked.application.rules.listed()
+
+
+@endpoints.at(
+    "PUT /rules",
+    "Let these rules be in force, and no others",
+    "rules",
+    Action.CHANGE_RULE,
+    RuleSet,
+    needs_match=True,
+)
+def set_rules(asked: Asked) -> Reply:
+    ask = asked.application.rules
+
+    def edit(held: Rules) -> Rules:
+        refuse_other_version(asked, ask.document())
+        wanted = [ask.given(name, table) for name, table in asked.body.rules.items()]
+        return replaced_by(wanted)(held)
+
+    ask.change(edit, asked.by)
+    return rules(asked)
+
+
+@endpoints.at("DELETE /rules/{name}", "Remove a rule", "rules", Action.REMOVE_RULE)
+def remove_rule(asked: Asked) -> Reply:
+    asked.application.rules.change(removed([asked.name]), asked.by)
+    return rules(asked)
+
+
+class Address(Fields):
+    """An address of a channel; `note` says why."""
+
+    address: Text
+    channel: Text = MAIL
+    note: Text = ""
+
+    @property
+    def recipient(self) -> Recipient:
+        """Whose address it is."""
+        return Recipient(self.channel, self.address)
+
+
+@endpoints.at("GET /recipients", "Recipients", "recipients unreached")
+def recipients(asked: Asked) -> Reply:
+    ask = asked.application.recipients
+    unreached: list[Json] = [each.place for each in ask.unreached()]
+    return Reply({RECIPIENTS.key: RECIPIENTS.forms(ask.all()), "unreached": unreached})
+
+
+@endpoints.at(
+    "POST /recipients/off", "Send nothing to an address", _RESULT, Action.TURN_OFF, Address
+)
+def turn_off(asked: Asked) -> Reply:
+    said: Address = asked.body
+    is_new = asked.application.recipients.turn_off(said.recipient, asked.by, said.note)
+    return Reply({"address": said.address, "result": "off" if is_new else "off already"})
+
+
+@endpoints.at("POST /recipients/on", "Send to an address again", _RESULT, Action.TURN_ON, Address)
+def turn_on(asked: Asked) -> Reply:
+    said: Address = asked.body
+    was_off = asked.application.recipients.turn_on(said.recipient, asked.by)
+    return Reply({"address": said.address, "result": "on" if was_off else "on already"})
+
+
+@endpoints.at(
+    "POST /recipients/verification",
+    "Send a verification mail",
+    _RESULT,
+    Action.ASK_TO_VERIFY,
+    Address,
+)
+def ask_to_verify(asked: Asked) -> Reply:
+    said: Address = asked.body
+    asked.application.recipients.ask(said.recipient, asked.by)
+    return Reply({"address": said.address, "result": "a verification mail is sent"})
+
+
+class Again(Fields):
+    """One dead notification, or all to an address."""
+
+    notification_id: UUID | None = None
+    address: Text = ""
+
+
+@endpoints.at(
+    "GET /notifications",
+    "Notifications with their attempts, the latest first",
+    "notifications cursor",
+    query=Slice,
+)
+def notifications(asked: Asked) -> Reply:
+    def read(until: datetime | None, limit: int) -> Sequence[NotificationHistory]:
+        return asked.application.alerts.page(NotificationFilter(until=until), 1, limit)
+
+    shown, cursor = part_of(asked, read, lambda each: each.notification.created_at)
+    forms = notification_listing(asked.context).forms(shown)
+    return Reply({"notifications": forms, "cursor": cursor})
+
+
+@endpoints.at(
+    "POST /notifications/again",
+    "Send dead notifications again",
+    "notifications",
+    Action.RESEND,
+    Again,
+)
+def send_again(asked: Asked) -> Reply:
+    said: Again = asked.body
+    if (said.notification_id is None) is not bool(said.address):
+        raise InputError("name one notification, or an address")
+    many = asked.application.alerts.send_again(said.notification_id or said.address, asked.by)
+    return Reply({"notifications": many})

@@ -1,0 +1,115 @@
+"""Endpoints about the installation: its networks, what needs attention, templates, settings."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+import msgspec
+
+from dashboard.application.attention import attention_form
+from dashboard.application.listing import Json, instant
+from dashboard.application.network_status import NetworkStatus
+from dashboard.domain.people.access import Action
+from dashboard.web.api.endpoint import (
+    Asked,
+    Endpoints,
+    Fields,
+    NotFound,
+    Reply,
+    refuse_other_version,
+)
+
+endpoints = Endpoints()
+_TEMPLATES: Final = "text builtIn mistakes"
+
+
+@endpoints.at("GET /networks", "How busy each network is", "asOf networks")
+def networks(asked: Asked) -> Reply:
+    as_of, statuses = asked.application.statuses_as_of()
+    return Reply({"asOf": instant(as_of), "networks": [_network(each) for each in statuses]})
+
+
+def _network(status: NetworkStatus) -> Json:
+    figures, profile = status.figures, status.profile
+    wei = {
+        "estimatedBaseFee": figures.base_fee,
+        "baseFeePercentile": figures.base_fee_percentile,
+        "busyThreshold": figures.busy_threshold,
+    }
+    fees: dict[str, Json] = {
+        name: None if each is None else {"wei": str(each.value), "at": instant(each.asked_at)}
+        for name, each in wei.items()
+    }
+    return {
+        "networkId": profile.network_id,
+        "network": profile.name,
+        "isSimulated": profile.is_simulated,
+        "activity": str(status.activity),
+        "reason": status.activity_reason,
+        **fees,
+    }
+
+
+@endpoints.at("GET /attention", "What needs attention now", "asOf attention")
+def attention(asked: Asked) -> Reply:
+    as_of, statuses = asked.application.statuses_as_of()
+    found = asked.application.needed_attention(statuses, as_of)
+    return Reply({"asOf": instant(as_of), "attention": [attention_form(each) for each in found]})
+
+
+class Templates(Fields):
+    """The text of the file of templates; null brings the built-in ones back."""
+
+    text: Annotated[str, msgspec.Meta(max_length=100_000)] | None
+
+
+@endpoints.at("GET /answers", "Templates for answers", _TEMPLATES)
+def answers(asked: Asked) -> Reply:
+    return Reply.of_version(_answer_document(asked))
+
+
+@endpoints.at(
+    "PUT /answers",
+    "Change the templates for answers",
+    _TEMPLATES,
+    Action.CHANGE_ANSWERS,
+    Templates,
+    needs_match=True,
+)
+def set_answers(asked: Asked) -> Reply:
+    ask = asked.application.answers
+    seen = ask.state()
+    refuse_other_version(asked, _answer_document(asked))
+    ask.change(asked.body.text, asked.by, seen)
+    return answers(asked)
+
+
+def _answer_document(asked: Asked) -> dict[str, Json]:
+    """Return the templates for answers as the document that is read and written back."""
+    state = asked.application.answers.state()
+    return {"text": state.text, "builtIn": state.text is None, "mistakes": list(state.mistakes)}
+
+
+@endpoints.at(
+    "GET /settings",
+    "Settings in force with their origin, secrets masked",
+    "settings changedSinceStart mistakes",
+)
+def settings(asked: Asked) -> Reply:
+    read = asked.context.settings.configuration
+    if read is None:
+        raise NotFound("settings are not shown here")
+    state = read()
+    changed, mistakes = list[Json](state.changed), list[Json](state.mistakes)
+    values: list[Json] = [
+        {
+            "name": each.name,
+            "value": each.value,
+            "from": each.source,
+            "isDefault": each.is_default,
+            "default": each.default,
+            "meaning": each.meaning,
+        }
+        for each in state.settings
+    ]
+    return Reply({"settings": values, "changedSinceStart": changed, "mistakes": mistakes})

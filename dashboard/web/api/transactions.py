@@ -1,0 +1,299 @@
+"""Endpoints about transactions: rejections, look-ups, tracked ones, share links, senders."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Annotated, TypeAlias
+
+import msgspec
+
+from dashboard.application.answers import AnswerContext, AnswerTexts
+from dashboard.application.listing import Json
+from dashboard.application.lookup import lookup_form
+from dashboard.application.rejections import rejection_listing
+from dashboard.application.sharing import LONGEST_SHARE, SHARE_LINKS
+from dashboard.application.tracked import TrackedEntry, tracked_form
+from dashboard.domain.people.access import Action, Role
+from dashboard.domain.quantity import Address, NetworkId, TxHash
+from dashboard.domain.rejections.exclusion import RejectionStage, StoredRejection
+from dashboard.domain.rejections.search import HashRange, RejectionFilter
+from dashboard.domain.tracking.paste import (
+    LONGEST_CASE_ID,
+    LONGEST_LABEL,
+    LONGEST_NOTE,
+    LONGEST_OWNER,
+    ListedTransaction,
+)
+from dashboard.errors import InputError
+from dashboard.store.tracking.search import TrackedFilter
+from dashboard.web.api.endpoint import (
+    Asked,
+    Endpoints,
+    Fields,
+    Found,
+    Hashes,
+    Moment,
+    NotFound,
+    Reply,
+    Slice,
+    Text,
+    bad_cursor,
+    part_of,
+)
+
+endpoints = Endpoints()
+
+Label: TypeAlias = Annotated[str, msgspec.Meta(max_length=LONGEST_LABEL)]
+Note: TypeAlias = Annotated[str, msgspec.Meta(max_length=LONGEST_NOTE)]
+CaseId: TypeAlias = Annotated[str, msgspec.Meta(max_length=LONGEST_CASE_ID)]
+Owner: TypeAlias = Annotated[str, msgspec.Meta(max_length=LONGEST_OWNER)]
+
+
+class RejectionQuery(Slice):
+    """Which rejections, the latest arrival first."""
+
+    network_id: int | None = None
+    stage: RejectionStage | None = None
+    module: Text | None = None
+    sender: Text = ""
+    tx_hash: Text = ""
+    label: Text = ""
+    search: Text = ""
+    since: Moment | None = None
+    until: Moment | None = None
+
+
+@endpoints.at(
+    "GET /rejections", "Rejections, the latest first", "rejections cursor", query=RejectionQuery
+)
+def rejections(asked: Asked) -> Reply:
+    query: RejectionQuery = asked.query
+    wanted = RejectionFilter(
+        network_id=asked.network_id,
+        tx_rejection_stage=query.stage,
+        module=query.module,
+        sender=Address.parse(query.sender) if query.sender else None,
+        tx_hashes=HashRange.of(TxHash.parse(query.tx_hash)) if query.tx_hash else None,
+        label=query.label,
+        search=query.search,
+        since=query.since,
+    )
+
+    def read(until: datetime | None, limit: int) -> Sequence[StoredRejection]:
+        return asked.application.rejections.latest(replace(wanted, until=until), limit)
+
+    shown, cursor = part_of(asked, read, lambda each: each.first_seen_at, query.until)
+    return Reply({"rejections": rejection_listing(asked.context).forms(shown), "cursor": cursor})
+
+
+class Lookup(Fields):
+    """Which transactions; `ask` also asks every network now, which may cost credits."""
+
+    hashes: Hashes
+    ask: bool = False
+
+
+@endpoints.at("POST /lookups", "What is known of transactions", "asOf transactions", body=Lookup)
+def look_up(asked: Asked) -> Reply:
+    wanted: Lookup = asked.body
+    application, context = asked.application, asked.context
+    hashes = tuple(dict.fromkeys(map(TxHash.parse, wanted.hashes)))
+    if wanted.ask and not application.can_ask:
+        raise InputError("no network can be asked here: leave ask out to see what is known")
+    for _ in application.ask_now(hashes) if wanted.ask else ():
+        pass
+    templates = AnswerTexts(context).state().templates
+    known = AnswerContext(
+        context.now(), public_url=context.settings.public_url, templates=templates
+    )
+    return Reply(lookup_form(application.summaries(hashes), known))
+
+
+class TrackedQuery(Slice):
+    """Which tracked transactions, the latest first."""
+
+    network_id: int | None = None
+    search: Text = ""
+    label: Text = ""
+    case_id: Text = ""
+    owner: Text = ""
+    tag: Text = ""
+
+
+@endpoints.at(
+    "GET /tracked",
+    "Tracked transactions, the latest first",
+    "transactions cursor",
+    query=TrackedQuery,
+)
+def tracked(asked: Asked) -> Reply:
+    query: TrackedQuery = asked.query
+    if query.cursor and not (query.cursor.isascii() and query.cursor.isdecimal()):
+        raise bad_cursor()
+    wanted = TrackedFilter(
+        asked.network_id,
+        search=query.search,
+        label=query.label,
+        case_id=query.case_id,
+        owner=query.owner,
+        tag=query.tag,
+    )
+    before = int(query.cursor) if query.cursor else None
+    found = asked.application.tracked.page(wanted, query.limit + 1, before)
+    shown = found[: query.limit]
+    cursor = str(shown[-1].transaction.tracked_id) if len(found) > query.limit else None
+    return Reply({"transactions": [tracked_form(each) for each in shown], "cursor": cursor})
+
+
+class Track(Fields):
+    """Transactions to track, on all networks that can be asked, or on some."""
+
+    hashes: Hashes
+    label: Label = ""
+    note: Note = ""
+    case_id: CaseId = ""
+    owner: Owner = ""
+    tags: Text = ""
+    attempted_at: Moment | None = None
+    network_ids: list[int] | None = None
+
+
+@endpoints.at("POST /tracked", "Track transactions", "transactions", Action.TRACK, Track)
+def track(asked: Asked) -> Reply:
+    wish: Track = asked.body
+    can_be = [each.network_id for each in asked.application.networks if each.has_exclusion]
+    wanted = can_be if wish.network_ids is None else list(map(NetworkId, wish.network_ids))
+    unknown = [each for each in wanted if each not in can_be]
+    if unknown or not wanted:
+        raise InputError(
+            f"the network {unknown[0]} has no exclusion endpoint here: leave it out"
+            if unknown
+            else "no network is left to ask: name one that has an exclusion endpoint"
+        )
+    hashes = list(dict.fromkeys(map(TxHash.parse, wish.hashes)))
+    said = {name: getattr(wish, name) for name in Said.__struct_fields__}
+    listed = [ListedTransaction(line, each, **said) for line, each in enumerate(hashes, start=1)]
+    results = asked.application.tracked.track(listed, wanted, asked.by)
+    done: list[Json] = [
+        {"txHash": str(each), "result": result.name.lower().replace("_", " ")}
+        for each, result in zip(hashes, results, strict=True)
+    ]
+    return Reply({"transactions": done})
+
+
+class Said(Fields):
+    """What people say of a tracked transaction; what is left out stays."""
+
+    label: Label | None = None
+    note: Note | None = None
+    case_id: CaseId | None = None
+    owner: Owner | None = None
+    tags: Text | None = None
+    attempted_at: Moment | None = None
+
+
+@endpoints.at(
+    "PATCH /tracked/{hash}",
+    "Change what is said of a tracked transaction",
+    "txHash label note caseId owner tags",
+    Action.EDIT_TRACKED,
+    Said,
+)
+def say(asked: Asked) -> Reply:
+    said: Said = asked.body
+    wanted = msgspec.structs.asdict(said).items()
+    given = {name: value for name, value in wanted if value is not None}
+    remarks = replace(_entry(asked).transaction.remarks, **given)
+    if not asked.application.tracked.edit(asked.tx_hash, remarks, asked.by):
+        raise NotFound("this transaction is not tracked any more")
+    return Reply(tracked_form(_entry(asked)))
+
+
+def _entry(asked: Asked) -> TrackedEntry:
+    wanted = TrackedFilter(tx_hashes=HashRange.of(asked.tx_hash))
+    found = asked.application.tracked.page(wanted, 1)
+    if not found:
+        raise NotFound("this transaction is not tracked")
+    return found[0]
+
+
+@endpoints.at(
+    "DELETE /tracked/{hash}", "Track a transaction no more", "txHash result", Action.UNTRACK
+)
+def untrack(asked: Asked) -> Reply:
+    if not asked.application.tracked.stop((asked.tx_hash,), asked.by):
+        raise NotFound("this transaction is not tracked")
+    return Reply({"txHash": str(asked.tx_hash), "result": "no longer tracked"})
+
+
+@endpoints.listed("/shares", "Share links", least=Role.SUPPORT)
+def shares(asked: Asked) -> Found:
+    return SHARE_LINKS, asked.application.sharing.all()
+
+
+class Share(Fields):
+    """Which transaction to show to whoever has the link."""
+
+    tx_hash: Text
+    days: Annotated[int, msgspec.Meta(ge=1, le=LONGEST_SHARE.days)] = 7
+    case_id: CaseId = ""
+
+
+@endpoints.at(
+    "POST /shares",
+    "Share what became of one transaction",
+    "number txHash endsAt",
+    Action.SHARE,
+    Share,
+    secrets=("link",),
+)
+def share(asked: Asked) -> Reply:
+    said: Share = asked.body
+    tx_hash, lasts = TxHash.parse(said.tx_hash), timedelta(days=said.days)
+    link, address = asked.application.sharing.share(tx_hash, lasts, asked.by, said.case_id)
+    return Reply(SHARE_LINKS.form(link), {"link": address})
+
+
+@endpoints.at("DELETE /shares/{number}", "Revoke a share link", "number state", Action.END_SHARE)
+def end_share(asked: Asked) -> Reply:
+    link = asked.application.sharing.revoke(asked.number, asked.by)
+    return Reply({"number": link.link_id, "state": "revoked"})
+
+
+class OfNetwork(Fields):
+    """What is asked of one network, or of all."""
+
+    network_id: int | None = None
+
+
+@endpoints.listed("/senders", "Watched senders", OfNetwork)
+def senders(asked: Asked) -> Found:
+    ask = asked.application.senders
+    return ask.listing(), ask.watched(asked.network_id)
+
+
+class Watch(Fields):
+    """Where to watch a sender; without networks wherever it can be."""
+
+    label: Label = ""
+    network_ids: list[int] | None = None
+
+
+@endpoints.at("PUT /senders/{sender}", "Watch a sender", "from result", Action.WATCH_SENDER, Watch)
+def watch(asked: Asked) -> Reply:
+    wish: Watch = asked.body
+    known = [each.network_id for each in asked.application.networks]
+    wanted = known if wish.network_ids is None else list(map(NetworkId, wish.network_ids))
+    [is_new] = asked.application.senders.watch((asked.sender,), wanted, wish.label, asked.by)
+    return Reply({"from": str(asked.sender), "result": "watched" if is_new else "watched already"})
+
+
+@endpoints.at(
+    "DELETE /senders/{sender}", "Watch a sender no more", "from result", Action.UNWATCH_SENDER
+)
+def unwatch(asked: Asked) -> Reply:
+    if not asked.application.senders.unwatch(asked.sender, asked.by):
+        raise NotFound("this sender is not watched")
+    return Reply({"from": str(asked.sender), "result": "no longer watched"})
