@@ -14,7 +14,7 @@ from sqlalchemy import create_engine
 
 from dashboard.errors import SchemaMismatch
 from dashboard.store.engine.engine import open_store
-from dashboard.store.maintenance.migrate import migrate, upgrade_to
+from dashboard.store.maintenance.migrate import migrate
 from dashboard.store.rejections.save import version_digest
 from dashboard.store.schema.columns import milliseconds_of
 from dashboard.store.schema.revisions import REVISIONS
@@ -23,6 +23,7 @@ from tests.faults.rows import Chance, Play, Row
 from tests.installation import new_installation
 from tests.next_release import NEXT_REVISION, make_next_release
 from tests.processes import Launcher, ProcessOptions, launching
+from tests.released_stores import make_released
 from tests.waiting import PATIENCE
 
 _MANY: Final = 3_000
@@ -118,7 +119,7 @@ def _make(path: Path, schema: str) -> None:
     """Make a store as a release left it, by statements of that time."""
     engine = create_engine(f"sqlite:///{path}")
     with engine.begin() as connection:
-        upgrade_to(connection, schema)
+        make_released(connection, schema)
     engine.dispose()
     with closing(sqlite3.connect(path)) as driver, driver:
         for number in range(1, _MANY + 1):

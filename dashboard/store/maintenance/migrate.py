@@ -1,4 +1,4 @@
-"""Bring a store's schema to this version, in one transaction, from wherever it stands."""
+"""Create a store, or bring its schema to this version, in one transaction."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from dashboard.errors import StoreError
 from dashboard.store.access.audit_log import note_action
 from dashboard.store.engine.database import PATIENCE, database_at, store_errors
 from dashboard.store.engine.engine import refuse_foreign, stored_revision
-from dashboard.store.schema import REVISION, installation
+from dashboard.store.schema import REVISION, installation, metadata
+from dashboard.store.schema.audit_log_triggers import TRIGGERS
 from dashboard.store.schema.revisions import refuse_unknown_schema
 
 
@@ -39,26 +40,36 @@ def bring_up(
     connection: Connection, name: str, own_id: UUID | None = None, by: Actor | None = None
 ) -> None:
     """Do as `migrate` does, in a transaction that is open already."""
-    before = _refuse_what_we_do_not_know(connection, name)
-    if before is not None and own_id is not None:
-        refuse_foreign(connection, name, own_id)
-    upgrade_to(connection, "head")
+    before = stored_revision(connection)
+    is_older = before not in {None, REVISION}
+    if before is None:
+        _create(connection, name)
+    else:
+        refuse_unknown_schema(name, before)
+        if own_id is not None:
+            refuse_foreign(connection, name, own_id)
+    if is_older:
+        upgrade_to(connection, REVISION)
     _found_installation(connection, own_id)
-    if by is not None and before not in {None, REVISION}:
+    if by is not None and is_older:
         steps = {"from": before, "to": REVISION}
         note_action(connection, by, Action.MIGRATE, "store", steps)
 
 
-def _refuse_what_we_do_not_know(connection: Connection, name: str) -> str | None:
-    """Return the schema that is there; raise where we cannot bring it to ours."""
-    found = stored_revision(connection)
-    if found is None and inspect(connection).get_table_names():
+def _create(connection: Connection, name: str) -> None:
+    """Create all tables as they are now; a test compares them with those that are upgraded."""
+    if inspect(connection).get_table_names():
         raise StoreError(
             f"{name} holds the tables of another program: give Linewatch a database of its own"
         )
-    if found is not None:
-        refuse_unknown_schema(name, found)
-    return found
+    metadata.create_all(connection, checkfirst=False)
+    for statement in TRIGGERS[connection.dialect.name]:
+        connection.exec_driver_sql(statement)
+    connection.exec_driver_sql(
+        "CREATE TABLE alembic_version "
+        "(version_num VARCHAR(32) NOT NULL CONSTRAINT alembic_version_pkc PRIMARY KEY)"
+    )
+    connection.exec_driver_sql(f"INSERT INTO alembic_version VALUES ('{REVISION}')")  # noqa: S608 - a name of ours
 
 
 def upgrade_to(connection: Connection, revision: str) -> None:

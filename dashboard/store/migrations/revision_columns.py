@@ -10,20 +10,16 @@ from typing import Any
 import sqlalchemy as sa
 from alembic import op
 
-from dashboard.store.migrations.audit_log_triggers import TRIGGERS
-
 big = sa.BigInteger()
 small = sa.SmallInteger()
 integer = sa.Integer()
-number = sa.Float()
 flag = sa.Boolean()
 text = sa.Text()
-word_10, word_16, word_20, word_30, word_32 = map(sa.String, (10, 16, 20, 30, 32))
+word_10, word_16, word_20 = map(sa.String, (10, 16, 20))
 word_40, word_64, word_200 = map(sa.String, (40, 64, 200))
 uuid = sa.Uuid()
 json = sa.JSON(none_as_null=True)
-octets = sa.LargeBinary()
-octets_8, octets_16, address_20, hash_32 = map(sa.LargeBinary, (8, 16, 20, 32))
+hash_32 = sa.LargeBinary(32)
 row_id = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 
@@ -52,5 +48,12 @@ def add_index(
 ) -> None:
     """Index a table, or the rows of it that fulfil a condition."""
     of_columns = f"ix_{table}_{'_'.join(columns)}"
-    some: dict[str, Any] = {f"{each}_where": sa.text(where) for each in TRIGGERS if where}
-    op.create_index(name or of_columns, table, columns, unique=unique, **some)
+    some = sa.text(where) if where else None
+    op.create_index(
+        name or of_columns,
+        table,
+        columns,
+        unique=unique,
+        sqlite_where=some,
+        postgresql_where=some,
+    )

@@ -34,7 +34,7 @@ def migrated_url(database: str, tmp_path: Path) -> Iterator[str]:
 def empty_url(database: str, tmp_path: Path) -> Iterator[str]:
     """Yield the address of a database that has no tables yet."""
     if database == "sqlite":
-        yield f"sqlite:///{tmp_path}/linewatch.db"
+        yield f"sqlite:///{tmp_path}/empty.db"
         return
     with empty_database() as url:
         yield url

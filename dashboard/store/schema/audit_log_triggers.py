@@ -1,4 +1,4 @@
-"""Triggers of the audit log, as release 0.1.0 makes them: its rows are neither changed nor deleted.
+"""Triggers of the audit log: its rows are neither changed nor deleted.
 
 Rows may go that are older than `audit_log_kept_since` of the installation. That this moment was
 moved is noted in the log by a trigger, and it never moves back.
