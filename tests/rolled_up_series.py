@@ -8,14 +8,13 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Final, NamedTuple, Self
 
-from dashboard.domain.fees.rollup import PARTS_BITS, FeeSeries, RollupLevel, TimedFee
-from dashboard.domain.quantity import NetworkId, Wei
+from dashboard.domain.fees.rollup import PARTS_BITS, RollupLevel, TimedFee
+from dashboard.domain.quantity import Wei
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.driver import Row
 from dashboard.store.fees import rollups as store_rollups
 from dashboard.store.fees.stored_fees import SeriesKey
 
-_ANY_SERIES: Final = SeriesKey(NetworkId(1), FeeSeries.BUSY_THRESHOLD)
 _WIDTHS: Final = {1: "B", 2: "H", 4: "I", 8: "Q"}
 """Bytes of a count in the encoded form, and what the module struct calls them."""
 
@@ -234,22 +233,6 @@ def row_of(key: SeriesKey, rolled_up: RolledUp) -> Row:
         *(rollup.seen, rollup.estimated, *rollup.percentiles(50, 90)),
         *(rollup.last, rollup.longest_gap, rollup.histogram.encode()),
     )
-
-
-def summary_of(rollup: FeeRollup) -> Row:
-    """Return the columns of a row that make a step."""
-    summary: Row = store_rollups.summary_of(_any_row_of(rollup))
-    return summary
-
-
-def merged_part_of(rollup: FeeRollup) -> Row:
-    """Return the columns of a row that are merged into a step."""
-    part: Row = store_rollups.part_of(_any_row_of(rollup))
-    return part
-
-
-def _any_row_of(rollup: FeeRollup) -> Row:
-    return row_of(_ANY_SERIES, RolledUp(RollupLevel.MINUTE, 0, rollup))
 
 
 def rollups_between(

@@ -23,10 +23,7 @@ _PERCENTS: Final = (50, 90)
 
 @dataclass(frozen=True, slots=True)
 class RollupArrays:
-    """Roll-ups of one series in columns, oldest first; a single fee is one of one value.
-
-    `stored` are the median and the 90th percentile as they were read.
-    """
+    """Roll-ups of one series in columns, oldest first; a single fee is one of one value."""
 
     begins: Integers
     first: Integers
@@ -36,32 +33,22 @@ class RollupArrays:
     totals: Totals
     seen: Integers
     estimated: Integers
+    median: Integers
+    p90: Integers
     last_fee: Integers
     gap: Integers
     histograms: Histograms
-    stored: tuple[Integers, Integers] | None = None
 
     @classmethod
     def of_rows(cls, rows: Sequence[Row]) -> Self:
-        """Take rows with all columns."""
+        """Take rows with all columns; without the last, the histograms count nothing."""
         columns: list[Any] = list(zip(*rows, strict=True))[3:] or [()] * 13
-        *numbers, histograms = columns
-        totals = [int.from_bytes(each, "big") for each in numbers.pop(5)]
-        begins, first, last, lowest, highest, seen, estimated, *rest = map(_integers, numbers)
-        median, p90, last_fee, gap = rest
+        totals = [int.from_bytes(each, "big") for each in columns[5]]
         return cls(
-            begins,
-            first,
-            last,
-            lowest,
-            highest,
+            *map(_integers, columns[:5]),
             np.array(totals, dtype=object),
-            seen,
-            estimated,
-            last_fee,
-            gap,
-            Histograms.decode(histograms),
-            (median, p90),
+            *map(_integers, columns[6:12]),
+            Histograms.decode(columns[12] if len(columns) > 12 else [b""] * len(rows)),  # noqa: PLR2004 - all columns
         )
 
     @classmethod
@@ -77,6 +64,8 @@ class RollupArrays:
             totals=fees.astype(object),
             seen=np.ones_like(at),
             estimated=zeros if estimated is None else estimated,
+            median=fees,
+            p90=fees,
             last_fee=fees,
             gap=zeros,
             histograms=Histograms(np.arange(len(at)), parts_of(fees), np.ones_like(at)),
@@ -114,41 +103,37 @@ class RollupArrays:
         wrong |= (self.estimated < 0) | (self.estimated > self.seen)
         seen = self.seen.astype(object)
         wrong |= (self.totals < self.lowest * seen) | (self.totals > self.highest * seen)
-        counted = self.histograms
-        wrong |= counted.sums(len(self.begins)) != self.seen
-        for percent, stored in zip(_PERCENTS, self.stored or (), strict=False):
-            quantile = counted.quantile(percent, len(self.begins))
-            wrong |= np.clip(quantile, self.lowest, self.highest) != stored
+        wrong |= self.histograms.sums(len(self)) != self.seen
+        counted = self.recounted()
+        wrong |= (counted.median != self.median) | (counted.p90 != self.p90)
         begins: Integers = self.begins[wrong]
         return begins
 
     def rows(self, network_id: int, series: int, level: RollupLevel) -> list[Row]:
         """Return each as a row with all columns; every histogram has to count something."""
-        counted = self.histograms.merged().columns()
-        median, p90 = (
-            np.clip(counted.quantile(percent), self.lowest, self.highest) for percent in _PERCENTS
-        )
+        lists = {name: getattr(self, name).tolist() for name in _COLUMNS}
+        lists["totals"] = [
+            total.to_bytes((total.bit_length() + 7) // 8, "big") for total in self.totals
+        ]
         return list(
             zip(
                 repeat(network_id),
                 repeat(int(series)),
                 repeat(int(level)),
-                self.begins.tolist(),
-                self.first.tolist(),
-                self.last.tolist(),
-                self.lowest.tolist(),
-                self.highest.tolist(),
-                [total.to_bytes((total.bit_length() + 7) // 8, "big") for total in self.totals],
-                self.seen.tolist(),
-                self.estimated.tolist(),
-                median.tolist(),
-                p90.tolist(),
-                self.last_fee.tolist(),
-                self.gap.tolist(),
-                counted.encode(),
+                *lists.values(),
+                self.histograms.merged().columns().encode(),
                 strict=False,
             )
         )
+
+    def recounted(self) -> Self:
+        """Return them with merged histograms, and the percentiles that follow from these."""
+        histograms = self.histograms.merged()
+        median, p90 = (
+            np.clip(histograms.quantile(percent, len(self)), self.lowest, self.highest)
+            for percent in _PERCENTS
+        )
+        return dataclasses.replace(self, median=median, p90=p90, histograms=histograms)
 
     def rolled_up(self, length: int) -> Self:
         """Roll up by so many milliseconds; of parts that overlap, gaps count as they were apart."""
@@ -176,14 +161,12 @@ class RollupArrays:
             last_fee=self.last_fee[newest],
             gap=np.maximum.reduceat(np.maximum(self.gap, between), starts),
             histograms=self.histograms.regrouped(place_of),
-            stored=None,
-        )
+        ).recounted()
 
     def chosen(self, is_chosen: Flags) -> Self:
         """Return some of them."""
         columns = {name: getattr(self, name)[is_chosen] for name in _COLUMNS}
-        histograms = self.histograms.chosen(is_chosen)
-        return dataclasses.replace(self, **columns, histograms=histograms, stored=None)
+        return dataclasses.replace(self, **columns, histograms=self.histograms.chosen(is_chosen))
 
     def updated(self, level: RollupLevel, changed: RollupArrays) -> RollupArrays:
         """Return these with changed ones in their places."""
@@ -191,10 +174,8 @@ class RollupArrays:
         return joined(level, kept, changed)
 
 
-_COLUMNS: Final = (
-    *("begins", "first", "last", "lowest", "highest", "totals", "seen", "estimated"),
-    *("last_fee", "gap"),
-)
+_COLUMNS: Final = tuple(each.name for each in dataclasses.fields(RollupArrays))[:-1]
+"""All but the histograms."""
 
 
 def joined(level: RollupLevel, *several: RollupArrays) -> RollupArrays:
@@ -212,7 +193,7 @@ def joined(level: RollupLevel, *several: RollupArrays) -> RollupArrays:
         owners = place_of[before : before + len(each)]
         counted = counted.beside(each.histograms.regrouped(owners))
         before += len(each)
-    return dataclasses.replace(several[0], **columns, histograms=counted, stored=None)
+    return dataclasses.replace(several[0], **columns, histograms=counted)
 
 
 def with_newer_fees(
@@ -240,8 +221,7 @@ def with_newer_fees(
         last_fee=newer.last_fee,
         gap=np.maximum(held.gap, newer.first - held.last),
         histograms=held.histograms.beside(newer.histograms),
-        stored=None,
-    )
+    ).recounted()
     made = [*grown.rows(0, 0, RollupLevel.DAY), *alone.chosen(~is_held).rows(0, 0, RollupLevel.DAY)]
     of_made = sorted(range(len(keys)), key=covers.__getitem__, reverse=True)
     return [(*keys[place], *row[3:]) for place, row in zip(of_made, made, strict=True)]

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, groupby
-from operator import itemgetter
 from typing import Any, Final
 
 from sqlalchemy import Connection
@@ -33,7 +32,8 @@ from dashboard.store.fees.rollup_arrays import (
 from dashboard.store.fees.stored_fees import SeriesKey, fee_values
 from dashboard.store.schema import fee_rollups
 
-_COLUMNS: Final = ", ".join(f'"{column.name}"' for column in fee_rollups.columns)
+_QUOTED: Final = [f'"{column.name}"' for column in fee_rollups.columns]
+_COLUMNS, _WITHOUT_HISTOGRAM = ", ".join(_QUOTED), ", ".join(_QUOTED[:-1])
 _NAMES: Final = [column.name for column in fee_rollups.columns]
 _SERIES_AT, _LEVEL_AT, _LAST_AT = map(_NAMES.index, ("series", "level", "last_at"))
 _KEY: Final = ", ".join(column.name for column in fee_rollups.primary_key)
@@ -48,17 +48,6 @@ _PUT: Final = (
 )
 _LEVEL: Final = "FROM fee_rollups WHERE network_id = ? AND series = ? AND level = ?"
 _BETWEEN: Final = f"{_LEVEL} AND begins_at >= ? AND begins_at < ? ORDER BY begins_at"
-_BOUNDS: Final = ("first_at", "last_at", "lowest", "highest", "total", "seen", "estimated")
-_OF_SUMMARY: Final = (*_BOUNDS, "median", "p90", "longest_gap")
-_OF_PART: Final = (*_BOUNDS, "longest_gap", "histogram")
-_OF_TOTAL: Final = ("first_at", "last_at", "total", "seen")
-_SUMMARY, _PART, _TOTALS = map(", ".join, (_OF_SUMMARY, _OF_PART, _OF_TOTAL))
-summary_of, part_of, total_of, last_fee_of = (
-    itemgetter(*map(_NAMES.index, each))
-    for each in (_OF_SUMMARY, _OF_PART, _OF_TOTAL, ("last_at", "last"))
-)
-"""Each takes columns out of a row with all columns: a summary lacks the last value and the
-histogram, a part has the histogram instead of percentiles, a total has what a mean consists of."""
 _MEDIANS: Final = f"SELECT median {_LEVEL} AND begins_at IN "
 _LINE: Final = (
     "SELECT begins_at / ? AS step, avg(CAST(median AS DOUBLE PRECISION)) "
@@ -185,27 +174,6 @@ def _newest_rows(
     return found
 
 
-def summaries_between(
-    connection: Connection, key: SeriesKey, level: RollupLevel, since: int, until: int
-) -> list[Row]:
-    """Return the columns of `summary_of`, oldest first: what charts need, without histograms."""
-    return _select(connection, f"SELECT {_SUMMARY} {_BETWEEN}", key, level, (since, until))
-
-
-def parts_between(
-    connection: Connection, key: SeriesKey, level: RollupLevel, since: int, until: int
-) -> list[Row]:
-    """Return the same with the histogram instead of its percentiles, as `part_of` does."""
-    return _select(connection, f"SELECT {_PART} {_BETWEEN}", key, level, (since, until))
-
-
-def totals_between(
-    connection: Connection, key: SeriesKey, level: RollupLevel, since: int, until: int
-) -> list[Row]:
-    """Return first and last time, total and count, oldest first, as `total_of`: half the work."""
-    return _select(connection, f"SELECT {_TOTALS} {_BETWEEN}", key, level, (since, until))
-
-
 def medians_at(
     connection: Connection, key: SeriesKey, level: RollupLevel, begins: Sequence[int]
 ) -> list[int]:
@@ -233,13 +201,6 @@ def line_between(
     return read_rows(connection, _LINE, span)
 
 
-def last_fees_between(
-    connection: Connection, key: SeriesKey, level: RollupLevel, since: int, until: int
-) -> list[Row]:
-    """Return time and fee of the last value of each roll-up, oldest first."""
-    return _select(connection, f'SELECT last_at, "last" {_BETWEEN}', key, level, (since, until))
-
-
 def last_before(connection: Connection, key: SeriesKey, at: int) -> TimedFee | None:
     """Return the last value of the roll-ups that ended before a time."""
     network_id, series = key.network_id, int(key.series)
@@ -263,10 +224,21 @@ def first_begin(connection: Connection, key: SeriesKey, level: RollupLevel) -> i
 
 
 def read_rollups(
-    connection: Connection, key: SeriesKey, level: RollupLevel, since: int, until: int
+    connection: Connection,
+    key: SeriesKey,
+    level: RollupLevel,
+    since: int,
+    until: int,
+    *,
+    with_histograms: bool = True,
 ) -> RollupArrays:
-    """Return the roll-ups that begin at or after `since` and before `until`, oldest first."""
-    return RollupArrays.of_rows(rows_between(connection, key, level, since, until))
+    """Return the roll-ups that begin at or after `since` and before `until`, oldest first.
+
+    Without histograms, which are most of what is read, they cannot be rolled up further.
+    """
+    columns = _COLUMNS if with_histograms else _WITHOUT_HISTOGRAM
+    rows = _select(connection, f"SELECT {columns} {_BETWEEN}", key, level, (since, until))
+    return RollupArrays.of_rows(rows)
 
 
 def _select(

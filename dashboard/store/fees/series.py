@@ -8,9 +8,7 @@ these are kept. The newest roll-ups are never behind: they are saved together wi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
-from functools import partial
 from typing import Final, NamedTuple
 
 from sqlalchemy import Connection
@@ -18,24 +16,10 @@ from sqlalchemy import Connection
 from dashboard.domain.fees.rollup import FeeSeries, RollupLevel, TimedFee
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import NetworkId
-from dashboard.store.engine.driver import Row
 from dashboard.store.fees.histograms import Flags
 from dashboard.store.fees.rollup_arrays import RollupArrays, joined
-from dashboard.store.fees.rollups import (
-    first_at,
-    first_begin,
-    last_before,
-    last_fee_of,
-    last_fees_between,
-    part_of,
-    parts_between,
-    read_rollups,
-    summaries_between,
-    summary_of,
-    total_of,
-    totals_between,
-)
-from dashboard.store.fees.steps import FeeMeans, FeePercentiles, FeeSteps, merge_steps
+from dashboard.store.fees.rollups import first_at, first_begin, last_before, read_rollups
+from dashboard.store.fees.steps import FeeMeans, FeePercentiles, FeeSteps
 from dashboard.store.fees.stored_fees import (
     PERCENTILES,
     SeriesKey,
@@ -47,7 +31,6 @@ from dashboard.store.schema.columns import milliseconds_of, moment_of
 
 MOST_ROWS: Final = 4400
 """Rows read for a series: three days of minutes, half a year of hours, or twelve years of days."""
-_FINER: Final = {RollupLevel.HOUR: RollupLevel.MINUTE, RollupLevel.DAY: RollupLevel.HOUR}
 
 
 class ChartRange(NamedTuple):
@@ -72,34 +55,15 @@ def fee_steps(
     connection: Connection, network_id: NetworkId, series: FeeSeries, between: ChartRange
 ) -> FeeSteps:
     """Return what was seen of a fee, oldest first; steps in which nothing was seen are left out."""
-    key, window, length = SeriesKey(network_id, series), between.window, between.length
-    level = _level_or_values(connection, key, between)
-    if not isinstance(level, RollupLevel):
-        steps = RollupArrays.of_fees(level).rolled_up(length)
-        return FeeSteps.of(map(summary_of, steps.rows(*key, RollupLevel.MINUTE)))
-    length = whole_steps(level, length)
-    opened = partial(_part_within, connection, key, level, window)
-    if level.length == length:
-        found = summaries_between(
-            connection, key, level, level.begin_of(window.since), window.until
-        )
-        return FeeSteps.of(_rows_within(found, window, summary_of, opened))
-    found = parts_between(connection, key, level, level.begin_of(window.since), window.until)
-    return merge_steps(_rows_within(found, window, part_of, opened), length)
+    return FeeSteps.of(_steps(connection, SeriesKey(network_id, series), between))
 
 
 def fee_means(
     connection: Connection, network_id: NetworkId, series: FeeSeries, between: ChartRange
 ) -> FeeMeans:
     """Return the means of the same steps, without what a chart of one network shows besides."""
-    key, window, length = SeriesKey(network_id, series), between.window, between.length
-    level = _level_or_values(connection, key, between)
-    if not isinstance(level, RollupLevel):
-        return FeeMeans.of_values(level, length)
-    opened = partial(_part_within, connection, key, level, window)
-    found = totals_between(connection, key, level, level.begin_of(window.since), window.until)
-    rows = _rows_within(found, window, total_of, opened)
-    return FeeMeans.of(rows, whole_steps(level, length))
+    key = SeriesKey(network_id, series)
+    return FeeMeans.of(_steps(connection, key, between, with_percentiles=False))
 
 
 def percentile_steps(
@@ -110,17 +74,10 @@ def percentile_steps(
     The first one may be older than the time asked for: it still held when that began.
     """
     key = SeriesKey(network_id, PERCENTILES[operation])
-    window, length = between.window, between.length
-    found = _level_or_values(connection, key, between)
-    fees: Sequence[Row]
-    if isinstance(found, RollupLevel):
-        length = whole_steps(found, length)
-        fees = _last_fees(connection, key, found, window)
-    else:
-        fees = found
-    last_of_each = {fee[0] // length: fee for fee in fees}
-    before = _last_before(connection, key, window.since)
-    return FeePercentiles.of([*([] if before is None else [before]), *last_of_each.values()])
+    steps = _steps(connection, key, between, with_percentiles=False)
+    before = _last_before(connection, key, between.window.since)
+    lasts = zip(steps.last.tolist(), steps.last_fee.tolist(), strict=True)
+    return FeePercentiles.of([*([] if before is None else [before]), *lasts])
 
 
 def first_seen_at(connection: Connection, network_id: NetworkId) -> datetime | None:
@@ -129,61 +86,37 @@ def first_seen_at(connection: Connection, network_id: NetworkId) -> datetime | N
     return None if found is None else moment_of(found)
 
 
-def _level_or_values(
-    connection: Connection, key: SeriesKey, between: ChartRange
-) -> RollupLevel | list[TimedFee]:
-    """Return the level that makes up steps, or the single values that do."""
-    level = level_for(connection, key, between.window, between.length)
-    if level is not None:
-        return level
-    values = fee_values(connection, key, *between.window, limit=MOST_ROWS + 1)
-    if len(values) > MOST_ROWS:  # they come more often than once a second
-        return coarsen(between.window, RollupLevel.MINUTE)
-    return values
+def _steps(
+    connection: Connection,
+    key: SeriesKey,
+    between: ChartRange,
+    *,
+    with_percentiles: bool = True,
+) -> RollupArrays:
+    """Return a roll-up of each step; its percentiles are right only if they are wanted."""
+    window, length = between.window, between.length
+    level = level_for(connection, key, window, length)
+    if level is None:
+        values = fee_values(connection, key, *window, limit=MOST_ROWS + 1)
+        if len(values) <= MOST_ROWS:
+            return RollupArrays.of_fees(values).rolled_up(length)
+        level = coarsen(window, RollupLevel.MINUTE)  # they come more often than once a second
+    length = whole_steps(level, length)
+    found = read_rollups(
+        connection,
+        key,
+        level,
+        level.begin_of(window.since),
+        window.until,
+        with_histograms=with_percentiles and level.length != length,
+    )
+    found = _within(connection, key, level, found, window)
+    return found if level.length == length else found.rolled_up(length)
 
 
 def _last_before(connection: Connection, key: SeriesKey, at: int) -> TimedFee | None:
     found = (last_before(connection, key, at), last_percentile_before(connection, key, at))
     return max((each for each in found if each is not None), default=None)
-
-
-def _rows_within(
-    rows: Sequence[Row],
-    window: SeriesWindow,
-    laid_out: Callable[[Row], Row],
-    opened: Callable[[int], Row | None],
-) -> list[Row]:
-    """Return the roll-ups of a stretch; the first and the last are opened if its ends cut them."""
-    within = list(rows)
-    for place in sorted({0, len(within) - 1}, reverse=True) if within else ():
-        first_at, last_at = within[place][:2]
-        if first_at < window.since or last_at >= window.until:
-            inside = opened(first_at)
-            within[place : place + 1] = [] if inside is None else [laid_out(inside)]
-    return within
-
-
-def _last_fees(
-    connection: Connection, key: SeriesKey, level: RollupLevel, window: SeriesWindow
-) -> list[Row]:
-    """Return the last value in each roll-up of a stretch; only one that its end cuts is opened."""
-    found = last_fees_between(connection, key, level, level.begin_of(window.since), window.until)
-    lasts = [fee for fee in found if fee[0] >= window.since]
-    if lasts and lasts[-1][0] >= window.until:
-        inside = _part_within(connection, key, level, window, lasts.pop()[0])
-        if inside is not None:
-            lasts.append(last_fee_of(inside))
-    return lasts
-
-
-def _part_within(
-    connection: Connection, key: SeriesKey, level: RollupLevel, window: SeriesWindow, at: int
-) -> Row | None:
-    """Open the roll-up of a time, and return what of it was seen in a stretch, None for nothing."""
-    begins_at = level.begin_of(at)
-    whole = read_rollups(connection, key, level, begins_at, begins_at + 1)
-    rows = clip(connection, key, level, whole, window).rows(*key, level)
-    return rows[0] if rows else None
 
 
 class SeriesWindow(NamedTuple):
@@ -245,31 +178,44 @@ def coarsen(window: SeriesWindow, level: RollupLevel) -> RollupLevel:
     return next(few, RollupLevel.DAY)
 
 
-def clip(
+def _within(
     connection: Connection,
     key: SeriesKey,
     level: RollupLevel,
-    whole: RollupArrays,
+    rollups: RollupArrays,
     window: SeriesWindow,
 ) -> RollupArrays:
-    """Return what of one roll-up was seen in a stretch, which may be nothing.
+    """Return what of some roll-ups was seen in a stretch; those that its ends cut are opened."""
+    is_whole = window.covers(rollups)
+    if is_whole.all():
+        return rollups
+    inside = [rollups.chosen(is_whole)]
+    for begins in rollups.begins[window.overlaps(rollups) & ~is_whole].tolist():
+        cut = read_rollups(connection, key, level, begins, begins + 1)
+        inside.append(_opened(connection, key, level, cut, window))
+    return joined(level, *inside)
+
+
+def _opened(
+    connection: Connection,
+    key: SeriesKey,
+    level: RollupLevel,
+    cut: RollupArrays,
+    window: SeriesWindow,
+) -> RollupArrays:
+    """Return what of one roll-up was seen in a stretch.
 
     It is read from finer ones and, in the end, from single values. Where these are kept no longer,
     the roll-up stays as it is.
     """
-    is_cut = window.overlaps(whole) & ~window.covers(whole)
-    if not is_cut.any():
-        return whole.chosen(window.covers(whole))
-    since = int(whole.begins[0])
+    since = int(cut.begins[0])
     until = since + level.length
     if level is RollupLevel.MINUTE:
+        finer = level
         parts = RollupArrays.of_fees(fee_values(connection, key, since, until))
     else:
-        parts = read_rollups(connection, key, _FINER[level], since, until)
-    if parts.seen.sum() != whole.seen[0]:
-        return whole
-    inside = [parts.chosen(window.covers(parts))]
-    for begins in parts.begins[window.overlaps(parts) & ~window.covers(parts)]:
-        cut = parts.chosen(parts.begins == begins)
-        inside.append(clip(connection, key, _FINER[level], cut, window))
-    return joined(level, *inside).rolled_up(level.length)
+        finer = RollupLevel(level - 1)
+        parts = read_rollups(connection, key, finer, since, until)
+    if parts.seen.sum() != cut.seen[0]:
+        return cut
+    return _within(connection, key, finer, parts, window).rolled_up(level.length)

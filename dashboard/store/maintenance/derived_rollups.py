@@ -35,7 +35,7 @@ _NETWORKS: Final = tuple(
 )
 _BEFORE_ALL: Final = -(2**63)
 _NAMES: Final = [column.name for column in fee_rollups.columns]
-_BEGIN, _SEEN, _TOTAL, _HISTOGRAM = map(_NAMES.index, ("begins_at", "seen", "total", "histogram"))
+_BEGIN, _SEEN = map(_NAMES.index, ("begins_at", "seen"))
 
 Rows: TypeAlias = Mapping[int, Row]
 """Rows with all columns, by when they begin."""
@@ -89,57 +89,43 @@ def wrong_in_days(connection: Connection, days: Days) -> list[WrongRollup]:
     """Return what is wrong: minutes by values, hours by minutes as they should be, then days."""
     of, since, until = days
     found: list[WrongRollup] = []
-    made = _values_rolled_up(connection, days)
+    parts = RollupArrays.of_fees(fee_values(connection, *days))
     for level in RollupLevel:
-        stored = {row[_BEGIN]: row for row in rows_between(connection, of, level, since, until)}
-        held = RollupArrays.of_rows(list(stored.values())) if stored else None
-        wrong = _compared(of, level, (stored, held), made)
+        stored = _by_begin(rows_between(connection, of, level, since, until))
+        computed = _by_begin(parts.rolled_up(level.length).rows(*of, level))
+        wrong = _compared(of, level, stored, computed)
         if level is RollupLevel.MINUTE and wrong:
             hours = rows_between(connection, of, RollupLevel.HOUR, since, until)
-            wrong = _without_purged(stored, wrong, {row[_BEGIN]: row for row in hours})
+            wrong = _without_purged(stored, wrong, _by_begin(hours))
         found += wrong
         if level is not RollupLevel.DAY:
-            made = _rolled_up(RollupLevel(level + 1), (stored, held), wrong)
+            parts = _as_they_should_be(RollupLevel(level + 1), stored, wrong)
     return found
 
 
-def _values_rolled_up(connection: Connection, days: Days) -> RollupArrays | None:
-    values = fee_values(connection, *days)
-    return RollupArrays.of_fees(values).rolled_up(RollupLevel.MINUTE.length) if values else None
+def _by_begin(rows: Sequence[Row]) -> Rows:
+    return {row[_BEGIN]: row for row in rows}
 
 
-def _rolled_up(
-    level: RollupLevel, parts: tuple[Rows, RollupArrays | None], wrong: Sequence[WrongRollup]
-) -> RollupArrays | None:
-    """Roll parts up as they should be; what has a part that cannot be computed is left out."""
-    stored, held = parts
-    if wrong:
-        lost = {level.begin_of(each.begins_at) for each in wrong if each.row is None}
-        right = {**stored, **{each.begins_at: each.row for each in wrong if each.row is not None}}
-        rows = [right[begin] for begin in sorted(right) if level.begin_of(begin) not in lost]
-        held = RollupArrays.of_rows(rows) if rows else None
-    return None if held is None else held.rolled_up(level.length)
+def _as_they_should_be(
+    level: RollupLevel, stored: Rows, wrong: Sequence[WrongRollup]
+) -> RollupArrays:
+    """Return the parts of a level; what has a part that cannot be computed is left out."""
+    lost = {level.begin_of(each.begins_at) for each in wrong if each.row is None}
+    right = {**stored, **{each.begins_at: each.row for each in wrong if each.row is not None}}
+    return RollupArrays.of_rows(
+        [right[begin] for begin in sorted(right) if level.begin_of(begin) not in lost]
+    )
 
 
-def _compared(
-    of: SeriesKey,
-    level: RollupLevel,
-    held: tuple[Rows, RollupArrays | None],
-    made: RollupArrays | None,
-) -> list[WrongRollup]:
-    """Look at rows that contradict themselves, or are not what their parts make of them."""
-    stored, arrays = held
-    computed: Rows = {}
-    if made is not None:
-        computed = {row[_BEGIN]: row for row in made.rows(of.network_id, of.series, level)}
+def _compared(of: SeriesKey, level: RollupLevel, stored: Rows, computed: Rows) -> list[WrongRollup]:
+    """Check rows that contradict themselves, or are not what their parts make of them."""
     suspected = {begin for begin, row in computed.items() if stored.get(begin) != row}
-    if arrays is not None:
-        suspected.update(arrays.inconsistent(level).tolist())
+    suspected.update(RollupArrays.of_rows(list(stored.values())).inconsistent(level).tolist())
     if level is RollupLevel.DAY:
         suspected.update(stored.keys() - computed.keys())
     found = (
-        _judged(of, level, begin, (stored.get(begin), computed.get(begin)))
-        for begin in sorted(suspected)
+        _judged(of, level, stored.get(begin), computed.get(begin)) for begin in sorted(suspected)
     )
     return [each for each in found if each is not None]
 
@@ -166,19 +152,19 @@ def _without_purged(stored: Rows, wrong: Sequence[WrongRollup], hours: Rows) -> 
 
 
 def _judged(
-    of: SeriesKey, level: RollupLevel, begins_at: int, rows: tuple[Row | None, Row | None]
+    of: SeriesKey, level: RollupLevel, held: Row | None, made: Row | None
 ) -> WrongRollup | None:
     """Judge a row by its parts, all of which are there if they hold as many values as it does."""
-    held, made = rows
     if held is None:
-        return WrongRollup(level, begins_at, "it is missing", made)
-    rollup = RollupArrays.of_rows([held])
-    counted = int(rollup.histograms.counts.sum())
-    trouble = _contradiction(level, held, counted)
+        assert made is not None  # noqa: S101 - one of both is there
+        return WrongRollup(level, made[_BEGIN], "it is missing", made)
+    begins_at, rollup = held[_BEGIN], RollupArrays.of_rows([held]).recounted()
+    trouble = "it contradicts itself" if len(rollup.inconsistent(level)) else None
     if made is not None:
-        if made[_SEEN] >= (held[_SEEN] if trouble is None else min(held[_SEEN], counted)):
+        counted = held[_SEEN] if trouble is None else int(rollup.histograms.counts.sum())
+        if made[_SEEN] >= min(held[_SEEN], counted):
             return WrongRollup(level, begins_at, _difference(held, made), made)
-        if trouble is None and not _holds(held, made):
+        if trouble is None and not _holds(rollup, RollupArrays.of_rows([made])):
             trouble = "it lacks values that it must contain"
     if trouble is None and level is RollupLevel.DAY:
         trouble = "hours of it are missing"
@@ -191,34 +177,8 @@ def _judged(
     return None
 
 
-def _contradiction(level: RollupLevel, held: Row, counted: int) -> str | None:
-    """Say how a row contradicts itself, if it does."""
-    row = dict(zip(_NAMES, held, strict=True))
-    begins_at, seen, total = row["begins_at"], row["seen"], int.from_bytes(row["total"], "big")
-    if not counted:
-        return "its histogram cannot be read"
-    if counted != seen:
-        return f"it has {seen:,} values, and its histogram {counted:,}"
-    holds = {
-        "its first or last value is outside of its time": (
-            begins_at <= row["first_at"] <= row["last_at"] < begins_at + level.length
-        ),
-        "its last value is not between its lowest and its highest": (
-            row["lowest"] <= row["last"] <= row["highest"]
-        ),
-        "its sum does not fit its number of values": (
-            row["lowest"] * seen <= total <= row["highest"] * seen
-        ),
-        "more of its values are estimated than it has": 0 <= row["estimated"] <= seen,
-        "its longest gap is negative": row["longest_gap"] >= 0,
-        f"no {level.name.lower()} begins at that time": begins_at % level.length == 0,
-    }
-    return next((trouble for trouble, is_right in holds.items() if not is_right), None)
-
-
-def _holds(held: Row, made: Row) -> bool:
+def _holds(whole: RollupArrays, part: RollupArrays) -> bool:
     """Whether a roll-up can be that of some values and of more."""
-    whole, part = (RollupArrays.of_rows([each]) for each in (held, made))
     bounds = (
         whole.first <= part.first,
         part.last <= whole.last,
@@ -230,19 +190,9 @@ def _holds(held: Row, made: Row) -> bool:
 
 
 def _difference(held: Row, made: Row) -> str:
-    """Say what a row says, and what it is made of."""
-    said = []
-    for name, here, there in zip(_NAMES, held, made, strict=True):
-        if here == there or name in {"median", "p90"}:
-            continue
-        if name == "histogram":
-            said.append("another histogram")
-        else:
-            one, other = (
-                int.from_bytes(each, "big") if name == "total" else each for each in (here, there)
-            )
-            said.append(f"{name} {one} instead of {other}")
-    return f"recomputed, it differs: {', '.join(said) or 'other percentiles'}"
+    """Name the columns that are not as they are computed."""
+    names = (name for name, here, there in zip(_NAMES, held, made, strict=True) if here != there)
+    return f"recomputed, it differs in {', '.join(names)}"
 
 
 def _networks_with_fees(connection: Connection) -> list[NetworkId]:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.domain.fees.rollup import FeeSeries, RollupLevel, SavedFee, TimedFee
+from dashboard.domain.fees.rollup import MINUTE, FeeSeries, RollupLevel, SavedFee, TimedFee
 from dashboard.domain.quantity import LARGEST_FEE, Wei
 from dashboard.store.fees.rollup_arrays import (
     RollupArrays,
@@ -52,6 +52,28 @@ def test_many_equal_fees_are_counted_in_wider_numbers(count: int, width: int) ->
 
     assert [row] == stored_form(OF, series, RollupLevel.DAY)
     assert row[-1][0] == width
+
+
+@given(series=SERIES, length=st.integers(1, 7).map(lambda many: many * MINUTE))
+def test_minutes_are_rolled_up_to_the_steps_of_their_values(
+    series: dict[int, int], length: int
+) -> None:
+    values = RollupArrays.of_fees([fee_at(at, series[at]) for at in sorted(series)])
+    minutes = values.rolled_up(MINUTE).rows(*OF, RollupLevel.MINUTE)
+
+    steps = RollupArrays.of_rows(minutes).rolled_up(length)
+
+    assert stored_rows(steps) == stored_rows(values.rolled_up(length))
+
+
+@pytest.mark.parametrize("count", [255, 256, 65_536])
+def test_counts_of_any_width_are_added_up(count: int) -> None:
+    fees = RollupArrays.of_values(np.arange(count + 1), np.append(np.full(count, 7), 9))
+    parts = fees.rolled_up(MINUTE).rows(*OF, RollupLevel.MINUTE)
+
+    [row] = stored_rows(RollupArrays.of_rows(parts).rolled_up(RollupLevel.DAY.length))
+
+    assert (row[9], row[11], row[12], row[7]) == (count + 1, 7, 7, 9)
 
 
 NOTHING = RollupArrays.of_rows(())

@@ -8,27 +8,28 @@ import numpy as np
 
 from dashboard.domain.fees.rollup import TimedFee
 from dashboard.domain.quantity import LARGEST_FEE, Wei
+from dashboard.store.fees.rollup_arrays import RollupArrays
 from dashboard.store.fees.steps import FeePercentiles, FeeStep, FeeSteps
 from dashboard.store.schema.columns import moment_of
-from tests.rolled_up_series import FeeRollup, summary_of
+
+A_STEP = 5000
 
 
-def rolled_up(*values: tuple[int, int]) -> FeeRollup:
-    """Roll up fees by time."""
-    return FeeRollup.of_all(TimedFee(at, Wei(fee)) for at, fee in values)
+def steps_of(*values: tuple[int, int]) -> FeeSteps:
+    """Return the steps of five seconds of fees by time."""
+    fees = RollupArrays.of_fees([TimedFee(at, Wei(fee)) for at, fee in values])
+    return FeeSteps.of(fees.rolled_up(A_STEP))
 
 
 def test_largest_fees_stay_exact() -> None:
-    many = rolled_up((1000, LARGEST_FEE), (2000, LARGEST_FEE - 1))
-
-    [step] = FeeSteps.of([summary_of(many)])
+    [step] = steps_of((1000, LARGEST_FEE), (2000, LARGEST_FEE - 1))
 
     assert (step.lowest, step.highest) == (LARGEST_FEE - 1, LARGEST_FEE)
     assert step.mean == float(LARGEST_FEE)
 
 
 def test_step_is_told_as_one_of_its_column() -> None:
-    steps = FeeSteps.of([summary_of(rolled_up((1000, 4), (3000, 8), (4000, 9)))])
+    steps = steps_of((1000, 4), (3000, 8), (4000, 9))
 
     assert steps[0] == FeeStep(
         moment_of(1000),
@@ -45,15 +46,13 @@ def test_step_is_told_as_one_of_its_column() -> None:
 
 
 def test_silence_between_two_steps_counts_for_the_later_one() -> None:
-    first, second = rolled_up((0, 1), (4000, 1)), rolled_up((9000, 1), (10_000, 1))
-
-    steps = FeeSteps.of(map(summary_of, (first, second)))
+    steps = steps_of((0, 1), (4000, 1), (9000, 1), (9500, 1))
 
     assert steps.longest_gaps.tolist() == [4000, 5000]
 
 
 def test_nothing_seen_makes_no_step() -> None:
-    assert list(FeeSteps.of([])) == []
+    assert list(steps_of()) == []
 
 
 def test_mark_is_the_one_that_held_at_the_moment() -> None:

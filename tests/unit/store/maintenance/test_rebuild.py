@@ -150,24 +150,24 @@ SPOILT = {
     ),
     "sum of a minute": (
         "UPDATE fee_rollups SET total = histogram WHERE level = 1",
-        r"in the minute from 20.* on: recomputed, it differs: total \d+ instead of \d+",
+        r"in the minute from 20.* on: recomputed, it differs in total",
     ),
     "count of an hour": (
         "UPDATE fee_rollups SET seen = seen + 1 WHERE level = 2",
-        r"in the hour from .* seen \d+ instead of \d+",
+        r"in the hour from .* differs in seen",
     ),
     "highest of a day": (
         "UPDATE fee_rollups SET highest = highest + 1 WHERE level = 3",
-        r"in the day from .* highest \d+ instead of \d+",
+        r"in the day from .* differs in highest",
     ),
-    "last value": ('UPDATE fee_rollups SET "last" = lowest', r"last \d+ instead of \d+"),
-    "estimated": ("UPDATE fee_rollups SET estimated = 1 - estimated", "estimated 1 instead of 0"),
-    "median": ("UPDATE fee_rollups SET median = median + 1", "it differs: other percentiles"),
+    "last value": ('UPDATE fee_rollups SET "last" = lowest', "differs in last"),
+    "estimated": ("UPDATE fee_rollups SET estimated = 1 - estimated", "differs in estimated"),
+    "median": ("UPDATE fee_rollups SET median = median + 1", "it differs in median"),
     "histogram": (
         "UPDATE fee_rollups SET histogram = (SELECT min(histogram) FROM fee_rollups)",
-        "another histogram",
+        "differs in .*histogram",
     ),
-    "no histogram": ("UPDATE fee_rollups SET histogram = total", "another histogram"),
+    "no histogram": ("UPDATE fee_rollups SET histogram = total", "differs in .*histogram"),
     "missing minutes": (
         "DELETE FROM fee_rollups WHERE level = 1 AND series = 2",
         r"medium_max_priority_fee of network \d+ in the minute from .*: it is missing",
